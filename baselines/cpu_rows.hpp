@@ -1,0 +1,169 @@
+#pragma once
+// What the CPU baselines share: a baseline is one function on one row, run for one row after another
+// (Komarov et al. 2014, Fig. 9; "CPU_1" of Tang et al. 2015, Table I) or for several at once, a row a
+// thread ("CPU_p"). Types, layouts, payloads and threads are handled here, once.
+//
+// A row is read as *candidates*: the selection key (order.hpp) in the high half of one unsigned
+// integer and the index in the low half. One integer compare then is the total order on bits, ties
+// by ascending index, smallest or largest, NaN included. It costs one shift and one or per element
+// and is faster than comparing pairs, whose order std:: algorithms would branch on twice.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "kselect/algorithm.hpp"
+#include "kselect/order.hpp"
+
+namespace kselect::baselines {
+
+template <class T>
+struct keyed_candidate {  // values with indices
+  using key_type = order_key_t<T>;
+  __extension__ typedef unsigned __int128 uint128;
+  using type = std::conditional_t<sizeof(T) == 4, std::uint64_t, uint128>;
+  static constexpr int index_bits = 8 * sizeof(key_type);
+
+  static constexpr type make(key_type key, std::int64_t index) {
+    return static_cast<type>(key) << index_bits | static_cast<type>(index);
+  }
+  static constexpr key_type key(type c) { return static_cast<key_type>(c >> index_bits); }
+  static constexpr std::int64_t index(type c) {
+    return static_cast<std::int64_t>(static_cast<key_type>(c));
+  }
+};
+
+template <class T>
+struct bare_candidate {  // values only
+  using type = order_key_t<T>;
+  static constexpr type make(type key, std::int64_t) { return key; }
+  static constexpr type key(type c) { return c; }
+  static constexpr std::int64_t index(type) { return 0; }
+};
+
+// One row as candidates: row[i] for 0 <= i < size().
+template <class T, class Candidate, bool contiguous>
+class candidate_row {
+ public:
+  candidate_row(const T* first, std::int64_t stride, std::int64_t n, direction wanted)
+      : first_(first), stride_(stride), n_(n), wanted_(wanted) {}
+  std::int64_t size() const { return n_; }
+  typename Candidate::type operator[](std::int64_t i) const {
+    return Candidate::make(selection_key(first_[contiguous ? i : i * stride_], wanted_), i);
+  }
+
+ private:
+  const T* first_;
+  std::int64_t stride_;
+  std::int64_t n_;
+  direction wanted_;
+};
+
+// Copies the whole row, for algorithms that partition in place.
+template <class Row, class C>
+void copy_row(const Row& row, C* scratch) {
+  for (std::int64_t i = 0; i < row.size(); ++i) scratch[i] = row[i];
+}
+
+// A selector provides
+//   static std::int64_t scratch(n, k)                  candidates it needs for one row
+//   static void select(row, k, scratch)                leaves the k best in scratch[0..k)
+template <class Selector, bool parallel>
+struct cpu_rows {
+  // A thread without a row would only cost its start.
+  static int threads(const problem& p, const device& where) {
+    return parallel ? static_cast<int>(std::min<std::int64_t>(where.threads, p.q)) : 1;
+  }
+
+  static std::size_t workspace(const problem& p, const device& where) {
+    const std::size_t candidate = size_of(p.type) * (p.has_indices() ? 2 : 1);
+    return static_cast<std::size_t>(Selector::scratch(p.n, p.k)) * candidate *
+           static_cast<std::size_t>(threads(p, where));
+  }
+
+  static status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspace,
+                        const executor& on) {
+    visit(p.type, [&]<class T>(T) {
+      if (p.has_indices()) {
+        rows<T, keyed_candidate<T>>(p, buffers, workspace, threads(p, *on.device));
+      } else {
+        rows<T, bare_candidate<T>>(p, buffers, workspace, threads(p, *on.device));
+      }
+    });
+    return {};
+  }
+
+ private:
+  template <class T, class Candidate>
+  static void rows(const problem& p, const io& buffers, std::span<std::byte> workspace,
+                   int thread_count) {
+    using candidate = typename Candidate::type;
+    auto* const scratch = reinterpret_cast<candidate*>(workspace.data());
+    const std::int64_t stride = p.offset(0, 1) - p.offset(0, 0);
+#pragma omp parallel for num_threads(thread_count) schedule(dynamic) if (parallel)
+    for (std::int64_t r = 0; r < p.q; ++r) {
+      candidate* const own = scratch + Selector::scratch(p.n, p.k) * omp_get_thread_num();
+      const T* const first = static_cast<const T*>(buffers.input) + p.offset(r, 0);
+      if (stride == 1) {
+        Selector::select(candidate_row<T, Candidate, true>(first, 1, p.n, p.direction), p.k, own);
+      } else {
+        Selector::select(candidate_row<T, Candidate, false>(first, stride, p.n, p.direction), p.k,
+                         own);
+      }
+      write<T, Candidate>(p, r, own, buffers);
+    }
+  }
+
+  template <class T, class Candidate>
+  static void write(const problem& p, std::int64_t row, const typename Candidate::type* best,
+                    const io& buffers) {
+    T* const values = static_cast<T*>(buffers.values) + row * p.outputs_per_row();
+    if (p.payload == payload::kth_value) {
+      *values =
+          from_selection_key<T>(Candidate::key(*std::max_element(best, best + p.k)), p.direction);
+      return;
+    }
+    for (std::int64_t j = 0; j < p.k; ++j) {
+      values[j] = from_selection_key<T>(Candidate::key(best[j]), p.direction);
+    }
+    if (!p.has_indices()) return;
+    visit(p.index, [&]<class Index>(Index) {
+      Index* const indices = static_cast<Index*>(buffers.indices) + row * p.k;
+      for (std::int64_t j = 0; j < p.k; ++j) {
+        indices[j] = static_cast<Index>(Candidate::index(best[j]));
+      }
+    });
+  }
+};
+
+// The registry entry of one selector, serial or with OpenMP over rows.
+template <class Selector, bool parallel>
+constexpr algorithm cpu_entry(std::string_view name, std::string_view family,
+                              std::string_view source, output_ordering ordering) {
+  algorithm entry;
+  entry.name = name;
+  entry.family = family;
+  entry.source = source;
+  entry.promises.ordering = ordering;
+  entry.promises.tie_break = tie_break::prefer_smaller_index;
+  // An unsorted answer comes in the order the standard library's partition left it in.
+  entry.promises.determinism = ordering == output_ordering::unsorted ? determinism::run_to_run
+                                                                     : determinism::gpu_to_gpu;
+  entry.promises.limits.max_n = std::numeric_limits<std::uint32_t>::max();
+  entry.promises.synchronises = true;
+  entry.executors = set_of(executor_kind::cpu);
+  entry.dtypes = set_of(dtype::float32, dtype::float64);
+  entry.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
+  entry.layouts = set_of(layout::row_major, layout::column_major);
+  entry.workspace = &cpu_rows<Selector, parallel>::workspace;
+  entry.enqueue = &cpu_rows<Selector, parallel>::enqueue;
+  return entry;
+}
+
+}  // namespace kselect::baselines

@@ -1,0 +1,33 @@
+// std::nth_element on a copy of each row: the CPU baseline of Komarov et al. 2014 (Fig. 9).
+//
+// Introselect: n copied, then about 2-3 n compared and partly moved, in unpredictable branches, so
+// its time hardly depends on k. The k best come out unsorted.
+
+#include "baselines/cpu_rows.hpp"
+
+namespace kselect::entries {
+namespace {
+
+struct introselect {
+  static std::int64_t scratch(std::int64_t n, std::int64_t) { return n; }
+
+  template <class Row, class Candidate>
+  static void select(const Row& row, std::int64_t k, Candidate* scratch) {
+    baselines::copy_row(row, scratch);
+    std::nth_element(scratch, scratch + (k - 1), scratch + row.size());
+  }
+};
+
+constexpr std::string_view source = "C++ standard library; Komarov et al. 2014, Fig. 9";
+constexpr std::array variants = {
+    baselines::cpu_entry<introselect, false>("cpu/nth_element", "nth_element", source,
+                                             output_ordering::unsorted),
+    baselines::cpu_entry<introselect, true>("cpu/nth_element+omp", "nth_element", source,
+                                            output_ordering::unsorted),
+};
+
+}  // namespace
+
+std::span<const algorithm> nth_element() { return variants; }
+
+}  // namespace kselect::entries

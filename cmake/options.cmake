@@ -1,0 +1,76 @@
+# What every target is compiled with, and the switches a user may set.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+option(KSELECT_TESTS "Build the tests" ON)
+option(KSELECT_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
+option(KSELECT_WERROR "Treat warnings as errors" ON)
+set(KSELECT_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined")
+set(KSELECT_CUDA "AUTO" CACHE STRING "Compile the CUDA executor: AUTO (where nvcc is found), ON, OFF")
+set(KSELECT_MARCH "native" CACHE STRING "-march of the host code; recorded with every result")
+
+# A result must not depend on whether ccache is there: it only caches.
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+# Selection moves bits; flags that change what a NaN, an infinity, a zero or a denormal is would make
+# algorithms and verifier wrong together.
+foreach(flags CMAKE_CXX_FLAGS CMAKE_CXX_FLAGS_RELEASE CMAKE_CUDA_FLAGS CMAKE_CUDA_FLAGS_RELEASE)
+  if("${${flags}} $ENV{CXXFLAGS} $ENV{CUDAFLAGS}" MATCHES
+     "-(ffast-math|Ofast|ffinite-math-only|funsafe-math-optimizations|-?use_fast_math|-?ftz=true)")
+    message(FATAL_ERROR "kselect: ${flags} or the environment contains ${CMAKE_MATCH_0}: "
+                        "fast-math flags are refused, remove it")
+  endif()
+endforeach()
+
+set(KSELECT_HAS_CUDA OFF)
+if(NOT KSELECT_CUDA STREQUAL "OFF")
+  # Named, not "native": the machine that builds often has no GPU. 90 is Hopper; its PTX serves newer.
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES "90")
+  endif()
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    set(KSELECT_HAS_CUDA ON)
+  elseif(KSELECT_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "kselect: KSELECT_CUDA=ON, but no nvcc was found; install the CUDA toolkit, "
+                        "put nvcc on PATH or set CUDACXX")
+  else()
+    message(STATUS "kselect: no nvcc found; building without the CUDA executor")
+  endif()
+endif()
+
+add_library(kselect_options INTERFACE)
+set(host_flags -march=${KSELECT_MARCH} -ffp-contract=off)
+set(host_warnings -Wall -Wextra -Wshadow -Wconversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 sees overlapping copies inside std::string's operator+ at -O3 (GCC bug 105651).
+  list(APPEND host_warnings -Wno-restrict)
+endif()
+if(KSELECT_WERROR)
+  list(APPEND host_warnings -Werror)
+endif()
+target_compile_options(kselect_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:${host_flags} ${host_warnings}>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=${KSELECT_MARCH} --expt-relaxed-constexpr
+                             -lineinfo>)
+if(KSELECT_SANITIZE)
+  target_compile_options(kselect_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${KSELECT_SANITIZE} -fno-omit-frame-pointer
+                              -fno-sanitize-recover=all>)
+  target_link_options(kselect_options INTERFACE -fsanitize=${KSELECT_SANITIZE})
+endif()

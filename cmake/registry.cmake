@@ -1,0 +1,68 @@
+# Adding an algorithm touches one file: the table of algorithms is generated from the file list.
+
+# Defines `target` from every algorithms/*.{cu,cpp} and baselines/*.{cu,cpp} and a generated table with
+# one row per file stem. A file that does not define entries::<stem>() is a link error that names it.
+function(kselect_add_registry target)
+  file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
+       algorithms/*.cu algorithms/*.cpp baselines/*.cu baselines/*.cpp)
+  list(SORT sources)
+  # What all algorithms share; it enters every source hash, so that a resumed run never mixes code.
+  file(GLOB_RECURSE shared RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
+       include/kselect/*.hpp include/kselect/*.cuh algorithms/*.cuh algorithms/*.hpp
+       baselines/*.cuh baselines/*.hpp)
+
+  set(declarations "")
+  set(rows "")
+  set(stems "")
+  foreach(source IN LISTS sources)
+    get_filename_component(stem ${source} NAME_WE)
+    if(stem IN_LIST stems)
+      message(FATAL_ERROR "kselect: two algorithm files are called '${stem}'; rename ${source}")
+    endif()
+    list(APPEND stems ${stem})
+    string(APPEND declarations "std::span<const algorithm> ${stem}();\n")
+    string(APPEND rows "    {&entries::${stem}, \"${source}\", source_hash_${stem}},\n")
+  endforeach()
+  set(table ${CMAKE_CURRENT_BINARY_DIR}/generated/registry_table.cpp)
+  configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/registry_table.cpp.in ${table} @ONLY)
+
+  set(hashes ${CMAKE_CURRENT_BINARY_DIR}/generated/source_hashes.hpp)
+  set(dependencies ${sources} ${shared})
+  list(TRANSFORM dependencies PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  add_custom_command(
+    OUTPUT ${hashes}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} "-DSOURCES=${sources}"
+            "-DSHARED=${shared}" -DOUTPUT=${hashes}
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/source_hashes.cmake
+    DEPENDS ${dependencies} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/source_hashes.cmake
+    COMMENT "Hashing the algorithms' sources" VERBATIM)
+
+  add_library(${target} STATIC ${sources} ${table} ${hashes} src/registry.cpp src/support.cpp)
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated
+                                               ${CMAKE_CURRENT_SOURCE_DIR})
+  if(NOT KSELECT_HAS_CUDA)
+    # The very same files, as C++ for the fiber executor.
+    foreach(source IN LISTS sources)
+      if(source MATCHES "\\.cu$")
+        set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
+      endif()
+    endforeach()
+  endif()
+endfunction()
+
+# Compiles into `target` how and from what it was built; the git state is read when a build runs.
+function(kselect_add_build_info target)
+  set(info ${CMAKE_CURRENT_BINARY_DIR}/generated/build_info.hpp)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" upper)
+  string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${upper}} -march=${KSELECT_MARCH}" cxx_flags)
+  add_custom_target(kselect_build_info
+    COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} -DOUTPUT=${info}
+            -DVERSION=${PROJECT_VERSION} -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
+            "-DCXX=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" "-DCXX_FLAGS=${cxx_flags}"
+            "-DSANITIZE=${KSELECT_SANITIZE}" "-DNVCC=${CMAKE_CUDA_COMPILER_VERSION}"
+            "-DCUDA_ARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES}"
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/build_info.cmake
+    BYPRODUCTS ${info} COMMENT "Reading the git state" VERBATIM)
+  add_dependencies(${target} kselect_build_info)
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
+endfunction()

@@ -1,0 +1,74 @@
+#pragma once
+// A place where algorithms run: its memory, its queue of work, and whether it exists here at all.
+//
+// Native host code (cpu) and kernels on fibers (fiber) share the host's memory; a GPU (cuda) has its
+// own. Everything above this line - trials, sweeps, k-NN, tests - is the same for all three.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "kselect/algorithm.hpp"
+
+namespace kselect {
+
+class backend {
+ public:
+  backend() = default;
+  backend(const backend&) = delete;
+  backend& operator=(const backend&) = delete;
+  virtual ~backend() = default;
+
+  // What algorithms may ask about this place.
+  virtual const device& description() const = 0;
+  // What enqueue gets. Valid as long as the backend is.
+  virtual kselect::executor executor() const = 0;
+
+  // Memory that algorithms can reach, aligned to 256 bytes; throws error(failure::resources).
+  virtual std::byte* allocate(std::size_t bytes) = 0;
+  virtual void release(std::byte* memory) noexcept = 0;
+  // Copies between the host and this place, ordered with the enqueued work and finished on return.
+  virtual void to_device(std::byte* to, std::span<const std::byte> from) = 0;
+  virtual void to_host(std::span<std::byte> to, const std::byte* from) = 0;
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  // Waits for all enqueued work; a fault in it is the returned status.
+  virtual status synchronise() = 0;
+
+  // Whether the host can read this memory in place, without to_host.
+  bool shares_host_memory() const { return description().kind != executor_kind::cuda; }
+};
+
+// Why the executor cannot run on this machine; empty if it can.
+std::string why_unavailable(executor_kind kind);
+
+// Opens it with `threads` host threads (0: all this process may use); throws
+// error(failure::unsupported) with the reason where it cannot run.
+std::unique_ptr<backend> open_backend(executor_kind kind, int threads = 0);
+
+class backend_release {
+ public:
+  backend_release() = default;
+  explicit backend_release(backend* owner) : owner_(owner) {}
+  void operator()(std::byte* memory) const noexcept { owner_->release(memory); }
+
+ private:
+  backend* owner_{};
+};
+
+// Owns one allocation of a backend.
+class device_buffer {
+ public:
+  device_buffer() = default;
+  device_buffer(backend& owner, std::size_t bytes)
+      : memory_(owner.allocate(bytes), backend_release(&owner)), bytes_(bytes) {}
+
+  std::byte* data() const { return memory_.get(); }
+  std::size_t size() const { return bytes_; }
+
+ private:
+  std::unique_ptr<std::byte[], backend_release> memory_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace kselect

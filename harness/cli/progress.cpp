@@ -1,0 +1,192 @@
+#include "harness/cli/progress.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace kselect::cli {
+namespace {
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string title(const problem& p) {
+  return fmt::format("n={} Q={} k={} {}", p.n, p.q, p.k, to_string(p.distribution));
+}
+
+std::string outcome_text(const cell_outcome& outcome) {
+  if (outcome.time) return format_time(outcome.time->result.median);
+  if (outcome.status == cell_status::ok) return "no rows";
+  return fmt::format("{}: {}", to_string(outcome.status), outcome.reason);
+}
+
+std::string format_duration(double seconds) {
+  const auto whole = static_cast<long>(std::lround(seconds));
+  return whole < 60 ? fmt::format("{} s", whole) : fmt::format("{} min {} s", whole / 60, whole % 60);
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 100;
+}
+
+}  // namespace
+
+std::string format_time(double nanoseconds) {
+  constexpr struct {
+    double scale;
+    const char* name;
+  } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
+  for (const auto& unit : units) {
+    const double value = nanoseconds / unit.scale;
+    if (value < 1 && unit.scale > 1) continue;
+    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f} {}", value, decimals, unit.name);
+  }
+  return "0 ns";
+}
+
+void progress::planned(const std::vector<cell>& cells, std::size_t done) {
+  total_ = cells.size() - done;
+  begin_s_ = now_s();
+  std::size_t impossible = 0;
+  for (const cell& c : cells) {
+    if (c.foreseen != cell_status::out_of_memory) continue;
+    note(fmt::format("will not fit: {} on {}: {}", c.entry->algorithm->name, to_string(c.problem),
+                     c.reason));
+    ++impossible;
+  }
+  fmt::print(stderr, "{} cells{}{}\n", cells.size(),
+             done == 0 ? "" : fmt::format(", {} done before", done),
+             impossible == 0 ? "" : fmt::format(", {} do not fit into memory", impossible));
+}
+
+double progress::seconds_left() const {
+  if (finished_ == 0) return 0;
+  const double each = (now_s() - begin_s_) / static_cast<double>(finished_);
+  return each * static_cast<double>(total_ - finished_);
+}
+
+void progress::starting(const cell& c) {
+  if (!terminal_) return;
+  constexpr std::size_t width = 20;
+  const std::size_t filled = total_ == 0 ? width : width * finished_ / total_;
+  std::string line = fmt::format("[{}{}] {}/{}{}  {}  {}", std::string(filled, '#'),
+                                 std::string(width - filled, '.'), finished_ + 1, total_,
+                                 finished_ == 0 ? std::string()
+                                                : "  " + format_duration(seconds_left()) + " left",
+                                 c.entry->algorithm->name, title(c.problem));
+  line.resize(std::min(line.size(), terminal_width() - 1));
+  fmt::print(stderr, "\r\033[K{}", line);
+  std::fflush(stderr);
+}
+
+void progress::finished(const finished_cell& c) {
+  ++finished_;
+  if (!terminal_) {
+    fmt::print(stderr, "[{}/{}] {} {}: {}\n", finished_, total_, c.what->entry->algorithm->name,
+               title(c.what->problem), outcome_text(c.outcome));
+  }
+  if (terminal_ && finished_ == total_) fmt::print(stderr, "\r\033[K");
+}
+
+void progress::note(const std::string& line) {
+  fmt::print(stderr, "{}kselect: {}\n", terminal_ ? "\r\033[K" : "", line);
+}
+
+namespace {
+
+// The table's rows and columns in order of first appearance.
+struct summary_table {
+  std::vector<std::string> rows, columns;
+  std::map<std::pair<std::string, std::string>, const cell_outcome*> cells;
+};
+
+void add_once(std::vector<std::string>& list, const std::string& item) {
+  if (std::ranges::find(list, item) == list.end()) list.push_back(item);
+}
+
+// What the problems of a table share needs no column.
+std::string row_title(const problem& p) {
+  return fmt::format("{:>9} {:>7} {:>6}  {:<18}", p.n, p.q, p.k, to_string(p.distribution));
+}
+
+summary_table tabulate(const sweep_result& result) {
+  summary_table table;
+  for (const finished_cell& c : result.cells) {
+    const std::string row = row_title(c.what->problem);
+    const std::string column{c.what->entry->algorithm->name};
+    add_once(table.rows, row);
+    add_once(table.columns, column);
+    table.cells.insert_or_assign({row, column}, &c.outcome);
+  }
+  return table;
+}
+
+void print_row(const summary_table& table, const std::string& row) {
+  double best = INFINITY;
+  for (const std::string& column : table.columns) {
+    const auto found = table.cells.find({row, column});
+    if (found != table.cells.end() && found->second->time) {
+      best = std::min(best, found->second->time->result.median);
+    }
+  }
+  fmt::print("{}", row);
+  for (const std::string& column : table.columns) {
+    const auto found = table.cells.find({row, column});
+    std::string text = "-";
+    if (found != table.cells.end()) {
+      const cell_outcome& outcome = *found->second;
+      text = outcome.time ? format_time(outcome.time->result.median)
+                          : std::string(to_string(outcome.status));
+      if (outcome.time && outcome.time->result.median == best) text = "*" + text;
+    }
+    fmt::print("  {:>{}}", text, std::max<std::size_t>(column.size(), 9));
+  }
+  fmt::print("\n");
+}
+
+}  // namespace
+
+void print_summary(const sweep_result& result) {
+  const summary_table table = tabulate(result);
+  if (!table.rows.empty()) {
+    fmt::print("{:>9} {:>7} {:>6}  {:<18}", "n", "Q", "k", "distribution");
+    for (const std::string& column : table.columns) fmt::print("  {:>9}", column);
+    fmt::print("\n");
+    for (const std::string& row : table.rows) print_row(table, row);
+    fmt::print("Median of all Q rows; * fastest of the row. Every answer proven before and after.\n");
+  }
+  std::map<cell_status, std::size_t> counts;
+  for (const finished_cell& c : result.cells) ++counts[c.outcome.status];
+  fmt::print("{} cells run", result.cells.size());
+  for (const auto& [status, count] : counts) fmt::print(", {} {}", count, to_string(status));
+  if (result.skipped != 0) fmt::print("; {} done before", result.skipped);
+  fmt::print("{}\n", result.interrupted ? "; interrupted, continue with --resume" : "");
+  for (const finished_cell& c : result.cells) {
+    if (c.outcome.status == cell_status::ok || c.outcome.status == cell_status::unsupported) continue;
+    fmt::print("  {} {}: {}: {}\n", c.what->entry->algorithm->name, to_string(c.what->problem),
+               to_string(c.outcome.status), c.outcome.reason);
+  }
+}
+
+void print_plan(const std::vector<cell>& cells) {
+  for (const cell& c : cells) {
+    fmt::print("{}  {:<22} {:<5}  {}{}\n", c.key, c.entry->algorithm->name, to_string(c.executor),
+               to_string(c.problem),
+               c.foreseen == cell_status::ok
+                   ? ""
+                   : fmt::format("  [{}: {}]", to_string(c.foreseen), c.reason));
+  }
+  fmt::print("{} cells\n", cells.size());
+}
+
+}  // namespace kselect::cli

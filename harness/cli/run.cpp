@@ -1,0 +1,83 @@
+// `kselect run`: a sweep from a config file.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "harness/cli/commands.hpp"
+#include "harness/cli/progress.hpp"
+#include "harness/error.hpp"
+
+namespace kselect::cli {
+namespace {
+
+struct options {
+  std::string config, out, executor, filter, dataset;
+  bool resume = false, dry_run = false;
+};
+
+std::string default_directory(const sweep_config& config) {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("out/{}-{:%Y%m%d-%H%M%S}", config.name, fmt::localtime(now));
+}
+
+std::optional<std::string> given(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+int run(const options& o, const std::vector<std::string>& arguments) {
+  sweep_request request;
+  request.config = load_config(o.config);
+  request.directory = o.out.empty() ? default_directory(request.config) : o.out;
+  request.resume = o.resume;
+  request.filter = given(o.filter);
+  request.dataset = given(o.dataset);
+  request.arguments = arguments;
+  if (!o.executor.empty()) request.executor = parse<executor_kind>(o.executor);
+  if (o.resume && o.out.empty()) {
+    throw error(failure::usage, "--resume needs --out DIR, the directory to continue");
+  }
+
+  backends places(request.config.measure.threads);
+  const auto input = open_input(request.config, request.dataset, request.config.measure.threads);
+  const std::vector<cell> cells =
+      plan_cells({request.config, *input, request.executor, request.filter}, places);
+  if (o.dry_run) {
+    print_plan(cells);
+    return 0;
+  }
+  progress shown(isatty(STDERR_FILENO) != 0);
+  const sweep_result result = run_sweep(request, cells, *input, places, shown);
+  print_summary(result);
+  fmt::print("records: {}/runs.jsonl\n", request.directory);
+  if (result.interrupted) return static_cast<int>(failure::interrupted);
+  const bool failed = std::ranges::any_of(result.cells, [](const finished_cell& c) {
+    return c.outcome.status != cell_status::ok && c.outcome.status != cell_status::unsupported;
+  });
+  return failed ? static_cast<int>(failure::cells) : 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& arguments) {
+  CLI::App* const command = app.add_subcommand("run", "Run a sweep from a config (JSON)");
+  const auto o = std::make_shared<options>();
+  command->add_option("config", o->config, "config file, e.g. configs/quick.json")->required();
+  command->add_option("--out", o->out, "directory for the records; default out/NAME-TIME");
+  command->add_flag("--resume", o->resume, "continue --out: skip cells that are done");
+  command->add_flag("--dry-run", o->dry_run, "only print the cells");
+  command->add_option("--filter", o->filter,
+                      "only cells whose `ALGORITHM PROBLEM` (see --dry-run) matches this regex");
+  command->add_option("--executor", o->executor, "run everything on this executor")
+      ->check(CLI::IsMember({"cpu", "fiber", "cuda"}));
+  command->add_option("--dataset", o->dataset, "base vectors, instead of the config's");
+  command->callback([&chosen, o, arguments] {
+    chosen = [o, arguments] { return run(*o, arguments); };
+  });
+}
+
+}  // namespace kselect::cli

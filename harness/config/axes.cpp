@@ -1,0 +1,208 @@
+// An axis is one value, a range, or a list of both; all become plain lists here. A value that comes
+// twice is an error, not dropped: it is a slip, and records would hold the same cell twice.
+
+#include "harness/config/axes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "harness/config/json_text.hpp"
+
+namespace kselect {
+namespace {
+
+constexpr std::string_view all = "all";
+constexpr std::int64_t largest_exponent = 40;
+static_assert(std::int64_t{1} << largest_exponent == largest_size);
+
+std::string shown(std::int64_t value) { return std::to_string(value); }
+std::string shown(const extent& value) { return value ? shown(*value) : in_quotes(all); }
+std::string shown(const distribution& value) { return to_string(value); }
+template <named_enum Enum>
+std::string shown(Enum value) {
+  return std::string(to_string(value));
+}
+
+template <class T>
+void append_unique(std::vector<T>& values, const T& value, const node& at) {
+  if (std::ranges::find(values, value) != values.end()) {
+    at.fail(fmt::format("repeats the value {}", shown(value)));
+  }
+  if (values.size() == longest_list) at.fail(fmt::format("more than {} values", longest_list));
+  values.push_back(value);
+}
+
+// The values of {"pow2": [first exponent, last exponent, optional step]}.
+std::vector<std::int64_t> powers_of_two(const node& range) {
+  constexpr std::array<std::string_view, 1> keys = {"pow2"};
+  range.require_keys(keys);
+  const node exponents = range.required("pow2");
+  const auto parts = exponents.list();
+  if (parts.size() != 2 && parts.size() != 3) {
+    exponents.fail("must be [first exponent, last exponent] or [first, last, step]");
+  }
+  const auto first = parts[0].integer(0, largest_exponent);
+  const auto last = parts[1].integer(0, largest_exponent);
+  const auto step = parts.size() == 3 ? parts[2].integer(1, largest_exponent) : 1;
+  if (first > last) {
+    exponents.fail(fmt::format("first exponent {} is greater than the last, {}", first, last));
+  }
+  std::vector<std::int64_t> values;
+  for (auto exponent = first; exponent <= last; exponent += step) {
+    values.push_back(std::int64_t{1} << exponent);
+  }
+  return values;
+}
+
+// The values of n, q or k. `all_allowed`: null where "all" is no value of this axis at all.
+std::vector<extent> sizes(const node& axis, std::int64_t low, const bool* all_allowed) {
+  std::vector<extent> values;
+  for (const node& entry : axis.list_or_single()) {
+    if (entry.is_object()) {
+      for (const std::int64_t value : powers_of_two(entry)) {
+        append_unique(values, extent{value}, entry);
+      }
+    } else if (all_allowed != nullptr && entry.is_string() && entry.string() == all) {
+      if (!*all_allowed) entry.fail("\"all\" needs /input/dataset");
+      append_unique(values, extent{}, entry);
+    } else {
+      append_unique(values, extent{entry.size(low, largest_size)}, entry);
+    }
+  }
+  return values;
+}
+
+distribution parse_distribution_at(const node& at) {
+  const std::string& text = at.string();
+  if (const auto parsed = parse_distribution(text)) return *parsed;
+  std::vector<std::string_view> valid;
+  for (const auto& entry : names<distribution_kind>) {
+    if (entry.value != distribution_kind::external) valid.push_back(entry.name);
+  }
+  const std::string_view kind = std::string_view(text).substr(0, text.find('('));
+  if (std::ranges::find(valid, kind) == valid.end()) at.fail_unknown("distribution", kind, valid);
+  const auto range = parameter_of(*parse<distribution_kind>(kind));
+  at.fail(range ? fmt::format("{}: {} takes one number between {} and {}, as {}({})",
+                              in_quotes(text), kind, range->low, range->high, kind, range->preset)
+                : fmt::format("{}: {} takes no parameter", in_quotes(text), kind));
+}
+
+template <class Enum>
+void read_enum_axis(const node& axes, std::string_view key, std::vector<Enum>& values) {
+  const auto axis = axes.optional(key);
+  if (!axis) return;
+  values.clear();
+  for (const node& entry : axis->list_or_single()) {
+    append_unique(values, entry.enumerator<Enum>(key), entry);
+  }
+}
+
+void read_distributions(const node& axes, bool with_dataset, std::vector<distribution>& values) {
+  const auto axis = axes.optional("distribution");
+  if (with_dataset) {
+    if (axis) axis->fail("must not be given: the rows come from /input/dataset");
+    values = {{distribution_kind::external, 0}};
+    return;
+  }
+  if (!axis) return;
+  values.clear();
+  for (const node& entry : axis->list_or_single()) {
+    append_unique(values, parse_distribution_at(entry), entry);
+  }
+}
+
+// n_times_q fixes the product; of n and q the one that is given must divide it.
+void check_product(const node& axes, const node& product, const sweep_axes& parsed) {
+  if (parsed.n.empty() == parsed.q.empty()) {
+    product.fail("give exactly one of n and q beside it; the other is derived");
+  }
+  const bool by_n = parsed.q.empty();
+  const std::string_view given = by_n ? "n" : "q";
+  for (const extent& value : by_n ? parsed.n : parsed.q) {
+    const node axis = axes.required(given);
+    if (!value) axis.fail("\"all\" cannot stand beside n_times_q");
+    if (*value == 0) axis.fail(fmt::format("{} = 0 cannot stand beside n_times_q", given));
+    if (*parsed.n_times_q % *value != 0) {
+      axis.fail(
+          fmt::format("{} = {} does not divide n_times_q = {}", given, *value, *parsed.n_times_q));
+    }
+  }
+}
+
+void check_count(const node& axes, const sweep_axes& parsed) {
+  std::int64_t count = 1;
+  // No list is longer than longest_list, so the product is cut before it can overflow.
+  for (const std::size_t values :
+       {std::max<std::size_t>(parsed.n.size(), 1), std::max<std::size_t>(parsed.q.size(), 1),
+        parsed.k.size(), parsed.types.size(), parsed.payloads.size(), parsed.directions.size(),
+        parsed.layouts.size(), parsed.indices.size(), parsed.distributions.size()}) {
+    count *= static_cast<std::int64_t>(values);
+    if (count > largest_sweep) {
+      axes.fail(
+          fmt::format("the axes span more than {} combinations; shorten some, or split the "
+                      "sweep into several configs",
+                      largest_sweep));
+    }
+  }
+}
+
+template <class Enum>
+void read_enum(const node& where, std::string_view key, std::optional<Enum>& value) {
+  if (const auto given = where.optional(key)) value = given->enumerator<Enum>(key);
+}
+
+}  // namespace
+
+sweep_axes parse_axes(const node& axes, bool with_dataset) {
+  constexpr std::array<std::string_view, 10> keys = {"n",     "q",           "n_times_q", "k",
+                                                     "dtype", "payload",     "direction", "layout",
+                                                     "index", "distribution"};
+  axes.require_keys(keys);
+  sweep_axes parsed;
+  if (const auto product = axes.optional("n_times_q")) {
+    parsed.n_times_q = product->size(1, largest_size);
+    if (const auto n = axes.optional("n")) parsed.n = sizes(*n, 0, &with_dataset);
+    if (const auto q = axes.optional("q")) parsed.q = sizes(*q, 0, &with_dataset);
+    check_product(axes, *product, parsed);
+  } else {
+    parsed.n = sizes(axes.required("n"), 0, &with_dataset);
+    parsed.q = sizes(axes.required("q"), 0, &with_dataset);
+  }
+  for (const extent& k : sizes(axes.required("k"), 1, nullptr)) parsed.k.push_back(*k);
+  read_enum_axis(axes, "dtype", parsed.types);
+  if (with_dataset && parsed.types != std::vector{dtype::float32}) {
+    axes.required("dtype").fail("must be float32: so are the distances of /input/dataset");
+  }
+  read_enum_axis(axes, "payload", parsed.payloads);
+  read_enum_axis(axes, "direction", parsed.directions);
+  read_enum_axis(axes, "layout", parsed.layouts);
+  read_enum_axis(axes, "index", parsed.indices);
+  read_distributions(axes, with_dataset, parsed.distributions);
+  check_count(axes, parsed);
+  return parsed;
+}
+
+exclusion parse_exclusion(const node& where) {
+  constexpr std::array<std::string_view, 9> keys = {
+      "n", "q", "k", "dtype", "payload", "direction", "layout", "index", "distribution"};
+  where.require_keys(keys);
+  exclusion parsed;
+  if (const auto n = where.optional("n")) parsed.n = n->size(0, largest_size);
+  if (const auto q = where.optional("q")) parsed.q = q->size(0, largest_size);
+  if (const auto k = where.optional("k")) parsed.k = k->size(1, largest_size);
+  read_enum(where, "dtype", parsed.type);
+  read_enum(where, "payload", parsed.payload);
+  read_enum(where, "direction", parsed.direction);
+  read_enum(where, "layout", parsed.layout);
+  read_enum(where, "index", parsed.index);
+  if (const auto d = where.optional("distribution")) {
+    parsed.distribution = parse_distribution_at(*d);
+  }
+  if (parsed == exclusion{}) where.fail("excludes everything; name at least one axis");
+  return parsed;
+}
+
+}  // namespace kselect

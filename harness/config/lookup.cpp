@@ -1,0 +1,67 @@
+// What a config names outside of itself: algorithms, environment variables, files. Parsing does not
+// need any of them to exist, so a config can be checked on a machine that has neither the dataset
+// nor the GPU; they are looked up when a sweep is planned.
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "harness/config/config.hpp"
+#include "harness/config/json_text.hpp"
+#include "harness/error.hpp"
+#include "kselect/registry.hpp"
+
+namespace kselect {
+namespace {
+
+std::string environment_value(const sweep_config& config, const std::string& variable) {
+  const char* const value = std::getenv(variable.c_str());
+  if (value == nullptr || *value == '\0') {
+    throw error(failure::usage,
+                fmt::format("{}: /input/dataset: the environment variable {} is not set; set it to "
+                            "the file's path, or give --dataset PATH",
+                            config.file_name, variable));
+  }
+  return value;
+}
+
+}  // namespace
+
+void check_algorithms(const sweep_config& config, std::span<const std::string_view> known) {
+  for (std::size_t i = 0; i < config.algorithms.size(); ++i) {
+    const std::string& glob = config.algorithms[i].glob;
+    if (std::ranges::any_of(known, [&](std::string_view name) { return matches(glob, name); })) {
+      continue;
+    }
+    const auto near = nearest_names(glob, known);
+    throw error(
+        failure::usage,
+        fmt::format(
+            "{}: /algorithms/{}: no algorithm matches {}; {}", config.file_name, i, in_quotes(glob),
+            near.empty() ? "see `kselect list`" : fmt::format("near: {}", fmt::join(near, ", "))));
+  }
+}
+
+const algorithm_filter* filter_for(const sweep_config& config, std::string_view algorithm) {
+  const auto found =
+      std::find_if(config.algorithms.rbegin(), config.algorithms.rend(),
+                   [&](const algorithm_filter& filter) { return matches(filter.glob, algorithm); });
+  return found == config.algorithms.rend() ? nullptr : &*found;
+}
+
+std::filesystem::path dataset_path(const sweep_config& config, const std::string& written) {
+  std::string path;
+  std::size_t at = 0;
+  for (;;) {
+    const std::size_t dollar = written.find("${", at);
+    const std::size_t end = written.find('}', dollar);
+    path += written.substr(at, dollar - at);
+    if (dollar == std::string::npos || end == std::string::npos) break;
+    path += environment_value(config, written.substr(dollar + 2, end - dollar - 2));
+    at = end + 1;
+  }
+  return std::filesystem::path(config.file_name).parent_path() / path;
+}
+
+}  // namespace kselect

@@ -1,0 +1,77 @@
+#pragma once
+// A place in a config's JSON tree, read with types and bounds. Every failure is an
+// error(failure::usage) that names the file, the JSON pointer and what belongs there.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "harness/config/expression.hpp"
+#include "kselect/names.hpp"
+
+namespace kselect {
+
+// Neither a list nor an axis has more entries.
+inline constexpr std::size_t longest_list = 1000;
+
+// Does not own: the tree and the file name must outlive it.
+class node {
+ public:
+  node(const nlohmann::json& value, std::string pointer, const std::string& file_name)
+      : value_(&value), pointer_(std::move(pointer)), file_name_(&file_name) {}
+
+  // "file: /pointer: what"
+  [[noreturn]] void fail(std::string_view what) const;
+  // fail, for a name that is none of `valid`: proposes the nearest, or lists them all.
+  [[noreturn]] void fail_unknown(std::string_view kind, std::string_view name,
+                                 std::span<const std::string_view> valid) const;
+
+  bool is_object() const;
+  bool is_list() const;
+  bool is_string() const;
+
+  // Requires an object with no keys but these and "_note".
+  void require_keys(std::span<const std::string_view> valid) const;
+  node required(std::string_view key) const;
+  std::optional<node> optional(std::string_view key) const;
+
+  // The elements of a list of at least one.
+  std::vector<node> list() const;
+  // The same, but anything else than a list is taken as a list of itself.
+  std::vector<node> list_or_single() const;
+
+  bool boolean() const;
+  const std::string& string() const;
+  std::int64_t integer(std::int64_t low, std::int64_t high) const;
+  std::uint64_t unsigned_integer() const;
+  double number(double low, double high) const;
+  // An integer or arithmetic in a string: 1048576, "2^20", "3*2^10 + 1".
+  std::int64_t size(std::int64_t low, std::int64_t high) const;
+  kselect::expression expression() const;
+
+  template <named_enum Enum>
+  Enum enumerator(std::string_view kind) const {
+    const std::string& name = string();
+    if (const auto value = parse<Enum>(name)) return *value;
+    std::vector<std::string_view> valid;
+    for (const auto& entry : names<Enum>) valid.push_back(entry.name);
+    fail_unknown(kind, name, valid);
+  }
+
+ private:
+  [[noreturn]] void fail_type(std::string_view wanted) const;
+  node child(std::string_view key, const nlohmann::json& value) const;
+  void require_range(std::int64_t value, std::int64_t low, std::int64_t high) const;
+
+  const nlohmann::json* value_;
+  std::string pointer_;
+  const std::string* file_name_;
+};
+
+}  // namespace kselect

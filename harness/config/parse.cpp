@@ -1,0 +1,222 @@
+// From JSON text to a sweep_config: one function per top-level key. What is read here must be
+// written by resolved.cpp and allowed by configs/config.schema.json.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/config/axes.hpp"
+#include "harness/config/config.hpp"
+#include "harness/config/json_text.hpp"
+#include "harness/config/node.hpp"
+#include "harness/error.hpp"
+
+namespace kselect {
+namespace {
+
+constexpr std::string_view schema = "kselect-config/1";
+constexpr int most_samples = 1'000'000;
+constexpr int most_threads = 4096;
+constexpr double longest_measurement = 86'400;  // seconds
+
+void check_schema(const node& at) {
+  if (at.string() != schema) {
+    at.fail(fmt::format("must be \"{}\", is {}", schema, in_quotes(at.string())));
+  }
+}
+
+// It becomes a folder's name.
+std::string parse_name(const node& at) {
+  const std::string& name = at.string();
+  const bool valid = !name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+  if (!valid) at.fail(fmt::format("must be 1 to 64 of a-z 0-9 _ -, is {}", in_quotes(name)));
+  return name;
+}
+
+std::vector<expression> parse_constraints(const node& at) {
+  std::vector<expression> constraints;
+  for (const node& entry : at.list()) constraints.push_back(entry.expression());
+  return constraints;
+}
+
+std::string parse_glob(const node& at) {
+  const std::string& glob = at.string();
+  // No algorithm's name has other characters; brackets and backslashes would be patterns to
+  // fnmatch.
+  const bool valid = !glob.empty() && glob.size() <= 128 && std::ranges::all_of(glob, [](char c) {
+    return c > ' ' && c <= '~' && c != '[' && c != ']' && c != '\\';
+  });
+  if (!valid) at.fail(fmt::format("{} is no algorithm's name or glob", in_quotes(glob)));
+  return glob;
+}
+
+algorithm_filter parse_filter(const node& at) {
+  if (at.is_string()) return {parse_glob(at), std::nullopt};
+  constexpr std::array<std::string_view, 2> keys = {"name", "where"};
+  at.require_keys(keys);
+  algorithm_filter filter{parse_glob(at.required("name")), std::nullopt};
+  if (const auto where = at.optional("where")) filter.where = where->expression();
+  return filter;
+}
+
+std::vector<algorithm_filter> parse_algorithms(const node& at) {
+  std::vector<algorithm_filter> filters;
+  for (const node& entry : at.list()) {
+    algorithm_filter filter = parse_filter(entry);
+    if (std::ranges::find(filters, filter.glob, &algorithm_filter::glob) != filters.end()) {
+      entry.fail(fmt::format("repeats {}; keep one of them", in_quotes(filter.glob)));
+    }
+    filters.push_back(std::move(filter));
+  }
+  return filters;
+}
+
+// Only the grammar of ${NAME}: the value is asked for when the dataset is opened.
+std::string parse_path(const node& at) {
+  const std::string& path = at.string();
+  if (path.empty()) at.fail("must not be empty");
+  if (path.find('\0') != std::string::npos) at.fail("must not contain a null character");
+  for (std::size_t dollar = path.find('$'); dollar != std::string::npos;
+       dollar = path.find('$', dollar + 1)) {
+    const std::size_t end = path.find('}', dollar);
+    const auto is_name = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
+    const bool valid = path.compare(dollar, 2, "${") == 0 && end != std::string::npos &&
+                       end > dollar + 2 &&
+                       std::all_of(path.begin() + static_cast<std::ptrdiff_t>(dollar) + 2,
+                                   path.begin() + static_cast<std::ptrdiff_t>(end), is_name);
+    if (!valid) {
+      at.fail(fmt::format("{}: write an environment variable as ${{NAME}}", in_quotes(path)));
+    }
+  }
+  return path;
+}
+
+dataset_input parse_dataset(const node& at) {
+  constexpr std::array<std::string_view, 6> keys = {"base", "query",        "metric",
+                                                    "self", "exclude_self", "limit"};
+  at.require_keys(keys);
+  dataset_input dataset;
+  dataset.base = parse_path(at.required("base"));
+  dataset.metric = at.required("metric").enumerator<kselect::metric>("metric");
+  if (const auto self = at.optional("self")) dataset.self = self->boolean();
+  if (const auto query = at.optional("query")) dataset.query = parse_path(*query);
+  if (dataset.self == dataset.query.has_value()) {
+    at.fail("give either \"query\" or \"self\": true");
+  }
+  if (const auto exclude = at.optional("exclude_self")) {
+    dataset.exclude_self = exclude->boolean();
+    if (dataset.exclude_self && !dataset.self) exclude->fail("needs \"self\": true");
+  }
+  if (const auto limit = at.optional("limit")) dataset.limit = limit->size(1, largest_size);
+  return dataset;
+}
+
+input_spec parse_input(const node& at) {
+  constexpr std::array<std::string_view, 2> keys = {"generator", "dataset"};
+  at.require_keys(keys);
+  const auto generator = at.optional("generator");
+  const auto dataset = at.optional("dataset");
+  if (generator.has_value() == dataset.has_value()) {
+    at.fail("give either \"generator\" or \"dataset\"");
+  }
+  if (dataset) return parse_dataset(*dataset);
+  generator->require_keys({});
+  return generated_input{};
+}
+
+measure_policy parse_measure(const node& at) {
+  constexpr std::array<std::string_view, 6> keys = {"warmup",      "min_samples",   "max_samples",
+                                                    "max_seconds", "target_spread", "threads"};
+  at.require_keys(keys);
+  measure_policy policy;
+  const auto read = [&](std::string_view key, int low, int high, int& value) {
+    if (const auto given = at.optional(key)) value = static_cast<int>(given->integer(low, high));
+  };
+  read("warmup", 0, most_samples, policy.warmup);
+  read("min_samples", 1, most_samples, policy.min_samples);
+  read("max_samples", 1, most_samples, policy.max_samples);
+  read("threads", 0, most_threads, policy.threads);
+  if (policy.max_samples < policy.min_samples) {
+    at.fail(fmt::format("max_samples = {} is less than min_samples = {}", policy.max_samples,
+                        policy.min_samples));
+  }
+  if (const auto seconds = at.optional("max_seconds")) {
+    policy.max_seconds = seconds->number(0.001, longest_measurement);
+  }
+  if (const auto spread = at.optional("target_spread")) policy.target_spread = spread->number(0, 1);
+  return policy;
+}
+
+std::vector<executor_kind> parse_executors(const node& at) {
+  if (at.is_string() && at.string() == "auto") return {};
+  std::vector<executor_kind> executors;
+  for (const node& entry : at.list_or_single()) {
+    const auto kind = entry.enumerator<executor_kind>("executor");
+    if (std::ranges::find(executors, kind) != executors.end()) {
+      entry.fail(fmt::format("repeats the value {}", to_string(kind)));
+    }
+    executors.push_back(kind);
+  }
+  return executors;
+}
+
+sweep_config parse_root(const node& root, const std::string& file_name) {
+  constexpr std::array<std::string_view, 11> keys = {
+      "schema",  "name",       "description", "seed",    "axes",    "constraints",
+      "exclude", "algorithms", "input",       "measure", "executor"};
+  root.require_keys(keys);
+  check_schema(root.required("schema"));
+  sweep_config config;
+  config.file_name = file_name;
+  config.name = parse_name(root.required("name"));
+  if (const auto text = root.optional("description")) config.description = text->string();
+  if (const auto seed = root.optional("seed")) config.seed = seed->unsigned_integer();
+  if (const auto input = root.optional("input")) config.input = parse_input(*input);
+  const bool with_dataset = std::holds_alternative<dataset_input>(config.input);
+  config.axes = parse_axes(root.required("axes"), with_dataset);
+  if (const auto constraints = root.optional("constraints")) {
+    config.constraints = parse_constraints(*constraints);
+  }
+  if (const auto exclude = root.optional("exclude")) {
+    for (const node& entry : exclude->list()) config.excludes.push_back(parse_exclusion(entry));
+  }
+  config.algorithms = parse_algorithms(root.required("algorithms"));
+  if (const auto measure = root.optional("measure")) config.measure = parse_measure(*measure);
+  if (const auto executor = root.optional("executor"))
+    config.executors = parse_executors(*executor);
+  return config;
+}
+
+}  // namespace
+
+sweep_config parse_config(std::string_view text, const std::string& file_name) {
+  const nlohmann::json tree = parse_strict_json(text, file_name);
+  return parse_root(node(tree, "", file_name), file_name);
+}
+
+sweep_config load_config(const std::filesystem::path& file) {
+  errno = 0;
+  std::ifstream stream(file, std::ios::binary);
+  // One byte more than allowed is enough for the parser to refuse a file that is too long.
+  std::string text(longest_config + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.gcount() == 0 && !(stream.is_open() && stream.eof())) {
+    throw error(failure::input,
+                fmt::format("{}: cannot read the config: {}", file.string(), std::strerror(errno)));
+  }
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  return parse_config(text, file.string());
+}
+
+}  // namespace kselect

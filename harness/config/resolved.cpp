@@ -1,0 +1,126 @@
+// The inverse of parse.cpp: a config as JSON, with ranges expanded and every default written out.
+// It is what a record keeps of the config, so that a default that changes later does not change
+// what an old record says; and it is a config itself, so that a sweep can be run again from its
+// record.
+
+#include <nlohmann/json.hpp>
+
+#include "harness/config/config.hpp"
+
+namespace kselect {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json to_json(std::int64_t value) { return value; }
+json to_json(const extent& value) { return value ? json(*value) : json("all"); }
+json to_json(const distribution& value) { return to_string(value); }
+template <named_enum Enum>
+json to_json(Enum value) {
+  return to_string(value);
+}
+
+template <class T>
+json list_of(const std::vector<T>& values) {
+  json list = json::array();
+  for (const T& value : values) list.push_back(to_json(value));
+  return list;
+}
+
+json axes_json(const sweep_axes& axes, bool with_dataset) {
+  json out = json::object();
+  if (!axes.n.empty()) out["n"] = list_of(axes.n);
+  if (!axes.q.empty()) out["q"] = list_of(axes.q);
+  if (axes.n_times_q) out["n_times_q"] = *axes.n_times_q;
+  out["k"] = list_of(axes.k);
+  out["dtype"] = list_of(axes.types);
+  out["payload"] = list_of(axes.payloads);
+  out["direction"] = list_of(axes.directions);
+  out["layout"] = list_of(axes.layouts);
+  out["index"] = list_of(axes.indices);
+  if (!with_dataset) out["distribution"] = list_of(axes.distributions);
+  return out;
+}
+
+template <class T>
+void set(json& object, const char* key, const std::optional<T>& value) {
+  if (value) object[key] = to_json(*value);
+}
+
+json exclude_json(const std::vector<exclusion>& excludes) {
+  json list = json::array();
+  for (const exclusion& each : excludes) {
+    json out = json::object();
+    set(out, "n", each.n);
+    set(out, "q", each.q);
+    set(out, "k", each.k);
+    set(out, "dtype", each.type);
+    set(out, "payload", each.payload);
+    set(out, "direction", each.direction);
+    set(out, "layout", each.layout);
+    set(out, "index", each.index);
+    set(out, "distribution", each.distribution);
+    list.push_back(std::move(out));
+  }
+  return list;
+}
+
+json constraints_json(const std::vector<expression>& constraints) {
+  json list = json::array();
+  for (const expression& each : constraints) list.push_back(each.text());
+  return list;
+}
+
+json algorithms_json(const std::vector<algorithm_filter>& filters) {
+  json list = json::array();
+  for (const algorithm_filter& each : filters) {
+    if (each.where) {
+      list.push_back({{"name", each.glob}, {"where", each.where->text()}});
+    } else {
+      list.push_back(each.glob);
+    }
+  }
+  return list;
+}
+
+json input_json(const input_spec& input) {
+  const auto* const dataset = std::get_if<dataset_input>(&input);
+  if (dataset == nullptr) return {{"generator", json::object()}};
+  json out = {{"base", dataset->base}};
+  if (dataset->query) out["query"] = *dataset->query;
+  out["metric"] = to_string(dataset->metric);
+  out["self"] = dataset->self;
+  out["exclude_self"] = dataset->exclude_self;
+  if (dataset->limit) out["limit"] = *dataset->limit;
+  return {{"dataset", std::move(out)}};
+}
+
+json measure_json(const measure_policy& policy) {
+  return {{"warmup", policy.warmup},
+          {"min_samples", policy.min_samples},
+          {"max_samples", policy.max_samples},
+          {"max_seconds", policy.max_seconds},
+          {"target_spread", policy.target_spread},
+          {"threads", policy.threads}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json resolved_json(const sweep_config& config) {
+  json out = json::object();
+  out["schema"] = "kselect-config/1";
+  out["name"] = config.name;
+  out["description"] = config.description;
+  out["seed"] = config.seed;
+  out["axes"] = axes_json(config.axes, std::holds_alternative<dataset_input>(config.input));
+  // The parser refuses empty lists: they are as good as left out.
+  if (!config.constraints.empty()) out["constraints"] = constraints_json(config.constraints);
+  if (!config.excludes.empty()) out["exclude"] = exclude_json(config.excludes);
+  out["algorithms"] = algorithms_json(config.algorithms);
+  out["input"] = input_json(config.input);
+  out["measure"] = measure_json(config.measure);
+  out["executor"] = config.executors.empty() ? json("auto") : list_of(config.executors);
+  return out;
+}
+
+}  // namespace kselect

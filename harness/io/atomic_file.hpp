@@ -1,0 +1,37 @@
+#pragma once
+// A file that appears under its name whole or not at all.
+//
+// Bytes go to a temporary file in the same directory; commit() syncs it, renames it over the target
+// and syncs the directory. Whatever stops the program before that leaves the target as it was. A
+// reader never sees a part, and after commit() the file survives a power cut.
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace kselect {
+
+class atomic_file {
+ public:
+  // Creates the temporary file. Every member throws failure::output with the reason of the
+  // system; a target that exists and is no regular file (/dev/null, a directory) is refused.
+  explicit atomic_file(std::filesystem::path target);
+  atomic_file(const atomic_file&) = delete;
+  atomic_file& operator=(const atomic_file&) = delete;
+  // Without a commit, removes the temporary file.
+  ~atomic_file();
+
+  const std::filesystem::path& target() const { return target_; }
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const char* action, int reason) const;
+  void sync_directory() const;
+
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;  // empty once committed
+  int fd_ = -1;
+};
+
+}  // namespace kselect

@@ -1,0 +1,60 @@
+#pragma once
+// The element types that arrays have in files, and their way to float32.
+//
+// The readers know their headers; what lies behind the header is, in every format, a run of numbers
+// of one of these types in one byte order. That the byte count of an array fits 64 bits is checked
+// here once for all of them: a header is a claim by whoever wrote the file, never a fact.
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "kselect/names.hpp"
+
+namespace kselect {
+
+static_assert(std::endian::native == std::endian::little,
+              "npy and xvecs files are mapped as they are: the host must be little-endian");
+
+enum class element_type : std::uint8_t { int8, uint8, int16, int32, int64, float32, float64 };
+
+template <>
+inline constexpr std::array<named<element_type>, 7> names<element_type> = {
+    {{element_type::int8, "int8"},
+     {element_type::uint8, "uint8"},
+     {element_type::int16, "int16"},
+     {element_type::int32, "int32"},
+     {element_type::int64, "int64"},
+     {element_type::float32, "float32"},
+     {element_type::float64, "float64"}}};
+
+constexpr std::int64_t size_of(element_type type) {
+  switch (type) {
+    case element_type::int8:
+    case element_type::uint8:
+      return 1;
+    case element_type::int16:
+      return 2;
+    case element_type::int32:
+    case element_type::float32:
+      return 4;
+    case element_type::int64:
+    case element_type::float64:
+      break;
+  }
+  return 8;
+}
+
+// Bytes of a dense array. Empty when an extent is negative or the count does not fit 64 bits; that
+// is also so when another extent is 0, since products of some of the extents are taken elsewhere.
+std::optional<std::int64_t> dense_bytes(element_type type, std::span<const std::int64_t> shape);
+
+// Converts out.size() elements at `in` (of any alignment), each rounded to the nearest float32: an
+// integer beyond 2^24 may lose its last digits, a float64 beyond the range becomes infinite.
+void convert_elements(element_type type, std::endian order, const std::byte* in,
+                      std::span<float> out);
+
+}  // namespace kselect

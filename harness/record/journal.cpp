@@ -1,0 +1,189 @@
+// The journal: framing and checking of lines, telling a torn tail from damage, one synced write per
+// record with a way back, and the lock that keeps a second writer out.
+
+#include "harness/record/journal.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <zlib.h>
+
+namespace kselect {
+namespace {
+
+constexpr std::string_view crc_example = R"(,"crc32":"00000000"})";
+
+// The line without its '\n'. `object` ends in '}'.
+std::string with_crc(std::string_view object) {
+  const auto crc = static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(object.data()), object.size()));
+  return fmt::format(R"({},"crc32":"{:08x}"}})", object.substr(0, object.size() - 1), crc);
+}
+
+// The inverse of with_crc; empty for a line that with_crc does not make.
+std::optional<std::string> without_crc(std::string_view line) {
+  if (line.size() < crc_example.size()) return std::nullopt;
+  std::string object(line.substr(0, line.size() - crc_example.size()));
+  object += '}';
+  if (with_crc(object) != line) return std::nullopt;
+  return object;
+}
+
+// Why `object` is not a record of this version; empty when it is one.
+std::string objection(std::string_view object) {
+  const auto parsed = nlohmann::json::parse(object, nullptr, false);
+  if (!parsed.is_object() || object.front() != '{' || object.back() != '}' ||
+      object.find('\n') != std::string_view::npos) {
+    return "is not a JSON object on one line";
+  }
+  if (parsed.contains("crc32")) return "has a member \"crc32\" of its own";
+  const auto schema = parsed.find("schema");
+  if (schema == parsed.end()) return "has no member \"schema\"";
+  if (!schema->is_number_integer() || *schema != journal_schema) {
+    return fmt::format("has schema {}, and this program knows schema {} alone", schema->dump(),
+                       journal_schema);
+  }
+  return {};
+}
+
+// Raw control characters, and the bytes that UTF-8 does not use.
+bool occurs_in_json(char character) {
+  const auto byte = static_cast<unsigned char>(character);
+  if (byte < 0x20) return byte == '\t' || byte == '\n' || byte == '\r';
+  return byte != 0xc0 && byte != 0xc1 && byte < 0xf5;
+}
+
+// Whether `rest`, which begins with an invalid line, is what an interrupted append left.
+bool is_torn(std::string_view rest) {
+  const std::size_t first_end = rest.find('\n');
+  if (first_end == std::string_view::npos || first_end + 1 == rest.size()) return true;
+  std::size_t begin = first_end + 1;
+  for (std::size_t end; (end = rest.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
+    if (without_crc(rest.substr(begin, end - begin))) return false;
+  }
+  return !std::all_of(rest.begin(), rest.end(), occurs_in_json);
+}
+
+journal_contents parse_journal(std::string_view text, const std::filesystem::path& path) {
+  journal_contents contents;
+  std::size_t begin = 0;
+  for (std::int64_t line = 1; begin < text.size(); ++line) {
+    const auto offset = static_cast<std::int64_t>(begin);
+    const std::size_t end = text.find('\n', begin);
+    std::optional<std::string> object;
+    if (end != std::string_view::npos) object = without_crc(text.substr(begin, end - begin));
+    if (!object) {
+      if (!is_torn(text.substr(begin))) {
+        throw error(failure::input,
+                    fmt::format("{}: line {} (byte {}) is damaged: its checksum does not match; "
+                                "restore the file, or delete the line to measure its cell again",
+                                path.string(), line, offset));
+      }
+      contents.torn = torn_tail{offset, static_cast<std::int64_t>(text.size() - begin)};
+      break;
+    }
+    if (const std::string reason = objection(*object); !reason.empty()) {
+      throw error(failure::input,
+                  fmt::format("{}: line {} (byte {}) {}; use the version that wrote it",
+                              path.string(), line, offset, reason));
+    }
+    contents.records.push_back({line, offset, std::move(*object)});
+    begin = end + 1;
+  }
+  return contents;
+}
+
+file lock_directory(const std::filesystem::path& directory, file_system& files) {
+  file lock(directory / ".lock", O_RDWR | O_CREAT, failure::output, files);
+  if (!lock.try_lock()) {
+    std::string holder = lock.read_all();
+    holder = holder.substr(0, holder.find_first_not_of("0123456789"));
+    throw error(failure::output,
+                fmt::format("{}: in use by another run, process {}; wait for it, or choose another "
+                            "directory with --out",
+                            directory.string(), holder.empty() ? "unknown" : holder));
+  }
+  lock.truncate(0);
+  lock.write_all(fmt::format("{}\n", getpid()));
+  return lock;
+}
+
+}  // namespace
+
+journal_contents read_journal(const std::filesystem::path& path, file_system& files) {
+  return parse_journal(file(path, O_RDONLY, failure::input, files).read_all(), path);
+}
+
+journal journal::open(const std::filesystem::path& directory, open_mode mode, file_system& files) {
+  make_directories(directory, files);
+  file lock = lock_directory(directory, files);
+  remove_abandoned_snapshots(directory);
+  const std::filesystem::path path = directory / journal_name;
+  file records(path, O_RDWR | O_CREAT | O_APPEND, failure::output, files);
+  sync_directory(directory, files);
+
+  const std::string text = records.read_all();
+  if (mode == open_mode::create_new && !text.empty()) {
+    throw error(failure::output,
+                fmt::format("{}: already has results; continue them with --resume, or choose "
+                            "another directory with --out",
+                            path.string()));
+  }
+  journal_contents contents = parse_journal(text, path);
+  auto bytes = static_cast<std::int64_t>(text.size());
+  if (contents.torn) {
+    bytes = contents.torn->offset;
+    records.truncate(bytes);
+  }
+  // A writer killed before its sync may have left a record that only memory holds.
+  records.sync_data();
+  return {std::move(lock), std::move(records), std::move(contents), bytes};
+}
+
+journal::journal(file lock, file records, journal_contents contents, std::int64_t bytes)
+    : lock_(std::move(lock)),
+      records_(std::move(records)),
+      contents_(std::move(contents)),
+      bytes_(bytes) {}
+
+void journal::append(std::string_view json_object_without_crc) {
+  if (const std::string reason = objection(json_object_without_crc); !reason.empty()) {
+    throw error(failure::output,
+                fmt::format("{}: a record to append {}; nothing was written: report this as a bug",
+                            records_.path().string(), reason));
+  }
+  const std::string line = with_crc(json_object_without_crc) + '\n';
+  if (!clean_) restore();
+  clean_ = false;
+  try {
+    records_.write_all(line);
+    records_.sync_data();
+  } catch (const error& unwritten) {
+    try {
+      restore();
+    } catch (const error& unrestored) {
+      throw error(failure::output,
+                  fmt::format("{}; nor could the line be taken back ({}): continue with --resume, "
+                              "which checks it and keeps all before it",
+                              unwritten.what(), unrestored.what()));
+    }
+    throw error(failure::output,
+                fmt::format("{}; the records before this one are kept: continue with --resume",
+                            unwritten.what()));
+  }
+  clean_ = true;
+  bytes_ += static_cast<std::int64_t>(line.size());
+}
+
+// Sound after a failed sync too, when the system may call pages clean that it never wrote: those
+// past the cut are dropped, and the one at the cut is dirtied again by the next append.
+void journal::restore() {
+  records_.truncate(bytes_);
+  clean_ = true;
+}
+
+}  // namespace kselect

@@ -1,0 +1,44 @@
+#pragma once
+// What a run leaves behind: one record a cell in runs.jsonl, and meta.json about the whole run.
+// The schema is fixed by `schema_version`; plots/ and other programs read nothing else.
+
+#include <chrono>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/record/journal.hpp"
+#include "harness/run/cell.hpp"
+#include "harness/run/input.hpp"
+#include "harness/run/plan.hpp"
+
+namespace kselect {
+
+inline constexpr std::int64_t schema_version = journal_schema;
+
+// "2026-11-20T19:00:00Z"
+std::string utc_time(std::chrono::system_clock::time_point when);
+
+struct cell_context {
+  nlohmann::ordered_json input;  // input_source::description()
+  int threads = 0;
+  std::chrono::system_clock::time_point started;
+  double elapsed_s = 0;  // whole cell, with input, proof and warm-up
+};
+
+// One line of runs.jsonl without its checksum.
+std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_context& context);
+
+enum class run_state : std::uint8_t { running, interrupted, complete };
+template <>
+inline constexpr std::array<named<run_state>, 3> names<run_state> = {
+    {{run_state::running, "running"},
+     {run_state::interrupted, "interrupted"},
+     {run_state::complete, "complete"}}};
+
+// The text of meta.json: the resolved config, build, git, host and command line of a run.
+std::string meta_record(const sweep_config& config, const input_source& input,
+                        const std::vector<std::string>& arguments, run_state state,
+                        std::chrono::system_clock::time_point started);
+
+}  // namespace kselect

@@ -1,0 +1,54 @@
+#pragma once
+// A whole sweep: plan, run cell after cell, record each the moment it is finished.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/run/cell.hpp"
+#include "harness/run/plan.hpp"
+
+namespace kselect {
+
+struct sweep_request {
+  sweep_config config;
+  std::string directory;                 // where runs.jsonl and meta.json go
+  bool resume = false;                   // continue what is there, skipping cells that are done
+  std::optional<std::string> dataset;    // overrides the config's base file
+  std::optional<std::string> filter;     // see plan_request
+  std::optional<executor_kind> executor;
+  std::vector<std::string> arguments;    // the command line, for meta.json
+};
+
+struct finished_cell {
+  const cell* what;
+  cell_outcome outcome;
+};
+
+// Told about a sweep as it goes; all calls come from the thread that runs it.
+class sweep_observer {
+ public:
+  virtual ~sweep_observer() = default;
+  // Before the first cell: all cells, and how many of them are done already.
+  virtual void planned(const std::vector<cell>& cells, std::size_t done) = 0;
+  virtual void starting(const cell& c) = 0;
+  virtual void finished(const finished_cell& c) = 0;
+  // A note for the user, such as a torn tail that was cut.
+  virtual void note(const std::string& line) = 0;
+};
+
+struct sweep_result {
+  std::vector<finished_cell> cells;  // run now, in order
+  std::size_t skipped = 0;           // done by an earlier run of the same directory
+  bool interrupted = false;
+};
+
+// Throws for what stops the whole sweep (the directory is held, the disk is full, the dataset cannot
+// be read); what one cell does wrong is its status. After SIGINT or SIGTERM the running cell is
+// finished and recorded, then the sweep ends as interrupted; a second signal ends it at once.
+// `cells` must come from plan_cells on the same config and input.
+sweep_result run_sweep(const sweep_request& request, const std::vector<cell>& cells,
+                       const input_source& input, backends& places, sweep_observer& observer);
+
+}  // namespace kselect

@@ -1,0 +1,83 @@
+#pragma once
+// One algorithm on one problem: its buffers, its runs, and the proof of its answer.
+//
+// A trial owns the outputs and the workspace, each between guard bands, and poisons the outputs
+// before every run, so that an answer left over from an earlier run can never pass. Sweeps, `select`,
+// `knn` and the tests all go through it: nothing is ever returned or timed that was not proven.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/backend/backend.hpp"
+#include "kselect/algorithm.hpp"
+
+namespace kselect {
+
+// The rows of a problem on the host and where algorithms can reach them; shared by many trials.
+class input_rows {
+ public:
+  // `host` holds problem.input_bytes() bytes and must outlive this object.
+  input_rows(backend& place, std::span<const std::byte> host);
+  // Rows that already lie at `device` in the backend's memory, with a copy of them on the host to
+  // prove answers against.
+  static input_rows at(backend& place, std::span<const std::byte> host, const std::byte* device);
+
+  std::span<const std::byte> host() const { return host_; }
+  const std::byte* device() const { return device_; }
+  // Whether the bytes at the backend are still the ones given.
+  bool unchanged() const;
+
+ private:
+  input_rows(backend& place, std::span<const std::byte> host, const std::byte* device);
+
+  backend* place_;
+  std::span<const std::byte> host_;
+  device_buffer copy_;  // empty where the backend reads host memory
+  const std::byte* device_;
+  std::uint64_t hash_;
+};
+
+class trial {
+ public:
+  // Allocates; throws error(failure::resources) when that fails and error(failure::unsupported)
+  // when the algorithm's declaration excludes the problem.
+  trial(const algorithm& entry, const problem& p, const input_rows& input, backend& place);
+
+  // Poisons the outputs and, for an algorithm that works in place, restores its input.
+  void prepare();
+  // Enqueues and waits.
+  status run();
+  // The proof of the last run's answer (certificate, guard bands, untouched input): empty when it
+  // holds, else one line that says what is wrong.
+  std::string disprove();
+
+  // The answer, on the host; valid after disprove().
+  std::span<const std::byte> values() const { return values_host_; }
+  std::span<const std::byte> indices() const { return indices_host_; }
+  std::size_t workspace_bytes() const { return workspace_.bytes; }
+
+ private:
+  // `bytes` usable bytes between two guard bands.
+  struct guarded {
+    device_buffer memory;
+    std::size_t bytes = 0;
+    std::byte* data() const;
+  };
+  guarded make_guarded(std::size_t bytes);
+  std::string damaged(const guarded& buffer, const char* name);
+
+  const algorithm& entry_;
+  const problem problem_;
+  const input_rows& input_;
+  backend& place_;
+  device_buffer own_input_;  // of an algorithm that works in place
+  guarded values_, indices_, workspace_;
+  std::vector<std::byte> poison_;  // as many poisoned bytes as the larger output has
+  std::vector<std::byte> values_host_, indices_host_;
+};
+
+}  // namespace kselect

@@ -1,0 +1,61 @@
+#include "harness/select/select_rows.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/error.hpp"
+#include "harness/run/trial.hpp"
+
+namespace kselect {
+namespace {
+
+void refuse_nan(const algorithm& entry, const problem& p, std::span<const std::byte> rows) {
+  if (entry.promises.nan == nan_policy::total_order) return;
+  visit(p.type, [&]<class T>(T) {
+    const T* const data = reinterpret_cast<const T*>(rows.data());
+    for (std::int64_t r = 0; r < p.q; ++r) {
+      for (std::int64_t c = 0; c < p.n; ++c) {
+        if (!is_nan(data[p.offset(r, c)])) continue;
+        throw error(failure::input,
+                    fmt::format("row {}, column {} is NaN, which the contract of {} excludes; choose "
+                                "an algorithm with `NaN: total_order` (`kselect list`)",
+                                r, c, entry.name));
+      }
+    }
+  });
+}
+
+std::vector<std::int64_t> widened(const problem& p, std::span<const std::byte> indices) {
+  return visit(p.index, [&]<class Index>(Index) {
+    const Index* const data = reinterpret_cast<const Index*>(indices.data());
+    return std::vector<std::int64_t>(data, data + indices.size() / sizeof(Index));
+  });
+}
+
+}  // namespace
+
+index_type preferred_index(const algorithm& entry) {
+  return entry.index_types.contains(index_type::int64) ? index_type::int64 : index_type::int32;
+}
+
+selection select_rows(const algorithm& entry, const problem& p, std::span<const std::byte> rows,
+                      backend& place) {
+  if (p.q == 0 || p.n == 0) return {};
+  refuse_nan(entry, p, rows);
+  const input_rows input(place, rows);
+  trial attempt(entry, p, input, place);
+  attempt.prepare();
+  if (const status result = attempt.run(); !result.ok()) {
+    throw error(result.code == status_code::out_of_memory ? failure::resources
+                                                          : failure::unsupported,
+                fmt::format("{} failed on {}: {}", entry.name, to_string(p), result.message));
+  }
+  if (const std::string wrong = attempt.disprove(); !wrong.empty()) {
+    throw error(failure::wrong_answer,
+                fmt::format("{} gave a wrong answer on {}, nothing was written: {}", entry.name,
+                            to_string(p), wrong));
+  }
+  const auto values = attempt.values();
+  return {.values = {values.begin(), values.end()}, .indices = widened(p, attempt.indices())};
+}
+
+}  // namespace kselect

@@ -1,0 +1,173 @@
+// How rows reach their checker: in bands of neighbouring rows, one thread a band while there are
+// bands enough, all threads on the columns of one band otherwise. Row-major stretches are read in
+// place. Column-major ones are transposed through a tile that stays in the first-level cache, so
+// that memory is read in whole cache lines and there is a single counting loop.
+
+#include "harness/verify/certificate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <vector>
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include "harness/error.hpp"
+#include "harness/verify/row_checker.hpp"
+
+namespace kselect {
+
+namespace {
+
+namespace v = verification;
+
+constexpr std::int64_t most_band_rows = 64;
+constexpr std::int64_t tile_columns = v::block_elements;
+constexpr std::int64_t least_segment = 1 << 14;  // columns worth a thread of their own
+
+// Enough elements to make a band worth scheduling; whole cache lines of a column-major input.
+std::int64_t band_rows(const problem& what) {
+  if (what.layout == layout::column_major) return most_band_rows;
+  return std::clamp((std::int64_t{1} << 16) / what.n, std::int64_t{1}, most_band_rows);
+}
+
+// The rows of one band after the other, with the storage they share.
+template <class T, class Index>
+class band_checker {
+ public:
+  band_checker(const problem& what, const contract& promises, const io& buffers)
+      : problem_(what),
+        input_(static_cast<const T*>(buffers.input)),
+        rows_(what, promises, buffers) {
+    if (what.payload == payload::values) {
+      storage_.resize(static_cast<std::size_t>(std::min(band_rows(what), what.q) * what.k));
+    }
+  }
+
+  void check(std::int64_t first, std::int64_t last, int threads) {
+    const auto size = static_cast<std::size_t>(last - first);
+    const auto k = static_cast<std::size_t>(problem_.k);
+    const std::span<order_key_t<T>> storage = storage_;
+    for (std::size_t r = 0; r < size; ++r) {
+      states_[r] = rows_.open(first + static_cast<std::int64_t>(r),
+                              storage.empty() ? storage : storage.subspan(r * k, k));
+    }
+    const int segments = static_cast<int>(
+        std::clamp(problem_.n / least_segment, std::int64_t{1}, std::int64_t{threads}));
+#pragma omp parallel for num_threads(segments) if (segments > 1)
+    for (int s = 0; s < segments; ++s) {
+      read(first, size, problem_.n * s / segments, problem_.n * (s + 1) / segments);
+    }
+    for (std::size_t r = 0; r < size; ++r) {
+      if (states_[r].open) rows_.close(first + static_cast<std::int64_t>(r), states_[r]);
+    }
+  }
+
+  const verdict& result() const { return rows_.result(); }
+
+ private:
+  using band_counts = std::array<v::counts, most_band_rows>;
+
+  void read(std::int64_t first_row, std::size_t rows, std::int64_t begin, std::int64_t end) {
+    band_counts seen{};
+    if (problem_.layout == layout::row_major) {
+      read_rows(first_row, rows, begin, end, seen);
+    } else {
+      read_columns(first_row, rows, begin, end, seen);
+    }
+    for (std::size_t r = 0; r < rows; ++r) add(seen[r], states_[r].seen);
+  }
+
+  void read_rows(std::int64_t first_row, std::size_t rows, std::int64_t begin, std::int64_t end,
+                 band_counts& seen) {
+    const auto size = static_cast<std::size_t>(end - begin);
+    for (std::size_t r = 0; r < rows; ++r) {
+      if (!states_[r].open) continue;
+      const std::int64_t at = problem_.offset(first_row + static_cast<std::int64_t>(r), begin);
+      rows_.consume(states_[r], {input_ + at, size}, begin, seen[r]);
+    }
+  }
+
+  void read_columns(std::int64_t first_row, std::size_t rows, std::int64_t begin, std::int64_t end,
+                    band_counts& seen) {
+    // A row of the tile is a cache line longer than its columns: with a power of two, the column
+    // being written would fall into a few sets of the cache.
+    constexpr std::size_t stride = tile_columns + 64 / sizeof(T);
+    std::array<T, most_band_rows * stride> tile;
+    for (std::int64_t c = begin; c < end; c += tile_columns) {
+      const auto columns = static_cast<std::size_t>(std::min(tile_columns, end - c));
+      for (std::size_t j = 0; j < columns; ++j) {
+        const T* const column =
+            input_ + problem_.offset(first_row, c + static_cast<std::int64_t>(j));
+        for (std::size_t r = 0; r < rows; ++r) tile[r * stride + j] = column[r];
+      }
+      for (std::size_t r = 0; r < rows; ++r) {
+        if (!states_[r].open) continue;
+        rows_.consume(states_[r], {tile.data() + r * stride, columns}, c, seen[r]);
+      }
+    }
+  }
+
+  // Segments of one row end at the same time.
+  static void add(const v::counts& from, v::counts& to) {
+    std::atomic_ref(to.better).fetch_add(from.better, std::memory_order_relaxed);
+    std::atomic_ref(to.at_best).fetch_add(from.at_best, std::memory_order_relaxed);
+    std::atomic_ref(to.at_worst).fetch_add(from.at_worst, std::memory_order_relaxed);
+  }
+
+  const problem& problem_;
+  const T* input_;
+  v::row_checker<T, Index> rows_;
+  std::array<v::row_state<T>, most_band_rows> states_;
+  std::vector<order_key_t<T>> storage_;  // payload `values`: k bit patterns a row
+};
+
+void merge(const verdict& part, verdict& total) {
+  total.rows_wrong += part.rows_wrong;
+  if (part.first && (!total.first || part.first->row < total.first->row)) total.first = part.first;
+}
+
+template <class T, class Index>
+verdict verify_as(const problem& what, const contract& promises, const io& buffers, int threads) {
+  const std::int64_t height = band_rows(what);
+  const std::int64_t bands = (what.q + height - 1) / height;
+  const int side_by_side = bands < threads ? 1 : threads;
+  const int within = bands < threads ? threads : 1;
+
+  // Built here, not by the threads: an exception may not leave a parallel region.
+  std::vector<band_checker<T, Index>> checkers;
+  checkers.reserve(static_cast<std::size_t>(side_by_side));
+  for (int t = 0; t < side_by_side; ++t) checkers.emplace_back(what, promises, buffers);
+
+#pragma omp parallel for num_threads(side_by_side) schedule(dynamic)
+  for (std::int64_t b = 0; b < bands; ++b) {
+    auto& mine = checkers[static_cast<std::size_t>(omp_get_thread_num())];
+    mine.check(b * height, std::min(what.q, (b + 1) * height), within);
+  }
+
+  verdict total{what.q, 0, std::nullopt};
+  for (const auto& part : checkers) merge(part.result(), total);
+  return total;
+}
+
+void require(bool holds, std::string_view what, const problem& of) {
+  if (!holds) throw error(failure::usage, fmt::format("verify {}: {}", to_string(of), what));
+}
+
+}  // namespace
+
+verdict verify(const problem& what, const contract& promises, const io& buffers, int threads) {
+  require(threads >= 1, "threads must be at least 1", what);
+  if (what.n == 0 || what.q == 0 || what.k == 0) return {};
+  require(buffers.input != nullptr, "the input is null", what);
+  require(buffers.values != nullptr, "the values are null", what);
+  require(buffers.indices != nullptr || !what.has_indices(), "the indices are null", what);
+  return visit(what.type, [&](auto t) {
+    return visit(what.index, [&](auto i) {
+      return verify_as<decltype(t), decltype(i)>(what, promises, buffers, threads);
+    });
+  });
+}
+
+}  // namespace kselect

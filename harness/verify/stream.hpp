@@ -1,0 +1,150 @@
+#pragma once
+// The part of the certificate that touches every element: counting, in one stretch of a row, the
+// keys better than the worst returned key and those that tie with it.
+//
+// Keys are compared as signed integers: a signed comparison is one instruction in every vector unit
+// (SSE2 has no unsigned one). Loops run over blocks of constant length without an early exit, so
+// that a compiler vectorises them at -O2 as well.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "kselect/order.hpp"
+
+namespace kselect::verification {
+
+template <class T>
+using signed_key_t = std::make_signed_t<order_key_t<T>>;
+
+// selection_key moved to the signed range: same order, smaller is better.
+template <class T>
+constexpr signed_key_t<T> signed_key(T value, signed_key_t<T> flip) {
+  const auto bits = std::bit_cast<signed_key_t<T>>(value);
+  const signed_key_t<T> sign = bits >> (8 * sizeof(T) - 1);
+  return bits ^ (sign & static_cast<signed_key_t<T>>(~sign_bit<T>)) ^ flip;
+}
+
+// The `flip` of signed_key: all bits when the largest are wanted.
+template <class T>
+constexpr signed_key_t<T> flip_of(direction wanted) {
+  return wanted == direction::smallest ? 0 : -1;
+}
+
+// The two zeros are neighbours in the total order: in both directions the better one has the
+// signed key -1, the worse one 0. Merging them is therefore a matter of these two keys alone.
+template <class T>
+inline constexpr signed_key_t<T> better_zero = -1;
+template <class T>
+inline constexpr signed_key_t<T> worse_zero = 0;
+
+static_assert(signed_key(-0.0F, flip_of<float>(direction::smallest)) == better_zero<float>);
+static_assert(signed_key(+0.0F, flip_of<float>(direction::smallest)) == worse_zero<float>);
+static_assert(signed_key(+0.0, flip_of<double>(direction::largest)) == better_zero<double>);
+static_assert(signed_key(-0.0, flip_of<double>(direction::largest)) == worse_zero<double>);
+
+// The keys that tie with the worst one returned: a single one, or both zeros where they are merged.
+template <class T>
+struct cut {
+  signed_key_t<T> flip = 0;
+  signed_key_t<T> best = 0;
+  signed_key_t<T> worst = 0;
+
+  constexpr bool better(T value) const { return signed_key(value, flip) < best; }
+  constexpr bool tied(T value) const {
+    const signed_key_t<T> key = signed_key(value, flip);
+    return key == best || key == worst;
+  }
+};
+
+struct counts {
+  std::int64_t better = 0;
+  std::int64_t at_best = 0;   // ties, by bit pattern; the same number twice
+  std::int64_t at_worst = 0;  // unless the tie is between the two zeros
+
+  counts& operator+=(const counts& other) {
+    better += other.better;
+    at_best += other.at_best;
+    at_worst += other.at_worst;
+    return *this;
+  }
+};
+
+inline constexpr std::size_t block_elements = 128;
+
+namespace detail {
+
+template <class T>
+std::int64_t better_among(const T* first, std::size_t size, const cut<T>& at) {
+  order_key_t<T> better = 0;
+  for (std::size_t j = 0; j < size; ++j) better += signed_key(first[j], at.flip) < at.best;
+  return static_cast<std::int64_t>(better);
+}
+
+template <class T>
+counts counts_among(const T* first, std::size_t size, const cut<T>& at) {
+  order_key_t<T> better = 0;
+  order_key_t<T> at_best = 0;
+  order_key_t<T> at_worst = 0;
+  for (std::size_t j = 0; j < size; ++j) {
+    const signed_key_t<T> key = signed_key(first[j], at.flip);
+    better += key < at.best;
+    at_best += key == at.best;
+    at_worst += key == at.worst;
+  }
+  return {static_cast<std::int64_t>(better), static_cast<std::int64_t>(at_best),
+          static_cast<std::int64_t>(at_worst)};
+}
+
+}  // namespace detail
+
+// Calls f(block, size) for one block after the other; size is a constant but for the last.
+template <class T, class F>
+void for_each_block(std::span<const T> elements, F&& f) {
+  std::size_t done = 0;
+  for (; done + block_elements <= elements.size(); done += block_elements) {
+    f(elements.data() + done, std::integral_constant<std::size_t, block_elements>{});
+  }
+  if (done < elements.size()) f(elements.data() + done, elements.size() - done);
+}
+
+template <class T>
+std::int64_t count_better(std::span<const T> elements, const cut<T>& at) {
+  std::int64_t better = 0;
+  for_each_block(elements, [&](const T* block, std::size_t size) {
+    better += detail::better_among(block, size, at);
+  });
+  return better;
+}
+
+template <class T>
+counts count_all(std::span<const T> elements, const cut<T>& at) {
+  counts total;
+  for_each_block(elements, [&](const T* block, std::size_t size) {
+    total += detail::counts_among(block, size, at);
+  });
+  return total;
+}
+
+// Counts as count_all, and hands the better elements to take(const T* elements, std::int64_t
+// count), a block's at a time, in row order. Cheap where they are rare.
+template <class T, class F>
+counts collect_better(std::span<const T> elements, const cut<T>& at, F&& take) {
+  counts total;
+  for_each_block(elements, [&](const T* block, std::size_t size) {
+    const counts here = detail::counts_among(block, size, at);
+    total += here;
+    if (here.better == 0) return;
+    std::array<T, block_elements + 1> hits;
+    std::size_t found = 0;
+    for (std::size_t j = 0; j < size; ++j) {
+      hits[found] = block[j];
+      found += at.better(block[j]);
+    }
+    take(hits.data(), here.better);
+  });
+  return total;
+}
+
+}  // namespace kselect::verification

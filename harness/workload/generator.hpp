@@ -1,0 +1,234 @@
+#pragma once
+// Generated rows: element (row, column) as a pure function of the seed, on CPU and GPU alike.
+//
+// Philox4x32-10 (Salmon et al. 2011, Random123) with the seed as key and (block of columns, row) as
+// counter. No state, so any thread may compute any element; and every floating-point step below is
+// an IEEE operation that is rounded once (+, *, /, sqrt, explicit fma), so host and device agree to
+// the bit. Do not write a*b+c here: a compiler may contract it on one side and not on the other.
+
+#include <Random123/philox.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "kselect/distribution.hpp"
+#include "kselect/hd.hpp"
+#include "kselect/order.hpp"
+
+namespace kselect {
+
+// -log(x) for x in (0, 1/2], about 1e-15 relative. The library's log differs between host and device.
+KSELECT_HD inline double negative_log(double x) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
+  double exponent = static_cast<double>(static_cast<std::int64_t>(bits >> 52) - 1023);
+  double mantissa = std::bit_cast<double>((bits & 0xfffffffffffffULL) | 0x3ff0000000000000ULL);
+  if (mantissa > 1.4142135623730951) {
+    mantissa *= 0.5;
+    exponent += 1;
+  }
+  // log(m) = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.172
+  const double s = (mantissa - 1) / (mantissa + 1);
+  const double s2 = s * s;
+  double series = 1.0 / 19;
+  for (int odd = 17; odd >= 1; odd -= 2) series = fma(series, s2, 1.0 / odd);
+  return -fma(exponent, 0.6931471805599453, 2 * s * series);
+}
+
+// The standard normal quantile of p in (0, 1): Wichura 1988, algorithm AS 241 (PPND7), seven digits.
+KSELECT_HD inline double normal_quantile(double p) {
+  const double q = p - 0.5;
+  if (fabs(q) <= 0.425) {
+    const double r = fma(-q, q, 0.180625);
+    const double top =
+        fma(fma(fma(59.109374720, r, 159.29113202), r, 50.434271938), r, 3.3871327179);
+    const double bottom = fma(fma(fma(67.187563600, r, 78.757757664), r, 17.895169469), r, 1.0);
+    return q * top / bottom;
+  }
+  double r = sqrt(negative_log(q < 0 ? p : 1 - p));
+  double top = 0;
+  double bottom = 1;
+  if (r <= 5) {
+    r -= 1.6;
+    top = fma(fma(fma(0.17023821103, r, 1.3067284816), r, 2.7568153900), r, 1.4234372777);
+    bottom = fma(fma(0.12021132975, r, 0.73700164250), r, 1.0);
+  } else {
+    r -= 5;
+    top = fma(fma(fma(0.017337203997, r, 0.42868294337), r, 3.0812263860), r, 6.6579051150);
+    bottom = fma(fma(0.012258202635, r, 0.24197894225), r, 1.0);
+  }
+  return q < 0 ? -(top / bottom) : top / bottom;
+}
+
+// Values of one row length, element by element. T is float or double; trivially copyable, so it
+// travels into kernels by value.
+template <class T>
+class generator {
+ public:
+  using bits_type = order_key_t<T>;
+  // Elements made from one Philox block: 128 random bits.
+  static constexpr int lanes = 16 / static_cast<int>(sizeof(T));
+
+  // k matters to kth_ties alone.
+  KSELECT_HD generator(distribution d, std::uint64_t seed, std::int64_t n, std::int64_t k)
+      : kind_(d.kind), parameter_(d.parameter), seed_(seed), n_(n), k_(k) {}
+
+  // Writes the elements of columns [lanes * block, lanes * (block + 1)) of a row.
+  KSELECT_HD void block(std::int64_t row, std::int64_t block, T (&out)[lanes]) const {
+    bits_type random[lanes];
+    draw(row, block, random);
+    for (int lane = 0; lane < lanes; ++lane) {
+      out[lane] = value(row, block * lanes + lane, random[lane]);
+    }
+  }
+
+ private:
+  KSELECT_HD void draw(std::int64_t row, std::int64_t block, bits_type (&random)[lanes]) const {
+    const auto low = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
+    const auto high = [](std::int64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+    const r123::Philox4x32::ctr_type counter = {{low(block), high(block), low(row), high(row)}};
+    const r123::Philox4x32::key_type key = {
+        {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)}};
+    const auto words = r123::Philox4x32{}(counter, key);
+    for (int lane = 0; lane < lanes; ++lane) {
+      if constexpr (sizeof(T) == 4) {
+        random[lane] = words[static_cast<unsigned>(lane)];
+      } else {
+        random[lane] = static_cast<bits_type>(words[static_cast<unsigned>(2 * lane + 1)]) << 32 |
+                       words[static_cast<unsigned>(2 * lane)];
+      }
+    }
+  }
+
+  // [0, 1) with as many equally spaced values as T's mantissa holds.
+  KSELECT_HD static T unit(bits_type random) {
+    if constexpr (sizeof(T) == 4) {
+      return static_cast<T>(random >> 8) * static_cast<T>(0x1p-24);
+    } else {
+      return static_cast<T>(random >> 11) * static_cast<T>(0x1p-53);
+    }
+  }
+  KSELECT_HD static double unit_double(bits_type random) { return static_cast<double>(unit(random)); }
+
+  KSELECT_HD T value(std::int64_t row, std::int64_t column, bits_type random) const {
+    switch (kind_) {
+      case distribution_kind::normal:
+        return normal(random);
+      case distribution_kind::ascending:
+        return position(column, random);
+      case distribution_kind::descending:
+        return position(n_ - 1 - column, random);
+      case distribution_kind::organ_pipe:
+        return position(column < n_ - 1 - column ? column : n_ - 1 - column, random);
+      case distribution_kind::all_equal:
+        return of_row(row);
+      case distribution_kind::few_distinct:
+        return static_cast<T>(floor(unit_double(random) * parameter_) / parameter_);
+      case distribution_kind::same_leading_bits:
+        return leading(random);
+      case distribution_kind::inf_fraction:
+        return chosen(row, column) ? std::bit_cast<T>(infinity_bits()) : unit(random);
+      case distribution_kind::nan_fraction:
+        return chosen(row, column) ? nan(random) : unit(random);
+      case distribution_kind::kth_ties:
+        return tied(row, column, random);
+      default:
+        return unit(random);
+    }
+  }
+
+  KSELECT_HD static T normal(bits_type random) {
+    // The middle of one of 2^32 (2^53) equal intervals: never 0 or 1.
+    const double p = sizeof(T) == 4 ? (static_cast<double>(random) + 0.5) * 0x1p-32
+                                    : (static_cast<double>(random >> 12) + 0.5) * 0x1p-52;
+    return static_cast<T>(normal_quantile(p));
+  }
+
+  // Rises with `place`; random within the step, so that rows and seeds differ.
+  KSELECT_HD T position(std::int64_t place, bits_type random) const {
+    return static_cast<T>((static_cast<double>(place) + unit_double(random)) /
+                          static_cast<double>(n_));
+  }
+
+  // A value that only the row decides, from a block of its own (columns never reach it).
+  KSELECT_HD T of_row(std::int64_t row) const {
+    bits_type random[lanes];
+    draw(row, -1, random);
+    return unit(random[0]);
+  }
+
+  // A second random number for the element, from blocks that columns never reach.
+  KSELECT_HD bool chosen(std::int64_t row, std::int64_t column) const {
+    bits_type random[lanes];
+    draw(row, -2 - column, random);
+    return unit_double(random[0]) < parameter_;
+  }
+
+  // 1.xxx with the first `parameter` bits of the pattern of 1.0 kept, the others random.
+  KSELECT_HD T leading(bits_type random) const {
+    const int free_bits = 8 * static_cast<int>(sizeof(T)) - static_cast<int>(parameter_);
+    const bits_type mask =
+        free_bits == 0 ? 0 : static_cast<bits_type>(~bits_type{0}) >> static_cast<int>(parameter_);
+    const bits_type one = std::bit_cast<bits_type>(T{1});
+    const bits_type bits = (one & static_cast<bits_type>(~mask)) | (random & mask);
+    // With few shared bits the exponent is free: keep it below infinity's.
+    return std::bit_cast<T>(static_cast<bits_type>(
+        (bits & infinity_bits()) == infinity_bits() ? bits ^ (infinity_bits() & mask) : bits));
+  }
+
+  KSELECT_HD static constexpr bits_type infinity_bits() {
+    return sizeof(T) == 4 ? static_cast<bits_type>(0x7f800000U)
+                          : static_cast<bits_type>(0x7ff0000000000000ULL);
+  }
+
+  // A quiet NaN of either sign with a random payload.
+  KSELECT_HD static T nan(bits_type random) {
+    const bits_type quiet = infinity_bits() | infinity_bits() >> 1;
+    return std::bit_cast<T>(static_cast<bits_type>(random | (quiet & ~sign_bit<T>)));
+  }
+
+  // By a random rank: the first k/2 distinct below 1/2, then ties at exactly 1/2 up to `parameter`
+  // past the k-th, then distinct above. So the k-th key is tied and only some of its ties are chosen.
+  KSELECT_HD T tied(std::int64_t row, std::int64_t column, bits_type random) const {
+    const std::int64_t rank = permuted(row, column);
+    const std::int64_t better = k_ / 2;
+    if (rank < better) return unit(random) * static_cast<T>(0.25);
+    if (rank < k_ + static_cast<std::int64_t>(parameter_)) return static_cast<T>(0.5);
+    return static_cast<T>(0.75) + unit(random) * static_cast<T>(0.125);
+  }
+
+  // A bijection of [0, n), one per row: a four-round Feistel network on the smallest even number of
+  // bits that holds n - 1, walked until it lands inside (at most four steps on average).
+  KSELECT_HD std::int64_t permuted(std::int64_t row, std::int64_t column) const {
+    int half = 1;
+    while ((n_ - 1) >> (2 * half) != 0) ++half;
+    const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+    auto x = static_cast<std::uint64_t>(column);
+    do {
+      std::uint64_t left = x >> half;
+      std::uint64_t right = x & mask;
+      for (std::int64_t round = 0; round < 4; ++round) {
+        const std::uint64_t mixed = left ^ (scrambled(right, row, round) & mask);
+        left = right;
+        right = mixed;
+      }
+      x = left << half | right;
+    } while (x >= static_cast<std::uint64_t>(n_));
+    return static_cast<std::int64_t>(x);
+  }
+
+  // splitmix64's finaliser (Steele et al. 2014) over everything that keys the round.
+  KSELECT_HD std::uint64_t scrambled(std::uint64_t x, std::int64_t row, std::int64_t round) const {
+    x ^= seed_ + 0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(4 * row + round + 1);
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+  }
+
+  distribution_kind kind_;
+  double parameter_;
+  std::uint64_t seed_;
+  std::int64_t n_;
+  std::int64_t k_;
+};
+
+}  // namespace kselect

@@ -1,0 +1,48 @@
+// Parallel over blocks of one row each: Philox has no state, so the split does not show.
+
+#include "harness/workload/rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "harness/workload/generator.hpp"
+
+namespace kselect {
+namespace {
+
+// Columns one task writes; a multiple of every generator's lanes.
+constexpr std::int64_t task_columns = 1 << 14;
+
+template <class T>
+void fill_columns(const problem& p, const generator<T>& make, std::int64_t row, std::int64_t first,
+                  T* out) {
+  constexpr std::int64_t lanes = generator<T>::lanes;
+  const std::int64_t last = std::min(first + task_columns, p.n);
+  for (std::int64_t column = first; column < last; column += lanes) {
+    T block[lanes];
+    make.block(row, column / lanes, block);
+    const std::int64_t count = std::min(lanes, last - column);
+    for (std::int64_t lane = 0; lane < count; ++lane) {
+      out[p.offset(row, column + lane)] = block[lane];
+    }
+  }
+}
+
+}  // namespace
+
+void generate_rows(const problem& p, std::span<std::byte> out, int threads) {
+  if (p.q == 0 || p.n == 0) return;
+  const std::int64_t dense = p.layout == layout::row_major ? p.n : p.q;
+  if (p.effective_pitch() != dense) std::memset(out.data(), 0xa5, out.size());
+  visit(p.type, [&]<class T>(T) {
+    const generator<T> make(p.distribution, p.seed, p.n, p.k);
+    T* const data = reinterpret_cast<T*>(out.data());
+    const std::int64_t tasks_per_row = (p.n + task_columns - 1) / task_columns;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+    for (std::int64_t task = 0; task < p.q * tasks_per_row; ++task) {
+      fill_columns(p, make, task / tasks_per_row, task % tasks_per_row * task_columns, data);
+    }
+  });
+}
+
+}  // namespace kselect

@@ -1,0 +1,16 @@
+#pragma once
+// The generated input of a problem, on the host.
+
+#include <cstddef>
+#include <span>
+
+#include "kselect/problem.hpp"
+
+namespace kselect {
+
+// Fills `out` (problem.input_bytes() bytes, laid out as the problem says) from the problem's
+// distribution and seed. The same for any number of threads and in either layout. What lies between
+// rows (pitch > n) is filled with the byte 0xa5, so that reading it shows.
+void generate_rows(const problem& p, std::span<std::byte> out, int threads);
+
+}  // namespace kselect

@@ -1,0 +1,140 @@
+#pragma once
+// A selection problem: everything that fixes what has to be computed and on which rows.
+//
+// One vocabulary for tests, sweeps and results: a problem prints the same everywhere, for example
+// `float32/smallest/Q=64/n=1048576/k=256/values_and_indices/row_major/uniform#7`.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "kselect/distribution.hpp"
+#include "kselect/names.hpp"
+#include "kselect/order.hpp"
+
+namespace kselect {
+
+enum class dtype : std::uint8_t { float32, float64 };
+enum class index_type : std::uint8_t { int32, int64 };
+
+// Where element (row r, column c) lies, in elements from the start of the input:
+//   row_major     r * pitch + c, pitch >= n   (warp- and block-per-row algorithms)
+//   column_major  c * pitch + r, pitch >= Q   (thread-per-query algorithms: lanes read neighbours)
+enum class layout : std::uint8_t { row_major, column_major };
+
+// What the answer consists of. Outputs are dense and row-major: values[Q][k] and indices[Q][k], or
+// values[Q] when only the k-th element is asked for.
+enum class payload : std::uint8_t { values, values_and_indices, kth_value };
+
+template <>
+inline constexpr std::array<named<direction>, 2> names<direction> = {
+    {{direction::smallest, "smallest"}, {direction::largest, "largest"}}};
+template <>
+inline constexpr std::array<named<dtype>, 2> names<dtype> = {
+    {{dtype::float32, "float32"}, {dtype::float64, "float64"}}};
+template <>
+inline constexpr std::array<named<index_type>, 2> names<index_type> = {
+    {{index_type::int32, "int32"}, {index_type::int64, "int64"}}};
+template <>
+inline constexpr std::array<named<layout>, 2> names<layout> = {
+    {{layout::row_major, "row_major"}, {layout::column_major, "column_major"}}};
+template <>
+inline constexpr std::array<named<payload>, 3> names<payload> = {
+    {{payload::values, "values"},
+     {payload::values_and_indices, "values_and_indices"},
+     {payload::kth_value, "kth_value"}}};
+
+constexpr std::size_t size_of(dtype type) { return type == dtype::float32 ? 4 : 8; }
+constexpr std::size_t size_of(index_type type) { return type == index_type::int32 ? 4 : 8; }
+
+struct problem {
+  std::int64_t n = 0;  // row length (corpus size)
+  std::int64_t q = 0;  // Q, the number of rows (queries)
+  std::int64_t k = 0;  // how many to select from each row, 1 <= k <= n
+  dtype type = dtype::float32;
+  index_type index = index_type::int32;
+  kselect::direction direction = kselect::direction::smallest;
+  kselect::payload payload = kselect::payload::values_and_indices;
+  kselect::layout layout = kselect::layout::row_major;
+  std::int64_t pitch = 0;  // elements between neighbouring rows (columns); 0 means dense
+  kselect::distribution distribution;
+  std::uint64_t seed = 0;
+
+  bool operator==(const problem&) const = default;
+
+  // The pitch in use, with 0 resolved to the dense one.
+  constexpr std::int64_t effective_pitch() const {
+    if (pitch != 0) return pitch;
+    return layout == layout::row_major ? n : q;
+  }
+  // Position of (row, column), in elements.
+  constexpr std::int64_t offset(std::int64_t row, std::int64_t column) const {
+    return layout == layout::row_major ? row * effective_pitch() + column
+                                       : column * effective_pitch() + row;
+  }
+  // Number of elements from the first to one past the last one of the input.
+  constexpr std::int64_t input_elements() const {
+    return n == 0 || q == 0 ? 0 : offset(q - 1, n - 1) + 1;
+  }
+  constexpr std::size_t input_bytes() const {
+    return static_cast<std::size_t>(input_elements()) * size_of(type);
+  }
+  constexpr bool has_indices() const { return payload == payload::values_and_indices; }
+  constexpr std::int64_t outputs_per_row() const { return payload == payload::kth_value ? 1 : k; }
+  constexpr std::size_t values_bytes() const {
+    return static_cast<std::size_t>(q * outputs_per_row()) * size_of(type);
+  }
+  constexpr std::size_t indices_bytes() const {
+    return has_indices() ? static_cast<std::size_t>(q * k) * size_of(index) : 0;
+  }
+};
+
+inline std::string to_string(const problem& p) {
+  std::string text;
+  text += to_string(p.type);
+  text += '/';
+  text += to_string(p.direction);
+  text += "/Q=" + std::to_string(p.q);
+  text += "/n=" + std::to_string(p.n);
+  text += "/k=" + std::to_string(p.k);
+  text += '/';
+  text += to_string(p.payload);
+  if (p.has_indices() && p.index != index_type::int32) {
+    text += ':';
+    text += to_string(p.index);
+  }
+  text += '/';
+  text += to_string(p.layout);
+  if (p.pitch != 0) text += ":pitch=" + std::to_string(p.pitch);
+  text += '/';
+  text += to_string(p.distribution);
+  text += '#' + std::to_string(p.seed);
+  return text;
+}
+
+// Calls f(T{}) with the C++ type that `type` names.
+template <class F>
+decltype(auto) visit(dtype type, F&& f) {
+  switch (type) {
+    case dtype::float64:
+      return std::forward<F>(f)(double{});
+    case dtype::float32:
+      break;
+  }
+  return std::forward<F>(f)(float{});
+}
+
+template <class F>
+decltype(auto) visit(index_type type, F&& f) {
+  switch (type) {
+    case index_type::int64:
+      return std::forward<F>(f)(std::int64_t{});
+    case index_type::int32:
+      break;
+  }
+  return std::forward<F>(f)(std::int32_t{});
+}
+
+}  // namespace kselect

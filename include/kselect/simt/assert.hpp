@@ -1,0 +1,25 @@
+#pragma once
+// KSELECT_ASSERT(condition) for kernel code. On a fiber a false condition ends the launch with a
+// status that names kernel, block, lane, file and line; on a GPU it traps in debug builds and is
+// nothing in release builds (NDEBUG).
+
+#include <cassert>
+#include <source_location>
+
+namespace kselect::simt::detail {
+
+// Throws in the fiber of the calling lane; std::logic_error where no kernel runs.
+[[noreturn]] void assertion_failed(const char* condition, std::source_location at);
+
+}  // namespace kselect::simt::detail
+
+#if !defined(__CUDA_ARCH__)
+#define KSELECT_ASSERT(condition) \
+  (static_cast<bool>(condition)   \
+       ? static_cast<void>(0)     \
+       : ::kselect::simt::detail::assertion_failed(#condition, std::source_location::current()))
+#elif defined(NDEBUG)
+#define KSELECT_ASSERT(condition) static_cast<void>(0)
+#else
+#define KSELECT_ASSERT(condition) assert(condition)
+#endif

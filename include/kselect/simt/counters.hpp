@@ -1,0 +1,76 @@
+#pragma once
+// What a kernel did, counted exactly by the fiber executor: the same numbers for every lane
+// schedule and every number of host threads, as long as the kernel itself is deterministic.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "kselect/hd.hpp"
+#include "kselect/names.hpp"
+
+namespace kselect::simt {
+
+enum class counter : std::uint8_t {
+  // Counted by the executor.
+  blocks,          // blocks run
+  threads,         // threads run
+  collectives,     // ballot, any, all, shfl*, match_any: one for all lanes of the mask
+  warp_syncs,      // sync_warp: one for all lanes of the mask
+  block_syncs,     // sync_block: one for all threads of the block
+  atomics,         // one for each lane
+  global_reads,    // elements; a vector of four is four
+  global_writes,   // elements
+  bytes_read,      // of global memory
+  bytes_written,   // of global memory
+  inactive_reads,  // values shuffled from lanes outside the mask (fiber_options)
+  // Counted by kernels, with simt.count().
+  queue_updates,   // elements inserted into a queue
+  queue_merges,    // merges, drains or repairs of a queue
+  buffer_flushes,  // a buffer of candidates emptied
+  candidates,      // elements that passed a filter
+  comparisons,     // of keys
+  partitions,      // partition steps of a row
+  passes           // sweeps over a row
+};
+
+inline constexpr std::size_t counter_count = static_cast<std::size_t>(counter::passes) + 1;
+
+struct counters {
+  std::array<std::int64_t, counter_count> values{};
+
+  std::int64_t operator[](counter c) const { return values[static_cast<std::size_t>(c)]; }
+  KSELECT_HD constexpr void add(counter c, std::int64_t amount) {
+    values[static_cast<std::size_t>(c)] += amount;
+  }
+  counters& operator+=(const counters& other) {
+    for (std::size_t i = 0; i < counter_count; ++i) values[i] += other.values[i];
+    return *this;
+  }
+  bool operator==(const counters&) const = default;
+};
+
+}  // namespace kselect::simt
+
+namespace kselect {
+template <>
+inline constexpr std::array<named<simt::counter>, simt::counter_count> names<simt::counter> = {
+    {{simt::counter::blocks, "blocks"},
+     {simt::counter::threads, "threads"},
+     {simt::counter::collectives, "collectives"},
+     {simt::counter::warp_syncs, "warp_syncs"},
+     {simt::counter::block_syncs, "block_syncs"},
+     {simt::counter::atomics, "atomics"},
+     {simt::counter::global_reads, "global_reads"},
+     {simt::counter::global_writes, "global_writes"},
+     {simt::counter::bytes_read, "bytes_read"},
+     {simt::counter::bytes_written, "bytes_written"},
+     {simt::counter::inactive_reads, "inactive_reads"},
+     {simt::counter::queue_updates, "queue_updates"},
+     {simt::counter::queue_merges, "queue_merges"},
+     {simt::counter::buffer_flushes, "buffer_flushes"},
+     {simt::counter::candidates, "candidates"},
+     {simt::counter::comparisons, "comparisons"},
+     {simt::counter::partitions, "partitions"},
+     {simt::counter::passes, "passes"}}};
+}  // namespace kselect

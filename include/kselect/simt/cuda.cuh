@@ -1,0 +1,180 @@
+#pragma once
+// simt::cuda: the verbs of a kernel on an NVIDIA GPU, each one intrinsic or one plain access.
+// tests/simt/codegen holds this file to it: the machine code is that of a kernel written by hand.
+// What each verb means is said in fiber.hpp, in the same order.
+
+#include <concepts>
+#include <cstdint>
+#include <cuda_runtime.h>
+#include <string>
+#include <type_traits>
+
+#include "kselect/algorithm.hpp"
+#include "kselect/simt/counters.hpp"
+#include "kselect/simt/types.hpp"
+
+namespace kselect::simt {
+
+class cuda {
+ public:
+  __device__ explicit cuda(int dynamic_offset) : dynamic_offset_(dynamic_offset) {}
+
+  __device__ int thread() const { return static_cast<int>(threadIdx.x); }
+  __device__ int threads() const { return static_cast<int>(blockDim.x); }
+  __device__ int lane() const { return static_cast<int>(threadIdx.x % warp_size); }
+  __device__ int warp() const { return static_cast<int>(threadIdx.x / warp_size); }
+  __device__ int warps() const { return static_cast<int>(blockDim.x / warp_size); }
+  __device__ int block() const { return static_cast<int>(blockIdx.x); }
+  __device__ int blocks() const { return static_cast<int>(gridDim.x); }
+
+  __device__ void* dynamic_shared() const {
+    extern __shared__ __align__(128) unsigned char kselect_dynamic_shared[];
+    return kselect_dynamic_shared + dynamic_offset_;
+  }
+
+  __device__ static int popc(std::uint32_t bits) { return __popc(bits); }
+  __device__ static int popc(std::uint64_t bits) { return __popcll(bits); }
+  __device__ static int ffs(std::uint32_t bits) { return __ffs(static_cast<int>(bits)); }
+  __device__ static int ffs(std::uint64_t bits) { return __ffsll(static_cast<long long>(bits)); }
+  __device__ static int clz(std::uint32_t bits) { return __clz(static_cast<int>(bits)); }
+  __device__ static int clz(std::uint64_t bits) { return __clzll(static_cast<long long>(bits)); }
+  __device__ std::uint32_t lanemask_lt() const {
+    std::uint32_t bits;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(bits));
+    return bits;
+  }
+
+  __device__ std::uint32_t ballot(std::uint32_t mask, bool p) { return __ballot_sync(mask, p); }
+  __device__ bool any(std::uint32_t mask, bool p) { return __any_sync(mask, p) != 0; }
+  __device__ bool all(std::uint32_t mask, bool p) { return __all_sync(mask, p) != 0; }
+  template <class T>
+  __device__ T shfl(std::uint32_t mask, T value, int source, int width = warp_size) {
+    return __shfl_sync(mask, value, source, width);
+  }
+  template <class T>
+  __device__ T shfl_up(std::uint32_t mask, T value, int delta, int width = warp_size) {
+    return __shfl_up_sync(mask, value, static_cast<unsigned>(delta), width);
+  }
+  template <class T>
+  __device__ T shfl_down(std::uint32_t mask, T value, int delta, int width = warp_size) {
+    return __shfl_down_sync(mask, value, static_cast<unsigned>(delta), width);
+  }
+  template <class T>
+  __device__ T shfl_xor(std::uint32_t mask, T value, int lane_mask, int width = warp_size) {
+    return __shfl_xor_sync(mask, value, lane_mask, width);
+  }
+  template <class T>
+  __device__ std::uint32_t match_any(std::uint32_t mask, T value) {
+    return __match_any_sync(mask, value);
+  }
+  __device__ void sync_warp(std::uint32_t mask) { __syncwarp(mask); }
+  __device__ void sync_block() { __syncthreads(); }
+
+  template <class T>
+  __device__ std::remove_const_t<T> load(global<T> from, std::int64_t i) const {
+    return from.data[i];
+  }
+  template <class T>
+  __device__ void store(global<T> to, std::int64_t i, std::type_identity_t<T> value) const {
+    to.data[i] = value;
+  }
+  template <class T>
+  __device__ global<T> slice(global<T> whole, std::int64_t first, std::int64_t count) const {
+    return {whole.data + first, count};
+  }
+
+  template <std::integral T>
+  __device__ T atomic_add(T& shared, std::type_identity_t<T> value) {
+    return static_cast<T>(atomicAdd(reinterpret_cast<sum_t<T>*>(&shared), sum_t<T>(value)));
+  }
+  template <std::integral T>
+  __device__ T atomic_min(T& shared, std::type_identity_t<T> value) {
+    return static_cast<T>(atomicMin(reinterpret_cast<order_t<T>*>(&shared), order_t<T>(value)));
+  }
+  template <std::integral T>
+  __device__ T atomic_max(T& shared, std::type_identity_t<T> value) {
+    return static_cast<T>(atomicMax(reinterpret_cast<order_t<T>*>(&shared), order_t<T>(value)));
+  }
+  template <std::integral T>
+  __device__ T atomic_add(global<T> to, std::int64_t i, std::type_identity_t<T> value) {
+    return atomic_add(to.data[i], value);
+  }
+  template <std::integral T>
+  __device__ T atomic_min(global<T> to, std::int64_t i, std::type_identity_t<T> value) {
+    return atomic_min(to.data[i], value);
+  }
+  template <std::integral T>
+  __device__ T atomic_max(global<T> to, std::int64_t i, std::type_identity_t<T> value) {
+    return atomic_max(to.data[i], value);
+  }
+
+  __device__ void count(counter, std::int64_t = 1) const {}
+
+ private:
+  // The types that CUDA overloads its atomics on; a sum is the same for both signs.
+  template <class T>
+  using sum_t = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
+  template <class T>
+  using order_t =
+      std::conditional_t<sizeof(T) == 4, T,
+                         std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>;
+
+  int dynamic_offset_;
+};
+
+namespace detail {
+
+// ptxas takes at most 48 KiB of shared memory by declaration. A larger storage stands at the start
+// of the dynamic part, and what the launch asks for follows it.
+inline constexpr std::size_t static_shared_limit = 48 << 10;
+template <class Kernel>
+inline constexpr bool storage_is_dynamic = sizeof(typename Kernel::storage) > static_shared_limit;
+template <class Kernel>
+inline constexpr int dynamic_offset =
+    storage_is_dynamic<Kernel> ? int{(sizeof(typename Kernel::storage) + 15) / 16 * 16} : 0;
+
+template <class Kernel>
+__global__ void __launch_bounds__(max_threads<Kernel>(), min_blocks<Kernel>())
+    run_on_cuda(const __grid_constant__ typename Kernel::args args) {
+  cuda simt(dynamic_offset<Kernel>);
+  if constexpr (storage_is_dynamic<Kernel>) {
+    void* const start = cuda(0).dynamic_shared();
+    Kernel::run(simt, *static_cast<typename Kernel::storage*>(start), args);
+  } else {
+    __shared__ typename Kernel::storage shared;
+    Kernel::run(simt, shared, args);
+  }
+}
+
+// The launch's error, named; clears it, so that it is not taken for the next call's.
+inline status cuda_status(cudaError_t error, const char* call, const char* kernel) {
+  if (error == cudaSuccess) return {};
+  static_cast<void>(cudaGetLastError());
+  return {error == cudaErrorMemoryAllocation ? status_code::out_of_memory : status_code::failed,
+          std::string("kernel ") + kernel + ": " + call + ": " + cudaGetErrorName(error) + " (" +
+              cudaGetErrorString(error) + ")"};
+}
+
+template <class Kernel>
+status launch_on_cuda(const char* name, const grid& shape, const typename Kernel::args& args,
+                      const executor& where) {
+  const auto* const entry = reinterpret_cast<const void*>(&run_on_cuda<Kernel>);
+  const std::size_t dynamic = dynamic_offset<Kernel> + shape.dynamic_shared_bytes;
+  const std::size_t declared = storage_is_dynamic<Kernel> ? 0 : sizeof(typename Kernel::storage);
+  if (declared + dynamic > static_shared_limit) {
+    const status opted = cuda_status(
+        cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(dynamic)),
+        ("opting in to " + std::to_string(dynamic) + " bytes of dynamic shared memory").c_str(),
+        name);
+    if (!opted.ok()) return opted;
+  }
+  void* parameters[] = {const_cast<typename Kernel::args*>(&args)};
+  return cuda_status(cudaLaunchKernel(entry, dim3(static_cast<unsigned>(shape.blocks)),
+                                      dim3(static_cast<unsigned>(shape.threads)), parameters,
+                                      dynamic, static_cast<cudaStream_t>(where.stream)),
+                     "cudaLaunchKernel", name);
+}
+
+}  // namespace detail
+}  // namespace kselect::simt

@@ -1,0 +1,52 @@
+#pragma once
+// Starts a kernel where the executor says. The one header that a file with kernels includes:
+// compiled by nvcc it knows both executors, compiled by a C++ compiler the fibers alone.
+
+#include <string>
+#include <typeinfo>
+
+#include "kselect/algorithm.hpp"
+#include "kselect/simt/assert.hpp"
+#include "kselect/simt/fiber.hpp"
+#include "kselect/simt/types.hpp"
+#if defined(__CUDACC__)
+#include "kselect/simt/cuda.cuh"
+#endif
+
+namespace kselect::simt {
+
+namespace detail {
+
+// "kselect::my_kernel", as messages call it.
+std::string readable_name(const std::type_info& kernel);
+
+// What no executor can launch: failed, with a message that names the number.
+status check_grid(const std::string& kernel, const grid& shape, int max_threads);
+
+}  // namespace detail
+
+// cuda: starts the kernel on the stream and returns; the status is the launch's own. fiber: runs it
+// to its end; any error of the kernel is the status. An executor that this build or this function
+// does not know is `unsupported`.
+template <class Kernel>
+status launch(const executor& where, const grid& shape, const typename Kernel::args& args) {
+  detail::require_kernel<Kernel>();
+  static const std::string name = detail::readable_name(typeid(Kernel));
+  constexpr int max_threads = detail::max_threads<Kernel>();
+  if (status checked = detail::check_grid(name, shape, max_threads); !checked.ok()) return checked;
+  if (where.device->kind == executor_kind::fiber) {
+    return detail::launch_on_fibers(
+        {name.c_str(), &detail::run_on_fiber<Kernel>, sizeof(typename Kernel::storage)}, shape,
+        &args, where);
+  }
+  if (where.device->kind == executor_kind::cpu) {
+    return {status_code::unsupported, "kernel " + name + " runs on fiber or cuda, not on cpu"};
+  }
+#if defined(__CUDACC__)
+  return detail::launch_on_cuda<Kernel>(name.c_str(), shape, args, where);
+#else
+  return {status_code::unsupported, "kernel " + name + ": this build has no CUDA"};
+#endif
+}
+
+}  // namespace kselect::simt

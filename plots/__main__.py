@@ -1,0 +1,125 @@
+"""The command line: `python -m plots RUN_DIR [RUN_DIR ...]`."""
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from plots import style
+from plots.errors import Failure, PlotError
+from plots.figures import KEY_COLUMNS, Drawing, FigureKind, Options, registry
+from plots.records import Record, load
+from plots.save import save
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise PlotError(Failure.USAGE, f"{message}; see python -m plots --help")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code (README, "Exit codes")."""
+    try:
+        _run(_parser().parse_args(arguments))
+    except PlotError as e:
+        print(f"plots: {e}", file=sys.stderr)
+        return int(e.failure)
+    except BrokenPipeError:
+        # Whoever read our standard output has left; Python would complain again at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(Failure.OUTPUT)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m plots", description="Draw figures from recorded runs.")
+    parser.add_argument(
+        "runs", nargs="*", type=Path, metavar="RUN_DIR", help="has runs.jsonl and meta.json"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("out/figures"),
+        metavar="DIR",
+        help="where NAME.png, NAME.pdf and NAME.csv go (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--figure", action="append", metavar="NAME", help="draw this figure only; may be repeated"
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="ALGORITHM",
+        help="what speed-ups compare with (default: the first by name of the family nth_element; "
+        "without one, of those that are ok in the most cells the slowest)",
+    )
+    parser.add_argument("--list", action="store_true", help="list the figures and stop")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> None:
+    kinds = registry()
+    if options.list:
+        for kind in kinds.values():
+            print(f"{kind.name:<12} {kind.description}")
+        return
+    if not options.runs:
+        raise PlotError(Failure.USAGE, "no run directory given; see python -m plots --help")
+    wanted = [_choose(name, kinds) for name in options.figure or kinds]
+    records = _load_all(options.runs)
+    if options.baseline is not None:
+        _known(options.baseline, {r.algorithm for r in records}, "algorithm")
+
+    style.apply()
+    drawn = 0
+    for kind in dict.fromkeys(wanted):
+        drawings = kind.draw(records, Options(baseline=options.baseline))
+        _tell_undrawn(kind, drawings, records)
+        drawn += len(drawings)
+        for drawing in drawings:
+            for path in save(drawing, options.out):
+                print(path, flush=True)
+    if drawn == 0:
+        names = ", ".join(str(path) for path in options.runs)
+        raise PlotError(Failure.INPUT, f"{names}: nothing to draw")
+
+
+def _tell_undrawn(kind: FigureKind, drawings: list[Drawing], records: list[Record]) -> None:
+    drawn = {row.get(column) for d in drawings for row in d.rows for column in KEY_COLUMNS}
+    undrawn = sum(record.key not in drawn for record in records)
+    if undrawn:
+        message = f"{undrawn} of {len(records)} cells suit no figure of this kind"
+        print(f"plots: {kind.name}: {message}", file=sys.stderr)
+
+
+def _load_all(directories: Sequence[Path]) -> list[Record]:
+    records: list[Record] = []
+    for number, directory in enumerate(directories, 1):
+        loaded = load(directory, number)
+        for warning in loaded.warnings:
+            print(f"plots: {warning}", file=sys.stderr)
+        records += loaded.records
+    if not any(record.time for record in records):
+        names = ", ".join(str(path) for path in directories)
+        message = f"{names}: no cell is ok and timed, so there is nothing to draw"
+        raise PlotError(Failure.INPUT, message)
+    return records
+
+
+def _choose(name: str, kinds: dict[str, FigureKind]) -> FigureKind:
+    _known(name, kinds, "figure")
+    return kinds[name]
+
+
+def _known(name: str, names: Collection[str], what: str) -> None:
+    if name in names:
+        return
+    nearest = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0)
+    message = f"no {what} is called {name!r}; the nearest is {nearest[0]!r}"
+    raise PlotError(Failure.USAGE, message)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

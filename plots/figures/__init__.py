@@ -1,0 +1,51 @@
+"""The figures: each module of this package is one, found by being here.
+
+A figure module defines NAME, DESCRIPTION (one line) and `draw(records, options)`, which returns one
+Drawing for each slice that it applies to: an empty list where no record suits it.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from plots.records import Record
+
+# The columns of a CSV that hold keys of records.
+KEY_COLUMNS = ("key", "baseline_key")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks of figures."""
+
+    baseline: str | None = None  # the algorithm to compare with; None: the figure's default
+
+
+class Drawing(NamedTuple):
+    """A finished figure, its file name without ending, and the rows of its CSV."""
+
+    name: str
+    figure: Figure
+    rows: list[dict[str, object]]  # at least one; all with the same keys in the same order
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """A registered figure module."""
+
+    name: str
+    description: str
+    draw: Callable[[Sequence[Record], Options], list[Drawing]]
+
+
+def registry() -> dict[str, FigureKind]:
+    """Import every module of this package; returns the figures by name, sorted."""
+    kinds = {}
+    for found in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{found.name}")
+        kinds[module.NAME] = FigureKind(module.NAME, module.DESCRIPTION, module.draw)
+    return dict(sorted(kinds.items()))

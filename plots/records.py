@@ -1,0 +1,287 @@
+"""Reads run directories: `runs.jsonl`, one finished cell a line, and `meta.json`.
+
+The file is append-only and each line ends in a checksum of itself. What an interrupted append left
+behind at the end (a torn tail) is told and ignored; any other line that does not check is an error
+with its number, because a figure drawn from damaged data looks like any other figure. What counts
+as torn is the rule of the journal that writes the file.
+"""
+
+import json
+import math
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, NoReturn
+
+from plots.errors import Failure, PlotError
+
+SCHEMA = 1
+STATUSES = frozenset(
+    (
+        "ok",
+        "wrong",
+        "unsupported",
+        "out_of_memory",
+        "timeout",
+        "error",
+        "throttled",
+        "implausible",
+    )
+)
+_NEVER_IN_JSON = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\xc0\xc1\xf5-\xff]")
+_CHECKSUM = re.compile(rb',"crc32":"([0-9a-f]{8})"}\Z')
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where records come from: one run directory's meta.json, as far as figures tell it."""
+
+    number: int  # its place among the runs drawn together, from 1
+    name: str
+    cpu: str
+    gpu: str  # "" where the run had none
+    commit: str
+    dirty: bool
+    state: str  # "complete", "interrupted" or "running"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A measured time of a whole problem (all Q rows), in nanoseconds."""
+
+    clock: str
+    median: float
+    low: float  # the 95 % confidence interval of the median
+    high: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """One cell: a problem, the algorithm that was to solve it, and how that ended."""
+
+    run: Run
+    key: str
+    status: str
+    reason: str
+    n: int
+    q: int
+    k: int
+    dtype: str
+    index: str
+    direction: str
+    payload: str
+    layout: str
+    pitch: int
+    seed: int
+    workload: str  # the distribution, or the data set and its metric
+    algorithm: str
+    family: str
+    source_hash: str
+    executor: str
+    threads: int
+    time: Timing | None  # only where status is "ok"; not where there was nothing to time
+
+    @property
+    def machine(self) -> str:
+        """What executed the cell: the processor's or the GPU's model name."""
+        on_gpu = self.executor != "cpu" and self.run.gpu
+        return self.run.gpu if on_gpu else self.run.cpu
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A run's counting records in file order, and what the reader should be told about it."""
+
+    run: Run
+    records: tuple[Record, ...]
+    warnings: tuple[str, ...]
+
+
+def load(directory: Path, number: int = 1) -> Loaded:
+    """Read one run directory; raises PlotError(INPUT) where it is missing or damaged."""
+    if not directory.is_dir():
+        raise PlotError(Failure.INPUT, f"{directory}: no such run directory")
+    run = _read_meta(directory / "meta.json", number)
+    path = directory / "runs.jsonl"
+    lines, torn = _split(_read_bytes(path), str(path))
+    records = [_parse(line, run, f"{path}:{i}") for i, line in enumerate(lines, 1)]
+    warnings = []
+    if torn:
+        warnings.append(f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)")
+    return Loaded(run, _counting(records), tuple(warnings))
+
+
+def _counting(records: list[Record]) -> tuple[Record, ...]:
+    """Of the records with one key the last ok one counts, else the last."""
+    chosen: dict[str, Record] = {}
+    for record in records:
+        earlier = chosen.get(record.key)
+        if earlier is None or record.time is not None or earlier.time is None:
+            chosen[record.key] = record
+    return tuple(chosen.values())
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as e:
+        raise PlotError(Failure.INPUT, f"{path}: cannot be read: {e.strerror}") from e
+
+
+def _split(data: bytes, where: str) -> tuple[list[bytes], int]:
+    """Return the valid lines and the length of the torn tail."""
+    lines: list[bytes] = []
+    rest = data
+    while rest:
+        line, newline, after = rest.partition(b"\n")
+        if not newline or not _is_intact(line):
+            if not _is_torn(rest):
+                message = (
+                    f"{where}:{len(lines) + 1}: the checksum does not match; restore the file, or "
+                    "delete the line to measure its cell again"
+                )
+                raise PlotError(Failure.INPUT, message)
+            break
+        lines.append(line)
+        rest = after
+    return lines, len(rest)
+
+
+def _is_torn(rest: bytes) -> bool:
+    """Tell whether `rest`, which begins with an invalid line, is what an interrupted append left.
+
+    That is one line, or bytes that no JSON text holds (power failures leave zeros).
+    """
+    _, newline, after = rest.partition(b"\n")
+    if not newline or not after:
+        return True
+    if any(_is_intact(line) for line in after.split(b"\n")[:-1]):
+        return False
+    return _NEVER_IN_JSON.search(rest) is not None
+
+
+def _is_intact(line: bytes) -> bool:
+    found = _CHECKSUM.search(line)
+    if found is None:
+        return False
+    return zlib.crc32(line[: found.start()] + b"}") == int(found[1], 16)
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _decode(text: bytes, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
+    except ValueError as e:
+        raise PlotError(Failure.INPUT, f"{where}: not JSON: {e}") from e
+    if not isinstance(value, dict):
+        raise PlotError(Failure.INPUT, f"{where}: not a JSON object")
+    schema = value.get("schema")
+    if type(schema) is not int or schema != SCHEMA:  # neither true nor 1.0
+        message = f"{where}: schema {schema!r} is not known, this reads {SCHEMA}"
+        raise PlotError(Failure.INPUT, message)
+    return value
+
+
+def _member(value: dict[str, Any], path: str, kind: type, where: str) -> Any:
+    """Return the member at a dotted path, checked to be of the JSON type that Python names."""
+    found: Any = value
+    for name in path.split("."):
+        if not isinstance(found, dict) or name not in found:
+            raise PlotError(Failure.INPUT, f"{where}: {path!r} is missing")
+        found = found[name]
+    # bool is an int to isinstance, but not in JSON.
+    if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
+        raise PlotError(Failure.INPUT, f"{where}: {path!r} is {found!r}, not a {kind.__name__}")
+    return found
+
+
+def _read_meta(path: Path, number: int) -> Run:
+    where = str(path)
+    meta = _decode(_read_bytes(path), where)
+    gpu = meta.get("gpu")
+    return Run(
+        number=number,
+        name=_member(meta, "run", str, where),
+        cpu=_member(meta, "host.cpu", str, where),
+        gpu="" if gpu is None else _member(meta, "gpu.name", str, where),
+        commit=_member(meta, "git.commit", str, where),
+        dirty=_member(meta, "git.dirty", bool, where),
+        state=_member(meta, "state", str, where),
+    )
+
+
+def _parse(line: bytes, run: Run, where: str) -> Record:
+    value = _decode(line, where)
+
+    def text(path: str) -> str:
+        return _member(value, path, str, where)
+
+    def size(path: str) -> int:
+        number = _member(value, path, int, where)
+        if number < 0:
+            raise PlotError(Failure.INPUT, f"{where}: {path!r} is {number}, which is negative")
+        return number
+
+    if text("status") not in STATUSES:
+        raise PlotError(Failure.INPUT, f"{where}: status {text('status')!r} is not known")
+    return Record(
+        run=run,
+        key=text("key"),
+        status=text("status"),
+        reason=text("reason"),
+        n=size("problem.n"),
+        q=size("problem.q"),
+        k=size("problem.k"),
+        dtype=text("problem.dtype"),
+        index=text("problem.index"),
+        direction=text("problem.direction"),
+        payload=text("problem.payload"),
+        layout=text("problem.layout"),
+        pitch=_member(value, "problem.pitch", int, where),
+        seed=_member(value, "problem.seed", int, where),
+        workload=_workload(value, where),
+        algorithm=text("algorithm.name"),
+        family=text("algorithm.family"),
+        source_hash=text("algorithm.source_hash"),
+        executor=text("executor"),
+        threads=_member(value, "threads", int, where),
+        time=_timing(value, where),
+    )
+
+
+def _workload(value: dict[str, Any], where: str) -> str:
+    if _member(value, "input.kind", str, where) == "generated":
+        return _member(value, "problem.distribution", str, where)
+    # A data set may be named by its path; where it lay does not belong into a figure.
+    name = PurePosixPath(_member(value, "input.name", str, where)).name
+    return f"{name} ({_member(value, 'input.metric', str, where)})"
+
+
+def _timing(value: dict[str, Any], where: str) -> Timing | None:
+    time = value.get("time")
+    if time is None:
+        return None
+    if value["status"] != "ok":
+        message = f"{where}: status {value['status']!r} has a time; only ok cells have one"
+        raise PlotError(Failure.INPUT, message)
+    if _member(value, "time.unit", str, where) != "ns":
+        raise PlotError(Failure.INPUT, f"{where}: time.unit is {time['unit']!r}, not 'ns'")
+
+    bounds = time.get("ci95")
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise PlotError(Failure.INPUT, f"{where}: 'time.ci95' is {bounds!r}, not two numbers")
+    numbers = [time.get("median"), *bounds]
+    for number in numbers:
+        is_number = isinstance(number, int | float) and not isinstance(number, bool)
+        if not is_number or not math.isfinite(number) or number <= 0:
+            message = f"{where}: time has {number!r} where a positive number of ns is due"
+            raise PlotError(Failure.INPUT, message)
+    median, low, high = (float(number) for number in numbers)
+    if not low <= median <= high:
+        message = f"{where}: the interval time.ci95 does not hold time.median"
+        raise PlotError(Failure.INPUT, message)
+    return Timing(_member(value, "time.clock", str, where), median, low, high)

@@ -1,0 +1,157 @@
+"""Cuts records into slices: the cells that may stand in one figure.
+
+Within a slice everything that changes what is computed, or on what, is equal: executor and machine,
+workload, types, direction, payload. Of n, Q and k, k is left to the panels; n is the axis, and
+either Q or the product n * Q is fixed. Layout is not part of a slice: it is the algorithm's choice.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from plots.records import Record
+
+Group = tuple[str, str, str, str, str, str, str]  # a slice less what is fixed of n and Q
+
+
+@dataclass(frozen=True, order=True)
+class Slice:
+    """What the cells of one figure have in common."""
+
+    executor: str
+    machine: str
+    workload: str
+    dtype: str
+    index: str  # "" where the payload has no indices
+    direction: str
+    payload: str
+    fixed: str  # "Q" or "n·Q"
+    value: int
+
+    def title(self) -> str:
+        """Return one line for the head of a figure."""
+        values = f"{self.dtype} {self.payload.replace('_', ' ')}"
+        if self.index not in ("", "int32"):
+            values += f" ({self.index})"
+        workload = self.workload.replace("$", r"\$")
+        return (
+            f"{values}, {self.direction}  |  {workload}  |  "
+            f"{self.fixed} = {integer(self.value)}  |  {self.executor}"
+        )
+
+    def slug(self) -> str:
+        """Return the part of a file name that tells this slice from the others of a machine."""
+        fixed = {"Q": "q", "n·Q": "nq"}[self.fixed] + str(self.value)
+        words = (self.executor, self.workload, self.dtype, self.index, self.direction, self.payload)
+        return "-".join(_file_name(word) for word in (*words, fixed) if word)
+
+
+def cut(records: Iterable[Record]) -> dict[Slice, list[Record]]:
+    """Return the slices in order; each record is in exactly one, or had nothing to time."""
+    groups: dict[Group, list[Record]] = defaultdict(list)
+    for record in records:
+        if record.time is not None or record.status != "ok":
+            groups[_group(record)].append(record)
+    slices: dict[Slice, list[Record]] = defaultdict(list)
+    for group, members in groups.items():
+        lengths_of_q: dict[int, set[int]] = defaultdict(set)
+        lengths_of_product: dict[int, set[int]] = defaultdict(set)
+        for record in members:
+            lengths_of_q[record.q].add(record.n)
+            lengths_of_product[record.n * record.q].add(record.n)
+        for record in members:
+            # A sweep at a fixed product has one n for each Q; one at a fixed Q has many. So a cell
+            # belongs where it has more neighbours along n.
+            product = record.n * record.q
+            if len(lengths_of_product[product]) > len(lengths_of_q[record.q]):
+                slices[Slice(*group, "n·Q", product)].append(record)
+            else:
+                slices[Slice(*group, "Q", record.q)].append(record)
+    return dict(sorted(slices.items()))
+
+
+def names(prefix: str, slices: Iterable[Slice]) -> dict[Slice, str]:
+    """Return a file name (without ending) for each slice, unique among them."""
+    slices = list(slices)
+    machines = {s.executor: {t.machine for t in slices if t.executor == s.executor} for s in slices}
+    return {
+        s: f"{prefix}-{s.slug()}"
+        + (f"-{_file_name(s.machine)}" if len(machines[s.executor]) > 1 else "")
+        for s in slices
+    }
+
+
+def series(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Sort a slice's records into lines: label -> records by (k, n).
+
+    The label is the algorithm's name. Where that leaves several records for one cell (two layouts,
+    two seeds, two runs), it is followed by what tells them apart.
+    """
+    by_algorithm: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        by_algorithm[record.algorithm].append(record)
+    result: dict[str, list[Record]] = defaultdict(list)
+    for algorithm, members in sorted(by_algorithm.items()):
+        for record, qualifier in zip(members, _qualifiers(members), strict=True):
+            result[f"{algorithm} [{qualifier}]" if qualifier else algorithm].append(record)
+    return {
+        label: sorted(members, key=lambda r: (r.k, r.n, r.q))
+        for label, members in sorted(result.items())
+    }
+
+
+def integer(value: int) -> str:
+    """Return `2^10` as math text for powers of two from 16 on, else the plain number."""
+    if value >= 16 and value & (value - 1) == 0:
+        return f"$2^{{{value.bit_length() - 1}}}$"
+    return str(value)
+
+
+def _group(record: Record) -> Group:
+    index = record.index if record.payload == "values_and_indices" else ""
+    return (
+        record.executor,
+        record.machine,
+        record.workload,
+        record.dtype,
+        index,
+        record.direction,
+        record.payload,
+    )
+
+
+def _qualifiers(members: list[Record]) -> list[str]:
+    """Return for each record the shortest list of traits that leaves one record for each cell."""
+    traits: list[Mapping[str, str]] = [
+        {
+            "layout": r.layout.replace("_", " "),
+            "pitch": f"pitch {r.pitch}",
+            "threads": f"{r.threads} threads",
+            "seed": f"seed {r.seed}",
+            "run": f"run {r.run.number} {r.run.name}",
+            "source": f"source {r.source_hash[:6]}",
+            "key": f"key {r.key[:8]}",
+        }
+        for r in members
+    ]
+    used: list[str] = []
+
+    def labels() -> list[str]:
+        return [", ".join(t[name] for name in used) for t in traits]
+
+    def distinct(labelled: list[str]) -> int:
+        return len({(r.n, r.q, r.k, label) for r, label in zip(members, labelled, strict=True)})
+
+    for name in traits[0]:
+        before = distinct(labels())
+        if before == len(members):
+            break
+        used.append(name)
+        if distinct(labels()) == before:
+            used.pop()
+    return labels()
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", text).strip("-")

@@ -1,0 +1,186 @@
+// The life of a block: its lanes start, take turns, end or are unwound.
+
+#include "src/simt/block.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+namespace kselect::simt::detail {
+namespace {
+
+// Unwinds the stack of a lane that will never go on. No std::exception, so that kernels which catch
+// those do not catch it.
+struct unwound {};
+
+thread_local lane* running = nullptr;
+
+std::uint64_t collective(lane& self, const collective_call& call, std::source_location at) {
+  return self.owner->meet(self, call, at);
+}
+
+void sync_block(lane& self, std::source_location at) { self.owner->meet_block(self, at); }
+
+void bad_access(lane& self, const access& a, std::source_location at) {
+  const auto address = reinterpret_cast<std::uintptr_t>(a.base);
+  if (address % a.alignment != 0) {
+    self.owner->fail(self,
+                     std::string(a.verb) + " from memory that is not aligned to the " +
+                         std::to_string(a.alignment) + " bytes of its elements",
+                     at);
+  }
+  const std::string elements =
+      a.count == 1 ? "element " + std::to_string(a.index)
+                   : std::to_string(a.count) + " elements from " + std::to_string(a.index) + " on";
+  self.owner->fail(self,
+                   std::string(a.verb) + " of " + elements + " of " + std::to_string(a.size) +
+                       " is out of bounds",
+                   at);
+}
+
+template <class T>
+std::uint64_t apply(const atomic_call& call) {
+  const std::atomic_ref<T> where(*static_cast<T*>(call.address));
+  const auto operand = static_cast<T>(call.operand);
+  T before = where.load(std::memory_order_relaxed);
+  const auto after = [&] {
+    if (call.op == atomic_op::add) {
+      using wrapping = std::make_unsigned_t<T>;  // a GPU's sums wrap
+      return static_cast<T>(static_cast<wrapping>(before) + static_cast<wrapping>(operand));
+    }
+    return call.op == atomic_op::min ? std::min(before, operand) : std::max(before, operand);
+  };
+  while (!where.compare_exchange_weak(before, after(), std::memory_order_relaxed)) {
+  }
+  return static_cast<std::uint64_t>(before);
+}
+
+std::uint64_t atomic(lane& self, const atomic_call& call, std::source_location at) {
+  if (reinterpret_cast<std::uintptr_t>(call.address) % static_cast<unsigned>(call.bytes) != 0) {
+    self.owner->fail(self, "an atomic on memory that is not aligned to its own size", at);
+  }
+  self.owner->step_back(self);
+  self.owner->count(counter::atomics);
+  if (call.bytes == 4) {
+    return call.is_signed ? apply<std::int32_t>(call) : apply<std::uint32_t>(call);
+  }
+  return call.is_signed ? apply<std::int64_t>(call) : apply<std::uint64_t>(call);
+}
+
+constexpr runtime verbs = {collective, sync_block, atomic, bad_access};
+
+}  // namespace
+
+void assertion_failed(const char* condition, std::source_location at) {
+  const std::string what = std::string("KSELECT_ASSERT(") + condition + ") does not hold";
+  if (running == nullptr) throw std::logic_error(what + " at " + site_text(at));
+  running->owner->fail(*running, what, at);
+}
+
+block::block(const fiber_kernel& kernel, const grid& shape, const void* args,
+             const fiber_options& options, const stack_set& stacks)
+    : kernel_(kernel),
+      shape_(shape),
+      args_(args),
+      options_(options),
+      stacks_(stacks),
+      shared_(kernel.storage_bytes, shape.dynamic_shared_bytes),
+      lanes_(static_cast<std::size_t>(shape.threads)),
+      groups_(static_cast<std::size_t>(shape.threads / warp_size)) {
+  for (int thread = 0; thread < shape.threads; ++thread) {
+    lane& self = lanes_[static_cast<std::size_t>(thread)];
+    self.owner = this;
+    self.thread = thread;
+  }
+}
+
+std::optional<std::string> block::run(std::int64_t index) {
+  start(index);
+  while (!error_) {
+    const int thread = ready_.next();
+    if (thread < 0) break;
+    resume(lanes_[static_cast<std::size_t>(thread)]);
+  }
+  if (!error_ && returned_ < shape_.threads) error_ = stuck();
+  if (error_) unwind();
+  counts_.add(counter::blocks, 1);
+  counts_.add(counter::threads, shape_.threads);
+  return std::exchange(error_, std::nullopt);
+}
+
+void block::start(std::int64_t index) {
+  index_ = index;
+  returned_ = 0;
+  generation_ = 0;
+  unwinding_ = false;
+  barriers_.clear();
+  for (auto& groups : groups_) groups.clear();
+  ready_.restart(options_.order, options_.seed, index);
+  shared_.poison();
+  for (lane& self : lanes_) {
+    self.state = lane_state::running;
+    self.flow.prepare(stacks_.bottom(self.thread), stacks_.bytes(), &block::lane_main, &self);
+    ready_.add(self.warp(), self.bit());
+  }
+}
+
+void block::lane_main(void* self) {
+  lane& started = *static_cast<lane*>(self);
+  started.owner->run_lane(started);
+}
+
+// Whatever the kernel throws ends here: nothing may unwind past the start of a fiber, and no lane
+// may be suspended inside a handler, since the list of caught exceptions is the host thread's.
+void block::run_lane(lane& self) {
+  try {
+    if (!unwinding_) {
+      fiber simt({self.thread, shape_.threads, index_, shape_.blocks, shared_.dynamic(), &counts_,
+                  &self, &verbs});
+      kernel_.run(simt, shared_.storage(), args_);
+    }
+  } catch (const unwound&) {
+  } catch (const lane_error& e) {
+    if (!error_) error_ = e.message;
+  } catch (const std::exception& e) {
+    if (!error_) error_ = place(self) + ": the kernel threw an exception: " + e.what();
+  } catch (...) {
+    if (!error_) error_ = place(self) + ": the kernel threw something that is no std::exception";
+  }
+  self.state = lane_state::returned;
+  ++returned_;
+  release_barriers();
+}
+
+void block::resume(lane& next) {
+  next.state = lane_state::running;
+  running = &next;
+  next.flow.resume();
+  running = nullptr;
+}
+
+void block::suspend(lane& self) {
+  self.flow.suspend();
+  if (unwinding_) throw unwound{};
+}
+
+void block::step_back(lane& self) {
+  ready_.step_back(self.thread);
+  suspend(self);
+}
+
+// Every stack is left empty, destructors run: a lane that has not returned is resumed once more and
+// throws where it waits.
+void block::unwind() {
+  unwinding_ = true;
+  for (lane& self : lanes_) {
+    if (self.state != lane_state::returned) resume(self);
+  }
+}
+
+void block::fail(const lane& self, const std::string& what, std::source_location at) {
+  throw lane_error{place(self) + ": " + what + ", at " + site_text(at)};
+}
+
+}  // namespace kselect::simt::detail

@@ -1,0 +1,131 @@
+#pragma once
+// One block of threads, run as fibers on one host thread.
+//
+// A lane runs until a verb suspends it: at a rendezvous (a warp collective, sync_block) or before
+// an atomic. Lanes that meet at a warp collective form a group, keyed by mask, operation and call
+// site; a group ends when every lane of its mask is in it. A group that misses one lane for ever
+// can be told from one that is merely early in one way that is never wrong: no lane of the block
+// can run. So that is the one place where missing lanes, second call sites, other operations,
+// divergent barriers and deadlocks are found, with every lane where it stands (report.cpp).
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kselect/simt/fiber.hpp"
+#include "src/simt/context.hpp"
+#include "src/simt/ready_set.hpp"
+#include "src/simt/shared_memory.hpp"
+#include "src/simt/stacks.hpp"
+
+namespace kselect::simt::detail {
+
+class block;
+
+enum class lane_state : std::uint8_t { running, waiting, returned };
+
+class lane {
+ public:
+  block* owner = nullptr;
+  int thread = 0;
+  lane_state state = lane_state::running;
+  collective_call call{};  // the rendezvous it waits at, or the last one
+  std::source_location at;
+  std::uint64_t result = 0;  // of the last collective
+  context flow;
+
+  int warp() const { return thread / warp_size; }
+  int index() const { return thread % warp_size; }
+  std::uint32_t bit() const { return 1U << index(); }
+};
+
+// Lanes of one warp at one rendezvous.
+struct group {
+  operation op;
+  std::uint32_t mask;
+  std::source_location at;
+  std::uint32_t arrived;
+};
+
+// Threads of the block at one sync_block.
+struct barrier {
+  std::source_location at;
+  int arrived;
+};
+
+// Why a lane cannot go on; the message is complete.
+struct lane_error {
+  std::string message;
+};
+
+class block {
+ public:
+  // `stacks` has one for each thread; everything outlives the block.
+  block(const fiber_kernel& kernel, const grid& shape, const void* args,
+        const fiber_options& options, const stack_set& stacks);
+
+  // Runs block `index` to its end: what is wrong, or nothing. Work is added to counts().
+  std::optional<std::string> run(std::int64_t index);
+  const counters& counts() const { return counts_; }
+
+  // What lanes call, on their own stacks.
+  std::uint64_t meet(lane& self, const collective_call& call, std::source_location at);
+  void meet_block(lane& self, std::source_location at);
+  void step_back(lane& self);
+  void count(counter c) { counts_.add(c, 1); }
+  [[noreturn]] void fail(const lane& self, const std::string& what, std::source_location at);
+
+ private:
+  static void lane_main(void* self);
+  void run_lane(lane& self);
+  void start(std::int64_t index);
+  void resume(lane& next);
+  void suspend(lane& self);
+  void unwind();
+
+  void check_call(const lane& self, const collective_call& call, std::source_location at);
+  void complete(int warp, const group& done);
+  std::uint64_t shuffled(const lane& self, std::uint32_t mask);
+  void release_barriers();
+  std::uint32_t matching(const lane& self, std::uint32_t mask) const;
+  lane& lane_of(int warp, int index) {
+    return lanes_[static_cast<std::size_t>(warp * warp_size + index)];
+  }
+  const lane& lane_of(int warp, int index) const {
+    return lanes_[static_cast<std::size_t>(warp * warp_size + index)];
+  }
+
+  std::string place(const lane& self) const;  // "kernel k, block 3, warp 1, lane 5"
+  std::string stuck() const;                  // why no lane can run, and where each one is
+  std::string diagnosis() const;
+
+  const fiber_kernel& kernel_;
+  const grid shape_;
+  const void* args_;
+  const fiber_options& options_;
+  const stack_set& stacks_;
+  shared_memory shared_;
+  counters counts_;
+
+  std::int64_t index_ = 0;
+  std::vector<lane> lanes_;
+  std::vector<std::vector<group>> groups_;  // by warp
+  std::vector<barrier> barriers_;
+  std::int64_t generation_ = 0;  // sync_blocks completed
+  int returned_ = 0;
+  ready_set ready_;
+  bool unwinding_ = false;
+  std::optional<std::string> error_;
+};
+
+// A source of a shuffle, by the rules of the PTX instruction `shfl`: the lane read from, or the
+// calling lane itself where the source lies outside its segment of `width` lanes.
+int shuffle_source(operation op, int lane, int argument, int width);
+
+bool same_site(const std::source_location& a, const std::source_location& b);
+std::string site_text(const std::source_location& at);    // "file.cu:12"
+std::string call_text(operation op, std::uint32_t mask);  // "ballot(mask 0x0000ffff)"
+
+}  // namespace kselect::simt::detail

@@ -1,0 +1,146 @@
+// Warp collectives and the block barrier: who has arrived, who goes on with what.
+
+#include <bit>
+#include <cstring>
+
+#include "src/simt/block.hpp"
+
+namespace kselect::simt::detail {
+namespace {
+
+constexpr std::uint64_t inactive_poison = 0xdbdbdbdbdbdbdbdbULL;
+
+bool is_shuffle(operation op) {
+  return op == operation::shfl || op == operation::shfl_up || op == operation::shfl_down ||
+         op == operation::shfl_xor;
+}
+
+bool contains(std::uint32_t mask, int lane) { return (mask >> lane & 1U) != 0; }
+
+}  // namespace
+
+int shuffle_source(operation op, int lane, int argument, int width) {
+  const int first = lane & ~(width - 1);
+  const int last = first + width - 1;
+  const int distance = argument & (warp_size - 1);  // the instruction reads five bits
+  int source = lane;
+  if (op == operation::shfl) source = first | (distance & (width - 1));
+  if (op == operation::shfl_up) source = lane - distance;
+  if (op == operation::shfl_down) source = lane + distance;
+  if (op == operation::shfl_xor) source = lane ^ distance;  // may read an earlier segment
+  const bool outside = op == operation::shfl_up ? source < first : source > last;
+  return outside ? lane : source;
+}
+
+bool same_site(const std::source_location& a, const std::source_location& b) {
+  return a.line() == b.line() && a.column() == b.column() &&
+         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+}
+
+// What is wrong whatever the other lanes do.
+void block::check_call(const lane& self, const collective_call& call, std::source_location at) {
+  const std::string what = call_text(call.op, call.mask);
+  if (!contains(call.mask, self.index())) {
+    fail(self, what + ": the calling lane is not in its own mask", at);
+  }
+  if (!is_shuffle(call.op)) return;
+  if (call.width < 1 || call.width > warp_size || (call.width & (call.width - 1)) != 0) {
+    fail(self, what + ": width " + std::to_string(call.width) + " is no power of two up to 32", at);
+  }
+  const int source = shuffle_source(call.op, self.index(), call.argument, call.width);
+  if (contains(call.mask, source)) return;
+  if (!options_.poison_inactive_reads) {
+    fail(self, what + ": reads from lane " + std::to_string(source) + ", which is not in the mask",
+         at);
+  }
+  counts_.add(counter::inactive_reads, 1);
+}
+
+std::uint64_t block::meet(lane& self, const collective_call& call, std::source_location at) {
+  check_call(self, call, at);
+  self.call = call;
+  self.at = at;
+  self.state = lane_state::waiting;
+  auto& groups = groups_[static_cast<std::size_t>(self.warp())];
+  std::size_t g = 0;
+  while (g < groups.size() &&
+         !(groups[g].op == call.op && groups[g].mask == call.mask && same_site(groups[g].at, at))) {
+    ++g;
+  }
+  if (g == groups.size()) groups.push_back({call.op, call.mask, at, 0});
+  groups[g].arrived |= self.bit();
+  if (groups[g].arrived == groups[g].mask) {
+    complete(self.warp(), groups[g]);
+    groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(g));
+  }
+  // The last lane to arrive waits for its turn as well: who goes on first is the schedule's choice.
+  suspend(self);
+  return self.result;
+}
+
+// Every lane's result is worked out here, before any of them can reach its next collective.
+void block::complete(int warp, const group& done) {
+  counts_.add(done.op == operation::sync_warp ? counter::warp_syncs : counter::collectives, 1);
+  std::uint32_t votes = 0;
+  for (std::uint32_t rest = done.mask; rest != 0; rest &= rest - 1) {
+    const lane& self = lane_of(warp, std::countr_zero(rest));
+    if (self.call.value != 0) votes |= self.bit();
+  }
+  for (std::uint32_t rest = done.mask; rest != 0; rest &= rest - 1) {
+    lane& self = lane_of(warp, std::countr_zero(rest));
+    if (done.op == operation::ballot) {
+      self.result = votes;
+    } else if (done.op == operation::any) {
+      self.result = votes != 0 ? 1 : 0;
+    } else if (done.op == operation::all) {
+      self.result = votes == done.mask ? 1 : 0;
+    } else if (done.op == operation::match_any) {
+      self.result = matching(self, done.mask);
+    } else if (is_shuffle(done.op)) {
+      self.result = shuffled(self, done.mask);
+    }
+  }
+  ready_.add(warp, done.mask);
+}
+
+std::uint64_t block::shuffled(const lane& self, std::uint32_t mask) {
+  const int source =
+      shuffle_source(self.call.op, self.index(), self.call.argument, self.call.width);
+  return contains(mask, source) ? lane_of(self.warp(), source).call.value : inactive_poison;
+}
+
+std::uint32_t block::matching(const lane& self, std::uint32_t mask) const {
+  std::uint32_t equal = 0;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const lane& other = lane_of(self.warp(), std::countr_zero(rest));
+    if (other.call.value == self.call.value) equal |= other.bit();
+  }
+  return equal;
+}
+
+void block::meet_block(lane& self, std::source_location at) {
+  self.call = {operation::sync_block, full_mask};
+  self.at = at;
+  self.state = lane_state::waiting;
+  std::size_t b = 0;
+  while (b < barriers_.size() && !options_.mixed_block_syncs && !same_site(barriers_[b].at, at)) {
+    ++b;
+  }
+  if (b == barriers_.size()) barriers_.push_back({at, 0});
+  ++barriers_[b].arrived;
+  release_barriers();
+  suspend(self);
+}
+
+// With two call sites in use neither is ever full, and the block is found stuck.
+void block::release_barriers() {
+  if (barriers_.empty() || barriers_.front().arrived + returned_ < shape_.threads) return;
+  barriers_.clear();
+  ++generation_;
+  counts_.add(counter::block_syncs, 1);
+  for (const lane& self : lanes_) {
+    if (self.state == lane_state::waiting) ready_.add(self.warp(), self.bit());
+  }
+}
+
+}  // namespace kselect::simt::detail

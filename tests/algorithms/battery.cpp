@@ -1,0 +1,97 @@
+#include "tests/algorithms/battery.hpp"
+
+#include <cstring>
+
+#include "harness/backend/host_backend.hpp"
+#include "harness/run/trial.hpp"
+#include "harness/workload/rows.hpp"
+
+namespace kselect::battery {
+
+std::vector<contender> contenders(std::optional<executor_kind> only) {
+  std::vector<contender> all;
+  for (const registered& row : registry()) {
+    for (const auto& kind : names<executor_kind>) {
+      if (only.value_or(kind.value) != kind.value) continue;
+      if (row.algorithm->executors.contains(kind.value)) all.push_back({&row, kind.value});
+    }
+  }
+  return all;
+}
+
+std::string test_name(const testing::TestParamInfo<contender>& info) {
+  std::string name{info.param.entry->algorithm->name};
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name + "_on_" + std::string(to_string(info.param.executor));
+}
+
+void Battery::SetUp() {
+  if (const std::string reason = why_unavailable(GetParam().executor); !reason.empty()) {
+    GTEST_SKIP() << reason;
+  }
+  place_ = open_backend(GetParam().executor, 2);
+}
+
+problem Battery::admitted(problem p) const {
+  if (!entry().layouts.contains(p.layout)) p.layout = layout::column_major;
+  if (!entry().dtypes.contains(p.type)) p.type = dtype::float64;
+  if (!entry().index_types.contains(p.index)) p.index = index_type::int64;
+  if (!entry().payloads.contains(p.payload)) {
+    for (const auto& candidate : names<payload>) {
+      if (entry().payloads.contains(candidate.value)) p.payload = candidate.value;
+    }
+  }
+  return p;
+}
+
+std::vector<problem> Battery::variants(const problem& p) const {
+  std::vector<problem> all;
+  for (const auto& type : names<dtype>) {
+    for (const auto& answer : names<payload>) {
+      for (const auto& order : names<layout>) {
+        for (const auto& index : names<index_type>) {
+          for (const auto& wanted : names<direction>) {
+            problem variant = p;
+            variant.type = type.value;
+            variant.payload = answer.value;
+            variant.layout = order.value;
+            variant.index = index.value;
+            variant.direction = wanted.value;
+            const bool index_matters = variant.has_indices();
+            if (!index_matters && index.value != index_type::int32) continue;
+            if (check_support(entry(), variant, place_->description())) all.push_back(variant);
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+void Battery::prove(const problem& p) {
+  std::vector<std::byte> rows(p.input_bytes());
+  generate_rows(p, rows, 1);
+  prove_on(p, rows);
+}
+
+void Battery::prove_on(const problem& p, std::span<const std::byte> rows, std::int64_t shift) {
+  if (!check_support(entry(), p, place_->description())) {
+    ++beyond_limits_;
+    return;
+  }
+  // The shift is on top of an aligned start, so that it is the misalignment.
+  const auto lead = static_cast<std::size_t>(shift) * size_of(p.type);
+  const device_buffer shifted(*place_, lead + rows.size());
+  place_->to_device(shifted.data() + lead, rows);
+  const input_rows input = input_rows::at(*place_, rows, shifted.data() + lead);
+  trial attempt(entry(), p, input, *place_);
+  attempt.prepare();
+  const status result = attempt.run();
+  ASSERT_TRUE(result.ok()) << to_string(p) << " shift " << shift << ": " << result.message;
+  ASSERT_EQ(attempt.disprove(), "") << to_string(p) << " shift " << shift;
+  ++proven_;
+}
+
+}  // namespace kselect::battery

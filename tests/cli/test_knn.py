@@ -1,0 +1,85 @@
+"""`kselect knn` against a brute-force float64 computation."""
+
+import gzip
+import struct
+
+import numpy as np
+import pytest
+from conftest import one_line
+
+RNG = np.random.default_rng(11)
+
+
+def distances(query, base, metric):
+    """All distances in float64."""
+    query, base = query.astype(np.float64), base.astype(np.float64)
+    if metric in ("sqeuclidean", "euclidean"):
+        squared = ((query[:, None, :] - base[None, :, :]) ** 2).sum(axis=2)
+        return np.sqrt(squared) if metric == "euclidean" else squared
+    if metric == "pearson":
+        query = query - query.mean(axis=1, keepdims=True)
+        base = base - base.mean(axis=1, keepdims=True)
+    query = query / np.linalg.norm(query, axis=1, keepdims=True)
+    base = base / np.linalg.norm(base, axis=1, keepdims=True)
+    return 1 - query @ base.T
+
+
+def check(indices, found, exact):
+    """The k nearest up to ties within one rounding to float32."""
+    rows = np.arange(exact.shape[0])[:, None]
+    assert all(len(set(row)) == len(row) for row in indices)
+    np.testing.assert_allclose(found, exact[rows, indices], rtol=2e-7, atol=1e-12)
+    best = np.sort(exact, axis=1)[:, : indices.shape[1]]
+    np.testing.assert_allclose(found, best, rtol=2e-7, atol=1e-12)
+    assert (np.diff(found, axis=1) >= 0).all()
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "cosine", "pearson"])
+@pytest.mark.parametrize("block", [1, 256])
+def test_queries(kselect, tmp_path, metric, block):
+    base = RNG.standard_normal((300, 17)).astype(np.float32)
+    query = RNG.standard_normal((41, 17)).astype(np.float32)
+    np.save(tmp_path / "base.npy", base)
+    np.save(tmp_path / "query.npy", query)
+    kselect("knn", "--base", "base.npy", "--query", "query.npy", "--metric", metric, "--k", 7,
+            "--algorithm", "cpu/nth_element", "--indices", "i.npy", "--distances", "d.npy",
+            "--block", block)
+    check(np.load(tmp_path / "i.npy"), np.load(tmp_path / "d.npy"), distances(query, base, metric))
+
+
+@pytest.mark.parametrize("exclude", [False, True])
+def test_graph_of_idx_images(kselect, tmp_path, exclude):
+    images = RNG.integers(0, 256, (90, 4, 5), dtype=np.uint8)
+    images[17] = images[3]  # equal vectors: each is the other's neighbour at distance 0
+    header = struct.pack(">BBBBIII", 0, 0, 8, 3, 90, 4, 5)
+    with gzip.open(tmp_path / "x-images-idx3-ubyte.gz", "wb") as file:
+        file.write(header + images.tobytes())
+    flags = ["--exclude-self"] * exclude
+    kselect("knn", "--base", "x-images-idx3-ubyte.gz", "--self", *flags, "--k", 5,
+            "--algorithm", "cpu/heap", "--indices", "i.npy", "--distances", "d.npy")
+    vectors = images.reshape(90, 20)
+    exact = distances(vectors, vectors, "sqeuclidean")
+    indices, found = np.load(tmp_path / "i.npy"), np.load(tmp_path / "d.npy")
+    if exclude:
+        np.fill_diagonal(exact, np.inf)
+        assert not (indices == np.arange(90)[:, None]).any()
+        assert indices[3, 0] == 17 and found[3, 0] == 0
+    else:
+        assert (found[:, 0] == 0).all()
+    check(indices, found, exact)
+
+
+def test_wrong_usage(kselect, tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((10, 3), np.float32))
+    np.save(tmp_path / "b.npy", np.ones((10, 4), np.float32))
+    np.save(tmp_path / "nan.npy", np.full((10, 3), np.nan, np.float32))
+    tail = ["--algorithm", "cpu/heap", "--indices", "i.npy", "--distances", "d.npy"]
+    done = kselect("knn", "--base", "a.npy", "--self", "--exclude-self", "--k", 10, *tail, check=2)
+    assert "1 .. 9" in one_line(done.stderr)
+    done = kselect("knn", "--base", "a.npy", "--query", "b.npy", "--k", 1, *tail, check=2)
+    assert "dimension" in one_line(done.stderr)
+    done = kselect("knn", "--base", "a.npy", "--k", 1, *tail, check=2)
+    assert "--self" in one_line(done.stderr)
+    done = kselect("knn", "--base", "nan.npy", "--self", "--k", 1, *tail, check=3)
+    assert "nan.npy" in one_line(done.stderr)
+    assert not (tmp_path / "i.npy").exists() and not (tmp_path / "d.npy").exists()

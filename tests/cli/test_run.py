@@ -1,0 +1,212 @@
+"""`kselect run`: records, resuming, killing, and what a bad config or directory gets."""
+
+import fcntl
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+import zlib
+
+import pytest
+from conftest import ROOT, one_line
+
+CONFIG = {
+    "schema": "kselect-config/1",
+    "name": "small",
+    "seed": 1,
+    "axes": {"n": [256, 1024], "q": [8], "k": [4, 16]},
+    "algorithms": ["cpu/heap", "cpu/sort"],
+    "measure": {"warmup": 0, "min_samples": 2, "max_samples": 3, "max_seconds": 1},
+}
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes CONFIG with changes; returns its path."""
+
+    def write(**changes):
+        path = tmp_path / "small.json"
+        path.write_text(json.dumps(CONFIG | changes))
+        return path
+
+    return write
+
+
+def records(directory):
+    """The records of a run, each checked against its checksum."""
+    lines = (directory / "runs.jsonl").read_text().splitlines()
+    for line in lines:
+        text, _, tail = line.rpartition(',"crc32":"')
+        assert zlib.crc32((text + "}").encode()) == int(tail[:8], 16)
+    return [json.loads(line) for line in lines]
+
+
+def keys(directory):
+    """Keys of the ok records."""
+    return [r["key"] for r in records(directory) if r["status"] == "ok"]
+
+
+def test_every_cell_is_proven_timed_and_recorded(kselect, config, tmp_path):
+    done = kselect("run", config(), "--out", "o")
+    assert "8 cells run, 8 ok" in done.stdout
+    found = records(tmp_path / "o")
+    assert len(found) == 8
+    for record in found:
+        assert record["status"] == "ok"
+        assert record["verify"] == {"method": "certificate", "rows": 8, "before": True, "after": True}
+        assert record["time"]["min"] <= record["time"]["median"] <= record["time"]["max"]
+        assert len(record["time"]["samples"]) in (2, 3)
+    meta = json.loads((tmp_path / "o" / "meta.json").read_text())
+    assert meta["state"] == "complete"
+    assert meta["config"]["axes"]["n"] == [256, 1024]
+    assert meta["host"]["threads"] >= 1 and meta["build"]["compiler"]
+
+
+def test_second_run_does_nothing_and_says_so(kselect, config, tmp_path):
+    kselect("run", config(), "--out", "o")
+    before = (tmp_path / "o" / "runs.jsonl").read_bytes()
+    done = kselect("run", config(), "--out", "o", "--resume")
+    assert "0 cells run; 8 done before" in done.stdout
+    assert (tmp_path / "o" / "runs.jsonl").read_bytes() == before
+
+
+def test_records_are_not_overwritten(kselect, config, tmp_path):
+    kselect("run", config(), "--out", "o")
+    done = kselect("run", config(), "--out", "o", check=6)
+    assert "--resume" in one_line(done.stderr)
+    done = kselect("run", config(seed=2), "--out", "o", "--resume", check=2)
+    assert "another config" in one_line(done.stderr)
+    assert len(records(tmp_path / "o")) == 8
+
+
+def test_torn_tail_is_cut_and_told(kselect, config, tmp_path):
+    kselect("run", config(), "--out", "o")
+    path = tmp_path / "o" / "runs.jsonl"
+    whole = path.read_bytes()
+    expected = sorted(keys(tmp_path / "o"))
+    path.write_bytes(whole[:-40])
+    done = kselect("run", config(), "--out", "o", "--resume")
+    assert "cut" in done.stderr and "1 cells run" in done.stdout
+    assert sorted(keys(tmp_path / "o")) == expected
+
+
+def test_kill_at_any_time_then_resume_gives_the_same_cells(kselect, config, tmp_path, binary):
+    axes = {"n": [1000, 2000, 3000], "q": [16, 32], "k": [1, 10, 100]}
+    path = config(axes=axes)
+    kselect("run", path, "--out", "whole")
+    expected = sorted(keys(tmp_path / "whole"))
+    assert len(expected) == 36
+    rng = random.Random(5)
+    for _ in range(12):
+        child = subprocess.Popen(
+            [binary, "run", str(path), "--out", "killed", "--resume"],
+            cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0.005, 0.12))
+        child.kill()
+        child.wait()
+    kselect("run", path, "--out", "killed", "--resume")
+    found = keys(tmp_path / "killed")
+    assert sorted(found) == expected, "every cell once"
+
+
+def test_interrupt_finishes_the_cell_and_resumes(kselect, config, tmp_path, binary):
+    path = config(measure=CONFIG["measure"] | {"min_samples": 400, "max_samples": 400})
+    child = subprocess.Popen([binary, "run", str(path), "--out", "o"], cwd=tmp_path,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in child.stderr:  # the first lines say that cells are running
+        break
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 130 and "--resume" in out
+    done = len(records(tmp_path / "o"))
+    assert done < 8
+    assert json.loads((tmp_path / "o" / "meta.json").read_text())["state"] == "interrupted"
+    kselect("run", path, "--out", "o", "--resume")
+    assert len(keys(tmp_path / "o")) == 8
+
+
+def test_two_runs_cannot_write_one_directory(kselect, config, tmp_path):
+    (tmp_path / "o").mkdir()
+    with open(tmp_path / "o" / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = kselect("run", config(), "--out", "o", check=6)
+    assert "o" in one_line(done.stderr)
+
+
+def test_full_disk_is_an_error_and_nothing_is_lost(kselect, config, tmp_path):
+    target = tmp_path / "o"
+    target.mkdir()
+    (target / "runs.jsonl").symlink_to("/dev/full")
+    done = kselect("run", config(), "--out", "o", check=None)
+    assert done.returncode == 6, done.stderr
+    assert "runs.jsonl" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"axes": {"n": [8], "q": [1], "kk": [1]}}, '/axes/kk'),
+        ({"axes": {"n": [8], "q": [1], "k": [0]}}, "/axes/k"),
+        ({"axes": {"n": [8], "q": [1], "k": [9]}}, "k"),
+        ({"algorithms": ["cpu/hepa"]}, "cpu/heap"),
+        ({"measure": {"max_samples": "many"}}, "/measure/max_samples"),
+        ({"schema": "kselect-config/9"}, "/schema"),
+    ],
+)
+def test_bad_configs_name_the_file_and_the_place(kselect, config, tmp_path, changes, said):
+    done = kselect("run", config(**changes), "--out", "o", check=2)
+    message = one_line(done.stderr)
+    assert "small.json" in message and said in message
+    assert not (tmp_path / "o").exists()
+
+
+def test_syntax_errors_name_the_line(kselect, tmp_path):
+    (tmp_path / "bad.json").write_text('{\n  "schema": "kselect-config/1",\n  oops\n}\n')
+    message = one_line(kselect("run", "bad.json", check=2).stderr)
+    assert "bad.json" in message and ":3:" in message
+    one_line(kselect("run", "missing.json", check=3).stderr)
+
+
+def test_cells_that_do_not_fit_are_said_before_the_run(kselect, config, tmp_path):
+    huge = {"n": [256, "2^38"], "q": [8], "k": [4]}
+    done = kselect("run", config(axes=huge), "--out", "o", check=1)
+    first = done.stderr.splitlines()[0]
+    assert "will not fit" in first and "274877906944" in first
+    by_status = {r["problem"]["n"]: r["status"] for r in records(tmp_path / "o")}
+    assert by_status == {256: "ok", 2**38: "out_of_memory"} or by_status[2**38] == "unsupported"
+
+
+def test_empty_cells_are_an_empty_success(kselect, config, tmp_path):
+    kselect("run", config(axes={"n": [256], "q": [0], "k": [4]}), "--out", "o")
+    assert [r["status"] for r in records(tmp_path / "o")] == ["ok", "ok"]
+
+
+def test_dry_run_and_filter(kselect, config, tmp_path):
+    done = kselect("run", config(), "--dry-run", "--filter", "cpu/heap .*k=16")
+    assert done.stdout.strip().endswith("2 cells")
+    assert not (tmp_path / "out").exists()
+    kselect("run", config(), "--filter", "(", check=2)
+    kselect("run", config(), "--filter", "nothing matches", check=2)
+
+
+def test_every_shipped_config_plans(kselect, tmp_path):
+    for path in sorted((ROOT / "configs").glob("*.json")):
+        if path.name == "config.schema.json":
+            continue
+        text = json.loads(path.read_text())
+        if "dataset" in text.get("input", {}):
+            continue  # needs its file
+        assert "cells" in kselect("run", path, "--dry-run").stdout
+
+
+def test_smoke_config_runs(kselect, tmp_path):
+    kselect("run", ROOT / "configs" / "smoke.json", "--out", "o", timeout=300)
+    assert all(r["status"] == "ok" for r in records(tmp_path / "o"))
+
+
+def test_default_directory_is_named_after_the_config(kselect, config, tmp_path):
+    kselect("run", config())
+    assert [p.name.startswith("small-") for p in (tmp_path / "out").iterdir()] == [True]
+    assert os.listdir(tmp_path / "out")

@@ -1,0 +1,95 @@
+"""`kselect select`: the user's own matrix, against numpy; and everything that can be wrong with it."""
+
+import numpy as np
+import pytest
+from conftest import one_line
+
+RNG = np.random.default_rng(7)
+
+
+@pytest.mark.parametrize("algorithm", ["cpu/nth_element", "cpu/heap+omp", "cpu/sort"])
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_agrees_with_numpy(kselect, tmp_path, algorithm, largest, dtype, order):
+    rows = RNG.standard_normal((13, 257)).astype(dtype)
+    np.save(tmp_path / "rows.npy", np.asarray(rows, order=order))
+    arguments = ["select", "--algorithm", algorithm, "--input", "rows.npy", "--k", 9]
+    arguments += ["--values", "v.npy", "--indices", "i.npy"] + ["--largest"] * largest
+    kselect(*arguments)
+    values, indices = np.load(tmp_path / "v.npy"), np.load(tmp_path / "i.npy")
+    assert values.dtype == dtype and indices.dtype == np.int64
+    assert values.shape == indices.shape == (13, 9)
+    np.testing.assert_array_equal(np.take_along_axis(rows, indices, axis=1), values)
+    ranked = np.sort(rows, axis=1)
+    expected = ranked[:, ::-1][:, :9] if largest else ranked[:, :9]
+    got = np.sort(values, axis=1)[:, ::-1] if largest else np.sort(values, axis=1)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_nan_is_the_largest(kselect, tmp_path):
+    rows = np.array([[np.nan, 1, np.inf, -np.inf, 0.0, -0.0]], np.float32)
+    np.save(tmp_path / "rows.npy", rows)
+    kselect("select", "--algorithm", "cpu/sort", "--input", "rows.npy", "--k", 6,
+            "--indices", "i.npy")
+    assert np.load(tmp_path / "i.npy").tolist() == [[3, 5, 4, 1, 2, 0]]
+
+
+@pytest.mark.parametrize("shape", [(0, 10), (0, 0), (4, 0)])
+def test_empty_input_is_an_empty_success(kselect, tmp_path, shape):
+    np.save(tmp_path / "rows.npy", np.zeros(shape, np.float32))
+    kselect("select", "--algorithm", "cpu/sort", "--input", "rows.npy", "--k", 3,
+            "--values", "v.npy", "--indices", "i.npy")
+    assert np.load(tmp_path / "v.npy").shape == (shape[0], 3 if shape[1] else 0)
+
+
+def save_bad_inputs(folder):
+    """name -> what the one-line error must say."""
+    good = np.ones((4, 8), np.float32)
+    np.save(folder / "good.npy", good)
+    np.save(folder / "flat.npy", good.ravel())
+    np.save(folder / "ints.npy", good.astype(np.int32))
+    whole = (folder / "good.npy").read_bytes()
+    (folder / "torn.npy").write_bytes(whole[:-5])
+    (folder / "empty.npy").write_bytes(b"")
+    (folder / "text.npy").write_text("1,2,3\n")
+    np.save(folder / "big_endian.npy", good.astype(">f4"))
+    return {
+        "missing.npy": "missing.npy",
+        "flat.npy": "1 dimension",
+        "ints.npy": "int32",
+        "torn.npy": "truncated",
+        "empty.npy": "empty.npy",
+        "text.npy": "text.npy",
+        "big_endian.npy": "big-endian",
+    }
+
+
+def test_bad_inputs_are_named_and_leave_nothing_behind(kselect, tmp_path):
+    for name, said in save_bad_inputs(tmp_path).items():
+        done = kselect("select", "--algorithm", "cpu/sort", "--input", name, "--k", 2,
+                       "--values", "v.npy", check=3)
+        message = one_line(done.stderr)
+        assert message.startswith("kselect: ") and name in message and said in message
+        assert not (tmp_path / "v.npy").exists()
+
+
+def test_wrong_usage(kselect, tmp_path):
+    np.save(tmp_path / "rows.npy", np.ones((4, 8), np.float32))
+    base = ["select", "--input", "rows.npy"]
+    done = kselect(*base, "--algorithm", "cpu/srot", "--k", 2, check=2)
+    assert "cpu/sort" in one_line(done.stderr)
+    done = kselect(*base, "--algorithm", "cpu/sort", "--k", 9, check=2)
+    assert "--k 9 is more than the 8 columns" in one_line(done.stderr)
+    kselect(*base, "--algorithm", "cpu/sort", "--k", 0, check=2)
+    kselect(*base, "--algorithm", "cpu/sort", check=2)
+    kselect(*base, "--algorithm", "cpu/sort", "--k", 2, "--executor", "tpu", check=2)
+    done = kselect(*base, "--algorithm", "cpu/sort", "--k", 2, "--executor", "fiber", check=4)
+    assert "does not run on executor fiber" in one_line(done.stderr)
+
+
+def test_unwritable_output(kselect, tmp_path):
+    np.save(tmp_path / "rows.npy", np.ones((4, 8), np.float32))
+    done = kselect("select", "--algorithm", "cpu/sort", "--input", "rows.npy", "--k", 2,
+                   "--values", "no/such/folder/v.npy", check=6)
+    assert "no/such/folder" in one_line(done.stderr)

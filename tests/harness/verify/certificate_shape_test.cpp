@@ -1,0 +1,227 @@
+// The verdict depends on the answer alone: not on the number of threads, nor on whether rows or
+// columns are shared out between them; and it counts right where rows are long enough to be cut
+// into segments, blocks and tiles.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <string>
+#include <sys/mman.h>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness/verify/certificate.hpp"
+#include "harness/verify/index_set.hpp"
+#include "harness/verify/stream.hpp"
+
+namespace kselect {
+namespace {
+
+struct shape {
+  std::string name;
+  std::int64_t n, q, k;
+  kselect::layout layout;
+  std::int64_t pitch;
+};
+
+// A random problem, its answer by sorting, and ways to spoil single rows.
+struct sample {
+  problem what;
+  contract promises;
+  std::vector<float> input;
+  std::vector<float> values;
+  std::vector<std::int64_t> indices;
+
+  float& element(std::int64_t row, std::int64_t column) {
+    return input[static_cast<std::size_t>(what.offset(row, column))];
+  }
+
+  void choose(std::int64_t row, std::int64_t j, std::int64_t column) {
+    if (what.payload == payload::kth_value) {
+      values[static_cast<std::size_t>(row)] = element(row, column);
+      return;
+    }
+    values[static_cast<std::size_t>(row * what.k + j)] = element(row, column);
+    indices[static_cast<std::size_t>(row * what.k + j)] = column;
+  }
+
+  std::vector<std::int64_t> ranking(std::int64_t row) {
+    std::vector<std::int64_t> columns(static_cast<std::size_t>(what.n));
+    std::iota(columns.begin(), columns.end(), 0);
+    std::stable_sort(columns.begin(), columns.end(), [&](std::int64_t a, std::int64_t b) {
+      return selection_key(element(row, a), what.direction) <
+             selection_key(element(row, b), what.direction);
+    });
+    return columns;
+  }
+
+  verdict check(int threads) {
+    return verify(what, promises, {input.data(), values.data(), indices.data()}, threads);
+  }
+};
+
+sample solved(const shape& of, payload asked) {
+  sample made;
+  made.what.n = of.n;
+  made.what.q = of.q;
+  made.what.k = of.k;
+  made.what.layout = of.layout;
+  made.what.pitch = of.pitch;
+  made.what.payload = asked;
+  made.what.index = index_type::int64;
+  made.promises.ordering = output_ordering::stable_sorted;
+  made.promises.tie_break = tie_break::prefer_smaller_index;
+  made.input.resize(static_cast<std::size_t>(made.what.input_elements()));
+  std::mt19937 random(11);
+  // A twentieth of a row's keys are shared, so that there are ties at the cut and away from it.
+  std::uniform_int_distribution<std::int64_t> key(0, 20 * of.n);
+  for (float& element : made.input) element = static_cast<float>(key(random) / 20);
+  made.values.resize(static_cast<std::size_t>(of.q * made.what.outputs_per_row()));
+  made.indices.resize(static_cast<std::size_t>(of.q * of.k));
+  for (std::int64_t row = 0; row < of.q; ++row) {
+    const auto ranking = made.ranking(row);
+    if (asked == payload::kth_value) {
+      made.choose(row, 0, ranking[static_cast<std::size_t>(of.k - 1)]);
+      continue;
+    }
+    for (std::int64_t j = 0; j < of.k; ++j) {
+      made.choose(row, j, ranking[static_cast<std::size_t>(j)]);
+    }
+  }
+  return made;
+}
+
+class certificate_shape : public testing::TestWithParam<shape> {};
+
+TEST_P(certificate_shape, verdict_is_the_same_on_any_number_of_threads) {
+  for (const payload asked : {payload::values_and_indices, payload::values, payload::kth_value}) {
+    sample it = solved(GetParam(), asked);
+    SCOPED_TRACE(to_string(it.what));
+    for (int threads = 1; threads <= 4; ++threads) EXPECT_TRUE(it.check(threads)) << threads;
+
+    // The worst element of the row takes the place of one that belongs there.
+    for (const std::int64_t row : {it.what.q - 1, it.what.q / 2}) {
+      it.choose(row, it.what.k - 1, it.ranking(row).back());
+    }
+    const verdict alone = it.check(1);
+    EXPECT_EQ(alone.rows_wrong, it.what.q > 1 ? 2 : 1);
+    ASSERT_TRUE(alone.first);
+    EXPECT_EQ(alone.first->row, it.what.q / 2);
+    EXPECT_EQ(to_string(alone.first->failed),
+              asked == payload::kth_value ? to_string(check::kth_rank) : to_string(check::count));
+    for (int threads = 2; threads <= 4; ++threads) {
+      const verdict shared = it.check(threads);
+      EXPECT_EQ(shared.rows_checked, alone.rows_checked);
+      EXPECT_EQ(shared.rows_wrong, alone.rows_wrong);
+      ASSERT_TRUE(shared.first);
+      EXPECT_EQ(shared.first->row, alone.first->row);
+      EXPECT_EQ(shared.first->position, alone.first->position);
+      EXPECT_EQ(shared.first->detail, alone.first->detail);
+    }
+  }
+}
+
+// One better element anywhere in the row, at the seams of blocks, tiles and segments above all, is
+// one too many.
+TEST_P(certificate_shape, no_column_is_skipped_or_counted_twice) {
+  sample it = solved(GetParam(), payload::values_and_indices);
+  const auto row = it.what.q - 1;
+  const auto ranking = it.ranking(row);
+  std::vector<std::int64_t> columns = {0, 1, it.what.n / 2, it.what.n - 2, it.what.n - 1};
+  for (std::int64_t c = 127; c < it.what.n;
+       c += std::max<std::int64_t>(128, it.what.n / 64 / 128 * 128)) {
+    columns.insert(columns.end(), {c, std::min(c + 1, it.what.n - 1)});
+  }
+  for (const std::int64_t column : columns) {
+    if (std::find(ranking.begin(), ranking.begin() + it.what.k, column) !=
+        ranking.begin() + it.what.k) {
+      continue;
+    }
+    const float before = std::exchange(it.element(row, column), -1.0F);
+    for (const int threads : {1, 3}) {
+      const verdict found = it.check(threads);
+      EXPECT_EQ(found.rows_wrong, 1) << to_string(it.what) << " column " << column;
+      ASSERT_TRUE(found.first);
+      EXPECT_EQ(found.first->failed, check::count);
+    }
+    it.element(row, column) = before;
+  }
+  EXPECT_TRUE(it.check(2));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    both_layouts, certificate_shape,
+    testing::Values(shape{"one_long_row", 100'003, 1, 100, layout::row_major, 0},
+                    shape{"three_long_rows", 70'001, 3, 33, layout::row_major, 70'010},
+                    shape{"many_short_rows", 129, 300, 5, layout::row_major, 0},
+                    shape{"tiny_rows", 7, 500, 3, layout::row_major, 8},
+                    shape{"most_chosen", 1000, 4, 900, layout::row_major, 0},
+                    shape{"one_long_column", 50'001, 1, 100, layout::column_major, 0},
+                    shape{"few_long_columns", 40'000, 5, 64, layout::column_major, 9},
+                    shape{"band_and_a_row", 300, 65, 7, layout::column_major, 0},
+                    shape{"many_short_columns", 131, 300, 5, layout::column_major, 301}),
+    [](const auto& it) { return it.param.name; });
+
+// Pages never written share the kernel's page of zeros: the row takes address space, not memory.
+TEST(certificate, counts_in_rows_longer_than_32_bits_can_index) {
+  problem what;
+  what.n = (std::int64_t{1} << 32) + 5;
+  what.q = 1;
+  what.k = 2;
+  what.index = index_type::int64;
+  what.direction = direction::largest;
+  const std::size_t bytes = what.input_bytes();
+  void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  madvise(mapped, bytes, MADV_HUGEPAGE);  // a few faults instead of millions, where there are such
+  float* const row = static_cast<float*>(mapped);
+  row[3] = 1;
+  row[what.n - 1] = 2;
+  std::array<float, 2> values = {2, 1};
+  std::array<std::int64_t, 2> indices = {what.n - 1, 3};
+  EXPECT_TRUE(verify(what, {}, {row, values.data(), indices.data()}, 2));
+
+  // As if the index had been kept in 32 bits: column 4 holds a zero.
+  indices[0] = static_cast<std::int64_t>(static_cast<std::uint32_t>(what.n - 1));
+  const verdict found = verify(what, {}, {row, values.data(), indices.data()}, 2);
+  ASSERT_TRUE(found.first);
+  EXPECT_EQ(found.first->failed, check::value_bits);
+  EXPECT_EQ(munmap(mapped, bytes), 0);
+}
+
+TEST(stream, signed_key_orders_as_selection_key_does) {
+  std::mt19937_64 random(3);
+  const auto agree = [&](auto zero) {
+    using T = decltype(zero);
+    for (const direction wanted : {direction::smallest, direction::largest}) {
+      for (int trial = 0; trial < 10'000; ++trial) {
+        const T value = std::bit_cast<T>(static_cast<order_key_t<T>>(random()));
+        const auto key = verification::signed_key(value, verification::flip_of<T>(wanted));
+        ASSERT_EQ(static_cast<order_key_t<T>>(key) ^ sign_bit<T>, selection_key(value, wanted));
+      }
+    }
+  };
+  agree(float{});
+  agree(double{});
+}
+
+// Past the bitmap's limit the same answers come from sorting: no test could afford such rows.
+TEST(index_set, finds_a_repeated_index_in_rows_of_any_length) {
+  for (const std::int64_t n : {std::int64_t{10}, std::int64_t{1} << 20, std::int64_t{1} << 33}) {
+    verification::index_set set(n, 4);
+    using chosen = std::array<std::int64_t, 4>;
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_EQ(set.repeated(std::span<const std::int64_t>(chosen{n - 1, 0, 3, 7})), -1);
+      EXPECT_EQ(set.repeated(std::span<const std::int64_t>(chosen{n - 1, 0, n - 1, 7})), 2);
+      EXPECT_EQ(set.repeated(std::span<const std::int64_t>(chosen{5, 0, 3, 0})), 3);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kselect

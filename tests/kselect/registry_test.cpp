@@ -1,0 +1,92 @@
+#include "kselect/registry.hpp"
+
+#include <filesystem>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace kselect {
+namespace {
+
+// A file that were globbed but not listed, or the reverse, would be a hole in every sweep.
+TEST(Registry, ListsExactlyTheFilesOnDisk) {
+  std::set<std::string> on_disk, listed;
+  for (const char* folder : {"algorithms", "baselines"}) {
+    const std::filesystem::path root = std::filesystem::path(KSELECT_SOURCE_DIR) / folder;
+    if (!std::filesystem::exists(root)) continue;
+    for (const auto& file : std::filesystem::directory_iterator(root)) {
+      const auto extension = file.path().extension();
+      if (extension == ".cu" || extension == ".cpp") {
+        on_disk.insert(std::string(folder) + "/" + file.path().filename().string());
+      }
+    }
+  }
+  for (const registered& row : registry()) listed.insert(std::string(row.file));
+  EXPECT_EQ(listed, on_disk);
+}
+
+TEST(Registry, EveryEntryIsCompleteAndNamedOnce) {
+  std::set<std::string_view> seen;
+  for (const registered& row : registry()) {
+    const algorithm& entry = *row.algorithm;
+    EXPECT_TRUE(seen.insert(entry.name).second) << entry.name;
+    EXPECT_FALSE(entry.family.empty()) << entry.name;
+    EXPECT_FALSE(entry.source.empty()) << entry.name;
+    EXPECT_NE(entry.executors.bits, 0U) << entry.name;
+    EXPECT_NE(entry.enqueue, nullptr) << entry.name;
+    EXPECT_EQ(row.source_hash.size(), 16U) << entry.name;
+    EXPECT_EQ(find_algorithm(entry.name), &row);
+  }
+}
+
+TEST(Registry, MatchesGlobs) {
+  EXPECT_EQ(match_algorithms("*").size(), registry().size());
+  EXPECT_EQ(match_algorithms("cpu/sort").size(), 1U);
+  EXPECT_EQ(match_algorithms("cpu/so?t*").size(), 2U);
+  EXPECT_EQ(match_algorithms("*+omp*").size(), match_algorithms("cpu/*+omp").size());
+  EXPECT_TRUE(match_algorithms("cpu/").empty());
+  EXPECT_TRUE(match_algorithms("").empty());
+}
+
+TEST(Registry, SuggestsTheNearestNames) {
+  EXPECT_EQ(nearest_algorithms("cpu/nth_elemnt").front(), "cpu/nth_element");
+  EXPECT_EQ(nearest_algorithms("heap").front(), "cpu/heap");
+  EXPECT_TRUE(nearest_algorithms("something else entirely").empty());
+}
+
+TEST(Support, NamesTheFirstDeclarationThatExcludesAProblem) {
+  algorithm entry;
+  entry.executors = set_of(executor_kind::cuda);
+  entry.promises.limits.max_k = 512;
+  entry.promises.nan = nan_policy::unsupported;
+  device gpu;
+  gpu.kind = executor_kind::cuda;
+  problem p;
+  p.n = 1000;
+  p.q = 1;
+  p.k = 512;
+  const auto reason = [&] { return check_support(entry, p, gpu).reason; };
+  EXPECT_EQ(reason(), "");
+  p.k = 513;
+  EXPECT_EQ(reason(), "k > 512");
+  p.k = 1;
+  p.type = dtype::float64;
+  EXPECT_EQ(reason(), "dtype float64 is not supported");
+  p.type = dtype::float32;
+  p.layout = layout::column_major;
+  EXPECT_EQ(reason(), "layout column_major is not supported");
+  p.layout = layout::row_major;
+  p.distribution = {distribution_kind::nan_fraction, 0.5};
+  EXPECT_EQ(reason(), "rows may hold NaN, which the contract excludes");
+  p.distribution = {};
+  p.n = std::int64_t{1} << 31;
+  EXPECT_EQ(reason(), "n > 2147483647 does not fit index type int32");
+  p.n = 1001;
+  entry.promises.limits.alignment = 16;
+  EXPECT_EQ(reason(), "rows are not aligned to 16 bytes");
+  gpu.kind = executor_kind::cpu;
+  EXPECT_EQ(reason(), "executor cpu is not supported");
+}
+
+}  // namespace
+}  // namespace kselect

@@ -1,0 +1,120 @@
+"""The command line: exit codes, one-line messages, files that appear whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+from plots import save as saving
+from plots.__main__ import main
+from plots.errors import PlotError
+from plots.figures import Options, time_over_n
+from plots.records import load
+
+from conftest import CONTENDERS, GPU_CONTENDERS, cell, problem, write_run
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """Return a run that draws quickly."""
+    cells = [cell(c, problem(1 << e, 4, 8)) for c in GPU_CONTENDERS[:2] for e in (10, 11)]
+    return write_run(tmp_path / "small", cells)
+
+
+def failed(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    """Run the command; return its exit code and the one line it must write to stderr."""
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("plots: ")
+    assert captured.err.count("\n") == 1
+    return code, captured.err
+
+
+def test_each_figure_is_written_in_three_forms_and_named_on_stdout(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "out"
+    assert main([str(small), "--out", str(out)]) == 0
+    written = sorted(path.name for path in out.iterdir())
+    slug = "cuda-uniform-float32-int32-smallest-values_and_indices-q4"
+    names = (f"speedup-{slug}", f"time-{slug}")
+    assert written == [f"{name}.{end}" for name in names for end in ("csv", "pdf", "png")]
+    captured = capsys.readouterr()
+    assert sorted(Path(line).name for line in captured.out.splitlines()) == written
+    assert captured.err == ""
+
+
+def test_only_the_figure_asked_for_is_drawn(small: Path, tmp_path: Path) -> None:
+    assert main([str(small), "--out", str(tmp_path / "out"), "--figure", "time"]) == 0
+    assert {path.name.split("-")[0] for path in (tmp_path / "out").iterdir()} == {"time"}
+
+
+def test_list_needs_no_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["speedup", "time"]
+
+
+def test_usage_errors_end_with_2(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert failed(capsys)[0] == 2
+    assert failed(capsys, small, "--colour", "red")[0] == 2
+    assert failed(capsys, small, "--figure", "tim") == (
+        2,
+        "plots: no figure is called 'tim'; the nearest is 'time'\n",
+    )
+    assert failed(capsys, small, "--baseline", "komarov/qms_blok") == (
+        2,
+        "plots: no algorithm is called 'komarov/qms_blok'; the nearest is 'komarov/qms_block'\n",
+    )
+
+
+def test_input_errors_end_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert failed(capsys, tmp_path / "none")[0] == 3
+    cells = [cell(CONTENDERS[2], problem(1024, 4, 8), "error", "it failed")]
+    code, message = failed(capsys, write_run(tmp_path / "failed", cells))
+    assert (code, "no cell is ok" in message) == (3, True)
+    assert failed(capsys, write_run(tmp_path / "empty", []))[0] == 3
+
+
+def test_an_output_that_cannot_be_written_ends_with_6(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    code, message = failed(capsys, small, "--out", tmp_path / "file")
+    assert (code, "file: cannot be written" in message) == (6, True)
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_unfinished(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing = time_over_n.draw(load(small).records, Options())[0]
+    out = tmp_path / "out"
+    saving.save(drawing, out)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def full(path: Path, data: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(data[: len(data) // 2])
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(PlotError, match="No space left on device"):
+        saving.save(drawing, out)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_torn_line_is_told_and_the_rest_drawn(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (small / "runs.jsonl").open("ab") as file:
+        file.write(b'{"schema":1,"key":"01')
+    assert main([str(small), "--out", str(tmp_path / "out")]) == 0
+    assert "runs.jsonl:5: ignored an unfinished line (21 bytes)" in capsys.readouterr().err
+
+
+def test_cells_that_no_figure_of_a_kind_shows_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sizes = [(1024, 4), (2048, 4), (1000, 7)]
+    cells = [cell(c, problem(n, q, 8)) for c in GPU_CONTENDERS[:2] for n, q in sizes]
+    run = write_run(tmp_path / "run", cells)
+    assert main([str(run), "--out", str(tmp_path / "out"), "--figure", "time"]) == 0
+    assert "plots: time: 2 of 6 cells suit no figure of this kind" in capsys.readouterr().err

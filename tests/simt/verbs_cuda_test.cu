@@ -1,0 +1,128 @@
+// Every verb on a GPU: the kernels of verbs_kernels.cuh must answer as they do on fibers, which
+// fiber_verbs_test.cpp has proved. And how a launch on a GPU fails.
+
+#include <array>
+#include <cuda_runtime.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/simt/verbs_kernels.cuh"
+
+namespace kselect::simt::verbs {
+namespace {
+
+struct answered {
+  std::vector<std::uint32_t> out = std::vector<std::uint32_t>(words);
+  std::vector<std::int64_t> totals = {0, 1 << 30, -(1 << 30)};
+  bool operator==(const answered&) const = default;
+};
+
+std::vector<std::uint32_t> inputs() {
+  std::vector<std::uint32_t> in(elements);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    in[i] = static_cast<std::uint32_t>(i * i * 2654435761U) >> 5;
+  }
+  return in;
+}
+
+// Device memory of a vector's size and content; copied back by download().
+template <class T>
+class mirror {
+ public:
+  explicit mirror(const std::vector<T>& host) : size_(static_cast<std::int64_t>(host.size())) {
+    EXPECT_EQ(cudaMalloc(&data_, host.size() * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(data_, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice),
+              cudaSuccess);
+  }
+  ~mirror() { cudaFree(data_); }
+  mirror(const mirror&) = delete;
+  mirror& operator=(const mirror&) = delete;
+  global<T> span() const { return {data_, size_}; }
+  void download(std::vector<T>& host) const {
+    EXPECT_EQ(cudaMemcpy(host.data(), data_, host.size() * sizeof(T), cudaMemcpyDeviceToHost),
+              cudaSuccess);
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t size_;
+};
+
+class verbs_cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    int gpus = 0;
+    const cudaError_t error = cudaGetDeviceCount(&gpus);
+    if (error != cudaSuccess || gpus == 0) {
+      GTEST_SKIP() << "no NVIDIA GPU here: " << cudaGetErrorString(error);
+    }
+  }
+
+  template <class Kernel>
+  static answered on_fibers(const grid& shape) {
+    device place;
+    place.kind = executor_kind::fiber;
+    std::vector<std::uint32_t> in = inputs();
+    answered result;
+    const verb_args args = {
+        {in.data(), elements}, {result.out.data(), words}, {result.totals.data(), 3}};
+    const status outcome = launch<Kernel>({&place}, shape, args);
+    EXPECT_TRUE(outcome.ok()) << outcome.message;
+    return result;
+  }
+
+  template <class Kernel>
+  static answered on_gpu(const grid& shape) {
+    answered result;
+    const mirror<std::uint32_t> in(inputs());
+    const mirror<std::uint32_t> out(result.out);
+    const mirror<std::int64_t> totals(result.totals);
+    const status outcome = launch<Kernel>({&gpu()}, shape, {in.span(), out.span(), totals.span()});
+    EXPECT_TRUE(outcome.ok()) << outcome.message;
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    out.download(result.out);
+    totals.download(result.totals);
+    return result;
+  }
+
+  template <class Kernel>
+  static void expect_equal(std::size_t dynamic_bytes = 0) {
+    const grid shape{blocks, threads, dynamic_bytes};
+    const answered expected = on_fibers<Kernel>(shape);
+    EXPECT_NE(expected, answered{}) << "the fibers did not run";
+    EXPECT_EQ(on_gpu<Kernel>(shape), expected);
+  }
+
+  static const device& gpu() {
+    static const device place = [] {
+      device d;
+      d.kind = executor_kind::cuda;
+      return d;
+    }();
+    return place;
+  }
+};
+
+TEST_F(verbs_cuda, places) { expect_equal<places>(); }
+TEST_F(verbs_cuda, bits) { expect_equal<bits>(); }
+TEST_F(verbs_cuda, votes) { expect_equal<votes>(); }
+TEST_F(verbs_cuda, shuffles) { expect_equal<shuffles>(); }
+TEST_F(verbs_cuda, atomics) { expect_equal<atomics>(); }
+TEST_F(verbs_cuda, memory) { expect_equal<memory>(threads * sizeof(std::uint32_t)); }
+TEST_F(verbs_cuda, large_storage) { expect_equal<large_storage>(threads * sizeof(std::uint32_t)); }
+
+TEST_F(verbs_cuda, dynamic_shared_memory_beyond_48_KiB_is_opted_in_to) {
+  expect_equal<memory>(100 << 10);
+}
+
+TEST_F(verbs_cuda, a_launch_that_fails_names_kernel_and_error_and_leaves_none_behind) {
+  const status outcome = launch<memory>({&gpu()}, {1, 32, std::size_t{16} << 20}, {});
+  EXPECT_EQ(outcome.code, status_code::failed);
+  EXPECT_NE(outcome.message.find("verbs::memory"), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message.find("cudaError"), std::string::npos) << outcome.message;
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+}  // namespace
+}  // namespace kselect::simt::verbs

@@ -1,0 +1,181 @@
+#pragma once
+// Kernels that together use every verb, one output word for each thread and question. They run on
+// fibers and on a GPU: fiber_verbs_test.cpp proves the fibers right against plain host code,
+// verbs_cuda_test.cu proves that a GPU answers the same.
+
+#include <cstdint>
+
+#include "kselect/simt/launch.hpp"
+
+namespace kselect::simt::verbs {
+
+inline constexpr int threads = 96;
+inline constexpr std::int64_t blocks = 3;
+inline constexpr std::int64_t elements = blocks * threads;
+inline constexpr int answers = 8;  // words for each thread
+inline constexpr std::int64_t words = elements * answers;
+
+struct nothing {};
+
+// `in` has `elements` words, `out` has `words`, aligned to 16 bytes; `totals` has 3.
+struct verb_args {
+  global<const std::uint32_t> in;
+  global<std::uint32_t> out;
+  global<std::int64_t> totals;
+};
+
+template <class Simt>
+KSELECT_HD void answer(Simt& simt, const verb_args& a, int question, std::uint32_t value) {
+  const int me = simt.block() * simt.threads() + simt.thread();
+  simt.store(a.out, std::int64_t{answers} * me + question, value);
+}
+
+template <class Simt>
+KSELECT_HD std::uint32_t input(Simt& simt, const verb_args& a) {
+  return simt.load(a.in, simt.block() * simt.threads() + simt.thread());
+}
+
+struct places {
+  using storage = nothing;
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    answer(simt, a, 0, static_cast<std::uint32_t>(simt.thread()));
+    answer(simt, a, 1, static_cast<std::uint32_t>(simt.threads()));
+    answer(simt, a, 2, static_cast<std::uint32_t>(simt.lane()));
+    answer(simt, a, 3, static_cast<std::uint32_t>(simt.warp()));
+    answer(simt, a, 4, static_cast<std::uint32_t>(simt.warps()));
+    answer(simt, a, 5, static_cast<std::uint32_t>(simt.block()));
+    answer(simt, a, 6, static_cast<std::uint32_t>(simt.blocks()));
+    answer(simt, a, 7, simt.lanemask_lt());
+  }
+};
+
+struct bits {
+  using storage = nothing;
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::uint32_t word = simt.lane() == 5 ? 0 : input(simt, a);
+    const std::uint64_t wide = std::uint64_t{word} << 21;
+    answer(simt, a, 0, static_cast<std::uint32_t>(simt.popc(word)));
+    answer(simt, a, 1, static_cast<std::uint32_t>(simt.ffs(word)));
+    answer(simt, a, 2, static_cast<std::uint32_t>(simt.clz(word)));
+    answer(simt, a, 3, static_cast<std::uint32_t>(simt.popc(wide)));
+    answer(simt, a, 4, static_cast<std::uint32_t>(simt.ffs(wide)));
+    answer(simt, a, 5, static_cast<std::uint32_t>(simt.clz(wide)));
+  }
+};
+
+struct votes {
+  using storage = nothing;
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::uint32_t word = input(simt, a);
+    const std::uint32_t half = simt.lane() < 16 ? 0x0000ffffU : 0xffff0000U;
+    answer(simt, a, 0, simt.ballot(full_mask, word % 2 == 1));
+    answer(simt, a, 1, simt.ballot(half, word % 3 == 1));
+    answer(simt, a, 2, simt.any(half, word % 16 == 1) ? 1 : 0);
+    answer(simt, a, 3, simt.all(half, word % 16 != 1) ? 1 : 0);
+    answer(simt, a, 4, simt.match_any(full_mask, word % 4));
+    answer(simt, a, 5, simt.match_any(half, std::uint64_t{word % 4} << 40));
+    if (simt.lane() % 2 == 0) answer(simt, a, 6, simt.ballot(0x55555555U, word % 2 == 1));
+  }
+};
+
+struct shuffles {
+  using storage = nothing;
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::uint32_t word = input(simt, a);
+    const std::uint64_t wide = std::uint64_t{word} << 32 | 7U;
+    answer(simt, a, 0, simt.shfl(full_mask, word, 3 * simt.lane() + 1));
+    answer(simt, a, 1, simt.shfl_up(full_mask, word, 3));
+    answer(simt, a, 2, simt.shfl_down(full_mask, word, 5));
+    answer(simt, a, 3, simt.shfl_xor(full_mask, word, 9));
+    answer(simt, a, 4, simt.shfl(full_mask, word, simt.lane() + 5, 8));
+    answer(simt, a, 5, simt.shfl_up(full_mask, word, 2, 8));
+    answer(simt, a, 6, static_cast<std::uint32_t>(simt.shfl_down(full_mask, wide, 3, 16) >> 32));
+    answer(simt, a, 7, simt.shfl_xor(full_mask, word, 12, 8));
+  }
+};
+
+// Sums and extremes in shared memory, of both widths and signs, then in global memory.
+struct atomics {
+  struct storage {
+    std::uint32_t sum, least;
+    std::int32_t signed_least, signed_most;
+    std::uint64_t wide_most;
+    std::int64_t wide_sum;
+  };
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    if (simt.thread() == 0) shared = {0, 0xffffffffU, 0x7fffffff, -0x7fffffff, 0, 0};
+    simt.sync_block();
+    const std::uint32_t word = input(simt, a);
+    const auto centred = static_cast<std::int32_t>(word % 1001) - 500;
+    simt.atomic_add(shared.sum, word);
+    simt.atomic_min(shared.least, word);
+    simt.atomic_min(shared.signed_least, centred);
+    simt.atomic_max(shared.signed_most, centred);
+    simt.atomic_max(shared.wide_most, std::uint64_t{word} << 20);
+    simt.atomic_add(shared.wide_sum, centred);
+    simt.atomic_add(a.totals, 0, word);
+    simt.atomic_min(a.totals, 1, centred);
+    simt.atomic_max(a.totals, 2, centred);
+    simt.sync_block();
+    answer(simt, a, 0, shared.sum);
+    answer(simt, a, 1, shared.least);
+    answer(simt, a, 2, static_cast<std::uint32_t>(shared.signed_least));
+    answer(simt, a, 3, static_cast<std::uint32_t>(shared.signed_most));
+    answer(simt, a, 4, static_cast<std::uint32_t>(shared.wide_most >> 20));
+    answer(simt, a, 5, static_cast<std::uint32_t>(shared.wide_sum));
+  }
+};
+
+// Vectors and slices of global memory; shared memory handed from lane to lane.
+struct memory {
+  struct storage {
+    std::uint32_t words[threads];
+  };
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    const auto row = simt.slice(a.in, simt.block() * threads, threads);
+    const auto four = simt.load(as_vec<4>(row), simt.thread() % (threads / 4));
+    auto* const dynamic = static_cast<std::uint32_t*>(simt.dynamic_shared());
+    shared.words[simt.thread()] = four[1];
+    dynamic[simt.thread()] = four[3];
+    simt.sync_warp(full_mask);
+    const std::uint32_t beside = shared.words[simt.thread() ^ 1];
+    simt.sync_block();
+    const std::uint32_t opposite = dynamic[threads - 1 - simt.thread()];
+    const auto mine = simt.slice(
+        a.out, std::int64_t{answers} * (simt.block() * threads + simt.thread()), answers);
+    simt.store(as_vec<4>(mine), 0, {{four[0], four[2], beside, opposite}});
+    simt.count(counter::passes);
+  }
+};
+
+// More shared memory than a kernel may declare: beyond 48 KiB in the storage, and dynamic beside
+// it.
+struct large_storage {
+  struct storage {
+    std::uint32_t words[13'000];
+  };
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    auto* const dynamic = static_cast<std::uint32_t*>(simt.dynamic_shared());
+    dynamic[simt.thread()] = 1;
+    shared.words[12'999 - simt.thread()] = input(simt, a);
+    simt.sync_block();
+    answer(simt, a, 0, shared.words[12'999 - (simt.thread() + 50) % threads]);
+    answer(simt, a, 1, dynamic[threads - 1 - simt.thread()]);
+  }
+};
+
+}  // namespace kselect::simt::verbs
