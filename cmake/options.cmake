@@ -9,7 +9,6 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(KSELECT_TESTS "Build the tests" ON)
-option(KSELECT_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 option(KSELECT_WERROR "Treat warnings as errors" ON)
 set(KSELECT_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined")
 set(KSELECT_CUDA "AUTO" CACHE STRING "Compile the CUDA executor: AUTO (where nvcc is found), ON, OFF")

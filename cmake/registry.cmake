@@ -37,7 +37,8 @@ function(kselect_add_registry target)
     DEPENDS ${dependencies} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/source_hashes.cmake
     COMMENT "Hashing the algorithms' sources" VERBATIM)
 
-  add_library(${target} STATIC ${sources} ${table} ${hashes} src/registry.cpp src/support.cpp)
+  add_library(${target} STATIC ${sources} ${table} ${hashes} src/registry.cpp
+              src/name_matching.cpp src/support.cpp)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated
                                                ${CMAKE_CURRENT_SOURCE_DIR})
   if(NOT KSELECT_HAS_CUDA)

@@ -1,16 +1,19 @@
-// HDF5 in the layout of ann-benchmarks: matrices `train` and `test`, one vector a row.
+// HDF5 as ann-benchmarks writes it: matrices `train` and `test`, one vector a row, each one run of
+// bytes in the file.
 //
-// The file's attribute `distance`, which names a metric, is not read: the user names the metric,
-// and it is a variable-length string, for which one wrong byte makes libhdf5 1.10 crash or loop
-// forever.
+// That is also all that is read of HDF5, for libhdf5 1.10 does not check the rest: one wrong byte
+// in the extents of a chunk makes it read beyond its buffers, one in a variable-length string (the
+// file's attribute `distance`; the user names the metric anyway) makes it crash or loop forever.
 //
 // libhdf5 reports by a stack of errors that it prints; here it is silenced and its innermost reason
-// goes into ours. A dataset's extents are a claim that storage need not back (chunks never written
-// read as zeros), so they are held against the bytes stored before memory is allocated.
+// goes into ours. A dataset's extents are a claim that storage need not back (what was never
+// written reads as zeros), so they are held against the bytes stored before memory is allocated.
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <hdf5.h>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -75,18 +78,16 @@ std::string reason() {
   fail_input(file, fmt::format("dataset '{}' {}", dataset, problem));
 }
 
-// Only storage inside the file, no data from files that it names, and of the matrix's rank.
-void require_sound_storage(const std::filesystem::path& file, const std::string& name,
+// One run of bytes in this very file.
+void require_plain_storage(const std::filesystem::path& file, const std::string& name,
                            hid_t properties) {
   const H5D_layout_t layout = H5Pget_layout(properties);
-  const bool inside = layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED || layout == H5D_COMPACT;
-  if (!inside || H5Pget_external_count(properties) != 0) {
-    fail(file, name, "keeps its data in other files; copy it into one (h5repack)");
+  if (layout == H5D_CHUNKED) {
+    fail(file, name, "is stored in chunks; rewrite it with h5repack -l CONTI -f NONE");
   }
-  // libhdf5 1.10 does not compare the two ranks, and reads garbage as the extents of the chunks.
-  std::array<hsize_t, 2> chunk = {};
-  if (layout == H5D_CHUNKED && H5Pget_chunk(properties, 2, chunk.data()) != 2) {
-    fail(file, name, "is damaged: its chunks have another rank than itself");
+  const bool inside = layout == H5D_CONTIGUOUS || layout == H5D_COMPACT;
+  if (!inside || H5Pget_external_count(properties) != 0) {
+    fail(file, name, "keeps its data in other files; copy it into one with h5repack -l CONTI");
   }
 }
 
@@ -104,19 +105,17 @@ std::array<std::int64_t, 2> extents_of(const std::filesystem::path& file, const 
 
   const list_handle properties(H5Dget_create_plist(dataset.id()));
   if (!properties) fail(file, name, "cannot be described: " + reason());
-  require_sound_storage(file, name, properties.id());
-  const bool filtered = H5Pget_nfilters(properties.id()) > 0;
-  const auto stored = static_cast<unsigned __int128>(H5Dget_storage_size(dataset.id()));
-  const auto file_bytes = static_cast<unsigned __int128>(std::filesystem::file_size(file));
-  const auto room =
-      std::min(stored, file_bytes) * static_cast<unsigned>(filtered ? max_deflate_ratio : 1);
-  // Each factor has 64 bits; the size of an element is small, but multiplied last it could wrap.
-  const auto element_bytes = std::max<std::size_t>(H5Tget_size(type.id()), 1);
+  require_plain_storage(file, name, properties.id());
+  const std::uint64_t stored =
+      std::min<std::uint64_t>(H5Dget_storage_size(dataset.id()), std::filesystem::file_size(file));
+  const std::size_t element_bytes = std::max<std::size_t>(H5Tget_size(type.id()), 1);
   const auto elements = static_cast<unsigned __int128>(extents[0]) * extents[1];
-  if (elements > room / element_bytes) {
+  // With no rows the product says nothing of the dimension, which must still fit its type.
+  if (elements > stored / element_bytes || !std::in_range<std::int64_t>(extents[0]) ||
+      !std::in_range<std::int64_t>(extents[1])) {
     fail(file, name,
          fmt::format("claims shape ({}, {}), but only {} bytes of it are stored", extents[0],
-                     extents[1], static_cast<std::uint64_t>(stored)));
+                     extents[1], stored));
   }
   return {static_cast<std::int64_t>(extents[0]), static_cast<std::int64_t>(extents[1])};
 }
@@ -126,6 +125,8 @@ std::array<std::int64_t, 2> extents_of(const std::filesystem::path& file, const 
 vector_set read_hdf5(const std::filesystem::path& file, const std::string& dataset,
                      std::int64_t limit) {
   mapped_file::open(file);  // a missing or special file gets its usual error
+  // What a damaged file left open would make libhdf5 complain when the program ends.
+  H5dont_atexit();
   const silence quiet;
   // Close for good: after some errors libhdf5 keeps objects, and with them the file, open.
   const list_handle access(H5Pcreate(H5P_FILE_ACCESS));

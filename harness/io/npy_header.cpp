@@ -3,6 +3,7 @@
 
 #include "harness/io/npy_header.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>

@@ -103,7 +103,7 @@ vector_set allocate_vectors(const std::filesystem::path& file, std::int64_t avai
   vector_set set;
   set.count = limit == 0 ? available : std::min(available, limit);
   set.dimension = dimension;
-  // No overflow: the elements lie in the file, or in 1032 times as many bytes.
+  // No overflow: so many elements lie in the file, or could, compressed.
   const auto elements = set.count == 0 ? 0 : static_cast<std::size_t>(set.count * dimension);
   try {
     set.data.resize(elements);

@@ -97,11 +97,11 @@ class sweep {
     for (const cell& c : cells) {
       if (!done.contains(c.key)) remaining.push_back(&c);
     }
+    const stop_on_signal guard;
     sweep_result result;
     result.skipped = cells.size() - remaining.size();
     observer_.planned(cells, result.skipped);
     write_meta(run_state::running);
-    const stop_on_signal guard;
     for (const cell* c : remaining) {
       if (stop_requested != 0) {
         result.interrupted = true;

@@ -9,9 +9,11 @@
 #include "harness/io/vectors.hpp"
 #include "tests/harness/io/input_files.hpp"
 
-// libhdf5 asks malloc for whatever a damaged file says and copes with the refusal, which
-// AddressSanitizer by default makes the end of the program. (operator new still is.)
+// What libhdf5 does with damaged files within the law: it asks malloc for whatever the file says
+// and copes with the refusal, which AddressSanitizer by default makes the end of the program
+// (operator new still is), and it leaks.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 namespace kselect {
 namespace {
@@ -109,15 +111,9 @@ TEST(DamagedFiles, CompressedIdx) {
   damage("x.idx.gz", gzip(idx(0x08, {20, 30}, std::string(600, 'a'))));
 }
 
-TEST(DamagedFiles, ContiguousHdf5) {
+TEST(DamagedFiles, Hdf5) {
   const folder scratch;
   input_files::write_hdf5(scratch / "x", "train", {2, 3}, values.data());
-  damage("x.h5", input_files::read_file(scratch / "x"));
-}
-
-TEST(DamagedFiles, ChunkedHdf5WithAttribute) {
-  const folder scratch;
-  input_files::write_hdf5(scratch / "x", "train", {2, 3}, values.data(), 1, "euclidean");
   damage("x.h5", input_files::read_file(scratch / "x"));
 }
 

@@ -113,34 +113,25 @@ inline std::string gzip(std::string_view content) {
   return out;
 }
 
-// An HDF5 file with one float32 dataset. `chunk_rows` > 0 stores it in chunks of so many rows,
-// compressed; `distance`, if not empty, becomes the file's attribute, as a variable-length string.
+// An HDF5 file as ann-benchmarks writes it, with one float32 dataset (null: left unwritten) and the
+// attribute `distance`, a variable-length string.
 inline void write_hdf5(const std::filesystem::path& path, const char* dataset,
-                       std::array<hsize_t, 2> extents, const float* data, hsize_t chunk_rows = 0,
-                       const char* distance = "") {
+                       std::array<hsize_t, 2> extents, const float* data) {
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t space = H5Screate_simple(2, extents.data(), nullptr);
-  const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
-  if (chunk_rows > 0) {
-    const std::array<hsize_t, 2> chunk = {chunk_rows, extents[1]};
-    H5Pset_chunk(properties, 2, chunk.data());
-    H5Pset_deflate(properties, 6);
-  }
   const hid_t matrix =
-      H5Dcreate2(file, dataset, H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+      H5Dcreate2(file, dataset, H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   if (data != nullptr) H5Dwrite(matrix, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
-  if (*distance != '\0') {
-    const hid_t text = H5Tcopy(H5T_C_S1);
-    H5Tset_size(text, H5T_VARIABLE);
-    const hid_t scalar = H5Screate(H5S_SCALAR);
-    const hid_t attribute = H5Acreate2(file, "distance", text, scalar, H5P_DEFAULT, H5P_DEFAULT);
-    H5Awrite(attribute, text, &distance);
-    H5Aclose(attribute);
-    H5Sclose(scalar);
-    H5Tclose(text);
-  }
+  const hid_t text = H5Tcopy(H5T_C_S1);
+  H5Tset_size(text, H5T_VARIABLE);
+  const hid_t scalar = H5Screate(H5S_SCALAR);
+  const hid_t attribute = H5Acreate2(file, "distance", text, scalar, H5P_DEFAULT, H5P_DEFAULT);
+  const char* const distance = "euclidean";
+  H5Awrite(attribute, text, &distance);
+  H5Aclose(attribute);
+  H5Sclose(scalar);
+  H5Tclose(text);
   H5Dclose(matrix);
-  H5Pclose(properties);
   H5Sclose(space);
   ASSERT_GE(H5Fclose(file), 0);
 }

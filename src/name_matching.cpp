@@ -1,0 +1,57 @@
+// Matching of names: globs, and "did you mean".
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kselect/registry.hpp"
+
+namespace kselect {
+namespace {
+
+// Levenshtein distance, one row at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+bool matches(std::string_view glob, std::string_view name) {
+  return fnmatch(std::string(glob).c_str(), std::string(name).c_str(), FNM_NOESCAPE) == 0;
+}
+
+std::vector<std::string> nearest_names(std::string_view name,
+                                       std::span<const std::string_view> candidates,
+                                       std::size_t count) {
+  struct scored {
+    std::size_t distance;
+    std::string_view candidate;
+  };
+  std::vector<scored> close;
+  for (const std::string_view candidate : candidates) {
+    // A part of the whole name ("nth_element" for "cpu/nth_element") is as near as a typing slip.
+    const bool part = name.size() >= 3 && candidate.find(name) != std::string_view::npos;
+    const std::size_t distance = part ? 1 : edit_distance(name, candidate);
+    if (distance <= 2 + std::max(name.size(), candidate.size()) / 4) {
+      close.push_back({distance, candidate});
+    }
+  }
+  std::ranges::stable_sort(close, {}, &scored::distance);
+  close.resize(std::min(close.size(), count));
+  std::vector<std::string> nearest;
+  for (const scored& entry : close) nearest.emplace_back(entry.candidate);
+  return nearest;
+}
+
+}  // namespace kselect
