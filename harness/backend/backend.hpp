@@ -5,6 +5,7 @@
 // own. Everything above this line - trials, sweeps, k-NN, tests - is the same for all three.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +13,11 @@
 #include "kselect/algorithm.hpp"
 
 namespace kselect {
+
+struct timed_run {
+  status outcome;
+  double nanoseconds = 0;  // if ok
+};
 
 class backend {
  public:
@@ -34,6 +40,11 @@ class backend {
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   // Waits for all enqueued work; a fault in it is the returned status.
   virtual status synchronise() = 0;
+
+  // Calls `enqueue`, waits for the work it started, and takes the time of that work by this place's
+  // own clock (clock_name): host wall time, or device events around the work.
+  virtual timed_run time(const std::function<status()>& enqueue) = 0;
+  virtual const char* clock_name() const = 0;
 
   // Whether the host can read this memory in place, without to_host.
   bool shares_host_memory() const { return description().kind != executor_kind::cuda; }

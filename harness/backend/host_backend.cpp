@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -58,6 +59,15 @@ class host_backend final : public backend {
     if (bytes != 0) std::memcpy(to, from, bytes);
   }
   status synchronise() override { return {}; }
+
+  timed_run time(const std::function<status()>& enqueue) override {
+    using clock = std::chrono::steady_clock;
+    const auto begin = clock::now();
+    status outcome = enqueue();
+    const auto end = clock::now();
+    return {std::move(outcome), std::chrono::duration<double, std::nano>(end - begin).count()};
+  }
+  const char* clock_name() const override { return "steady"; }
 
  private:
   device device_;

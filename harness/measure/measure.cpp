@@ -7,10 +7,10 @@ namespace kselect {
 measurement measure(const timed_work& work, const measure_policy& policy) {
   using clock = std::chrono::steady_clock;
   measurement taken;
-  taken.time.clock = "steady";
+  taken.time.clock = work.clock;
   for (int i = 0; i < policy.warmup; ++i) {
     work.prepare();
-    taken.failed = work.run();
+    taken.failed = work.run().outcome;
     if (!taken.failed.ok()) return taken;
   }
   const auto deadline =
@@ -18,11 +18,10 @@ measurement measure(const timed_work& work, const measure_policy& policy) {
                          std::chrono::duration<double>(policy.max_seconds));
   for (;;) {
     work.prepare();
-    const auto begin = clock::now();
-    taken.failed = work.run();
-    const auto end = clock::now();
+    const timed_run run = work.run();
+    taken.failed = run.outcome;
     if (!taken.failed.ok()) return taken;
-    taken.time.samples_ns.push_back(std::chrono::duration<double, std::nano>(end - begin).count());
+    taken.time.samples_ns.push_back(run.nanoseconds);
 
     const auto count = static_cast<int>(taken.time.samples_ns.size());
     taken.time.result = summarise(taken.time.samples_ns);

@@ -25,7 +25,7 @@ cell_status status_of(const status& result) {
   }
 }
 
-cell_outcome prove_and_measure(trial& attempt, const measure_policy& policy) {
+cell_outcome prove_and_measure(trial& attempt, const char* clock, const measure_policy& policy) {
   cell_outcome outcome;
   outcome.workspace_bytes = attempt.workspace_bytes();
   attempt.prepare();
@@ -38,7 +38,7 @@ cell_outcome prove_and_measure(trial& attempt, const measure_policy& policy) {
   outcome.proven_before = true;
 
   measurement taken =
-      measure({[&] { attempt.prepare(); }, [&] { return attempt.run(); }}, policy);
+      measure({clock, [&] { attempt.prepare(); }, [&] { return attempt.time(); }}, policy);
   if (!taken.failed.ok()) {
     outcome.status = status_of(taken.failed);
     outcome.reason = "while timed: " + taken.failed.message;
@@ -62,7 +62,7 @@ cell_outcome run_cell(const cell& c, const input_rows& input, backend& place,
     // An empty success: nothing to select, nothing to launch, nothing to time.
     if (c.problem.q == 0 || c.problem.n == 0) return {};
     trial attempt(*c.entry->algorithm, c.problem, input, place);
-    return prove_and_measure(attempt, policy);
+    return prove_and_measure(attempt, place.clock_name(), policy);
   } catch (const error& problem) {
     return failed(problem.category() == failure::resources ? cell_status::out_of_memory
                                                            : cell_status::error,

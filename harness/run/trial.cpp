@@ -73,15 +73,16 @@ void trial::prepare() {
   }
 }
 
-status trial::run() {
+timed_run trial::time() {
   const io buffers{
       .input = entry_.promises.modifies_input ? own_input_.data() : input_.device(),
       .values = values_.data(),
       .indices = problem_.has_indices() ? indices_.data() : nullptr,
   };
-  const status enqueued =
-      entry_.enqueue(problem_, buffers, {workspace_.data(), workspace_.bytes}, place_.executor());
-  return enqueued.ok() ? place_.synchronise() : enqueued;
+  return place_.time([&] {
+    return entry_.enqueue(problem_, buffers, {workspace_.data(), workspace_.bytes},
+                          place_.executor());
+  });
 }
 
 std::string trial::damaged(const guarded& buffer, const char* name) {

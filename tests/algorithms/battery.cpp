@@ -31,7 +31,8 @@ void Battery::SetUp() {
   if (const std::string reason = why_unavailable(GetParam().executor); !reason.empty()) {
     GTEST_SKIP() << reason;
   }
-  place_ = open_backend(GetParam().executor, 2);
+  // The large problems of a GPU deserve all threads for making and proving them.
+  place_ = open_backend(GetParam().executor, on(executor_kind::cuda) ? 0 : 2);
 }
 
 problem Battery::admitted(problem p) const {
@@ -72,7 +73,7 @@ std::vector<problem> Battery::variants(const problem& p) const {
 
 void Battery::prove(const problem& p) {
   std::vector<std::byte> rows(p.input_bytes());
-  generate_rows(p, rows, 1);
+  generate_rows(p, rows, place_->description().threads);
   prove_on(p, rows);
 }
 

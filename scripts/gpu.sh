@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# What a change to a kernel owes: on a machine with a GPU, the tests on the device, compute-sanitizer
+# on small sizes, and the sweeps given. Usage: scripts/gpu.sh BUILD_DIR OUT_DIR [CONFIG...]
+set -uo pipefail
+build=$1 out=$2
+shift 2
+mkdir -p "$out"
+failed=0
+step() { # NAME COMMAND...: runs it, keeps its log, remembers a failure
+  local name=$1 begin=$SECONDS
+  shift
+  if "$@" >"$out/$name.log" 2>&1; then
+    echo "ok      $name ($((SECONDS - begin)) s)"
+  else
+    echo "FAILED  $name ($((SECONDS - begin)) s)"
+    tail -n 15 "$out/$name.log"
+    failed=1
+  fi
+}
+
+nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw \
+  --format=csv,noheader | tee "$out/gpu.txt"
+step tests "$build/tests/kselect_tests" --gtest_brief=1 \
+  --gtest_filter="${KSELECT_GPU_TESTS:-*on_cuda*:*Cuda*:*cuda*}"
+small='*EveryDeclaredTypePayloadAndLayout*on_cuda*:*MisalignedInputAndPitch*on_cuda*:*Cuda*Verbs*'
+for tool in memcheck racecheck synccheck initcheck; do
+  [ -n "${KSELECT_SKIP_SANITIZER:-}" ] && break
+  step "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+    "$build/tests/kselect_tests" --gtest_brief=1 --gtest_filter="${KSELECT_SANITIZER_TESTS:-$small}"
+done
+for config in "$@"; do
+  name=$(basename "$config" .json)
+  step "run-$name" "$build/kselect" run "$config" --out "$out/$name" --resume
+  sed -n '/distribution/,$p' "$out/run-$name.log"
+done
+exit $failed
