@@ -11,10 +11,11 @@
 //   qms-host   a launch a round, decisions on the host (Algorithm 1 as printed): what a single
 //              launch saves
 //
-// Cost: the first round reads n values and writes n keys and n positions; each later one reads and
-// writes what is left. With a random pivot the expected sum of all rounds is 2n to 3.4n elements,
-// with a sampled pivot about 1.1n + O(k). Registers hold `items` elements a lane; shared memory one
-// tile a team, and the stack of references. Not limited by k: any k from 1 to n.
+// Cost: with a random pivot the first round reads n values and writes n keys and n positions, each
+// later one reads and writes what is left, 2n to 3.4n elements in all (expected). With a sampled
+// pivot about 1.1n + O(k) are read and O(n / team + k) written. Registers hold `items` elements a
+// lane; shared memory one tile a team, and the stack of references. Not limited by k: any k from 1
+// to n.
 //
 // Deviations, and why:
 //  - Keys (order.hpp) are partitioned instead of floats: one order for NaN and both zeros, smallest
@@ -26,9 +27,12 @@
 //  - The paper counts positions from 1 (its shift keeps the own bit); here popc of the lanes before
 //    counts from 0.
 //  - A fixed number of teams walks over the rows, each with auxiliary arrays of its own, instead of
-//    arrays for all rows: the workspace does not grow with Q and stays in the L2 cache for short rows.
+//    arrays for all rows: the workspace does not grow with Q and stays in the L2 cache for short
+//    rows.
 //  - Each warp takes four 32-wide segments at a time, to have four loads in flight.
-//  - The default pivot comes from a sample; `+random` is the paper's, `+median3` a third.
+//  - The default pivot comes from a sample, and then the right side, which is almost surely
+//  dropped, is
+//    not written; `+random` is the paper's rule with both sides written, `+median3` a third.
 
 #include <algorithm>
 #include <array>
@@ -40,7 +44,8 @@
 namespace kselect::qms {
 namespace {
 
-// ---- the matrix and its auxiliary arrays, as kernels see them -------------------------------------
+// ---- the matrix and its auxiliary arrays, as kernels see them
+// -------------------------------------
 
 template <class T>
 struct matrix_view {
@@ -61,8 +66,13 @@ KSELECT_HD row_view<T> row_of(Simt& simt, const matrix_view<T>& m, std::int64_t 
   const auto part = [&](auto whole) {
     return whole.size == 0 ? whole : simt.slice(whole, team * m.n, m.n);
   };
-  return {simt.slice(m.input, row * m.pitch, m.n), part(m.keys_0), part(m.keys_1),
-          part(m.positions_0), part(m.positions_1), m.wanted, row};
+  return {simt.slice(m.input, row * m.pitch, m.n),
+          part(m.keys_0),
+          part(m.keys_1),
+          part(m.positions_0),
+          part(m.positions_1),
+          m.wanted,
+          row};
 }
 
 template <class Simt, class T>
@@ -79,11 +89,12 @@ KSELECT_HD stage_view<Key> stage_of(Simt& simt, int team_index, int warps) {
   auto* const start = static_cast<unsigned char*>(simt.dynamic_shared()) +
                       static_cast<std::size_t>(team_index) * stage_bytes<Key>(warps, indexed);
   auto* const keys = reinterpret_cast<Key*>(start);
-  return {keys, indexed ? reinterpret_cast<position*>(keys + warps * simt::warp_size * items)
-                        : nullptr};
+  return {keys,
+          indexed ? reinterpret_cast<position*>(keys + warps * simt::warp_size * items) : nullptr};
 }
 
-// ---- the single-launch forms ----------------------------------------------------------------------
+// ---- the single-launch forms
+// ----------------------------------------------------------------------
 
 template <class T, bool indexed>
 struct block_kernel {
@@ -129,7 +140,8 @@ struct warp_kernel {
   }
 };
 
-// ---- the host-driven form -------------------------------------------------------------------------
+// ---- the host-driven form
+// -------------------------------------------------------------------------
 
 // One row's part in a launch: a round of Algorithm 1, or a run of the answer to be written.
 template <class Key>
@@ -163,7 +175,7 @@ struct round_kernel {
     const auto stage = stage_of<order_key_t<T>, indexed>(simt, 0, simt.warps());
     selection<Simt, T, indexed, true> step(simt, shared.team, stage, view);
     const auto pivot = step.choose_pivot(mine.s, a.rule);
-    const position left = step.partition(mine.s.active, pivot);
+    const position left = step.partition(mine.s, pivot, a.rule);
     if (simt.thread() == 0) simt.store(a.results, simt.block(), {pivot, left});
   }
 };
@@ -185,7 +197,8 @@ struct write_kernel {
   }
 };
 
-// ---- launch shapes and workspace ------------------------------------------------------------------
+// ---- launch shapes and workspace
+// ------------------------------------------------------------------
 
 enum class form : std::uint8_t { warp, block, host };
 
@@ -199,7 +212,16 @@ struct variant {
 int warps_of(const variant& v, const problem& p) {
   if (v.how == form::warp) return 1;
   if (v.warps != 0) return v.warps;
-  return p.n <= 4096 ? 4 : p.n <= 16384 ? 8 : p.n <= 131072 ? 16 : 32;
+  // The fastest at n*Q = 2^27 on an H200 (results/nvidia-h200/qms_tuning): about a warp for every
+  // 2^14 elements; more would wait for each other, fewer leave the GPU idle where rows are few.
+  constexpr struct {
+    std::int64_t n;
+    int warps;
+  } table[] = {{1 << 12, 1}, {1 << 14, 2}, {1 << 16, 4}, {1 << 18, 8}, {1 << 20, 16}};
+  for (const auto& row : table) {
+    if (p.n <= row.n) return row.warps;
+  }
+  return most_warps;
 }
 
 // Teams that walk over the rows, as many as can be resident; each has its own auxiliary arrays.
@@ -274,7 +296,8 @@ void attach(matrix_view<T>& m, const problem& p, const io& buffers) {
   }
 }
 
-// ---- Algorithm 1 on the host ----------------------------------------------------------------------
+// ---- Algorithm 1 on the host
+// ----------------------------------------------------------------------
 
 template <class T, bool indexed>
 class host_driver {
@@ -344,11 +367,10 @@ class host_driver {
     const auto most = static_cast<std::size_t>(w_.jobs.size);
     for (std::size_t first = 0; first < jobs.size(); first += most) {
       const std::size_t count = std::min(most, jobs.size() - first);
-      status done =
-          simt::copy(on_, w_.jobs.data, jobs.data() + first, count * sizeof(job<key>));
+      status done = simt::copy(on_, w_.jobs.data, jobs.data() + first, count * sizeof(job<key>));
       if (done.ok()) {
-        done = simt::launch<write_kernel<T, indexed>>(
-            on_, shape(count), {w_.matrix, {w_.jobs.data, w_.jobs.size}});
+        done = simt::launch<write_kernel<T, indexed>>(on_, shape(count),
+                                                      {w_.matrix, {w_.jobs.data, w_.jobs.size}});
       }
       if (!done.ok()) return done;
     }
@@ -363,7 +385,8 @@ class host_driver {
   std::vector<job<key>> kept_;  // left parts, all of them wanted
 };
 
-// ---- the interface --------------------------------------------------------------------------------
+// ---- the interface
+// --------------------------------------------------------------------------------
 
 template <class T, bool indexed>
 status start(const variant& v, const problem& p, const workspace_view<T>& w, const executor& on) {

@@ -1,7 +1,7 @@
 #pragma once
-// Quick multi-select, the device side: the steps of Komarov, Dashti & D'Souza 2014, "GPU-Based Quick
-// Multi-Select", in the order of the text. quick_multi_select.cu holds the essay, the drivers and
-// the registry entries.
+// Quick multi-select, the device side: the steps of Komarov, Dashti & D'Souza 2014, "GPU-Based
+// Quick Multi-Select", in the order of the text. quick_multi_select.cu holds the essay, the drivers
+// and the registry entries.
 //
 // A row is worked on by a *team*: one warp, or all warps of a block. The steps are written once; a
 // team of one warp needs no inter-warp step and synchronises within the warp.
@@ -23,13 +23,13 @@ inline constexpr int items = 4;
 inline constexpr int most_warps = 32;
 
 enum class pivot_rule : std::uint8_t {
-  random,      // the paper's: a random element
-  median_of_3, // of the first, the middle and the last element
-  sample       // the element of one sample a thread whose rank suits k (Floyd & Rivest 1975)
+  random,       // the paper's: a random element
+  median_of_3,  // of the first, the middle and the last element
+  sample        // the element of one sample a thread whose rank suits k (Floyd & Rivest 1975)
 };
 
-// After this many rounds pivots come from halving the range of keys instead (see choose_pivot), which
-// ends after as many rounds as a key has bits.
+// After this many rounds pivots come from halving the range of keys instead (see choose_pivot),
+// which ends after as many rounds as a key has bits.
 inline constexpr int free_rounds = 24;
 
 // Where a run of elements lies: [begin, end) of the row's input or of one of its auxiliary arrays.
@@ -95,7 +95,7 @@ KSELECT_HD constexpr reference decide(state<Key>& s, Key pivot, position left) {
 template <class T>
 struct row_view {
   simt::global<const T> input;
-  simt::global<order_key_t<T>> keys_0, keys_1;  // auxiliary arrays, each as long as the row
+  simt::global<order_key_t<T>> keys_0, keys_1;      // auxiliary arrays, each as long as the row
   simt::global<position> positions_0, positions_1;  // empty when only values are wanted
   direction wanted;
   std::int64_t row;
@@ -122,9 +122,8 @@ struct output_view {
 template <class Key>
 struct team_storage {
   reference stack[stack_capacity<Key>];
-  position left_before[most_warps];   // elements below the pivot in the warps before, in this tile
-  position right_before[most_warps];
-  position tile_left, tile_right;
+  position left_before[most_warps];  // elements below the pivot in the warps before, in this tile
+  position tile_left;                // and in the tile
   Key pivot;
 };
 
@@ -177,7 +176,7 @@ class selection {
     int depth = 0;
     while (!settled(s, static_cast<position>(team_.threads()))) {
       const key pivot = choose_pivot(s, rule);
-      const reference left = decide(s, pivot, partition(s.active, pivot));
+      const reference left = decide(s, pivot, partition(s, pivot, rule));
       if (left.begin == left.end) continue;
       KSELECT_ASSERT(depth < stack_capacity<key>);
       if (team_.thread() == 0) shared_.stack[depth] = left;
@@ -211,9 +210,22 @@ class selection {
     }
   }
 
-  // Read in, pivot and write out (Fig. 2, 3, 4), tile after tile: elements below the pivot go to the
-  // left end of the other array's [begin, end), the others to its right end. Each element is read
-  // once. Returns the number of elements below the pivot.
+  // One round. A sampled pivot is chosen such that the wanted elements almost surely lie to its
+  // left: then the right side, which would be dropped, is not written. Should they not, the round
+  // is repeated as the paper has it. Returns the number of elements below the pivot.
+  KSELECT_HD position partition(const state<key>& s, key pivot, pivot_rule rule) {
+    const position size = s.active.end - s.active.begin;
+    if (rule == pivot_rule::sample && s.wanted <= size / 2) {
+      const position left = partition<false>(s.active, pivot);
+      if (left >= s.wanted) return left;
+    }
+    return partition<true>(s.active, pivot);
+  }
+
+  // Read in, pivot and write out (Fig. 2, 3, 4), tile after tile: elements below the pivot go to
+  // the left end of the other array's [begin, end), the others to its right end (`both`) or
+  // nowhere. Each element is read once. Returns the number of elements below the pivot.
+  template <bool both>
   KSELECT_HD position partition(reference from, key pivot) {
     const array to = other(from.where);
     const position tile = static_cast<position>(team_.threads() * items);
@@ -221,10 +233,10 @@ class selection {
     position right = from.end;   // one past the next free place on the right
     for (position first = from.begin; first < from.end;) {
       const position count = from.end - first < tile ? from.end - first : tile;
-      tile_counts in_tile = pivot_into_stage(from, first, count, pivot);
-      write_out(to, left, right, count, in_tile.left);
-      left += in_tile.left;
-      right -= count - in_tile.left;
+      const position tile_left = pivot_into_stage<both>(from, first, count, pivot);
+      write_out(to, left, right, both ? count : tile_left, tile_left);
+      left += tile_left;
+      right -= count - tile_left;
       first += count;
     }
     if (team_.thread() == 0) {
@@ -281,9 +293,6 @@ class selection {
     key k;
     position at;
   };
-  struct tile_counts {
-    position left;
-  };
 
   KSELECT_HD key read_key(reference from, position i) {
     if (from.where == array::input) {
@@ -313,90 +322,80 @@ class selection {
     }
   }
 
-  // Fig. 2 and 3. Each warp reads its 32-wide segments, votes which elements lie below the pivot, and
-  // counts the votes of the lanes before to find each element's place; both sides are gathered in
-  // shared memory, left from the left end, right from the right end.
-  KSELECT_HD tile_counts pivot_into_stage(reference from, position first, position count,
-                                          key pivot) {
+  // Fig. 2 and 3. Each warp reads its 32-wide segments, votes which elements lie below the pivot,
+  // and counts the votes of the lanes before to find each element's place; both sides are gathered
+  // in shared memory, left from the left end, right from the right end. Returns how many went left.
+  template <bool both>
+  KSELECT_HD position pivot_into_stage(reference from, position first, position count, key pivot) {
     element own[items];
     std::uint32_t below[items];
-    const auto warp_first =
-        static_cast<position>(team_.warp() * simt::warp_size * items + simt_.lane());
+    // The v-th element of a lane is number lane + 32 v of the warp's part of the tile.
+    const auto part = static_cast<position>(team_.warp() * simt::warp_size * items);
+    const position part_size = count <= part ? 0 : count - part;
+    const auto lane = static_cast<position>(simt_.lane());
     for (int v = 0; v < items; ++v) {
-      const position i = warp_first + static_cast<position>(v * simt::warp_size);
+      const position i = lane + static_cast<position>(v * simt::warp_size);
       own[v] = element{};
-      if (i < count) own[v] = read(from, first + i);
+      if (i < part_size) own[v] = read(from, first + part + i);
     }
-    position left = 0;   // of this warp
-    position right = 0;
+    position lefts = 0;  // of this warp
     for (int v = 0; v < items; ++v) {
-      const position i = warp_first + static_cast<position>(v * simt::warp_size);
-      below[v] = simt_.ballot(simt::full_mask, i < count && own[v].k < pivot);
-      left += static_cast<position>(simt_.popc(below[v]));
-      right += segment_size(warp_first, v, count) - static_cast<position>(simt_.popc(below[v]));
+      const position i = lane + static_cast<position>(v * simt::warp_size);
+      below[v] = simt_.ballot(simt::full_mask, i < part_size && own[v].k < pivot);
+      lefts += static_cast<position>(simt_.popc(below[v]));
     }
-    const tile_counts in_tile = place_warps(left, right, left, right);
+    position left = 0;  // place of the warp's next left element
+    const position tile_left = place_warps(lefts, left);
+    // The right elements of the warps before are what is not left of their full parts.
+    position right = count - 1 - (part - left);  // place of the warp's next right element
     for (int v = 0; v < items; ++v) {
-      const position i = warp_first + static_cast<position>(v * simt::warp_size);
-      const std::uint32_t before = simt_.lanemask_lt();
-      const auto lefts = static_cast<position>(simt_.popc(below[v] & before));
-      const auto rights = static_cast<position>(simt_.lane()) - lefts;
-      if (i < count) {
-        const position place = own[v].k < pivot ? left + lefts : count - 1 - right - rights;
-        stage_.keys[place] = own[v].k;
-        if constexpr (indexed) stage_.positions[place] = own[v].at;
+      const position i = lane + static_cast<position>(v * simt::warp_size);
+      const auto before = static_cast<position>(simt_.popc(below[v] & simt_.lanemask_lt()));
+      if ((below[v] >> lane & 1U) != 0) {
+        stage(left + before, own[v]);
+      } else if (both && i < part_size) {
+        stage(right - (lane - before), own[v]);
       }
-      left += static_cast<position>(simt_.popc(below[v]));
-      right += segment_size(warp_first, v, count) - static_cast<position>(simt_.popc(below[v]));
+      const auto here = static_cast<position>(simt_.popc(below[v]));
+      left += here;
+      right -= simt::warp_size - here;  // a partial segment is the warp's last
     }
     team_.sync();
-    return in_tile;
+    return tile_left;
   }
 
-  // Elements of the tile in the v-th 32-wide segment of a warp.
-  KSELECT_HD position segment_size(position warp_first, int v, position count) const {
-    const position start = warp_first - static_cast<position>(simt_.lane()) +
-                           static_cast<position>(v * simt::warp_size);
-    if (start >= count) return 0;
-    return count - start < simt::warp_size ? count - start : position{simt::warp_size};
+  KSELECT_HD void stage(position place, const element& e) {
+    stage_.keys[place] = e.k;
+    if constexpr (indexed) stage_.positions[place] = e.at;
   }
 
-  // The inter-warp prefix sum of the block form: by one thread, serially, for at most 32 warps. Gives
-  // each warp the number of left and right elements in the warps before it.
-  KSELECT_HD tile_counts place_warps(position left, position right, position& left_before,
-                                     position& right_before) {
+  // The inter-warp prefix sum of the block form: by one thread, serially, for at most 32 warps.
+  // Gives the warp the number of left elements in the warps before it, and returns that of the
+  // tile.
+  KSELECT_HD position place_warps(position lefts, position& before) {
     if constexpr (!whole_block) {
-      const tile_counts all{left};
-      left_before = 0;
-      right_before = 0;
-      return all;
+      before = 0;
+      return lefts;
     } else {
-      if (simt_.lane() == 0) {
-        shared_.left_before[simt_.warp()] = left;
-        shared_.right_before[simt_.warp()] = right;
-      }
+      if (simt_.lane() == 0) shared_.left_before[simt_.warp()] = lefts;
       team_.sync();
       if (team_.thread() == 0) {
-        position lefts = 0;
-        position rights = 0;
+        position sum = 0;
         for (int w = 0; w < team_.warps(); ++w) {
-          const position l = shared_.left_before[w];
-          const position r = shared_.right_before[w];
-          shared_.left_before[w] = lefts;
-          shared_.right_before[w] = rights;
-          lefts += l;
-          rights += r;
+          const position of_warp = shared_.left_before[w];
+          shared_.left_before[w] = sum;
+          sum += of_warp;
         }
-        shared_.tile_left = lefts;
+        shared_.tile_left = sum;
       }
       team_.sync();
-      left_before = shared_.left_before[simt_.warp()];
-      right_before = shared_.right_before[simt_.warp()];
-      return {shared_.tile_left};
+      before = shared_.left_before[simt_.warp()];
+      return shared_.tile_left;
     }
   }
 
-  // Fig. 4: both sides leave shared memory for the other array, each in one coalesced run.
+  // Fig. 4: `count` elements leave shared memory for the other array, each side in one coalesced
+  // run.
   KSELECT_HD void write_out(array to, position left, position right, position count,
                             position tile_left) {
     for (position i = static_cast<position>(team_.thread()); i < count;

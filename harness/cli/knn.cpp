@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -18,10 +19,58 @@ struct options {
   std::string base, query, algorithm, indices, distances;
   std::string metric = "sqeuclidean";
   std::string executor = "auto";
-  std::int64_t k = 0, limit = 0, block_mib = 256;
+  std::string prove = "sample";
+  std::int64_t k = 0, limit = 0, block_mib = 256, memory_mib = 0;
   bool self = false, exclude_self = false;
-  int threads = 0;
+  bool tf32 = false, half_product = false, sum_by_warp = false;
+  int threads = 0, timing = 0;
 };
+
+cuda_knn_options cuda_options(const options& o) {
+  cuda_knn_options cuda;
+  cuda.memory_bytes = o.memory_mib << 20;
+  cuda.tf32 = o.tf32;
+  cuda.half_product = o.half_product;
+  cuda.sum_by_warp = o.sum_by_warp;
+  cuda.prove = parse<proof_scope>(o.prove).value();
+  cuda.repeats = o.timing;
+  return cuda;
+}
+
+void refuse_cuda_options(const options& o, const backend& place) {
+  if (!place.shares_host_memory()) return;
+  if (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0 || o.timing != 0 ||
+      o.prove != "sample") {
+    throw error(failure::usage,
+                fmt::format("--memory, --tf32, --half-product, --sum-by-warp, --prove and --timing "
+                            "are for executor cuda; this is {}",
+                            to_string(place.description().kind)));
+  }
+}
+
+// The median repeat, the first one left out: it loads kernels and grows workspaces.
+void print_times(std::vector<cuda_knn_times> times) {
+  if (times.empty()) return;
+  if (times.size() > 1) times.erase(times.begin());
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle, {}, &cuda_knn_times::total);
+  fmt::print(stderr,
+             "median of {}: {:.3f} ms = norms {:.3f} + distance {:.3f} + selection {:.3f} + order "
+             "{:.3f} + done again {:.3f}; the bare product {:.3f}\n",
+             times.size(), middle->total(), middle->norms, middle->distance, middle->selection,
+             middle->order, middle->redo, middle->bare_product);
+}
+
+// What is known of the answer, for the last line.
+std::string proof_of(const options& o, const backend& place, const cuda_knn_report& report) {
+  if (place.shares_host_memory()) return "proven";
+  const std::string tiles = fmt::format("{} x {} tiles{}", report.query_tiles, report.corpus_tiles,
+                                        report.streamed ? ", corpus streamed" : "");
+  const std::string selection =
+      fmt::format("selection proven on {} rows ({})", report.rows_proven, o.prove);
+  return fmt::format("{}; {}; {} queries {}", tiles, selection, report.unproven,
+                     o.tf32 ? "not provably right with TF32" : "done again in float64");
+}
 
 int find_neighbours(const options& o) {
   if (o.query.empty() == !o.self) {
@@ -32,17 +81,21 @@ int find_neighbours(const options& o) {
   }
   const algorithm& entry = *require_algorithm(o.algorithm).algorithm;
   const auto place = open_backend(require_executor(o.executor, entry), o.threads);
+  refuse_cuda_options(o, *place);
   load_options base_options;
   base_options.limit = o.limit;
   const vector_set base = load_vectors(o.base, base_options);
   const vector_set query = o.self ? vector_set{} : load_vectors(o.query, {});
+  cuda_knn_report report;
   const knn_request request{.base = base,
                             .query = o.self ? nullptr : &query,
                             .exclude_self = o.exclude_self,
                             .metric = parse<metric>(o.metric).value(),
                             .k = o.k,
                             .entry = entry,
-                            .block_bytes = o.block_mib << 20};
+                            .block_bytes = o.block_mib << 20,
+                            .cuda = cuda_options(o),
+                            .report = &report};
   const std::vector<std::int64_t> shape = {request.queries().count, o.k};
   npy_writer indices(o.indices, element_type::int64, shape);
   npy_writer distances(o.distances, element_type::float32, shape);
@@ -56,10 +109,43 @@ int find_neighbours(const options& o) {
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
   indices.commit();
   distances.commit();
-  fmt::print("{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, proven\n",
+  fmt::print("{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, {}\n",
              entry.name, o.k, base.count - (o.exclude_self ? 1 : 0), o.metric, base.dimension,
-             shape[0]);
+             shape[0], proof_of(o, *place, report));
+  print_times(report.times);
   return 0;
+}
+
+void add_cuda_options(CLI::App& command, options& o) {
+  constexpr const char* group = "Executor cuda";
+  command
+      .add_option("--memory", o.memory_mib,
+                  "MiB of device memory: half for the corpus, half for distances and algorithm; 0: "
+                  "from what is free")
+      ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--tf32", o.tf32,
+                "products by tensor cores with 11-bit factors: faster, neighbours not exact")
+      ->group(group);
+  command
+      .add_flag("--half-product", o.half_product,
+                "with --self, where it fits at once: half of the product, mirrored")
+      ->group(group);
+  command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
+      ->group(group);
+  std::vector<std::string> scopes;
+  for (const auto& entry : names<proof_scope>) scopes.emplace_back(entry.name);
+  command.add_option("--prove", o.prove, "rows of every selection to prove")
+      ->check(CLI::IsMember(scopes))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--timing", o.timing,
+                  "repeat so often and print the time of each stage on stderr; use --prove none")
+      ->check(CLI::Range(1, 10000))
+      ->group(group);
 }
 
 }  // namespace
@@ -90,9 +176,10 @@ void add_knn(CLI::App& app, action& chosen) {
       ->required();
   command->add_option("--distances", o->distances, "where to write distances, float32 Q x k (.npy)")
       ->required();
-  command->add_option("--block", o->block_mib, "MiB of distances held at once")
+  command->add_option("--block", o->block_mib, "MiB of distances held at once; not on cuda")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
+  add_cuda_options(*command, *o);
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);
   command->callback([&chosen, o] { chosen = [o] { return find_neighbours(*o); }; });

@@ -8,6 +8,9 @@
 #include "harness/backend/host_memory.hpp"
 #include "harness/error.hpp"
 #include "harness/select/select_rows.hpp"
+#if KSELECT_HAS_CUDA
+#include "harness/knn/cuda/knn_on_cuda.hpp"
+#endif
 
 namespace kselect {
 namespace {
@@ -61,6 +64,9 @@ void knn(const knn_request& r, backend& place, const std::function<void(const kn
   check(r);
   const vector_set& queries = r.queries();
   if (queries.count == 0) return;
+#if KSELECT_HAS_CUDA
+  if (place.description().kind == executor_kind::cuda) return knn_on_cuda(r, place, sink);
+#endif
   problem p;
   p.n = r.base.count - (r.exclude_self ? 1 : 0);
   p.k = r.k;

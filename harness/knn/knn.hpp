@@ -2,9 +2,11 @@
 // Exact k-nearest neighbours of real vectors: distances, then selection, a block of queries at a
 // time, so that the Q x n distance matrix never has to exist as a whole.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "harness/backend/backend.hpp"
 #include "harness/distance/distance.hpp"
@@ -13,6 +15,55 @@
 
 namespace kselect {
 
+// What only executor cuda asks. Its distances are float32 products, so a few more than k are
+// selected by them and ordered by their true distance; queries whose answer is then not provably
+// the nearest are done again directly in float64 (harness/knn/cuda/candidates.hpp).
+enum class proof_scope : std::uint8_t {
+  none,    // no selection is proven: for times alone
+  sample,  // the certificate on up to 16 rows of every selection: the first, the last, some between
+  all      // on every row, which downloads every distance
+};
+
+template <>
+inline constexpr std::array<named<proof_scope>, 3> names<proof_scope> = {
+    {{proof_scope::none, "none"}, {proof_scope::sample, "sample"}, {proof_scope::all, "all"}}};
+
+struct cuda_knn_options {
+  // Device memory: half for the corpus, which is streamed where it does not fit, a quarter for
+  // distances and candidates, a quarter for the algorithm's workspace. 0: as much of the free
+  // memory, but an eighth and at most 2 GiB for distances. The queries of a tile and cuBLAS's own
+  // come on top; and a tile is never smaller than one query against 4096 vectors, or twice its
+  // candidates if they are more.
+  std::int64_t memory_bytes = 0;
+  // Products by tensor cores with 11 bits. Queries that are not provably right are then left as
+  // they are, as with so wide a bound most would be done again.
+  bool tf32 = false;
+  // The k-NN graph's product by half, where the whole matrix of distances fits.
+  bool half_product = false;
+  bool sum_by_warp = false;  // norms and means by a warp a vector, not by thrust::reduce_by_key
+  proof_scope prove = proof_scope::sample;
+  int repeats = 0;  // > 0: do everything so many times and time every stage of it
+};
+
+// Milliseconds on the GPU, all tiles together; without uploads unless the corpus is streamed.
+struct cuda_knn_times {
+  double norms = 0;      // norms, means and images of queries and corpus
+  double distance = 0;   // product and the pass over its result
+  double selection = 0;  // of candidates, and from merged candidates
+  double order = 0;      // true distances of the candidates, and their order
+  double redo = 0;       // queries done again, all stages of it
+  double bare_product = 0;  // once more, alone, to compare `distance` with; not in total
+  double total() const { return norms + distance + selection + order + redo; }
+};
+
+struct cuda_knn_report {
+  std::int64_t unproven = 0;     // queries whose first answer was not provably the nearest
+  std::int64_t rows_proven = 0;  // rows of distances whose selection was proven
+  std::int64_t query_tiles = 0, corpus_tiles = 0;
+  bool streamed = false;
+  std::vector<cuda_knn_times> times;  // one a repeat
+};
+
 struct knn_request {
   const vector_set& base;
   const vector_set* query = nullptr;  // null: every base vector is a query (the k-NN graph)
@@ -20,7 +71,9 @@ struct knn_request {
   kselect::metric metric = kselect::metric::sqeuclidean;
   std::int64_t k = 0;
   const algorithm& entry;
-  std::int64_t block_bytes = std::int64_t{256} << 20;  // distances held at once
+  std::int64_t block_bytes = std::int64_t{256} << 20;  // distances held at once; not on cuda
+  cuda_knn_options cuda = {};
+  cuda_knn_report* report = nullptr;  // filled by executor cuda
 
   const vector_set& queries() const { return query == nullptr ? base : *query; }
 };
@@ -34,8 +87,9 @@ struct knn_block {
   std::span<const float> distances;
 };
 
-// Calls `sink` for each block in order; each block's selection is proven before. Throws
-// error(failure::usage) if k is out of range or the dimensions differ, and what select_rows throws.
+// Calls `sink` for each block in order; each block's selection is proven before, on executor cuda
+// as far as request.cuda.prove says. Throws error(failure::usage) if k is out of range or the
+// dimensions differ, and what select_rows throws.
 void knn(const knn_request& request, backend& place,
          const std::function<void(const knn_block&)>& sink);
 

@@ -80,6 +80,8 @@ def test_wrong_usage(kselect, tmp_path):
     assert "dimension" in one_line(done.stderr)
     done = kselect("knn", "--base", "a.npy", "--k", 1, *tail, check=2)
     assert "--self" in one_line(done.stderr)
+    done = kselect("knn", "--base", "a.npy", "--self", "--k", 1, "--tf32", *tail, check=2)
+    assert "executor cuda" in one_line(done.stderr)
     done = kselect("knn", "--base", "nan.npy", "--self", "--k", 1, *tail, check=3)
     assert "nan.npy" in one_line(done.stderr)
     assert not (tmp_path / "i.npy").exists() and not (tmp_path / "d.npy").exists()

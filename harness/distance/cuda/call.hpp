@@ -17,9 +17,9 @@ namespace kselect {
 inline void require_cuda(cudaError_t code, const char* what) {
   if (code == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // so that it is not taken for the next call's
-  throw error(code == cudaErrorMemoryAllocation ? failure::resources : failure::unsupported,
-              std::string(what) + " failed: " + cudaGetErrorName(code) + ": " +
-                  cudaGetErrorString(code));
+  throw error(
+      code == cudaErrorMemoryAllocation ? failure::resources : failure::unsupported,
+      std::string(what) + " failed: " + cudaGetErrorName(code) + ": " + cudaGetErrorString(code));
 }
 
 inline void require_cublas(cublasStatus_t code, const char* what) {

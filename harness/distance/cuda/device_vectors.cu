@@ -2,8 +2,6 @@
 // float64: memory is the limit, not arithmetic, and the sums then add nothing visible to the error
 // of the float32 product.
 
-#include "harness/distance/cuda/device_vectors.hpp"
-
 #include <algorithm>
 #include <thrust/execution_policy.h>
 #include <thrust/iterator/counting_iterator.h>
@@ -12,6 +10,7 @@
 #include <thrust/reduce.h>
 
 #include "harness/distance/cuda/call.hpp"
+#include "harness/distance/cuda/device_vectors.hpp"
 
 namespace kselect {
 namespace {
@@ -117,9 +116,9 @@ void device_vectors::summarise(std::int64_t count, float* largest) {
   const bool unit = has_unit_images(metric_);
   const auto blocks = static_cast<unsigned>(blocks_for(count, block));
   if (unit) {
-    require_cuda(cudaMemsetAsync(means_.data(), 0, static_cast<std::size_t>(count) * sizeof(double),
-                                 stream),
-                 "cudaMemsetAsync");
+    require_cuda(
+        cudaMemsetAsync(means_.data(), 0, static_cast<std::size_t>(count) * sizeof(double), stream),
+        "cudaMemsetAsync");
   }
   if (metric_ == metric::pearson) {
     sum(how_, {raw(), nullptr, dimension_, false}, count, as<double>(means_), stream);

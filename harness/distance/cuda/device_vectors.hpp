@@ -2,12 +2,12 @@
 // Vectors in the memory of a GPU, with what must be known of each before the first product.
 //
 // As on the CPU (harness/distance/distance.hpp), every metric is one formula on images
-// (x - mean) * scale:  w |x|^2 + w |y|^2 - 2 w x.y = w |x - y|^2.  For sqeuclidean and euclidean the
-// image is the vector itself and w is 1; for cosine and pearson it is a unit vector, kept as a copy
-// of its own, and w is 1/2. (Komarov et al. divide the product of raw vectors by their norms; unit
-// images cost one copy and cannot overflow or underflow.) The image of a zero vector, or of a
-// constant one for pearson, is zero; its weighted square is set to 1/2 all the same, which makes its
-// distance to anything 1.
+// (x - mean) * scale:  w |x|^2 + w |y|^2 - 2 w x.y = w |x - y|^2.  For sqeuclidean and euclidean
+// the image is the vector itself and w is 1; for cosine and pearson it is a unit vector, kept as a
+// copy of its own, and w is 1/2. (Komarov et al. divide the product of raw vectors by their norms;
+// unit images cost one copy and cannot overflow or underflow.) The image of a zero vector, or of a
+// constant one for pearson, is zero; its weighted square is set to 1/2 all the same, which makes
+// its distance to anything 1.
 
 #include <cstddef>
 #include <cstdint>

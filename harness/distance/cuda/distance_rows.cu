@@ -1,11 +1,10 @@
 // The product writes -2 w x.y, the pass adds w |x|^2 + w |y|^2 in place: one read and one write of
 // the result, the least that two steps can do.
 
-#include "harness/distance/cuda/distance_rows.hpp"
-
 #include <limits>
 
 #include "harness/distance/cuda/call.hpp"
+#include "harness/distance/cuda/distance_rows.hpp"
 #include "harness/distance/cuda/image.cuh"
 
 namespace kselect {
@@ -14,7 +13,8 @@ namespace {
 // A distance is not negative; NaN comes from norms beyond float32 and counts as beyond it.
 __device__ float ranked(float sum) { return sum >= 0 ? sum : sum < 0 ? 0 : INFINITY; }
 
-// ---- the pass -------------------------------------------------------------------------------------
+// ---- the pass
+// -------------------------------------------------------------------------------------
 
 constexpr int block = 256;
 constexpr int columns_per_thread = 4;  // one 16-byte access
@@ -23,8 +23,7 @@ constexpr int rows_per_block = 16;     // the corpus' norms are read once for al
 __global__ void __launch_bounds__(block)
     add_norms(const float* of_queries, std::int64_t queries, const float* of_corpus,
               std::int64_t corpus, float* out, std::int64_t pitch) {
-  const std::int64_t column =
-      (std::int64_t{blockIdx.x} * block + threadIdx.x) * columns_per_thread;
+  const std::int64_t column = (std::int64_t{blockIdx.x} * block + threadIdx.x) * columns_per_thread;
   if (column >= corpus) return;
   float b[columns_per_thread];
   for (int c = 0; c < columns_per_thread; ++c) {
@@ -42,7 +41,8 @@ __global__ void __launch_bounds__(block)
   }
 }
 
-// ---- the pass over half a product -----------------------------------------------------------------
+// ---- the pass over half a product
+// -----------------------------------------------------------------
 
 constexpr int side = 32;
 constexpr int strips = 8;  // rows of a tile that a block moves at once
@@ -74,7 +74,8 @@ __global__ void __launch_bounds__(side* strips)
   }
 }
 
-// ---- directly, in float64 -------------------------------------------------------------------------
+// ---- directly, in float64
+// -------------------------------------------------------------------------
 
 constexpr int tile_side = 32;   // queries and corpus vectors of a block
 constexpr int tile_depth = 16;  // components at a time
@@ -135,9 +136,9 @@ __global__ void __launch_bounds__(tile_threads* tile_threads)
       const std::int64_t row = rows.first + ty + i * tile_threads;
       const std::int64_t column = columns.first + tx + j * tile_threads;
       if (row >= count || column >= corpus.count) continue;
-      const double d = ranked_distance(sums[i][j], queries.scales != nullptr,
-                                       image_of(queries, chosen[row]).scale,
-                                       image_of(corpus, column).scale);
+      const double d =
+          ranked_distance(sums[i][j], queries.scales != nullptr,
+                          image_of(queries, chosen[row]).scale, image_of(corpus, column).scale);
       out[row * pitch + column] = static_cast<float>(d);
     }
   }
@@ -167,8 +168,7 @@ void distance_rows::product_only(const vectors_on_device& queries, const vectors
                    static_cast<int>(queries.count), dimension, &alpha, corpus.images, CUDA_R_32F,
                    dimension, queries.images, CUDA_R_32F, dimension, &beta, out, CUDA_R_32F,
                    static_cast<int>(pitch),
-                   tf32_ ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
-                   CUBLAS_GEMM_DEFAULT),
+                   tf32_ ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
       "cublasGemmEx");
 }
 
@@ -187,14 +187,14 @@ void distance_rows::multiply_by_itself(const vectors_on_device& all, float* out,
   const float alpha = product_weight(all);
   const float beta = 0;
   const auto dimension = static_cast<int>(all.dimension);
-  require_cublas(cublasSetMathMode(cublas_, tf32_ ? CUBLAS_TF32_TENSOR_OP_MATH
-                                                  : CUBLAS_DEFAULT_MATH),
-                 "cublasSetMathMode");
+  require_cublas(
+      cublasSetMathMode(cublas_, tf32_ ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH),
+      "cublasSetMathMode");
   // Its lower half is, by rows, where column >= row.
-  require_cublas(cublasSsyrk(cublas_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T,
-                             static_cast<int>(all.count), dimension, &alpha, all.images, dimension,
-                             &beta, out, static_cast<int>(pitch)),
-                 "cublasSsyrk");
+  require_cublas(
+      cublasSsyrk(cublas_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, static_cast<int>(all.count),
+                  dimension, &alpha, all.images, dimension, &beta, out, static_cast<int>(pitch)),
+      "cublasSsyrk");
   const auto tiles = static_cast<unsigned>(blocks_for(all.count, side));
   add_norms_and_mirror<<<dim3(tiles, tiles), dim3(side, strips), 0, stream_>>>(
       all.weighted_squares, all.count, out, pitch);
@@ -206,8 +206,8 @@ void distance_rows::directly(const vectors_on_device& queries, const std::int32_
                              std::int64_t pitch) {
   const dim3 grid(static_cast<unsigned>(blocks_for(corpus.count, tile_side)),
                   static_cast<unsigned>(blocks_for(count, tile_side)));
-  measure_directly<<<grid, dim3(tile_threads, tile_threads), 0, stream_>>>(
-      queries, chosen, count, corpus, out, pitch);
+  measure_directly<<<grid, dim3(tile_threads, tile_threads), 0, stream_>>>(queries, chosen, count,
+                                                                           corpus, out, pitch);
   require_launch("measure_directly");
 }
 

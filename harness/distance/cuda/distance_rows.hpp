@@ -1,6 +1,6 @@
 #pragma once
-// Rows of distances in the memory of a GPU: one cuBLAS product and one pass over its result, or, for
-// the few queries that need it, directly in float64.
+// Rows of distances in the memory of a GPU: one cuBLAS product and one pass over its result, or,
+// for the few queries that need it, directly in float64.
 //
 // These are distances to rank by: euclidean's are squared, as a root would change no rank and is
 // cheaper to take of k than of n. A float32 product of D terms errs; with weighted squares a and b
@@ -9,9 +9,9 @@
 //     |ranked - true| <= error_factor(D) * (sqrt(a) + sqrt(b))^2 + D * smallest_step
 //
 // as long as (sqrt(a) + sqrt(b))^2 stays below largest_scale, so that nothing overflows. The first
-// term: D + 8 roundings by 2^-24 (product, images, norms, last sums), with TF32 also two factors cut
-// to 2^-10 and twice the roundings of a sum that is cut instead of rounded. The second one is for
-// products below the smallest normal number.
+// term: D + 8 roundings by 2^-24 (product, images, norms, last sums), with TF32 also two factors
+// cut to 2^-10 and twice the roundings of a sum that is cut instead of rounded. The second one is
+// for products below the smallest normal number.
 
 #include <cstdint>
 #include <cublas_v2.h>
@@ -32,10 +32,10 @@ class distance_rows {
   distance_rows& operator=(const distance_rows&) = delete;
   ~distance_rows();
 
-  // out[i * pitch + j]: from queries' i-th to corpus' j-th vector, never negative, never NaN: what is
-  // beyond float32 is +inf. `pitch` is a multiple of 4 and at least corpus.count, `out` aligned to 16
-  // bytes; the elements from corpus.count to the pitch are overwritten too. At most 2^19 queries and
-  // 2^30 corpus vectors; the lengths of `out` are the caller's to guarantee.
+  // out[i * pitch + j]: from queries' i-th to corpus' j-th vector, never negative, never NaN: what
+  // is beyond float32 is +inf. `pitch` is a multiple of 4 and at least corpus.count, `out` aligned
+  // to 16 bytes; the elements from corpus.count to the pitch are overwritten too. At most 2^19
+  // queries and 2^30 corpus vectors; the lengths of `out` are the caller's to guarantee.
   void multiply(const vectors_on_device& queries, const vectors_on_device& corpus, float* out,
                 std::int64_t pitch);
   // multiply(all, all, ...) with half of the product: the other half is its transpose ("we find the
@@ -45,8 +45,8 @@ class distance_rows {
   // The bare product of multiply, without the pass: what its time is compared with.
   void product_only(const vectors_on_device& queries, const vectors_on_device& corpus, float* out,
                     std::int64_t pitch);
-  // Directly in float64, rounded once, for the `count` queries whose numbers are in `chosen` (device
-  // memory). Equal vectors are at distance 0.
+  // Directly in float64, rounded once, for the `count` queries whose numbers are in `chosen`
+  // (device memory). Equal vectors are at distance 0.
   void directly(const vectors_on_device& queries, const std::int32_t* chosen, std::int64_t count,
                 const vectors_on_device& corpus, float* out, std::int64_t pitch);
 

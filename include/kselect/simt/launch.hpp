@@ -25,6 +25,14 @@ status check_grid(const std::string& kernel, const grid& shape, int max_threads)
 
 }  // namespace detail
 
+// A program may launch one kernel from a file compiled by nvcc and from one compiled by the host
+// compiler (tests do). The two instances differ, so they must not share a symbol.
+#if defined(__CUDACC__)
+inline namespace with_cuda {
+#else
+inline namespace without_cuda {
+#endif
+
 // cuda: starts the kernel on the stream and returns; the status is the launch's own. fiber: runs it
 // to its end; any error of the kernel is the status. An executor that this build or this function
 // does not know is `unsupported`.
@@ -48,5 +56,7 @@ status launch(const executor& where, const grid& shape, const typename Kernel::a
   return {status_code::unsupported, "kernel " + name + ": this build has no CUDA"};
 #endif
 }
+
+}  // namespace with_cuda or without_cuda
 
 }  // namespace kselect::simt
