@@ -195,11 +195,12 @@ class selection {
 
   // A key in (low, high]; keys below it go left. Every thread gets the same one.
   KSELECT_HD key choose_pivot(const state<key>& s, pivot_rule rule) {
+    // The fallback: half of the keys' range is lost a round, whatever the input. It comes first, as its
+    // pivots need not occur in the row.
+    if (s.round >= free_rounds) return s.low + (s.high - s.low) / 2 + 1;
     // Everything is >= the last pivot, which occurs: just above it splits off all its ties. So
     // elements equal to the pivot cannot stall the selection.
     if (s.found_minimum) return s.low + 1;
-    // The fallback: half of the keys' range is lost a round, whatever the input.
-    if (s.round >= free_rounds) return s.low + (s.high - s.low) / 2 + 1;
     switch (rule) {
       case pivot_rule::random:
         return at_least(read_key(s.active, random_place(s, 0)), s.low);
