@@ -31,8 +31,8 @@
 //    rows.
 //  - Each warp takes four 32-wide segments at a time, to have four loads in flight.
 //  - The default pivot comes from a sample, and then the right side, which is almost surely
-//  dropped, is
-//    not written; `+random` is the paper's rule with both sides written, `+median3` a third.
+//    dropped, is not written; `+random` is the paper's rule with both sides written, `+median3` a
+//    third.
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,6 @@ namespace kselect::qms {
 namespace {
 
 // ---- the matrix and its auxiliary arrays, as kernels see them
-// -------------------------------------
 
 template <class T>
 struct matrix_view {
@@ -94,7 +93,6 @@ KSELECT_HD stage_view<Key> stage_of(Simt& simt, int team_index, int warps) {
 }
 
 // ---- the single-launch forms
-// ----------------------------------------------------------------------
 
 template <class T, bool indexed>
 struct block_kernel {
@@ -141,7 +139,6 @@ struct warp_kernel {
 };
 
 // ---- the host-driven form
-// -------------------------------------------------------------------------
 
 // One row's part in a launch: a round of Algorithm 1, or a run of the answer to be written.
 template <class Key>
@@ -198,7 +195,6 @@ struct write_kernel {
 };
 
 // ---- launch shapes and workspace
-// ------------------------------------------------------------------
 
 enum class form : std::uint8_t { warp, block, host };
 
@@ -297,7 +293,6 @@ void attach(matrix_view<T>& m, const problem& p, const io& buffers) {
 }
 
 // ---- Algorithm 1 on the host
-// ----------------------------------------------------------------------
 
 template <class T, bool indexed>
 class host_driver {
@@ -386,7 +381,6 @@ class host_driver {
 };
 
 // ---- the interface
-// --------------------------------------------------------------------------------
 
 template <class T, bool indexed>
 status start(const variant& v, const problem& p, const workspace_view<T>& w, const executor& on) {

@@ -5,7 +5,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-install_missing "${apt_packages[@]}" libgtest-dev libbenchmark-dev clang libclang-rt-14-dev
+install_missing "${apt_packages[@]}" libgtest-dev libgmock-dev clang libclang-rt-14-dev
 python_environment scripts/requirements.txt plots/requirements.txt tests/requirements.txt
 
 say "fuzzing the config parser"
