@@ -21,6 +21,8 @@ step() { # NAME COMMAND...: runs it, keeps its log, remembers a failure
 
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw \
   --format=csv,noheader | tee "$out/gpu.txt"
+command -v nvdisasm >/dev/null && step codegen python3 "$(dirname "$0")/../tests/simt/codegen/check.py" \
+  nvcc sm_90 "$out/codegen"
 step tests "$build/tests/kselect_tests" --gtest_brief=1 \
   --gtest_filter="${KSELECT_GPU_TESTS:-*on_cuda*:*Cuda*:*cuda*}"
 small='*EveryDeclaredTypePayloadAndLayout*on_cuda*:*MisalignedInputAndPitch*on_cuda*:*verbs_cuda*'

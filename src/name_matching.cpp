@@ -1,9 +1,9 @@
 // Matching of names: globs, and "did you mean".
 
-#include <fnmatch.h>
-
 #include <algorithm>
+#include <fnmatch.h>
 #include <numeric>
+#include <utility>
 
 #include "kselect/registry.hpp"
 
@@ -47,7 +47,10 @@ std::vector<std::string> nearest_names(std::string_view name,
       close.push_back({distance, candidate});
     }
   }
-  std::ranges::stable_sort(close, {}, &scored::distance);
+  // Of names that are as near, the shortest has the least besides.
+  std::ranges::stable_sort(close, {}, [](const scored& entry) {
+    return std::pair(entry.distance, entry.candidate.size());
+  });
   close.resize(std::min(close.size(), count));
   std::vector<std::string> nearest;
   for (const scored& entry : close) nearest.emplace_back(entry.candidate);

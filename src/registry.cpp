@@ -9,17 +9,28 @@
 namespace kselect {
 namespace {
 
+std::vector<detail::entry_file>& added_files() {
+  static std::vector<detail::entry_file> files;
+  return files;
+}
+
 std::vector<registered> collect() {
   std::vector<registered> table;
-  for (const auto& file : detail::entry_files()) {
-    for (const algorithm& entry : file.entries()) {
-      table.push_back({&entry, file.file, file.source_hash});
+  const auto append = [&](std::span<const detail::entry_file> files) {
+    for (const auto& file : files) {
+      for (const algorithm& entry : file.entries()) {
+        table.push_back({&entry, file.file, file.source_hash});
+      }
     }
-  }
+  };
+  append(detail::entry_files());
+  append(added_files());
   return table;
 }
 
 }  // namespace
+
+void detail::add_entry_file(const entry_file& file) { added_files().push_back(file); }
 
 std::span<const registered> registry() {
   static const std::vector<registered> table = collect();

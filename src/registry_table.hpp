@@ -16,4 +16,8 @@ struct entry_file {
 
 std::span<const entry_file> entry_files();
 
+// Appends to the table what the build did not find among its algorithms: entries that tests plant.
+// Only before the first use of registry().
+void add_entry_file(const entry_file& file);
+
 }  // namespace kselect::detail

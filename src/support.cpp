@@ -18,6 +18,7 @@ std::string exceeds(const char* name, std::int64_t value, std::int64_t limit) {
 
 support check_support(const algorithm& entry, const problem& p, const device& where) {
   const contract& promises = entry.promises;
+  if (!entry.missing.empty()) return unsupported(std::string(entry.missing));
   if (!entry.executors.contains(where.kind)) return unsupported(lacks("executor", where.kind));
   if (!entry.dtypes.contains(p.type)) return unsupported(lacks("dtype", p.type));
   if (!entry.payloads.contains(p.payload)) return unsupported(lacks("payload", p.payload));

@@ -1,8 +1,17 @@
 #pragma once
-// Marks a function that both the host compiler and nvcc's device pass must accept.
+// What both the host compiler and nvcc's device pass must be told.
+
+// Marks a function for both.
 
 #if defined(__CUDACC__)
 #define KSELECT_HD __host__ __device__
 #else
 #define KSELECT_HD
+#endif
+
+// In front of a loop of few iterations: an array indexed by it stays in registers on a GPU.
+#if defined(__CUDA_ARCH__)
+#define KSELECT_UNROLL _Pragma("unroll")
+#else
+#define KSELECT_UNROLL
 #endif

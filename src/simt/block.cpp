@@ -69,7 +69,11 @@ std::uint64_t atomic(lane& self, const atomic_call& call, std::source_location a
   return call.is_signed ? apply<std::int64_t>(call) : apply<std::uint64_t>(call);
 }
 
-constexpr runtime verbs = {collective, sync_block, atomic, bad_access};
+void count_at(places& by_place, counter c, std::int64_t place, std::int64_t amount) {
+  by_place.add(c, place, amount);
+}
+
+constexpr runtime verbs = {collective, sync_block, atomic, bad_access, count_at};
 
 }  // namespace
 
@@ -137,7 +141,7 @@ void block::run_lane(lane& self) {
   try {
     if (!unwinding_) {
       fiber simt({self.thread, shape_.threads, index_, shape_.blocks, shared_.dynamic(), &counts_,
-                  &self, &verbs});
+                  options_.places != nullptr ? &places_ : nullptr, &self, &verbs});
       kernel_.run(simt, shared_.storage(), args_);
     }
   } catch (const unwound&) {

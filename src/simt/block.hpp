@@ -66,9 +66,11 @@ class block {
   block(const fiber_kernel& kernel, const grid& shape, const void* args,
         const fiber_options& options, const stack_set& stacks);
 
-  // Runs block `index` to its end: what is wrong, or nothing. Work is added to counts().
+  // Runs block `index` to its end: what is wrong, or nothing. Work is added to counts() and, where
+  // the options ask for it, to places().
   std::optional<std::string> run(std::int64_t index);
   const counters& counts() const { return counts_; }
+  const simt::places& places() const { return places_; }
 
   // What lanes call, on their own stacks.
   std::uint64_t meet(lane& self, const collective_call& call, std::source_location at);
@@ -108,6 +110,7 @@ class block {
   const stack_set& stacks_;
   shared_memory shared_;
   counters counts_;
+  simt::places places_;
 
   std::int64_t index_ = 0;
   std::vector<lane> lanes_;

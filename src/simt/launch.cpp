@@ -66,12 +66,14 @@ class launch_state {
     error_turn_ = turn;
     error_ = {code, std::move(message)};
   }
-  void finish(const counters& counts) {
+  void finish(const block& fibers) {
     const std::lock_guard lock(mutex_);
-    counts_ += counts;
+    counts_ += fibers.counts();
+    places_ += fibers.places();
   }
   const status& outcome() const { return error_; }
   const counters& counts() const { return counts_; }
+  const simt::places& places() const { return places_; }
 
  private:
   std::int64_t blocks_;
@@ -81,6 +83,7 @@ class launch_state {
   std::int64_t error_turn_;
   status error_;
   counters counts_;
+  simt::places places_;
 };
 
 void run_blocks(block& fibers, const block_order& order, launch_state& state) {
@@ -89,7 +92,7 @@ void run_blocks(block& fibers, const block_order& order, launch_state& state) {
       state.record(turn, status_code::failed, std::move(*error));
     }
   }
-  state.finish(fibers.counts());
+  state.finish(fibers);
 }
 
 status run_all(const fiber_kernel& kernel, const grid& shape, const void* args,
@@ -109,7 +112,10 @@ status run_all(const fiber_kernel& kernel, const grid& shape, const void* args,
     }
     run_blocks(*blocks.front(), order, state);
   }
-  if (state.outcome().ok() && options.counters != nullptr) *options.counters += state.counts();
+  if (state.outcome().ok()) {
+    if (options.counters != nullptr) *options.counters += state.counts();
+    if (options.places != nullptr) *options.places += state.places();
+  }
   return state.outcome();
 }
 

@@ -66,6 +66,35 @@ TEST(fiber_launch, counters_are_exact_under_every_schedule_and_number_of_host_th
   }
 }
 
+struct counted_by_place {
+  struct storage {};
+  struct args {};
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args&) {
+    simt.count_at(counter::queue_updates, simt.lane() / 16, simt.lane() % 2 + 1);
+    if (simt.lane() == 0) simt.count_at(counter::passes, 3);
+  }
+};
+
+TEST(fiber_launch, what_is_counted_at_places_adds_up_and_is_told_apart) {
+  for (fiber_options options : all_schedules()) {
+    counters counts;
+    places by_place;
+    options.counters = &counts;
+    options.places = &by_place;
+    options.host_threads = 2;
+    for (int launch = 0; launch < 2; ++launch) {
+      ASSERT_TRUE(run_on_fibers<counted_by_place>({3, 64}, {}, options).ok());
+    }
+    // Six blocks of two warps: a half warp counts 8 * 1 + 8 * 2.
+    EXPECT_EQ(by_place[counter::queue_updates], (std::vector<std::int64_t>{288, 288}));
+    EXPECT_EQ(by_place[counter::passes], (std::vector<std::int64_t>{0, 0, 0, 12}));
+    EXPECT_TRUE(by_place[counter::atomics].empty());
+    EXPECT_EQ(counts[counter::queue_updates], 576);
+    EXPECT_EQ(counts[counter::passes], 12);
+  }
+}
+
 TEST(fiber_launch, counters_add_up_over_launches) {
   counters counts;
   const fiber_options options{.counters = &counts};

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kselect/hd.hpp"
 #include "kselect/names.hpp"
@@ -25,8 +26,9 @@ enum class counter : std::uint8_t {
   bytes_written,   // of global memory
   inactive_reads,  // values shuffled from lanes outside the mask (fiber_options)
   // Counted by kernels, with simt.count().
-  queue_updates,   // elements inserted into a queue
-  queue_merges,    // merges, drains or repairs of a queue
+  queue_inserts,   // elements that entered a queue
+  queue_updates,   // writes to a queue's slots, told apart by slot (count_at)
+  queue_merges,    // merges or repairs of a queue
   buffer_flushes,  // a buffer of candidates emptied
   candidates,      // elements that passed a filter
   comparisons,     // of keys
@@ -50,6 +52,31 @@ struct counters {
   bool operator==(const counters&) const = default;
 };
 
+// What a kernel counted with count_at, told apart by place: a slot of a queue, a level, a bin. One
+// list a counter, as long as the last place that was counted; empty for the others.
+struct places {
+  std::array<std::vector<std::int64_t>, counter_count> values;
+
+  const std::vector<std::int64_t>& operator[](counter c) const {
+    return values[static_cast<std::size_t>(c)];
+  }
+  void add(counter c, std::int64_t place, std::int64_t amount) {
+    auto& list = values[static_cast<std::size_t>(c)];
+    const auto i = static_cast<std::size_t>(place);
+    if (i >= list.size()) list.resize(i + 1);
+    list[i] += amount;
+  }
+  places& operator+=(const places& other) {
+    for (std::size_t c = 0; c < counter_count; ++c) {
+      for (std::size_t i = 0; i < other.values[c].size(); ++i) {
+        add(static_cast<counter>(c), static_cast<std::int64_t>(i), other.values[c][i]);
+      }
+    }
+    return *this;
+  }
+  bool operator==(const places&) const = default;
+};
+
 }  // namespace kselect::simt
 
 namespace kselect {
@@ -66,6 +93,7 @@ inline constexpr std::array<named<simt::counter>, simt::counter_count> names<sim
      {simt::counter::bytes_read, "bytes_read"},
      {simt::counter::bytes_written, "bytes_written"},
      {simt::counter::inactive_reads, "inactive_reads"},
+     {simt::counter::queue_inserts, "queue_inserts"},
      {simt::counter::queue_updates, "queue_updates"},
      {simt::counter::queue_merges, "queue_merges"},
      {simt::counter::buffer_flushes, "buffer_flushes"},

@@ -109,6 +109,7 @@ class cuda {
   }
 
   __device__ void count(counter, std::int64_t = 1) const {}
+  __device__ void count_at(counter, std::int64_t, std::int64_t = 1) const {}
 
  private:
   // The types that CUDA overloads its atomics on; a sum is the same for both signs.

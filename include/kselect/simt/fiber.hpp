@@ -48,6 +48,7 @@ struct fiber_options {
   schedule order = schedule::in_order;
   std::uint64_t seed = 0;                     // for schedule::random
   simt::counters* counters = nullptr;         // what a launch that ends ok did is added here
+  simt::places* places = nullptr;             // and here, by place, what count_at told apart
   int host_threads = 0;                       // 0: device.threads; blocks are spread over them
   std::size_t stack_bytes = 2 * stack_limit;  // of one lane; at least stack_limit
   bool poison_inactive_reads = false;  // a shuffle from a lane outside the mask: poison, no error
@@ -104,6 +105,7 @@ struct runtime {
   void (*sync_block)(lane&, std::source_location);
   std::uint64_t (*atomic)(lane&, const atomic_call&, std::source_location);
   void (*bad_access)(lane&, const access&, std::source_location);  // never returns
+  void (*count_at)(places&, counter, std::int64_t place, std::int64_t amount);
 };
 
 struct lane_view {
@@ -111,6 +113,7 @@ struct lane_view {
   std::int64_t block, blocks;
   void* dynamic_shared;
   counters* counts;
+  simt::places* places;  // null: not asked for
   detail::lane* lane;
   const detail::runtime* runtime;
 };
@@ -251,6 +254,11 @@ class fiber {
 
   // Work of the calling lane, for the record; nothing on a GPU.
   KSELECT_HD void count(counter c, std::int64_t amount = 1) { view_.counts->add(c, amount); }
+  // The same, told apart by `place` >= 0 where fiber_options::places asks for it.
+  KSELECT_HD void count_at(counter c, std::int64_t place, std::int64_t amount = 1) {
+    count(c, amount);
+    if (view_.places != nullptr) view_.runtime->count_at(*view_.places, c, place, amount);
+  }
 
  private:
   template <std::size_t Bytes>
