@@ -1,6 +1,9 @@
 #include "tests/algorithms/battery.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "harness/backend/host_backend.hpp"
 #include "harness/run/trial.hpp"
@@ -28,11 +31,28 @@ std::string test_name(const testing::TestParamInfo<contender>& info) {
 }
 
 void Battery::SetUp() {
+  if (!entry().missing.empty()) GTEST_SKIP() << entry().missing;
   if (const std::string reason = why_unavailable(GetParam().executor); !reason.empty()) {
     GTEST_SKIP() << reason;
   }
+  choose_share();
   // The large problems of a GPU deserve all threads for making and proving them.
   place_ = open_backend(GetParam().executor, on(executor_kind::cuda) ? 0 : 2);
+}
+
+void Battery::choose_share() {
+  constexpr int most = 6;
+  const char* const wanted = std::getenv("KSELECT_BATTERY");
+  if (!on(executor_kind::fiber) || (wanted != nullptr && std::string_view(wanted) == "full"))
+    return;
+  int family = 0;
+  for (const registered& row : registry()) {
+    if (row.file != GetParam().entry->file) continue;
+    if (&row == GetParam().entry) offset_ = family;
+    ++family;
+  }
+  share_ = std::min(family, most);
+  offset_ %= share_;
 }
 
 problem Battery::admitted(problem p) const {

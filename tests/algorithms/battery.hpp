@@ -2,9 +2,9 @@
 // The shared battery: what every registered algorithm is tested with, on every executor it runs on,
 // the moment its file exists. Its author writes none of this.
 //
-// Each case is a problem with its rows; the answer is proven by the certificate, within guard bands,
-// on poisoned outputs (harness/run/trial.hpp). What an algorithm does not take is not asked of it,
-// but every problem that check_support admits must come out right.
+// Each case is a problem with its rows; the answer is proven by the certificate, within guard
+// bands, on poisoned outputs (harness/run/trial.hpp). What an algorithm does not take is not asked
+// of it, but every problem that check_support admits must come out right.
 
 #include <memory>
 #include <optional>
@@ -52,9 +52,17 @@ class Battery : public testing::TestWithParam<contender> {
   // The same on given rows; `shift` elements lie before the first, so that the input is misaligned.
   void prove_on(const problem& p, std::span<const std::byte> rows, std::int64_t shift = 0);
 
+  // Whether the next of a test's problems is this entry's to prove. Always, except on fibers, where
+  // the entries of one file - variants of the same code - share the longest tests: each takes every
+  // r-th problem, so that together they prove all (r is at most 6). KSELECT_BATTERY=full: always.
+  bool mine() { return problem_number_++ % share_ == offset_; }
+
   int proven_ = 0, beyond_limits_ = 0;
 
  private:
+  void choose_share();
+
+  int problem_number_ = 0, share_ = 1, offset_ = 0;
   std::unique_ptr<backend> place_;
 };
 

@@ -1,0 +1,114 @@
+#pragma once
+// Quick multi-select: a row from its first pivot to its answer (Komarov et al. 2014, Alg. 1).
+
+#include "algorithms/quick_multi_select/partition.cuh"
+#include "algorithms/quick_multi_select/pivot.cuh"
+
+namespace kselect::qms {
+
+// The last step: kept runs and the settled rest go to the row's answer.
+template <class Team>
+class answer {
+ public:
+  using key = typename Team::key;
+  using element = typename Team::element;
+
+  KSELECT_HD answer(Team& team, const output_view<typename Team::value>& out)
+      : team_(team), out_(out) {}
+
+  // Writes the wanted elements of a settled state to out[next ...].
+  KSELECT_HD void write_rest(const state<key>& s, position next) {
+    if (s.wanted == s.active.size() || s.low == s.high) {
+      copy_out({s.active.begin, s.active.begin + s.wanted, s.active.where}, next);
+    } else {
+      rank_out(s, next);
+    }
+  }
+
+  // Copies a run to out[next ...].
+  KSELECT_HD void copy_out(reference part, position next) {
+    for (auto i = static_cast<position>(team_.thread()); i < part.size();
+         i += static_cast<position>(team_.threads())) {
+      write(next + i, team_.read(part.where, part.begin + i));
+    }
+  }
+
+ private:
+  // The wanted elements of a small rest: each thread counts those before its own, ties by place,
+  // and writes its own if they are among the wanted.
+  KSELECT_HD void rank_out(const state<key>& s, position next) {
+    const position size = s.active.size();
+    key* const rest = team_.stage_of_keys();
+    element own[most_own] = {};
+    position mine[most_own];
+    KSELECT_UNROLL
+    for (int i = 0; i < most_own; ++i) {
+      mine[i] = static_cast<position>(team_.thread() + i * team_.threads());
+      if (mine[i] < size) {
+        own[i] = team_.read(s.active.where, s.active.begin + mine[i]);
+        rest[mine[i]] = own[i].k;
+      }
+    }
+    team_.sync();
+    position rank[most_own] = {};
+    if (mine[0] < size) {
+      for (position other = 0; other < size; ++other) {
+        const key k = rest[other];
+        KSELECT_UNROLL
+        for (int i = 0; i < most_own; ++i) {
+          rank[i] += static_cast<position>(k < own[i].k || (k == own[i].k && other < mine[i]));
+        }
+      }
+    }
+    KSELECT_UNROLL
+    for (int i = 0; i < most_own; ++i) {
+      if (mine[i] < size && rank[i] < s.wanted) write(next + rank[i], own[i]);
+    }
+  }
+
+  KSELECT_HD void write(position to, const element& e) {
+    team_.simt.store(out_.values, to, from_selection_key<typename Team::value>(e.k, out_.wanted));
+    if constexpr (Team::indexed) {
+      if (out_.indices_32.size != 0) {
+        team_.simt.store(out_.indices_32, to, static_cast<std::int32_t>(e.at()));
+      } else {
+        team_.simt.store(out_.indices_64, to, static_cast<std::int64_t>(e.at()));
+      }
+    }
+  }
+
+  Team& team_;
+  const output_view<typename Team::value>& out_;
+};
+
+// Algorithm 1, without leaving the device: partitions until the k smallest are known, then writes
+// them. The paper takes its decisions on the CPU and launches a kernel a round.
+template <class Team>
+KSELECT_HD void select_row(Team& team, position n, position k, pivot_rule rule,
+                           const output_view<typename Team::value>& out) {
+  using key = typename Team::key;
+  pivots<Team> pivot_of(team);
+  partitions<Team> partition(team);
+  state<key> s = initial_state<key>(n, k);
+  int depth = 0;
+  while (!settled(s, team.threads())) {
+    const key pivot = pivot_of.choose(s, rule);
+    const reference left = decide(s, pivot, partition.round(s, pivot, rule));
+    if (left.size() == 0) continue;
+    KSELECT_ASSERT(depth < stack_capacity<key>);
+    if (team.thread() == 0) team.shared.stack[depth] = left;
+    ++depth;
+  }
+  team.sync();  // the stack was written by thread 0
+  answer<Team> result(team, out);
+  position next = 0;
+  for (int i = 0; i < depth; ++i) {
+    const reference kept = team.shared.stack[i];
+    result.copy_out(kept, next);
+    next += kept.size();
+  }
+  KSELECT_ASSERT(next == k - s.wanted);
+  result.write_rest(s, next);
+}
+
+}  // namespace kselect::qms

@@ -1,0 +1,100 @@
+#pragma once
+// Quick multi-select: where a row stands between two rounds, and Algorithm 1's decision. The same
+// functions run on the device (qms-warp, qms-block) and on the host (qms-host).
+
+#include <cstdint>
+
+#include "kselect/hd.hpp"
+#include "kselect/simt/types.hpp"
+
+namespace kselect::qms {
+
+using position = std::uint32_t;  // of an element in its row
+
+enum class pivot_rule : std::uint8_t {
+  random,       // the paper's: a random element
+  median_of_3,  // of the first, the middle and the last element
+  sample        // the element of a random sample whose rank suits k (Floyd & Rivest 1975)
+};
+
+// After this many rounds pivots come from halving the range of keys instead (pivot.cuh), which ends
+// after as many rounds as a key has bits.
+inline constexpr int free_rounds = 24;
+
+// Elements that a sampled pivot is chosen from: one a thread, within these limits. Ranking them
+// costs their square.
+inline constexpr int least_samples = 64;
+inline constexpr int most_samples = 128;
+// So many of a sample, or of a rest to be ranked, may be one thread's.
+inline constexpr int most_own = least_samples / simt::warp_size;
+
+// Where a run of elements lies: [begin, end) of the row's input or of one of its auxiliary arrays.
+enum class array : std::uint32_t { input, auxiliary_0, auxiliary_1 };
+struct reference {
+  position begin, end;
+  array where;
+
+  KSELECT_HD constexpr position size() const { return end - begin; }
+};
+
+// A round pushes at most one reference, and none if it found nothing below its pivot; past the free
+// rounds those that found something are as many as a key has bits.
+template <class Key>
+inline constexpr int stack_capacity = free_rounds + 8 * static_cast<int>(sizeof(Key)) + 2;
+
+// The part of a row still to be partitioned, and how many of its elements are wanted.
+template <class Key>
+struct state {
+  reference active;
+  position wanted;
+  Key low, high;  // every active key lies in [low, high]
+  int round;
+  bool found_minimum;  // the last pivot was the least active key: split off its ties next
+};
+
+template <class Key>
+KSELECT_HD constexpr state<Key> initial_state(position n, position k) {
+  return {{0, n, array::input}, k, Key{0}, static_cast<Key>(~Key{0}), 0, false};
+}
+
+// Where the elements of a partition go: the input is never written, so the first goes to 0.
+KSELECT_HD constexpr array other(array where) {
+  return where == array::auxiliary_0 ? array::auxiliary_1 : array::auxiliary_0;
+}
+
+// Whether no further partition is needed: the rest is wanted as a whole, or is all one value, or is
+// small enough for a team of `threads` to rank.
+template <class Key>
+KSELECT_HD constexpr bool settled(const state<Key>& s, int threads) {
+  const int ranked_at_once = threads < least_samples ? least_samples : threads;
+  return s.wanted == s.active.size() || s.low == s.high ||
+         s.active.size() <= static_cast<position>(ranked_at_once);
+}
+
+// So few that a pivot may be chosen which almost surely has them all on its left.
+template <class Key>
+KSELECT_HD constexpr bool few_wanted(const state<Key>& s) {
+  return s.wanted <= s.active.size() / 4;
+}
+
+// Algorithm 1's decision after a partition that found `left` elements below the pivot: the wanted
+// ones are among them, go on there; else keep the left side where it is, by the returned reference
+// instead of a copy (empty otherwise), and go on with the rest on the right.
+template <class Key>
+KSELECT_HD constexpr reference decide(state<Key>& s, Key pivot, position left) {
+  const array to = other(s.active.where);
+  const reference left_side{s.active.begin, s.active.begin + left, to};
+  ++s.round;
+  s.found_minimum = left == 0;
+  if (s.wanted <= left) {
+    s.active = left_side;
+    s.high = pivot - 1;
+    return {0, 0, to};
+  }
+  s.active = {left_side.end, s.active.end, to};
+  s.wanted -= left;
+  s.low = pivot;
+  return left_side;
+}
+
+}  // namespace kselect::qms
