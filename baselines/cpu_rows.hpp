@@ -3,10 +3,9 @@
 // (Komarov et al. 2014, Fig. 9; "CPU_1" of Tang et al. 2015, Table I) or for several at once, a row a
 // thread ("CPU_p"). Types, layouts, payloads and threads are handled here, once.
 //
-// A row is read as *candidates*: the selection key (order.hpp) in the high half of one unsigned
-// integer and the index in the low half. One integer compare then is the total order on bits, ties
-// by ascending index, smallest or largest, NaN included. It costs one shift and one or per element
-// and is faster than comparing pairs, whose order std:: algorithms would branch on twice.
+// A row is read as *candidates* (candidate.hpp), integers whose order is the total one on bits,
+// ties by ascending index. It costs one shift and one or per element and is faster than comparing
+// pairs, whose order std:: algorithms would branch on twice.
 
 #include <omp.h>
 
@@ -16,36 +15,12 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <type_traits>
 
 #include "kselect/algorithm.hpp"
+#include "kselect/candidate.hpp"
 #include "kselect/order.hpp"
 
 namespace kselect::baselines {
-
-template <class T>
-struct keyed_candidate {  // values with indices
-  using key_type = order_key_t<T>;
-  __extension__ typedef unsigned __int128 uint128;
-  using type = std::conditional_t<sizeof(T) == 4, std::uint64_t, uint128>;
-  static constexpr int index_bits = 8 * sizeof(key_type);
-
-  static constexpr type make(key_type key, std::int64_t index) {
-    return static_cast<type>(key) << index_bits | static_cast<type>(index);
-  }
-  static constexpr key_type key(type c) { return static_cast<key_type>(c >> index_bits); }
-  static constexpr std::int64_t index(type c) {
-    return static_cast<std::int64_t>(static_cast<key_type>(c));
-  }
-};
-
-template <class T>
-struct bare_candidate {  // values only
-  using type = order_key_t<T>;
-  static constexpr type make(type key, std::int64_t) { return key; }
-  static constexpr type key(type c) { return c; }
-  static constexpr std::int64_t index(type) { return 0; }
-};
 
 // One row as candidates: row[i] for 0 <= i < size().
 template <class T, class Candidate, bool contiguous>
@@ -57,6 +32,15 @@ class candidate_row {
   typename Candidate::type operator[](std::int64_t i) const {
     return Candidate::make(selection_key(first_[contiguous ? i : i * stride_], wanted_), i);
   }
+  // The least key of `count` elements, in vectors where they are neighbours.
+  order_key_t<T> least_key(std::int64_t first, std::int64_t count) const {
+    auto least = static_cast<order_key_t<T>>(~order_key_t<T>{0});
+    for (std::int64_t i = first; i < first + count; ++i) {
+      least = std::min(least, selection_key(first_[contiguous ? i : i * stride_], wanted_));
+    }
+    return least;
+  }
+  static order_key_t<T> key(typename Candidate::type c) { return Candidate::key(c); }
 
  private:
   const T* first_;

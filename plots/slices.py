@@ -71,6 +71,15 @@ def cut(records: Iterable[Record]) -> dict[Slice, list[Record]]:
     return dict(sorted(slices.items()))
 
 
+def cut_counted(records: Iterable[Record]) -> dict[Slice, list[Record]]:
+    """Return the slices of the records whose queue updates were counted, each at one Q, in order."""
+    slices: dict[Slice, list[Record]] = defaultdict(list)
+    for record in records:
+        if record.queue_updates:
+            slices[Slice(*_group(record), "Q", record.q)].append(record)
+    return dict(sorted(slices.items()))
+
+
 def names(prefix: str, slices: Iterable[Slice]) -> dict[Slice, str]:
     """Return a file name (without ending) for each slice, unique among them."""
     slices = list(slices)

@@ -1,7 +1,8 @@
 """The figures: each module of this package is one, found by being here.
 
 A figure module defines NAME, DESCRIPTION (one line) and `draw(records, options)`, which returns one
-Drawing for each slice that it applies to: an empty list where no record suits it.
+Drawing for each slice that it applies to: an empty list where no record suits it. One that draws
+counted work instead of times also says OF_COUNTS = True.
 """
 
 import importlib
@@ -40,6 +41,12 @@ class FigureKind:
     name: str
     description: str
     draw: Callable[[Sequence[Record], Options], list[Drawing]]
+    of_counts: bool = False
+
+    def suits(self, record: Record) -> bool:
+        """Tell whether this kind of figure is about such a cell at all."""
+        counted = bool(record.queue_updates)
+        return counted if self.of_counts else record.time is not None or not counted
 
 
 def registry() -> dict[str, FigureKind]:
@@ -47,5 +54,6 @@ def registry() -> dict[str, FigureKind]:
     kinds = {}
     for found in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{found.name}")
-        kinds[module.NAME] = FigureKind(module.NAME, module.DESCRIPTION, module.draw)
+        of_counts = getattr(module, "OF_COUNTS", False)
+        kinds[module.NAME] = FigureKind(module.NAME, module.DESCRIPTION, module.draw, of_counts)
     return dict(sorted(kinds.items()))

@@ -1,0 +1,13 @@
+// Selection with heap queues (algorithms/queues/), the paper's compositions and the memories.
+
+#include "algorithms/queues/heap_queue.cuh"
+#include "algorithms/queues/queue_select.cuh"
+
+namespace kselect::entries {
+
+std::span<const algorithm> heap_queue() {
+  using namespace queues;
+  return queue_entries<heap, variant{.where = memory::local}, variant{.where = memory::global}>;
+}
+
+}  // namespace kselect::entries

@@ -1,0 +1,14 @@
+// Selection with insertion queues (algorithms/queues/), the paper's compositions and the memories.
+
+#include "algorithms/queues/insertion_queue.cuh"
+#include "algorithms/queues/queue_select.cuh"
+
+namespace kselect::entries {
+
+std::span<const algorithm> insertion_queue() {
+  using namespace queues;
+  return queue_entries<insertion, variant{.where = memory::local},
+                       variant{.where = memory::global}>;
+}
+
+}  // namespace kselect::entries

@@ -1,0 +1,14 @@
+// Selection with merge queues whose lanes merge on their own (algorithms/queues/), the paper's
+// compositions and the memories.
+
+#include "algorithms/queues/merge_queue.cuh"
+#include "algorithms/queues/queue_select.cuh"
+
+namespace kselect::entries {
+
+std::span<const algorithm> merge_queue() {
+  using namespace queues;
+  return queue_entries<merge, variant{.where = memory::local}, variant{.where = memory::global}>;
+}
+
+}  // namespace kselect::entries

@@ -1,0 +1,289 @@
+#pragma once
+// Hierarchical partition (Tang et al. 2015, Sec. III-E, Algorithm 4): a row's elements in groups of
+// G, the least keys of the groups as the next level, and so on until a level has no more than k;
+// then a search from the top down that looks only into the groups whose least key is still among
+// the k best.
+//
+// Construction reads a row once and writes n / (G - 1) keys. It has work for a thread per 64
+// elements instead of one per row, and a thread makes several levels of its elements at once (6, 3
+// or 2 for G = 2, 4, 8), so that a level's keys are not read back to make the next.
+//
+// What the text leaves open or gets wrong, and what is done here:
+//  - Algorithm 4 counts on only past a new minimum (line 13 stands inside the `if`), sizes every
+//    level by the row's length instead of the level's (line 5), and writes behind a level whose
+//    size is a multiple of G (line 17). Here group i of a level is its elements [iG, (i + 1)G), as
+//    many of them as there are.
+//  - A group's leader is an element of its group: it is in the queue already and must not enter
+//    twice. It stays there under its position in the lower level, which keeps the queue's order
+//    (leaders of equal keys stand in the order of their groups), and only the others are offered.
+//  - Keys alone are stored, as in the paper: the leader is the first element of its group with the
+//    key.
+
+#include <cstdint>
+
+#include "algorithms/queues/matrix.cuh"
+#include "algorithms/queues/search.cuh"
+
+namespace kselect::queues {
+
+inline constexpr int most_levels = 32;  // of a row of 2^31 elements and G = 2, the row included
+inline constexpr position chunk = 64;   // elements one thread makes levels of
+inline constexpr int group_loads = 16;  // elements of groups loaded at a time
+
+struct level {
+  std::int64_t offset;  // of its first key among the keys of all levels
+  position size;
+};
+
+// Level 0 is the row itself; key i of level l > 0 of row r is at offset + i * rows + r.
+template <class T>
+struct levels_view {
+  simt::global<order_key_t<T>> keys;
+  level at[most_levels];
+  int count;
+  int log_g;
+};
+
+// The sizes of all levels; returns the number of keys they need.
+template <class T>
+std::int64_t shape_levels(levels_view<T>& levels, const problem& p, int log_g) {
+  std::int64_t used = 0;
+  levels.log_g = log_g;
+  levels.at[0] = {0, static_cast<position>(p.n)};
+  levels.count = 1;
+  for (std::int64_t size = p.n; size > p.k;) {
+    size = ((size - 1) >> log_g) + 1;
+    levels.at[levels.count++] = {used, static_cast<position>(size)};
+    used += size * p.q;
+  }
+  return used;
+}
+
+template <class Simt, class T>
+KSELECT_HD order_key_t<T> key_at(Simt& simt, const matrix_view<T>& m, const levels_view<T>& levels,
+                                 int l, std::int64_t row, position at) {
+  if (l == 0) return key_at(simt, m, row, at);
+  return simt.load(levels.keys, levels.at[l].offset + at * m.rows + row);
+}
+
+// ---- construction, bottom up
+
+template <int log_g>
+inline constexpr int levels_at_once = 6 / log_g;  // G^levels_at_once = chunk
+
+// The minima of the groups that are open, one a level above `base`.
+template <class T, int log_g>
+class open_groups {
+ public:
+  KSELECT_HD open_groups(const levels_view<T>& levels, int base, std::int64_t rows,
+                         std::int64_t row)
+      : levels_(levels), base_(base), rows_(rows), row_(row) {
+    for (auto& least : least_) least = none;
+  }
+  // Takes the key before position `end` of the base level and stores the minimum of every group
+  // that it completes; the level's last key completes all.
+  template <class Simt>
+  KSELECT_HD void take(Simt& simt, order_key_t<T> key, position end) {
+    const bool last = end == levels_.at[base_].size;
+    KSELECT_UNROLL
+    for (int d = 0; d < levels_at_once<log_g>; ++d) {
+      if (key < least_[d]) least_[d] = key;
+      const int shift = log_g * (d + 1);
+      const bool complete = (end & ((position{1} << shift) - 1)) == 0;
+      if ((!complete && !last) || base_ + d + 1 >= levels_.count) return;
+      const std::int64_t at = (end - 1) >> shift;
+      simt.store(levels_.keys, levels_.at[base_ + d + 1].offset + at * rows_ + row_, least_[d]);
+      key = least_[d];
+      least_[d] = none;
+    }
+  }
+
+ private:
+  static constexpr order_key_t<T> none = static_cast<order_key_t<T>>(~order_key_t<T>{0});
+
+  const levels_view<T>& levels_;
+  int base_;
+  std::int64_t rows_, row_;
+  order_key_t<T> least_[levels_at_once<log_g>];
+};
+
+// Makes the levels above `base` from its keys [first, first + chunk) of one row.
+template <int log_g, class Simt, class T>
+KSELECT_HD void build_chunk(Simt& simt, const matrix_view<T>& m, const levels_view<T>& levels,
+                            int base, std::int64_t row, position first) {
+  constexpr int in_flight = 16;
+  const position size = levels.at[base].size;
+  open_groups<T, log_g> groups(levels, base, m.rows, row);
+  if (size - first < chunk) {
+    for (position i = first; i < size; ++i) {
+      groups.take(simt, key_at(simt, m, levels, base, row, i), i + 1);
+    }
+    return;
+  }
+  for (position part = first; part < first + chunk; part += in_flight) {
+    order_key_t<T> keys[in_flight];
+    KSELECT_UNROLL
+    for (position u = 0; u < in_flight; ++u) {
+      keys[u] = key_at(simt, m, levels, base, row, part + u);
+    }
+    KSELECT_UNROLL
+    for (position u = 0; u < in_flight; ++u) groups.take(simt, keys[u], part + u + 1);
+  }
+}
+
+template <class T, int log_g>
+struct build_kernel {
+  static constexpr int max_threads = 256;
+  struct storage {};
+  struct args {
+    matrix_view<T> matrix;
+    levels_view<T> levels;
+    int base;
+  };
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::int64_t thread = std::int64_t{simt.block()} * simt.threads() + simt.thread();
+    run_thread(simt, a, thread);
+  }
+  // Neighbouring threads work on neighbouring rows.
+  template <class Simt>
+  KSELECT_HD static void run_thread(Simt& simt, const args& a, std::int64_t thread) {
+    const std::int64_t first = thread / a.matrix.rows * chunk;
+    if (first >= a.levels.at[a.base].size) return;
+    build_chunk<log_g>(simt, a.matrix, a.levels, a.base, thread % a.matrix.rows,
+                       static_cast<position>(first));
+  }
+  static std::int64_t threads(const args& a) {
+    return (a.levels.at[a.base].size + std::int64_t{chunk} - 1) / chunk * a.matrix.rows;
+  }
+};
+
+// ---- search, top down
+
+// A lane's list of the groups it still has to look into, as positions of their leaders.
+template <class Simt>
+struct group_list {
+  Simt& simt;
+  simt::global<position> memory;
+  std::int64_t first;  // entry i is at first + i * stride
+  int stride;
+
+  KSELECT_HD position operator[](int i) const { return simt.load(memory, first + i * stride); }
+  KSELECT_HD void put(int i, position leader) { simt.store(memory, first + i * stride, leader); }
+};
+
+// One row's search. `Slots` are the queue's: the steps down rename its entries in place.
+template <class Candidate, class Simt, class T, class Slots, class Queue, class Search>
+class top_down_search {
+ public:
+  using entry = typename Slots::entry;
+
+  KSELECT_HD top_down_search(const lanes<Simt>& warp, const matrix_view<T>& m,
+                             const levels_view<T>& levels, std::int64_t row, Slots& slots,
+                             Queue& queue, Search& search, const group_list<Simt>& groups)
+      : warp_(warp),
+        m_(m),
+        levels_(levels),
+        row_(row),
+        slots_(slots),
+        queue_(queue),
+        search_(search),
+        groups_(groups) {}
+
+  KSELECT_HD void run() {
+    const int top = levels_.count - 1;
+    offer_level(top);
+    for (int l = top - 1; l >= 0; --l) {
+      const int count = rename_leaders(l);
+      queue_.reload();
+      offer_groups(l, count);
+    }
+  }
+
+ private:
+  static constexpr entry none = static_cast<entry>(~entry{0});
+
+  KSELECT_HD entry entry_at(int l, position at) {
+    return Candidate::make(key_at(warp_.simt, m_, levels_, l, row_, at), at);
+  }
+
+  // All elements of a level; the only one, where a row is no longer than k.
+  KSELECT_HD void offer_level(int l) {
+    const position size = levels_.at[l].size;
+    for (position first = 0; first < size; first += group_loads) {
+      offer_all<group_loads>(warp_, search_, [&](int u) {
+        const position at = first + static_cast<position>(u);
+        return at < size ? entry_at(l, at) : none;
+      });
+    }
+    search_.finish();
+  }
+
+  // Gives every leader in the queue its position in level l, one below its own, and lists the
+  // groups in which another element may be better than the queue's head. Returns how many these
+  // are.
+  KSELECT_HD int rename_leaders(int l) {
+    const int g = 1 << levels_.log_g;
+    const position size = levels_.at[l].size;
+    // Positions of two levels do not compare, so a tie with the head counts as better.
+    const auto worst = Candidate::key(queue_.head());
+    int count = 0;
+    for (int j = 0; j < slots_.size(); j += group_loads >> levels_.log_g) {
+      entry parents[group_loads], children[group_loads];
+      KSELECT_UNROLL
+      for (int u = 0; u < group_loads; ++u) {
+        const int slot = j + (u >> levels_.log_g);
+        parents[u] = slot < slots_.size() ? slots_[slot] : none;
+        const std::int64_t at = (Candidate::index(parents[u]) << levels_.log_g) + (u & (g - 1));
+        const bool real = parents[u] != none && at < size;
+        children[u] = real ? entry_at(l, static_cast<position>(at)) : none;
+      }
+      bool found = false, others = false;
+      position leader = 0;
+      KSELECT_UNROLL
+      for (int u = 0; u < group_loads; ++u) {
+        if ((u & (g - 1)) == 0) found = others = false;
+        const bool real = children[u] != none;
+        if (real && !found && Candidate::key(children[u]) == Candidate::key(parents[u])) {
+          found = true;
+          leader = static_cast<position>(Candidate::index(children[u]));
+          slots_.set(j + (u >> levels_.log_g), children[u]);
+        } else if (real && Candidate::key(children[u]) <= worst) {
+          others = true;
+        }
+        if ((u & (g - 1)) == g - 1 && others) groups_.put(count++, leader);
+      }
+    }
+    return count;
+  }
+
+  // Offers all elements but the leaders of the first `count` listed groups. Lanes have different
+  // numbers of groups; they stay together until the last one is done.
+  KSELECT_HD void offer_groups(int l, int count) {
+    const int g = 1 << levels_.log_g;
+    const position size = levels_.at[l].size;
+    for (int first = 0; warp_.simt.any(warp_.mask, first < count);
+         first += group_loads >> levels_.log_g) {
+      offer_all<group_loads>(warp_, search_, [&](int u) {
+        const int i = first + (u >> levels_.log_g);
+        if (i >= count) return none;
+        const position leader = groups_[i];
+        const std::int64_t at = (std::int64_t{leader} & -std::int64_t{g}) + (u & (g - 1));
+        const bool other = at != std::int64_t{leader} && at < std::int64_t{size};
+        return other ? entry_at(l, static_cast<position>(at)) : none;
+      });
+    }
+    search_.finish();
+  }
+
+  const lanes<Simt>& warp_;
+  const matrix_view<T>& m_;
+  const levels_view<T>& levels_;
+  std::int64_t row_;
+  Slots& slots_;
+  Queue& queue_;
+  Search& search_;
+  group_list<Simt> groups_;
+};
+
+}  // namespace kselect::queues

@@ -1,0 +1,78 @@
+#pragma once
+// Merge queue (Tang et al. 2015, Sec. III-C, Algorithm 2): levels of m, m, 2m, 4m ... slots, each
+// sorted in descending order, their heads descending too, so the largest is at the head. An element
+// enters the first level, by insertion; only when a level's head falls below the next one's are all
+// levels so far merged ("lazy update"): O(log^2 k) an insertion on average.
+//
+// Aligned: the lanes of a warp merge when any of them has to, so that they merge together.
+//
+// Against the paper: Algorithm 2 prints the comparison of the heads the wrong way round (line 5
+// asks for a merge where the order holds), and it needs k = m 2^j; here the last level is cut off
+// at k
+// (`exchange`). The shared flag is a vote of the warp.
+
+#include <cstdint>
+#include <string_view>
+
+#include "algorithms/queues/sorted_run.cuh"
+#include "kselect/contract.hpp"
+#include "kselect/simt/counters.hpp"
+
+namespace kselect::queues {
+
+// Verbs: see insertion_queue.cuh. m is a power of two.
+template <class Slots, bool aligned>
+class merge_queue {
+ public:
+  using entry = typename Slots::entry;
+  static constexpr bool collective = aligned;
+
+  KSELECT_HD merge_queue(Slots& slots, int m) : slots_(slots), m_(m) { reload(); }
+  KSELECT_HD entry head() const { return head_; }
+  KSELECT_HD void reload() { head_ = slots_[0]; }
+
+  KSELECT_HD void push(entry e) {
+    replace_largest(slots_, m_ < slots_.size() ? m_ : slots_.size(), e);
+    if constexpr (!aligned) merge_while([](bool broken) { return broken; });
+    reload();
+  }
+  KSELECT_HD void repair(std::uint32_t mask) {
+    merge_while([&](bool broken) { return slots_.simt().any(mask, broken); });
+    reload();
+  }
+
+ private:
+  // Merges level after level as long as `decide` says so of a lane's broken or unbroken order. A
+  // lane that is told to merge has merged at every level before, so that its first `next` slots are
+  // one run.
+  template <class Decide>
+  KSELECT_HD void merge_while(Decide decide) {
+    for (int previous = 0, next = m_; next < slots_.size(); previous = next, next *= 2) {
+      if (!decide(slots_[previous] < slots_[next])) return;
+      reverse_bitonic_merge(slots_, slots_.size(), 0, next);
+      slots_.simt().count(simt::counter::queue_merges);
+    }
+  }
+
+  Slots& slots_;
+  int m_;
+  entry head_;
+};
+
+struct merge {
+  static constexpr std::string_view name = "merge";
+  static constexpr std::string_view source = "Tang et al. 2015, Sec. III-C, Alg. 2";
+  static constexpr bool aligned = false;
+  static constexpr output_ordering ordering = output_ordering::unsorted;
+  template <class Slots>
+  using queue = merge_queue<Slots, false>;
+};
+
+struct merge_aligned : merge {
+  static constexpr std::string_view name = "merge_aligned";
+  static constexpr bool aligned = true;
+  template <class Slots>
+  using queue = merge_queue<Slots, true>;
+};
+
+}  // namespace kselect::queues

@@ -1,0 +1,81 @@
+#pragma once
+// Where a lane keeps its queue and its buffer: an array of entries of its own, reached as slots[j]
+// and slots.put(j, e).
+//
+// In shared and in global memory the arrays of a block's 32 rows are interleaved, slot j of row r at
+// 32 j + r: lanes at the same slot meet no bank conflict and one coalesced access, and so do lanes
+// at different slots in shared memory, as a lane's bank does not depend on j. Local memory is
+// interleaved likewise by the hardware: an array that is indexed at run time lives there, which is
+// no spill of a register (ptxas tells the two apart as "stack frame" and "spill").
+
+#include <cstdint>
+
+#include "kselect/hd.hpp"
+#include "kselect/simt/counters.hpp"
+#include "kselect/simt/types.hpp"
+
+namespace kselect::queues {
+
+inline constexpr int block_rows = 32;
+
+// Shared memory (stride 32), or an array of the lane alone (stride 1: local memory, the host's).
+template <class Entry, int stride>
+class plain_slots {
+ public:
+  using entry = Entry;
+
+  KSELECT_HD explicit plain_slots(Entry* first) : first_(first) {}
+  KSELECT_HD Entry operator[](int j) const { return first_[j * stride]; }
+  KSELECT_HD void put(int j, Entry e) { first_[j * stride] = e; }
+  KSELECT_HD plain_slots from(int j) const { return plain_slots(first_ + j * stride); }
+
+ private:
+  Entry* first_;
+};
+
+// Global memory, checked and counted by the executor.
+template <class Simt, class Entry>
+class global_slots {
+ public:
+  using entry = Entry;
+
+  // Slot 0 of the lane is element `first`.
+  KSELECT_HD global_slots(Simt& simt, simt::global<Entry> whole, std::int64_t first)
+      : simt_(&simt), whole_(whole), first_(first) {}
+  KSELECT_HD Entry operator[](int j) const { return simt_->load(whole_, place(j)); }
+  KSELECT_HD void put(int j, Entry e) { simt_->store(whole_, place(j), e); }
+  KSELECT_HD global_slots from(int j) const { return {*simt_, whole_, place(j)}; }
+
+ private:
+  KSELECT_HD std::int64_t place(int j) const { return first_ + j * block_rows; }
+
+  Simt* simt_;
+  simt::global<Entry> whole_;
+  std::int64_t first_;
+};
+
+// The slots of a queue: every write is one of the paper's "updates" of that position (Fig. 5).
+template <class Simt, class Slots>
+class queue_slots {
+ public:
+  using entry = typename Slots::entry;
+
+  KSELECT_HD queue_slots(Simt& simt, Slots slots, int size)
+      : simt_(&simt), slots_(slots), size_(size) {}
+  KSELECT_HD int size() const { return size_; }
+  KSELECT_HD entry operator[](int j) const { return slots_[j]; }
+  KSELECT_HD void put(int j, entry e) {
+    slots_.put(j, e);
+    simt_->count_at(simt::counter::queue_updates, j);
+  }
+  // A write that is no update: the first filling, or another name for the same element.
+  KSELECT_HD void set(int j, entry e) { slots_.put(j, e); }
+  KSELECT_HD Simt& simt() const { return *simt_; }
+
+ private:
+  Simt* simt_;
+  Slots slots_;
+  int size_;
+};
+
+}  // namespace kselect::queues

@@ -1,0 +1,69 @@
+// Selection on the CPU of rows that lie in GPU memory: "Data_Copy" and "CPU_1", "CPU_p" of Tang et
+// al. 2015 (Table I) in one, since the distances of a k-NN search are made on the GPU. The rows are
+// copied to the host, the heaps of binary_heap.cpp select there, and the answer is copied back.
+// What such a cell takes longer than its cpu/heap cell is Data_Copy.
+//
+// The host's buffers are pageable, as the paper's seem to be (2.3 GB/s), and kept from call to
+// call, so that only the first one meets fresh pages.
+
+#include <array>
+#include <vector>
+
+#include "kselect/algorithm.hpp"
+#include "kselect/simt/transfer.hpp"
+
+namespace kselect::entries {
+
+std::span<const algorithm> binary_heap();
+
+namespace {
+
+const algorithm& heap_on_host(bool parallel) { return binary_heap()[parallel ? 1 : 0]; }
+
+device host_of(const device& where) {
+  device host;
+  host.threads = where.threads;
+  return host;
+}
+
+template <bool parallel>
+status copy_and_select(const problem& p, const io& buffers, std::span<std::byte>,
+                       const executor& on) {
+  const algorithm& select = heap_on_host(parallel);
+  const device host = host_of(*on.device);
+  thread_local std::vector<std::byte> rows, values, indices, scratch;
+  rows.resize(p.input_bytes());
+  values.resize(p.values_bytes());
+  indices.resize(p.indices_bytes());
+  scratch.resize(select.workspace(p, host));
+  status done = simt::copy(on, rows.data(), buffers.input, rows.size());
+  if (done.ok()) {
+    const io on_host{rows.data(), values.data(), p.has_indices() ? indices.data() : nullptr};
+    done = select.enqueue(p, on_host, scratch, {.device = &host});
+  }
+  if (done.ok()) done = simt::copy(on, buffers.values, values.data(), values.size());
+  if (done.ok()) done = simt::copy(on, buffers.indices, indices.data(), indices.size());
+  return done;
+}
+
+template <bool parallel>
+algorithm entry(std::string_view name) {
+  algorithm a = heap_on_host(parallel);
+  a.name = name;
+  a.source = "Tang et al. 2015, Table I (Data_Copy and CPU_1, CPU_p)";
+  a.promises.synchronises = true;
+  a.executors = set_of(executor_kind::fiber, executor_kind::cuda);
+  a.workspace = nullptr;
+  a.enqueue = &copy_and_select<parallel>;
+  return a;
+}
+
+}  // namespace
+
+std::span<const algorithm> copied_to_host() {
+  static const std::array variants = {entry<false>("data_copy/heap"),
+                                      entry<true>("data_copy/heap+omp")};
+  return variants;
+}
+
+}  // namespace kselect::entries

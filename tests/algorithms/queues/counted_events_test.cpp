@@ -1,0 +1,131 @@
+// The events that queues count on fibers, on rows whose numbers can be told by hand.
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness/backend/host_backend.hpp"
+#include "harness/run/trial.hpp"
+#include "kselect/registry.hpp"
+#include "kselect/simt/fiber.hpp"
+
+namespace kselect {
+namespace {
+
+using simt::counter;
+
+struct events {
+  simt::counters counts;
+  simt::places places;
+  bool operator==(const events&) const = default;
+};
+
+constexpr std::int64_t rows = 40;  // a full warp and a part of one
+
+// Rows 0, 1, 2 ... or the reverse.
+std::vector<float> ramp(std::int64_t n, bool ascending) {
+  std::vector<float> all;
+  for (std::int64_t c = 0; c < n; ++c) {
+    all.insert(all.end(), rows, static_cast<float>(ascending ? c : n - 1 - c));
+  }
+  return all;
+}
+
+events count(const std::string& name, std::int64_t n, std::int64_t k, bool ascending,
+             simt::fiber_options options = {}, int threads = 1) {
+  problem p;
+  p.n = n;
+  p.q = rows;
+  p.k = k;
+  p.layout = layout::column_major;
+  const std::vector<float> values = ramp(n, ascending);
+  events counted;
+  options.counters = &counted.counts;
+  options.places = &counted.places;
+  const auto place = open_host_backend(executor_kind::fiber, threads, options);
+  const input_rows input(*place, std::as_bytes(std::span(values)));
+  trial attempt(*find_algorithm(name)->algorithm, p, input, *place);
+  attempt.prepare();
+  EXPECT_TRUE(attempt.run().ok());
+  EXPECT_EQ(attempt.disprove(), "");
+  return counted;
+}
+
+std::vector<std::int64_t> updates(const events& e) { return e.places[counter::queue_updates]; }
+
+// The i-th of the first k elements stops below the k - i empty slots; no later one enters.
+TEST(QueueEvents, InsertionIntoAnAscendingRowMovesEmptySlots) {
+  const events e = count("tang/insertion", 50, 7, true);
+  EXPECT_EQ(e.counts[counter::queue_inserts], rows * 7);
+  EXPECT_EQ(updates(e), (std::vector<std::int64_t>{280, 240, 200, 160, 120, 80, 40}));
+  EXPECT_EQ(e.counts[counter::queue_updates], rows * 28);
+}
+
+// Every element enters at the tail.
+TEST(QueueEvents, InsertionIntoADescendingRowMovesEverySlot) {
+  const events e = count("tang/insertion", 50, 7, false);
+  EXPECT_EQ(e.counts[counter::queue_inserts], rows * 50);
+  EXPECT_EQ(updates(e), std::vector<std::int64_t>(7, rows * 50));
+}
+
+// A descending row makes every element of a heap of 7 sink to a leaf: three updates each.
+TEST(QueueEvents, HeapSinksToALeaf) {
+  const events e = count("tang/heap", 50, 7, false);
+  EXPECT_EQ(e.counts[counter::queue_inserts], rows * 50);
+  EXPECT_EQ(e.counts[counter::queue_updates], rows * 150);
+  EXPECT_EQ(updates(e)[0], rows * 50);
+  EXPECT_EQ(updates(e)[1] + updates(e)[2], rows * 50);
+}
+
+// m = k = 8: one level, which is an insertion queue and never merges.
+TEST(QueueEvents, MergeQueueOfOneLevelNeverMerges) {
+  const events merge = count("tang/merge", 50, 8, false);
+  EXPECT_EQ(merge.counts[counter::queue_merges], 0);
+  EXPECT_EQ(updates(merge), updates(count("tang/insertion", 50, 8, false)));
+}
+
+// Equal rows need their merges at the same time, so aligning them changes nothing.
+TEST(QueueEvents, AlignedMergesOfEqualRowsAreTheSame) {
+  const events apart = count("tang/merge", 200, 40, false);
+  const events aligned = count("tang/merge_aligned", 200, 40, false);
+  EXPECT_GT(apart.counts[counter::queue_merges], 0);
+  EXPECT_EQ(aligned.counts[counter::queue_merges], apart.counts[counter::queue_merges]);
+  EXPECT_EQ(updates(aligned), updates(apart));
+}
+
+// 160 falling elements through a buffer of 16: ten flushes. Sorted, only the least of each enters a
+// queue of one.
+TEST(QueueEvents, LocalSortSavesInsertions) {
+  const events plain = count("tang/heap+full_buffer", 160, 1, false);
+  EXPECT_EQ(plain.counts[counter::buffer_flushes], rows * 10);
+  EXPECT_EQ(plain.counts[counter::queue_inserts], rows * 160);
+  const events sorted = count("tang/heap+sorted_buffer", 160, 1, false);
+  EXPECT_EQ(sorted.counts[counter::buffer_flushes], rows * 10);
+  EXPECT_EQ(sorted.counts[counter::queue_inserts], rows * 10);
+}
+
+// An ascending row's k best lie in k / G groups, whose leaders fill the queue on the way down.
+TEST(QueueEvents, PartitionOffersLittle) {
+  const events all = count("tang/heap", 4096, 16, false);
+  const events few = count("tang/heap+partition4", 4096, 16, false);
+  EXPECT_EQ(all.counts[counter::queue_inserts], rows * 4096);
+  // Three quarters of the 64 elements of the 16 listed groups, at most, at each of four steps down.
+  EXPECT_LE(few.counts[counter::queue_inserts], rows * (16 + 4 * 48));
+}
+
+TEST(QueueEvents, AreTheSameForEveryScheduleAndThreadCount) {
+  for (const char* name : {"tang/merge_aligned+sorted_buffer+partition4", "tang/heap+buffer"}) {
+    const events first = count(name, 700, 33, false);
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      simt::fiber_options options;
+      options.order = simt::schedule::random;
+      options.seed = seed;
+      EXPECT_EQ(count(name, 700, 33, false, options, seed % 2 == 0 ? 1 : 2), first) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kselect
