@@ -1,0 +1,67 @@
+// Radix select, one row at a time: Alabi, Blanchard, Gordon & Steinbach, "Fast k-Selection
+// Algorithms for Graphics Processing Units", J. Exp. Algorithmics 17, 2012, as Komarov et al. (Fig.
+// 7) measured it: the whole card works on one row, the rows follow each other in a loop of
+// launches.
+//
+//   alabi-radix         the k-th element alone, as published
+//   alabi-radix+gather  the k smallest, with positions where they are wanted: written by the passes
+//   as
+//                       they narrow the row down, so that the comparison is fair to selections of k
+//
+// Cost: a launch a digit and two more for every row, so short rows cost launches, not bandwidth;
+// the row is read twice or three times, as radix_select.cu says, whose grid form this is.
+//
+// Deviations: the original returns to the host for the counts of each digit and moves the survivors
+// of every pass. Here the counts stay on the device and only few survivors are moved; digits have
+// 11 bits. All three make it faster. Keys (order.hpp), so NaN and both zeros have their places.
+
+#include "baselines/radix_select_grid.cuh"
+
+namespace kselect::radix {
+namespace {
+
+inline constexpr int digit_bits = 11;
+
+std::size_t one_row_workspace(const problem& p, const device&) {
+  simt::carver sizes(nullptr);
+  visit(p.type, [&]<class T>(T) { carve_grid<T, digit_bits>(p, 1, sizes); });
+  return sizes.used();
+}
+
+status row_after_row(const problem& p, const io& buffers, std::span<std::byte> memory,
+                     const executor& on) {
+  return baselines::visit_answer(p, [&]<class T, answer what>() {
+    simt::carver pieces(memory.data());
+    const grid_memory<T> w = carve_grid<T, digit_bits>(p, 1, pieces);
+    status done;
+    for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
+      done =
+          select_on_grid<T, digit_bits, what>(baselines::one_row_of<T>(p, buffers, row),
+                                              baselines::one_answer_in<T>(p, buffers, row), w, on);
+    }
+    return done;
+  });
+}
+
+constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
+  algorithm a =
+      baselines::gpu_entry(name, "radix select (one row)", "Alabi et al. 2012, radix select");
+  a.payloads = payloads;
+  a.workspace = &one_row_workspace;
+  a.enqueue = &row_after_row;
+  return a;
+}
+
+constexpr std::array variants = {
+    entry("alabi-radix", set_of(payload::kth_value)),
+    entry("alabi-radix+gather", set_of(payload::values, payload::values_and_indices)),
+};
+
+}  // namespace
+}  // namespace kselect::radix
+
+namespace kselect::entries {
+
+std::span<const algorithm> alabi_radix_select() { return radix::variants; }
+
+}  // namespace kselect::entries

@@ -1,0 +1,85 @@
+#pragma once
+// Counting into bins in shared memory, finding the bin of the k-th element, and the shape of a
+// launch in which several blocks share a row: what radix, bucket and randomized selection have in
+// common.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kselect/algorithm.hpp"
+#include "kselect/simt/launch.hpp"
+
+namespace kselect::baselines {
+
+template <int bits>
+struct bin_storage {
+  std::uint32_t counts[1 << bits];
+  std::uint32_t warp_totals[32];
+  std::uint32_t bin, before, count;  // the bin found: elements in smaller ones, in itself
+};
+
+template <int bits, class Simt>
+KSELECT_HD void clear_bins(Simt& simt, bin_storage<bits>& shared) {
+  for (int bin = simt.thread(); bin < 1 << bits; bin += simt.threads()) shared.counts[bin] = 0;
+}
+
+// Finds the bin at which the counts reach `wanted`: each thread adds up neighbouring ones, the sums
+// are scanned, and the one thread whose bins pass the mark looks which.
+template <int bits, class Simt>
+KSELECT_HD void find_bin(Simt& simt, bin_storage<bits>& shared, std::uint32_t wanted) {
+  constexpr int bins = 1 << bits;
+  const int each = (bins + simt.threads() - 1) / simt.threads();
+  const int first = simt.thread() * each;
+  const int last = first + each < bins ? first + each : bins;
+  std::uint32_t own = 0;
+  for (int bin = first; bin < last; ++bin) own += shared.counts[bin];
+  std::uint32_t up_to = own;
+  for (int delta = 1; delta < simt::warp_size; delta *= 2) {
+    const std::uint32_t other = simt.shfl_up(simt::full_mask, up_to, delta);
+    if (simt.lane() >= delta) up_to += other;
+  }
+  if (simt.lane() == simt::warp_size - 1) shared.warp_totals[simt.warp()] = up_to;
+  simt.sync_block();
+  for (int w = 0; w < simt.warp(); ++w) up_to += shared.warp_totals[w];
+  std::uint32_t before = up_to - own;
+  if (before < wanted && wanted <= up_to) {
+    int found = first;
+    while (before + shared.counts[found] < wanted) before += shared.counts[found++];
+    shared.bin = static_cast<std::uint32_t>(found);
+    shared.before = before;
+    shared.count = shared.counts[found];
+  }
+  simt.sync_block();
+}
+
+// ---- several blocks a row
+
+// Zeroes the counters that the blocks of a row share.
+struct clear_kernel {
+  struct storage {};
+  struct args {
+    simt::global<std::uint32_t> first, second;
+  };
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::int64_t stride = std::int64_t{simt.blocks()} * simt.threads();
+    const std::int64_t start = std::int64_t{simt.block()} * simt.threads() + simt.thread();
+    for (std::int64_t i = start; i < a.first.size; i += stride) simt.store(a.first, i, 0);
+    for (std::int64_t i = start; i < a.second.size; i += stride) simt.store(a.second, i, 0);
+  }
+};
+
+// Blocks a row, so that all rows together fill the card, but none has too little to do.
+inline int parts_of(std::int64_t n, std::int64_t rows, int threads, const device& where) {
+  const bool gpu = where.kind == executor_kind::cuda;
+  const std::int64_t wanted = gpu ? std::int64_t{2} * where.multiprocessors : 4;
+  const std::int64_t least = std::int64_t{threads} * (gpu ? 16 : 4);  // elements a block
+  const std::int64_t most = (n + least - 1) / least;
+  return static_cast<int>(std::clamp<std::int64_t>((wanted + rows - 1) / rows, 1, most));
+}
+
+inline int grid_threads(const device& where) {
+  return where.kind == executor_kind::cuda ? 512 : 128;  // fibers are dear
+}
+
+}  // namespace kselect::baselines

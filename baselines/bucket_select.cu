@@ -1,0 +1,137 @@
+// Bucket select, one row at a time: Alabi, Blanchard, Gordon & Steinbach, "Fast k-Selection
+// Algorithms for Graphics Processing Units", J. Exp. Algorithmics 17, 2012.
+//
+// The span between the least and the greatest element is cut into 1024 buckets of equal width, the
+// elements of each are counted, and the bucket that holds the k-th one is cut up in the same way.
+//
+//   alabi-bucket         the k-th element alone, as published
+//   alabi-bucket+gather  the k smallest, with positions where they are wanted: written by the
+//   filter
+//                        of each round
+//
+// Cost: three reads of the row (extremes, counts, filter) whatever k is, and then of a thousandth
+// of it if the values are spread evenly. Values that crowd in one place cost a round each time: the
+// weakness the paper names. 2^rounds launches for every row, most of them empty on even values.
+//
+// Deviations: buckets are cut in values in the first round only, where both extremes are finite,
+// and in keys (order.hpp) from then on, so that no input takes more rounds than a key has bits /
+// 10, and NaN, infinities and both zeros have their places. The original returns to the host every
+// round; here the rounds it may take are enqueued at once, and those not needed return at once.
+
+#include "baselines/narrowing.cuh"
+
+namespace kselect::bucket {
+namespace {
+
+using baselines::answer;
+
+template <class T>
+class even_buckets {
+ public:
+  using key = order_key_t<T>;
+  static constexpr int bits = 10;
+  static constexpr bool wants_extremes = true;
+
+  KSELECT_HD even_buckets(narrowing::bounds<key> b, int round, direction wanted)
+      : low_(b.low), wanted_(wanted) {
+    const T first = from_selection_key<T>(b.low, wanted);
+    const T last = from_selection_key<T>(b.high, wanted);
+    const T span = last - first;  // negative where the largest are wanted
+    const T scale = static_cast<T>(1 << bits) / span;
+    by_value_ = round == 0 && finite(span) && finite(scale) && span != 0;
+    origin_ = first;
+    scale_ = scale;
+    key range = b.high - b.low;
+    while (range >> bits != 0) {
+      range >>= 1;
+      ++shift_;
+    }
+  }
+
+  KSELECT_HD std::uint32_t bin(key k) const {
+    constexpr std::uint32_t last = (1U << bits) - 1;
+    if (!by_value_) return static_cast<std::uint32_t>((k - low_) >> shift_);
+    // Monotone under rounding, for subtraction, multiplication and conversion all are.
+    const T place = (from_selection_key<T>(k, wanted_) - origin_) * scale_;
+    const auto whole = static_cast<std::uint32_t>(place);
+    return whole < last ? whole : last;
+  }
+  KSELECT_HD bool single(std::uint32_t) const { return !by_value_ && shift_ == 0; }
+  KSELECT_HD key key_of(std::uint32_t bin) const { return low_ + bin; }
+
+ private:
+  KSELECT_HD static bool finite(T x) { return !is_nan(x - x); }
+
+  key low_;
+  direction wanted_;
+  bool by_value_;
+  int shift_ = 0;
+  T origin_, scale_;
+};
+
+// Each round after the first takes `bits` bits off the range of keys; the last only finds one
+// bucket a key.
+template <class T>
+inline constexpr int most_rounds =
+    1 + (8 * static_cast<int>(sizeof(T)) + even_buckets<T>::bits - 1) / even_buckets<T>::bits;
+
+template <class T, answer what>
+status select_row(const narrowing::round_args<T>& row, const simt::grid& shape,
+                  const executor& on) {
+  narrowing::round_args<T> a = row;
+  status done = simt::launch<narrowing::start_kernel<T>>(on, {8, shape.threads}, a);
+  if (done.ok()) done = simt::launch<narrowing::extremes_kernel<T>>(on, shape, a);
+  for (int round = 0; done.ok() && round < most_rounds<T>; ++round) {
+    a.round = round;
+    done = simt::launch<narrowing::count_kernel<T, even_buckets<T>>>(on, shape, a);
+    if (!done.ok()) break;
+    done = simt::launch<narrowing::filter_kernel<T, even_buckets<T>, what>>(on, shape, a);
+  }
+  return done;
+}
+
+std::size_t workspace(const problem& p, const device&) {
+  simt::carver sizes(nullptr);
+  visit(p.type,
+        [&]<class T>(T) { narrowing::carve<T>(p, even_buckets<T>::bits, most_rounds<T>, sizes); });
+  return sizes.used();
+}
+
+status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
+               const executor& on) {
+  return baselines::visit_answer(p, [&]<class T, answer what>() {
+    simt::carver pieces(memory.data());
+    const auto w = narrowing::carve<T>(p, even_buckets<T>::bits, most_rounds<T>, pieces);
+    const simt::grid shape = narrowing::shape_of(p, *on.device);
+    status done;
+    for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
+      done = select_row<T, what>({baselines::one_row_of<T>(p, buffers, row),
+                                  baselines::one_answer_in<T>(p, buffers, row), w, 0},
+                                 shape, on);
+    }
+    return done;
+  });
+}
+
+constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
+  algorithm a =
+      baselines::gpu_entry(name, "bucket select (one row)", "Alabi et al. 2012, bucket select");
+  a.payloads = payloads;
+  a.workspace = &workspace;
+  a.enqueue = &enqueue;
+  return a;
+}
+
+constexpr std::array variants = {
+    entry("alabi-bucket", set_of(payload::kth_value)),
+    entry("alabi-bucket+gather", set_of(payload::values, payload::values_and_indices)),
+};
+
+}  // namespace
+}  // namespace kselect::bucket
+
+namespace kselect::entries {
+
+std::span<const algorithm> bucket_select() { return bucket::variants; }
+
+}  // namespace kselect::entries

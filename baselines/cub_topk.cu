@@ -1,0 +1,242 @@
+// CUB's own top-k, where the installed CCCL has it.
+//
+//   cub-topk          cub::DeviceTopK (CCCL 3.2): one problem a call, a call a row
+//   cub-batched-topk  cub::DeviceBatchedTopK (CCCL 3.5): all rows in one call
+//
+// Both are adaptive radix selections. They read the rows as they are and write values and indices
+// themselves, so nothing of ours is inside the time but, for the first, a launch loop over the
+// rows. Unsorted, ties unspecified, not deterministic: what CUB's documentation says. Tuning is
+// CUB's own.
+//
+// Limits: the batched form of CCCL 3.5 takes rows that fit one block (fits_a_block).
+
+#include <algorithm>
+
+#include "baselines/gpu_rows.cuh"
+
+#if defined(__CUDACC__)
+#include <cuda/std/version>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+#if __has_include(<cub/device/device_topk.cuh>) && CCCL_VERSION >= 3002000
+#define KSELECT_CUB_TOPK 1
+#include <cub/device/device_topk.cuh>
+#endif
+#if __has_include(<cub/device/device_batched_topk.cuh>) && CCCL_VERSION >= 3005000
+#define KSELECT_CUB_BATCHED_TOPK 1
+#include <cub/device/device_batched_topk.cuh>
+#endif
+#endif
+
+namespace kselect::cub_topk {
+namespace {
+
+// CCCL 3.5 gives a segment one block, whose shared memory the longest one that the call admits has
+// to fit: 32 KiB of values and indices do for all types.
+constexpr std::int64_t longest_segment(std::size_t value_bytes, std::size_t index_bytes) {
+  return static_cast<std::int64_t>(32768 / (value_bytes + index_bytes));
+}
+
+#if defined(KSELECT_CUB_TOPK) || defined(KSELECT_CUB_BATCHED_TOPK)
+
+auto requirements(cudaStream_t stream) {
+  namespace execution = ::cuda::execution;
+#if defined(KSELECT_CUB_BATCHED_TOPK)
+  const auto wanted =
+      execution::require(execution::determinism::not_guaranteed, execution::tie_break::unspecified,
+                         execution::output_ordering::unsorted);
+#else
+  const auto wanted = execution::require(execution::determinism::not_guaranteed,
+                                         execution::output_ordering::unsorted);
+#endif
+  return ::cuda::std::execution::env{::cuda::stream_ref{stream}, wanted};
+}
+
+#endif
+
+#if defined(KSELECT_CUB_TOPK)
+
+// One row; with `temporary` null it only tells how much of it it needs. `indices` null: values
+// alone.
+template <class T, class Index>
+cudaError_t select_row(void* temporary, std::size_t& bytes, const problem& p, const T* row,
+                       T* values, Index* indices, cudaStream_t stream) {
+  const thrust::counting_iterator<Index> positions(0);
+  const auto environment = requirements(stream);
+  const bool smallest = p.direction == direction::smallest;
+  if (indices == nullptr) {
+    return smallest
+               ? cub::DeviceTopK::MinKeys(temporary, bytes, row, values, p.n, p.k, environment)
+               : cub::DeviceTopK::MaxKeys(temporary, bytes, row, values, p.n, p.k, environment);
+  }
+  return smallest ? cub::DeviceTopK::MinPairs(temporary, bytes, row, values, positions, indices,
+                                              p.n, p.k, environment)
+                  : cub::DeviceTopK::MaxPairs(temporary, bytes, row, values, positions, indices,
+                                              p.n, p.k, environment);
+}
+
+std::size_t row_workspace(const problem& p, const device&) {
+  std::size_t bytes = 0;
+  visit(p.type, [&]<class T>(T) {
+    visit(p.index, [&]<class Index>(Index) {
+      Index some{};  // only whether it is null matters
+      select_row<T, Index>(nullptr, bytes, p, nullptr, nullptr, p.has_indices() ? &some : nullptr,
+                           nullptr);
+    });
+  });
+  return bytes;
+}
+
+status row_enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
+                   const executor& on) {
+  return visit(p.type, [&]<class T>(T) {
+    return visit(p.index, [&]<class Index>(Index) {
+      status done;
+      for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
+        auto* const indices = static_cast<Index*>(buffers.indices);
+        std::size_t bytes = memory.size();
+        done = simt::detail::cuda_status(
+            select_row<T, Index>(memory.data(), bytes, p,
+                                 static_cast<const T*>(buffers.input) + p.offset(row, 0),
+                                 static_cast<T*>(buffers.values) + row * p.k,
+                                 indices == nullptr ? nullptr : indices + row * p.k,
+                                 static_cast<cudaStream_t>(on.stream)),
+            "DeviceTopK", "cub");
+      }
+      return done;
+    });
+  });
+}
+constexpr std::string_view row_missing = {};
+
+#else
+
+constexpr auto row_workspace = nullptr;
+status row_enqueue(const problem&, const io&, std::span<std::byte>, const executor&) {
+  return {status_code::unsupported, "this build has no cub::DeviceTopK"};
+}
+constexpr std::string_view row_missing =
+    "built without cub::DeviceTopK: it needs nvcc and CCCL 3.2 (CUDA 13.2) or newer";
+
+#endif
+
+#if defined(KSELECT_CUB_BATCHED_TOPK)
+
+// Where row number `row` of a matrix begins.
+template <class T>
+struct row_start {
+  T* data;
+  std::int64_t pitch;
+  KSELECT_HD T* operator()(std::int64_t row) const { return data + row * pitch; }
+};
+template <class T>
+auto rows_from(T* data, std::int64_t pitch) {
+  return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0),
+                                         row_start<T>{data, pitch});
+}
+// Every row has the same positions.
+template <class Index>
+struct same_positions {
+  KSELECT_HD thrust::counting_iterator<Index> operator()(std::int64_t) const {
+    return thrust::counting_iterator<Index>(0);
+  }
+};
+
+template <class T, class Index>
+cudaError_t select_rows(void* temporary, std::size_t& bytes, const problem& p, const io& buffers,
+                        cudaStream_t stream) {
+  namespace argument = ::cuda::args;
+  const auto rows = rows_from(static_cast<const T*>(buffers.input), p.effective_pitch());
+  const auto values = rows_from(static_cast<T*>(buffers.values), p.k);
+  const auto indices = rows_from(static_cast<Index*>(buffers.indices), p.k);
+  const auto positions = thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0),
+                                                         same_positions<Index>{});
+  constexpr auto bounds =
+      argument::bounds<std::int64_t{1}, longest_segment(sizeof(T), sizeof(Index))>();
+  const auto size = argument::immediate{p.n, bounds};
+  const auto k = argument::immediate{p.k, bounds};
+  const auto count = argument::immediate{p.q};
+  const auto environment = requirements(stream);
+  const bool smallest = p.direction == direction::smallest;
+  if (!p.has_indices()) {
+    return smallest ? cub::DeviceBatchedTopK::MinKeys(temporary, bytes, rows, values, size, k,
+                                                      count, environment)
+                    : cub::DeviceBatchedTopK::MaxKeys(temporary, bytes, rows, values, size, k,
+                                                      count, environment);
+  }
+  return smallest ? cub::DeviceBatchedTopK::MinPairs(temporary, bytes, rows, values, positions,
+                                                     indices, size, k, count, environment)
+                  : cub::DeviceBatchedTopK::MaxPairs(temporary, bytes, rows, values, positions,
+                                                     indices, size, k, count, environment);
+}
+
+std::size_t batched_workspace(const problem& p, const device&) {
+  std::size_t bytes = 0;
+  visit(p.type, [&]<class T>(T) {
+    visit(p.index,
+          [&]<class Index>(Index) { select_rows<T, Index>(nullptr, bytes, p, {}, nullptr); });
+  });
+  return bytes;
+}
+
+status batched_enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
+                       const executor& on) {
+  return visit(p.type, [&]<class T>(T) {
+    return visit(p.index, [&]<class Index>(Index) {
+      std::size_t bytes = memory.size();
+      return simt::detail::cuda_status(select_rows<T, Index>(memory.data(), bytes, p, buffers,
+                                                             static_cast<cudaStream_t>(on.stream)),
+                                       "DeviceBatchedTopK", "cub");
+    });
+  });
+}
+constexpr std::string_view batched_missing = {};
+
+#else
+
+constexpr auto batched_workspace = nullptr;
+status batched_enqueue(const problem&, const io&, std::span<std::byte>, const executor&) {
+  return {status_code::unsupported, "this build has no cub::DeviceBatchedTopK"};
+}
+constexpr std::string_view batched_missing =
+    "built without cub::DeviceBatchedTopK: it needs nvcc and CCCL 3.5 (CUDA 13.5) or newer";
+
+#endif
+
+support fits_a_block(const problem& p, const device&) {
+  const std::int64_t longest = longest_segment(size_of(p.type), size_of(p.index));
+  if (p.n <= longest) return supported();
+  return unsupported("n > " + std::to_string(longest) + ": CUB gives a segment one block");
+}
+
+constexpr algorithm entry(std::string_view name, std::string_view source,
+                          std::string_view missing) {
+  algorithm a = baselines::gpu_entry(name, "library top-k", source);
+  a.executors = set_of(executor_kind::cuda);
+  a.missing = missing;
+  return a;
+}
+constexpr algorithm row_entry() {
+  algorithm a = entry("cub-topk", "CUB DeviceTopK", row_missing);
+  a.workspace = row_workspace;
+  a.enqueue = &row_enqueue;
+  return a;
+}
+constexpr algorithm batched_entry() {
+  algorithm a = entry("cub-batched-topk", "CUB DeviceBatchedTopK", batched_missing);
+  a.supports = &fits_a_block;
+  a.workspace = batched_workspace;
+  a.enqueue = &batched_enqueue;
+  return a;
+}
+
+constexpr std::array variants = {row_entry(), batched_entry()};
+
+}  // namespace
+}  // namespace kselect::cub_topk
+
+namespace kselect::entries {
+
+std::span<const algorithm> cub_topk() { return cub_topk::variants; }
+
+}  // namespace kselect::entries

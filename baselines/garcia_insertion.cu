@@ -1,0 +1,269 @@
+// Garcia's insertion: Garcia, Debreuve & Barlaud, "Fast k Nearest Neighbor Search using GPU", 2008,
+// and Garcia, Debreuve, Nielsen & Barlaud, ICIP 2010: the selection of kNN-CUDA, and the baseline
+// of Komarov et al. (Fig. 4 and 5).
+//
+// A query a thread; the matrix is column-major, so that the threads of a warp read neighbours. Each
+// thread keeps its k best in an array in ascending order and inserts an element better than the
+// last one by moving the worse ones up.
+//
+// The array stands in shared memory as long as a block's arrays fit there, and in global memory
+// beyond that: "as k grows, Garcia's algorithm shifts its k-NN stack from shared memory to global
+// memory". Komarov et al. blame uncoalesced access for its fall; here place j of all queries is one
+// run in global memory, so that lanes at the same place access neighbours.
+//
+//   garcia            shared memory where k permits, else global
+//   garcia+global     always global
+//
+// Cost: each element is read once; about k ln(n/k) insertions of k/2 moves a query on rows in
+// random order, and a warp waits for its slowest lane. n insertions of k moves on descending rows.
+// Workspace for global arrays: Q k keys and positions.
+//
+// Its authors tuned the block to 256 threads; a block here has 128 in global memory, and in shared
+// memory as many as fit, from 128 down to a warp, because more warps at large k would not fit at
+// all.
+
+#include <algorithm>
+
+#include "baselines/gpu_rows.cuh"
+
+namespace kselect::garcia {
+namespace {
+
+using baselines::answer;
+using baselines::answer_view;
+using baselines::position;
+
+template <class T>
+struct columns_view {
+  simt::global<const T> input;  // element c of query q at c * pitch + q
+  std::int64_t queries, pitch;
+  position n, k;
+  direction wanted;
+};
+
+// ---- where the arrays stand: place j of a thread's array at j * stride + thread
+
+template <class Key, bool indexed>
+struct shared_queue {
+  Key* keys;
+  position* positions;
+  int thread, stride;
+
+  template <class Simt>
+  KSELECT_HD Key key_at(Simt&, position j) const {
+    return keys[static_cast<int>(j) * stride + thread];
+  }
+  template <class Simt>
+  KSELECT_HD position position_at(Simt&, position j) const {
+    if constexpr (indexed) return positions[static_cast<int>(j) * stride + thread];
+    return 0;
+  }
+  template <class Simt>
+  KSELECT_HD void set(Simt&, position j, Key key, position at) const {
+    keys[static_cast<int>(j) * stride + thread] = key;
+    if constexpr (indexed) positions[static_cast<int>(j) * stride + thread] = at;
+  }
+};
+
+template <class Key, bool indexed>
+struct global_queue {
+  simt::global<Key> keys;  // [k][Q]
+  simt::global<position> positions;
+  std::int64_t query, queries;
+
+  template <class Simt>
+  KSELECT_HD Key key_at(Simt& simt, position j) const {
+    return simt.load(keys, j * queries + query);
+  }
+  template <class Simt>
+  KSELECT_HD position position_at(Simt& simt, position j) const {
+    if constexpr (indexed) return simt.load(positions, j * queries + query);
+    return 0;
+  }
+  template <class Simt>
+  KSELECT_HD void set(Simt& simt, position j, Key key, position at) const {
+    simt.store(keys, j * queries + query, key);
+    if constexpr (indexed) simt.store(positions, j * queries + query, at);
+  }
+};
+
+// ---- the kernel
+
+template <class T, answer what, bool in_shared>
+struct kernel {
+  static constexpr int max_threads = 128;
+  using key = order_key_t<T>;
+  static constexpr bool indexed = what == answer::pairs;
+  struct storage {};
+  struct args {
+    columns_view<T> matrix;
+    answer_view<T> out;
+    simt::global<key> keys;  // [k][Q] unless in shared memory
+    simt::global<position> positions;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::int64_t query = std::int64_t{simt.block()} * simt.threads() + simt.thread();
+    if (query >= a.matrix.queries) return;
+    if constexpr (in_shared) {
+      auto* const keys = static_cast<key*>(simt.dynamic_shared());
+      auto* const positions =
+          reinterpret_cast<position*>(keys + a.matrix.k * static_cast<position>(simt.threads()));
+      select(simt, a, query,
+             shared_queue<key, indexed>{keys, positions, simt.thread(), simt.threads()});
+    } else {
+      select(simt, a, query,
+             global_queue<key, indexed>{a.keys, a.positions, query, a.matrix.queries});
+    }
+  }
+
+ private:
+  template <class Simt, class Queue>
+  KSELECT_HD static void select(Simt& simt, const args& a, std::int64_t query, const Queue& best) {
+    const position k = a.matrix.k;
+    const auto element = [&](position c) {
+      return selection_key(simt.load(a.matrix.input, c * a.matrix.pitch + query), a.matrix.wanted);
+    };
+    for (position c = 0; c < k; ++c) insert(simt, best, c, element(c), c);
+    key limit = best.key_at(simt, k - 1);
+    for (position c = k; c < a.matrix.n; ++c) {
+      const key own = element(c);
+      if (!(own < limit)) continue;
+      insert(simt, best, k - 1, own, c);
+      limit = best.key_at(simt, k - 1);
+    }
+    for (position j = 0; j < k; ++j) {
+      baselines::write_answer<what>(simt, a.out, query * k + j, best.key_at(simt, j),
+                                    best.position_at(simt, j), a.matrix.wanted);
+    }
+  }
+
+  // Inserts behind all keys that are not worse; the one at `last` is overwritten. Elements come in
+  // ascending position, so ties stay in that order.
+  template <class Simt, class Queue>
+  KSELECT_HD static void insert(Simt& simt, const Queue& best, position last, key own,
+                                position at) {
+    simt.count(simt::counter::queue_updates);
+    position hole = last;
+    while (hole > 0) {
+      const key before = best.key_at(simt, hole - 1);
+      if (!(own < before)) break;
+      best.set(simt, hole, before, best.position_at(simt, hole - 1));
+      --hole;
+    }
+    best.set(simt, hole, own, at);
+  }
+};
+
+// ---- shapes
+
+inline constexpr int most_threads = 128;
+
+std::size_t queue_bytes(const problem& p) {
+  return static_cast<std::size_t>(p.k) *
+         (size_of(p.type) + (p.has_indices() ? sizeof(position) : 0));
+}
+
+// Fewer than 128 threads a block where there would not be two blocks for every multiprocessor.
+int threads_of(const problem& p, const device& where) {
+  int threads = most_threads;
+  while (threads > simt::warp_size && p.q < std::int64_t{2} * threads * where.multiprocessors) {
+    threads /= 2;
+  }
+  return threads;
+}
+
+// Threads of a block whose arrays fit shared memory, 0 if not even a warp's do.
+int shared_threads(const problem& p, const device& where) {
+  int threads = threads_of(p, where);
+  while (threads >= simt::warp_size &&
+         queue_bytes(p) * static_cast<std::size_t>(threads) > where.shared_bytes) {
+    threads /= 2;
+  }
+  return threads >= simt::warp_size ? threads : 0;
+}
+
+template <bool always_global>
+bool in_shared(const problem& p, const device& where) {
+  return !always_global && shared_threads(p, where) != 0;
+}
+
+template <class T>
+struct global_queues {
+  simt::global<order_key_t<T>> keys;
+  simt::global<position> positions;
+};
+
+template <class T>
+global_queues<T> carve(const problem& p, simt::carver& memory) {
+  global_queues<T> queues;
+  queues.keys = memory.take<order_key_t<T>>(p.q * p.k);
+  queues.positions = memory.take<position>(p.has_indices() ? p.q * p.k : 0);
+  return queues;
+}
+
+template <bool always_global>
+std::size_t workspace(const problem& p, const device& where) {
+  if (in_shared<always_global>(p, where)) return 0;
+  simt::carver sizes(nullptr);
+  visit(p.type, [&]<class T>(T) { carve<T>(p, sizes); });
+  return sizes.used();
+}
+
+template <class T>
+columns_view<T> columns_of(const problem& p, const io& buffers) {
+  return {{static_cast<const T*>(buffers.input), p.input_elements()},
+          p.q,
+          p.effective_pitch(),
+          static_cast<position>(p.n),
+          static_cast<position>(p.k),
+          p.direction};
+}
+
+template <bool always_global>
+status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
+               const executor& on) {
+  return baselines::visit_list_answer(p, [&]<class T, answer what>() {
+    const columns_view<T> matrix = columns_of<T>(p, buffers);
+    const answer_view<T> out = baselines::answer_in<T>(p, buffers);
+    if (in_shared<always_global>(p, *on.device)) {
+      const int threads = shared_threads(p, *on.device);
+      const simt::grid shape{(p.q + threads - 1) / threads, threads,
+                             queue_bytes(p) * static_cast<std::size_t>(threads)};
+      return simt::launch<kernel<T, what, true>>(on, shape, {matrix, out, {}, {}});
+    }
+    simt::carver pieces(memory.data());
+    const global_queues<T> queues = carve<T>(p, pieces);
+    const int threads = threads_of(p, *on.device);
+    const simt::grid shape{(p.q + threads - 1) / threads, threads};
+    return simt::launch<kernel<T, what, false>>(on, shape,
+                                                {matrix, out, queues.keys, queues.positions});
+  });
+}
+
+template <bool always_global>
+constexpr algorithm entry(std::string_view name) {
+  algorithm a = baselines::gpu_entry(name, "insertion", "Garcia et al. 2008, 2010 (kNN-CUDA)");
+  a.promises.ordering = output_ordering::stable_sorted;
+  a.promises.tie_break = tie_break::prefer_smaller_index;
+  a.promises.determinism = determinism::gpu_to_gpu;
+  a.layouts = set_of(layout::column_major);
+  a.workspace = &workspace<always_global>;
+  a.enqueue = &enqueue<always_global>;
+  return a;
+}
+
+constexpr std::array variants = {
+    entry<false>("garcia"),
+    entry<true>("garcia+global"),
+};
+
+}  // namespace
+}  // namespace kselect::garcia
+
+namespace kselect::entries {
+
+std::span<const algorithm> garcia_insertion() { return garcia::variants; }
+
+}  // namespace kselect::entries

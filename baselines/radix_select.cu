@@ -1,0 +1,228 @@
+// Batched radix select: all rows at once, digits of 8 or 11 bits, survivors of a digit kept aside.
+//
+// Alabi et al. 2012 select from one row; this is the form radix selection has today (Zhang et al.,
+// "Parallel Top-K Algorithms on GPU", SC 2023, in RAFT and CUB), written anew on the seam:
+//
+//   radix-select+block  a row a block, all passes in one launch, counts and candidates in shared
+//                       memory: no workspace
+//   radix-select+grid   many blocks a row, a launch a pass (radix_select_grid.cuh): for few long
+//   rows radix-select        whichever suits the shape +8bit, +11bit       the digit, where it is
+//   not left to the row's length
+//
+// Cost: the row is read at least twice, first to count, then to write and to keep; in 11-bit digits
+// a third time if the k-th key's first digit is that of more elements than the buffer takes. Early
+// stop: as soon as all that is left is wanted. 4 bytes of shared memory a bin, up to 4096
+// candidates. Not limited by k.
+//
+// What its authors tuned and we kept: 11-bit digits, no buffer when it would save nothing, no
+// return to the host. Ours: 16-byte loads, four in flight; candidates in shared memory; 8-bit
+// digits for rows so short that clearing and searching 2048 bins would cost more than reading them
+// again.
+
+#include <algorithm>
+
+#include "baselines/radix_select.cuh"
+#include "baselines/radix_select_grid.cuh"
+
+namespace kselect::radix {
+namespace {
+
+enum class form : std::uint8_t { automatic, block, grid };
+
+struct variant {
+  form how;
+  int bits;  // of a digit; 0: by the row's length
+};
+
+// ---- a row a block
+
+struct block_counters {
+  std::uint32_t written, tied, kept;
+};
+
+template <class Key>
+struct block_sink {
+  block_counters& counters;
+  Key* keys;            // in dynamic shared memory
+  position* positions;  // null unless pairs are wanted
+
+  template <class Simt>
+  KSELECT_HD position next_written(Simt& simt) {
+    return simt.atomic_add(counters.written, 1U);
+  }
+  template <class Simt>
+  KSELECT_HD position next_tied(Simt& simt) {
+    return simt.atomic_add(counters.tied, 1U);
+  }
+  template <class Simt>
+  KSELECT_HD position next_kept(Simt& simt) {
+    return simt.atomic_add(counters.kept, 1U);
+  }
+  template <class Simt>
+  KSELECT_HD void keep(Simt&, position place, Key k, position at) {
+    keys[place] = k;
+    if (positions != nullptr) positions[place] = at;
+  }
+  template <class Simt>
+  KSELECT_HD Key key_at(Simt&, position i) const {
+    return keys[i];
+  }
+  template <class Simt>
+  KSELECT_HD position position_at(Simt&, position i) const {
+    return positions != nullptr ? positions[i] : 0;
+  }
+};
+
+template <class T, int bits, answer what>
+struct block_kernel {
+  static constexpr int max_threads = 512;
+  static constexpr int min_blocks = sizeof(T) == 4 ? 3 : 2;  // of what registers allow
+  using key = order_key_t<T>;
+
+  struct storage {
+    bin_storage<bits> digits;
+    block_counters counters;
+  };
+  struct args {
+    rows_view<T> matrix;
+    answer_view<T> out;
+    position capacity;  // candidates that dynamic shared memory takes
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    auto* const keys = static_cast<key*>(simt.dynamic_shared());
+    auto* const positions =
+        what == answer::pairs ? reinterpret_cast<position*>(keys + a.capacity) : nullptr;
+    block_sink<key> sink{shared.counters, keys, positions};
+    for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
+      if (simt.thread() == 0) shared.counters = {};
+      pass_over<T, bits, what, Simt, block_sink<key>> pass(simt, shared.digits, sink, a.matrix,
+                                                           a.out, row, a.capacity);
+      select(simt, shared, a, pass);
+      simt.sync_block();  // the next row uses the same storage
+    }
+  }
+
+ private:
+  template <class Simt, class Pass>
+  KSELECT_HD static void select(Simt& simt, storage& shared, const args& a, Pass& pass) {
+    state<key> s = initial_state<key>(a.matrix.n, a.matrix.k);
+    for (int number = 0;; ++number) {
+      clear_bins(simt, shared.digits);
+      simt.sync_block();
+      pass.run(s, number, static_cast<position>(simt.thread()),
+               static_cast<position>(simt.threads()));
+      if (settled<what>(s)) return;
+      simt.sync_block();
+      find_bin(simt, shared.digits, s.wanted);
+      s = advanced(s, shared.digits, number, a.capacity);
+      simt.sync_block();  // what was found is overwritten by the next pass
+    }
+  }
+};
+
+// ---- shapes
+
+inline constexpr std::int64_t short_row = 4096;
+
+int bits_of(const variant& v, const problem& p) {
+  if (v.bits != 0) return v.bits;
+  return p.n <= short_row ? 8 : 11;
+}
+
+// Threads of the block form: at least 16 elements each, else the passes' fixed cost prevails.
+int block_threads(const problem& p, const device& where) {
+  const std::int64_t most = where.kind == executor_kind::cuda ? 512 : 128;
+  std::int64_t threads = 64;
+  while (threads < most && threads * 16 < p.n) threads *= 2;
+  return static_cast<int>(threads);
+}
+
+// Several blocks a row where the rows alone would not fill the card, and are long enough to pay for
+// a launch a pass.
+bool on_grid(const variant& v, const problem& p, const device& where) {
+  if (v.how != form::automatic) return v.how == form::grid;
+  const bool gpu = where.kind == executor_kind::cuda;
+  const std::int64_t filling = gpu ? std::int64_t{2} * where.multiprocessors : 4;
+  const std::int64_t long_enough = gpu ? 16384 : 4096;
+  return p.q < filling && p.n > long_enough;
+}
+
+position block_capacity(const problem& p) {
+  constexpr std::int64_t most = 4096;  // 32 KiB of float32 pairs: four blocks of 512 threads fit
+  return static_cast<position>(std::clamp<std::int64_t>(p.n / 4, 32, most));
+}
+
+template <class T, int bits, answer what>
+status select_on_blocks(const problem& p, const io& buffers, const executor& on) {
+  const device& where = *on.device;
+  const int threads = block_threads(p, where);
+  const position capacity = block_capacity(p);
+  const std::size_t candidate =
+      sizeof(order_key_t<T>) + (what == answer::pairs ? sizeof(position) : 0);
+  // Each row is cheap to start, so the card's own scheduler balances them.
+  const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
+  return simt::launch<block_kernel<T, bits, what>>(
+      on, {blocks, threads, capacity * candidate},
+      {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), capacity});
+}
+
+// ---- the interface
+
+// Calls f.template operator()<bits>().
+template <class F>
+decltype(auto) visit_bits(int bits, F&& f) {
+  return bits == 8 ? f.template operator()<8>() : f.template operator()<11>();
+}
+
+template <variant v>
+std::size_t workspace(const problem& p, const device& where) {
+  if (!on_grid(v, p, where)) return 0;
+  simt::carver sizes(nullptr);
+  visit(p.type, [&]<class T>(T) {
+    visit_bits(bits_of(v, p), [&]<int bits>() { carve_grid<T, bits>(p, p.q, sizes); });
+  });
+  return sizes.used();
+}
+
+template <variant v>
+status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
+               const executor& on) {
+  return baselines::visit_answer(p, [&]<class T, answer what>() {
+    return visit_bits(bits_of(v, p), [&]<int bits>() {
+      if (!on_grid(v, p, *on.device)) return select_on_blocks<T, bits, what>(p, buffers, on);
+      simt::carver pieces(memory.data());
+      return select_on_grid<T, bits, what>(baselines::rows_of<T>(p, buffers),
+                                           baselines::answer_in<T>(p, buffers),
+                                           carve_grid<T, bits>(p, p.q, pieces), on);
+    });
+  });
+}
+
+template <variant v>
+constexpr algorithm entry(std::string_view name) {
+  algorithm a = baselines::gpu_entry(
+      name, "radix select", "Alabi et al. 2012, batched as in Zhang et al. 2023 (AIR Top-K)");
+  a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
+  a.workspace = &workspace<v>;
+  a.enqueue = &enqueue<v>;
+  return a;
+}
+
+constexpr std::array variants = {
+    entry<variant{form::automatic, 0}>("radix-select"),
+    entry<variant{form::automatic, 8}>("radix-select+8bit"),
+    entry<variant{form::automatic, 11}>("radix-select+11bit"),
+    entry<variant{form::block, 0}>("radix-select+block"),
+    entry<variant{form::grid, 0}>("radix-select+grid"),
+};
+
+}  // namespace
+}  // namespace kselect::radix
+
+namespace kselect::entries {
+
+std::span<const algorithm> radix_select() { return radix::variants; }
+
+}  // namespace kselect::entries

@@ -1,0 +1,40 @@
+# Libraries that only adapters in baselines/ use. Where one is absent its adapter is still listed, with
+# the reason. Nothing is downloaded; point CMAKE_PREFIX_PATH at what stands elsewhere.
+
+include(CheckCXXSourceCompiles)
+
+# kselect_use_optional_libraries(target): defines KSELECT_HAS_<LIBRARY> as 0 or 1 for the target's own
+# sources and links what was found.
+function(kselect_use_optional_libraries target)
+  # FAISS: the CPU heap is header-only. Debian: libfaiss-dev.
+  find_path(FAISS_INCLUDE_DIR faiss/utils/Heap.h)
+  set(has_faiss 0)
+  if(FAISS_INCLUDE_DIR)
+    set(has_faiss 1)
+    target_include_directories(${target} SYSTEM PRIVATE ${FAISS_INCLUDE_DIR})
+  endif()
+
+  # Highway: VQSelect came after Debian 12's libhwy 1.0, so it is tried instead of asking a version.
+  set(has_vqselect 0)
+  find_path(HIGHWAY_INCLUDE_DIR hwy/contrib/sort/vqsort.h)
+  find_library(HIGHWAY_LIBRARY hwy)
+  find_library(HIGHWAY_CONTRIB_LIBRARY hwy_contrib)
+  if(HIGHWAY_INCLUDE_DIR AND HIGHWAY_LIBRARY AND HIGHWAY_CONTRIB_LIBRARY)
+    set(CMAKE_REQUIRED_INCLUDES ${HIGHWAY_INCLUDE_DIR})
+    set(CMAKE_REQUIRED_LIBRARIES ${HIGHWAY_CONTRIB_LIBRARY} ${HIGHWAY_LIBRARY})
+    check_cxx_source_compiles("#include <hwy/contrib/sort/vqsort.h>
+      int main() {
+        uint64_t keys[2] = {1, 0};
+        hwy::VQSelect(keys, 2, 1, hwy::SortAscending());
+        return 0;
+      }" KSELECT_VQSELECT_COMPILES)
+    if(KSELECT_VQSELECT_COMPILES)
+      set(has_vqselect 1)
+      target_include_directories(${target} SYSTEM PRIVATE ${HIGHWAY_INCLUDE_DIR})
+      target_link_libraries(${target} PRIVATE ${HIGHWAY_CONTRIB_LIBRARY} ${HIGHWAY_LIBRARY})
+    endif()
+  endif()
+
+  target_compile_definitions(${target} PRIVATE KSELECT_HAS_FAISS=${has_faiss}
+                                               KSELECT_HAS_VQSELECT=${has_vqselect})
+endfunction()
