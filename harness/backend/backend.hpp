@@ -1,12 +1,13 @@
 #pragma once
 // A place where algorithms run: its memory, its queue of work, and whether it exists here at all.
 //
-// Native host code (cpu) and kernels on fibers (fiber) share the host's memory; a GPU (cuda) has its
-// own. Everything above this line - trials, sweeps, k-NN, tests - is the same for all three.
+// Native host code (cpu) and kernels on fibers (fiber) share the host's memory; a GPU (cuda) has
+// its own. Everything above this line - trials, sweeps, k-NN, tests - is the same for all three.
 
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -17,7 +18,26 @@ namespace kselect {
 struct timed_run {
   status outcome;
   double nanoseconds = 0;  // if ok
+  // cuda: the mean SM clock around the work, where that took long enough to tell, and whether it
+  // lay so far below the GPU's peak that the time is not the algorithm's.
+  std::optional<double> sm_mhz = std::nullopt;
+  bool throttled = false;
 };
+
+// The fastest that memory was seen to move bytes, in bytes a second; 0: not known.
+struct memory_ceilings {
+  double read = 0;         // of a block that no cache holds
+  double copy = 0;         // bytes read plus bytes written
+  double cached_read = 0;  // of blocks that stay in the innermost caches
+};
+
+// Whether the work of an algorithm can be recorded as a CUDA graph and replayed.
+struct graph_capture {
+  std::string refused = {};  // why not; empty if it can
+  int kernels = 0;           // launches of one call; 0 if refused
+};
+
+using memory_range = std::span<const std::byte>;
 
 class backend {
  public:
@@ -42,9 +62,25 @@ class backend {
   virtual status synchronise() = 0;
 
   // Calls `enqueue`, waits for the work it started, and takes the time of that work by this place's
-  // own clock (clock_name): host wall time, or device events around the work.
-  virtual timed_run time(const std::function<status()>& enqueue) = 0;
+  // own clock (clock_name): host wall time, or device events around the work. `gapless`, where the
+  // place can: the work starts only when all of it is queued, so that no launch gap is inside; not
+  // for an enqueue that waits for its own work, or queues more than the driver's queue holds.
+  virtual timed_run time(const std::function<status()>& enqueue, bool gapless = false) = 0;
   virtual const char* clock_name() const = 0;
+  // Host time from the call of `enqueue` until its work is done, launches and all.
+  timed_run wall_time(const std::function<status()>& enqueue);
+
+  // Removes the working set from the caches; finished on return. (A GPU's L2 is emptied whole.)
+  virtual void evict(std::span<const memory_range> working_set) = 0;
+  // Measures for a fraction of a second.
+  virtual memory_ceilings measure_ceilings() = 0;
+
+  // Records `enqueue` as a graph and runs that once; empty where there are no graphs.
+  virtual std::optional<graph_capture> capture(const std::function<status()>& enqueue);
+  // Whether work of `enqueue` changes the watched memory although this place's queue is held back
+  // for `seconds`: work outside the queue, which no event around it sees.
+  virtual bool escapes_queue(const std::function<status()>& enqueue,
+                             std::span<const memory_range> watched, double seconds);
 
   // Whether the host can read this memory in place, without to_host.
   bool shares_host_memory() const { return description().kind != executor_kind::cuda; }

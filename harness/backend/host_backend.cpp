@@ -1,13 +1,12 @@
 #include "harness/backend/host_backend.hpp"
 
-#include <sched.h>
-#include <unistd.h>
-
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sched.h>
+#include <unistd.h>
 
+#include "harness/backend/host_ceilings.hpp"
 #include "harness/backend/host_memory.hpp"
 
 namespace kselect {
@@ -60,14 +59,15 @@ class host_backend final : public backend {
   }
   status synchronise() override { return {}; }
 
-  timed_run time(const std::function<status()>& enqueue) override {
-    using clock = std::chrono::steady_clock;
-    const auto begin = clock::now();
-    status outcome = enqueue();
-    const auto end = clock::now();
-    return {std::move(outcome), std::chrono::duration<double, std::nano>(end - begin).count()};
+  timed_run time(const std::function<status()>& enqueue, bool) override {
+    return wall_time(enqueue);
   }
   const char* clock_name() const override { return "steady"; }
+
+  void evict(std::span<const memory_range> working_set) override { evict_host(working_set); }
+  memory_ceilings measure_ceilings() override {
+    return measure_host_ceilings(device_.threads, device_.cache_bytes);
+  }
 
  private:
   device device_;

@@ -1,4 +1,6 @@
-// Which executors exist on this machine, and opening one.
+// Which executors exist on this machine, opening one, and what is the same for all.
+
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -30,6 +32,24 @@ std::unique_ptr<backend> open_backend(executor_kind kind, int threads) {
   if (kind == executor_kind::cuda) return open_cuda_backend(threads);
 #endif
   return open_host_backend(kind, threads);
+}
+
+timed_run backend::wall_time(const std::function<status()>& enqueue) {
+  using clock = std::chrono::steady_clock;
+  const auto begin = clock::now();
+  status outcome = enqueue();
+  const status finished = synchronise();
+  const auto end = clock::now();
+  if (outcome.ok()) outcome = finished;
+  return {std::move(outcome), std::chrono::duration<double, std::nano>(end - begin).count()};
+}
+
+std::optional<graph_capture> backend::capture(const std::function<status()>&) {
+  return std::nullopt;
+}
+
+bool backend::escapes_queue(const std::function<status()>&, std::span<const memory_range>, double) {
+  return false;
 }
 
 }  // namespace kselect

@@ -20,6 +20,16 @@ void add_knn(CLI::App& app, action& chosen);
 // `arguments` is the command line, which a run records.
 void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& arguments);
 void add_doctor(CLI::App& app, action& chosen);
+void add_compare(CLI::App& app, action& chosen);
+void add_noise(CLI::App& app, action& chosen);
+void add_ab(CLI::App& app, action& chosen);
+void add_export(CLI::App& app, action& chosen);
+void add_counters(CLI::App& app, action& chosen);
+// Not for users: what a sweep starts itself as (harness/run/worker.hpp).
+void add_worker(CLI::App& app, action& chosen);
+
+// The whole program: parses the command line, runs the command, turns errors into exit codes.
+int program(int argc, char** argv);
 
 // The entry of that name; throws error(failure::usage) with the nearest names.
 const registered& require_algorithm(const std::string& name);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "harness/cli/commands.hpp"
+#include "harness/environment/gpu.hpp"
 #include "harness/environment/host.hpp"
 
 namespace kselect::cli {
@@ -17,7 +18,10 @@ int examine_machine() {
   fmt::print("{} ({} of {} threads, {:.0f} GiB), {}, {}\n\n", host.cpu, host.threads_available,
              host.threads_online, host.memory_gib, host.system, host.kernel);
   int warnings = 0;
-  for (const finding_of_doctor& found : examine(host)) {
+  std::vector<finding_of_doctor> findings = examine(host);
+  const std::vector<finding_of_doctor> of_gpu = examine_gpu();
+  findings.insert(findings.end(), of_gpu.begin(), of_gpu.end());
+  for (const finding_of_doctor& found : findings) {
     const char* const mark = found.severity == level::good      ? "ok"
                              : found.severity == level::warning ? "WARNING"
                                                                 : "note";

@@ -2,21 +2,26 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdio>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "harness/cli/commands.hpp"
 #include "harness/error.hpp"
+#include "harness/io/atomic_file.hpp"
 #include "harness/io/npy.hpp"
 #include "harness/knn/knn.hpp"
+#include "harness/knn/knn_record.hpp"
 
 namespace kselect::cli {
 namespace {
 
 struct options {
-  std::string base, query, algorithm, indices, distances;
+  std::string base, query, algorithm, indices, distances, record;
   std::string metric = "sqeuclidean";
   std::string executor = "auto";
   std::string prove = "sample";
@@ -40,47 +45,104 @@ cuda_knn_options cuda_options(const options& o) {
 void refuse_cuda_options(const options& o, const backend& place) {
   if (!place.shares_host_memory()) return;
   if (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0 || o.timing != 0 ||
-      o.prove != "sample") {
-    throw error(failure::usage,
-                fmt::format("--memory, --tf32, --half-product, --sum-by-warp, --prove and --timing "
-                            "are for executor cuda; this is {}",
-                            to_string(place.description().kind)));
+      o.prove != "sample" || !o.record.empty()) {
+    throw error(
+        failure::usage,
+        fmt::format("--memory, --tf32, --half-product, --sum-by-warp, --prove, --timing and "
+                    "--record are for executor cuda; this is {}",
+                    to_string(place.description().kind)));
   }
 }
 
-// The median repeat, the first one left out: it loads kernels and grows workspaces.
-void print_times(std::vector<cuda_knn_times> times) {
-  if (times.empty()) return;
-  if (times.size() > 1) times.erase(times.begin());
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::ranges::nth_element(times, middle, {}, &cuda_knn_times::total);
+void print_times(std::span<const cuda_knn_times> repeats) {
+  if (repeats.empty()) return;
+  const median_times median = medians_of(repeats);
+  const cuda_knn_times& stages = median.stages;
   fmt::print(stderr,
-             "median of {}: {:.3f} ms = norms {:.3f} + distance {:.3f} + selection {:.3f} + order "
-             "{:.3f} + done again {:.3f}; the bare product {:.3f}\n",
-             times.size(), middle->total(), middle->norms, middle->distance, middle->selection,
-             middle->order, middle->redo, middle->bare_product);
+             "medians of {}: {:.3f} ms; norms {:.3f}, distance {:.3f}, selection {:.3f}, order "
+             "{:.3f}, done again {:.3f}; the bare product {:.3f}\n",
+             median.repeats, median.total, stages.norms, stages.distance, stages.selection,
+             stages.order, stages.redo, stages.bare_product);
 }
 
 // What is known of the answer, for the last line.
 std::string proof_of(const options& o, const backend& place, const cuda_knn_report& report) {
   if (place.shares_host_memory()) return "proven";
-  const std::string tiles = fmt::format("{} x {} tiles{}", report.query_tiles, report.corpus_tiles,
-                                        report.streamed ? ", corpus streamed" : "");
+  const std::string tiles =
+      fmt::format("{} x {} tiles{}{}", report.query_tiles, report.corpus_tiles,
+                  report.streamed ? ", corpus streamed" : "",
+                  report.half_product ? ", half of the product" : "");
   const std::string selection =
       fmt::format("selection proven on {} rows ({})", report.rows_proven, o.prove);
   return fmt::format("{}; {}; {} queries {}", tiles, selection, report.unproven,
                      o.tf32 ? "not provably right with TF32" : "done again in float64");
 }
 
-int find_neighbours(const options& o) {
+void refuse_combinations(const options& o) {
   if (o.query.empty() == !o.self) {
-    throw error(failure::usage, "give either --query FILE or --self (every base vector is a query)");
+    throw error(failure::usage,
+                "give either --query FILE or --self (every base vector is a query)");
   }
   if (o.exclude_self && !o.self) {
     throw error(failure::usage, "--exclude-self needs --self: a query file has no own vectors");
   }
-  const algorithm& entry = *require_algorithm(o.algorithm).algorithm;
-  const auto place = open_backend(require_executor(o.executor, entry), o.threads);
+  if (o.half_product && !o.self) {
+    throw error(failure::usage, "--half-product needs --self: it is the k-NN graph's symmetry");
+  }
+  if (!o.record.empty() && o.timing == 0) {
+    throw error(failure::usage, "--record needs --timing N: it records times");
+  }
+}
+
+// What the command writes. All of it is opened before the work, so that a name that cannot be
+// written is no lost hour, and appears under its name only after it.
+class output_files {
+ public:
+  output_files(const options& o, std::int64_t queries)
+      : queries_(queries),
+        indices_(o.indices, element_type::int64, std::array{queries, o.k}),
+        distances_(o.distances, element_type::float32, std::array{queries, o.k}) {
+    if (!o.record.empty()) record_.emplace(o.record);
+  }
+
+  void append(const knn_block& block) {
+    indices_.append(std::as_bytes(block.indices));
+    distances_.append(std::as_bytes(block.distances));
+    if (isatty(STDERR_FILENO) == 0) return;
+    fmt::print(stderr, "\r{} of {} queries", block.first + block.count, queries_);
+    if (block.first + block.count == queries_) fmt::print(stderr, "\r\033[K");
+  }
+  void commit(const knn_run& run) {
+    indices_.commit();
+    distances_.commit();
+    if (!record_) return;
+    const std::string text = knn_record(run);
+    record_->write(std::as_bytes(std::span(text)));
+    record_->commit();
+  }
+
+ private:
+  std::int64_t queries_;
+  npy_writer indices_, distances_;
+  std::optional<atomic_file> record_;
+};
+
+void print_outcome(const options& o, const knn_request& r, const backend& place) {
+  fmt::print("{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, {}\n",
+             r.entry.name, r.k, r.base.count - (r.exclude_self ? 1 : 0), o.metric, r.base.dimension,
+             r.queries().count, proof_of(o, place, *r.report));
+  if (!r.report->whole_product_because.empty()) {
+    fmt::print(stderr, "took the whole product in spite of --half-product: {}\n",
+               r.report->whole_product_because);
+  }
+  print_times(r.report->times);
+}
+
+int find_neighbours(const options& o) {
+  refuse_combinations(o);
+  const auto started = std::chrono::system_clock::now();
+  const registered& entry = require_algorithm(o.algorithm);
+  const auto place = open_backend(require_executor(o.executor, *entry.algorithm), o.threads);
   refuse_cuda_options(o, *place);
   load_options base_options;
   base_options.limit = o.limit;
@@ -92,27 +154,20 @@ int find_neighbours(const options& o) {
                             .exclude_self = o.exclude_self,
                             .metric = parse<metric>(o.metric).value(),
                             .k = o.k,
-                            .entry = entry,
+                            .entry = *entry.algorithm,
                             .block_bytes = o.block_mib << 20,
                             .cuda = cuda_options(o),
                             .report = &report};
-  const std::vector<std::int64_t> shape = {request.queries().count, o.k};
-  npy_writer indices(o.indices, element_type::int64, shape);
-  npy_writer distances(o.distances, element_type::float32, shape);
-  knn(request, *place, [&](const knn_block& block) {
-    indices.append(std::as_bytes(block.indices));
-    distances.append(std::as_bytes(block.distances));
-    if (isatty(STDERR_FILENO) != 0) {
-      fmt::print(stderr, "\r{} of {} queries", block.first + block.count, shape[0]);
-    }
-  });
-  if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
-  indices.commit();
-  distances.commit();
-  fmt::print("{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, {}\n",
-             entry.name, o.k, base.count - (o.exclude_self ? 1 : 0), o.metric, base.dimension,
-             shape[0], proof_of(o, *place, report));
-  print_times(report.times);
+  output_files files(o, request.queries().count);
+  knn(request, *place, [&](const knn_block& block) { files.append(block); });
+  const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started;
+  files.commit({.request = request,
+                .entry = entry,
+                .report = report,
+                .threads = place->description().threads,
+                .started = started,
+                .elapsed_s = elapsed.count()});
+  print_outcome(o, request, *place);
   return 0;
 }
 
@@ -131,7 +186,8 @@ void add_cuda_options(CLI::App& command, options& o) {
       ->group(group);
   command
       .add_flag("--half-product", o.half_product,
-                "with --self, where it fits at once: half of the product, mirrored")
+                "with --self, where corpus and candidates of all its vectors fit: half of the "
+                "product, used both ways")
       ->group(group);
   command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
       ->group(group);
@@ -145,6 +201,8 @@ void add_cuda_options(CLI::App& command, options& o) {
       .add_option("--timing", o.timing,
                   "repeat so often and print the time of each stage on stderr; use --prove none")
       ->check(CLI::Range(1, 10000))
+      ->group(group);
+  command.add_option("--record", o.record, "with --timing: where to write all times (.json)")
       ->group(group);
 }
 

@@ -34,6 +34,7 @@ json limits_json(const limits& l) {
 // Why an algorithm cannot run on an executor here; empty if it can.
 std::string obstacle(const algorithm& entry, executor_kind kind) {
   if (!entry.executors.contains(kind)) return "not written for it";
+  if (!entry.missing.empty()) return std::string(entry.missing);
   return why_unavailable(kind);
 }
 

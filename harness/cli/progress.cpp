@@ -1,13 +1,12 @@
 #include "harness/cli/progress.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -22,15 +21,17 @@ std::string title(const problem& p) {
   return fmt::format("n={} Q={} k={} {}", p.n, p.q, p.k, to_string(p.distribution));
 }
 
-std::string outcome_text(const cell_outcome& outcome) {
-  if (outcome.time) return format_time(outcome.time->result.median);
-  if (outcome.status == cell_status::ok) return "no rows";
-  return fmt::format("{}: {}", to_string(outcome.status), outcome.reason);
+// A cell that is ok without a time had no rows, or ran on fibers, which are never timed.
+std::string outcome_text(const finished_cell& c) {
+  if (c.median_ns) return format_time(*c.median_ns);
+  if (c.status == cell_status::ok) return "proven";
+  return fmt::format("{}: {}", to_string(c.status), c.reason);
 }
 
 std::string format_duration(double seconds) {
   const auto whole = static_cast<long>(std::lround(seconds));
-  return whole < 60 ? fmt::format("{} s", whole) : fmt::format("{} min {} s", whole / 60, whole % 60);
+  return whole < 60 ? fmt::format("{} s", whole)
+                    : fmt::format("{} min {} s", whole / 60, whole % 60);
 }
 
 std::size_t terminal_width() {
@@ -39,20 +40,6 @@ std::size_t terminal_width() {
 }
 
 }  // namespace
-
-std::string format_time(double nanoseconds) {
-  constexpr struct {
-    double scale;
-    const char* name;
-  } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}};
-  for (const auto& unit : units) {
-    const double value = nanoseconds / unit.scale;
-    if (value < 1 && unit.scale > 1) continue;
-    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    return fmt::format("{:.{}f} {}", value, decimals, unit.name);
-  }
-  return "0 ns";
-}
 
 void progress::planned(const std::vector<cell>& cells, std::size_t done) {
   total_ = cells.size() - done;
@@ -79,11 +66,11 @@ void progress::starting(const cell& c) {
   if (!terminal_) return;
   constexpr std::size_t width = 20;
   const std::size_t filled = total_ == 0 ? width : width * finished_ / total_;
-  std::string line = fmt::format("[{}{}] {}/{}{}  {}  {}", std::string(filled, '#'),
-                                 std::string(width - filled, '.'), finished_ + 1, total_,
-                                 finished_ == 0 ? std::string()
-                                                : "  " + format_duration(seconds_left()) + " left",
-                                 c.entry->algorithm->name, title(c.problem));
+  std::string line =
+      fmt::format("[{}{}] {}/{}{}  {}  {}", std::string(filled, '#'),
+                  std::string(width - filled, '.'), finished_ + 1, total_,
+                  finished_ == 0 ? std::string() : "  " + format_duration(seconds_left()) + " left",
+                  c.entry->algorithm->name, title(c.problem));
   line.resize(std::min(line.size(), terminal_width() - 1));
   fmt::print(stderr, "\r\033[K{}", line);
   std::fflush(stderr);
@@ -93,7 +80,7 @@ void progress::finished(const finished_cell& c) {
   ++finished_;
   if (!terminal_) {
     fmt::print(stderr, "[{}/{}] {} {}: {}\n", finished_, total_, c.what->entry->algorithm->name,
-               title(c.what->problem), outcome_text(c.outcome));
+               title(c.what->problem), outcome_text(c));
   }
   if (terminal_ && finished_ == total_) fmt::print(stderr, "\r\033[K");
 }
@@ -107,7 +94,7 @@ namespace {
 // The table's rows and columns in order of first appearance.
 struct summary_table {
   std::vector<std::string> rows, columns;
-  std::map<std::pair<std::string, std::string>, const cell_outcome*> cells;
+  std::map<std::pair<std::string, std::string>, const finished_cell*> cells;
 };
 
 void add_once(std::vector<std::string>& list, const std::string& item) {
@@ -126,7 +113,7 @@ summary_table tabulate(const sweep_result& result) {
     const std::string column{c.what->entry->algorithm->name};
     add_once(table.rows, row);
     add_once(table.columns, column);
-    table.cells.insert_or_assign({row, column}, &c.outcome);
+    table.cells.insert_or_assign({row, column}, &c);
   }
   return table;
 }
@@ -135,8 +122,8 @@ void print_row(const summary_table& table, const std::string& row) {
   double best = INFINITY;
   for (const std::string& column : table.columns) {
     const auto found = table.cells.find({row, column});
-    if (found != table.cells.end() && found->second->time) {
-      best = std::min(best, found->second->time->result.median);
+    if (found != table.cells.end()) {
+      best = std::min(best, found->second->median_ns.value_or(INFINITY));
     }
   }
   fmt::print("{}", row);
@@ -144,10 +131,9 @@ void print_row(const summary_table& table, const std::string& row) {
     const auto found = table.cells.find({row, column});
     std::string text = "-";
     if (found != table.cells.end()) {
-      const cell_outcome& outcome = *found->second;
-      text = outcome.time ? format_time(outcome.time->result.median)
-                          : std::string(to_string(outcome.status));
-      if (outcome.time && outcome.time->result.median == best) text = "*" + text;
+      const finished_cell& c = *found->second;
+      text = c.median_ns ? format_time(*c.median_ns) : std::string(to_string(c.status));
+      if (c.median_ns == best) text = "*" + text;
     }
     fmt::print("  {:>{}}", text, std::max<std::size_t>(column.size(), 9));
   }
@@ -163,18 +149,19 @@ void print_summary(const sweep_result& result) {
     for (const std::string& column : table.columns) fmt::print("  {:>9}", column);
     fmt::print("\n");
     for (const std::string& row : table.rows) print_row(table, row);
-    fmt::print("Median of all Q rows; * fastest of the row. Every answer proven before and after.\n");
+    fmt::print(
+        "Median of all Q rows; * fastest of the row. Every answer proven before and after.\n");
   }
   std::map<cell_status, std::size_t> counts;
-  for (const finished_cell& c : result.cells) ++counts[c.outcome.status];
+  for (const finished_cell& c : result.cells) ++counts[c.status];
   fmt::print("{} cells run", result.cells.size());
   for (const auto& [status, count] : counts) fmt::print(", {} {}", count, to_string(status));
   if (result.skipped != 0) fmt::print("; {} done before", result.skipped);
   fmt::print("{}\n", result.interrupted ? "; interrupted, continue with --resume" : "");
   for (const finished_cell& c : result.cells) {
-    if (c.outcome.status == cell_status::ok || c.outcome.status == cell_status::unsupported) continue;
+    if (c.status == cell_status::ok || c.status == cell_status::unsupported) continue;
     fmt::print("  {} {}: {}: {}\n", c.what->entry->algorithm->name, to_string(c.what->problem),
-               to_string(c.outcome.status), c.outcome.reason);
+               to_string(c.status), c.reason);
   }
 }
 

@@ -5,12 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "harness/format.hpp"
 #include "harness/run/sweep.hpp"
 
 namespace kselect::cli {
-
-// "123 us", "1.23 ms", "12.3 s": three significant digits.
-std::string format_time(double nanoseconds);
 
 class progress final : public sweep_observer {
  public:

@@ -1,9 +1,8 @@
 // `kselect run`: a sweep from a config file.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
+#include <unistd.h>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ namespace {
 
 struct options {
   std::string config, out, executor, filter, dataset;
-  bool resume = false, dry_run = false;
+  bool resume = false, dry_run = false, in_process = false;
 };
 
 std::string default_directory(const sweep_config& config) {
@@ -34,6 +33,7 @@ int run(const options& o, const std::vector<std::string>& arguments) {
   request.config = load_config(o.config);
   request.directory = o.out.empty() ? default_directory(request.config) : o.out;
   request.resume = o.resume;
+  request.in_process = o.in_process;
   request.filter = given(o.filter);
   request.dataset = given(o.dataset);
   request.arguments = arguments;
@@ -56,7 +56,7 @@ int run(const options& o, const std::vector<std::string>& arguments) {
   fmt::print("records: {}/runs.jsonl\n", request.directory);
   if (result.interrupted) return static_cast<int>(failure::interrupted);
   const bool failed = std::ranges::any_of(result.cells, [](const finished_cell& c) {
-    return c.outcome.status != cell_status::ok && c.outcome.status != cell_status::unsupported;
+    return c.status != cell_status::ok && c.status != cell_status::unsupported;
   });
   return failed ? static_cast<int>(failure::cells) : 0;
 }
@@ -74,10 +74,11 @@ void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& argu
                       "only cells whose `ALGORITHM PROBLEM` (see --dry-run) matches this regex");
   command->add_option("--executor", o->executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "fiber", "cuda"}));
+  command->add_flag("--in-process", o->in_process,
+                    "run everything in this process, for debuggers; a crash then ends the sweep");
   command->add_option("--dataset", o->dataset, "base vectors, instead of the config's");
-  command->callback([&chosen, o, arguments] {
-    chosen = [o, arguments] { return run(*o, arguments); };
-  });
+  command->callback(
+      [&chosen, o, arguments] { chosen = [o, arguments] { return run(*o, arguments); }; });
 }
 
 }  // namespace kselect::cli

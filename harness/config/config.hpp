@@ -10,6 +10,7 @@
 // The structs below hold the file with ranges expanded and defaults filled in. Which problems
 // follow from it is decided in cells.hpp.
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -74,8 +75,19 @@ struct algorithm_filter {
   bool operator==(const algorithm_filter&) const = default;
 };
 
-// Rows from the generator, by the problem's distribution and seed.
+// Vectors whose components follow the problem's distribution, from its seed.
+struct generated_vectors {
+  std::int64_t dimension = 0;
+  kselect::metric metric = kselect::metric::sqeuclidean;
+
+  bool operator==(const generated_vectors&) const = default;
+};
+
+// Rows from the generator, by the problem's distribution and seed; or float32 distances from q to n
+// vectors that it made.
 struct generated_input {
+  std::optional<generated_vectors> vectors;
+
   bool operator==(const generated_input&) const = default;
 };
 
@@ -94,15 +106,27 @@ struct dataset_input {
 
 using input_spec = std::variant<generated_input, dataset_input>;
 
-// Samples are taken until the relative width of the median's interval is at most target_spread
-// (after min_samples), or max_samples are taken, or max_seconds have passed.
+// What the caches of a CPU hold of the working set when a timed run begins. (A GPU's L2 is always
+// flushed for the cold time; its batch time is the steady state.)
+enum class cpu_cache : std::uint8_t { warm, flushed };
+template <>
+inline constexpr std::array<named<cpu_cache>, 2> names<cpu_cache> = {
+    {{cpu_cache::warm, "warm"}, {cpu_cache::flushed, "flushed"}}};
+
+// All algorithms of a cell group take turns, `rounds` times, in an order that puts each of them in
+// every place. More rounds follow until the relative width of the interval of the median of round
+// medians is at most target_spread; max_samples (of all rounds together) and max_seconds (of one
+// cell) end it in any case, even before the rounds are full.
 struct measure_policy {
-  int warmup = 1;
-  int min_samples = 5;
-  int max_samples = 30;
+  int warmup = 1;  // untimed runs at the start of each turn
+  int rounds = 11;
+  int min_samples = 11;
+  int max_samples = 220;
   double max_seconds = 2.0;
   double target_spread = 0.02;
   int threads = 0;  // host threads; 0: all this process may use
+  kselect::cpu_cache cache = cpu_cache::warm;
+  double timeout_s = 60;  // of one run of an algorithm, or of its proof
 
   bool operator==(const measure_policy&) const = default;
 };

@@ -23,7 +23,9 @@ namespace {
 
 constexpr std::string_view schema = "kselect-config/1";
 constexpr int most_samples = 1'000'000;
+constexpr int most_rounds = 1000;
 constexpr int most_threads = 4096;
+constexpr std::int64_t most_components = 1 << 20;
 constexpr double longest_measurement = 86'400;  // seconds
 
 void check_schema(const node& at) {
@@ -122,6 +124,17 @@ dataset_input parse_dataset(const node& at) {
   return dataset;
 }
 
+generated_input parse_generator(const node& at) {
+  constexpr std::array<std::string_view, 1> keys = {"vectors"};
+  at.require_keys(keys);
+  const auto vectors = at.optional("vectors");
+  if (!vectors) return {};
+  constexpr std::array<std::string_view, 2> vector_keys = {"dimension", "metric"};
+  vectors->require_keys(vector_keys);
+  return {generated_vectors{vectors->required("dimension").size(1, most_components),
+                            vectors->required("metric").enumerator<kselect::metric>("metric")}};
+}
+
 input_spec parse_input(const node& at) {
   constexpr std::array<std::string_view, 2> keys = {"generator", "dataset"};
   at.require_keys(keys);
@@ -131,19 +144,20 @@ input_spec parse_input(const node& at) {
     at.fail("give either \"generator\" or \"dataset\"");
   }
   if (dataset) return parse_dataset(*dataset);
-  generator->require_keys({});
-  return generated_input{};
+  return parse_generator(*generator);
 }
 
 measure_policy parse_measure(const node& at) {
-  constexpr std::array<std::string_view, 6> keys = {"warmup",      "min_samples",   "max_samples",
-                                                    "max_seconds", "target_spread", "threads"};
+  constexpr std::array<std::string_view, 9> keys = {"warmup",      "rounds",      "min_samples",
+                                                    "max_samples", "max_seconds", "target_spread",
+                                                    "threads",     "cpu_cache",   "timeout_s"};
   at.require_keys(keys);
   measure_policy policy;
   const auto read = [&](std::string_view key, int low, int high, int& value) {
     if (const auto given = at.optional(key)) value = static_cast<int>(given->integer(low, high));
   };
   read("warmup", 0, most_samples, policy.warmup);
+  read("rounds", 1, most_rounds, policy.rounds);
   read("min_samples", 1, most_samples, policy.min_samples);
   read("max_samples", 1, most_samples, policy.max_samples);
   read("threads", 0, most_threads, policy.threads);
@@ -155,6 +169,12 @@ measure_policy parse_measure(const node& at) {
     policy.max_seconds = seconds->number(0.001, longest_measurement);
   }
   if (const auto spread = at.optional("target_spread")) policy.target_spread = spread->number(0, 1);
+  if (const auto cache = at.optional("cpu_cache")) {
+    policy.cache = cache->enumerator<kselect::cpu_cache>("cpu_cache");
+  }
+  if (const auto limit = at.optional("timeout_s")) {
+    policy.timeout_s = limit->number(0.001, longest_measurement);
+  }
   return policy;
 }
 
@@ -185,6 +205,12 @@ sweep_config parse_root(const node& root, const std::string& file_name) {
   if (const auto input = root.optional("input")) config.input = parse_input(*input);
   const bool with_dataset = std::holds_alternative<dataset_input>(config.input);
   config.axes = parse_axes(root.required("axes"), with_dataset);
+  const auto* const generated = std::get_if<generated_input>(&config.input);
+  if (generated != nullptr && generated->vectors &&
+      config.axes.types != std::vector{dtype::float32}) {
+    root.required("axes").fail(
+        "distances between generated vectors are float32; leave out \"dtype\"");
+  }
   if (const auto constraints = root.optional("constraints")) {
     config.constraints = parse_constraints(*constraints);
   }

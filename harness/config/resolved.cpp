@@ -83,9 +83,20 @@ json algorithms_json(const std::vector<algorithm_filter>& filters) {
   return list;
 }
 
+json generator_json(const generated_input& input) {
+  json out = json::object();
+  if (input.vectors) {
+    out["vectors"] = {{"dimension", input.vectors->dimension},
+                      {"metric", to_string(input.vectors->metric)}};
+  }
+  return out;
+}
+
 json input_json(const input_spec& input) {
+  if (const auto* const generated = std::get_if<generated_input>(&input)) {
+    return {{"generator", generator_json(*generated)}};
+  }
   const auto* const dataset = std::get_if<dataset_input>(&input);
-  if (dataset == nullptr) return {{"generator", json::object()}};
   json out = {{"base", dataset->base}};
   if (dataset->query) out["query"] = *dataset->query;
   out["metric"] = to_string(dataset->metric);
@@ -96,12 +107,11 @@ json input_json(const input_spec& input) {
 }
 
 json measure_json(const measure_policy& policy) {
-  return {{"warmup", policy.warmup},
-          {"min_samples", policy.min_samples},
-          {"max_samples", policy.max_samples},
-          {"max_seconds", policy.max_seconds},
-          {"target_spread", policy.target_spread},
-          {"threads", policy.threads}};
+  return {{"warmup", policy.warmup},           {"rounds", policy.rounds},
+          {"min_samples", policy.min_samples}, {"max_samples", policy.max_samples},
+          {"max_seconds", policy.max_seconds}, {"target_spread", policy.target_spread},
+          {"threads", policy.threads},         {"cpu_cache", to_string(policy.cache)},
+          {"timeout_s", policy.timeout_s}};
 }
 
 }  // namespace

@@ -1,16 +1,14 @@
 #include "harness/environment/host.hpp"
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <fstream>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "build_info.hpp"
-#include "harness/backend/backend.hpp"
 #include "harness/backend/host_backend.hpp"
 
 namespace kselect {
@@ -86,24 +84,12 @@ nlohmann::ordered_json build_json() {
           {"cuda_architectures", build::cuda_architectures}};
 }
 
-nlohmann::ordered_json git_json() {
-  return {{"commit", build::commit}, {"dirty", build::dirty}};
-}
-
-nlohmann::ordered_json gpu_json() {
-  if (!why_unavailable(executor_kind::cuda).empty()) return nullptr;
-  const device gpu = open_backend(executor_kind::cuda)->description();
-  return {{"name", gpu.name},
-          {"compute_capability", gpu.compute_capability},
-          {"multiprocessors", gpu.multiprocessors},
-          {"memory_bytes", gpu.memory_bytes},
-          {"l2_bytes", gpu.cache_bytes}};
-}
+nlohmann::ordered_json git_json() { return {{"commit", build::commit}, {"dirty", build::dirty}}; }
 
 std::string version_line() {
   const std::string commit = std::string(build::commit).substr(0, 12);
-  return fmt::format("kselect {} (commit {}{})", build::version, commit.empty() ? "unknown" : commit,
-                     build::dirty ? ", modified" : "");
+  return fmt::format("kselect {} (commit {}{})", build::version,
+                     commit.empty() ? "unknown" : commit, build::dirty ? ", modified" : "");
 }
 
 std::vector<finding_of_doctor> examine(const host_facts& host) {
@@ -119,9 +105,9 @@ std::vector<finding_of_doctor> examine(const host_facts& host) {
                               type, *build::sanitizers == 0 ? "" : " with ", build::sanitizers));
   const bool committed = !build::dirty && *build::commit != 0;
   say(committed, severity::warning, "git",
-      committed        ? std::string(build::commit).substr(0, 12)
-      : build::dirty   ? "built from uncommitted changes: results cannot be traced; commit first"
-                       : "not built from a git checkout: results cannot be traced");
+      committed      ? std::string(build::commit).substr(0, 12)
+      : build::dirty ? "built from uncommitted changes: results cannot be traced; commit first"
+                     : "not built from a git checkout: results cannot be traced");
   const bool steady = host.governor == "performance";
   say(steady, host.governor.empty() ? severity::note : severity::warning, "CPU governor",
       host.governor.empty() ? "not visible here; clocks may change during a run"
@@ -134,10 +120,6 @@ std::vector<finding_of_doctor> examine(const host_facts& host) {
   say(!host.virtual_machine, severity::note, "machine",
       host.virtual_machine ? "virtual: neighbours may disturb; compare within one run only"
                            : "not virtual");
-  const std::string no_gpu = why_unavailable(executor_kind::cuda);
-  say(no_gpu.empty(), severity::note, "GPU",
-      no_gpu.empty() ? open_backend(executor_kind::cuda)->description().name
-                     : "none usable: " + no_gpu);
   return findings;
 }
 

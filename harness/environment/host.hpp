@@ -9,14 +9,14 @@
 namespace kselect {
 
 struct host_facts {
-  std::string name;            // host name
-  std::string cpu;             // model name
-  int threads_available = 0;   // of this process's affinity mask
-  int threads_online = 0;      // of the machine
-  double memory_gib = 0;       // total
-  std::string kernel;          // "Linux 6.1.0 x86_64"
-  std::string system;          // "Debian GNU/Linux 12 (bookworm)"
-  std::string governor;        // CPU frequency governor, "" where the kernel does not tell
+  std::string name;           // host name
+  std::string cpu;            // model name
+  int threads_available = 0;  // of this process's affinity mask
+  int threads_online = 0;     // of the machine
+  double memory_gib = 0;      // total
+  std::string kernel;         // "Linux 6.1.0 x86_64"
+  std::string system;         // "Debian GNU/Linux 12 (bookworm)"
+  std::string governor;       // CPU frequency governor, "" where the kernel does not tell
   double load_1min = 0;
   bool virtual_machine = false;
 };
@@ -27,8 +27,6 @@ nlohmann::ordered_json to_json(const host_facts& host);
 // The build: version, git commit and dirtiness, compiler, flags, nvcc.
 nlohmann::ordered_json build_json();
 nlohmann::ordered_json git_json();
-// The GPU the cuda executor would use; null if there is none.
-nlohmann::ordered_json gpu_json();
 // "kselect 0.1.0 (commit 0123456789ab)"
 std::string version_line();
 

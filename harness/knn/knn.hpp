@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/backend/backend.hpp"
@@ -30,7 +32,8 @@ inline constexpr std::array<named<proof_scope>, 3> names<proof_scope> = {
 
 struct cuda_knn_options {
   // Device memory: half for the corpus, which is streamed where it does not fit, a quarter for
-  // distances and candidates, a quarter for the algorithm's workspace. 0: as much of the free
+  // distances and candidates, a quarter for the algorithm's workspace. (With half a product the
+  // candidates of all vectors belong to the corpus' half.) 0: as much of the free
   // memory, but an eighth and at most 2 GiB for distances. The queries of a tile and cuBLAS's own
   // come on top; and a tile is never smaller than one query against 4096 vectors, or twice its
   // candidates if they are more.
@@ -38,7 +41,9 @@ struct cuda_knn_options {
   // Products by tensor cores with 11 bits. Queries that are not provably right are then left as
   // they are, as with so wide a bound most would be done again.
   bool tf32 = false;
-  // The k-NN graph's product by half, where the whole matrix of distances fits.
+  // The k-NN graph from half of the product: what two tiles of the corpus give is used for the
+  // queries of both. Needs the corpus resident and room for the candidates of all its vectors
+  // beside it; else the whole product is taken, and the report says why.
   bool half_product = false;
   bool sum_by_warp = false;  // norms and means by a warp a vector, not by thrust::reduce_by_key
   proof_scope prove = proof_scope::sample;
@@ -47,20 +52,34 @@ struct cuda_knn_options {
 
 // Milliseconds on the GPU, all tiles together; without uploads unless the corpus is streamed.
 struct cuda_knn_times {
-  double norms = 0;      // norms, means and images of queries and corpus
-  double distance = 0;   // product and the pass over its result
-  double selection = 0;  // of candidates, and from merged candidates
-  double order = 0;      // true distances of the candidates, and their order
-  double redo = 0;       // queries done again, all stages of it
+  double norms = 0;         // norms, means and images of queries and corpus
+  double distance = 0;      // product and the pass over its result
+  double selection = 0;     // of candidates, and from merged candidates
+  double order = 0;         // true distances of the candidates, and their order
+  double redo = 0;          // queries done again, all stages of it
   double bare_product = 0;  // once more, alone, to compare `distance` with; not in total
   double total() const { return norms + distance + selection + order + redo; }
 };
+
+struct cuda_knn_stage {
+  std::string_view name;
+  double cuda_knn_times::*time;
+};
+inline constexpr std::array<cuda_knn_stage, 6> cuda_knn_stages = {
+    {{"norms", &cuda_knn_times::norms},
+     {"distance", &cuda_knn_times::distance},
+     {"selection", &cuda_knn_times::selection},
+     {"order", &cuda_knn_times::order},
+     {"redo", &cuda_knn_times::redo},
+     {"bare_product", &cuda_knn_times::bare_product}}};
 
 struct cuda_knn_report {
   std::int64_t unproven = 0;     // queries whose first answer was not provably the nearest
   std::int64_t rows_proven = 0;  // rows of distances whose selection was proven
   std::int64_t query_tiles = 0, corpus_tiles = 0;
   bool streamed = false;
+  bool half_product = false;
+  std::string whole_product_because;  // where half of it was asked for
   std::vector<cuda_knn_times> times;  // one a repeat
 };
 

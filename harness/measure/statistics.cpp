@@ -50,4 +50,15 @@ summary summarise(std::span<const double> samples) {
           .ci_high = sorted[sorted.size() - 1 - low]};
 }
 
+std::vector<std::size_t> far_out(std::span<const double> samples) {
+  std::vector<std::size_t> found;
+  if (samples.empty()) return found;
+  const summary all = summarise(samples);
+  const double fence = 3 * (all.q3 - all.q1);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i] < all.q1 - fence || samples[i] > all.q3 + fence) found.push_back(i);
+  }
+  return found;
+}
+
 }  // namespace kselect

@@ -2,7 +2,9 @@
 // Order statistics of a cell's samples. Medians and order-statistic intervals need no assumption
 // that times are normally distributed (they are not: Hoefler & Belli, SC'15).
 
+#include <cstddef>
 #include <span>
+#include <vector>
 
 namespace kselect {
 
@@ -19,5 +21,9 @@ struct summary {
 
 // Of at least one sample; the order does not matter.
 summary summarise(std::span<const double> samples);
+
+// Positions of the samples that lie more than three interquartile ranges outside the quartiles
+// (Tukey's outer fences). They are told, never dropped.
+std::vector<std::size_t> far_out(std::span<const double> samples);
 
 }  // namespace kselect

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/environment/gpu.hpp"
 #include "harness/environment/host.hpp"
+#include "harness/run/worker.hpp"
 
 namespace kselect {
 namespace {
@@ -25,9 +27,26 @@ json problem_json(const problem& p) {
           {"seed", p.seed}};
 }
 
+json numbers_json(const std::vector<std::optional<double>>& values) {
+  json list = json::array();
+  for (const auto& value : values) list.push_back(value ? json(*value) : json());
+  return list;
+}
+
+json side_json(const std::optional<side_timing>& t) {
+  if (!t) return nullptr;
+  return {{"median", t->result.median},
+          {"ci95", {t->result.ci_low, t->result.ci_high}},
+          {"rounds", numbers_json(t->rounds_ns)}};
+}
+
 json time_json(const timing& t) {
+  json batch = side_json(t.batch);
+  if (t.batch) batch["calls"] = t.batch_calls;
   return {{"clock", t.clock},
           {"unit", "ns"},
+          {"cache", t.cache},
+          {"gap_hidden", t.gap_hidden},
           {"median", t.result.median},
           {"q1", t.result.q1},
           {"q3", t.result.q3},
@@ -35,7 +54,51 @@ json time_json(const timing& t) {
           {"max", t.result.max},
           {"ci95", {t.result.ci_low, t.result.ci_high}},
           {"stop", t.stop},
-          {"samples", t.samples_ns}};
+          {"rounds", numbers_json(t.rounds_ns)},
+          {"round_sizes", t.round_sizes},
+          {"samples", t.samples_ns},
+          {"outliers", t.outliers},
+          {"wall", side_json(t.wall)},
+          {"batch", std::move(batch)},
+          {"sm_mhz", t.sm_mhz.empty() ? json() : numbers_json(t.sm_mhz)}};
+}
+
+json counters_json(const counted_work& work) {
+  json all = json::object();
+  for (const auto& each : names<simt::counter>) {
+    all[std::string(each.name)] = work.counters[each.value];
+  }
+  return all;
+}
+
+// Only of counters that the kernel told apart by place.
+json places_json(const counted_work& work) {
+  json all = json::object();
+  for (const auto& each : names<simt::counter>) {
+    if (!work.places[each.value].empty()) all[std::string(each.name)] = work.places[each.value];
+  }
+  return all;
+}
+
+json floor_json(const floor_share& floor) {
+  return {{"bytes", floor.bytes}, {"ceiling", floor.ceiling}, {"share", floor.share}};
+}
+
+json graph_json(const graph_capture& graph) {
+  return {
+      {"captured", graph.refused.empty()}, {"reason", graph.refused}, {"kernels", graph.kernels}};
+}
+
+json gpu_span_json(const gpu_span& seen) {
+  const auto number = [](const auto& value) { return value ? json(*value) : json(); };
+  return {{"event_reasons", seen.event_reasons},
+          {"temperature_c", {number(seen.coolest_c), number(seen.hottest_c)}},
+          {"most_power_w", number(seen.most_power_w)}};
+}
+
+template <class T, class Write>
+json or_null(const std::optional<T>& value, const Write& write) {
+  return value ? write(*value) : json();
 }
 
 // Reasons may quote what a driver or a kernel said: any byte that is not UTF-8 is replaced.
@@ -50,8 +113,16 @@ std::string utc_time(std::chrono::system_clock::time_point when) {
                      fmt::gmtime(std::chrono::system_clock::to_time_t(when)));
 }
 
+json algorithm_json(const registered& entry) {
+  const algorithm& a = *entry.algorithm;
+  return {{"name", a.name},
+          {"family", a.family},
+          {"source", a.source},
+          {"file", entry.file},
+          {"source_hash", entry.source_hash}};
+}
+
 std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_context& context) {
-  const algorithm& entry = *c.entry->algorithm;
   const json record = {
       {"schema", schema_version},
       {"key", c.key},
@@ -59,30 +130,37 @@ std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_c
       {"reason", outcome.reason},
       {"problem", problem_json(c.problem)},
       {"input", context.input},
-      {"algorithm",
-       {{"name", entry.name},
-        {"family", entry.family},
-        {"source", entry.source},
-        {"file", c.entry->file},
-        {"source_hash", c.entry->source_hash}}},
+      {"algorithm", algorithm_json(*c.entry)},
       {"executor", to_string(c.executor)},
       {"threads", context.threads},
-      {"time", outcome.time ? time_json(*outcome.time) : json()},
+      {"time", or_null(outcome.time, time_json)},
+      {"throttled", outcome.throttled},
+      {"pinned", outcome.pinned},
+      {"floor", or_null(outcome.floor, floor_json)},
+      {"counters", or_null(outcome.work, counters_json)},
+      {"places", or_null(outcome.work, places_json)},
+      {"graph", or_null(outcome.graph, graph_json)},
+      {"gpu_state", or_null(outcome.gpu, gpu_span_json)},
+      {"inputs", {{"copies", outcome.input_copies}, {"fresh", outcome.fresh_inputs}}},
       {"workspace_bytes", outcome.workspace_bytes},
       {"verify",
        {{"method", "certificate"},
         {"rows", outcome.proven_before ? c.problem.q : 0},
+        {"answers", outcome.answers_proven},
         {"before", outcome.proven_before},
         {"after", outcome.proven_after}}},
-      {"started", utc_time(context.started)},
-      {"elapsed_s", context.elapsed_s},
+      {"started", utc_time(outcome.started)},
+      {"elapsed_s", outcome.elapsed_s},
   };
   return dump(record, -1);
 }
 
 std::string meta_record(const sweep_config& config, const input_source& input,
                         const std::vector<std::string>& arguments, run_state state,
-                        std::chrono::system_clock::time_point started) {
+                        std::chrono::system_clock::time_point started,
+                        const std::map<executor_kind, memory_ceilings>& ceilings) {
+  json floor = json::object();
+  for (const auto& [kind, value] : ceilings) floor[std::string(to_string(kind))] = to_json(value);
   const json record = {
       {"schema", schema_version},
       {"run", config.name},
@@ -95,6 +173,7 @@ std::string meta_record(const sweep_config& config, const input_source& input,
       {"build", build_json()},
       {"host", to_json(observe_host())},
       {"gpu", gpu_json()},
+      {"floor", std::move(floor)},
   };
   return dump(record, 2) + "\n";
 }

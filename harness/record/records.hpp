@@ -1,16 +1,17 @@
 #pragma once
 // What a run leaves behind: one record a cell in runs.jsonl, and meta.json about the whole run.
-// The schema is fixed by `schema_version`; plots/ and other programs read nothing else.
+// The schema is fixed by `schema_version` and told in results/record.schema.json; plots/ and other
+// programs read nothing else.
 
 #include <chrono>
+#include <map>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "harness/record/journal.hpp"
-#include "harness/run/cell.hpp"
 #include "harness/run/input.hpp"
-#include "harness/run/plan.hpp"
+#include "harness/run/outcome.hpp"
 
 namespace kselect {
 
@@ -19,11 +20,12 @@ inline constexpr std::int64_t schema_version = journal_schema;
 // "2026-11-20T19:00:00Z"
 std::string utc_time(std::chrono::system_clock::time_point when);
 
+// Which algorithm, and the hash of its source.
+nlohmann::ordered_json algorithm_json(const registered& entry);
+
 struct cell_context {
   nlohmann::ordered_json input;  // input_source::description()
-  int threads = 0;
-  std::chrono::system_clock::time_point started;
-  double elapsed_s = 0;  // whole cell, with input, proof and warm-up
+  int threads = 0;               // 0: it was not tried
 };
 
 // One line of runs.jsonl without its checksum.
@@ -36,9 +38,11 @@ inline constexpr std::array<named<run_state>, 3> names<run_state> = {
      {run_state::interrupted, "interrupted"},
      {run_state::complete, "complete"}}};
 
-// The text of meta.json: the resolved config, build, git, host and command line of a run.
+// The text of meta.json: the resolved config, build, git, host, GPU, memory ceilings of each
+// executor and command line of a run.
 std::string meta_record(const sweep_config& config, const input_source& input,
                         const std::vector<std::string>& arguments, run_state state,
-                        std::chrono::system_clock::time_point started);
+                        std::chrono::system_clock::time_point started,
+                        const std::map<executor_kind, memory_ceilings>& ceilings);
 
 }  // namespace kselect

@@ -1,9 +1,13 @@
 #include "harness/run/input.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "harness/backend/host_backend.hpp"
+#include "harness/backend/host_memory.hpp"
 #include "harness/distance/distance.hpp"
 #include "harness/error.hpp"
 #include "harness/io/vectors.hpp"
@@ -12,17 +16,99 @@
 namespace kselect {
 namespace {
 
+// Variant 0 is what the problem names.
+std::uint64_t seed_of(const problem& p, int variant) {
+  return p.seed ^ static_cast<std::uint64_t>(variant) * 0x9e3779b97f4a7c15U;
+}
+
 class generated_source final : public input_source {
  public:
   explicit generated_source(int threads) : threads_(threads) {}
 
   std::optional<dataset_sizes> sizes() const override { return std::nullopt; }
   nlohmann::ordered_json description() const override { return {{"kind", "generated"}}; }
-  void fill(const problem& p, std::span<std::byte> rows) const override {
-    generate_rows(p, rows, threads_);
+  void fill(const problem& p, std::span<std::byte> rows, int variant) const override {
+    problem other = p;
+    other.seed = seed_of(p, variant);
+    generate_rows(other, rows, threads_);
   }
 
  private:
+  int threads_;
+};
+
+struct distance_options {
+  kselect::metric metric;
+  bool exclude_self;
+  int threads;
+};
+
+// Writes the distances from Q of `queries`, from the `at`-th on and around the end, to all vectors
+// of `base`, in the problem's layout.
+void fill_distances(const problem& p, vector_view base, vector_view queries,
+                    const distance_options& how, std::int64_t at, float* out) {
+  const distance_calculator calculator(base, how.metric, {.threads = how.threads});
+  // The calculator writes row-major; other layouts are transposed a few rows at a time.
+  const bool transposed = p.layout == layout::column_major;
+  const std::int64_t most_rows = transposed ? 256 : p.q;
+  const host_buffer some_rows(transposed ? static_cast<std::size_t>(most_rows * p.n) * sizeof(float)
+                                         : 0);
+  auto* const staged = reinterpret_cast<float*>(some_rows.data());
+  std::vector<std::int64_t> own;
+  for (std::int64_t row = 0, count = 0; row < p.q; row += count) {
+    count = std::min({most_rows, p.q - row, queries.count - at});
+    if (how.exclude_self) {
+      own.resize(static_cast<std::size_t>(count));
+      std::iota(own.begin(), own.end(), at);
+    }
+    float* const to = transposed ? staged : out + row * p.effective_pitch();
+    calculator.rows(queries.data + at * base.dimension, count, to,
+                    transposed ? p.n : p.effective_pitch(), own.empty() ? nullptr : own.data());
+    if (transposed) {
+#pragma omp parallel for num_threads(how.threads)
+      for (std::int64_t c = 0; c < p.n; ++c) {
+        for (std::int64_t r = 0; r < count; ++r) out[p.offset(row + r, c)] = to[r * p.n + c];
+      }
+    }
+    at = (at + count) % queries.count;
+  }
+}
+
+// Distances between vectors whose components the generator makes: Tang et al. 2015, Sec. IV.
+class generated_vectors_source final : public input_source {
+ public:
+  generated_vectors_source(const generated_vectors& spec, int threads)
+      : spec_(spec), threads_(threads) {}
+
+  std::optional<dataset_sizes> sizes() const override { return std::nullopt; }
+  nlohmann::ordered_json description() const override {
+    return {{"kind", "generated"},
+            {"vectors", {{"dimension", spec_.dimension}, {"metric", to_string(spec_.metric)}}}};
+  }
+  // Another variant has other queries of the same corpus.
+  void fill(const problem& p, std::span<std::byte> rows, int variant) const override {
+    if (p.q == 0 || p.n == 0) return;
+    const std::vector<float> base = vectors(p, p.n, p.seed);
+    const std::vector<float> queries = vectors(p, p.q, ~seed_of(p, variant));
+    const vector_view from{queries.data(), p.q, spec_.dimension};
+    fill_distances(p, {base.data(), p.n, spec_.dimension}, from, {spec_.metric, false, threads_}, 0,
+                   reinterpret_cast<float*>(rows.data()));
+  }
+
+ private:
+  std::vector<float> vectors(const problem& p, std::int64_t count, std::uint64_t seed) const {
+    problem components;
+    components.n = spec_.dimension;
+    components.q = count;
+    components.k = 1;
+    components.distribution = p.distribution;
+    components.seed = seed;
+    std::vector<float> made(static_cast<std::size_t>(count * spec_.dimension));
+    generate_rows(components, std::as_writable_bytes(std::span(made)), threads_);
+    return made;
+  }
+
+  generated_vectors spec_;
   int threads_;
 };
 
@@ -47,54 +133,28 @@ class dataset_source final : public input_source {
             {"exclude_self", spec_.exclude_self}};
   }
 
-  void fill(const problem& p, std::span<std::byte> rows) const override {
+  // Variant v has the queries from v * Q on, around the end.
+  void fill(const problem& p, std::span<std::byte> rows, int variant) const override {
     if (p.q == 0 || p.n == 0) return;
-    if (p.layout == layout::column_major) {
-      transpose(p, rows);
-    } else {
-      fill_rows(p, reinterpret_cast<float*>(rows.data()), p.effective_pitch());
-    }
+    // A row of n distances that leaves out its own vector comes from n + 1 base vectors, and its
+    // query must be one of those.
+    vector_view base = base_.view();
+    base.count = p.n + (spec_.exclude_self ? 1 : 0);
+    vector_view from = queries().view();
+    if (spec_.exclude_self) from.count = base.count;
+    const std::int64_t first = variant * p.q % queries().count;
+    fill_distances(p, base, from, {spec_.metric, spec_.exclude_self, threads_},
+                   first < from.count ? first : 0, reinterpret_cast<float*>(rows.data()));
   }
 
  private:
   const vector_set& queries() const { return query_ ? *query_ : base_; }
-
-  // Row-major, which is what the calculator writes. A row of n distances that leaves out its own
-  // vector comes from n + 1 base vectors.
-  void fill_rows(const problem& p, float* out, std::int64_t pitch) const {
-    vector_view base = base_.view();
-    base.count = p.n + (spec_.exclude_self ? 1 : 0);
-    const distance_calculator calculator(base, spec_.metric, {.threads = threads_});
-    std::vector<std::int64_t> own;
-    if (spec_.exclude_self) {
-      own.resize(static_cast<std::size_t>(p.q));
-      for (std::int64_t r = 0; r < p.q; ++r) own[static_cast<std::size_t>(r)] = r;
-    }
-    calculator.rows(queries().data.data(), p.q, out, pitch, own.empty() ? nullptr : own.data());
-  }
-
-  void transpose(const problem& p, std::span<std::byte> out) const {
-    const host_buffer row_major(static_cast<std::size_t>(p.q * p.n) * sizeof(float));
-    auto* const from = reinterpret_cast<float*>(row_major.data());
-    auto* const to = reinterpret_cast<float*>(out.data());
-    fill_rows(p, from, p.n);
-    for (std::int64_t r = 0; r < p.q; ++r) {
-      for (std::int64_t c = 0; c < p.n; ++c) to[p.offset(r, c)] = from[r * p.n + c];
-    }
-  }
 
   dataset_input spec_;
   vector_set base_;
   std::optional<vector_set> query_;
   int threads_;
 };
-
-// Whether two problems have the very same rows (k matters to kth_ties alone).
-bool same_rows(const problem& a, const problem& b) {
-  return a.n == b.n && a.q == b.q && a.type == b.type && a.layout == b.layout &&
-         a.pitch == b.pitch && a.distribution == b.distribution && a.seed == b.seed &&
-         (a.k == b.k || a.distribution.kind != distribution_kind::kth_ties);
-}
 
 }  // namespace
 
@@ -107,6 +167,8 @@ std::unique_ptr<input_source> open_input(const sweep_config& config,
       throw error(failure::usage, fmt::format("{}: --dataset given, but /input names no dataset",
                                               config.file_name));
     }
+    const auto& vectors = std::get<generated_input>(config.input).vectors;
+    if (vectors) return std::make_unique<generated_vectors_source>(*vectors, count);
     return std::make_unique<generated_source>(count);
   }
   load_options options;
@@ -120,18 +182,6 @@ std::unique_ptr<input_source> open_input(const sweep_config& config,
                                             query->dimension, base.source, base.dimension));
   }
   return std::make_unique<dataset_source>(*spec, std::move(base), std::move(query), count);
-}
-
-std::span<const std::byte> row_cache::rows(const problem& p) {
-  const std::size_t bytes = p.input_bytes();
-  if (held_ && same_rows(*held_, p)) return {rows_.data(), bytes};
-  held_.reset();
-  rows_ = host_buffer();  // before the new one is allocated: both may not fit
-  rows_ = host_buffer(bytes);
-  ++generation_;
-  source_.fill(p, {rows_.data(), bytes});
-  held_ = p;
-  return {rows_.data(), bytes};
 }
 
 }  // namespace kselect

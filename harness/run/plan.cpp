@@ -72,10 +72,11 @@ void foresee(cell& c, backends& places) {
 std::string make_key(const cell& c, const plan_request& request, const std::string& device_name) {
   const measure_policy& m = request.config.measure;
   const std::string identity = fmt::format(
-      "{}|{}|{}|{}|{}|{}|{}|{},{},{},{},{},{}", to_string(c.problem),
+      "{}|{}|{}|{}|{}|{}|{}|{},{},{},{},{},{},{},{}", to_string(c.problem),
       request.input.description().dump(), c.entry->algorithm->name, c.entry->source_hash,
       to_string(c.executor), device_name, version_line().substr(0, version_line().find('(')),
-      m.warmup, m.min_samples, m.max_samples, m.max_seconds, m.target_spread, m.threads);
+      m.warmup, m.rounds, m.min_samples, m.max_samples, m.max_seconds, m.target_spread, m.threads,
+      to_string(m.cache));
   return fmt::format("{:016x}", XXH3_64bits(identity.data(), identity.size()));
 }
 

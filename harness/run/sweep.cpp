@@ -1,8 +1,10 @@
 #include "harness/run/sweep.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <unordered_set>
 
@@ -13,13 +15,15 @@
 #include "harness/record/file.hpp"
 #include "harness/record/journal.hpp"
 #include "harness/record/records.hpp"
+#include "harness/run/group.hpp"
+#include "harness/run/group_runner.hpp"
 
 namespace kselect {
 namespace {
 
 volatile std::sig_atomic_t stop_requested = 0;
 
-// While it lives, the first SIGINT or SIGTERM asks the sweep to end after the running cell; the
+// While it lives, the first SIGINT or SIGTERM asks the sweep to end after the running group; the
 // second does what it did before.
 class stop_on_signal {
  public:
@@ -49,9 +53,10 @@ void require_same_config(const std::filesystem::path& meta, const sweep_config& 
   if (!file) return;
   const auto old = nlohmann::ordered_json::parse(file, nullptr, false);
   if (!old.is_object() || !old.contains("config")) {
-    throw error(failure::input, fmt::format("{}: is no record of a run; move it away or use another "
-                                            "--out",
-                                            meta.string()));
+    throw error(failure::input,
+                fmt::format("{}: is no record of a run; move it away or use another "
+                            "--out",
+                            meta.string()));
   }
   if (old["config"] == resolved_json(config)) return;
   throw error(failure::usage,
@@ -72,21 +77,39 @@ std::unordered_set<std::string> settled_keys(const journal& records) {
   return keys;
 }
 
+// The cells of each group, groups in the order of their first cells. The plan has the cells of one
+// problem together, so a group is among the last few.
+std::vector<std::vector<const cell*>> grouped(const std::vector<const cell*>& cells) {
+  std::vector<std::vector<const cell*>> groups;
+  for (const cell* c : cells) {
+    const auto begin = groups.end() - std::min<std::ptrdiff_t>(std::ssize(groups),
+                                                               std::ssize(names<executor_kind>));
+    const auto mine = std::find_if(
+        begin, groups.end(), [&](const auto& group) { return same_group(*group.front(), *c); });
+    if (mine == groups.end()) {
+      groups.push_back({c});
+    } else {
+      mine->push_back(c);
+    }
+  }
+  return groups;
+}
+
 class sweep {
  public:
   sweep(const sweep_request& request, const input_source& input, backends& places,
         sweep_observer& observer)
       : request_(request),
         input_(input),
-        places_(places),
         observer_(observer),
-        cache_(input),
+        runner_(request.in_process ? run_in_process(request, input, places)
+                                   : run_in_worker(request, input, places)),
         started_(std::chrono::system_clock::now()) {}
 
   sweep_result run(const std::vector<cell>& cells) {
     const std::filesystem::path directory = request_.directory;
-    journal records = journal::open(
-        directory, request_.resume ? open_mode::resume : open_mode::create_new);
+    journal records =
+        journal::open(directory, request_.resume ? open_mode::resume : open_mode::create_new);
     if (request_.resume) require_same_config(directory / "meta.json", request_.config);
     if (const auto cut = records.cut()) {
       observer_.note(fmt::format("{}: cut {} bytes of a record that a killed run left unfinished",
@@ -102,76 +125,64 @@ class sweep {
     result.skipped = cells.size() - remaining.size();
     observer_.planned(cells, result.skipped);
     write_meta(run_state::running);
-    for (const cell* c : remaining) {
+    for (const auto& group : grouped(remaining)) {
       if (stop_requested != 0) {
         result.interrupted = true;
         break;
       }
-      observer_.starting(*c);
-      result.cells.push_back({c, run_and_record(*c, records)});
-      observer_.finished(result.cells.back());
+      observer_.starting(*group.front());
+      run_and_record(group, records, result);
     }
     write_meta(result.interrupted ? run_state::interrupted : run_state::complete);
+    // Cells of a group end in any order; people read them in the plan's.
+    std::ranges::sort(result.cells, std::less<>{}, &finished_cell::what);
     return result;
   }
 
  private:
-  cell_outcome run_and_record(const cell& c, journal& records) {
-    cell_context context;
-    context.input = input_.description();
-    context.started = std::chrono::system_clock::now();
-    const auto begin = std::chrono::steady_clock::now();
-    cell_outcome outcome;
-    if (c.foreseen == cell_status::ok) {
-      context.threads = places_.open(c.executor).description().threads;
-      outcome = run_on_rows(c);
-    } else {
-      outcome.status = c.foreseen;
-      outcome.reason = c.reason;
+  void run_and_record(const std::vector<const cell*>& group, journal& records,
+                      sweep_result& result) {
+    const auto done = [&](const cell& c, const std::string& record) {
+      records.append(record);
+      result.cells.push_back(summary_of(c, record));
+      observer_.finished(result.cells.back());
+    };
+    std::vector<const cell*> possible;
+    for (const cell* c : group) {
+      if (c->foreseen == cell_status::ok) {
+        possible.push_back(c);
+        continue;
+      }
+      cell_outcome outcome;
+      outcome.status = c->foreseen;
+      outcome.reason = c->reason;
+      outcome.started = std::chrono::system_clock::now();
+      done(*c, cell_record(*c, outcome, {input_.description(), 0}));
     }
-    context.elapsed_s =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    records.append(cell_record(c, outcome, context));
-    return outcome;
+    if (possible.empty()) return;
+    const std::size_t known = runner_->ceilings().size();
+    runner_->run(possible, done);
+    if (runner_->ceilings().size() != known) write_meta(run_state::running);
   }
 
-  cell_outcome run_on_rows(const cell& c) {
-    backend& place = places_.open(c.executor);
-    try {
-      const auto host = cache_.rows(c.problem);
-      // Uploaded once for all cells on the same rows and the same executor.
-      if (!rows_ || rows_generation_ != cache_.generation() || rows_executor_ != c.executor) {
-        rows_.reset();
-        rows_ = std::make_unique<input_rows>(place, host);
-        rows_generation_ = cache_.generation();
-        rows_executor_ = c.executor;
-      }
-    } catch (const error& problem) {
-      if (problem.category() != failure::resources) throw;
-      cell_outcome outcome;
-      outcome.status = cell_status::out_of_memory;
-      outcome.reason = problem.what();
-      return outcome;
-    }
-    cell_outcome outcome = run_cell(c, *rows_, place, request_.config.measure);
-    // An algorithm that went wrong may have written over the rows: the next one gets fresh ones.
-    if (outcome.status != cell_status::ok) cache_.forget();
-    return outcome;
+  static finished_cell summary_of(const cell& c, const std::string& text) {
+    const auto record = nlohmann::json::parse(text);
+    const auto& time = record.at("time");
+    return {&c, parse<cell_status>(record.at("status").get<std::string>()).value(),
+            record.at("reason"),
+            time.is_null() ? std::nullopt : std::optional(time.at("median").get<double>())};
   }
 
   void write_meta(run_state state) {
     write_snapshot(std::filesystem::path(request_.directory) / "meta.json",
-                   meta_record(request_.config, input_, request_.arguments, state, started_));
+                   meta_record(request_.config, input_, request_.arguments, state, started_,
+                               runner_->ceilings()));
   }
 
   const sweep_request& request_;
   const input_source& input_;
-  backends& places_;
   sweep_observer& observer_;
-  row_cache cache_;
-  std::unique_ptr<input_rows> rows_;
-  std::int64_t rows_generation_ = 0;
-  executor_kind rows_executor_ = executor_kind::cpu;
+  std::unique_ptr<group_runner> runner_;
   std::chrono::system_clock::time_point started_;
 };
 

@@ -1,29 +1,31 @@
 #pragma once
-// A whole sweep: plan, run cell after cell, record each the moment it is finished.
+// A whole sweep: cell group after cell group, each cell recorded the moment it is finished.
 
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "harness/run/cell.hpp"
 #include "harness/run/plan.hpp"
 
 namespace kselect {
 
 struct sweep_request {
   sweep_config config;
-  std::string directory;                 // where runs.jsonl and meta.json go
-  bool resume = false;                   // continue what is there, skipping cells that are done
-  std::optional<std::string> dataset;    // overrides the config's base file
-  std::optional<std::string> filter;     // see plan_request
+  std::string directory;               // where runs.jsonl and meta.json go
+  bool resume = false;                 // continue what is there, skipping cells that are done
+  std::optional<std::string> dataset;  // overrides the config's base file
+  std::optional<std::string> filter;   // see plan_request
   std::optional<executor_kind> executor;
-  std::vector<std::string> arguments;    // the command line, for meta.json
+  bool in_process = false;             // groups run here, not in a worker process
+  std::vector<std::string> arguments;  // the command line, for meta.json
 };
 
 struct finished_cell {
   const cell* what;
-  cell_outcome outcome;
+  cell_status status;
+  std::string reason;               // one line unless ok
+  std::optional<double> median_ns;  // if it was timed
 };
 
 // Told about a sweep as it goes; all calls come from the thread that runs it.
@@ -32,6 +34,7 @@ class sweep_observer {
   virtual ~sweep_observer() = default;
   // Before the first cell: all cells, and how many of them are done already.
   virtual void planned(const std::vector<cell>& cells, std::size_t done) = 0;
+  // The first cell of a group begins.
   virtual void starting(const cell& c) = 0;
   virtual void finished(const finished_cell& c) = 0;
   // A note for the user, such as a torn tail that was cut.
@@ -39,15 +42,15 @@ class sweep_observer {
 };
 
 struct sweep_result {
-  std::vector<finished_cell> cells;  // run now, in order
+  std::vector<finished_cell> cells;  // run now, in the plan's order
   std::size_t skipped = 0;           // done by an earlier run of the same directory
   bool interrupted = false;
 };
 
-// Throws for what stops the whole sweep (the directory is held, the disk is full, the dataset cannot
-// be read); what one cell does wrong is its status. After SIGINT or SIGTERM the running cell is
-// finished and recorded, then the sweep ends as interrupted; a second signal ends it at once.
-// `cells` must come from plan_cells on the same config and input.
+// Throws for what stops the whole sweep (the directory is held, the disk is full, the dataset
+// cannot be read); what one cell does wrong is its status. After SIGINT or SIGTERM the running
+// group is finished and recorded, then the sweep ends as interrupted; a second signal ends it at
+// once. `cells` must come from plan_cells on the same config and input.
 sweep_result run_sweep(const sweep_request& request, const std::vector<cell>& cells,
                        const input_source& input, backends& places, sweep_observer& observer);
 

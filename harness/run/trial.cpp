@@ -1,6 +1,7 @@
 #include "harness/run/trial.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,11 @@
 #include "harness/verify/guard.hpp"
 
 namespace kselect {
+namespace {
+
+constexpr std::size_t largest_poison = 1 << 20;  // bytes, a multiple of the pattern's length
+
+}  // namespace
 
 input_rows::input_rows(backend& place, std::span<const std::byte> host, const std::byte* device)
     : place_(&place),
@@ -49,40 +55,87 @@ trial::guarded trial::make_guarded(std::size_t bytes) {
 }
 
 trial::trial(const algorithm& entry, const problem& p, const input_rows& input, backend& place)
-    : entry_(entry), problem_(p), input_(input), place_(place) {
+    : entry_(entry), problem_(p), input_(&input), place_(place) {
   if (const support answer = check_support(entry, p, place.description()); !answer) {
     throw error(failure::unsupported,
                 fmt::format("{} cannot do {}: {}", entry.name, to_string(p), answer.reason));
   }
   values_ = make_guarded(p.values_bytes());
   indices_ = make_guarded(p.indices_bytes());
-  workspace_ = make_guarded(
-      entry.workspace == nullptr ? 0 : entry.workspace(p, place.description()));
+  workspace_ =
+      make_guarded(entry.workspace == nullptr ? 0 : entry.workspace(p, place.description()));
   if (entry.promises.modifies_input) own_input_ = device_buffer(place, input.host().size());
-  poison_.resize(std::max(p.values_bytes(), p.indices_bytes()));
+  poison_.resize(std::min(std::max(p.values_bytes(), p.indices_bytes()), largest_poison));
   poison(poison_);
   values_host_.resize(p.values_bytes());
   indices_host_.resize(p.indices_bytes());
 }
 
-void trial::prepare() {
-  place_.to_device(values_.data(), std::span(poison_).first(values_.bytes));
-  place_.to_device(indices_.data(), std::span(poison_).first(indices_.bytes));
-  if (entry_.promises.modifies_input) {
-    place_.copy(own_input_.data(), input_.device(), input_.host().size());
+// A block from the host, doubled where it lies: outputs may be a gigabyte, the way to a GPU slow.
+void trial::poison_output(const guarded& output) {
+  const std::size_t first = std::min(output.bytes, poison_.size());
+  place_.to_device(output.data(), std::span(poison_).first(first));
+  for (std::size_t done = first; done < output.bytes; done *= 2) {
+    place_.copy(output.data() + done, output.data(), std::min(done, output.bytes - done));
   }
 }
 
-timed_run trial::time() {
-  const io buffers{
-      .input = entry_.promises.modifies_input ? own_input_.data() : input_.device(),
-      .values = values_.data(),
-      .indices = problem_.has_indices() ? indices_.data() : nullptr,
-  };
-  return place_.time([&] {
-    return entry_.enqueue(problem_, buffers, {workspace_.data(), workspace_.bytes},
+void trial::prepare() {
+  poison_output(values_);
+  poison_output(indices_);
+  if (entry_.promises.modifies_input) {
+    place_.copy(own_input_.data(), input_->device(), input_->host().size());
+  }
+}
+
+io trial::buffers() const {
+  return {.input = entry_.promises.modifies_input ? own_input_.data() : input_->device(),
+          .values = values_.data(),
+          .indices = problem_.has_indices() ? indices_.data() : nullptr};
+}
+
+std::function<status()> trial::call() {
+  return [this] {
+    return entry_.enqueue(problem_, buffers(), {workspace_.data(), workspace_.bytes},
                           place_.executor());
-  });
+  };
+}
+
+timed_run trial::time(bool gapless) { return place_.time(call(), gapless); }
+
+timed_run trial::wall_time() { return place_.wall_time(call()); }
+
+timed_run trial::time_batch(std::span<const input_rows* const> inputs, int calls, bool gapless) {
+  const auto one = call();
+  timed_run batch = place_.time(
+      [&] {
+        for (int i = 0; i < calls; ++i) {
+          use(*inputs[static_cast<std::size_t>(i) % inputs.size()]);
+          if (status outcome = one(); !outcome.ok()) return outcome;
+        }
+        return status{};
+      },
+      gapless);
+  batch.nanoseconds /= calls;
+  return batch;
+}
+
+void trial::evict() {
+  const std::array<memory_range, 4> working_set = {
+      memory_range{static_cast<const std::byte*>(buffers().input), input_->host().size()},
+      memory_range{values_.data(), values_.bytes}, memory_range{indices_.data(), indices_.bytes},
+      memory_range{workspace_.data(), workspace_.bytes}};
+  place_.evict(working_set);
+}
+
+std::optional<graph_capture> trial::capture() { return place_.capture(call()); }
+
+bool trial::escapes_queue(double seconds) {
+  constexpr std::size_t enough = 1 << 16;
+  const std::array<memory_range, 2> outputs = {
+      memory_range{values_.data(), std::min(values_.bytes, enough)},
+      memory_range{indices_.data(), std::min(indices_.bytes, enough)}};
+  return place_.escapes_queue(call(), outputs, seconds);
 }
 
 std::string trial::damaged(const guarded& buffer, const char* name) {
@@ -104,14 +157,13 @@ std::string trial::disprove() {
                                      std::pair{&workspace_, "the workspace"}}) {
     if (std::string what = damaged(*buffer, name); !what.empty()) return what;
   }
-  if (!input_.unchanged()) return "changed its input";
+  if (!input_->unchanged()) return "changed its input";
   place_.to_host(values_host_, values_.data());
   place_.to_host(indices_host_, indices_.data());
-  const io answer{.input = input_.host().data(),
+  const io answer{.input = input_->host().data(),
                   .values = values_host_.data(),
                   .indices = problem_.has_indices() ? indices_host_.data() : nullptr};
-  const verdict proof =
-      verify(problem_, entry_.promises, answer, place_.description().threads);
+  const verdict proof = verify(problem_, entry_.promises, answer, place_.description().threads);
   if (proof) return {};
   return fmt::format("{} of {} rows wrong; {}: {}", proof.rows_wrong, proof.rows_checked,
                      to_string(proof.first->failed), proof.first->detail);

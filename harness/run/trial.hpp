@@ -2,11 +2,13 @@
 // One algorithm on one problem: its buffers, its runs, and the proof of its answer.
 //
 // A trial owns the outputs and the workspace, each between guard bands, and poisons the outputs
-// before every run, so that an answer left over from an earlier run can never pass. Sweeps, `select`,
-// `knn` and the tests all go through it: nothing is ever returned or timed that was not proven.
+// before every run, so that an answer left over from an earlier run can never pass. Sweeps,
+// `select`, `knn` and the tests all go through it: nothing is ever returned or timed that was not
+// proven.
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,12 +49,28 @@ class trial {
   // when the algorithm's declaration excludes the problem.
   trial(const algorithm& entry, const problem& p, const input_rows& input, backend& place);
 
+  // The next runs work on these rows of the same shape.
+  void use(const input_rows& input) { input_ = &input; }
+
   // Poisons the outputs and, for an algorithm that works in place, restores its input.
   void prepare();
-  // Enqueues, waits, and tells the time it took by the backend's clock.
-  timed_run time();
+  // Enqueues, waits, and tells the time it took by the backend's clock (backend::time).
+  timed_run time(bool gapless = false);
+  // The same by the host's clock, with all that a caller waits for.
+  timed_run wall_time();
+  // `calls` calls back to back, each on the next of these rows: the time of one, on average. Not
+  // for an algorithm that works in place, whose second call would find what the first left.
+  timed_run time_batch(std::span<const input_rows* const> inputs, int calls, bool gapless);
   // The same where the time does not matter.
   status run() { return time().outcome; }
+
+  // Removes rows, outputs and workspace from the caches.
+  void evict();
+  // Records a call as a graph and replays that once (backend::capture).
+  std::optional<graph_capture> capture();
+  // Whether the outputs are written although the backend's queue is held back for so long.
+  bool escapes_queue(double seconds);
+
   // The proof of the last run's answer (certificate, guard bands, untouched input): empty when it
   // holds, else one line that says what is wrong.
   std::string disprove();
@@ -70,15 +88,18 @@ class trial {
     std::byte* data() const;
   };
   guarded make_guarded(std::size_t bytes);
+  void poison_output(const guarded& output);
   std::string damaged(const guarded& buffer, const char* name);
+  io buffers() const;
+  std::function<status()> call();
 
   const algorithm& entry_;
   const problem problem_;
-  const input_rows& input_;
+  const input_rows* input_;
   backend& place_;
   device_buffer own_input_;  // of an algorithm that works in place
   guarded values_, indices_, workspace_;
-  std::vector<std::byte> poison_;  // as many poisoned bytes as the larger output has
+  std::vector<std::byte> poison_;  // a block of it, see poison_output
   std::vector<std::byte> values_host_, indices_host_;
 };
 

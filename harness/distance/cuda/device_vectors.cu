@@ -10,6 +10,7 @@
 #include <thrust/reduce.h>
 
 #include "harness/distance/cuda/call.hpp"
+#include "harness/distance/cuda/device_array.hpp"
 #include "harness/distance/cuda/device_vectors.hpp"
 
 namespace kselect {
@@ -87,27 +88,18 @@ __global__ void centre(vectors_on_device v, float* images) {
   }
 }
 
-template <class T>
-T* as(const device_buffer& memory) {
-  return reinterpret_cast<T*>(memory.data());
-}
-
-device_buffer make(backend& place, std::int64_t count, std::size_t size) {
-  return {place, static_cast<std::size_t>(count) * size};
-}
-
 }  // namespace
 
 device_vectors::device_vectors(backend& place, std::int64_t capacity, std::int64_t dimension,
                                metric m, norm_reduction how)
     : place_(&place), metric_(m), how_(how), dimension_(dimension) {
-  raw_ = make(place, capacity * dimension, sizeof(float));
-  squares_ = make(place, capacity, sizeof(double));
-  weighted_squares_ = make(place, capacity, sizeof(float));
+  raw_ = make_array<float>(place, capacity * dimension);
+  squares_ = make_array<double>(place, capacity);
+  weighted_squares_ = make_array<float>(place, capacity);
   if (!has_unit_images(m)) return;
-  images_ = make(place, capacity * dimension, sizeof(float));
-  means_ = make(place, capacity, sizeof(double));
-  scales_ = make(place, capacity, sizeof(double));
+  images_ = make_array<float>(place, capacity * dimension);
+  means_ = make_array<double>(place, capacity);
+  scales_ = make_array<double>(place, capacity);
 }
 
 void device_vectors::summarise(std::int64_t count, float* largest) {
@@ -146,13 +138,6 @@ vectors_on_device device_vectors::view(std::int64_t count) const {
           as<float>(weighted_squares_),
           count,
           dimension_};
-}
-
-std::int64_t device_vectors::bytes_per_vector(std::int64_t dimension, metric m) {
-  constexpr std::int64_t number = sizeof(double);
-  const std::int64_t components = dimension * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t always = components + number + static_cast<std::int64_t>(sizeof(float));
-  return has_unit_images(m) ? always + components + 2 * number : always;
 }
 
 }  // namespace kselect

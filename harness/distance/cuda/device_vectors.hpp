@@ -67,7 +67,12 @@ class device_vectors {
   void summarise(std::int64_t count, float* largest);
   vectors_on_device view(std::int64_t count) const;
 
-  static std::int64_t bytes_per_vector(std::int64_t dimension, metric m);
+  static constexpr std::int64_t bytes_per_vector(std::int64_t dimension, metric m) {
+    constexpr std::int64_t number = sizeof(double);
+    const std::int64_t components = dimension * static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t always = components + number + static_cast<std::int64_t>(sizeof(float));
+    return has_unit_images(m) ? always + components + 2 * number : always;
+  }
 
  private:
   backend* place_;

@@ -13,8 +13,7 @@ namespace {
 // A distance is not negative; NaN comes from norms beyond float32 and counts as beyond it.
 __device__ float ranked(float sum) { return sum >= 0 ? sum : sum < 0 ? 0 : INFINITY; }
 
-// ---- the pass
-// -------------------------------------------------------------------------------------
+// ---- the pass ----
 
 constexpr int block = 256;
 constexpr int columns_per_thread = 4;  // one 16-byte access
@@ -41,18 +40,20 @@ __global__ void __launch_bounds__(block)
   }
 }
 
-// ---- the pass over half a product
-// -----------------------------------------------------------------
+// ---- the pass over half a product ----
 
 constexpr int side = 32;
 constexpr int strips = 8;  // rows of a tile that a block moves at once
 
-// Block (x, y) with x >= y takes the tile of rows y and columns x, which the product has written
-// where column >= row, and writes it and its transpose. No other block touches either.
+// Block (x, y) takes the tile of rows y and columns x and writes it and its transpose, both a whole
+// line of memory at a time. A product of vectors by themselves is written where column >= row alone
+// and is `transposed` in itself: then blocks with x >= y do the work, and no other touches either
+// of the two tiles.
+template <bool by_itself>
 __global__ void __launch_bounds__(side* strips)
-    add_norms_and_mirror(const float* weighted, std::int64_t count, float* out,
-                         std::int64_t pitch) {
-  if (blockIdx.x < blockIdx.y) return;
+    add_norms_both_ways(const float* of_queries, std::int64_t queries, const float* of_corpus,
+                        std::int64_t corpus, float* out, float* transposed, std::int64_t pitch) {
+  if (by_itself && blockIdx.x < blockIdx.y) return;
   __shared__ float tile[side][side + 1];
   const std::int64_t top = std::int64_t{blockIdx.y} * side;
   const std::int64_t left = std::int64_t{blockIdx.x} * side;
@@ -60,22 +61,21 @@ __global__ void __launch_bounds__(side* strips)
   const std::int64_t column = left + lane;
   for (int r = static_cast<int>(threadIdx.y); r < side; r += strips) {
     const std::int64_t row = top + r;
-    if (row >= count || column >= count || column < row) continue;
-    const float d = ranked(out[row * pitch + column] + (weighted[row] + weighted[column]));
+    if (row >= queries || column >= corpus || (by_itself && column < row)) continue;
+    const float d = ranked(out[row * pitch + column] + (of_queries[row] + of_corpus[column]));
     out[row * pitch + column] = d;
     tile[r][lane] = d;
   }
   __syncthreads();
-  const std::int64_t mirrored_column = top + lane;
+  const std::int64_t query = top + lane;
   for (int r = static_cast<int>(threadIdx.y); r < side; r += strips) {
-    const std::int64_t mirrored_row = left + r;
-    if (mirrored_row >= count || mirrored_column >= count) continue;
-    if (mirrored_column < mirrored_row) out[mirrored_row * pitch + mirrored_column] = tile[lane][r];
+    const std::int64_t neighbour = left + r;
+    if (neighbour >= corpus || query >= queries || (by_itself && query >= neighbour)) continue;
+    transposed[neighbour * pitch + query] = tile[lane][r];
   }
 }
 
-// ---- directly, in float64
-// -------------------------------------------------------------------------
+// ---- directly, in float64 ----
 
 constexpr int tile_side = 32;   // queries and corpus vectors of a block
 constexpr int tile_depth = 16;  // components at a time
@@ -182,6 +182,17 @@ void distance_rows::multiply(const vectors_on_device& queries, const vectors_on_
   require_launch("add_norms");
 }
 
+template <bool by_itself>
+void distance_rows::add_both_ways(const vectors_on_device& queries, const vectors_on_device& corpus,
+                                  float* out, float* transposed, std::int64_t pitch) {
+  const dim3 grid(static_cast<unsigned>(blocks_for(corpus.count, side)),
+                  static_cast<unsigned>(blocks_for(queries.count, side)));
+  add_norms_both_ways<by_itself><<<grid, dim3(side, strips), 0, stream_>>>(
+      queries.weighted_squares, queries.count, corpus.weighted_squares, corpus.count, out,
+      transposed, pitch);
+  require_launch("add_norms_both_ways");
+}
+
 void distance_rows::multiply_by_itself(const vectors_on_device& all, float* out,
                                        std::int64_t pitch) {
   const float alpha = product_weight(all);
@@ -195,10 +206,14 @@ void distance_rows::multiply_by_itself(const vectors_on_device& all, float* out,
       cublasSsyrk(cublas_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, static_cast<int>(all.count),
                   dimension, &alpha, all.images, dimension, &beta, out, static_cast<int>(pitch)),
       "cublasSsyrk");
-  const auto tiles = static_cast<unsigned>(blocks_for(all.count, side));
-  add_norms_and_mirror<<<dim3(tiles, tiles), dim3(side, strips), 0, stream_>>>(
-      all.weighted_squares, all.count, out, pitch);
-  require_launch("add_norms_and_mirror");
+  add_both_ways<true>(all, all, out, out, pitch);
+}
+
+void distance_rows::multiply_both_ways(const vectors_on_device& queries,
+                                       const vectors_on_device& corpus, float* out,
+                                       float* transposed, std::int64_t pitch) {
+  product_only(queries, corpus, out, pitch);
+  add_both_ways<false>(queries, corpus, out, transposed, pitch);
 }
 
 void distance_rows::directly(const vectors_on_device& queries, const std::int32_t* chosen,

@@ -42,6 +42,12 @@ class distance_rows {
   // matrix of dot products by simply taking a transpose", Komarov et al.). Elements past all.count
   // stay as they are.
   void multiply_by_itself(const vectors_on_device& all, float* out, std::int64_t pitch);
+  // multiply(queries, corpus, out, pitch) and, from the same product, multiply(corpus, queries,
+  // transposed, pitch): the same distance stands in both, bit for bit. At most 2^19 vectors on
+  // either side. Elements past the counts stay as they are. The pass that adds the norms transposes
+  // too: one read and two writes, where a cublasSgeam of its own would read once more.
+  void multiply_both_ways(const vectors_on_device& queries, const vectors_on_device& corpus,
+                          float* out, float* transposed, std::int64_t pitch);
   // The bare product of multiply, without the pass: what its time is compared with.
   void product_only(const vectors_on_device& queries, const vectors_on_device& corpus, float* out,
                     std::int64_t pitch);
@@ -54,6 +60,10 @@ class distance_rows {
   double error_factor(std::int64_t dimension) const;
 
  private:
+  template <bool by_itself>
+  void add_both_ways(const vectors_on_device& queries, const vectors_on_device& corpus, float* out,
+                     float* transposed, std::int64_t pitch);
+
   cudaStream_t stream_;
   cublasHandle_t cublas_ = nullptr;
   bool tf32_;

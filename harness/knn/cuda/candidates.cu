@@ -9,6 +9,7 @@
 #include <thrust/iterator/transform_iterator.h>
 
 #include "harness/distance/cuda/call.hpp"
+#include "harness/distance/cuda/device_array.hpp"
 #include "harness/distance/cuda/image.cuh"
 #include "harness/knn/cuda/candidates.hpp"
 
@@ -19,7 +20,7 @@ constexpr int warp = 32;
 constexpr int block = 256;
 constexpr int warps = block / warp;
 
-using key = unsigned long long;  // as CUDA's and CUB's overloads know it
+using key = candidate_order::key;
 constexpr key left_out = ~key{0};
 
 __device__ std::int64_t query_of(const query_rows& q, std::int64_t row) {
@@ -168,9 +169,8 @@ void gather_candidates(const selected& chosen, std::int64_t rows, const candidat
 
 candidate_order::candidate_order(backend& place, std::int64_t max_rows, std::int64_t kept)
     : kept_(kept) {
-  const auto bytes = static_cast<std::size_t>(max_rows * kept) * sizeof(key);
-  keys_ = device_buffer(place, bytes);
-  ordered_ = device_buffer(place, bytes);
+  keys_ = make_array<key>(place, max_rows * kept);
+  ordered_ = make_array<key>(place, max_rows * kept);
   std::size_t scratch = 0;
   require_cuda(sort(nullptr, scratch, nullptr, nullptr, max_rows, kept, nullptr),
                "cub::DeviceSegmentedSort");
@@ -181,8 +181,8 @@ void candidate_order::write(const query_rows& queries, const candidates& from, m
                             const error_bound& bound, bool everything, const answer& to,
                             void* stream) {
   const auto on = static_cast<cudaStream_t>(stream);
-  auto* const keys = reinterpret_cast<key*>(keys_.data());
-  auto* const ordered = reinterpret_cast<key*>(ordered_.data());
+  auto* const keys = as<key>(keys_);
+  auto* const ordered = as<key>(ordered_);
   pack_and_judge<<<blocks_of_warps(queries.rows), block, 0, on>>>(
       queries, from, kept_, m == metric::euclidean, bound, everything, to.k, keys, to.proven);
   require_launch("pack_and_judge");
@@ -192,11 +192,6 @@ void candidate_order::write(const query_rows& queries, const candidates& from, m
   unpack<<<static_cast<unsigned>(blocks_for(queries.rows * to.k, block)), block, 0, on>>>(
       queries, ordered, kept_, to.k, to.indices, to.distances);
   require_launch("unpack");
-}
-
-std::int64_t candidate_order::bytes_per_row(std::int64_t kept) {
-  // CUB's scratch is of the order of another copy of the keys.
-  return 3 * kept * static_cast<std::int64_t>(sizeof(key));
 }
 
 }  // namespace kselect

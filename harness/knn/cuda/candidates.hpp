@@ -78,7 +78,12 @@ class candidate_order {
   void write(const query_rows& queries, const candidates& from, metric m, const error_bound& bound,
              bool everything, const answer& to, void* stream);
 
-  static std::int64_t bytes_per_row(std::int64_t kept);
+  using key = unsigned long long;  // as CUDA's and CUB's overloads know it
+
+  static constexpr std::int64_t bytes_per_row(std::int64_t kept) {
+    // CUB's scratch is of the order of another copy of the keys.
+    return 3 * kept * static_cast<std::int64_t>(sizeof(key));
+  }
 
  private:
   std::int64_t kept_;

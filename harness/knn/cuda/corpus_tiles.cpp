@@ -16,10 +16,6 @@ cudaEvent_t make_event() {
   return event;
 }
 
-std::int64_t tiles_for(const vector_view& base, std::int64_t width) {
-  return (base.count + width - 1) / width;
-}
-
 }  // namespace
 
 pinned_floats::pinned_floats(std::int64_t count) {
@@ -48,22 +44,18 @@ struct corpus_tiles::slot {
 };
 
 corpus_tiles::corpus_tiles(backend& place, vector_view base, metric m, norm_reduction how,
-                           const shape& s)
-    : place_(&place), base_(base), largest_(place, sizeof(float)) {
+                           const even_cut& cut, bool streamed)
+    : place_(&place), base_(base), cut_(cut), largest_(place, sizeof(float)) {
   require_cuda(cudaMemsetAsync(largest_.data(), 0, sizeof(float), stream()), "cudaMemsetAsync");
-  const std::int64_t each = device_vectors::bytes_per_vector(base.dimension, m);
-  if (base.count <= s.bytes / each) {
-    tiles_ = tiles_for(base, s.max_width);
+  if (!streamed) {
     resident_ = std::make_unique<device_vectors>(place, base.count, base.dimension, m, how);
     place.to_device(
         reinterpret_cast<std::byte*>(resident_->raw()),
         std::as_bytes(std::span(base.data, static_cast<std::size_t>(base.count * base.dimension))));
     return;
   }
-  tiles_ = tiles_for(
-      base, std::clamp(s.bytes / (2 * each), std::min(s.min_width, s.max_width), s.max_width));
   for (auto& one : slots_) {
-    one = std::make_unique<slot>(place, widest(), base.dimension, m, how);
+    one = std::make_unique<slot>(place, cut.widest(), base.dimension, m, how);
   }
   require_cuda(cudaStreamCreateWithFlags(&copies_, cudaStreamNonBlocking), "cudaStreamCreate");
 }
@@ -109,7 +101,7 @@ vectors_on_device corpus_tiles::open(std::int64_t tile) {
 }
 
 void corpus_tiles::prefetch_after(std::int64_t tile) {
-  if (streamed() && tile + 1 < tiles_) load(tile + 1);
+  if (streamed() && tile + 1 < count()) load(tile + 1);
 }
 
 void corpus_tiles::close(std::int64_t) {

@@ -11,6 +11,7 @@
 #include "harness/backend/backend.hpp"
 #include "harness/distance/cuda/device_vectors.hpp"
 #include "harness/io/vectors.hpp"
+#include "harness/knn/cuda/plan.hpp"
 
 namespace kselect {
 
@@ -29,24 +30,17 @@ class pinned_floats {
 
 class corpus_tiles {
  public:
-  // Tiles of at most `max_width` vectors, at most `bytes` of device memory, unless two tiles of
-  // `min_width` take more. `base` must outlive this object. The widths of two tiles differ by at
-  // most one.
-  struct shape {
-    std::int64_t max_width;
-    std::int64_t min_width;
-    std::int64_t bytes;
-  };
-  corpus_tiles(backend& place, vector_view base, metric m, norm_reduction how, const shape& s);
+  // `base` must outlive this object.
+  corpus_tiles(backend& place, vector_view base, metric m, norm_reduction how, const even_cut& cut,
+               bool streamed);
   ~corpus_tiles();
   corpus_tiles(const corpus_tiles&) = delete;
   corpus_tiles& operator=(const corpus_tiles&) = delete;
 
   bool streamed() const { return resident_ == nullptr; }
-  std::int64_t count() const { return tiles_; }
-  std::int64_t first(std::int64_t tile) const { return tile * base_.count / tiles_; }
-  std::int64_t width(std::int64_t tile) const { return first(tile + 1) - first(tile); }
-  std::int64_t widest() const { return (base_.count + tiles_ - 1) / tiles_; }
+  std::int64_t count() const { return cut_.parts; }
+  std::int64_t first(std::int64_t tile) const { return cut_.first(tile); }
+  std::int64_t width(std::int64_t tile) const { return cut_.width(tile); }
 
   // Enqueues norms and images of the resident corpus; not before it is asked for, so that it can be
   // timed. Nothing to do for a streamed one, whose tiles bring their own.
@@ -72,7 +66,7 @@ class corpus_tiles {
 
   backend* place_;
   vector_view base_;
-  std::int64_t tiles_ = 1;
+  even_cut cut_;
   device_buffer largest_;
   std::unique_ptr<device_vectors> resident_;
   std::array<std::unique_ptr<slot>, 2> slots_;

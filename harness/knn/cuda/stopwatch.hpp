@@ -27,14 +27,16 @@ class stopwatch {
 
   bool on() const { return on_; }
 
-  // Runs `work`, which enqueues, as a part of that stage.
+  // Runs `work`, which enqueues, as a part of that stage; within another stage, of that one.
   template <class Work>
   void time(stage of, Work&& work) {
-    if (!on_) return static_cast<void>(work());
+    if (!on_ || within_) return static_cast<void>(work());
     const lap l{of, mark(), mark()};
     laps_.push_back(l);
     require_cuda(cudaEventRecord(l.start, stream_), "cudaEventRecord");
+    within_ = true;
     work();
+    within_ = false;
     require_cuda(cudaEventRecord(l.stop, stream_), "cudaEventRecord");
   }
 
@@ -72,6 +74,7 @@ class stopwatch {
 
   cudaStream_t stream_;
   bool on_;
+  bool within_ = false;
   std::vector<cudaEvent_t> free_;
   std::vector<lap> laps_;
 };

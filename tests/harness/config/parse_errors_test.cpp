@@ -31,7 +31,8 @@ TEST(parse_config, refuses_keys_it_does_not_know) {
       {"/axes/kk", "1", R"(/axes/kk: unknown key; did you mean "k"?)"},
       {"/algoritms", "1", R"(/algoritms: unknown key; did you mean "algorithms"?)"},
       {"/measure/warm_up", "1", R"(/measure/warm_up: unknown key; did you mean "warmup"?)"},
-      {"/input/generator/seed", "1", "/input/generator/seed: unknown key; valid here: _note"},
+      {"/input/generator/seed", "1",
+       "/input/generator/seed: unknown key; valid here: vectors, _note"},
       {"/axes/n", R"({"power": [1, 2]})", R"(/axes/n/power: unknown key; did you mean "pow2"?)"},
       {"/algorithms", R"([{"name": "a", "constraint": "n < 5"}])",
        "/algorithms/0/constraint: unknown key; valid here: name, where, _note"},
@@ -161,6 +162,8 @@ TEST(parse_config, refuses_bad_constraints_exclusions_and_algorithms) {
 TEST(parse_config, refuses_bad_inputs) {
   const refusal table[] = {
       {"/input", "{}", R"(/input: give either "generator" or "dataset")"},
+      {"/input/generator", R"({"vectors": {"dimension": 128}})",
+       R"(/input/generator/vectors: the key "metric" is missing)"},
       {"/input", R"({"generator": {}, "dataset": {}})",
        R"(/input: give either "generator" or "dataset")"},
       {"/input/dataset", "{}", R"(/input/dataset: the key "base" is missing)"},
@@ -210,7 +213,8 @@ TEST(parse_config, refuses_bad_measurements) {
   const refusal table[] = {
       {"/measure", R"({"min_samples": 5, "max_samples": 4})",
        "/measure: max_samples = 4 is less than min_samples = 5"},
-      {"/measure/max_samples", "4", "/measure: max_samples = 4 is less than min_samples = 5"},
+      {"/measure/max_samples", "4", "/measure: max_samples = 4 is less than min_samples = 11"},
+      {"/measure/rounds", "0", "/measure/rounds: must lie between 1 and 1000, is 0"},
       {"/measure/min_samples", "0", "/measure/min_samples: must lie between 1 and 1000000, is 0"},
       {"/measure/warmup", "-1", "/measure/warmup: must lie between 0 and 1000000, is -1"},
       {"/measure/max_seconds", "0", "/measure/max_seconds: must lie between 0.001 and 86400, is 0"},

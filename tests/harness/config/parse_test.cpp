@@ -40,7 +40,7 @@ TEST(parse_config, fills_in_the_documented_defaults) {
   EXPECT_TRUE(config.constraints.empty());
   EXPECT_TRUE(config.excludes.empty());
   EXPECT_TRUE(std::holds_alternative<generated_input>(config.input));
-  EXPECT_EQ(config.measure, (measure_policy{1, 5, 30, 2.0, 0.02, 0}));
+  EXPECT_EQ(config.measure, measure_policy{});
   EXPECT_TRUE(config.executors.empty());
 }
 
@@ -144,15 +144,24 @@ TEST(parse_config, reads_the_rest) {
       {{"/description", R"("what for")"},
        {"/seed", "18446744073709551615"},
        {"/input/generator", "{}"},
-       {"/measure", R"({"warmup": 0, "min_samples": 2, "max_samples": 3, "max_seconds": 1,
-                        "target_spread": 0.5, "threads": 6})"},
+       {"/measure",
+        R"({"warmup": 0, "rounds": 5, "min_samples": 2, "max_samples": 3, "max_seconds": 1,
+                        "target_spread": 0.5, "threads": 6, "cpu_cache": "flushed",
+                        "timeout_s": 1.5})"},
        {"/executor", R"(["fiber", "cpu"])"}});
   EXPECT_EQ(config.description, "what for");
   EXPECT_EQ(config.seed, UINT64_MAX);
-  EXPECT_EQ(config.measure, (measure_policy{0, 2, 3, 1.0, 0.5, 6}));
+  EXPECT_EQ(config.measure, (measure_policy{0, 5, 2, 3, 1.0, 0.5, 6, cpu_cache::flushed, 1.5}));
   EXPECT_EQ(config.executors, (std::vector{executor_kind::fiber, executor_kind::cpu}));
   EXPECT_EQ(config_with({{"/executor", R"("cuda")"}}).executors, std::vector{executor_kind::cuda});
   EXPECT_TRUE(config_with({{"/executor", R"("auto")"}}).executors.empty());
+}
+
+TEST(parse_config, reads_generated_vectors) {
+  const sweep_config config = config_with(
+      {{"/input/generator", R"({"vectors": {"dimension": "2^7", "metric": "euclidean"}})"}});
+  EXPECT_EQ(std::get<generated_input>(config.input),
+            (generated_input{generated_vectors{128, metric::euclidean}}));
 }
 
 TEST(parse_config, ignores_notes_everywhere) {

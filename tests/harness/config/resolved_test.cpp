@@ -25,8 +25,9 @@ TEST(resolved_json, says_everything_that_was_left_to_defaults) {
             R"("payload":["values_and_indices"],"direction":["smallest"],)"
             R"("layout":["row_major"],"index":["int32"],"distribution":["uniform"]},)"
             R"("algorithms":["cpu/*"],"input":{"generator":{}},)"
-            R"("measure":{"warmup":1,"min_samples":5,"max_samples":30,"max_seconds":2.0,)"
-            R"("target_spread":0.02,"threads":0},"executor":"auto"})");
+            R"("measure":{"warmup":1,"rounds":11,"min_samples":11,"max_samples":220,)"
+            R"("max_seconds":2.0,"target_spread":0.02,"threads":0,"cpu_cache":"warm",)"
+            R"("timeout_s":60.0},"executor":"auto"})");
 }
 
 TEST(resolved_json, parses_to_the_same_config) {

@@ -143,6 +143,47 @@ TEST_F(CudaDistance, HalfAProductMirroredIsWithinTheSameBound) {
   }
 }
 
+TEST_F(CudaDistance, OneProductServesBothWays) {
+  distance_rows distances(place_->executor().stream, false);
+  for (const metric m : metrics) {
+    for (const auto& [q, n] : {std::pair<std::int64_t, std::int64_t>{1, 1},
+                               {1, 33},
+                               {31, 32},
+                               {64, 65},
+                               {200, 7},
+                               {130, 131}}) {
+      const floats x = normal_vectors(q, 19, 7);
+      const floats y = normal_vectors(n, 19, 8);
+      const auto queries = upload(x, 19, m);
+      const auto corpus = upload(y, 19, m);
+      // The transposed rows lie behind the others in one allocation, both with the same pitch.
+      const std::int64_t wider = std::max(q, n);
+      const floats both = rows(q + n, wider, [&](float* out, std::int64_t pitch) {
+        distances.multiply_both_ways(queries->view(q), corpus->view(n), out, out + q * pitch,
+                                     pitch);
+      });
+      floats one_way, other_way;
+      for (std::int64_t i = 0; i < q; ++i) {
+        for (std::int64_t j = 0; j < wider; ++j) {
+          const float d = both[i * wider + j];
+          ASSERT_EQ(std::isnan(d), j >= n) << "past the end, " << i << ", " << j;
+          if (j >= n) continue;
+          ASSERT_EQ(d, both[(q + j) * wider + i]);
+          one_way.push_back(d);
+        }
+      }
+      for (std::int64_t j = 0; j < n; ++j) {
+        for (std::int64_t i = 0; i < wider; ++i) {
+          ASSERT_EQ(std::isnan(both[(q + j) * wider + i]), i >= q);
+          if (i < q) other_way.push_back(both[(q + j) * wider + i]);
+        }
+      }
+      expect_within_bound(one_way, x, y, 19, m, distances.error_factor(19));
+      expect_within_bound(other_way, y, x, 19, m, distances.error_factor(19));
+    }
+  }
+}
+
 TEST_F(CudaDistance, WithTf32IsWithinTheWiderBound) {
   distance_rows distances(place_->executor().stream, true);
   const floats x = normal_vectors(40, 256, 4);

@@ -89,39 +89,57 @@ float allowance(float right, float tolerance) {
   return tolerance == 0 ? 0 : tolerance * right + 1e-20F;
 }
 
-// Every neighbour is what the list says, in order, once, and not the query itself.
+// Of query i, whose distances are `row`: every neighbour is what the list says, in order, once, and
+// not the query itself.
+void expect_consistent(const question& q, const neighbours& found, float tolerance, std::int64_t i,
+                       const float* row) {
+  std::set<std::int64_t> seen;
+  for (std::int64_t j = 0; j < q.k; ++j) {
+    const auto at = static_cast<std::size_t>(i * q.k + j);
+    const std::int64_t neighbour = found.indices[at];
+    ASSERT_TRUE(neighbour >= 0 && neighbour < q.base.count) << neighbour;
+    ASSERT_TRUE(seen.insert(neighbour).second) << "twice: " << neighbour;
+    ASSERT_FALSE(q.exclude_self && neighbour == i);
+    ASSERT_NEAR(found.distances[at], row[neighbour], allowance(row[neighbour], tolerance));
+    if (j == 0) continue;
+    ASSERT_TRUE(
+        found.distances[at - 1] < found.distances[at] ||
+        (found.distances[at - 1] == found.distances[at] && found.indices[at - 1] < neighbour))
+        << "query " << i << ", place " << j;
+  }
+}
+
+// Of every query. Many at a time, as each call of the calculator converts the whole base anew.
 void expect_consistent(const question& q, const neighbours& found, float tolerance) {
+  constexpr std::int64_t at_a_time = 256;
   const vector_set& queries = q.query == nullptr ? q.base : *q.query;
-  const distance_calculator calculator(q.base.view(), q.metric);
-  std::vector<float> row(static_cast<std::size_t>(q.base.count));
-  for (std::int64_t i = 0; i < queries.count; ++i) {
-    calculator.rows(queries.data.data() + i * queries.dimension, 1, row.data(), q.base.count);
-    std::set<std::int64_t> seen;
-    for (std::int64_t j = 0; j < q.k; ++j) {
-      const auto at = static_cast<std::size_t>(i * q.k + j);
-      const std::int64_t neighbour = found.indices[at];
-      ASSERT_TRUE(neighbour >= 0 && neighbour < q.base.count) << neighbour;
-      ASSERT_TRUE(seen.insert(neighbour).second) << "twice: " << neighbour;
-      ASSERT_FALSE(q.exclude_self && neighbour == i);
-      const float right = row[static_cast<std::size_t>(neighbour)];
-      ASSERT_NEAR(found.distances[at], right, allowance(right, tolerance));
-      if (j == 0) continue;
-      ASSERT_TRUE(
-          found.distances[at - 1] < found.distances[at] ||
-          (found.distances[at - 1] == found.distances[at] && found.indices[at - 1] < neighbour))
-          << "query " << i << ", place " << j;
+  ASSERT_EQ(found.indices.size(), static_cast<std::size_t>(queries.count * q.k));
+  const distance_calculator calculator(q.base.view(), q.metric, {.threads = 2});
+  std::vector<float> rows(static_cast<std::size_t>(at_a_time * q.base.count));
+  for (std::int64_t first = 0; first < queries.count; first += at_a_time) {
+    const std::int64_t count = std::min(at_a_time, queries.count - first);
+    calculator.rows(queries.data.data() + first * queries.dimension, count, rows.data(),
+                    q.base.count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      expect_consistent(q, found, tolerance, first + i, rows.data() + i * q.base.count);
+      if (testing::Test::HasFatalFailure()) return;
     }
   }
 }
 
 class KnnOnCuda : public testing::Test {
  protected:
-  void SetUp() override {
-    if (const std::string why = why_unavailable(executor_kind::cuda); !why.empty()) {
-      GTEST_SKIP() << why;
-    }
+  static void SetUpTestSuite() {
+    if (!why_unavailable(executor_kind::cuda).empty()) return;
     cuda_ = open_backend(executor_kind::cuda, 2);
     cpu_ = open_backend(executor_kind::cpu, 2);
+  }
+  static void TearDownTestSuite() {
+    cuda_.reset();
+    cpu_.reset();
+  }
+  void SetUp() override {
+    if (cuda_ == nullptr) GTEST_SKIP() << why_unavailable(executor_kind::cuda);
   }
 
   neighbours expect_as_on_cpu(const question& q, const cuda_knn_options& options = {},
@@ -130,8 +148,7 @@ class KnnOnCuda : public testing::Test {
     neighbours found = answer(q, on_cuda(), *cuda_, options);
     EXPECT_EQ(found.distances.size(), right.distances.size());
     for (std::size_t i = 0; i < right.distances.size(); ++i) {
-      EXPECT_NEAR(found.distances[i], right.distances[i],
-                  allowance(right.distances[i], tolerance))
+      EXPECT_NEAR(found.distances[i], right.distances[i], allowance(right.distances[i], tolerance))
           << i;
       if (HasFailure()) return found;
     }
@@ -139,7 +156,7 @@ class KnnOnCuda : public testing::Test {
     return found;
   }
 
-  std::unique_ptr<backend> cuda_, cpu_;
+  static inline std::unique_ptr<backend> cuda_, cpu_;
 };
 
 constexpr float last_bit = 1.3e-7F;
@@ -244,12 +261,98 @@ TEST_F(KnnOnCuda, StreamedGraphLeavesOutEachVectorItself) {
   EXPECT_TRUE(found.report.streamed);
 }
 
+cuda_knn_options half_product(std::int64_t mebibytes) {
+  return {.memory_bytes = mebibytes << 20, .half_product = true};
+}
+
 TEST_F(KnnOnCuda, HalfAProductGivesTheSameGraph) {
   const vector_set base = integers(777, 45, 16);
   for (const auto& [m, name] : names<metric>) {
     SCOPED_TRACE(name);
-    expect_as_on_cpu({.base = base, .exclude_self = true, .metric = m, .k = 12},
-                     {.half_product = true}, last_bit);
+    const neighbours found = expect_as_on_cpu(
+        {.base = base, .exclude_self = true, .metric = m, .k = 12}, half_product(0), last_bit);
+    EXPECT_TRUE(found.report.half_product);
+    EXPECT_EQ(found.report.corpus_tiles, 1);
+  }
+}
+
+// Tiles of several sizes, which differ by one vector where they do not divide the corpus.
+TEST_F(KnnOnCuda, HalfAProductByPairsOfTilesIsTheSame) {
+  std::set<std::int64_t> tiles;
+  for (const std::int64_t count : {2000, 1993}) {
+    const vector_set base = integers(count, 20, 20);
+    for (const bool exclude : {false, true}) {
+      const question q{.base = base, .exclude_self = exclude, .k = 10};
+      const neighbours single = answer(q, on_cuda(), *cuda_, half_product(0));
+      EXPECT_EQ(single.report.corpus_tiles, 1);
+      const neighbours whole =
+          answer(q, on_cuda(), *cuda_, {.memory_bytes = std::int64_t{8} << 20});
+      EXPECT_GT(whole.report.query_tiles, 1);
+      EXPECT_FALSE(whole.report.half_product);
+      EXPECT_EQ(single.distances, whole.distances);
+      for (const std::int64_t mebibytes : {8, 24, 40}) {
+        SCOPED_TRACE(testing::Message() << count << " vectors in " << mebibytes << " MiB");
+        const neighbours tiled = answer(q, on_cuda(), *cuda_, half_product(mebibytes));
+        ASSERT_TRUE(tiled.report.half_product) << tiled.report.whole_product_because;
+        EXPECT_GT(tiled.report.corpus_tiles, 1);
+        EXPECT_EQ(tiled.report.query_tiles, tiled.report.corpus_tiles);
+        EXPECT_EQ(tiled.distances, whole.distances);
+        expect_consistent(q, tiled, 0);
+        tiles.insert(tiled.report.corpus_tiles);
+      }
+    }
+  }
+  EXPECT_GE(tiles.size(), 3U);
+}
+
+TEST_F(KnnOnCuda, HalfAProductByPairsServesEveryMetric) {
+  const vector_set base = normal(1500, 31, 21);
+  for (const auto& [m, name] : names<metric>) {
+    SCOPED_TRACE(name);
+    const neighbours found = expect_as_on_cpu(
+        {.base = base, .exclude_self = true, .metric = m, .k = 7}, half_product(8), last_bit);
+    EXPECT_TRUE(found.report.half_product) << found.report.whole_product_because;
+    EXPECT_GT(found.report.corpus_tiles, 2);
+  }
+}
+
+TEST_F(KnnOnCuda, HalfAProductByPairsDoesAgainWhatIsNotProven) {
+  const vector_set ties = integers(1500, 3, 22, 1);
+  const neighbours tied =
+      expect_as_on_cpu({.base = ties, .exclude_self = true, .k = 15}, half_product(8));
+  EXPECT_GT(tied.report.corpus_tiles, 1);
+  EXPECT_GT(tied.report.unproven, 0);
+  const vector_set noise = normal(1500, 8, 23, 10000);
+  const neighbours found = expect_as_on_cpu({.base = noise, .k = 6}, half_product(8), last_bit);
+  EXPECT_GT(found.report.corpus_tiles, 1);
+  EXPECT_EQ(found.report.unproven, 1500);
+}
+
+TEST_F(KnnOnCuda, TheWholeProductIsTakenWhereCandidatesOfAllDoNotFit) {
+  const vector_set base = integers(2000, 20, 24);
+  const neighbours found =
+      expect_as_on_cpu({.base = base, .exclude_self = true, .k = 10}, half_product(3));
+  EXPECT_FALSE(found.report.half_product);
+  EXPECT_NE(found.report.whole_product_because.find("candidates"), std::string::npos)
+      << found.report.whole_product_because;
+}
+
+TEST_F(KnnOnCuda, TimesOfPairsAreTakenForEveryRepeat) {
+  const vector_set base = integers(1200, 16, 25);
+  const question q{.base = base, .k = 5};
+  cuda_knn_options options = half_product(8);
+  const neighbours once = answer(q, on_cuda(), *cuda_, options);
+  options.repeats = 3;
+  const neighbours timed = answer(q, on_cuda(), *cuda_, options);
+  EXPECT_GT(timed.report.corpus_tiles, 1);
+  EXPECT_EQ(timed.report.query_tiles, timed.report.corpus_tiles);
+  EXPECT_EQ(timed.report.unproven, once.report.unproven);
+  EXPECT_EQ(timed.distances, once.distances);
+  ASSERT_EQ(timed.report.times.size(), 3U);
+  for (const cuda_knn_times& t : timed.report.times) {
+    for (const cuda_knn_stage& stage : cuda_knn_stages) {
+      if (stage.name != "redo") EXPECT_GT(t.*stage.time, 0) << stage.name;
+    }
   }
 }
 

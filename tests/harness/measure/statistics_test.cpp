@@ -50,5 +50,14 @@ TEST(Statistics, ManySamplesKeepTheIntervalNarrow) {
   EXPECT_NEAR(s.ci_high - s.ci_low, 2 * 1.96 * 50, 3);
 }
 
+// Quartiles 2.25 and 5.75 of 1..7 with 100: fences at 2.25 - 10.5 and 5.75 + 10.5.
+TEST(Statistics, FlagsWhatLiesFarOutsideTheQuartiles) {
+  EXPECT_EQ(far_out(std::vector{1.0, 2.0, 3.0, 100.0, 4.0, 5.0, 6.0, 7.0}),
+            std::vector<std::size_t>{3});
+  EXPECT_TRUE(far_out(std::vector{1.0, 2.0, 3.0, 16.0, 4.0, 5.0, 6.0, 7.0}).empty());
+  EXPECT_EQ(far_out(std::vector{5.0, 5.0, 5.0, 5.0, 4.9}), std::vector<std::size_t>{4});
+  EXPECT_TRUE(far_out({}).empty());
+}
+
 }  // namespace
 }  // namespace kselect

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <cstring>
-
 #include <gmock/gmock.h>
+
 #include <gtest/gtest.h>
 
 #include "harness/backend/host_backend.hpp"
 #include "harness/error.hpp"
-#include "harness/run/cell.hpp"
 #include "harness/workload/rows.hpp"
+#include "kselect/registry.hpp"
 
 namespace kselect {
 namespace {
@@ -134,68 +134,6 @@ TEST_F(Trial, RefusesWhatTheDeclarationExcludes) {
     EXPECT_EQ(refused.category(), failure::unsupported);
     EXPECT_THAT(refused.what(), HasSubstr("k > 19"));
   }
-}
-
-class Cell : public Trial {
- protected:
-  cell_outcome outcome_of(const algorithm& entry) {
-    const registered row{&entry, "tests", "0123456789abcdef"};
-    cell c;
-    c.problem = problem_;
-    c.entry = &row;
-    measure_policy policy;
-    policy.max_samples = 6;
-    const input_rows input(*place_, rows_);
-    return run_cell(c, input, *place_, policy);
-  }
-};
-
-TEST_F(Cell, HasATimeExactlyIfTheAnswerHeld) {
-  const cell_outcome good = outcome_of(right());
-  EXPECT_EQ(good.status, cell_status::ok);
-  ASSERT_TRUE(good.time);
-  EXPECT_GE(good.time->samples_ns.size(), 5U);
-  EXPECT_GT(good.time->result.median, 0);
-  EXPECT_TRUE(good.proven_before && good.proven_after);
-
-  const cell_outcome bad = outcome_of(spoilt<[](const problem&, const io& b, std::span<std::byte>) {
-    static_cast<std::int32_t*>(b.indices)[0] = -1;
-  }>());
-  EXPECT_EQ(bad.status, cell_status::wrong);
-  EXPECT_FALSE(bad.time);
-  EXPECT_FALSE(bad.proven_before);
-}
-
-// State that leaks between launches shows only after many of them.
-TEST_F(Cell, ProvesTheTimedAnswerToo) {
-  static int calls;
-  calls = 0;
-  constexpr auto tire = [](const problem& p, const io& b, std::span<std::byte>) {
-    if (++calls > 3) static_cast<float*>(b.values)[p.k] = 0;
-  };
-  const cell_outcome outcome = outcome_of(spoilt<tire>());
-  EXPECT_EQ(outcome.status, cell_status::wrong);
-  EXPECT_THAT(outcome.reason, HasSubstr("after timing"));
-  EXPECT_FALSE(outcome.time);
-  EXPECT_TRUE(outcome.proven_before);
-}
-
-TEST_F(Cell, KeepsTheReasonOfAFailure) {
-  algorithm broken = right();
-  broken.enqueue = [](const problem&, const io&, std::span<std::byte>, const executor&) -> status {
-    return {status_code::failed, "cudaErrorIllegalAddress"};
-  };
-  const cell_outcome outcome = outcome_of(broken);
-  EXPECT_EQ(outcome.status, cell_status::error);
-  EXPECT_EQ(outcome.reason, "cudaErrorIllegalAddress");
-}
-
-TEST_F(Cell, EndsAsOutOfMemoryWhenTheWorkspaceDoesNotFit) {
-  algorithm greedy = right();
-  greedy.workspace = [](const problem&, const device&) { return std::size_t{1} << 60; };
-  const cell_outcome outcome = outcome_of(greedy);
-  EXPECT_EQ(outcome.status, cell_status::out_of_memory);
-  EXPECT_THAT(outcome.reason, HasSubstr("cannot allocate"));
 }
 
 }  // namespace

@@ -1,0 +1,160 @@
+// kselect-gbench CONFIG [--benchmark_*]: the cells of a config as Google Benchmark benchmarks, for
+// those who live in that tool: its reporters, filters and compare.py. Times are manual: what
+// `kselect run` takes for one run, on the GPU by device events, without the restoring of inputs
+// around it.
+//
+// Names are those of `kselect export --format gbench`, so that either output can be compared with
+// the other. Each answer is proven before and after; a wrong one is an error and no time. What
+// `kselect run` adds - rounds in turns, cold and batch times, records - is not here.
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include "harness/environment/host.hpp"
+#include "harness/error.hpp"
+#include "harness/export/exports.hpp"
+#include "harness/run/plan.hpp"
+#include "harness/run/row_variants.hpp"
+#include "harness/run/trial.hpp"
+
+namespace {
+
+using namespace kselect;
+
+constexpr double seconds_per_ns = 1e-9;
+
+// Everything the cells share; the rows and their copy on the device are kept while the next cell
+// has the same ones.
+class bench {
+ public:
+  bench(const sweep_config& config, const input_source& input, backends& places)
+      : warmup_(config.measure.warmup), places_(places), input_(input) {}
+
+  // Google Benchmark calls this several times for one cell, with growing numbers of iterations.
+  void run(benchmark::State& state, const cell& c) {
+    try {
+      backend& place = places_.open(c.executor);
+      trial attempt(*c.entry->algorithm, c.problem, rows(c, place), place);
+      if (!prove(state, attempt)) return;
+      for (auto _ : state) {
+        attempt.prepare();
+        const timed_run taken = attempt.time();
+        if (!taken.outcome.ok()) {
+          state.SkipWithError(taken.outcome.message.c_str());
+          return;
+        }
+        state.SetIterationTime(taken.nanoseconds * seconds_per_ns);
+      }
+      if (const std::string wrong = attempt.disprove(); !wrong.empty()) {
+        state.SkipWithError(("after timing: " + wrong).c_str());
+        return;
+      }
+      state.SetItemsProcessed(state.iterations() * c.problem.n * c.problem.q);
+      state.SetBytesProcessed(state.iterations() *
+                              static_cast<std::int64_t>(c.problem.input_bytes()));
+    } catch (const error& failed) {
+      state.SkipWithError(failed.what());
+    }
+  }
+
+ private:
+  const input_rows& rows(const cell& c, backend& place) {
+    if (!rows_ || executor_ != c.executor) {
+      rows_.reset();
+      rows_ = std::make_unique<row_variants>(input_, place);
+      executor_ = c.executor;
+    }
+    rows_->require(c.problem);
+    return rows_->first();
+  }
+
+  // One proven run, then the warm-up.
+  bool prove(benchmark::State& state, trial& attempt) const {
+    for (int i = 0; i <= warmup_; ++i) {
+      attempt.prepare();
+      const status result = attempt.run();
+      std::string wrong = result.ok() ? "" : result.message;
+      if (i == 0 && wrong.empty()) wrong = attempt.disprove();
+      if (wrong.empty()) continue;
+      state.SkipWithError(wrong.c_str());
+      return false;
+    }
+    return true;
+  }
+
+  int warmup_;
+  backends& places_;
+  const input_source& input_;
+  std::unique_ptr<row_variants> rows_;
+  executor_kind executor_ = executor_kind::cpu;
+};
+
+struct options {
+  std::string config, executor, filter, dataset;
+};
+
+void register_cells(const std::vector<cell>& cells, bench& shared) {
+  for (const cell& c : cells) {
+    const std::string name =
+        benchmark_name(c.problem, c.entry->algorithm->name, to_string(c.executor));
+    // Registered as errors they would spoil the geometric mean of compare.py.
+    if (c.foreseen != cell_status::ok || c.problem.n == 0 || c.problem.q == 0) {
+      fmt::print(stderr, "kselect-gbench: left out {}: {}\n", name,
+                 c.foreseen == cell_status::ok ? "no rows" : c.reason);
+      continue;
+    }
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [&shared, &c](benchmark::State& state) { shared.run(state, c); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+  }
+}
+
+int run(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);  // takes out its own options
+  CLI::App app{"The cells of a config as Google Benchmark benchmarks (--benchmark_* as usual)",
+               "kselect-gbench"};
+  options o;
+  app.add_option("config", o.config, "config file, e.g. configs/smoke.json")->required();
+  app.add_option("--filter", o.filter, "only cells whose `ALGORITHM PROBLEM` matches this regex");
+  app.add_option("--executor", o.executor, "run everything on this executor")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--dataset", o.dataset, "base vectors, instead of the config's");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem) == 0 ? 0 : static_cast<int>(failure::usage);
+  }
+
+  const sweep_config config = load_config(o.config);
+  const auto given = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
+  backends places(config.measure.threads);
+  const auto input = open_input(config, given(o.dataset), config.measure.threads);
+  const auto executor = o.executor.empty() ? std::nullopt : parse<executor_kind>(o.executor);
+  const std::vector<cell> cells = plan_cells({config, *input, executor, given(o.filter)}, places);
+  bench shared(config, *input, places);
+  register_cells(cells, shared);
+  benchmark::AddCustomContext("kselect", version_line());
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const kselect::error& failed) {
+    std::fflush(stdout);
+    fmt::print(stderr, "kselect-gbench: {}\n", failed.what());
+    return failed.exit_code();
+  }
+}

@@ -1,0 +1,18 @@
+#pragma once
+// How fast this host's memory is, and how to make a timed run start from it.
+
+#include <cstddef>
+#include <span>
+
+#include "harness/backend/backend.hpp"
+
+namespace kselect {
+
+// On `threads` threads, the best of a few passes; `cache_bytes` is the last-level cache (0:
+// unknown).
+memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes);
+
+// Writes back and drops the lines of these ranges from every cache level.
+void evict_host(std::span<const memory_range> ranges);
+
+}  // namespace kselect

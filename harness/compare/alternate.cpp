@@ -1,0 +1,209 @@
+#include "harness/compare/alternate.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "harness/compare/recorded_run.hpp"
+#include "harness/compare/statistics.hpp"
+#include "harness/compare/subprocess.hpp"
+#include "harness/config/config.hpp"
+#include "harness/config/json_text.hpp"
+#include "harness/error.hpp"
+#include "harness/record/journal.hpp"
+
+namespace kselect::compare {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The config of one turn: one round of measurement, and datasets by absolute paths, since the copy
+// lies elsewhere. `with_rounds` is off for programs from before measure.rounds.
+json turn_config(const fs::path& file, bool with_rounds) {
+  const sweep_config config = load_config(file);  // this program's opinion of it
+  json text = parse_strict_json(text_of(file), file.string());
+  if (with_rounds) text["measure"]["rounds"] = 1;
+  const json::json_pointer dataset("/input/dataset");
+  for (const char* const member : {"base", "query"}) {
+    if (!text.contains(dataset) || !text[dataset].contains(member)) continue;
+    text[dataset][member] = fs::absolute(dataset_path(config, text[dataset][member])).string();
+  }
+  return text;
+}
+
+class turns {
+ public:
+  explicit turns(const alternation& what)
+      : what_(what), rounds_(what.directory / "rounds"), config_(what.directory / "turn.json") {}
+
+  void run() {
+    fs::create_directories(rounds_);
+    write_config();
+    for (int round = 0; round < what_.rounds; ++round) {
+      const bool base_first = round % 2 == 0;
+      turn(base_first, round);
+      turn(!base_first, round);
+    }
+  }
+
+  fs::path directory_of(bool is_base, int round) const {
+    return rounds_ / fmt::format("{}-{:03}", is_base ? "base" : "new", round + 1);
+  }
+
+ private:
+  // Both programs must take the very same config.
+  void write_config() {
+    const fs::path log = what_.directory / "dry-run.log";
+    for (const bool with_rounds : {true, false}) {
+      std::ofstream(config_) << turn_config(what_.config, with_rounds).dump(2) << '\n';
+      const bool accepted =
+          std::ranges::all_of(std::vector{what_.base, what_.now}, [&](const fs::path& program) {
+            return run_process(command(program, {"--dry-run"}), log) == 0;
+          });
+      if (accepted) return;
+    }
+    throw error(failure::usage, fmt::format("one of the programs refuses {}: {}",
+                                            what_.config.string(), last_line(log)));
+  }
+
+  std::vector<std::string> command(const fs::path& program,
+                                   std::initializer_list<std::string> more) const {
+    std::vector<std::string> line = {program.string(), "run", config_.string()};
+    line.insert(line.end(), what_.arguments.begin(), what_.arguments.end());
+    line.insert(line.end(), more);
+    return line;
+  }
+
+  void turn(bool is_base, int round) {
+    const fs::path directory = directory_of(is_base, round);
+    if (what_.say) {
+      what_.say(fmt::format("round {}/{}: {}", round + 1, what_.rounds, is_base ? "base" : "new"));
+    }
+    fs::path log = directory;
+    log += ".log";
+    const int code = run_process(
+        command(is_base ? what_.base : what_.now, {"--out", directory.string(), "--resume"}), log);
+    if (code == static_cast<int>(failure::interrupted)) {
+      throw error(failure::interrupted, "interrupted; continue with --resume");
+    }
+    // Some cell failed: its record says so, and the verdict will.
+    if (code == 0 || code == static_cast<int>(failure::cells)) return;
+    throw error(failure::usage, fmt::format("{} ended with exit code {}: {}",
+                                            directory.filename().string(), code, last_line(log)));
+  }
+
+  const alternation& what_;
+  fs::path rounds_, config_;
+};
+
+// The medians of one cell over the turns of its side; where a turn has none, null.
+json merged_time(const json& first, const std::vector<const recorded_cell*>& turns_of_cell) {
+  std::vector<double> medians;
+  json rounds = json::array(), samples = json::array(), sizes = json::array();
+  for (const recorded_cell* turn : turns_of_cell) {
+    if (turn == nullptr || !turn->time) {
+      rounds.push_back(nullptr);
+      continue;
+    }
+    medians.push_back(turn->time->median);
+    rounds.push_back(turn->time->median);
+    sizes.push_back(turn->time->samples.size());
+    for (const double sample : turn->time->samples) samples.push_back(sample);
+  }
+  std::ranges::sort(medians);
+  const auto at = [&](double share) {
+    return medians[static_cast<std::size_t>(share * static_cast<double>(medians.size() - 1))];
+  };
+  // Five turns and fewer bound nothing at 95 %: the extremes stand for the interval, as in a run.
+  const std::size_t rank = std::max<std::size_t>(1, sign_rank(medians.size(), 0.95));
+  json time = first;
+  time["median"] = median(medians);
+  time["q1"] = at(0.25);
+  time["q3"] = at(0.75);
+  time["min"] = medians.front();
+  time["max"] = medians.back();
+  time["ci95"] = {medians[rank - 1], medians[medians.size() - rank]};
+  time["rounds"] = std::move(rounds);
+  time["samples"] = std::move(samples);
+  // What else describes the samples of the first turn says nothing about those of all.
+  if (time.contains("round_sizes")) time["round_sizes"] = std::move(sizes);
+  if (time.contains("outliers")) time["outliers"] = json::array();
+  for (const char* const member : {"wall", "batch", "sm_mhz"}) {
+    if (time.contains(member)) time[member] = nullptr;
+  }
+  return time;
+}
+
+// One record a cell: the one of its first turn that has a time (else of its first), with the times
+// of all turns. A cell that failed in any turn keeps its place among the rounds, empty.
+json merged_record(const std::vector<const recorded_cell*>& turns_of_cell) {
+  const recorded_cell* chosen = nullptr;
+  bool throttled = false;
+  for (const recorded_cell* turn : turns_of_cell) {
+    if (turn == nullptr) continue;
+    if (chosen == nullptr || (!chosen->time && turn->time)) chosen = turn;
+    throttled = throttled || turn->throttled;
+  }
+  json record = chosen->record;
+  if (chosen->time) record["time"] = merged_time(record["time"], turns_of_cell);
+  if (throttled) record["throttled"] = true;
+  return record;
+}
+
+void merge(const fs::path& into, const std::vector<recorded_run>& turns, const json& alternated) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<const recorded_cell*>> cells;
+  for (std::size_t round = 0; round < turns.size(); ++round) {
+    for (const recorded_cell& cell : turns[round].cells) {
+      auto& of = cells[cell.identity];
+      if (of.empty()) {
+        order.push_back(cell.identity);
+        of.assign(turns.size(), nullptr);
+      }
+      of[round] = &cell;
+    }
+  }
+  fs::remove(into / journal_name);
+  journal records = journal::open(into, open_mode::create_new);
+  for (const std::string& identity : order) records.append(merged_record(cells[identity]).dump());
+  json meta = turns.front().meta;
+  meta["alternated"] = alternated;
+  write_snapshot(into / "meta.json", meta.dump(2) + "\n");
+}
+
+}  // namespace
+
+alternated_runs alternate(const alternation& what) {
+  if (fs::exists(what.directory) && !what.resume) {
+    throw error(failure::output,
+                fmt::format("{} exists; give another --out, or --resume to finish it",
+                            what.directory.string()));
+  }
+  turns all(what);
+  all.run();
+  const alternated_runs merged = {what.directory / "base", what.directory / "new"};
+  std::string id;
+  for (const bool is_base : {true, false}) {
+    std::vector<recorded_run> runs;
+    for (int round = 0; round < what.rounds; ++round) {
+      runs.push_back(read_run(all.directory_of(is_base, round)));
+    }
+    if (id.empty()) {
+      id = fmt::format("{} {}", fs::absolute(what.directory).filename().string(),
+                       runs.front().fact({"started"}).dump());
+    }
+    merge(is_base ? merged.base : merged.now, runs,
+          {{"id", id}, {"side", is_base ? "base" : "new"}, {"rounds", what.rounds}});
+  }
+  return merged;
+}
+
+}  // namespace kselect::compare

@@ -1,0 +1,96 @@
+// CSV for spreadsheets and data frames, Markdown for people.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "harness/export/exports.hpp"
+#include "harness/format.hpp"
+
+namespace kselect {
+namespace {
+
+using compare::recorded_cell;
+using compare::recorded_run;
+
+// RFC 4180: quoted if it must be, quotes doubled.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string csv_line(const recorded_cell& cell) {
+  const problem& p = cell.problem;
+  std::string line =
+      fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_field(cell.algorithm),
+                  cell.executor, cell.threads, p.n, p.q, p.k, to_string(p.type), to_string(p.index),
+                  to_string(p.direction), to_string(p.payload), to_string(p.layout), p.pitch,
+                  csv_field(to_string(p.distribution)), p.seed, to_string(cell.status),
+                  csv_field(cell.reason), cell.throttled ? 1 : 0);
+  if (!cell.time) return line + ",,,,,\n";
+  return line + fmt::format(",{},{},{},{},{}\n", cell.time->clock, cell.time->median,
+                            cell.time->low, cell.time->high, cell.time->rounds.size());
+}
+
+void add_once(std::vector<std::string>& list, const std::string& item) {
+  if (std::ranges::find(list, item) == list.end()) list.push_back(item);
+}
+
+std::string column_of(const recorded_cell& cell) {
+  return fmt::format("{} ({})", cell.algorithm, cell.executor);
+}
+
+}  // namespace
+
+std::string csv_export(const recorded_run& run) {
+  std::string text =
+      "algorithm,executor,threads,n,q,k,dtype,index,direction,payload,layout,pitch,distribution,"
+      "seed,"
+      "status,reason,throttled,clock,median_ns,ci95_low_ns,ci95_high_ns,rounds\n";
+  for (const recorded_cell& cell : run.cells) text += csv_line(cell);
+  return text;
+}
+
+std::string markdown_export(const recorded_run& run) {
+  std::vector<std::string> rows, columns;
+  std::map<std::pair<std::string, std::string>, const recorded_cell*> cells;
+  for (const recorded_cell& cell : run.cells) {
+    add_once(rows, to_string(cell.problem));
+    add_once(columns, column_of(cell));
+    cells[{to_string(cell.problem), column_of(cell)}] = &cell;
+  }
+  std::string text = "| problem |";
+  std::string rule = "|---|";
+  for (const std::string& column : columns) {
+    text += fmt::format(" {} |", column);
+    rule += "--:|";
+  }
+  text += "\n" + rule + "\n";
+  std::string untimed;
+  for (const std::string& row : rows) {
+    text += fmt::format("| {} |", row);
+    for (const std::string& column : columns) {
+      const auto found = cells.find({row, column});
+      if (found == cells.end()) {
+        text += " |";
+        continue;
+      }
+      const recorded_cell& cell = *found->second;
+      text += cell.time ? fmt::format(" {} |", format_time(cell.time->median))
+                        : fmt::format(" {} |", to_string(cell.status));
+      if (!cell.reason.empty()) {
+        untimed +=
+            fmt::format("- {} {}: {}: {}\n", column, row, to_string(cell.status), cell.reason);
+      }
+    }
+    text += "\n";
+  }
+  return untimed.empty() ? text : text + "\n" + untimed;
+}
+
+}  // namespace kselect

@@ -1,0 +1,11 @@
+#pragma once
+// Numbers as people read them.
+
+#include <string>
+
+namespace kselect {
+
+// "123 us", "1.23 ms", "12.3 s": three significant digits.
+std::string format_time(double nanoseconds);
+
+}  // namespace kselect

@@ -1,0 +1,168 @@
+#include "harness/run/group.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "harness/error.hpp"
+#include "harness/measure/latin_square.hpp"
+#include "harness/run/turn.hpp"
+
+namespace kselect {
+namespace {
+
+// Faster than this multiple of a measured ceiling is not measured but wrong. A GPU's ceiling is
+// good to some ten percent; a host's is measured beside whatever else runs there.
+constexpr double implausible_on_gpu = 1.25, implausible_on_host = 2;
+// Rows beyond so many caches' worth can stay in them only to a small part.
+constexpr std::size_t caches_of_rows = 8;
+
+std::optional<floor_share> against_floor(const cell& c, const timing& time, const device& where,
+                                         const memory_ceilings& ceilings) {
+  const problem& p = c.problem;
+  const std::size_t rows = static_cast<std::size_t>(p.n * p.q) * size_of(p.type);
+  const std::size_t bytes = rows + p.values_bytes() + p.indices_bytes();
+  const bool from_memory =
+      time.cache == "cold" || (where.cache_bytes != 0 && rows > caches_of_rows * where.cache_bytes);
+  const double ceiling = from_memory ? ceilings.read : ceilings.cached_read;
+  if (ceiling <= 0 || time.result.median <= 0) return std::nullopt;
+  return floor_share{static_cast<std::int64_t>(bytes), from_memory ? "read" : "cached_read",
+                     static_cast<double>(bytes) / (time.result.median * 1e-9) / ceiling};
+}
+
+bool may_have_damaged(const cell_outcome& outcome) {
+  return outcome.status == cell_status::wrong || outcome.status == cell_status::error;
+}
+
+class group {
+ public:
+  group(const group_request& request, group_inputs& inputs, backend& place,
+        group_observer& observer)
+      : request_(request),
+        inputs_(inputs),
+        observer_(observer),
+        watch_(place.shares_host_memory() ? std::nullopt : std::optional<gpu_watch>(std::in_place)),
+        context_{place, request.policy, observer, watch_ ? &*watch_ : nullptr} {}
+
+  bool run() {
+    for (const cell* c : request_.cells) {
+      if (!admit(*c)) return false;
+    }
+    const auto count = static_cast<int>(contenders_.size());
+    for (int round = 0; open_ > 0; ++round) {
+      for (const int i : order_of_round(count, round, request_.policy.rounds)) {
+        if (!turn(contenders_[static_cast<std::size_t>(i)], round)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  struct entrant {
+    contender c;
+    bool open = true;
+  };
+
+  // Proves a cell's first answer. False if the group must stop.
+  bool admit(const cell& what) {
+    contender c{&what, {}, round_log(request_.policy)};
+    // An empty success: nothing to select, nothing to launch, nothing to time.
+    if (what.problem.q == 0 || what.problem.n == 0) return finish(c);
+    try {
+      row_variants& rows = inputs_.of(what.problem);
+      c.outcome.input_copies = rows.copies();
+      c.outcome.fresh_inputs = rows.fresh();
+      prove_first(c, rows, context_);
+    } catch (const error& problem) {
+      if (problem.category() != failure::resources) throw;
+      c.outcome.status = cell_status::out_of_memory;
+      c.outcome.reason = problem.what();
+    }
+    observer_.resting();
+    // Fibers prove kernels; what they take means nothing.
+    const bool timed = what.executor != executor_kind::fiber;
+    if (c.outcome.status != cell_status::ok || !timed) return finish(c);
+    contenders_.push_back({std::move(c)});
+    ++open_;
+    return true;
+  }
+
+  bool turn(entrant& entry, int round) {
+    if (!entry.open) return true;
+    contender& c = entry.c;
+    take_turn(c, inputs_.of(c.what->problem), round, context_);
+    observer_.resting();
+    if (c.outcome.status == cell_status::ok && !c.log.done()) return true;
+    if (c.outcome.status == cell_status::ok) conclude(c);
+    entry.open = false;
+    --open_;
+    return finish(c);
+  }
+
+  // What the finished rounds come to.
+  void conclude(contender& c) {
+    cell_outcome& outcome = c.outcome;
+    if (c.log.throttled_out()) {
+      outcome.throttled = true;
+      outcome.status = cell_status::throttled;
+      outcome.reason = "the SM clock fell below three quarters of its peak in most rounds";
+      return;
+    }
+    timing time = c.log.result();
+    const bool on_host = context_.place.shares_host_memory();
+    time.clock = context_.place.clock_name();
+    time.cache = !on_host || request_.policy.cache == cpu_cache::flushed ? "cold" : "warm";
+    time.gap_hidden = c.gapless;
+    time.batch_calls = time.batch ? c.batch_calls : 0;
+    outcome.throttled = time.throttled;
+    outcome.floor = against_floor(*c.what, time, context_.place.description(), request_.ceilings);
+    if (outcome.floor &&
+        outcome.floor->share > (on_host ? implausible_on_host : implausible_on_gpu)) {
+      outcome.status = cell_status::implausible;
+      outcome.reason = fmt::format(
+          "a median of {:.3g} us moves its {} bytes at {:.3g} times the measured ceiling of {} {}",
+          time.result.median / 1e3, outcome.floor->bytes, outcome.floor->share,
+          context_.place.description().name, outcome.floor->ceiling);
+      return;
+    }
+    outcome.time = std::move(time);
+  }
+
+  bool finish(contender& c) {
+    observer_.finished(*c.what, c.outcome);
+    if (!may_have_damaged(c.outcome)) return true;
+    inputs_.forget();
+    return observer_.go_on_after_damage();
+  }
+
+  const group_request& request_;
+  group_inputs& inputs_;
+  group_observer& observer_;
+  std::optional<gpu_watch> watch_;
+  turn_context context_;
+  std::vector<entrant> contenders_;
+  int open_ = 0;
+};
+
+}  // namespace
+
+row_variants& group_inputs::of(const problem& p) {
+  row_variants& rows = by_layout_.try_emplace(p.layout, source_, place_).first->second;
+  rows.require(p);
+  return rows;
+}
+
+void group_inputs::forget() { by_layout_.clear(); }
+
+bool run_group(const group_request& request, group_inputs& inputs, backend& place,
+               group_observer& observer) {
+  return group(request, inputs, place, observer).run();
+}
+
+bool same_group(const cell& a, const cell& b) {
+  problem other = b.problem;
+  other.layout = a.problem.layout;
+  return a.executor == b.executor && a.problem == other;
+}
+
+}  // namespace kselect

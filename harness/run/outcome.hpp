@@ -1,0 +1,52 @@
+#pragma once
+// How one cell ended, with all that its record says about it.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "harness/backend/backend.hpp"
+#include "harness/environment/nvml.hpp"
+#include "harness/measure/round_log.hpp"
+#include "harness/run/count_work.hpp"
+#include "harness/run/plan.hpp"
+
+namespace kselect {
+
+// The bytes that must move, against the fastest that memory was seen to move them.
+struct floor_share {
+  std::int64_t bytes = 0;    // every element read once, every output written once
+  const char* ceiling = "";  // "read", or "cached_read" where the rows fit into a CPU's caches
+  double share = 0;          // of that ceiling; above 1 is only possible for a measured one
+};
+
+// What was seen of the GPU between rounds.
+struct gpu_span {
+  std::uint64_t event_reasons = 0;  // all that were seen (nvml.hpp)
+  std::optional<int> coolest_c, hottest_c;
+  std::optional<double> most_power_w;
+  void add(const gpu_state& seen);
+};
+
+struct cell_outcome {
+  cell_status status = cell_status::ok;
+  std::string reason;          // one line unless ok
+  std::optional<timing> time;  // if ok, and there was something to time
+  std::size_t workspace_bytes = 0;
+  // The certificate held before the first timed run; after the last; for so many answers in all.
+  bool proven_before = false, proven_after = false;
+  std::int64_t answers_proven = 0;
+  std::optional<counted_work> work;        // on the problem's rows, from the fiber executor
+  std::optional<graph_capture> graph;      // cuda
+  std::optional<floor_share> floor;        // if timed and the ceilings are known
+  bool throttled = false;                  // in some round
+  std::optional<gpu_span> gpu;             // cuda
+  int input_copies = 0;
+  bool fresh_inputs = false;  // other rows in each round
+  bool pinned = false;        // cpu: its threads were kept on processors of their own
+  std::chrono::system_clock::time_point started{};
+  double elapsed_s = 0;  // of the cell, with proofs and warm-up
+};
+
+}  // namespace kselect

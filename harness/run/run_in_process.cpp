@@ -1,0 +1,57 @@
+#include "harness/record/records.hpp"
+#include "harness/run/group.hpp"
+#include "harness/run/group_runner.hpp"
+
+namespace kselect {
+namespace {
+
+class forwarding final : public group_observer {
+ public:
+  forwarding(const input_source& input, int threads, const group_runner::sink& done)
+      : input_(input), threads_(threads), done_(done) {}
+
+  void running(const cell&) override {}
+  void resting() override {}
+  void finished(const cell& c, const cell_outcome& outcome) override {
+    done_(c, cell_record(c, outcome, {input_.description(), threads_}));
+  }
+  bool go_on_after_damage() override { return true; }
+
+ private:
+  const input_source& input_;
+  int threads_;
+  const group_runner::sink& done_;
+};
+
+class direct_runner final : public group_runner {
+ public:
+  direct_runner(const sweep_request& request, const input_source& input, backends& places)
+      : request_(request), input_(input), places_(places) {}
+
+  void run(std::span<const cell* const> group, const sink& done) override {
+    const executor_kind kind = group.front()->executor;
+    backend& place = places_.open(kind);
+    if (kind != executor_kind::fiber && !ceilings_.contains(kind)) {
+      ceilings_[kind] = place.measure_ceilings();
+    }
+    const auto inputs = inputs_.try_emplace(kind, input_, place).first;
+    forwarding observer(input_, place.description().threads, done);
+    const group_request wanted{group, request_.config.measure, ceilings_[kind]};
+    run_group(wanted, inputs->second, place, observer);
+  }
+
+ private:
+  const sweep_request& request_;
+  const input_source& input_;
+  backends& places_;
+  std::map<executor_kind, group_inputs> inputs_;
+};
+
+}  // namespace
+
+std::unique_ptr<group_runner> run_in_process(const sweep_request& request,
+                                             const input_source& input, backends& places) {
+  return std::make_unique<direct_runner>(request, input, places);
+}
+
+}  // namespace kselect

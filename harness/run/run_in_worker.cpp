@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/error.hpp"
+#include "harness/record/records.hpp"
+#include "harness/run/group_runner.hpp"
+#include "harness/run/worker.hpp"
+#include "harness/run/worker_process.hpp"
+#include "harness/run/worker_setup.hpp"
+
+namespace kselect {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+class worker_runner final : public group_runner {
+ public:
+  worker_runner(const sweep_request& request, const input_source& input, backends& places)
+      : request_(request), input_(input), places_(places) {}
+
+  // A cell that takes its worker down has ended; the others go to a new worker. So every pass
+  // brings at least one cell to its end.
+  void run(std::span<const cell* const> group, const sink& done) override {
+    std::vector<const cell*> open(group.begin(), group.end());
+    while (!open.empty()) {
+      const std::size_t before = open.size();
+      pass(open, done);
+      if (open.size() == before) {
+        throw error(failure::output, "internal error: a worker process ended no cell of its group");
+      }
+    }
+  }
+
+ private:
+  void pass(std::vector<const cell*>& open, const sink& done) {
+    const std::vector<const cell*> sent = open;  // the page counts in this order
+    hand_over(sent);
+    std::string line;
+    for (;;) {
+      switch (worker_->next(line, request_.config.measure.timeout_s)) {
+        case worker_process::news::hung:
+          blame(open, sent, cell_status::timeout,
+                fmt::format("one run took longer than {} s (measure.timeout_s)",
+                            request_.config.measure.timeout_s),
+                done);
+          return;
+        case worker_process::news::ended:
+          blame(open, sent, cell_status::error, fmt::format("its process was {}", worker_->cause()),
+                done);
+          return;
+        case worker_process::news::line:
+          if (!read(json::parse(line), line, open, done)) return;
+      }
+    }
+  }
+
+  void hand_over(const std::vector<const cell*>& cells) {
+    if (!worker_) {
+      worker_.emplace();
+      worker_->send(setup_line(request_, ceilings_));
+    }
+    json keys = json::array();
+    for (const cell* c : cells) keys.push_back(c->key);
+    worker_->send(json{{"group", std::move(keys)}}.dump());
+  }
+
+  // False at the end of the pass.
+  bool read(const json& message, const std::string& line, std::vector<const cell*>& open,
+            const sink& done) {
+    if (!message.contains("event")) {
+      const auto at = std::ranges::find(open, message.at("key").get<std::string>(), &cell::key);
+      const cell& ended = **at;
+      open.erase(at);
+      done(ended, line);
+      return true;
+    }
+    const std::string event = message.at("event");
+    if (event == "failed") {
+      throw error(static_cast<failure>(message.at("category").get<int>()), message.at("message"));
+    }
+    if (event == "ceilings") {
+      ceilings_[parse<executor_kind>(message.at("executor").get<std::string>()).value()] =
+          ceilings_from(message);
+      return true;
+    }
+    if (message.at("retired")) worker_.reset();
+    return false;
+  }
+
+  // Ends the cell that ran when the worker died, or all that are open if none did.
+  void blame(std::vector<const cell*>& open, const std::vector<const cell*>& sent, cell_status how,
+             const std::string& reason, const sink& done) {
+    const progress_page::state last = worker_->state();
+    worker_.reset();
+    cell_outcome outcome;
+    outcome.status = how;
+    outcome.reason = reason;
+    outcome.started = std::chrono::system_clock::now();
+    const auto threads = [&](const cell& c) {
+      return places_.open(c.executor).description().threads;
+    };
+    const cell* const culprit =
+        last.cell < 0 ? nullptr : sent.at(static_cast<std::size_t>(last.cell));
+    if (culprit == nullptr) outcome.reason += ", outside any run of an algorithm";
+    const std::vector<const cell*> blamed =
+        culprit == nullptr ? open : std::vector<const cell*>{culprit};
+    for (const cell* c : blamed) {
+      std::erase(open, c);
+      done(*c, cell_record(*c, outcome, {input_.description(), threads(*c)}));
+    }
+  }
+
+  const sweep_request& request_;
+  const input_source& input_;
+  backends& places_;
+  std::optional<worker_process> worker_;
+};
+
+}  // namespace
+
+std::unique_ptr<group_runner> run_in_worker(const sweep_request& request, const input_source& input,
+                                            backends& places) {
+  return std::make_unique<worker_runner>(request, input, places);
+}
+
+}  // namespace kselect

@@ -1,0 +1,226 @@
+#include "harness/run/turn.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "harness/error.hpp"
+#include "harness/measure/pinning.hpp"
+#include "harness/run/count_work.hpp"
+
+namespace kselect {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::int64_t prove_every_sample = std::int64_t{1} << 16;  // elements of the input
+constexpr std::int64_t prove_every_round = std::int64_t{1} << 24;
+constexpr int wall_samples = 3;
+// The driver queues about a thousand launches before it makes the host wait.
+constexpr int most_queued_kernels = 500;
+constexpr double batch_ns = 5e6;  // about so long a batch
+constexpr int most_batch_calls = 200;
+
+double seconds_since(clock::time_point begin) {
+  return std::chrono::duration<double>(clock::now() - begin).count();
+}
+
+cell_status status_of(const status& result) {
+  switch (result.code) {
+    case status_code::unsupported:
+      return cell_status::unsupported;
+    case status_code::out_of_memory:
+      return cell_status::out_of_memory;
+    default:
+      return cell_status::error;
+  }
+}
+
+void end(contender& c, cell_status how, std::string reason) {
+  c.outcome.status = how;
+  c.outcome.reason = std::move(reason);
+}
+
+// Calls `work`, and turns what it throws into the cell's status.
+template <class Work>
+void guarded(contender& c, const Work& work) {
+  const auto begin = clock::now();
+  try {
+    work();
+  } catch (const error& problem) {
+    end(c,
+        problem.category() == failure::resources ? cell_status::out_of_memory : cell_status::error,
+        problem.what());
+  } catch (const std::bad_alloc&) {
+    end(c, cell_status::out_of_memory, "the host is out of memory");
+  }
+  c.outcome.elapsed_s += seconds_since(begin);
+}
+
+// Ends the cell unless the last run was ok; `when` begins the reason ("in round 3: ").
+bool went_well(contender& c, const status& result, const std::string& when) {
+  if (result.ok()) return true;
+  end(c, status_of(result), when + result.message);
+  return false;
+}
+
+bool proven(contender& c, trial& attempt, const std::string& when) {
+  if (std::string wrong = attempt.disprove(); !wrong.empty()) {
+    end(c, cell_status::wrong, when + wrong);
+    return false;
+  }
+  ++c.outcome.answers_proven;
+  return true;
+}
+
+// How its runs can be timed: once it is known to be right, and how long it takes.
+void choose_timing(contender& c, trial& attempt, double nanoseconds, const turn_context& context) {
+  const contract& promises = c.what->entry->algorithm->promises;
+  attempt.prepare();
+  c.outcome.graph = attempt.capture();
+  if (!c.outcome.graph) return;  // a place without launches: no gaps to hide, nothing to batch
+  if (c.outcome.graph->refused.empty() && !proven(c, attempt, "replayed as a graph: ")) return;
+  const int kernels = std::max(1, c.outcome.graph->kernels);
+  c.gapless = !promises.synchronises && kernels <= most_queued_kernels;
+  if (!promises.modifies_input) {
+    const int queued = c.gapless ? most_queued_kernels / kernels : most_batch_calls;
+    c.batch_calls = std::clamp(static_cast<int>(batch_ns / std::max(nanoseconds, 1.0)), 1,
+                               std::min(queued, most_batch_calls));
+  }
+  if (!c.gapless) return;
+  context.observer.running(*c.what);
+  attempt.prepare();
+  if (attempt.escapes_queue(std::clamp(3e-9 * nanoseconds, 0.01, 1.0))) {
+    end(c, cell_status::error,
+        "works outside the stream it was given: its outputs changed while that was held back");
+  }
+}
+
+struct sampling {
+  contender& c;
+  trial& attempt;
+  const turn_context& context;
+  std::string when;  // "in round 3: "
+
+  bool warm_up() {
+    for (int i = 0; i < context.policy.warmup; ++i) {
+      context.observer.running(*c.what);
+      attempt.prepare();
+      if (!went_well(c, attempt.run(), when)) return false;
+    }
+    return true;
+  }
+
+  // One timed run, from flushed caches if `cold`. Empty if the cell ended.
+  template <class Time>
+  std::optional<timed_run> sample(bool cold, bool prove, const Time& time) {
+    context.observer.running(*c.what);
+    attempt.prepare();
+    if (cold) attempt.evict();
+    timed_run run = time();
+    if (!went_well(c, run.outcome, when)) return std::nullopt;
+    if (prove && !proven(c, attempt, when)) return std::nullopt;
+    return run;
+  }
+};
+
+bool headline(sampling& s, bool cold, bool prove, round_samples& taken) {
+  const auto begin = clock::now();
+  const int most = s.c.log.samples_of_turn();
+  double mhz = 0;
+  int readings = 0, fallen = 0;
+  for (int i = 0; i < most; ++i) {
+    const auto run = s.sample(cold, prove, [&] { return s.attempt.time(s.c.gapless); });
+    if (!run) return false;
+    taken.ns.push_back(run->nanoseconds);
+    if (run->sm_mhz) {
+      mhz += *run->sm_mhz;
+      ++readings;
+      fallen += run->throttled ? 1 : 0;
+    }
+    if (seconds_since(begin) >= s.c.log.seconds_of_turn()) break;
+  }
+  if (readings > 0) taken.sm_mhz = mhz / readings;
+  taken.throttled = 2 * fallen > static_cast<int>(taken.ns.size());
+  return true;
+}
+
+// Wall time and batches of a place whose headline is neither.
+bool side_timings(sampling& s, row_variants& rows, round_samples& taken) {
+  if (s.context.place.shares_host_memory()) return true;
+  const int most = std::min(wall_samples, static_cast<int>(taken.ns.size()));
+  for (int i = 0; i < most; ++i) {
+    const auto run = s.sample(true, false, [&] { return s.attempt.wall_time(); });
+    if (!run) return false;
+    taken.wall_ns.push_back(run->nanoseconds);
+  }
+  if (s.c.batch_calls == 0) return true;
+  const auto batch = s.sample(
+      false, false, [&] { return s.attempt.time_batch(rows.all(), s.c.batch_calls, s.c.gapless); });
+  if (batch) taken.batch_ns = batch->nanoseconds;
+  return batch.has_value();
+}
+
+// What the driver says right after the samples; a GPU that it holds down has no times.
+void look_at_gpu(contender& c, const gpu_watch& watch, round_samples& taken) {
+  const gpu_state seen = watch.look();
+  if (!c.outcome.gpu) c.outcome.gpu.emplace();
+  c.outcome.gpu->add(seen);
+  taken.throttled = taken.throttled || slows_down(seen.event_reasons.value_or(0));
+}
+
+}  // namespace
+
+void prove_first(contender& c, row_variants& rows, const turn_context& context) {
+  c.outcome.started = std::chrono::system_clock::now();
+  guarded(c, [&] {
+    const input_rows& input = rows.first();
+    context.observer.running(*c.what);
+    trial attempt(*c.what->entry->algorithm, c.what->problem, input, context.place);
+    c.outcome.workspace_bytes = attempt.workspace_bytes();
+    attempt.prepare();
+    const timed_run first = attempt.time();
+    if (!went_well(c, first.outcome, "") || !proven(c, attempt, "")) return;
+    c.outcome.proven_before = true;
+    // The first run may have loaded code and made threads: the second tells how long one takes.
+    context.observer.running(*c.what);
+    attempt.prepare();
+    const timed_run second = attempt.time();
+    if (!went_well(c, second.outcome, "")) return;
+    choose_timing(c, attempt, second.nanoseconds, context);
+    if (c.outcome.status == cell_status::ok && counts_work(*c.what)) {
+      context.observer.running(*c.what);
+      c.outcome.work = count_work(*c.what, input.host(), context.place.description().threads);
+    }
+  });
+}
+
+void take_turn(contender& c, row_variants& rows, int round, const turn_context& context) {
+  guarded(c, [&] {
+    const bool on_host = context.place.shares_host_memory();
+    const bool cold = !on_host || context.policy.cache == cpu_cache::flushed;
+    const std::int64_t elements = c.what->problem.input_elements();
+    const input_rows& input = rows.of_round(round);
+    context.observer.running(*c.what);
+    std::optional<pinned_team> pinned;
+    if (on_host) pinned.emplace(context.place.description().threads);
+    c.outcome.pinned = pinned && pinned->complete();
+
+    trial attempt(*c.what->entry->algorithm, c.what->problem, input, context.place);
+    sampling s{c, attempt, context, "in round " + std::to_string(round + 1) + ": "};
+    const auto begin = clock::now();
+    round_samples taken;
+    if (!s.warm_up() || !headline(s, cold, elements <= prove_every_sample, taken) ||
+        !side_timings(s, rows, taken)) {
+      return;
+    }
+    if (context.gpu != nullptr) look_at_gpu(c, *context.gpu, taken);
+    c.log.add(std::move(taken), seconds_since(begin));
+    if (elements <= prove_every_round || c.log.done()) {
+      context.observer.running(*c.what);
+      c.outcome.proven_after = proven(c, attempt, s.when);
+    }
+  });
+}
+
+}  // namespace kselect

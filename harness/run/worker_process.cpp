@@ -1,0 +1,129 @@
+#include "harness/run/worker_process.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "harness/error.hpp"
+#include "harness/run/worker.hpp"
+
+extern char** environ;
+
+namespace kselect {
+namespace {
+
+constexpr int poll_ms = 100;
+
+[[noreturn]] void fail(const char* what, int code) {
+  throw error(failure::resources,
+              fmt::format("cannot start a worker process: {}: {}", what, std::strerror(code)));
+}
+
+// The program again with the argument "worker", its descriptors where worker.hpp expects them.
+pid_t spawn(int socket, int page) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  // What an algorithm prints must not end up among the program's results.
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, socket, worker_socket);
+  posix_spawn_file_actions_adddup2(&actions, page, worker_page);
+  // A group of its own: Ctrl-C on the terminal is for the parent, which lets the worker finish.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  std::string name = "kselect", argument{worker_command};
+  const std::array<char*, 3> arguments = {name.data(), argument.data(), nullptr};
+  pid_t process = -1;
+  const int code =
+      posix_spawn(&process, "/proc/self/exe", &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (code != 0) fail("posix_spawn", code);
+  return process;
+}
+
+}  // namespace
+
+worker_process::worker_process() {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    fail("socketpair", errno);
+  socket_ = ends[0];
+  // Out of the way of the numbers that the worker's descriptors get.
+  const int far_end = fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
+  const int far_page = fcntl(page_.descriptor(), F_DUPFD_CLOEXEC, 10);
+  close(ends[1]);
+  if (far_end < 0 || far_page < 0) fail("fcntl", errno);
+  process_ = spawn(far_end, far_page);
+  close(far_end);
+  close(far_page);
+}
+
+worker_process::~worker_process() {
+  kill();
+  close(socket_);
+}
+
+void worker_process::send(const std::string& line) {
+  const std::string text = line + "\n";
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t count = ::send(socket_, text.data() + at, text.size() - at, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return;  // it is gone, as next() will find
+    at += static_cast<std::size_t>(count);
+  }
+}
+
+worker_process::news worker_process::next(std::string& line, double limit_s) {
+  for (;;) {
+    if (const std::size_t end = received_.find('\n'); end != std::string::npos) {
+      line = received_.substr(0, end);
+      received_.erase(0, end + 1);
+      return news::line;
+    }
+    pollfd waiting{socket_, POLLIN, 0};
+    const int ready = poll(&waiting, 1, poll_ms);
+    if (ready > 0) {
+      std::array<char, 65536> part{};
+      const ssize_t count = read(socket_, part.data(), part.size());
+      if (count == 0 || (count < 0 && errno != EINTR)) return news::ended;
+      if (count > 0) received_.append(part.data(), static_cast<std::size_t>(count));
+    } else if (const auto run = state(); run.cell >= 0 && run.seconds > limit_s) {
+      return news::hung;
+    }
+  }
+}
+
+void worker_process::reap() {
+  if (process_ < 0) return;
+  while (waitpid(process_, &wait_status_, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+}
+
+void worker_process::kill() {
+  if (process_ >= 0) ::kill(process_, SIGKILL);
+  reap();
+}
+
+std::string worker_process::cause() {
+  reap();
+  if (WIFSIGNALED(wait_status_)) {
+    const int signal = WTERMSIG(wait_status_);
+    return fmt::format("killed by SIG{} ({})", sigabbrev_np(signal), sigdescr_np(signal));
+  }
+  return fmt::format("exited with code {}", WEXITSTATUS(wait_status_));
+}
+
+}  // namespace kselect

@@ -1,0 +1,45 @@
+#pragma once
+// The parent's hold on a worker: this program once more, in a process of its own, spawned before it
+// has touched a GPU. Lines of JSON go both ways over a socket; harness/run/worker.hpp is the other
+// side.
+
+#include <string>
+#include <sys/types.h>
+
+#include "harness/run/progress_page.hpp"
+
+namespace kselect {
+
+class worker_process {
+ public:
+  // Throws error(failure::resources) when no process can be made.
+  worker_process();
+  // Ends it.
+  ~worker_process();
+  worker_process(const worker_process&) = delete;
+  worker_process& operator=(const worker_process&) = delete;
+
+  // A worker that is gone makes the next() call say so.
+  void send(const std::string& line);
+
+  enum class news { line, ended, hung };
+  // Waits for a line, the process's end, or a run that has lasted `limit_s`.
+  news next(std::string& line, double limit_s);
+
+  // Whom the page named last, and for how long.
+  progress_page::state state() const { return page_.now(); }
+  // How it ended, after next() said so: "killed by SIGSEGV (Segmentation fault)".
+  std::string cause();
+  void kill();
+
+ private:
+  void reap();
+
+  progress_page page_;
+  pid_t process_ = -1;
+  int socket_ = -1;
+  std::string received_;
+  int wait_status_ = 0;
+};
+
+}  // namespace kselect

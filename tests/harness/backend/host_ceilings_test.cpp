@@ -1,0 +1,51 @@
+#include "harness/backend/host_ceilings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace kselect {
+namespace {
+
+// Nanoseconds of a walk through all of `next`, each step of which needs the one before.
+double walk_ns(const std::vector<std::size_t>& next) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < next.size(); ++i) at = next[at];
+  const auto end = std::chrono::steady_clock::now();
+  EXPECT_EQ(at, 0U) << "one cycle through all";
+  return std::chrono::duration<double, std::nano>(end - begin).count();
+}
+
+TEST(HostCeilings, EvictedMemoryIsSlowToReach) {
+  // One random cycle, which no prefetcher foresees; 512 KiB, which stays in a cache.
+  std::vector<std::size_t> order(1 << 16), next(order.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin() + 1, order.end(), std::mt19937(1));
+  for (std::size_t i = 0; i < order.size(); ++i) next[order[i]] = order[(i + 1) % order.size()];
+  double warm = 1e18, cold = 1e18;
+  const std::array ranges = {std::as_bytes(std::span(next))};
+  for (int i = 0; i < 10; ++i) {
+    walk_ns(next);
+    warm = std::min(warm, walk_ns(next));
+    evict_host(ranges);
+    cold = std::min(cold, walk_ns(next));
+  }
+  EXPECT_GT(cold, 2 * warm);
+}
+
+TEST(HostCeilings, AreOfThisWorld) {
+  const memory_ceilings found = measure_host_ceilings(2, std::size_t{8} << 20);
+  EXPECT_GT(found.read, 1e8);
+  EXPECT_LT(found.read, 2e12);
+  EXPECT_GT(found.copy, 1e8);
+  EXPECT_GT(found.cached_read, found.read) << "caches are faster than memory";
+}
+
+}  // namespace
+}  // namespace kselect

@@ -1,0 +1,225 @@
+// A cell group in this process, with algorithms that go wrong at some point.
+
+#include "harness/run/group.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <gmock/gmock.h>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "harness/config/config.hpp"
+
+namespace kselect {
+namespace {
+
+using testing::HasSubstr;
+
+const registered& right() { return *find_algorithm("cpu/sort"); }
+
+// Runs the right algorithm, then `spoil`.
+template <auto spoil>
+algorithm spoilt() {
+  algorithm entry = *right().algorithm;
+  entry.name = "test/spoilt";
+  entry.enqueue = [](const problem& p, const io& buffers, std::span<std::byte> workspace,
+                     const executor& on) -> status {
+    const status done = right().algorithm->enqueue(p, buffers, workspace, on);
+    spoil(p, buffers);
+    return done;
+  };
+  return entry;
+}
+
+struct recording final : group_observer {
+  void running(const cell& c) override { order.push_back(c.key); }
+  void resting() override {}
+  void finished(const cell& c, const cell_outcome& outcome) override { ended[c.key] = outcome; }
+  bool go_on_after_damage() override { return go_on; }
+
+  bool go_on = true;
+  std::vector<std::string> order;
+  std::map<std::string, cell_outcome> ended;
+};
+
+class Group : public testing::Test {
+ protected:
+  Group() {
+    config_ = parse_config(
+        R"({"schema": "kselect-config/1", "name": "x", "algorithms": ["*"],
+            "axes": {"n": 500, "q": 6, "k": 20}})",
+        "x.json");
+    input_ = open_input(config_, std::nullopt, 1);
+    problem_ = expand(config_).front();
+    policy_.rounds = 4;
+    policy_.min_samples = 8;
+    policy_.max_samples = 8;
+  }
+
+  // The outcomes by key, which is the position in `entries`.
+  bool run(const std::vector<const algorithm*>& entries) {
+    std::vector<registered> rows;
+    for (const algorithm* entry : entries) rows.push_back({entry, "tests", "0123456789abcdef"});
+    std::vector<cell> cells(entries.size());
+    std::vector<const cell*> group;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      cells[i].problem = problem_;
+      cells[i].entry = &rows[i];
+      cells[i].executor = place_->description().kind;
+      cells[i].key = std::to_string(i);
+      group.push_back(&cells[i]);
+    }
+    group_inputs inputs(*input_, *place_);
+    return run_group({group, policy_, ceilings_}, inputs, *place_, seen_);
+  }
+  const cell_outcome& outcome(const std::string& key = "0") { return seen_.ended.at(key); }
+
+  sweep_config config_;
+  std::unique_ptr<input_source> input_;
+  problem problem_;
+  measure_policy policy_;
+  memory_ceilings ceilings_;
+  std::unique_ptr<backend> place_ = open_backend(executor_kind::cpu, 2);
+  recording seen_;
+};
+
+TEST_F(Group, HasATimeExactlyIfTheAnswerHeld) {
+  EXPECT_TRUE(run({right().algorithm}));
+  const cell_outcome& good = outcome();
+  EXPECT_EQ(good.status, cell_status::ok) << good.reason;
+  ASSERT_TRUE(good.time);
+  EXPECT_EQ(good.time->rounds_ns.size(), 4U);
+  EXPECT_EQ(good.time->samples_ns.size(), 8U);
+  EXPECT_GT(good.time->result.median, 0);
+  EXPECT_EQ(good.time->clock, "steady");
+  EXPECT_EQ(good.time->cache, "warm");
+  EXPECT_TRUE(good.proven_before && good.proven_after);
+  EXPECT_EQ(good.answers_proven, 1 + 8 + 4) << "the first, every sample, the last of each round";
+  EXPECT_TRUE(good.fresh_inputs);
+  EXPECT_GE(good.input_copies, 3);
+
+  const algorithm bad =
+      spoilt<[](const problem&, const io& b) { static_cast<std::int32_t*>(b.indices)[0] = -1; }>();
+  EXPECT_TRUE(run({&bad}));
+  EXPECT_EQ(outcome().status, cell_status::wrong);
+  EXPECT_FALSE(outcome().time);
+  EXPECT_FALSE(outcome().proven_before);
+}
+
+// State that leaks between launches shows only after some of them.
+TEST_F(Group, ProvesTheTimedAnswersToo) {
+  static int calls;
+  calls = 0;
+  constexpr auto tire = [](const problem& p, const io& b) {
+    if (++calls > 6) static_cast<float*>(b.values)[p.k] = 0;
+  };
+  const algorithm tires = spoilt<tire>();
+  run({&tires});
+  EXPECT_EQ(outcome().status, cell_status::wrong);
+  EXPECT_THAT(outcome().reason, HasSubstr("in round 2: "));
+  EXPECT_FALSE(outcome().time);
+  EXPECT_TRUE(outcome().proven_before);
+}
+
+TEST_F(Group, AlgorithmsTakeTurns) {
+  run({right().algorithm, right().algorithm});
+  std::string turns;  // of the rounds, each run of equal letters as one
+  for (const std::string& key : seen_.order) {
+    if (turns.empty() || turns.back() != key[0]) turns += key;
+  }
+  EXPECT_EQ(turns, "0101010") << "01, the proofs, then a Latin square: 01, 10, 01, 10";
+}
+
+TEST_F(Group, EachRoundHasOtherRows) {
+  static std::vector<float> first_elements;
+  first_elements.clear();
+  const algorithm looks = spoilt<[](const problem&, const io& b) {
+    const float first = *static_cast<const float*>(b.input);
+    if (first_elements.empty() || first_elements.back() != first) first_elements.push_back(first);
+  }>();
+  run({&looks});
+  EXPECT_EQ(first_elements.size(), 4U) << "the proof's rows are those of the first round";
+  std::ranges::sort(first_elements);
+  EXPECT_EQ(std::ranges::unique(first_elements).size(), 0U);
+}
+
+TEST_F(Group, RestoresTheRowsOfAnAlgorithmThatWorksInPlace) {
+  algorithm in_place = spoilt<[](const problem& p, const io& b) {
+    std::memset(const_cast<void*>(b.input), 0, p.input_bytes());
+  }>();
+  in_place.promises.modifies_input = true;
+  run({&in_place});
+  EXPECT_EQ(outcome().status, cell_status::ok) << outcome().reason;
+}
+
+TEST_F(Group, FlushedCachesAreStated) {
+  policy_.cache = cpu_cache::flushed;
+  run({right().algorithm});
+  ASSERT_TRUE(outcome().time) << outcome().reason;
+  EXPECT_EQ(outcome().time->cache, "cold");
+}
+
+TEST_F(Group, KeepsTheReasonOfAFailureAndStopsIfToldTo) {
+  algorithm broken = *right().algorithm;
+  broken.enqueue = [](const problem&, const io&, std::span<std::byte>, const executor&) -> status {
+    return {status_code::failed, "cudaErrorIllegalAddress"};
+  };
+  EXPECT_TRUE(run({&broken, right().algorithm}));
+  EXPECT_EQ(outcome().status, cell_status::error);
+  EXPECT_EQ(outcome().reason, "cudaErrorIllegalAddress");
+  EXPECT_EQ(outcome("1").status, cell_status::ok);
+  seen_.ended.clear();
+  seen_.go_on = false;
+  EXPECT_FALSE(run({&broken, right().algorithm}));
+  EXPECT_EQ(seen_.ended.size(), 1U);
+}
+
+TEST_F(Group, EndsAsOutOfMemoryWhenTheWorkspaceDoesNotFit) {
+  algorithm greedy = *right().algorithm;
+  greedy.workspace = [](const problem&, const device&) { return std::size_t{1} << 60; };
+  EXPECT_TRUE(run({&greedy, right().algorithm}));
+  EXPECT_EQ(outcome().status, cell_status::out_of_memory);
+  EXPECT_THAT(outcome().reason, HasSubstr("cannot allocate"));
+  EXPECT_EQ(outcome("1").status, cell_status::ok);
+}
+
+TEST_F(Group, FasterThanTheCeilingIsImplausible) {
+  ceilings_.cached_read = 1e3;  // bytes a second: nothing real is that slow
+  run({right().algorithm});
+  EXPECT_EQ(outcome().status, cell_status::implausible);
+  EXPECT_THAT(outcome().reason, HasSubstr("measured ceiling"));
+  EXPECT_FALSE(outcome().time);
+  ceilings_.cached_read = 1e15;
+  run({right().algorithm});
+  ASSERT_TRUE(outcome().floor);
+  EXPECT_EQ(outcome().floor->bytes, 500 * 6 * 4 + 6 * 20 * 8);
+  EXPECT_NEAR(
+      outcome().floor->share,
+      static_cast<double>(outcome().floor->bytes) / (outcome().time->result.median * 1e-9) / 1e15,
+      1e-12);
+}
+
+TEST_F(Group, NoRowsAreAnEmptySuccess) {
+  problem_.q = 0;
+  run({right().algorithm});
+  EXPECT_EQ(outcome().status, cell_status::ok);
+  EXPECT_FALSE(outcome().time);
+}
+
+TEST_F(Group, KernelsOnFibersAreCountedAndNeverTimed) {
+  place_ = open_backend(executor_kind::fiber, 2);
+  run({find_algorithm("qms-warp")->algorithm});
+  EXPECT_EQ(outcome().status, cell_status::ok) << outcome().reason;
+  EXPECT_FALSE(outcome().time);
+  ASSERT_TRUE(outcome().work);
+  const simt::counters first = outcome().work->counters;
+  EXPECT_GE(first[simt::counter::global_reads], 500 * 6);
+  EXPECT_GE(first[simt::counter::global_writes], 2 * 6 * 20);
+  EXPECT_GT(first[simt::counter::collectives], 0);
+  run({find_algorithm("qms-warp")->algorithm});
+  EXPECT_EQ(outcome().work->counters, first) << "exact: the same in every run";
+}
+
+}  // namespace
+}  // namespace kselect
