@@ -88,7 +88,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _tell_undrawn(kind: FigureKind, drawings: list[Drawing], records: list[Record]) -> None:
     drawn = {row.get(column) for d in drawings for row in d.rows for column in KEY_COLUMNS}
-    undrawn = sum(record.key not in drawn for record in records)
+    undrawn = sum(record.key not in drawn for record in records if kind.suits(record))
     if undrawn:
         message = f"{undrawn} of {len(records)} cells suit no figure of this kind"
         print(f"plots: {kind.name}: {message}", file=sys.stderr)
@@ -101,9 +101,9 @@ def _load_all(directories: Sequence[Path]) -> list[Record]:
         for warning in loaded.warnings:
             print(f"plots: {warning}", file=sys.stderr)
         records += loaded.records
-    if not any(record.time for record in records):
+    if not any(record.time or record.queue_updates for record in records):
         names = ", ".join(str(path) for path in directories)
-        message = f"{names}: no cell is ok and timed, so there is nothing to draw"
+        message = f"{names}: no cell is ok and timed or counted, so there is nothing to draw"
         raise PlotError(Failure.INPUT, message)
     return records
 

@@ -81,11 +81,12 @@ class Record:
     executor: str
     threads: int
     time: Timing | None  # only where status is "ok"; not where there was nothing to time
+    queue_updates: tuple[int, ...] = ()  # of each slot, all Q queues; () where not counted
 
     @property
     def machine(self) -> str:
         """What executed the cell: the processor's or the GPU's model name."""
-        on_gpu = self.executor != "cpu" and self.run.gpu
+        on_gpu = self.executor == "cuda" and self.run.gpu
         return self.run.gpu if on_gpu else self.run.cpu
 
 
@@ -202,12 +203,12 @@ def _member(value: dict[str, Any], path: str, kind: type, where: str) -> Any:
 def _read_meta(path: Path, number: int) -> Run:
     where = str(path)
     meta = _decode(_read_bytes(path), where)
-    gpu = meta.get("gpu")
+    gpus = _member(meta, "gpu", list, where)
     return Run(
         number=number,
         name=_member(meta, "run", str, where),
         cpu=_member(meta, "host.cpu", str, where),
-        gpu="" if gpu is None else _member(meta, "gpu.name", str, where),
+        gpu="" if not gpus else _member({"gpu": gpus[0]}, "gpu.name", str, where),
         commit=_member(meta, "git.commit", str, where),
         dirty=_member(meta, "git.dirty", bool, where),
         state=_member(meta, "state", str, where),
@@ -250,15 +251,30 @@ def _parse(line: bytes, run: Run, where: str) -> Record:
         executor=text("executor"),
         threads=_member(value, "threads", int, where),
         time=_timing(value, where),
+        queue_updates=_queue_updates(value, where),
     )
 
 
 def _workload(value: dict[str, Any], where: str) -> str:
     if _member(value, "input.kind", str, where) == "generated":
-        return _member(value, "problem.distribution", str, where)
+        distribution = _member(value, "problem.distribution", str, where)
+        if "vectors" not in value["input"]:
+            return distribution
+        dimension = _member(value, "input.vectors.dimension", int, where)
+        metric = _member(value, "input.vectors.metric", str, where)
+        return f"{distribution} vectors, d = {dimension} ({metric})"
     # A data set may be named by its path; where it lay does not belong into a figure.
     name = PurePosixPath(_member(value, "input.name", str, where)).name
     return f"{name} ({_member(value, 'input.metric', str, where)})"
+
+
+def _queue_updates(value: dict[str, Any], where: str) -> tuple[int, ...]:
+    if "queue_updates" not in value.get("places", {}):
+        return ()
+    counts = _member(value, "places.queue_updates", list, where)
+    if not all(type(count) is int and count >= 0 for count in counts):
+        raise PlotError(Failure.INPUT, f"{where}: 'places.queue_updates' holds what is no count")
+    return tuple(counts)
 
 
 def _timing(value: dict[str, Any], where: str) -> Timing | None:

@@ -5,7 +5,8 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-install_missing "${apt_packages[@]}" libgtest-dev libgmock-dev clang libclang-rt-14-dev
+install_missing "${apt_packages[@]}" libgtest-dev libgmock-dev clang libclang-rt-14-dev \
+  libbenchmark-dev libbenchmark-tools
 python_environment scripts/requirements.txt plots/requirements.txt tests/requirements.txt
 
 say "fuzzing the config parser"
@@ -20,10 +21,15 @@ if command -v nvcc >/dev/null; then
 else
   say "no nvcc found: the CUDA build is skipped; kernels are tested on the fiber executor"
 fi
-for preset in cpu-asan-ubsan "$main"; do
+test_preset() { # PRESET CTEST_OPTION...
+  local preset=$1
+  shift
   say "building (preset $preset)"
   cmake --preset "$preset" >/dev/null
   cmake --build --preset "$preset"
   say "testing (preset $preset)"
   ctest --preset "$preset" "$@"
-done
+}
+test_preset cpu-asan-ubsan "$@"
+# The longest of the battery's tests on fibers, which the sanitizers have just seen, are not repeated.
+test_preset "$main" --exclude-regex '/Battery\.(BoundarySizes|EveryDistribution)/.*_on_fiber' "$@"

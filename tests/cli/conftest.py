@@ -1,12 +1,17 @@
 """The program as a user runs it: KSELECT_BINARY is the executable under test."""
 
+import json
 import os
 import subprocess
+import zlib
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+RECORD_SCHEMA = json.loads((ROOT / "results" / "record.schema.json").read_text())
+RECORD = jsonschema.Draft202012Validator(RECORD_SCHEMA)
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +45,22 @@ def one_line(text: str) -> str:
     lines = text.splitlines()
     assert len(lines) == 1, text
     return lines[0]
+
+
+def records(directory):
+    """The records of a run, each checked against its checksum and the schema."""
+    lines = (directory / "runs.jsonl").read_text().splitlines()
+    for line in lines:
+        text, _, tail = line.rpartition(',"crc32":"')
+        assert zlib.crc32((text + "}").encode()) == int(tail[:8], 16)
+        RECORD.validate(json.loads(line))
+    return [json.loads(line) for line in lines]
+
+
+def write_records(directory, found):
+    """Writes records (as `records` returns them, perhaps changed) with their checksums."""
+    lines = []
+    for record in found:
+        text = json.dumps({name: value for name, value in record.items() if name != "crc32"})
+        lines.append(f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n')
+    (directory / "runs.jsonl").write_text("".join(lines))

@@ -1,6 +1,7 @@
 """`kselect knn` against a brute-force float64 computation."""
 
 import gzip
+import json
 import struct
 
 import numpy as np
@@ -82,6 +83,43 @@ def test_wrong_usage(kselect, tmp_path):
     assert "--self" in one_line(done.stderr)
     done = kselect("knn", "--base", "a.npy", "--self", "--k", 1, "--tf32", *tail, check=2)
     assert "executor cuda" in one_line(done.stderr)
+    done = kselect("knn", "--base", "a.npy", "--self", "--k", 1, "--half-product", *tail, check=2)
+    assert "executor cuda" in one_line(done.stderr)
+    done = kselect("knn", "--base", "a.npy", "--query", "a.npy", "--k", 1, "--half-product", *tail,
+                   check=2)
+    assert "--self" in one_line(done.stderr)
     done = kselect("knn", "--base", "nan.npy", "--self", "--k", 1, *tail, check=3)
     assert "nan.npy" in one_line(done.stderr)
     assert not (tmp_path / "i.npy").exists() and not (tmp_path / "d.npy").exists()
+
+
+def test_record_is_of_times_on_a_gpu(kselect, tmp_path):
+    """The option is refused where there is nothing to record, and then writes nothing."""
+    np.save(tmp_path / "a.npy", np.ones((10, 3), np.float32))
+    start = ["knn", "--base", "a.npy", "--self", "--k", 1, "--algorithm", "cpu/heap", "--indices",
+             "i.npy", "--distances", "d.npy", "--record", "r.json"]
+    done = kselect(*start, check=2)
+    assert "--timing" in one_line(done.stderr)
+    done = kselect(*start, "--timing", 2, check=2)
+    assert "executor cuda" in one_line(done.stderr)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy"]
+
+
+def test_record(kselect, tmp_path):
+    """Every repeat, its medians and where they come from; skipped without a GPU."""
+    np.save(tmp_path / "a.npy", RNG.standard_normal((300, 8)).astype(np.float32))
+    (tmp_path / "r.json").write_text("an older record")
+    done = kselect("knn", "--base", "a.npy", "--self", "--exclude-self", "--k", 4, "--algorithm",
+                   "qms-block", "--executor", "cuda", "--half-product", "--timing", 3, "--record",
+                   "r.json", "--indices", "i.npy", "--distances", "d.npy", check=None)
+    if done.returncode == 4:  # unsupported: the record there was is still whole
+        assert (tmp_path / "r.json").read_text() == "an older record"
+        pytest.skip(one_line(done.stderr))
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "r.json").read_text())
+    samples, median = record["time"]["samples"], record["time"]["median"]
+    for stage in ("norms", "distance", "selection", "order", "bare_product", "total"):
+        assert len(samples[stage]) == 3 and min(samples[stage]) > 0
+        assert median[stage] == pytest.approx(np.median(samples[stage][1:]))
+    assert record["request"]["k"] == 4 and record["request"]["metric"] == "sqeuclidean"
+    assert record["tiles"]["half_product"] and record["gpu"]

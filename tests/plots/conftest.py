@@ -167,7 +167,7 @@ def write_run(directory: Path, cells: Iterable[JsonObject], **meta: Any) -> Path
         "started": "2026-11-20T19:00:00Z",
         "git": {"commit": "0123456789abcdef", "dirty": False},
         "host": {"cpu": "Intel(R) Xeon(R) Platinum 8480+", "threads": 16},
-        "gpu": GPU,
+        "gpu": [GPU],
     } | meta
     (directory / "meta.json").write_text(json.dumps(record, indent=2))
     return directory

@@ -13,12 +13,13 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from plots import slices, style
-from plots.figures import Drawing, Options, registry, speedup_map, time_over_n
+from plots.figures import Drawing, Options, queue_updates, registry, speedup_map, time_over_n
 from plots.records import Record, load
 from plots.save import encode
 
 from conftest import CONTENDERS, GPU_CONTENDERS, ROOT, cell, problem, quick_cells, write_run
 
+TIMED = [kind for kind in registry().values() if not kind.of_counts]
 STEADY = dataclasses.replace(GPU_CONTENDERS[0], name="a")
 
 
@@ -56,7 +57,7 @@ def only(drawings: Sequence[Drawing]) -> Drawing:
 
 def test_every_module_of_figures_is_registered_by_its_name() -> None:
     kinds = registry()
-    assert list(kinds) == ["speedup", "time"]
+    assert list(kinds) == ["speedup", "time", "updates"]
     assert all(kind.description and "\n" not in kind.description for kind in kinds.values())
 
 
@@ -80,7 +81,7 @@ def test_two_processes_with_different_hash_seeds_write_the_same_bytes(
 
 def test_the_order_of_records_does_not_reach_the_bytes(quick: Path) -> None:
     records = [r for r in all_of(quick) if r.k == 64]
-    for kind in registry().values():
+    for kind in TIMED:
         forth = only(kind.draw(records, Options()))
         back = only(kind.draw(records[::-1], Options()))
         assert encode(forth) == encode(back)
@@ -125,7 +126,7 @@ def test_exactly_the_cells_with_a_time_are_points_and_the_others_crosses(quick: 
 
 
 def test_the_reason_of_each_failure_is_written(quick: Path) -> None:
-    for kind in registry().values():
+    for kind in TIMED:
         figure = only(kind.draw(all_of(quick), Options(baseline="thrust/sort"))).figure
         assert "sismanis/truncated_bitonic, unsupported: k > 512" in texts(figure)
         assert "tang/insertion, timeout: no answer after 30 s" in texts(figure)
@@ -171,7 +172,7 @@ def test_dollar_signs_in_names_and_reasons_are_text(tmp_path: Path) -> None:
     cells = [cell(c, problem(1 << e, 16, 8)) for c in (priced, STEADY) for e in (10, 11)]
     cells.append(cell(priced, problem(1 << 12, 16, 8), "unsupported", "costs $5, not $\\bad$"))
     records = all_of(write_run(tmp_path / "run", cells, host={"cpu": "$"}))
-    for kind in registry().values():
+    for kind in TIMED:
         encode(only(kind.draw(records, Options(baseline="a"))))
 
 
@@ -198,7 +199,7 @@ def test_the_speedup_is_the_baselines_median_over_the_records(quick: Path) -> No
 def test_the_default_baseline_is_nth_element_even_of_another_machine(
     quick: Path, tmp_path: Path
 ) -> None:
-    cpu = write_run(tmp_path / "cpu", quick_cells(CONTENDERS[:2]), gpu=None)
+    cpu = write_run(tmp_path / "cpu", quick_cells(CONTENDERS[:2]), gpu=[])
     drawings = speedup_map.draw(all_of(quick, cpu), Options())
     assert [drawing.name.split("-")[1] for drawing in drawings] == ["cpu", "cuda"]
     for drawing in drawings:
@@ -280,9 +281,48 @@ def test_a_slice_with_one_n_has_no_time_figure_but_a_speedup(tmp_path: Path) -> 
     assert len(only(speedup_map.draw(records, Options())).rows) == 2
 
 
-def test_nothing_written_overlaps_or_leaves_the_page(quick: Path) -> None:
-    for kind in registry().values():
-        figure = only(kind.draw(all_of(quick), Options(baseline="thrust/sort"))).figure
+def counted_cells(ks: Sequence[int] = (4, 8)) -> list[dict[str, object]]:
+    """Return cells of two queues counted on fibers: 3 Q (k - i) updates of slot i, or Q of each."""
+    cells = []
+    for name, updates in (("tang/insertion", lambda k, i: 3 * (k - i)), ("tang/heap", lambda *_: 1)):
+        queue = dataclasses.replace(STEADY, name=name, executor="fiber")
+        for k in ks:
+            counted = cell(queue, problem(1024, 16, k)) | {"time": None}
+            places = {"queue_updates": [16 * updates(k, i) for i in range(k)]}
+            cells.append(counted | {"places": places})
+    return cells
+
+
+def test_counted_cells_are_drawn_by_position_and_in_all_as_means_of_a_query(
+    tmp_path: Path,
+) -> None:
+    records = all_of(write_run(tmp_path / "counted", counted_cells()))
+    position, total = queue_updates.draw(records, Options())
+    curves = {tuple(line.get_ydata()) for axes in position.figure.axes for line in axes.lines}
+    assert curves == {(12, 9, 6, 3), (24, 21, 18, 15, 12, 9, 6, 3), (1,) * 4, (1,) * 8}
+    curves = {tuple(line.get_ydata()) for axes in total.figure.axes for line in axes.lines}
+    assert curves == {(30, 108), (4, 8)}
+    assert [row["updates"] for row in rows(total)] == ["64", "128", "480", "1728"]
+    assert sum(int(row["updates"]) for row in rows(position)) == 64 + 128 + 480 + 1728
+    assert "Intel(R) Xeon(R) Platinum 8480+" in texts(total.figure)
+    assert all(kind.draw(records, Options()) == [] for kind in TIMED)
+
+
+def test_one_k_has_no_figure_of_totals(tmp_path: Path) -> None:
+    records = all_of(write_run(tmp_path / "counted", counted_cells([8])))
+    assert only(queue_updates.draw(records, Options())).name.endswith("-n1024-position")
+
+
+def test_timed_cells_have_no_figure_of_updates(quick: Path) -> None:
+    assert queue_updates.draw(all_of(quick), Options()) == []
+
+
+def test_nothing_written_overlaps_or_leaves_the_page(quick: Path, tmp_path: Path) -> None:
+    counted = all_of(write_run(tmp_path / "counted", counted_cells()))
+    drawn = [(kind, only(kind.draw(all_of(quick), Options(baseline="thrust/sort")))) for kind in TIMED]
+    drawn += [(registry()["updates"], d) for d in queue_updates.draw(counted, Options())]
+    for kind, drawing in drawn:
+        figure = drawing.figure
         figure.draw_without_rendering()
         panels = [axes for axes in figure.axes if axes.lines or axes.patches]
         boxes = [text.get_window_extent() for text in figure.texts]

@@ -175,3 +175,15 @@ def test_the_machine_is_the_gpu_only_for_what_ran_on_it(tmp_path: Path) -> None:
 def test_a_line_is_framed_as_the_journal_frames_it() -> None:
     assert line({"schema": 1}) == b'{"schema":1,"crc32":"89fbc18c"}\n'
     assert json.loads(line({"schema": 1}))["crc32"] == "89fbc18c"
+
+
+def test_generated_vectors_and_counted_updates_are_read(tmp_path: Path) -> None:
+    record = cell(QMS, problem(1024, 4, 2)) | {
+        "input": {"kind": "generated", "vectors": {"dimension": 128, "metric": "sqeuclidean"}},
+        "places": {"queue_updates": [7, 0]},
+    }
+    read = load(write_run(tmp_path / "run", [record])).records[0]
+    assert read.workload == "uniform vectors, d = 128 (sqeuclidean)"
+    assert read.queue_updates == (7, 0)
+    record["places"] = {"queue_updates": [7, -1]}
+    assert "holds what is no count" in refused(write_run(tmp_path / "wrong", [record]))

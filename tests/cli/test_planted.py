@@ -1,0 +1,102 @@
+"""Algorithms that are bad on purpose: each ends in its right status, without a time, alone.
+
+KSELECT_PLANTED is kselect with the entries of tests/planted beside its own.
+"""
+
+import json
+import os
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+CONFIG = {
+    "schema": "kselect-config/1",
+    "name": "planted",
+    "axes": {"n": 512, "q": 4, "k": 20, "distribution": "few_distinct(16)"},
+    "algorithms": ["planted/fine"],
+    "measure": {"warmup": 1, "rounds": 5, "min_samples": 10, "max_samples": 10, "timeout_s": 2},
+}
+
+# Status and a part of the reason.
+CAUGHT = {
+    "planted/no-op": ("wrong", "index_range"),
+    "planted/stale": ("wrong", "in round 2"),
+    "planted/late": ("wrong", "rows wrong"),
+    "planted/past-the-end": ("wrong", "past the end of values"),
+    "planted/wrong-ties": ("wrong", "tie_break"),
+    "planted/sometimes-wrong": ("wrong", "in round"),
+    "planted/slow": ("timeout", "longer than 2 s"),
+    "planted/hangs": ("timeout", "longer than 2 s"),
+    "planted/crashes": ("error", "SIGABRT"),
+    "planted/crashes-later": ("error", "SIGABRT"),
+    "planted/exits": ("error", "exited with code 0"),
+    "planted/fails": ("error", "the planted failure"),
+}
+
+
+@pytest.fixture
+def run_planted(tmp_path):
+    """Runs a config with changes; returns the finished process and the records by algorithm."""
+
+    def run(*options, **changes):
+        config = tmp_path / "planted.json"
+        config.write_text(json.dumps(CONFIG | changes))
+        done = subprocess.run(
+            [os.environ["KSELECT_PLANTED"], "run", str(config), "--out", "o", *options],
+            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        lines = (tmp_path / "o" / "runs.jsonl").read_text().splitlines()
+        return done, {(r := json.loads(line))["algorithm"]["name"]: r for line in lines}
+
+    return run
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+def test_is_caught_and_costs_nobody_else(name, run_planted):
+    done, records = run_planted(algorithms=["planted/fine", name, "cpu/heap"])
+    assert done.returncode == 1, done.stderr
+    status, reason = CAUGHT[name]
+    bad = records[name]
+    assert (bad["status"], bad["time"]) == (status, None), bad["reason"]
+    assert reason in bad["reason"]
+    for other in ("planted/fine", "cpu/heap"):
+        assert records[other]["status"] == "ok", records[other]["reason"]
+        assert len(records[other]["time"]["rounds"]) == 5
+
+
+def test_all_of_them_in_one_group(run_planted):
+    done, records = run_planted(algorithms=["planted/*", "cpu/sort"])
+    assert done.returncode == 1
+    caught = {name: records[name]["status"] for name in CAUGHT}
+    assert caught == {name: status for name, (status, _) in CAUGHT.items()}
+    assert all(records[n]["status"] == "ok" for n in ("planted/fine", "cpu/sort", "planted/prints"))
+
+
+def test_faster_than_memory_is_implausible(run_planted):
+    axes = {"n": 2**22, "q": 1, "k": 4, "distribution": "ascending"}
+    measure = CONFIG["measure"] | {"timeout_s": 60}
+    done, records = run_planted(algorithms=["planted/peeks", "cpu/heap"], axes=axes, measure=measure)
+    assert done.returncode == 1
+    peeks = records["planted/peeks"]
+    assert (peeks["status"], peeks["time"]) == ("implausible", None)
+    assert peeks["floor"]["share"] > 2 and peeks["floor"]["bytes"] == 2**24 + 4 * 8
+    assert "measured ceiling" in peeks["reason"]
+    assert records["cpu/heap"]["status"] == "ok" and records["cpu/heap"]["floor"]["share"] < 1
+
+
+def test_what_an_algorithm_prints_is_not_among_the_results(run_planted):
+    done, records = run_planted(algorithms=["planted/prints"])
+    assert done.returncode == 0 and records["planted/prints"]["status"] == "ok"
+    assert "printed by an algorithm" not in done.stdout
+    assert "printed by an algorithm" in done.stderr
+
+
+def test_resuming_tries_again_what_crashed(run_planted, tmp_path):
+    run_planted(algorithms=["planted/crashes", "cpu/heap"])
+    done, _ = run_planted("--resume", algorithms=["planted/crashes", "cpu/heap"])
+    assert "1 cells run, 1 error; 1 done before" in done.stdout
+
+
+def test_they_are_not_in_the_program_that_is_shipped(kselect):
+    assert "planted" not in kselect("list").stdout
+    assert "planted" not in "".join(p.read_text() for p in (ROOT / "configs").glob("*.json"))
