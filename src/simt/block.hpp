@@ -92,6 +92,7 @@ class block {
   std::uint64_t shuffled(const lane& self, std::uint32_t mask);
   void release_barriers();
   std::uint32_t matching(const lane& self, std::uint32_t mask) const;
+  std::uint32_t reduced(const lane& self, std::uint32_t mask) const;
   lane& lane_of(int warp, int index) {
     return lanes_[static_cast<std::size_t>(warp * warp_size + index)];
   }

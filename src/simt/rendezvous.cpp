@@ -1,5 +1,6 @@
 // Warp collectives and the block barrier: who has arrived, who goes on with what.
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -13,6 +14,10 @@ constexpr std::uint64_t inactive_poison = 0xdbdbdbdbdbdbdbdbULL;
 bool is_shuffle(operation op) {
   return op == operation::shfl || op == operation::shfl_up || op == operation::shfl_down ||
          op == operation::shfl_xor;
+}
+
+bool is_reduction(operation op) {
+  return op == operation::reduce_add || op == operation::reduce_min || op == operation::reduce_max;
 }
 
 bool contains(std::uint32_t mask, int lane) { return (mask >> lane & 1U) != 0; }
@@ -96,6 +101,8 @@ void block::complete(int warp, const group& done) {
       self.result = votes == done.mask ? 1 : 0;
     } else if (done.op == operation::match_any) {
       self.result = matching(self, done.mask);
+    } else if (is_reduction(done.op)) {
+      self.result = reduced(self, done.mask);
     } else if (is_shuffle(done.op)) {
       self.result = shuffled(self, done.mask);
     }
@@ -107,6 +114,18 @@ std::uint64_t block::shuffled(const lane& self, std::uint32_t mask) {
   const int source =
       shuffle_source(self.call.op, self.index(), self.call.argument, self.call.width);
   return contains(mask, source) ? lane_of(self.warp(), source).call.value : inactive_poison;
+}
+
+std::uint32_t block::reduced(const lane& self, std::uint32_t mask) const {
+  auto result = static_cast<std::uint32_t>(self.call.value);
+  for (std::uint32_t rest = mask & ~self.bit(); rest != 0; rest &= rest - 1) {
+    const auto other =
+        static_cast<std::uint32_t>(lane_of(self.warp(), std::countr_zero(rest)).call.value);
+    if (self.call.op == operation::reduce_add) result += other;
+    if (self.call.op == operation::reduce_min) result = std::min(result, other);
+    if (self.call.op == operation::reduce_max) result = std::max(result, other);
+  }
+  return result;
 }
 
 std::uint32_t block::matching(const lane& self, std::uint32_t mask) const {

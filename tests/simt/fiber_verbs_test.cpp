@@ -100,6 +100,34 @@ TEST(fiber_verbs, bits) {
   });
 }
 
+// f over what the lanes of `mask` were given.
+word folded(const buffers& b, int first, word mask, word start,
+            const std::function<word(word, word)>& f) {
+  word result = start;
+  for (int lane = 0; lane < 32; ++lane) {
+    if ((mask >> lane & 1U) != 0) result = f(result, b.given(first, lane));
+  }
+  return result;
+}
+
+TEST(fiber_verbs, reductions) {
+  const auto sum = [](word a, word b) { return a + b; };
+  const auto least = [](word a, word b) { return a < b ? a : b; };
+  const auto most = [](word a, word b) { return a < b ? b : a; };
+  constexpr word all = 0xffffffffU;
+  expect_answers<reductions>({
+      [=](auto& b, int first, int) { return folded(b, first, all, 0, sum); },
+      [=](auto& b, int first, int) { return folded(b, first, all, all, least); },
+      [=](auto& b, int first, int) { return folded(b, first, all, 0, most); },
+      [=](auto& b, int first, int lane) { return folded(b, first, half_of(lane), 0, sum); },
+      [=](auto& b, int first, int lane) { return folded(b, first, half_of(lane), all, least); },
+      [=](auto& b, int first, int lane) { return folded(b, first, half_of(lane), 0, most); },
+      [=](auto& b, int first, int lane) {
+        return lane % 2 == 0 ? folded(b, first, 0x55555555U, 0, most) : 0;
+      },
+  });
+}
+
 TEST(fiber_verbs, votes) {
   const auto odd = [](word w) { return w % 2 == 1; };
   const auto first_of_16 = [](word w) { return w % 16 == 1; };
@@ -167,6 +195,37 @@ TEST(fiber_verbs, atomics) {
     totals[2] = std::max<std::int64_t>(totals[2], centred(w));
   }
   EXPECT_EQ(data.totals, totals);
+}
+
+TEST(fiber_verbs, numbers) {
+  const auto pair = [](int lane) {
+    return std::pair{std::bit_cast<float>(numbers::number(lane / 6)),
+                     std::bit_cast<float>(numbers::number(lane % 6))};
+  };
+  const auto has_nan = [=](int lane) {
+    const auto [a, b] = pair(lane);
+    return a != a || b != b;
+  };
+  expect_answers<numbers>({
+      [=](auto&, int, int lane) {
+        const auto [a, b] = pair(lane);
+        return has_nan(lane) ? word{0x7fffffffU} : std::bit_cast<word>(std::min(a, b));
+      },
+      [=](auto&, int, int lane) { return word(has_nan(lane) ? 1 : 0); },
+      [=](auto&, int, int lane) {
+        const auto [a, b] = pair(lane);
+        return word(!has_nan(lane) && std::min(a, b) < 0 ? 1 : 0);
+      },
+  });
+}
+
+TEST(fiber_verbs, fresh) {
+  const auto at = [](const buffers& b, int i) { return b.in[static_cast<std::size_t>(i)]; };
+  expect_answers<fresh>({
+      [=](auto& b, int first, int lane) { return at(b, first + lane); },
+      [=](auto& b, int first, int lane) { return at(b, (first + lane) % threads / 2 * 2 + 1); },
+      [=](auto& b, int first, int lane) { return at(b, (first + lane) % threads / 4 * 4 + 3); },
+  });
 }
 
 TEST(fiber_verbs, memory) {

@@ -107,8 +107,11 @@ class verbs_cuda : public testing::Test {
 TEST_F(verbs_cuda, places) { expect_equal<places>(); }
 TEST_F(verbs_cuda, bits) { expect_equal<bits>(); }
 TEST_F(verbs_cuda, votes) { expect_equal<votes>(); }
+TEST_F(verbs_cuda, reductions) { expect_equal<reductions>(); }
 TEST_F(verbs_cuda, shuffles) { expect_equal<shuffles>(); }
 TEST_F(verbs_cuda, atomics) { expect_equal<atomics>(); }
+TEST_F(verbs_cuda, numbers) { expect_equal<numbers>(); }
+TEST_F(verbs_cuda, fresh) { expect_equal<fresh>(); }
 TEST_F(verbs_cuda, memory) { expect_equal<memory>(threads * sizeof(std::uint32_t)); }
 TEST_F(verbs_cuda, large_storage) { expect_equal<large_storage>(threads * sizeof(std::uint32_t)); }
 

@@ -3,6 +3,7 @@
 // fibers and on a GPU: fiber_verbs_test.cpp proves the fibers right against plain host code,
 // verbs_cuda_test.cu proves that a GPU answers the same.
 
+#include <bit>
 #include <cstdint>
 
 #include "kselect/simt/launch.hpp"
@@ -84,6 +85,23 @@ struct votes {
   }
 };
 
+struct reductions {
+  using storage = nothing;
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::uint32_t word = input(simt, a);
+    const std::uint32_t half = simt.lane() < 16 ? 0x0000ffffU : 0xffff0000U;
+    answer(simt, a, 0, simt.reduce_add(full_mask, word));
+    answer(simt, a, 1, simt.reduce_min(full_mask, word));
+    answer(simt, a, 2, simt.reduce_max(full_mask, word));
+    answer(simt, a, 3, simt.reduce_add(half, word));
+    answer(simt, a, 4, simt.reduce_min(half, word));
+    answer(simt, a, 5, simt.reduce_max(half, word));
+    if (simt.lane() % 2 == 0) answer(simt, a, 6, simt.reduce_max(0x55555555U, word));
+  }
+};
+
 struct shuffles {
   using storage = nothing;
   using args = verb_args;
@@ -157,6 +175,44 @@ struct memory {
         a.out, std::int64_t{answers} * (simt.block() * threads + simt.thread()), answers);
     simt.store(as_vec<4>(mine), 0, {{four[0], four[2], beside, opposite}});
     simt.count(counter::passes);
+  }
+};
+
+// Numbers and NaNs of both signs against each other.
+struct numbers {
+  using storage = nothing;
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const auto one = std::bit_cast<float>(number(simt.lane() / 6));
+    const auto other = std::bit_cast<float>(number(simt.lane() % 6));
+    answer(simt, a, 0, std::bit_cast<std::uint32_t>(simt.smaller(one, other)));
+    const auto wide = [](std::uint32_t bits) {
+      return std::bit_cast<double>(std::uint64_t{bits} << 32);
+    };
+    const double least = simt.smaller(wide(number(simt.lane() / 6)), wide(number(simt.lane() % 6)));
+    answer(simt, a, 1, least != least ? 1 : 0);
+    answer(simt, a, 2, least < 0 ? 1 : 0);
+  }
+  // As the high half of a double, each is of the same kind.
+  KSELECT_HD static constexpr std::uint32_t number(int i) {
+    constexpr std::uint32_t all[6] = {0x3ff00000U, 0xbff00000U, 0x7fffffffU,
+                                      0xffffffffU, 0x40100000U, 0xc0100000U};
+    return all[i % 6];
+  }
+};
+
+// What another block left is read past the caches, in words of three sizes.
+struct fresh {
+  using storage = nothing;
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    simt.fence();
+    answer(simt, a, 0, simt.load_fresh(a.in, simt.block() * threads + simt.thread()));
+    const int pair = simt.thread() / 2;
+    answer(simt, a, 1, simt.load_fresh(as_vec<2>(a.in), pair)[1]);
+    answer(simt, a, 2, simt.load_fresh(as_vec<4>(a.in), pair / 2)[3]);
   }
 };
 

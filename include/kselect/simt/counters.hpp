@@ -16,7 +16,7 @@ enum class counter : std::uint8_t {
   // Counted by the executor.
   blocks,          // blocks run
   threads,         // threads run
-  collectives,     // ballot, any, all, shfl*, match_any: one for all lanes of the mask
+  collectives,     // ballot, any, all, shfl*, match_any, reduce_*: one for all lanes of the mask
   warp_syncs,      // sync_warp: one for all lanes of the mask
   block_syncs,     // sync_block: one for all threads of the block
   atomics,         // one for each lane

@@ -38,6 +38,12 @@ class cuda {
   __device__ static int ffs(std::uint64_t bits) { return __ffsll(static_cast<long long>(bits)); }
   __device__ static int clz(std::uint32_t bits) { return __clz(static_cast<int>(bits)); }
   __device__ static int clz(std::uint64_t bits) { return __clzll(static_cast<long long>(bits)); }
+  __device__ static float smaller(float a, float b) {
+    float least;  // one instruction, which a comparison would not become
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+    return least;
+  }
+  __device__ static double smaller(double a, double b) { return a <= b || a != a ? a : b; }
   __device__ std::uint32_t lanemask_lt() const {
     std::uint32_t bits;
     asm("mov.u32 %0, %%lanemask_lt;" : "=r"(bits));
@@ -67,6 +73,15 @@ class cuda {
   __device__ std::uint32_t match_any(std::uint32_t mask, T value) {
     return __match_any_sync(mask, value);
   }
+  __device__ std::uint32_t reduce_add(std::uint32_t mask, std::uint32_t value) {
+    return __reduce_add_sync(mask, value);
+  }
+  __device__ std::uint32_t reduce_min(std::uint32_t mask, std::uint32_t value) {
+    return __reduce_min_sync(mask, value);
+  }
+  __device__ std::uint32_t reduce_max(std::uint32_t mask, std::uint32_t value) {
+    return __reduce_max_sync(mask, value);
+  }
   __device__ void sync_warp(std::uint32_t mask) { __syncwarp(mask); }
   __device__ void sync_block() { __syncthreads(); }
 
@@ -82,6 +97,18 @@ class cuda {
   __device__ global<T> slice(global<T> whole, std::int64_t first, std::int64_t count) const {
     return {whole.data + first, count};
   }
+
+  template <class T>
+  __device__ std::remove_const_t<T> load_fresh(global<T> from, std::int64_t i) const {
+    using word = std::conditional_t<sizeof(T) == 4, unsigned,
+                                    std::conditional_t<sizeof(T) == 8, unsigned long long, uint4>>;
+    static_assert(sizeof(T) == sizeof(word));
+    const word bits = __ldcg(reinterpret_cast<const word*>(from.data + i));
+    std::remove_const_t<T> value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+  }
+  __device__ static void fence() { __threadfence(); }
 
   template <std::integral T>
   __device__ T atomic_add(T& shared, std::type_identity_t<T> value) {

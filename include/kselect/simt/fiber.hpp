@@ -68,6 +68,9 @@ enum class operation : std::uint8_t {
   shfl_down,
   shfl_xor,
   match_any,
+  reduce_add,
+  reduce_min,
+  reduce_max,
   sync_warp,
   sync_block
 };
@@ -148,6 +151,12 @@ class fiber {
   }
   KSELECT_HD static int clz(std::uint32_t bits) { return std::countl_zero(bits); }
   KSELECT_HD static int clz(std::uint64_t bits) { return std::countl_zero(bits); }
+  // The smaller of two numbers; a NaN if either is one, and for floats the NaN without a sign.
+  KSELECT_HD static float smaller(float a, float b) {
+    if (a != a || b != b) return std::bit_cast<float>(0x7fffffffU);
+    return a <= b ? a : b;
+  }
+  KSELECT_HD static double smaller(double a, double b) { return a <= b || a != a ? a : b; }
   KSELECT_HD std::uint32_t lanemask_lt() const { return (1U << lane()) - 1; }
 
   // Warp collectives: every lane of `mask` must make the same call with the same mask.
@@ -187,6 +196,19 @@ class fiber {
         *view_.lane, detail::collective_call{detail::operation::match_any, mask, to_bits(value)},
         at));
   }
+  // The sum (modulo 2^32) or extreme of the lanes of `mask`, in each of them.
+  KSELECT_HD std::uint32_t reduce_add(std::uint32_t mask, std::uint32_t value,
+                                      site at = site::current()) {
+    return reduce(detail::operation::reduce_add, mask, value, at);
+  }
+  KSELECT_HD std::uint32_t reduce_min(std::uint32_t mask, std::uint32_t value,
+                                      site at = site::current()) {
+    return reduce(detail::operation::reduce_min, mask, value, at);
+  }
+  KSELECT_HD std::uint32_t reduce_max(std::uint32_t mask, std::uint32_t value,
+                                      site at = site::current()) {
+    return reduce(detail::operation::reduce_max, mask, value, at);
+  }
   KSELECT_HD void sync_warp(std::uint32_t mask, site at = site::current()) {
     view_.runtime->collective(*view_.lane,
                               detail::collective_call{detail::operation::sync_warp, mask}, at);
@@ -212,6 +234,15 @@ class fiber {
     view_.counts->add(counter::bytes_written, sizeof(T));
     to.data[i] = value;
   }
+  // Reads what another block of the same launch wrote, after a fence on both sides and an atomic in
+  // between; never what is left of it in a cache of the reader's.
+  template <class T>
+  KSELECT_HD std::remove_const_t<T> load_fresh(global<T> from, std::int64_t i,
+                                               site at = site::current()) {
+    return load(from, i, at);
+  }
+  // What this thread wrote before is seen by whoever sees what it writes afterwards.
+  KSELECT_HD static void fence() {}
   // Elements first to first + count - 1: one row of a matrix, one part of a row.
   template <class T>
   KSELECT_HD global<T> slice(global<T> whole, std::int64_t first, std::int64_t count,
@@ -276,6 +307,11 @@ class fiber {
   KSELECT_HD std::uint64_t vote(detail::operation op, std::uint32_t mask, bool p, site at) {
     return view_.runtime->collective(*view_.lane, detail::collective_call{op, mask, p ? 1U : 0U},
                                      at);
+  }
+  KSELECT_HD std::uint32_t reduce(detail::operation op, std::uint32_t mask, std::uint32_t value,
+                                  site at) {
+    return static_cast<std::uint32_t>(
+        view_.runtime->collective(*view_.lane, detail::collective_call{op, mask, value}, at));
   }
   template <class T>
   KSELECT_HD T exchange(detail::operation op, std::uint32_t mask, T value, int argument, int width,

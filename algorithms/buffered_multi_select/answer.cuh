@@ -1,0 +1,103 @@
+#pragma once
+// Buffered multi-select: the exact end. Of a list in shared memory the k smallest are written: those
+// below a narrowed range for certain, of those in it as many as are wanted, after ranking them if
+// they differ.
+//
+// Lanes write to neighbouring places in the order of their ballot, so stores are coalesced although
+// nothing is staged.
+
+#include "algorithms/buffered_multi_select/narrowing.cuh"
+
+namespace kselect::bms {
+
+template <class Team>
+class answer {
+ public:
+  using value = typename Team::value;
+  using key = typename Team::key;
+  using candidate = typename Team::candidate;
+  using candidates = typename Team::candidates;
+  static constexpr auto what =
+      Team::indexed ? baselines::answer::pairs : baselines::answer::values;
+
+  KSELECT_HD answer(Team& team, narrowing<Team>& narrow, const answer_view<value>& out,
+                    std::int64_t row, position k, direction wanted)
+      : team_(team), narrow_(narrow), out_(out), first_(row * k), k_(k), wanted_(wanted) {}
+
+  // The k smallest of the list's first `size` entries, at least k, whose keys lie in `all` or below
+  // it, as it says. After a sync.
+  KSELECT_HD void write(const key_range<key>& all, position size) {
+    const candidate* const list = team_.memory.list;
+    if (size == k_) {
+      for (position i = team_.thread(); i < k_; i += team_.threads()) store(i, list[i]);
+      return;
+    }
+    auto& shared = team_.shared;
+    if (team_.thread() == 0) {
+      shared.written = 0;
+      shared.tied = 0;
+      shared.gathered = 0;
+    }
+    const auto r = narrow_.to_rank(all, k_, 0, ranked_most, [&](const auto& f) {
+      for (position i = team_.thread(); i < size; i += team_.threads()) f(candidates::key(list[i]));
+    });
+    team_.sync();
+    const position rest = k_ - r.below;  // wanted of those in the range
+    const bool whole = r.count == rest;
+    const bool tied = r.low == r.high;
+    for (position first = 0; first < size; first += team_.threads()) {
+      const position i = first + team_.thread();
+      const auto c = i < size ? list[i] : candidate{};
+      const key k = candidates::key(c);
+      put(shared.written, 0, k_, i < size && (whole ? k <= r.high : k < r.low), c);
+      if (whole) continue;
+      const bool inside = i < size && r.low <= k && k <= r.high;
+      if (tied) {
+        put(shared.tied, r.below, rest, inside, c);
+      } else if (inside) {
+        team_.memory.ranked[team_.simt.atomic_add(shared.gathered, 1U)] = c;
+      }
+    }
+    if (whole || tied) return;
+    team_.sync();
+    rank(r.count, r.below, rest);
+  }
+
+ private:
+  // Writes the candidates of the lanes that have one to the next places of the counter, from `begin`
+  // on, as far as there are `most`.
+  KSELECT_HD void put(position& counter, position begin, position most, bool has, candidate c) {
+    const std::uint32_t claims = team_.simt.ballot(simt::full_mask, has);
+    if (claims == 0) return;
+    const position number = team_.places(counter, claims);
+    if (has && number < most) store(begin + number, c);
+  }
+
+  // The `rest` smallest of `count` gathered ones, each compared with all.
+  KSELECT_HD void rank(position count, position below, position rest) {
+    const candidate* const all = team_.memory.ranked;
+    for (position i = team_.thread(); i < count; i += team_.threads()) {
+      const candidate own = all[i];
+      position smaller = 0;
+      for (position j = 0; j < count; ++j) {
+        const candidate other = all[j];
+        smaller += other < own || (!Team::indexed && other == own && j < i) ? 1U : 0U;
+      }
+      if (smaller < rest) store(below + smaller, own);
+    }
+  }
+
+  KSELECT_HD void store(position to, candidate c) {
+    baselines::write_answer<what>(team_.simt, out_, first_ + to, candidates::key(c),
+                                  static_cast<position>(candidates::index(c)), wanted_);
+  }
+
+  Team& team_;
+  narrowing<Team>& narrow_;
+  const answer_view<value>& out_;
+  std::int64_t first_;
+  position k_;
+  direction wanted_;
+};
+
+}  // namespace kselect::bms

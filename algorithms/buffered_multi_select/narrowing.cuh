@@ -1,0 +1,133 @@
+#pragma once
+// Buffered multi-select: multi-selection by counting. A range of keys that holds the one of a wanted
+// rank is narrowed until what lies up to its end is exactly, or loosely, what is wanted.
+//
+// One step counts the keys of the range into bins of equal width *on the integer keys*. Those are
+// logarithmic in the values, so no distribution puts everything into one bin for long: a step leaves
+// at most 2^-bin_bits of the range, and four steps of 8 bits end any of 32-bit keys. The same steps
+// serve a list in shared memory, the elements of a row in registers, and minima of groups.
+
+#include "algorithms/buffered_multi_select/team.cuh"
+
+namespace kselect::bms {
+
+template <class Key>
+struct key_range {
+  Key low, high;   // both included
+  position below;  // keys of the source below `low`
+  position count;  // in the range
+};
+
+template <class Team>
+class narrowing {
+ public:
+  using key = typename Team::key;
+  using range = key_range<key>;
+
+  KSELECT_HD explicit narrowing(Team& team) : team_(team) {}
+
+  // Once a kernel, before anything else; the next sync makes it known.
+  KSELECT_HD void clear_bins() {
+    for (position bin = team_.thread(); bin < bins(); bin += team_.threads()) {
+      team_.memory.bins[bin] = 0;
+    }
+  }
+
+  // Narrows `r`, in which the key of rank `wanted` lies (counted from 1 over the whole source),
+  // until at most `slack` keys too many are not above r.high, or all keys in the range are equal, or
+  // at most `few` are in it. `visit(f)` calls f(key) for the caller's share of the source. All
+  // threads of the team call it, after a sync, and return the same.
+  template <class Source>
+  KSELECT_HD range to_rank(range r, position wanted, position slack, position few,
+                           const Source& visit) {
+    while (r.below + r.count > wanted + slack && r.low != r.high && r.count > few) {
+      r = step(r, wanted - r.below, visit);
+    }
+    return r;
+  }
+
+  // The extremes of all threads' keys, as a range of `count`. No thread needs to have a key: then
+  // it passes the worst key as `low` and the best as `high`.
+  KSELECT_HD range extremes(key low, key high, position count) {
+    low = team_.warp_min(low);
+    high = team_.warp_max(high);
+    if constexpr (!Team::one_warp) {
+      auto& shared = team_.shared;
+      if (team_.thread() == 0) {
+        shared.low = static_cast<key>(~key{0});
+        shared.high = 0;
+      }
+      team_.sync();
+      if (team_.lane() == 0) {
+        team_.simt.atomic_min(shared.low, low);
+        team_.simt.atomic_max(shared.high, high);
+      }
+      team_.sync();
+      low = shared.low;
+      high = shared.high;
+    }
+    return {low, high, 0, count};
+  }
+
+ private:
+  KSELECT_HD position bins() const { return position{1} << team_.shape.bin_bits; }
+
+  template <class Source>
+  KSELECT_HD range step(const range& r, position wanted, const Source& visit) {
+    const key span = r.high - r.low;
+    const int width = 8 * static_cast<int>(sizeof(key)) - team_.simt.clz(span);
+    const int shift = width > team_.shape.bin_bits ? width - team_.shape.bin_bits : 0;
+    visit([&](key k) {
+      const auto above = static_cast<key>(k - r.low);  // one compare for both ends
+      if (above <= span) team_.simt.atomic_add(team_.memory.bins[above >> shift], 1U);
+    });
+    team_.sync();
+    find_bin(wanted);
+    const auto& found = team_.shared;
+    range next;
+    next.low = r.low + (static_cast<key>(found.bin) << shift);
+    const key last = next.low + ((key{1} << shift) - 1);
+    next.high = last < next.low || last > r.high ? r.high : last;
+    next.below = r.below + found.before;
+    next.count = found.in_bin;
+    team_.sync();  // what was found is overwritten by the next step
+    return next;
+  }
+
+  // Finds the bin at which the counts reach `wanted`, and empties all. Each thread adds up
+  // neighbouring bins, the sums are scanned, and the one thread whose bins pass the mark looks which.
+  KSELECT_HD void find_bin(position wanted) {
+    auto* const counts = team_.memory.bins;
+    auto& shared = team_.shared;
+    const position each = bins() > team_.threads() ? bins() / team_.threads() : 1;
+    const position first = team_.thread() * each;
+    const position last = first < bins() ? first + each : first;
+    position own = 0;
+    for (position bin = first; bin < last; ++bin) own += counts[bin];
+    position up_to = own;
+    for (int delta = 1; delta < simt::warp_size; delta *= 2) {
+      const position other = team_.simt.shfl_up(simt::full_mask, up_to, delta);
+      if (team_.simt.lane() >= delta) up_to += other;
+    }
+    if constexpr (!Team::one_warp) {
+      if (team_.lane() == simt::warp_size - 1) shared.warp_totals[team_.warp()] = up_to;
+      team_.sync();
+      const position total = team_.lane() < team_.warp() ? shared.warp_totals[team_.lane()] : 0;
+      up_to += team_.simt.reduce_add(simt::full_mask, total);
+    }
+    position before = up_to - own;
+    if (before < wanted && wanted <= up_to) {
+      position found = first;
+      while (before + counts[found] < wanted) before += counts[found++];
+      shared.bin = found;
+      shared.before = before;
+      shared.in_bin = counts[found];
+    }
+    for (position bin = first; bin < last; ++bin) counts[bin] = 0;
+    team_.sync();
+  }
+
+  Team& team_;
+};
+
+}  // namespace kselect::bms

@@ -1,0 +1,138 @@
+#pragma once
+// Buffered multi-select: a row as a team reads it, in tiles of 16-byte loads.
+//
+// A tile is `loads` vectors a thread. Its 512-byte segments, one a warp and load, are not neighbours:
+// segment s of tile t is number s * tiles + t of the row, so that each tile is a sample of the whole
+// row, whatever its order; and the tile that comes first changes with the row, because starts that
+// are a power of two apart fall on the same memory channels. The fewer than 8 elements that aligned
+// loads do not reach are the row's *ends*; each belongs to one thread, and they count as one more
+// tile.
+//
+// Elements are *oriented*: their sign is flipped if the largest are wanted, so that a smaller one is
+// always better. order_key of an oriented value is the selection key.
+
+#include <bit>
+#include <limits>
+
+#include "algorithms/buffered_multi_select/team.cuh"
+
+namespace kselect::bms {
+
+// A set of a thread's elements of a tile, one bit each.
+using item_set = std::uint32_t;
+
+template <class Team, int loads>
+class row_reader {
+ public:
+  using value = typename Team::value;
+  using key = typename Team::key;
+  static constexpr int width = 16 / static_cast<int>(sizeof(value));
+  static constexpr int items = loads * width;  // of a thread in a tile
+  static_assert(items <= 32);
+
+  struct tile {
+    value x[items];
+    item_set held;  // those that the row has; the others are infinity
+  };
+
+  // Row number `number`, of which this team reads part `part`: parts are as large as teams.
+  KSELECT_HD row_reader(Team& team, simt::global<const value> row, direction wanted,
+                        std::int64_t number, position part = 0)
+      : team_(team),
+        row_(row),
+        flip_(wanted == direction::largest ? sign_bit<value> : key{0}),
+        warp_(part * team.warps() + team.warp()) {
+    const auto n = static_cast<position>(row.size);
+    const auto misaligned =
+        static_cast<position>(reinterpret_cast<std::uintptr_t>(row.data) % 16 / sizeof(value));
+    head_ = misaligned == 0 ? 0 : width - misaligned;
+    if (head_ > n) head_ = n;
+    vectors_ = (n - head_) / width;
+    body_ = simt::as_vec<width>(
+        team.simt.slice(row, head_, static_cast<std::int64_t>(vectors_) * width));
+    ends_ = n - vectors_ * width;
+    rotation_ = static_cast<position>(number % team.shape.tiles);
+  }
+
+  KSELECT_HD void load(position t, tile& into) {
+    const position first = first_vector(t);
+    const position step = team_.shape.tiles * simt::warp_size;
+    if (first - team_.lane() + (loads - 1) * step + simt::warp_size <= vectors_) {
+      into.held = ~item_set{0} >> (32 - items);
+      KSELECT_UNROLL
+      for (int v = 0; v < loads; ++v) {
+        const auto loaded = team_.simt.load(body_, first + static_cast<position>(v) * step);
+        KSELECT_UNROLL
+        for (int e = 0; e < width; ++e) into.x[v * width + e] = loaded[e];
+      }
+    } else {
+      load_part(first, step, into);
+    }
+    if (flip_ == 0) return;
+    KSELECT_UNROLL
+    for (int i = 0; i < items; ++i) into.x[i] = oriented(into.x[i]);
+  }
+
+  // Where in the row item i of the thread's part of tile t stands.
+  KSELECT_HD position place(position t, int i) const {
+    if (t == team_.shape.tiles) return end_place();
+    const position v = static_cast<position>(i) / width;
+    const position vector = first_vector(t) + v * team_.shape.tiles * simt::warp_size;
+    return head_ + vector * width + static_cast<position>(i) % width;
+  }
+  // The element at a place that the row has.
+  KSELECT_HD key key_at(position place) { return order_key(oriented(team_.simt.load(row_, place))); }
+  KSELECT_HD typename Team::candidate candidate_at(position place) {
+    return Team::candidates::make(key_at(place), place);
+  }
+
+  KSELECT_HD bool any_ends() const { return ends_ != 0; }
+  KSELECT_HD bool has_end() const { return reader() < ends_; }
+  KSELECT_HD position end_place() const {
+    const position i = reader();
+    return i < head_ ? i : vectors_ * width + i;
+  }
+
+  KSELECT_HD position size() const { return static_cast<position>(row_.size); }
+
+ private:
+  // Where the row ends within the warp's part of a tile.
+  KSELECT_HD void load_part(position first, position step, tile& into) {
+    into.held = 0;
+    KSELECT_UNROLL
+    for (int v = 0; v < loads; ++v) {
+      const position i = first + static_cast<position>(v) * step;
+      const bool there = i < vectors_;
+      simt::vec<value, width> loaded;
+      KSELECT_UNROLL
+      for (int e = 0; e < width; ++e) loaded[e] = std::bit_cast<value>(bits_of(infinity) ^ flip_);
+      if (there) {
+        loaded = team_.simt.load(body_, i);
+        into.held |= ((item_set{1} << width) - 1) << (v * width);
+      }
+      KSELECT_UNROLL
+      for (int e = 0; e < width; ++e) into.x[v * width + e] = loaded[e];
+    }
+  }
+
+  // The thread's number among all that read the row.
+  KSELECT_HD position reader() const { return warp_ * simt::warp_size + team_.lane(); }
+
+  // The thread's first vector of tile t; the others follow a row's segments of one tile further on.
+  KSELECT_HD position first_vector(position t) const {
+    const position turned = t + rotation_;
+    const position segment = turned < team_.shape.tiles ? turned : turned - team_.shape.tiles;
+    return (warp_ * loads * team_.shape.tiles + segment) * simt::warp_size + team_.lane();
+  }
+  KSELECT_HD value oriented(value x) const { return std::bit_cast<value>(bits_of(x) ^ flip_); }
+  static constexpr value infinity = std::numeric_limits<value>::infinity();
+
+  Team& team_;
+  simt::global<const value> row_;
+  simt::global<const simt::vec<value, width>> body_;
+  key flip_;
+  position warp_;  // among all that read the row
+  position head_, vectors_, ends_, rotation_;
+};
+
+}  // namespace kselect::bms

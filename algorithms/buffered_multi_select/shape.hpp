@@ -1,0 +1,92 @@
+#pragma once
+// Buffered multi-select: the numbers of a launch, from the problem alone. Host code.
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "algorithms/buffered_multi_select/team.cuh"
+
+namespace kselect::bms {
+
+// How a row is read: by how many threads, in how many 16-byte loads a thread and tile.
+struct reading {
+  int threads;
+  int loads;
+};
+
+// Of the k smallest elements of a row in random order, about `expected` fall into a tile. The least
+// r such that r or more do so at most once in 500,000 rows (the tail of a Poisson distribution):
+// then the r-th smallest of the tile is not below the row's k-th smallest.
+inline position safe_rank(double expected, position k) {
+  constexpr double rare = 2e-6;
+  double term = std::exp(-expected);
+  if (term == 0) {  // a normal distribution by now
+    const double r = expected + 4.75 * std::sqrt(expected) + 4;
+    return static_cast<position>(std::min(r, static_cast<double>(k)));
+  }
+  double at_most = 0;
+  position r = 0;
+  while (r < k && 1 - at_most > rare) {
+    at_most += term;
+    ++r;
+    term *= expected / r;
+  }
+  return std::max<position>(r, 1);
+}
+
+// How much of a row is shared out: among `parts` teams, `lanes` of which join their groups.
+struct sharing {
+  position parts = 1;
+  position lanes = 1;
+};
+
+// A plan for rows of n elements filtered by a threshold; none if k is so large that it would hold
+// too little back, or takes more than `most_bytes` of shared memory.
+template <class T, bool indexed>
+std::optional<plan> filtering_plan(std::int64_t n, std::int64_t k, const reading& how,
+                                   std::size_t most_bytes, const sharing& shared = {}) {
+  constexpr int width = 16 / sizeof(T);
+  const std::int64_t readers = std::int64_t{how.threads} * shared.parts;
+  const std::int64_t tile = readers * how.loads * width;
+  plan p{};
+  p.tiles = static_cast<position>(std::max<std::int64_t>(1, (n + tile - 1) / tile));
+  const double in_tile = static_cast<double>(n) / p.tiles;
+  const auto wanted = static_cast<position>(k);
+  p.rank = p.tiles == 1 ? wanted : safe_rank(static_cast<double>(k) / p.tiles, wanted);
+  p.slack = p.rank / 8 + 1;
+  // Threads that hold elements; a tile may be partly empty. Unaligned rows have one vector less.
+  const double holding =
+      std::min(static_cast<double>(readers), std::max(1.0, in_tile / width - 1)) / shared.lanes;
+  p.groups = 1;
+  while (p.groups < width && p.rank + p.slack > 0.6 * holding * p.groups) p.groups *= 2;
+  const double minima = holding * p.groups;
+  if (p.rank + p.slack > 0.75 * minima) return {};
+  // What passes: a group's minimum does with this probability, and so an element with that one.
+  const double passing = (p.rank + p.slack) / minima;
+  const double survivors =
+      static_cast<double>(n) * (1 - std::pow(1 - passing, minima / std::max(in_tile, minima)));
+  p.kept_most = wanted + wanted / 8 + 1;
+  const double room = std::max(1.6 * survivors / shared.parts + 64,
+                               p.kept_most + std::max(64.0, k / 2.0));
+  p.capacity = static_cast<position>(std::min(room, 4e9)) / 32 * 32 + 32;
+  p.bin_bits = how.threads == simt::warp_size ? 6 : p.capacity > 2048 ? 10 : 8;
+  if (team_memory<T, indexed>::bytes(p) > most_bytes) return {};
+  return p;
+}
+
+// A plan for rows that stay in registers whole; none if they or the answer do not fit.
+template <class T, bool indexed>
+std::optional<plan> resident_plan(std::int64_t n, std::int64_t k, const reading& how,
+                                  std::size_t most_bytes) {
+  constexpr int width = 16 / sizeof(T);
+  if (n > std::int64_t{how.threads} * how.loads * width) return {};
+  plan p{};
+  p.tiles = 1;
+  p.capacity = static_cast<position>(k) + ranked_most;
+  p.bin_bits = how.threads == simt::warp_size ? 8 : 10;
+  if (team_memory<T, indexed>::bytes(p) > most_bytes) return {};
+  return p;
+}
+
+}  // namespace kselect::bms

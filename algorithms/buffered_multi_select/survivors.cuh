@@ -1,0 +1,172 @@
+#pragma once
+// Buffered multi-select: the list of survivors in shared memory, and what happens when it is full.
+//
+// Elements not above the bound enter the list. No thread ever waits for the others to do so: a warp
+// claims places with one atomic, and only if there are too few do the warps of a team meet, each as
+// soon as it wants to enter something or has read its part of the row. Together they cut the list
+// down to the k best, which lowers the bound, and go on with what did not find a place. So any
+// input, in any order and with any ties, is one pass over the row.
+
+#include "algorithms/buffered_multi_select/narrowing.cuh"
+#include "algorithms/buffered_multi_select/row.cuh"
+
+namespace kselect::bms {
+
+template <class Team>
+class survivors {
+ public:
+  using value = typename Team::value;
+  using key = typename Team::key;
+  using candidate = typename Team::candidate;
+  using candidates = typename Team::candidates;
+
+  KSELECT_HD survivors(Team& team, narrowing<Team>& narrow, position k)
+      : team_(team), narrow_(narrow), k_(k) {}
+
+  // Empties the list for elements up to `bound`. All threads of the team; ends with a sync.
+  KSELECT_HD void start(key bound) {
+    if (team_.thread() == 0) {
+      team_.shared.claimed = 0;
+      team_.shared.bound = bound;
+      team_.shared.highest = bound;
+      team_.shared.closed = 0;
+    }
+    least_ = static_cast<key>(~key{0});
+    team_.sync();
+    see_bound();
+  }
+
+  KSELECT_HD bool admits(key k) const { return k <= bound_ && !closed_; }
+  // The same for an oriented value, in fewer instructions: with one mask for all, those of the
+  // bound's sign become keys, and those of the other sign fall on the right side of it.
+  KSELECT_HD bool admits_value(value x) const { return (bits_of(x) ^ mask_) <= bound_; }
+  // Whether none of the values whose smallest this is (NaN if any is) is admitted; not always seen.
+  KSELECT_HD bool rejects_from(value smallest) const { return smallest > limit_ || closed_; }
+
+  // Enters a set of each lane's items; `candidate_of(i)` reads item i. All lanes of the warp.
+  template <class Read>
+  KSELECT_HD void enter(item_set items, const Read& candidate_of) {
+    while (team_.simt.any(simt::full_mask, items != 0)) {
+      items = enter_while_room(items, candidate_of);
+      if (!team_.simt.any(simt::full_mask, items != 0)) return;
+      meet();
+      for (item_set rest = items; rest != 0; rest &= rest - 1) {
+        const key k = candidates::key(candidate_of(team_.simt.ffs(rest) - 1));
+        if (!admits(k)) items &= ~(rest & (0 - rest));
+      }
+    }
+  }
+
+  // The same as far as there are places. Returns the items that found none.
+  template <class Read>
+  KSELECT_HD item_set enter_while_room(item_set items, const Read& candidate_of) {
+    position to = claim(static_cast<position>(team_.simt.popc(items)));
+    for (; items != 0 && to < team_.shape.capacity; items &= items - 1, ++to) {
+      const candidate c = candidate_of(team_.simt.ffs(items) - 1);
+      team_.memory.list[to] = c;
+      if (candidates::key(c) < least_) least_ = candidates::key(c);
+      team_.simt.count(simt::counter::candidates);
+    }
+    return items;
+  }
+
+  // The warp has read all of its part. Returns when all have, with the size of the list.
+  KSELECT_HD position finish() {
+    while (meet()) {
+    }
+    return team_.shared.claimed;
+  }
+
+  // Where the keys of the list lie.
+  KSELECT_HD key_range<key> range() { return range_of(team_.shared.claimed); }
+
+ private:
+  KSELECT_HD key_range<key> range_of(position size) {
+    const key highest = team_.shared.highest;
+    return {narrow_.extremes(least_, 0, 0).low, highest, 0, size};
+  }
+
+  // Places for `own` elements of each lane, the lanes' one after the other. Returns the first.
+  KSELECT_HD position claim(position own) {
+    position up_to = own;
+    for (int delta = 1; delta < simt::warp_size; delta *= 2) {
+      const position other = team_.simt.shfl_up(simt::full_mask, up_to, delta);
+      if (team_.simt.lane() >= delta) up_to += other;
+    }
+    constexpr int last = simt::warp_size - 1;
+    position first = 0;
+    if (team_.simt.lane() == last) first = team_.simt.atomic_add(team_.shared.claimed, up_to);
+    return team_.simt.shfl(simt::full_mask, first, last) + up_to - own;
+  }
+
+  // Waits for all warps. If the list is full it is cut, and the answer is true.
+  KSELECT_HD bool meet() {
+    team_.sync();
+    const bool full = team_.shared.claimed > team_.shape.capacity;
+    if (full) cut();
+    return full;
+  }
+
+  // Leaves about k entries: those up to the end of a range that holds the k-th, or, where the keys
+  // tie, those below it and as many equal ones as are wanted; then an equal one has no more business
+  // in the list.
+  KSELECT_HD void cut() {
+    auto& shared = team_.shared;
+    const position size = team_.shape.capacity;
+    const auto visit = [&](const auto& f) {
+      for (position i = team_.thread(); i < size; i += team_.threads()) {
+        f(candidates::key(team_.memory.list[i]));
+      }
+    };
+    const auto r = narrow_.to_rank(range_of(size), k_, team_.shape.kept_most - k_, 0, visit);
+    const bool tied = r.below + r.count > team_.shape.kept_most;
+    const position kept = tied ? k_ : r.below + r.count;
+    if (team_.thread() == 0) {
+      team_.simt.count(simt::counter::buffer_flushes);
+      shared.tied = 0;
+      shared.holes = 0;
+      shared.moved = 0;
+      shared.highest = r.high;
+      shared.bound = tied ? static_cast<key>(r.low - 1) : r.high;
+      shared.closed = tied && r.low == 0 ? 1U : 0U;
+    }
+    team_.sync();
+    const auto keeps = [&](key k) {
+      if (!tied || k < r.low) return k <= r.high;
+      return k == r.low && team_.simt.atomic_add(shared.tied, 1U) < k_ - r.below;
+    };
+    // Those kept move to the front, into the holes that the others leave there.
+    for (position i = team_.thread(); i < kept; i += team_.threads()) {
+      if (!keeps(candidates::key(team_.memory.list[i]))) {
+        team_.memory.holes[team_.simt.atomic_add(shared.holes, 1U)] = i;
+      }
+    }
+    team_.sync();
+    for (position i = kept + team_.thread(); i < size; i += team_.threads()) {
+      const candidate c = team_.memory.list[i];
+      if (keeps(candidates::key(c))) {
+        team_.memory.list[team_.memory.holes[team_.simt.atomic_add(shared.moved, 1U)]] = c;
+      }
+    }
+    if (team_.thread() == 0) shared.claimed = kept;
+    team_.sync();
+    see_bound();
+  }
+
+  KSELECT_HD void see_bound() {
+    bound_ = team_.shared.bound;
+    closed_ = team_.shared.closed != 0;
+    limit_ = from_order_key<value>(bound_);
+    mask_ = bound_ < sign_bit<value> ? static_cast<key>(~key{0}) : sign_bit<value>;
+  }
+
+  Team& team_;
+  narrowing<Team>& narrow_;
+  position k_;
+  key least_;  // of what the thread entered
+  key bound_, mask_;
+  value limit_;
+  bool closed_;
+};
+
+}  // namespace kselect::bms

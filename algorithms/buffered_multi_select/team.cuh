@@ -1,0 +1,142 @@
+#pragma once
+// Buffered multi-select: who works on a row, and what they share. A *team* is one warp, or all warps
+// of a block; the steps are written once, and a team of one warp synchronises within the warp.
+// buffered_multi_select_block.cu has the essay.
+
+#include <type_traits>
+
+#include "baselines/gpu_rows.cuh"
+#include "kselect/candidate.hpp"
+
+namespace kselect::bms {
+
+using baselines::answer_view;
+using baselines::position;
+using baselines::rows_view;
+
+inline constexpr int most_warps = 32;
+
+// The numbers of a launch, the same for all rows; shape.hpp chooses them.
+struct plan {
+  position tiles;      // that a row is read in; 1: it stays in registers
+  position groups;     // of which a thread takes minima in the first tile: 1, 2 or 4
+  position rank;       // the threshold is at least the rank-th smallest minimum,
+  position slack;      // and at most this many minima more are not above it
+  position capacity;   // of the list
+  position kept_most;  // that a cut of the full list leaves: at least k, less than the capacity
+  int bin_bits;        // 2^bin_bits counting bins
+};
+
+// What a team shares, beside its dynamic shared memory.
+template <class Key>
+struct control {
+  position claimed;   // places of the list; beyond the capacity, it has overflowed
+  Key low, high;      // extremes, being found
+  Key bound;          // nothing above it enters the list
+  Key highest;        // nothing above it is in the list
+  std::uint32_t closed;  // nothing enters at all
+  position written, tied, gathered;  // of an answer
+  position holes, moved;             // of a cut
+  position bin, before, in_bin;      // found by narrowing
+  position warp_totals[most_warps];
+};
+
+// The entries of a bin that the answer cuts through are ranked, each against all, if so few.
+inline constexpr position ranked_most = 64;
+
+template <class T, bool indexed>
+using candidate_of = std::conditional_t<indexed, keyed_candidate<T>, bare_candidate<T>>;
+
+// A team's dynamic shared memory.
+template <class T, bool indexed>
+struct team_memory {
+  using candidate = typename candidate_of<T, indexed>::type;
+  candidate* list;      // [capacity]
+  candidate* ranked;    // [ranked_most]
+  std::uint32_t* bins;  // [2^bin_bits], zero between uses
+  position* holes;      // [kept_most]
+
+  static constexpr std::size_t bytes(const plan& p) {
+    const std::size_t all = (p.capacity + std::size_t{ranked_most}) * sizeof(candidate) +
+                            ((std::size_t{1} << p.bin_bits) + p.kept_most) * 4;
+    return (all + 15) / 16 * 16;
+  }
+  KSELECT_HD static team_memory at(void* start, const plan& p) {
+    team_memory m;
+    m.list = static_cast<candidate*>(start);
+    m.ranked = m.list + p.capacity;
+    m.bins = reinterpret_cast<std::uint32_t*>(m.ranked + ranked_most);
+    m.holes = m.bins + (std::size_t{1} << p.bin_bits);
+    return m;
+  }
+};
+
+template <class Simt, class T, bool indexed_, bool one_warp_>
+class team {
+ public:
+  using value = T;
+  using key = order_key_t<T>;
+  using candidates = candidate_of<T, indexed_>;
+  using candidate = typename candidates::type;
+  static constexpr bool indexed = indexed_;
+  static constexpr bool one_warp = one_warp_;
+
+  KSELECT_HD team(Simt& on, control<key>& storage, const team_memory<T, indexed>& own,
+                  const plan& numbers)
+      : simt(on), shared(storage), memory(own), shape(numbers) {}
+
+  KSELECT_HD position warp() const {
+    return one_warp ? 0 : static_cast<position>(simt.warp());
+  }
+  KSELECT_HD position warps() const {
+    return one_warp ? 1 : static_cast<position>(simt.warps());
+  }
+  KSELECT_HD position thread() const {
+    return static_cast<position>(one_warp ? simt.lane() : simt.thread());
+  }
+  KSELECT_HD position threads() const {
+    return static_cast<position>(one_warp ? simt::warp_size : simt.threads());
+  }
+  KSELECT_HD position lane() const { return static_cast<position>(simt.lane()); }
+
+  KSELECT_HD void sync() {
+    if constexpr (one_warp) {
+      simt.sync_warp(simt::full_mask);
+    } else {
+      simt.sync_block();
+    }
+  }
+
+  // The extremes of the warp's keys, in each lane.
+  KSELECT_HD key warp_min(key own) {
+    if constexpr (sizeof(key) == 4) {
+      return simt.reduce_min(simt::full_mask, own);
+    } else {
+      for (int delta = simt::warp_size / 2; delta > 0; delta /= 2) {
+        const key other = simt.shfl_xor(simt::full_mask, own, delta);
+        if (other < own) own = other;
+      }
+      return own;
+    }
+  }
+  KSELECT_HD key warp_max(key own) { return static_cast<key>(~warp_min(static_cast<key>(~own))); }
+
+  // The places of the lanes that `claim`, given out in the order of the lanes from a shared counter
+  // on. One atomic for all of them.
+  KSELECT_HD position places(position& counter, std::uint32_t claims) {
+    const int leader = simt.ffs(claims) - 1;
+    position first = 0;
+    if (simt.lane() == leader) {
+      first = simt.atomic_add(counter, static_cast<position>(simt.popc(claims)));
+    }
+    first = simt.shfl(simt::full_mask, first, leader);
+    return first + static_cast<position>(simt.popc(claims & simt.lanemask_lt()));
+  }
+
+  Simt& simt;
+  control<key>& shared;
+  const team_memory<T, indexed>& memory;
+  const plan& shape;
+};
+
+}  // namespace kselect::bms

@@ -1,0 +1,165 @@
+// Buffered multi-select, a row a block (bms-block) or a row a warp (bms-warp): the two ideas of the
+// papers joined.
+//
+// Each element is read once, 16 bytes a load, and compared with a threshold (the buffered search of
+// Tang et al. 2015); the few survivors are kept in shared memory and cut down to k by multi-selection
+// (Komarov et al. 2014), counting in place of partitioning. Device memory is not touched again.
+//
+//   1. The first tile of the row stays in registers. Minima of disjoint groups of it give the
+//      threshold (threshold.cuh).
+//   2. The tile, and all that follow, are filtered by it into a list in shared memory, the next tile
+//      being on its way. A full list is cut to about k, which lowers the threshold (survivors.cuh):
+//      any order and any ties are one pass.
+//   3. The list is narrowed down to the exact k smallest (narrowing.cuh, answer.cuh).
+//
+// Where k is a large part of n a threshold would hold little back: such rows, if they fit, stay in
+// registers, and step 3 works on those.
+//
+// Exact on every input, in the total order on bits: numbers are compared as such only to pass over
+// tiles, all else compares integer keys. Which of equal elements are chosen, and the order of the
+// answer, are unspecified and may differ from run to run.
+
+#include "algorithms/buffered_multi_select/kernels.cuh"
+#include "algorithms/buffered_multi_select/shape.hpp"
+
+namespace kselect::bms {
+namespace {
+
+// One of the registered forms; 0 where the shape decides.
+struct variant {
+  bool warp;
+  int threads, loads;
+};
+
+inline constexpr int most_loads = 8;
+
+// What a block may use so that several fit on a multiprocessor, and on fibers.
+inline constexpr std::size_t most_shared = 96 << 10;
+
+reading reading_of(const variant& v, const problem& p, const device& where) {
+  if (v.warp) {
+    const std::int64_t held = p.type == dtype::float32 ? 128 : 64;  // by a warp, in one load a lane
+    int loads = 2;
+    while (loads < most_loads && loads * held < p.n) loads *= 2;
+    return {simt::warp_size, loads};
+  }
+  if (v.threads != 0) return {v.threads, v.loads};
+  if (where.kind != executor_kind::cuda) return {64, 4};  // fibers are dear
+  if (p.n <= 4096) return {128, 8};
+  if (p.n <= 8192) return {256, 8};
+  if (p.n <= 65536) return {256, 4};
+  return {512, 4};
+}
+
+// How the row is worked on: filtered where that holds enough back, else in registers.
+struct choice {
+  reading how;
+  plan shape;
+  bool resident;
+};
+
+template <class T, bool indexed>
+std::optional<choice> choose(const variant& v, const problem& p, const device& where) {
+  const reading first = reading_of(v, p, where);
+  const std::size_t shared = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
+  const std::size_t most = std::min(shared, most_shared) / (v.warp ? rows_per_block : 1);
+  if (const auto filtered = filtering_plan<T, indexed>(p.n, p.k, first, most)) {
+    return choice{first, *filtered, false};
+  }
+  const reading held{first.threads, most_loads};
+  if (const auto resident = resident_plan<T, indexed>(p.n, p.k, held, most)) {
+    return choice{held, *resident, true};
+  }
+  if (v.warp) return {};
+  // More threads give more groups, and hold more.
+  for (int threads = 2 * first.threads; threads <= 512; threads *= 2) {
+    if (const auto filtered = filtering_plan<T, indexed>(p.n, p.k, {threads, 4}, most)) {
+      return choice{{threads, 4}, *filtered, false};
+    }
+    const reading all{threads, most_loads};
+    if (const auto resident = resident_plan<T, indexed>(p.n, p.k, all, most)) {
+      return choice{all, *resident, true};
+    }
+  }
+  return {};
+}
+
+template <class Kernel, class T, bool indexed>
+status start(const choice& c, bool warp, const problem& p, const io& buffers, const executor& on) {
+  const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
+  // Rows are cheap to start, so the card's own scheduler balances them.
+  const std::int64_t blocks = std::min<std::int64_t>((p.q + rows - 1) / rows, 1 << 24);
+  const std::size_t memory = team_memory<T, indexed>::bytes(c.shape) * rows;
+  return simt::launch<Kernel>(
+      on, {blocks, warp ? rows_per_block * simt::warp_size : c.how.threads, memory},
+      {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), c.shape});
+}
+
+template <variant v>
+status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
+  return baselines::visit_list_answer(p, [&]<class T, baselines::answer what>() -> status {
+    constexpr bool indexed = what == baselines::answer::pairs;
+    const auto c = choose<T, indexed>(v, p, *on.device);
+    if (!c) return {status_code::unsupported, "k is too large a part of n"};
+    if constexpr (v.warp) {
+      if (c->resident) {
+        return start<warp_kernel<T, indexed, 8, true>, T, indexed>(*c, true, p, buffers, on);
+      }
+      switch (c->how.loads) {
+        case 2:
+          return start<warp_kernel<T, indexed, 2, false>, T, indexed>(*c, true, p, buffers, on);
+        case 4:
+          return start<warp_kernel<T, indexed, 4, false>, T, indexed>(*c, true, p, buffers, on);
+        default:
+          return start<warp_kernel<T, indexed, 8, false>, T, indexed>(*c, true, p, buffers, on);
+      }
+    } else {
+      if (c->resident) {
+        return start<block_kernel<T, indexed, 8, true>, T, indexed>(*c, false, p, buffers, on);
+      }
+      if (c->how.loads == 4) {
+        return start<block_kernel<T, indexed, 4, false>, T, indexed>(*c, false, p, buffers, on);
+      }
+      return start<block_kernel<T, indexed, 8, false>, T, indexed>(*c, false, p, buffers, on);
+    }
+  });
+}
+
+template <variant v>
+support supports(const problem& p, const device& where) {
+  const bool possible = visit(p.type, [&]<class T>(T) {
+    return p.has_indices() ? choose<T, true>(v, p, where).has_value()
+                           : choose<T, false>(v, p, where).has_value();
+  });
+  if (possible) return supported();
+  return unsupported("k is too large a part of n for a list in shared memory");
+}
+
+template <variant v>
+constexpr algorithm entry(std::string_view name) {
+  algorithm a = baselines::gpu_entry(name, "buffered multi-select",
+                                     "kselect, after Tang et al. 2015 and Komarov et al. 2014");
+  a.supports = &supports<v>;
+  a.enqueue = &enqueue<v>;
+  return a;
+}
+
+constexpr std::array variants = {
+    entry<variant{true, 0, 0}>("bms-warp"),
+    entry<variant{false, 0, 0}>("bms-block"),
+    entry<variant{false, 128, 4}>("bms-block+t128+l4"),
+    entry<variant{false, 128, 8}>("bms-block+t128+l8"),
+    entry<variant{false, 256, 4}>("bms-block+t256+l4"),
+    entry<variant{false, 256, 8}>("bms-block+t256+l8"),
+    entry<variant{false, 512, 4}>("bms-block+t512+l4"),
+    entry<variant{false, 512, 8}>("bms-block+t512+l8"),
+};
+
+}  // namespace
+}  // namespace kselect::bms
+
+namespace kselect::entries {
+
+std::span<const algorithm> buffered_multi_select_block() { return bms::variants; }
+
+}  // namespace kselect::entries
