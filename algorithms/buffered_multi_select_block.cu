@@ -2,12 +2,14 @@
 // papers joined.
 //
 // Each element is read once, 16 bytes a load, and compared with a threshold (the buffered search of
-// Tang et al. 2015); the few survivors are kept in shared memory and cut down to k by multi-selection
-// (Komarov et al. 2014), counting in place of partitioning. Device memory is not touched again.
+// Tang et al. 2015); the few survivors are kept in shared memory and cut down to k by
+// multi-selection (Komarov et al. 2014), counting in place of partitioning. Device memory is not
+// touched again.
 //
 //   1. The first tile of the row stays in registers. Minima of disjoint groups of it give the
 //      threshold (threshold.cuh).
-//   2. The tile, and all that follow, are filtered by it into a list in shared memory, the next tile
+//   2. The tile, and all that follow, are filtered by it into a list in shared memory, the next
+//   tile
 //      being on its way. A full list is cut to about k, which lowers the threshold (survivors.cuh):
 //      any order and any ties are one pass.
 //   3. The list is narrowed down to the exact k smallest (narrowing.cuh, answer.cuh).

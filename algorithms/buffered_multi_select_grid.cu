@@ -28,10 +28,10 @@ std::optional<choice> choose(const problem& p, const device& where) {
   choice c{reading_of(where), {}, {}};
   const std::int64_t tile = std::int64_t{c.how.threads} * c.how.loads * width;
   const std::int64_t filling = where.kind == executor_kind::cuda ? 4 * where.multiprocessors : 6;
-  c.shared.parts = static_cast<position>(
-      std::clamp<std::int64_t>(filling / p.q, 1, (p.n + tile - 1) / tile));
-  const std::size_t most = std::min<std::size_t>(
-      where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes, 96 << 10);
+  c.shared.parts =
+      static_cast<position>(std::clamp<std::int64_t>(filling / p.q, 1, (p.n + tile - 1) / tile));
+  const std::size_t most =
+      std::min<std::size_t>(where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes, 96 << 10);
   for (c.shared.lanes = simt::warp_size; c.shared.lanes > 0; c.shared.lanes /= 2) {
     const auto shape = filtering_plan<T, indexed>(p.n, p.k, c.how, most, c.shared);
     if (!shape) continue;
@@ -77,7 +77,8 @@ support supports(const problem& p, const device& where) {
   const bool possible = visit_types(
       p, [&]<class T, bool indexed>() { return choose<T, indexed>(p, where).has_value(); });
   if (!possible) return unsupported("k is too large a part of n for a list in shared memory");
-  if (p.q > (simt::block_limit >> 12)) return unsupported("Q is too large for several blocks a row");
+  if (p.q > (simt::block_limit >> 12))
+    return unsupported("Q is too large for several blocks a row");
   return supported();
 }
 
@@ -99,7 +100,8 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
     a.matrix = baselines::rows_of<T>(p, buffers);
     a.out = baselines::answer_in<T>(p, buffers);
     const std::int64_t blocks = p.q * a.parts;
-    const status sampled = simt::launch<sample_kernel<T, indexed, 4>>(on, {blocks, c->how.threads}, a);
+    const status sampled =
+        simt::launch<sample_kernel<T, indexed, 4>>(on, {blocks, c->how.threads}, a);
     if (!sampled.ok()) return sampled;
     return simt::launch<stream_kernel<T, indexed, 4>>(
         on, {blocks, c->how.threads, team_memory<T, indexed>::bytes(a.shape)}, a);

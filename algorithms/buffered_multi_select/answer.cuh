@@ -1,7 +1,7 @@
 #pragma once
-// Buffered multi-select: the exact end. Of a list in shared memory the k smallest are written: those
-// below a narrowed range for certain, of those in it as many as are wanted, after ranking them if
-// they differ.
+// Buffered multi-select: the exact end. Of a list in shared memory the k smallest are written:
+// those below a narrowed range for certain, of those in it as many as are wanted, after ranking
+// them if they differ.
 //
 // Lanes write to neighbouring places in the order of their ballot, so stores are coalesced although
 // nothing is staged.
@@ -17,8 +17,7 @@ class answer {
   using key = typename Team::key;
   using candidate = typename Team::candidate;
   using candidates = typename Team::candidates;
-  static constexpr auto what =
-      Team::indexed ? baselines::answer::pairs : baselines::answer::values;
+  static constexpr auto what = Team::indexed ? baselines::answer::pairs : baselines::answer::values;
 
   KSELECT_HD answer(Team& team, narrowing<Team>& narrow, const answer_view<value>& out,
                     std::int64_t row, position k, direction wanted)
@@ -64,8 +63,8 @@ class answer {
   }
 
  private:
-  // Writes the candidates of the lanes that have one to the next places of the counter, from `begin`
-  // on, as far as there are `most`.
+  // Writes the candidates of the lanes that have one to the next places of the counter, from
+  // `begin` on, as far as there are `most`.
   KSELECT_HD void put(position& counter, position begin, position most, bool has, candidate c) {
     const std::uint32_t claims = team_.simt.ballot(simt::full_mask, has);
     if (claims == 0) return;

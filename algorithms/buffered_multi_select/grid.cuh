@@ -2,7 +2,8 @@
 // Buffered multi-select with several blocks a row, for rows too few to fill the card: two launches.
 //
 //   sample_kernel  each block reads its part of the row's first tile and publishes group minima
-//   stream_kernel  each block finds the threshold for itself from all minima of the row, filters its
+//   stream_kernel  each block finds the threshold for itself from all minima of the row, filters
+//   its
 //                  part of the row, and appends its survivors to the row's; the block that is last
 //                  to do so selects from them
 //
@@ -58,8 +59,7 @@ struct sample_kernel {
     source.load(0, own);
     auto least = minima_of<reader>(block, own);
     const position each = block.threads() / a.lanes;
-    std::int64_t to = row * a.row_minima +
-                      static_cast<std::int64_t>(part) * each * a.shape.groups +
+    std::int64_t to = row * a.row_minima + static_cast<std::int64_t>(part) * each * a.shape.groups +
                       block.thread() / a.lanes;
     KSELECT_UNROLL
     for (int g = 0; g < group_minima<reader>::most; ++g) {
@@ -120,9 +120,7 @@ struct stream_kernel {
     }
 
    private:
-    KSELECT_HD simt::global<const T> input() {
-      return baselines::row_at(simt_, a_.matrix, row_);
-    }
+    KSELECT_HD simt::global<const T> input() { return baselines::row_at(simt_, a_.matrix, row_); }
     KSELECT_HD simt::global<candidate> of_row() {
       const std::int64_t most = std::int64_t{a_.parts} * a_.shape.capacity;
       return simt_.slice(a_.memory.survivors, row_ * most, most);

@@ -142,8 +142,8 @@ struct row_args {
 template <class Team, int loads, bool resident, class T>
 KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
   narrowing<Team> narrow(team);
-  row_reader<Team, loads> source(team, baselines::row_at(team.simt, a.matrix, row),
-                                 a.matrix.wanted, row);
+  row_reader<Team, loads> source(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted,
+                                 row);
   answer<Team> out(team, narrow, a.out, row, a.matrix.k, a.matrix.wanted);
   if constexpr (resident) {
     resident_row<Team, loads>(team, narrow, source, a.matrix.k).select(out);
@@ -189,8 +189,9 @@ struct warp_kernel {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    auto* const own = static_cast<unsigned char*>(simt.dynamic_shared()) +
-                      static_cast<std::size_t>(simt.warp()) * team_memory<T, indexed>::bytes(a.shape);
+    auto* const own =
+        static_cast<unsigned char*>(simt.dynamic_shared()) +
+        static_cast<std::size_t>(simt.warp()) * team_memory<T, indexed>::bytes(a.shape);
     const auto memory = team_memory<T, indexed>::at(own, a.shape);
     team<Simt, T, indexed, true> warp(simt, shared.team[simt.warp()], memory, a.shape);
     narrowing<decltype(warp)>(warp).clear_bins();

@@ -1,11 +1,12 @@
 #pragma once
-// Buffered multi-select: multi-selection by counting. A range of keys that holds the one of a wanted
-// rank is narrowed until what lies up to its end is exactly, or loosely, what is wanted.
+// Buffered multi-select: multi-selection by counting. A range of keys that holds the one of a
+// wanted rank is narrowed until what lies up to its end is exactly, or loosely, what is wanted.
 //
 // One step counts the keys of the range into bins of equal width *on the integer keys*. Those are
-// logarithmic in the values, so no distribution puts everything into one bin for long: a step leaves
-// at most 2^-bin_bits of the range, and four steps of 8 bits end any of 32-bit keys. The same steps
-// serve a list in shared memory, the elements of a row in registers, and minima of groups.
+// logarithmic in the values, so no distribution puts everything into one bin for long: a step
+// leaves at most 2^-bin_bits of the range, and four steps of 8 bits end any of 32-bit keys. The
+// same steps serve a list in shared memory, the elements of a row in registers, and minima of
+// groups.
 
 #include "algorithms/buffered_multi_select/team.cuh"
 
@@ -34,8 +35,8 @@ class narrowing {
   }
 
   // Narrows `r`, in which the key of rank `wanted` lies (counted from 1 over the whole source),
-  // until at most `slack` keys too many are not above r.high, or all keys in the range are equal, or
-  // at most `few` are in it. `visit(f)` calls f(key) for the caller's share of the source. All
+  // until at most `slack` keys too many are not above r.high, or all keys in the range are equal,
+  // or at most `few` are in it. `visit(f)` calls f(key) for the caller's share of the source. All
   // threads of the team call it, after a sync, and return the same.
   template <class Source>
   KSELECT_HD range to_rank(range r, position wanted, position slack, position few,
@@ -95,7 +96,8 @@ class narrowing {
   }
 
   // Finds the bin at which the counts reach `wanted`, and empties all. Each thread adds up
-  // neighbouring bins, the sums are scanned, and the one thread whose bins pass the mark looks which.
+  // neighbouring bins, the sums are scanned, and the one thread whose bins pass the mark looks
+  // which.
   KSELECT_HD void find_bin(position wanted) {
     auto* const counts = team_.memory.bins;
     auto& shared = team_.shared;

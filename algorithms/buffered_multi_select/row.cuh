@@ -1,15 +1,15 @@
 #pragma once
 // Buffered multi-select: a row as a team reads it, in tiles of 16-byte loads.
 //
-// A tile is `loads` vectors a thread. Its 512-byte segments, one a warp and load, are not neighbours:
-// segment s of tile t is number s * tiles + t of the row, so that each tile is a sample of the whole
-// row, whatever its order; and the tile that comes first changes with the row, because starts that
-// are a power of two apart fall on the same memory channels. The fewer than 8 elements that aligned
-// loads do not reach are the row's *ends*; each belongs to one thread, and they count as one more
-// tile.
+// A tile is `loads` vectors a thread. Its 512-byte segments, one a warp and load, are not
+// neighbours: segment s of tile t is number s * tiles + t of the row, so that each tile is a sample
+// of the whole row, whatever its order; and the tile that comes first changes with the row, because
+// starts that are a power of two apart fall on the same memory channels. The fewer than 8 elements
+// that aligned loads do not reach are the row's *ends*; each belongs to one thread, and they count
+// as one more tile.
 //
-// Elements are *oriented*: their sign is flipped if the largest are wanted, so that a smaller one is
-// always better. order_key of an oriented value is the selection key.
+// Elements are *oriented*: their sign is flipped if the largest are wanted, so that a smaller one
+// is always better. order_key of an oriented value is the selection key.
 
 #include <bit>
 #include <limits>
@@ -81,7 +81,9 @@ class row_reader {
     return head_ + vector * width + static_cast<position>(i) % width;
   }
   // The element at a place that the row has.
-  KSELECT_HD key key_at(position place) { return order_key(oriented(team_.simt.load(row_, place))); }
+  KSELECT_HD key key_at(position place) {
+    return order_key(oriented(team_.simt.load(row_, place)));
+  }
   KSELECT_HD typename Team::candidate candidate_at(position place) {
     return Team::candidates::make(key_at(place), place);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Buffered multi-select: a team's part of a row goes past the bound, and what is not above it enters
-// the list.
+// Buffered multi-select: a team's part of a row goes past the bound, and what is not above it
+// enters the list.
 
 #include "algorithms/buffered_multi_select/survivors.cuh"
 

@@ -108,8 +108,8 @@ class survivors {
   }
 
   // Leaves about k entries: those up to the end of a range that holds the k-th, or, where the keys
-  // tie, those below it and as many equal ones as are wanted; then an equal one has no more business
-  // in the list.
+  // tie, those below it and as many equal ones as are wanted; then an equal one has no more
+  // business in the list.
   KSELECT_HD void cut() {
     auto& shared = team_.shared;
     const position size = team_.shape.capacity;

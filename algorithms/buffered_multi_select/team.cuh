@@ -1,7 +1,7 @@
 #pragma once
-// Buffered multi-select: who works on a row, and what they share. A *team* is one warp, or all warps
-// of a block; the steps are written once, and a team of one warp synchronises within the warp.
-// buffered_multi_select_block.cu has the essay.
+// Buffered multi-select: who works on a row, and what they share. A *team* is one warp, or all
+// warps of a block; the steps are written once, and a team of one warp synchronises within the
+// warp. buffered_multi_select_block.cu has the essay.
 
 #include <type_traits>
 
@@ -30,11 +30,11 @@ struct plan {
 // What a team shares, beside its dynamic shared memory.
 template <class Key>
 struct control {
-  position claimed;   // places of the list; beyond the capacity, it has overflowed
-  Key low, high;      // extremes, being found
-  Key bound;          // nothing above it enters the list
-  Key highest;        // nothing above it is in the list
-  std::uint32_t closed;  // nothing enters at all
+  position claimed;                  // places of the list; beyond the capacity, it has overflowed
+  Key low, high;                     // extremes, being found
+  Key bound;                         // nothing above it enters the list
+  Key highest;                       // nothing above it is in the list
+  std::uint32_t closed;              // nothing enters at all
   position written, tied, gathered;  // of an answer
   position holes, moved;             // of a cut
   position bin, before, in_bin;      // found by narrowing
@@ -85,12 +85,8 @@ class team {
                   const plan& numbers)
       : simt(on), shared(storage), memory(own), shape(numbers) {}
 
-  KSELECT_HD position warp() const {
-    return one_warp ? 0 : static_cast<position>(simt.warp());
-  }
-  KSELECT_HD position warps() const {
-    return one_warp ? 1 : static_cast<position>(simt.warps());
-  }
+  KSELECT_HD position warp() const { return one_warp ? 0 : static_cast<position>(simt.warp()); }
+  KSELECT_HD position warps() const { return one_warp ? 1 : static_cast<position>(simt.warps()); }
   KSELECT_HD position thread() const {
     return static_cast<position>(one_warp ? simt.lane() : simt.thread());
   }

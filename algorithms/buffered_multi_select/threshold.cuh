@@ -3,9 +3,9 @@
 //
 // The r-th smallest of the minima of disjoint groups is no less than the r-th smallest element: r
 // groups hold at least one element each that is not above it. (This is the first level of the
-// hierarchical partition of Tang et al. 2015, used as a threshold.) It costs one min an element, and
-// about as many elements as groups pass it. With r = k on all of a row it is a guarantee; on a tile
-// of a longer row r is chosen so that it almost surely is one (shape.hpp).
+// hierarchical partition of Tang et al. 2015, used as a threshold.) It costs one min an element,
+// and about as many elements as groups pass it. With r = k on all of a row it is a guarantee; on a
+// tile of a longer row r is chosen so that it almost surely is one (shape.hpp).
 //
 // A group is some components of all of a thread's loads, so that neighbours in memory fall into
 // different groups: in a sorted row the smallest are neighbours. A group with a NaN counts as the
