@@ -8,8 +8,10 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
-option(KSELECT_TESTS "Build the tests" ON)
-option(KSELECT_WERROR "Treat warnings as errors" ON)
+# In another project's build (add_subdirectory) the library alone.
+option(KSELECT_PROGRAM "Build the program: harness, command line, benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(KSELECT_TESTS "Build the tests (needs KSELECT_PROGRAM)" ${PROJECT_IS_TOP_LEVEL})
+option(KSELECT_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 set(KSELECT_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined")
 set(KSELECT_CUDA "AUTO" CACHE STRING "Compile the CUDA executor: AUTO (where nvcc is found), ON, OFF")
 set(KSELECT_MARCH "native" CACHE STRING "-march of the host code; recorded with every result")

@@ -38,7 +38,7 @@ function(kselect_add_registry target)
     COMMENT "Hashing the algorithms' sources" VERBATIM)
 
   add_library(${target} STATIC ${sources} ${table} ${hashes} src/registry.cpp
-              src/name_matching.cpp src/support.cpp)
+              src/name_matching.cpp src/select.cpp src/support.cpp)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated
                                                ${CMAKE_CURRENT_SOURCE_DIR})
   if(NOT KSELECT_HAS_CUDA)

@@ -68,7 +68,7 @@ std::optional<plan> filtering_plan(std::int64_t n, std::int64_t k, const reading
       static_cast<double>(n) * (1 - std::pow(1 - passing, minima / std::max(in_tile, minima)));
   p.kept_most = wanted + wanted / 8 + 1;
   const double room =
-      std::max(1.6 * survivors / shared.parts + 64, p.kept_most + std::max(64.0, k / 2.0));
+      std::max(1.6 * survivors / shared.parts + 64, p.kept_most + std::max(64.0, wanted / 2.0));
   p.capacity = static_cast<position>(std::min(room, 4e9)) / 32 * 32 + 32;
   p.bin_bits = how.threads == simt::warp_size ? 6 : p.capacity > 2048 ? 10 : 8;
   if (team_memory<T, indexed>::bytes(p) > most_bytes) return {};

@@ -16,6 +16,7 @@ using action = std::function<int()>;
 
 void add_list(CLI::App& app, action& chosen);
 void add_select(CLI::App& app, action& chosen);
+void add_explain(CLI::App& app, action& chosen);
 void add_knn(CLI::App& app, action& chosen);
 // `arguments` is the command line, which a run records.
 void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& arguments);

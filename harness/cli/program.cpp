@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
   kselect::cli::action chosen;
   kselect::cli::add_list(app, chosen);
   kselect::cli::add_select(app, chosen);
+  kselect::cli::add_explain(app, chosen);
   kselect::cli::add_knn(app, chosen);
   kselect::cli::add_run(app, chosen, {argv, argv + argc});
   kselect::cli::add_doctor(app, chosen);

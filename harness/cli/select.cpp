@@ -11,7 +11,8 @@ namespace kselect::cli {
 namespace {
 
 struct options {
-  std::string algorithm, input, values, indices;
+  std::string algorithm = "auto";
+  std::string input, values, indices;
   std::string executor = "auto";
   std::int64_t k = 0;
   bool largest = false;
@@ -75,7 +76,8 @@ void add_select(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("select", "Select the k smallest of each row of a matrix (.npy)");
   const auto o = std::make_shared<options>();
-  command->add_option("--algorithm", o->algorithm, "name from `kselect list`")->required();
+  command->add_option("--algorithm", o->algorithm, "name from `kselect list`")
+      ->capture_default_str();
   command->add_option("--input", o->input, "matrix Q x n, float32 or float64 (.npy)")->required();
   command->add_option("--k", o->k, "how many of each row, 1 <= k <= n")
       ->required()

@@ -107,11 +107,14 @@ class expression_parser {
   std::vector<expression::comparison> comparisons() {
     std::vector<expression::comparison> all;
     do {
-      expression::program left = sum();
-      const auto how = relation();
-      all.push_back({std::move(left), how, sum()});
-    } while (take_word("and"));
-    expect_end("\"and\" or the end");
+      do {
+        expression::program left = sum();
+        const auto how = relation();
+        all.push_back({std::move(left), how, sum()});
+      } while (take_word("and"));
+      all.back().ends_clause = true;
+    } while (take_word("or"));
+    expect_end("\"and\", \"or\" or the end");
     return all;
   }
 
@@ -251,7 +254,12 @@ expression::expression(std::string_view text)
 
 bool expression::holds(std::int64_t n, std::int64_t q, std::int64_t k) const {
   try {
+    bool clause = true;
     for (const comparison& each : comparisons_) {
+      if (!clause) {  // the rest of a clause that has failed
+        clause = each.ends_clause;
+        continue;
+      }
       const wide left = evaluate(each.left, {n, q, k});
       const wide right = evaluate(each.right, {n, q, k});
       const auto order = left <=> right;
@@ -261,13 +269,14 @@ bool expression::holds(std::int64_t n, std::int64_t q, std::int64_t k) const {
                              : each.how == relation::greater_equal ? order >= 0
                              : each.how == relation::equal         ? order == 0
                                                                    : order != 0;
-      if (!fulfilled) return false;
+      if (fulfilled && each.ends_clause) return true;
+      clause = fulfilled || each.ends_clause;
     }
   } catch (const error& why) {
     throw error(failure::usage, fmt::format("\"{}\" meets {} at n = {}, q = {}, k = {}", text_,
                                             why.what(), n, q, k));
   }
-  return true;
+  return false;
 }
 
 std::int64_t constant_value(std::string_view text) {

@@ -1,7 +1,8 @@
 #pragma once
 // The small language of constraints: `k <= n and n*q <= 2^28`.
 //
-//   expression = comparison { "and" comparison }
+//   expression = clause { "or" clause }
+//   clause     = comparison { "and" comparison }
 //   comparison = sum ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) sum
 //   sum        = product { ( "+" | "-" ) product }
 //   product    = power { ( "*" | "/" ) power }
@@ -10,7 +11,8 @@
 //
 // Arithmetic is on integers and exact: a value beyond 2^120, a division by zero or a negative
 // exponent is an error, never a wrapped number. `/` rounds toward zero. `and` stops at the first
-// comparison that fails, so `q > 0 and n/q <= 4` is safe at q = 0.
+// comparison that fails, so `q > 0 and n/q <= 4` is safe at q = 0, and `or` at the first clause that
+// holds.
 
 #include <cstdint>
 #include <string>
@@ -44,6 +46,7 @@ class expression {
     program left;
     relation how;
     program right;
+    bool ends_clause = false;
   };
   friend class expression_parser;
 

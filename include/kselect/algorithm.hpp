@@ -56,7 +56,7 @@ struct io {
   void* indices = nullptr;      // [Q][k] of problem.index; null unless values_and_indices
 };
 
-enum class status_code : std::uint8_t { ok, unsupported, out_of_memory, failed };
+enum class status_code : std::uint8_t { ok, invalid, unsupported, out_of_memory, failed };
 
 // The outcome of enqueue, by value. A CUDA fault that only shows at the next synchronisation is
 // found by the harness there.

@@ -25,8 +25,8 @@ def test_doctor_describes_the_machine(kselect):
         assert subject in text
 
 
-@pytest.mark.parametrize("command", [[], ["list"], ["select"], ["knn"], ["run"], ["doctor"],
-                                     ["compare"], ["noise"], ["ab"], ["export"], ["counters"]])
+@pytest.mark.parametrize("command", [[], ["list"], ["select"], ["explain"], ["knn"], ["run"],
+                                     ["doctor"], ["compare"], ["noise"], ["ab"], ["export"], ["counters"]])
 def test_help_everywhere(kselect, command):
     assert "Usage" in kselect(*command, "--help").stdout
 

@@ -81,6 +81,17 @@ TEST(expression, stops_at_the_first_comparison_that_fails) {
   EXPECT_FALSE(expression("q > 0 and n/q < 5").holds(5, 0, 3));
 }
 
+TEST(expression, holds_if_one_of_its_clauses_does) {
+  const expression shapes("n == 8 and k == 2 or n == 9 and q == 1 and k == 3 or k == 7");
+  EXPECT_TRUE(shapes.holds(8, 5, 2));
+  EXPECT_TRUE(shapes.holds(9, 1, 3));
+  EXPECT_TRUE(shapes.holds(1, 1, 7));
+  EXPECT_FALSE(shapes.holds(8, 1, 3));  // the head of one clause and the end of another
+  EXPECT_FALSE(shapes.holds(9, 2, 3));
+  EXPECT_FALSE(shapes.holds(9, 1, 2));
+  EXPECT_TRUE(expression("k > 5 or n/q > 2").holds(9, 0, 6));  // `or` stops at what holds
+}
+
 TEST(expression, names_the_column_of_a_mistake) {
   const struct {
     const char* text;
@@ -90,15 +101,16 @@ TEST(expression, names_the_column_of_a_mistake) {
       {"n <=", "column 5: expected an integer, n, q, k or '(', found the end"},
       {"n", "column 2: expected an operator or one of < <= > >= == !=, found the end"},
       {"n = 5", "column 3: expected an operator or one of < <= > >= == !=, found '='"},
-      {"n < 5 < k", "column 7: expected \"and\" or the end, found '<'"},
-      {"n < 5 or k", "column 7: expected \"and\" or the end, found 'o'"},
-      {"n < 5 andk", "column 7: expected \"and\" or the end, found 'a'"},
+      {"n < 5 < k", "column 7: expected \"and\", \"or\" or the end, found '<'"},
+      {"n < 5 or k", "column 11: expected an operator or one of < <= > >= == !=, found the end"},
+      {"n < 5 xor k < 3", "column 7: expected \"and\", \"or\" or the end, found 'x'"},
+      {"n < 5 andk", "column 7: expected \"and\", \"or\" or the end, found 'a'"},
       {"nq < 5", "column 1: expected an integer, n, q, k or '(', found 'n'"},
       {"Q < 5", "column 1: expected an integer, n, q, k or '(', found 'Q'"},
       {"(n < 5", "column 4: expected an operator or ')', found '<'"},
       {"n < (5", "column 7: expected an operator or ')', found the end"},
       {"n < 5k", "column 6: expected an operator after the integer, found 'k'"},
-      {"n < 1.5", "column 6: expected \"and\" or the end, found '.'"},
+      {"n < 1.5", "column 6: expected \"and\", \"or\" or the end, found '.'"},
       {"n < -1", "column 5: expected an integer, n, q, k or '(', found '-'"},
       {"n < 9223372036854775808", "column 5: expected an integer below 2^63, found '9'"},
       {"n < \n5", "column 5: expected an integer, n, q, k or '(', found an unprintable character"},

@@ -1,0 +1,130 @@
+// The k nearest of a few random points, by kselect as a library: on the CPU and, where there is
+// one, on the GPU. Prints both answers and fails if they differ.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <kselect/select.hpp>
+#include <memory>
+#include <random>
+#include <vector>
+
+#if KSELECT_HAS_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+namespace {
+
+constexpr std::int64_t q = 4, n = 10'000, k = 5;
+
+void require(const kselect::status& done) {
+  if (done.ok()) return;
+  std::fprintf(stderr, "%s\n", done.message.c_str());
+  std::exit(1);
+}
+
+struct answer {
+  std::vector<float> values = std::vector<float>(q * k);
+  std::vector<std::int32_t> indices = std::vector<std::int32_t>(q * k);
+};
+
+answer on_cpu(const std::vector<float>& distances) {
+  const auto here = kselect::place::cpu();
+  const kselect::row_matrix<float> rows{.data = distances.data(), .q = q, .n = n};
+  const std::size_t bytes = kselect::select_workspace<float, std::int32_t>(rows, k, here);
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  const std::unique_ptr<std::byte, decltype(&std::free)> workspace(memory, &std::free);
+  answer a;
+  require(
+      kselect::select<float, std::int32_t>(rows, k, a.values, a.indices, {memory, bytes}, here));
+  return a;
+}
+
+#if KSELECT_HAS_CUDA
+
+template <class T>
+class device_memory {
+ public:
+  explicit device_memory(std::size_t size) : size_(size) {
+    if (cudaMalloc(&data_, std::max<std::size_t>(size, 1) * sizeof(T)) != cudaSuccess) std::exit(1);
+  }
+  ~device_memory() { cudaFree(data_); }
+  device_memory(const device_memory&) = delete;
+  device_memory& operator=(const device_memory&) = delete;
+  std::span<T> span() const { return {static_cast<T*>(data_), size_}; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_;
+};
+
+answer on_gpu(const kselect::place& gpu, const std::vector<float>& distances) {
+  const device_memory<float> input(distances.size()), values(q * k);
+  const device_memory<std::int32_t> indices(q * k);
+  cudaMemcpy(input.span().data(), distances.data(), distances.size() * sizeof(float),
+             cudaMemcpyHostToDevice);
+  const kselect::row_matrix<float> rows{.data = input.span().data(), .q = q, .n = n};
+  const device_memory<std::byte> workspace(
+      kselect::select_workspace<float, std::int32_t>(rows, k, gpu));
+  require(kselect::select<float, std::int32_t>(rows, k, values.span(), indices.span(),
+                                               workspace.span(), gpu));
+  answer a;
+  cudaMemcpy(a.values.data(), values.span().data(), q * k * sizeof(float), cudaMemcpyDeviceToHost);
+  cudaMemcpy(a.indices.data(), indices.span().data(), q * k * sizeof(std::int32_t),
+             cudaMemcpyDeviceToHost);
+  return a;
+}
+
+#endif
+
+// `auto` promises no order: sort each row before it is shown or compared.
+void sort_rows(answer& a) {
+  for (std::int64_t r = 0; r < q; ++r) {
+    std::vector<std::pair<float, std::int32_t>> row;
+    for (std::int64_t j = r * k; j < (r + 1) * k; ++j) row.emplace_back(a.values[j], a.indices[j]);
+    std::ranges::sort(row);
+    for (std::int64_t j = 0; j < k; ++j) {
+      a.values[r * k + j] = row[j].first;
+      a.indices[r * k + j] = row[j].second;
+    }
+  }
+}
+
+void show(const char* where, const answer& a) {
+  for (std::int64_t r = 0; r < q; ++r) {
+    std::printf("%s row %lld:", where, static_cast<long long>(r));
+    for (std::int64_t j = r * k; j < (r + 1) * k; ++j) {
+      std::printf(" %d (%.6f)", a.indices[j], a.values[j]);
+    }
+    std::printf("\n");
+  }
+}
+
+}  // namespace
+
+int main() {
+  std::vector<float> distances(q * n);
+  std::mt19937 generator(1);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  for (float& d : distances) d = uniform(generator);
+
+  answer cpu = on_cpu(distances);
+  sort_rows(cpu);
+  show("cpu", cpu);
+
+  const auto gpu = kselect::place::cuda();
+  if (!gpu.obstacle().empty()) {
+    std::printf("gpu: %s\n", gpu.obstacle().c_str());
+    return 0;
+  }
+#if KSELECT_HAS_CUDA
+  answer there = on_gpu(gpu, distances);
+  sort_rows(there);
+  show("gpu", there);
+  if (there.values != cpu.values) {
+    std::fprintf(stderr, "the answers differ\n");
+    return 1;
+  }
+#endif
+  return 0;
+}

@@ -1,0 +1,179 @@
+// The library's call. What it checks, `enqueue` of an algorithm may take for granted.
+
+#include "kselect/select.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#if KSELECT_HAS_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+namespace kselect {
+
+namespace entries {
+std::span<const algorithm> auto_select();
+}
+
+namespace {
+
+const algorithm& chosen(const select_options& options) {
+  return options.algorithm != nullptr ? *options.algorithm : entries::auto_select().front();
+}
+
+std::string number(std::int64_t value) { return std::to_string(value); }
+
+// What is wrong with a call, as a sentence; empty if nothing is.
+std::string objection(const problem& p, const io& buffers, std::int64_t values,
+                      std::int64_t indices) {
+  const std::int64_t shortest = p.layout == layout::row_major ? p.n : p.q;
+  if (p.q < 1 || p.n < 1) {
+    return "the matrix is empty: Q = " + number(p.q) + ", n = " + number(p.n);
+  }
+  if (p.k < 1 || p.k > p.n) {
+    return "k = " + number(p.k) + ", but must be 1 to n = " + number(p.n);
+  }
+  if (p.pitch != 0 && p.pitch < shortest) {
+    return "pitch = " + number(p.pitch) + ", but must be 0 or at least " + number(shortest);
+  }
+  if (buffers.input == nullptr) return "rows.data is null";
+  if (values < p.q * p.k) {
+    return "values has " + number(values) + " elements, but Q * k = " + number(p.q * p.k) +
+           " are written";
+  }
+  if (p.has_indices() && indices < p.q * p.k) {
+    return "indices has " + number(indices) + " elements, but Q * k = " + number(p.q * p.k) +
+           " are written";
+  }
+  return {};
+}
+
+std::string objection(std::span<const std::byte> workspace, std::size_t needed) {
+  if (workspace.size() < needed) {
+    return "the workspace has " + std::to_string(workspace.size()) + " bytes, but " +
+           std::to_string(needed) + " are needed; ask select_workspace()";
+  }
+  if (needed != 0 && reinterpret_cast<std::uintptr_t>(workspace.data()) % 256 != 0) {
+    return "the workspace is not aligned to 256 bytes";
+  }
+  return {};
+}
+
+#if KSELECT_HAS_CUDA
+
+std::string text(cudaError_t code) {
+  static_cast<void>(cudaGetLastError());
+  return std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code);
+}
+
+struct gpu {
+  device description;
+  std::string obstacle;
+};
+
+gpu read_gpu(int ordinal) {
+  gpu read;
+  cudaDeviceProp properties{};
+  if (const auto code = cudaGetDeviceProperties(&properties, ordinal); code != cudaSuccess) {
+    read.obstacle = "no usable GPU: " + text(code);
+  }
+  read.description.kind = executor_kind::cuda;
+  read.description.name = properties.name;
+  read.description.multiprocessors = properties.multiProcessorCount;
+  read.description.compute_capability = 10 * properties.major + properties.minor;
+  read.description.shared_bytes = properties.sharedMemPerBlockOptin;
+  read.description.memory_bytes = properties.totalGlobalMem;
+  read.description.cache_bytes = static_cast<std::size_t>(properties.l2CacheSize);
+  return read;
+}
+
+// One description for each GPU, read when it is first asked for and kept.
+const gpu& gpu_number(int ordinal) {
+  static std::mutex guard;
+  static std::vector<std::unique_ptr<gpu>> known;
+  const std::scoped_lock lock(guard);
+  if (known.size() <= static_cast<std::size_t>(ordinal)) {
+    known.resize(static_cast<std::size_t>(ordinal) + 1);
+  }
+  auto& slot = known[static_cast<std::size_t>(ordinal)];
+  if (slot == nullptr) slot = std::make_unique<gpu>(read_gpu(ordinal));
+  return *slot;
+}
+
+#endif
+
+device described_cpu(int threads) {
+  device d;
+  d.kind = executor_kind::cpu;
+  d.name = "cpu";
+  d.threads = threads;
+  return d;
+}
+
+}  // namespace
+
+place place::cpu(int threads) {
+  static std::mutex guard;
+  static std::vector<std::unique_ptr<kselect::device>> known;
+  if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const std::scoped_lock lock(guard);
+  for (const auto& d : known) {
+    if (d->threads == threads) return {d.get(), nullptr, {}};
+  }
+  known.push_back(std::make_unique<kselect::device>(described_cpu(threads)));
+  return {known.back().get(), nullptr, {}};
+}
+
+place place::cuda(void* stream) {
+#if KSELECT_HAS_CUDA
+  int ordinal = 0;
+  if (const auto code = cudaGetDevice(&ordinal); code == cudaSuccess) {
+    const gpu& found = gpu_number(ordinal);
+    return {&found.description, stream, found.obstacle};
+  } else {
+    static const kselect::device none{.kind = executor_kind::cuda, .name = {}};
+    return {&none, stream, "no usable GPU: " + text(code)};
+  }
+#else
+  static const kselect::device none{.kind = executor_kind::cuda, .name = {}};
+  return {&none, stream, "this build of kselect has no CUDA"};
+#endif
+}
+
+std::size_t detail::workspace_for(const problem& p, const place& where,
+                                  const select_options& options) {
+  const algorithm& entry = chosen(options);
+  if (p.q < 1 || p.n < 1 || p.k < 1 || p.k > p.n || !where.obstacle().empty()) return 0;
+  // Enough for values alone, too: `auto` may choose another member for them.
+  problem values_only = p;
+  values_only.payload = payload::values;
+  std::size_t bytes = 0;
+  for (const problem& one : {p, values_only}) {
+    if (!check_support(entry, one, where.device()) || entry.workspace == nullptr) continue;
+    bytes = std::max(bytes, entry.workspace(one, where.device()));
+  }
+  return bytes;
+}
+
+status detail::select_checked(const problem& p, const io& buffers, std::int64_t values,
+                              std::int64_t indices, std::span<std::byte> workspace,
+                              const place& where, const select_options& options) {
+  if (!where.obstacle().empty()) return {status_code::unsupported, where.obstacle()};
+  if (std::string wrong = objection(p, buffers, values, indices); !wrong.empty()) {
+    return {status_code::invalid, std::move(wrong)};
+  }
+  const algorithm& entry = chosen(options);
+  if (const support able = check_support(entry, p, where.device()); !able) {
+    return {status_code::unsupported, std::string(entry.name) + ": " + able.reason};
+  }
+  const std::size_t needed = entry.workspace == nullptr ? 0 : entry.workspace(p, where.device());
+  if (std::string wrong = objection(workspace, needed); !wrong.empty()) {
+    return {status_code::invalid, std::move(wrong)};
+  }
+  return entry.enqueue(p, buffers, workspace.first(needed), where.executor());
+}
+
+}  // namespace kselect

@@ -1,0 +1,167 @@
+// The library's call: right answers, and an error by value for everything that is not one.
+
+#include "kselect/select.hpp"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness/backend/backend.hpp"
+#include "kselect/registry.hpp"
+
+namespace kselect {
+namespace {
+
+using testing::HasSubstr;
+
+// Rows of distinct numbers whose order is easily said: element c of row r is (c * 7919 + r) mod n.
+std::vector<float> shuffled_rows(std::int64_t q, std::int64_t n, std::int64_t pitch) {
+  std::vector<float> rows(static_cast<std::size_t>(q * pitch), -1.0F);
+  for (std::int64_t r = 0; r < q; ++r) {
+    for (std::int64_t c = 0; c < n; ++c) {
+      rows[static_cast<std::size_t>(r * pitch + c)] = static_cast<float>((c * 7919 + r) % n);
+    }
+  }
+  return rows;
+}
+
+struct scratch {
+  explicit scratch(std::size_t bytes) : memory(bytes + 256) {
+    void* first = memory.data();
+    std::size_t room = memory.size();
+    start = {static_cast<std::byte*>(std::align(256, bytes, first, room)), bytes};
+  }
+  std::vector<std::byte> memory;
+  std::span<std::byte> start;
+};
+
+TEST(select, finds_the_smallest_and_the_largest_on_the_cpu) {
+  constexpr std::int64_t q = 3, n = 1000, pitch = 1010, k = 4;
+  const auto data = shuffled_rows(q, n, pitch);
+  const row_matrix<float> rows{.data = data.data(), .q = q, .n = n, .pitch = pitch};
+  for (const direction wanted : {direction::smallest, direction::largest}) {
+    for (const int threads : {1, 2}) {
+      const auto here = place::cpu(threads);
+      const select_options options{.direction = wanted};
+      std::vector<float> values(q * k);
+      std::vector<std::int64_t> indices(q * k);
+      const scratch memory(select_workspace<float, std::int64_t>(rows, k, here, options));
+      const status done =
+          select<float, std::int64_t>(rows, k, values, indices, memory.start, here, options);
+      ASSERT_TRUE(done.ok()) << done.message;
+      for (std::int64_t r = 0; r < q; ++r) {
+        std::vector<float> found(values.begin() + r * k, values.begin() + (r + 1) * k);
+        for (std::int64_t j = 0; j < k; ++j) {
+          const auto at = static_cast<std::size_t>(r * pitch + indices[r * k + j]);
+          EXPECT_EQ(data[at], values[static_cast<std::size_t>(r * k + j)]);
+        }
+        std::ranges::sort(found);
+        const float first = wanted == direction::smallest ? 0 : n - k;
+        EXPECT_THAT(found, testing::ElementsAre(first, first + 1, first + 2, first + 3));
+      }
+    }
+  }
+}
+
+TEST(select, gives_values_alone_without_indices) {
+  const auto data = shuffled_rows(1, 100, 100);
+  const row_matrix<float> rows{.data = data.data(), .q = 1, .n = 100};
+  const auto here = place::cpu(1);
+  std::vector<float> values(3);
+  const scratch memory(select_workspace<float, std::int32_t>(rows, 3, here));
+  const status done = select<float, std::int32_t>(rows, 3, values, {}, memory.start, here);
+  ASSERT_TRUE(done.ok()) << done.message;
+  EXPECT_THAT(values, testing::UnorderedElementsAre(0, 1, 2));
+}
+
+// Each call with one thing wrong, and what the message must name.
+TEST(select, says_what_is_wrong_with_a_call) {
+  const auto data = shuffled_rows(2, 50, 50);
+  const row_matrix<float> rows{.data = data.data(), .q = 2, .n = 50};
+  const auto here = place::cpu(1);
+  std::vector<float> values(20);
+  std::vector<std::int32_t> indices(20);
+  const scratch memory(std::size_t{1} << 20);
+  const auto message = [&](const row_matrix<float>& m, std::int64_t k, std::size_t v, std::size_t i,
+                           std::span<std::byte> workspace) {
+    const status done = select<float, std::int32_t>(m, k, std::span(values).first(v),
+                                                    std::span(indices).first(i), workspace, here);
+    EXPECT_EQ(done.code, status_code::invalid);
+    return done.message;
+  };
+  EXPECT_THAT(message(rows, 0, 20, 20, memory.start), HasSubstr("k = 0"));
+  EXPECT_THAT(message(rows, 51, 20, 20, memory.start), HasSubstr("1 to n = 50"));
+  EXPECT_THAT(message(rows, 10, 19, 20, memory.start), HasSubstr("values has 19"));
+  EXPECT_THAT(message(rows, 10, 20, 19, memory.start), HasSubstr("indices has 19"));
+  auto wrong = rows;
+  wrong.data = nullptr;
+  EXPECT_THAT(message(wrong, 10, 20, 20, memory.start), HasSubstr("null"));
+  wrong = rows;
+  wrong.pitch = 49;
+  EXPECT_THAT(message(wrong, 10, 20, 20, memory.start), HasSubstr("pitch = 49"));
+  wrong = rows;
+  wrong.q = 0;
+  EXPECT_THAT(message(wrong, 10, 20, 20, memory.start), HasSubstr("empty"));
+  const std::size_t needed = select_workspace<float, std::int32_t>(rows, 10, here);
+  if (needed == 0) GTEST_SKIP() << "auto needs no workspace here";
+  EXPECT_THAT(message(rows, 10, 20, 20, memory.start.first(needed - 1)),
+              HasSubstr("select_workspace"));
+  EXPECT_THAT(message(rows, 10, 20, 20, memory.start.subspan(8, needed)), HasSubstr("aligned"));
+}
+
+TEST(select, reports_what_an_algorithm_does_not_take) {
+  const auto data = shuffled_rows(1, 64, 64);
+  const row_matrix<float> rows{.data = data.data(), .q = 1, .n = 64};
+  const select_options options{.algorithm = find_algorithm("qms-block")->algorithm};
+  std::vector<float> values(4);
+  std::vector<std::int32_t> indices(4);
+  const status done =
+      select<float, std::int32_t>(rows, 4, values, indices, {}, place::cpu(1), options);
+  EXPECT_EQ(done.code, status_code::unsupported);
+  EXPECT_THAT(done.message, HasSubstr("qms-block: executor cpu is not supported"));
+}
+
+TEST(select, finds_the_smallest_on_the_gpu_or_says_why_not) {
+  const auto gpu = place::cuda();
+  constexpr std::int64_t q = 5, n = 20'000, k = 16;
+  const auto data = shuffled_rows(q, n, n);
+  std::vector<float> values(q * k);
+  std::vector<std::int32_t> indices(q * k);
+  if (!gpu.obstacle().empty()) {
+    const row_matrix<float> rows{.data = data.data(), .q = q, .n = n};
+    const status done = select<float, std::int32_t>(rows, k, values, indices, {}, gpu);
+    EXPECT_EQ(done.code, status_code::unsupported);
+    EXPECT_EQ(done.message, gpu.obstacle());
+    GTEST_SKIP() << gpu.obstacle();
+  }
+  const auto there = open_backend(executor_kind::cuda);
+  const device_buffer input(*there, data.size() * sizeof(float));
+  const device_buffer values_there(*there, values.size() * sizeof(float));
+  const device_buffer indices_there(*there, indices.size() * sizeof(std::int32_t));
+  there->to_device(input.data(), std::as_bytes(std::span(data)));
+  const row_matrix<float> rows{
+      .data = reinterpret_cast<const float*>(input.data()), .q = q, .n = n};
+  const device_buffer memory(*there, select_workspace<float, std::int32_t>(rows, k, gpu) + 1);
+  const status done = select<float, std::int32_t>(
+      rows, k, {reinterpret_cast<float*>(values_there.data()), values.size()},
+      {reinterpret_cast<std::int32_t*>(indices_there.data()), indices.size()},
+      {memory.data(), memory.size() - 1}, place::cuda(there->executor().stream));
+  ASSERT_TRUE(done.ok()) << done.message;
+  there->to_host(std::as_writable_bytes(std::span(values)), values_there.data());
+  there->to_host(std::as_writable_bytes(std::span(indices)), indices_there.data());
+  for (std::int64_t r = 0; r < q; ++r) {
+    std::vector<float> found(values.begin() + r * k, values.begin() + (r + 1) * k);
+    std::ranges::sort(found);
+    for (std::int64_t j = 0; j < k; ++j) {
+      EXPECT_EQ(found[static_cast<std::size_t>(j)], static_cast<float>(j));
+      const auto at = static_cast<std::size_t>(r * n + indices[r * k + j]);
+      EXPECT_EQ(data[at], values[static_cast<std::size_t>(r * k + j)]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kselect
