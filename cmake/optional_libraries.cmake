@@ -14,6 +14,38 @@ function(kselect_use_optional_libraries target)
     target_include_directories(${target} SYSTEM PRIVATE ${FAISS_INCLUDE_DIR})
   endif()
 
+  # Highway's vectors (hwy/highway.h), from headers but for what aborts in checked builds; else the
+  # compiler's own (algorithms/one_pass_select/lanes.hpp). Public: tests compile the same headers.
+  set(has_highway 0)
+  find_path(HIGHWAY_VECTORS_INCLUDE_DIR hwy/highway.h)
+  find_library(HIGHWAY_LIBRARY hwy)
+  if(HIGHWAY_VECTORS_INCLUDE_DIR AND HIGHWAY_LIBRARY)
+    set(CMAKE_REQUIRED_INCLUDES ${HIGHWAY_VECTORS_INCLUDE_DIR})
+    set(CMAKE_REQUIRED_LIBRARIES ${HIGHWAY_LIBRARY})
+    set(CMAKE_REQUIRED_FLAGS -march=${KSELECT_MARCH})
+    check_cxx_source_compiles("#define HWY_COMPILE_ONLY_STATIC
+      #include <hwy/highway.h>
+      int main() {
+        namespace hn = hwy::HWY_NAMESPACE;
+        const hn::ScalableTag<int32_t> tag;
+        int32_t lanes[HWY_LANES(int32_t)];
+        const auto one = hn::Set(tag, 1);
+        hn::StoreU(hn::Compress(one, hn::Eq(one, one)), tag, lanes);
+        return lanes[0] - 1;
+      }" KSELECT_HIGHWAY_COMPILES)
+    unset(CMAKE_REQUIRED_FLAGS)
+    if(KSELECT_HIGHWAY_COMPILES)
+      set(has_highway 1)
+      target_include_directories(${target} SYSTEM PUBLIC ${HIGHWAY_VECTORS_INCLUDE_DIR})
+      target_link_libraries(${target} PUBLIC ${HIGHWAY_LIBRARY})
+    endif()
+  endif()
+  if(NOT has_highway)
+    message(STATUS "kselect: no Highway found (Debian: libhwy-dev); "
+                   "one-pass uses the compiler's vectors")
+  endif()
+  target_compile_definitions(${target} PUBLIC KSELECT_HAS_HIGHWAY=${has_highway})
+
   # Highway: VQSelect came after Debian 12's libhwy 1.0, so it is tried instead of asking a version.
   set(has_vqselect 0)
   find_path(HIGHWAY_INCLUDE_DIR hwy/contrib/sort/vqsort.h)
