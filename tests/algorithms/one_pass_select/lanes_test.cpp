@@ -10,8 +10,7 @@ namespace {
 template <class Lanes>
 class OnePassLanes : public testing::Test {
  protected:
-  using Int = typename Lanes::Int;
-  using numbers = std::array<Int, static_cast<std::size_t>(Lanes::size)>;
+  using numbers = std::array<typename Lanes::Int, static_cast<std::size_t>(Lanes::size)>;
 
   static numbers lanes_of(typename Lanes::vector v) {
     numbers out{};
@@ -70,11 +69,11 @@ TYPED_TEST(OnePassLanes, VerbsDoTheSameInEveryLane) {
 TYPED_TEST(OnePassLanes, FirstIotaAndSum) {
   using Lanes = TypeParam;
   using Int = typename Lanes::Int;
-  const auto numbers = this->lanes_of(Lanes::iota(17));
+  const auto counted = this->lanes_of(Lanes::iota(17));
   Int sum = 0;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    EXPECT_EQ(numbers[i], static_cast<Int>(17 + i));
-    sum = static_cast<Int>(sum + numbers[i]);
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    EXPECT_EQ(counted[i], static_cast<Int>(17 + i));
+    sum = static_cast<Int>(sum + counted[i]);
   }
   EXPECT_EQ(Lanes::sum(Lanes::iota(17)), sum);
   for (std::int64_t lanes = 0; lanes <= Lanes::size; ++lanes) {

@@ -10,12 +10,13 @@ namespace {
 template <class Lanes>
 class OnePassStream : public testing::Test {
  protected:
-  using Int = typename Lanes::Int;
-  using T = value_of<Int>;
+  using key = typename Lanes::Int;
 
   // Streams the row with the worst bound there is, or a given one, and compares the k best hits.
-  void expect_best(const pattern<Int>& given, std::int64_t n, std::int64_t k, direction wanted,
-                   std::int64_t capacity, Int bound = worst_key<Int>) {
+  void expect_best(const pattern<key>& given, std::int64_t n, std::int64_t k, direction wanted,
+                   std::int64_t capacity, key bound = worst_key<key>) {
+    using Int = key;
+    using T = value_of<Int>;
     const std::vector<T> values = values_with(given.keys, n, wanted);
     const auto length = static_cast<std::size_t>(capacity + padding);
     std::vector<Int> keys(length), indices(length);
