@@ -7,33 +7,47 @@
 // cover a row in random order, about k (G/k) ln(G / (G - k)) elements pass: 1.39 k for G = 2k, 1.15 k
 // for G = 4k.
 //
-// Group j holds the elements j, j + G, j + 2G, ... of the sample: neighbours fall into different
-// groups, so on a sorted row as on its reverse the groups' minima are the row's best G. A row longer
-// than the sample is sampled in chunks spread over all of it, so that the order of a row does not
+// Group j holds the elements j, j + G, j + 2G, ... of a piece of the row: neighbours fall into different
+// groups, so on a sorted row as on its reverse the groups' minima are the best G there are. A row
+// longer than the sample is sampled in pieces spread over all of it, so that its order does not
 // matter there either.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "algorithms/one_pass_select/order_statistic.hpp"
 
 namespace kselect::one_pass {
 
-// How a row of n is sampled for its k best: `rounds` chunks of `groups` elements, whose starts lie
-// `stride` apart. groups is a multiple of 32 and at least 2 k; 0 if the row is too short for that.
+// How a row of n is sampled for its k best: `pieces` whose starts lie `stride` elements apart, each of
+// `rounds` times `groups` elements. groups is a multiple of 32, and at least 2 k; 0 if the row is too
+// short for that.
 struct sampling {
-  std::int64_t groups = 0, rounds = 0, stride = 0;
+  std::int64_t groups = 0, rounds = 0, pieces = 0, stride = 0;
 };
 
 inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
   constexpr std::int64_t unit = 32;
-  constexpr std::int64_t longest = 1 << 16;  // elements of a sample, unless k asks for more
-  const std::int64_t factor = k <= 8 ? 4 : 2;
+  constexpr std::int64_t page = 1024;  // elements; a shorter piece would cost a TLB entry for little
   sampling plan;
-  plan.groups = (std::max(factor * k, unit) + unit - 1) / unit * unit;
-  plan.rounds = std::min(n / plan.groups, std::max<std::int64_t>(longest / plan.groups, 8));
+  const std::int64_t factor = k <= 8 ? 4 : 2;
+  plan.groups = (factor * k + unit - 1) / unit * unit;
+  // A sample of s costs s / 16 vectors and leaves about 1.4 k n / s hits, which cost the more the
+  // rarer they are; 256 is where the sum was least. On long rows cuts do the rest.
+  const auto balanced = static_cast<std::int64_t>(
+      std::sqrt(256.0 * static_cast<double>(k) * static_cast<double>(n)));
+  const std::int64_t size = std::min(balanced, std::max<std::int64_t>(1 << 16, 256 * k));
+  const std::int64_t piece = std::max(page / plan.groups, std::int64_t{4}) * plan.groups;
+  if (size >= n / 4 * 3 || piece > size) {
+    plan.rounds = n / plan.groups;
+    plan.pieces = 1;
+  } else {
+    plan.rounds = piece / plan.groups;
+    plan.pieces = size / piece;
+  }
   if (plan.rounds == 0) return {};
-  plan.stride = n / plan.rounds;
+  plan.stride = n / plan.pieces;
   return plan;
 }
 
@@ -50,24 +64,23 @@ key_of<T> threshold(key_row<T> row, std::int64_t k, sampling plan, key_of<T>* sc
   const auto keys = [=](std::int64_t i) {
     return row.template keys<Lanes>(row.template bits<Lanes>(i));
   };
-  for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) {
-    Lanes::store(keys(g), minima + g);
-  }
-  std::int64_t round = 1;
-  for (; round + 4 <= plan.rounds; round += 4) {
-    const std::int64_t start = round * plan.stride;
-    for (std::int64_t g = start; g < start + plan.groups; g += Lanes::size) {
-      const auto two = Lanes::min(keys(g), keys(g + plan.stride));
-      const auto others = Lanes::min(keys(g + 2 * plan.stride), keys(g + 3 * plan.stride));
-      Int* const group = minima + (g - start);
-      Lanes::store(Lanes::min(Lanes::load(group), Lanes::min(two, others)), group);
+  for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) Lanes::store(keys(g), minima + g);
+  for (std::int64_t piece = 0; piece < plan.pieces; ++piece) {
+    std::int64_t round = 0;
+    for (; round + 4 <= plan.rounds; round += 4) {
+      const std::int64_t start = piece * plan.stride + round * plan.groups;
+      for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) {
+        const std::int64_t i = start + g;
+        const auto two = Lanes::min(keys(i), keys(i + plan.groups));
+        const auto others = Lanes::min(keys(i + 2 * plan.groups), keys(i + 3 * plan.groups));
+        Lanes::store(Lanes::min(Lanes::load(minima + g), Lanes::min(two, others)), minima + g);
+      }
     }
-  }
-  for (; round < plan.rounds; ++round) {
-    const std::int64_t start = round * plan.stride;
-    for (std::int64_t g = start; g < start + plan.groups; g += Lanes::size) {
-      Int* const group = minima + (g - start);
-      Lanes::store(Lanes::min(Lanes::load(group), keys(g)), group);
+    for (; round < plan.rounds; ++round) {
+      const std::int64_t start = piece * plan.stride + round * plan.groups;
+      for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) {
+        Lanes::store(Lanes::min(Lanes::load(minima + g), keys(start + g)), minima + g);
+      }
     }
   }
   return kth_smallest<Lanes>(minima, plan.groups, k - 1, minima + plan.groups + padding).key;

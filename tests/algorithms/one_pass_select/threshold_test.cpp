@@ -14,13 +14,13 @@ TYPED_TEST_SUITE(OnePassThreshold, every_lanes);
 TYPED_TEST(OnePassThreshold, AdmitsAtLeastKOnAnyRow) {
   using Int = typename TypeParam::Int;
   using T = value_of<Int>;
-  for (const std::int64_t n : {40, 64, 129, 1000, 1024, 5003}) {
+  for (const std::int64_t n : {40, 64, 129, 1000, 1024, 5003, 30011}) {
     for (const std::int64_t k : {1, 2, 9, 16, 33, 100, 500}) {
       const sampling plan = plan_sampling(n, k);
       if (plan.groups == 0) continue;
       ASSERT_GE(plan.groups, k);
-      ASSERT_LE((plan.rounds - 1) * plan.stride + plan.groups, n);
-      ASSERT_GE(plan.stride, plan.groups) << "groups would share elements";
+      ASSERT_LE((plan.pieces - 1) * plan.stride + plan.rounds * plan.groups, n);
+      ASSERT_GE(plan.stride, plan.rounds * plan.groups) << "pieces would overlap";
       auto scratch = scratch_for<Int>(threshold_scratch(plan));
       for (const auto& list : patterns<Int>(n)) {
         for (const direction wanted : {direction::smallest, direction::largest}) {
@@ -58,8 +58,8 @@ TYPED_TEST(OnePassThreshold, AdmitsFewMoreThanKInAnyOrder) {
 TYPED_TEST(OnePassThreshold, SamplesLongRowsAllOver) {
   const sampling plan = plan_sampling(std::int64_t{1} << 24, 256);
   EXPECT_GE(plan.groups, 512);
-  EXPECT_LE(plan.groups * plan.rounds, 1 << 17);
-  EXPECT_GT((plan.rounds - 1) * plan.stride, (std::int64_t{1} << 24) * 9 / 10);
+  EXPECT_LE(plan.groups * plan.rounds * plan.pieces, 1 << 17);
+  EXPECT_GT((plan.pieces - 1) * plan.stride, (std::int64_t{1} << 24) * 9 / 10);
 }
 
 }  // namespace
