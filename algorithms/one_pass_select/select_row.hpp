@@ -38,6 +38,7 @@ void take_all(key_row<T> row, hit_list<key_of<T>>& list) {
   Int *const keys = list.keys, *const indices = list.indices;
   std::int64_t i = 0;
   for (; i + Lanes::size <= row.n; i += Lanes::size) {
+    row.template prefetch<Lanes::size>(i, fetched_ahead<T>);
     Lanes::store(row.template keys<Lanes>(row.template bits<Lanes>(i)), keys + i);
     if constexpr (with_indices) Lanes::store(Lanes::iota(static_cast<Int>(i)), indices + i);
   }

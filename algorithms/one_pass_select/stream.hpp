@@ -12,7 +12,7 @@
 namespace kselect::one_pass {
 
 // Elements that a list must have room for so that a cut is rare enough not to matter.
-constexpr std::int64_t list_capacity(std::int64_t k) { return 4 * k + 1024; }
+constexpr std::int64_t list_capacity(std::int64_t k) { return 2 * k + 512; }
 
 // Streams the row's elements [first, last) into `list`, whose indices they follow; `bound` is the
 // worst key that may enter. At the end the list holds at least k elements, if it and the range have
@@ -38,6 +38,7 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
   };
   std::int64_t i = first;
   for (; i + block <= last; i += block) {
+    row.template prefetch<block>(i, fetched_ahead<T>);
     const auto a = row.template bits<Lanes>(i), b = row.template bits<Lanes>(i + step);
     const auto c = row.template bits<Lanes>(i + 2 * step), d = row.template bits<Lanes>(i + 3 * step);
     const auto test_a = Lanes::exclusive_or(a, flip), test_b = Lanes::exclusive_or(b, flip);

@@ -64,6 +64,8 @@ key_of<T> threshold(key_row<T> row, std::int64_t k, sampling plan, key_of<T>* sc
   const auto keys = [=](std::int64_t i) {
     return row.template keys<Lanes>(row.template bits<Lanes>(i));
   };
+  // What comes after the piece is not read, but the next piece is.
+  const std::int64_t fetched = plan.pieces == 1 ? fetched_ahead<T> : plan.stride;
   for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) Lanes::store(keys(g), minima + g);
   for (std::int64_t piece = 0; piece < plan.pieces; ++piece) {
     std::int64_t round = 0;
@@ -71,6 +73,9 @@ key_of<T> threshold(key_row<T> row, std::int64_t k, sampling plan, key_of<T>* sc
       const std::int64_t start = piece * plan.stride + round * plan.groups;
       for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) {
         const std::int64_t i = start + g;
+        for (int ahead = 0; ahead < 4; ++ahead) {
+          row.template prefetch<Lanes::size>(i + ahead * plan.groups, fetched);
+        }
         const auto two = Lanes::min(keys(i), keys(i + plan.groups));
         const auto others = Lanes::min(keys(i + 2 * plan.groups), keys(i + 3 * plan.groups));
         Lanes::store(Lanes::min(Lanes::load(minima + g), Lanes::min(two, others)), minima + g);
