@@ -6,19 +6,17 @@
 //                 without a branch on the data; a full list is cut and gives a stricter bound
 //   3. cut        the k best of the list, by a vectorised Floyd-Rivest select (1975) on keys
 //
-// one_pass_select/ has a header a phase, written in the verbs of lanes.hpp (Highway's vectors, or the
-// compiler's own where Highway is absent). Where n < 6 k the row itself is the list.
+// one_pass_select/ has a header a phase, written in the verbs of lanes.hpp (Highway's vectors, or
+// the compiler's own where Highway is absent). Where n < 10 k the row itself is the list.
 //
 // Cost: n elements read once beyond a sample of at most 64 K (or 16 k) of them, one compare each;
-// about 1.4 k hits on rows of up to 64 K in any order, k (1.4 + ln(n / 64 K)) on longer ones in random
-// order; per cut about 1.4 times the list is read. Ties cost no more: a cut list admits no further
-// element equal to its last.
+// about 1.4 k hits on rows of up to 64 K in any order, k (1.4 + ln(n / 64 K)) on longer ones in
+// random order; per cut about 1.4 times the list is read. Ties cost no more: a cut list admits no
+// further element equal to its last.
 //
 // The answer is the one set that prefers smaller indices, in ascending order of index, whatever the
 // width of the vectors and the number of threads. With +omp a thread takes rows; where rows are
 // fewer than threads, parts of a row, whose best are cut together in the order of the parts.
-
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -26,6 +24,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+
+#include <omp.h>
 
 #include "algorithms/one_pass_select/lanes.hpp"
 #include "algorithms/one_pass_select/select_row.hpp"
@@ -40,11 +40,11 @@ using namespace one_pass;
 // sizes are in keys.
 struct division {
   std::int64_t n, k, threads;
-  std::int64_t parts;       // of a row
-  std::int64_t part_length;  // of all but the last
-  plan part;                // how a part of that length is searched
+  std::int64_t parts;          // of a row
+  std::int64_t part_length;    // of all but the last
+  plan part;                   // how a part of that length is searched
   std::int64_t list, scratch;  // a thread's: the hit list's keys (and indices), and scratch
-  std::int64_t merged;      // a row's: the best of its parts; 0 where a row is not divided
+  std::int64_t merged;         // a row's: the best of its parts; 0 where a row is not divided
 
   static division of(const problem& p, std::int64_t available) {
     // A shorter part would not be worth a thread's start.
@@ -98,8 +98,8 @@ class rows_selection {
   void run_all(bool parallel) {
     const std::int64_t units = p_.q * d_.parts;
     const std::int64_t together = std::max<std::int64_t>(1, (1 << 15) / d_.part_length);
-#pragma omp parallel for num_threads(static_cast<int>(d_.threads)) schedule(dynamic, together) \
-    if (parallel)
+#pragma omp parallel for num_threads(static_cast <int>(d_.threads)) \
+    schedule(dynamic, together) if (parallel)
     for (std::int64_t unit = 0; unit < units; ++unit) {
       if (d_.parts == 1) {
         whole_row<with_indices>(unit);
@@ -108,15 +108,15 @@ class rows_selection {
       }
     }
     if (d_.parts == 1) return;
-#pragma omp parallel for num_threads(static_cast<int>(std::min(d_.threads, p_.q))) if (parallel)
+#pragma omp parallel for num_threads(static_cast <int>(std::min(d_.threads, p_.q))) if (parallel)
     for (std::int64_t row = 0; row < p_.q; ++row) merge<with_indices>(row);
   }
 
   template <bool with_indices>
   void whole_row(std::int64_t row) {
     auto list = own_list();
-    const key_row<T> keys = part(row, 0, p_.n);
-    finish<with_indices>(row, find_hits<lanes, with_indices>(keys, d_.part, list, own_scratch()));
+    find_hits<lanes, with_indices>(part(row, 0, p_.n), d_.part, list, own_scratch());
+    finish<with_indices>(row, list);
   }
 
   template <bool with_indices>
@@ -125,8 +125,7 @@ class rows_selection {
     const std::int64_t length = std::min(d_.part_length, p_.n - first);
     const plan how = length == d_.part_length ? d_.part : plan::of(length, p_.k);
     auto list = own_list();
-    find_hits<lanes, with_indices>(part(row, first, length), how, list, own_scratch());
-    cut<lanes, with_indices>(list, p_.k, own_scratch());
+    select_row<lanes, with_indices>(part(row, first, length), how, list, own_scratch());
     const auto best = merged(row);
     std::copy_n(list.keys, p_.k, best.keys + number * p_.k);
     if constexpr (with_indices) {
@@ -146,8 +145,7 @@ class rows_selection {
     const key_row<T> keys = part(row, 0, p_.n);
     T* const values = static_cast<T*>(buffers_.values) + row * p_.outputs_per_row();
     if (p_.payload == payload::kth_value) {
-      *values = keys.value(
-          kth_smallest<lanes>(list.keys, list.count, p_.k - 1, own_scratch()).key);
+      *values = keys.value(kth_smallest<lanes>(list.keys, list.count, p_.k - 1, own_scratch()).key);
       return;
     }
     cut<lanes, with_indices>(list, p_.k, own_scratch());
@@ -155,7 +153,7 @@ class rows_selection {
     if constexpr (with_indices) {
       Index* const indices = static_cast<Index*>(buffers_.indices) + row * p_.k;
       for (std::int64_t j = 0; j < p_.k; ++j) {
-        indices[j] = static_cast<Index>(static_cast<std::make_unsigned_t<Int>>(list.indices[j]));
+        indices[j] = static_cast<Index>(static_cast<order_key_t<T>>(list.indices[j]));
       }
     }
   }
@@ -211,8 +209,8 @@ constexpr algorithm entry(std::string_view name) {
   a.family = "one-pass";
   a.source = "ours; threshold after Tang et al. 2015, Sec. III-E; cut after Floyd & Rivest 1975";
   a.promises.tie_break = tie_break::prefer_smaller_index;
-  a.promises.determinism = determinism::gpu_to_gpu;  // ascending by index
-  a.promises.limits.max_n = std::numeric_limits<std::uint32_t>::max();
+  a.promises.determinism = determinism::gpu_to_gpu;                    // ascending by index
+  a.promises.limits.max_n = std::numeric_limits<std::int32_t>::max();  // lanes count in 32 bits
   a.promises.synchronises = true;
   a.executors = set_of(executor_kind::cpu);
   a.dtypes = set_of(dtype::float32, dtype::float64);

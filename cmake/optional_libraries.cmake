@@ -1,21 +1,14 @@
-# Libraries that only adapters in baselines/ use. Where one is absent its adapter is still listed, with
-# the reason. Nothing is downloaded; point CMAKE_PREFIX_PATH at what stands elsewhere.
+# Libraries that a build can do without: those of adapters in baselines/, which without theirs are still
+# listed, with the reason, and Highway's vectors. Nothing is downloaded; point CMAKE_PREFIX_PATH at what
+# stands elsewhere.
 
 include(CheckCXXSourceCompiles)
 
-# kselect_use_optional_libraries(target): defines KSELECT_HAS_<LIBRARY> as 0 or 1 for the target's own
-# sources and links what was found.
-function(kselect_use_optional_libraries target)
-  # FAISS: the CPU heap is header-only. Debian: libfaiss-dev.
-  find_path(FAISS_INCLUDE_DIR faiss/utils/Heap.h)
-  set(has_faiss 0)
-  if(FAISS_INCLUDE_DIR)
-    set(has_faiss 1)
-    target_include_directories(${target} SYSTEM PRIVATE ${FAISS_INCLUDE_DIR})
-  endif()
-
-  # Highway's vectors (hwy/highway.h), from headers but for what aborts in checked builds; else the
-  # compiler's own (algorithms/one_pass_select/lanes.hpp). Public: tests compile the same headers.
+# kselect_vectors: Highway's vectors (hwy/highway.h), from headers but for what aborts in checked builds,
+# for whoever includes algorithms/one_pass_select/lanes.hpp. Where they are absent KSELECT_HAS_HIGHWAY is
+# 0, and the compiler's own vectors are used.
+function(kselect_add_vectors)
+  add_library(kselect_vectors INTERFACE)
   set(has_highway 0)
   find_path(HIGHWAY_VECTORS_INCLUDE_DIR hwy/highway.h)
   find_library(HIGHWAY_LIBRARY hwy)
@@ -33,18 +26,30 @@ function(kselect_use_optional_libraries target)
         hn::StoreU(hn::Compress(one, hn::Eq(one, one)), tag, lanes);
         return lanes[0] - 1;
       }" KSELECT_HIGHWAY_COMPILES)
-    unset(CMAKE_REQUIRED_FLAGS)
     if(KSELECT_HIGHWAY_COMPILES)
       set(has_highway 1)
-      target_include_directories(${target} SYSTEM PUBLIC ${HIGHWAY_VECTORS_INCLUDE_DIR})
-      target_link_libraries(${target} PUBLIC ${HIGHWAY_LIBRARY})
+      target_include_directories(kselect_vectors SYSTEM INTERFACE ${HIGHWAY_VECTORS_INCLUDE_DIR})
+      target_link_libraries(kselect_vectors INTERFACE ${HIGHWAY_LIBRARY})
     endif()
   endif()
   if(NOT has_highway)
     message(STATUS "kselect: no Highway found (Debian: libhwy-dev); "
                    "one-pass uses the compiler's vectors")
   endif()
-  target_compile_definitions(${target} PUBLIC KSELECT_HAS_HIGHWAY=${has_highway})
+  target_compile_definitions(kselect_vectors INTERFACE KSELECT_HAS_HIGHWAY=${has_highway})
+endfunction()
+kselect_add_vectors()
+
+# kselect_use_optional_libraries(target): defines KSELECT_HAS_<LIBRARY> as 0 or 1 for the target's own
+# sources and links what was found.
+function(kselect_use_optional_libraries target)
+  # FAISS: the CPU heap is header-only. Debian: libfaiss-dev.
+  find_path(FAISS_INCLUDE_DIR faiss/utils/Heap.h)
+  set(has_faiss 0)
+  if(FAISS_INCLUDE_DIR)
+    set(has_faiss 1)
+    target_include_directories(${target} SYSTEM PRIVATE ${FAISS_INCLUDE_DIR})
+  endif()
 
   # Highway: VQSelect came after Debian 12's libhwy 1.0, so it is tried instead of asking a version.
   set(has_vqselect 0)
@@ -67,6 +72,7 @@ function(kselect_use_optional_libraries target)
     endif()
   endif()
 
+  target_link_libraries(${target} PRIVATE kselect_vectors)
   target_compile_definitions(${target} PRIVATE KSELECT_HAS_FAISS=${has_faiss}
                                                KSELECT_HAS_VQSELECT=${has_vqselect})
 endfunction()

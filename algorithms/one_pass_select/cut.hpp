@@ -23,9 +23,8 @@ struct hit_list {
 // Keeps the elements of `from` that are less than kth.key, and the first ties with it, k in all:
 // copies them to `to`, which may be the same list.
 template <class Lanes, bool with_indices>
-void keep_best(const hit_list<typename Lanes::Int> from,
-               order_statistic<typename Lanes::Int> kth, std::int64_t k,
-               hit_list<typename Lanes::Int>& to) {
+void keep_best(const hit_list<typename Lanes::Int> from, order_statistic<typename Lanes::Int> kth,
+               std::int64_t k, hit_list<typename Lanes::Int>& to) {
   using Int = typename Lanes::Int;
   const auto bound = Lanes::set(kth.key);
   Int *const keys = to.keys, *const indices = to.indices;

@@ -32,8 +32,8 @@ constexpr Int flip_negative(Int bits) {
   return bits < 0 ? static_cast<Int>(bits ^ std::numeric_limits<Int>::max()) : bits;
 }
 
-// How far ahead of itself a pass over a row fetches, in values. Rows come from memory, page after page,
-// where processors' own prefetchers stop; 8 KiB was best of 2 to 32 KiB.
+// How far ahead of itself a pass over a row fetches, in values. Rows come from memory, page after
+// page, where processors' own prefetchers stop; 8 KiB was best of 2 to 32 KiB.
 template <class T>
 inline constexpr std::int64_t fetched_ahead = 8192 / sizeof(T);
 
@@ -51,9 +51,7 @@ struct key_row {
   Int key(std::int64_t i) const {
     return static_cast<Int>(flip_negative(std::bit_cast<Int>(values[i])) ^ flip);
   }
-  T value(Int key) const {
-    return std::bit_cast<T>(flip_negative(static_cast<Int>(key ^ flip)));
-  }
+  T value(Int key) const { return std::bit_cast<T>(flip_negative(static_cast<Int>(key ^ flip))); }
   // Asks for `count` values from the (i + ahead)-th on to be brought near. They may lie beyond the
   // row, where nothing is read.
   template <std::int64_t count>

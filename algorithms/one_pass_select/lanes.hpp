@@ -6,8 +6,8 @@
 //                        length at compile time (SVE, RISC-V)
 //
 // Int is the signed integer of a key (keys.hpp). `compress(v, m)` moves the lanes chosen by m to
-// the front and keeps their order; what stands behind them is unspecified. Loads and stores take any
-// alignment. A mask's `count` is the number of chosen lanes.
+// the front and keeps their order; what stands behind them is unspecified. Loads and stores take
+// any alignment. A mask's `count` is the number of chosen lanes.
 
 #include <array>
 #include <cstdint>

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 
 #include "algorithms/one_pass_select/cut.hpp"
 #include "algorithms/one_pass_select/stream.hpp"
@@ -19,7 +18,7 @@ struct plan {
 
   static plan of(std::int64_t n, std::int64_t k) {
     // With fewer elements a wanted one than this, finding a threshold costs more than it saves.
-    constexpr std::int64_t least_ratio = 6;
+    constexpr std::int64_t least_ratio = 10;
     plan p{n, k, {}, n};
     if (n >= least_ratio * k) p.sample = plan_sampling(n, k);
     if (p.sample.groups != 0) p.capacity = std::min(n + 256, list_capacity(k));
@@ -51,8 +50,7 @@ void take_all(key_row<T> row, hit_list<key_of<T>>& list) {
 
 // Fills the list with hits, ascending by index, among which the row's k best are.
 template <class Lanes, bool with_indices, class T>
-hit_list<key_of<T>> find_hits(key_row<T> row, const plan& how, hit_list<key_of<T>>& list,
-                              key_of<T>* scratch) {
+void find_hits(key_row<T> row, const plan& how, hit_list<key_of<T>>& list, key_of<T>* scratch) {
   list.count = 0;
   if (how.sample.groups == 0) {
     take_all<Lanes, with_indices>(row, list);
@@ -60,7 +58,6 @@ hit_list<key_of<T>> find_hits(key_row<T> row, const plan& how, hit_list<key_of<T
     const auto bound = threshold<Lanes>(row, how.k, how.sample, scratch);
     stream<Lanes, with_indices>(row, 0, row.n, how.k, bound, list, how.capacity, scratch);
   }
-  return list;
 }
 
 // Leaves the row's k best in the list, ascending by index, and returns the k-th best key.

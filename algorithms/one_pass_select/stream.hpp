@@ -1,8 +1,8 @@
 #pragma once
 // Phase 2: one pass over the row, one compare an element; what is at or below the bound is a hit.
 //
-// Four vectors are compared at a time, and most of the time that is all. Hits are compressed into the
-// list without a branch of their own. When the list is full it is cut to its k best, whose last
+// Four vectors are compared at a time, and most of the time that is all. Hits are compressed into
+// the list without a branch of their own. When the list is full it is cut to its k best, whose last
 // one is the new bound, and a strict one: the list now holds k elements with smaller indices.
 
 #include <cstdint>
@@ -19,9 +19,8 @@ constexpr std::int64_t list_capacity(std::int64_t k) { return 2 * k + 512; }
 // that many at or below the bound, and among them the k best. `capacity` > k + 4 * Lanes::size; the
 // list's arrays are longer by `padding`.
 template <class Lanes, bool with_indices, class T>
-void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t k,
-            key_of<T> bound, hit_list<key_of<T>>& list, std::int64_t capacity,
-            key_of<T>* scratch) {
+void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t k, key_of<T> bound,
+            hit_list<key_of<T>>& list, std::int64_t capacity, key_of<T>* scratch) {
   using Int = key_of<T>;
   constexpr std::int64_t step = Lanes::size, block = 4 * step;
   // Locals, because a store through a vector may alias anything that lies in memory.
@@ -40,7 +39,8 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
   for (; i + block <= last; i += block) {
     row.template prefetch<block>(i, fetched_ahead<T>);
     const auto a = row.template bits<Lanes>(i), b = row.template bits<Lanes>(i + step);
-    const auto c = row.template bits<Lanes>(i + 2 * step), d = row.template bits<Lanes>(i + 3 * step);
+    const auto c = row.template bits<Lanes>(i + 2 * step),
+               d = row.template bits<Lanes>(i + 3 * step);
     const auto test_a = Lanes::exclusive_or(a, flip), test_b = Lanes::exclusive_or(b, flip);
     const auto test_c = Lanes::exclusive_or(c, flip), test_d = Lanes::exclusive_or(d, flip);
     const auto least = Lanes::min(Lanes::min(test_a, test_b), Lanes::min(test_c, test_d));

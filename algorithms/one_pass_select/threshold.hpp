@@ -4,13 +4,13 @@
 // Of any k disjoint non-empty groups of a row's elements, the k-th smallest group minimum has at
 // least k elements at or below it: one in each group whose minimum is. This is the first level of
 // Tang et al. 2015's hierarchical partition (Sec. III-E), used as a threshold. Of G groups that
-// cover a row in random order, about k (G/k) ln(G / (G - k)) elements pass: 1.39 k for G = 2k, 1.15 k
-// for G = 4k.
+// cover a row in random order, about k (G/k) ln(G / (G - k)) elements pass: 1.39 k for G = 2k, 1.15
+// k for G = 4k.
 //
-// Group j holds the elements j, j + G, j + 2G, ... of a piece of the row: neighbours fall into different
-// groups, so on a sorted row as on its reverse the groups' minima are the best G there are. A row
-// longer than the sample is sampled in pieces spread over all of it, so that its order does not
-// matter there either.
+// Group j holds the elements j, j + G, j + 2G, ... of a piece of the row: neighbours fall into
+// different groups, so on a sorted row as on its reverse the groups' minima are the best G there
+// are. A row longer than the sample is sampled in pieces spread over all of it, so that its order
+// does not matter there either.
 
 #include <algorithm>
 #include <cmath>
@@ -20,23 +20,24 @@
 
 namespace kselect::one_pass {
 
-// How a row of n is sampled for its k best: `pieces` whose starts lie `stride` elements apart, each of
-// `rounds` times `groups` elements. groups is a multiple of 32, and at least 2 k; 0 if the row is too
-// short for that.
+// How a row of n is sampled for its k best: `pieces` whose starts lie `stride` elements apart, each
+// of `rounds` times `groups` elements. groups is a multiple of 32, and at least 2 k; 0 if the row
+// is too short for that.
 struct sampling {
   std::int64_t groups = 0, rounds = 0, pieces = 0, stride = 0;
 };
 
 inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
   constexpr std::int64_t unit = 32;
-  constexpr std::int64_t page = 1024;  // elements; a shorter piece would cost a TLB entry for little
+  constexpr std::int64_t page =
+      1024;  // elements; a shorter piece would cost a TLB entry for little
   sampling plan;
   const std::int64_t factor = k <= 8 ? 4 : 2;
   plan.groups = (factor * k + unit - 1) / unit * unit;
   // A sample of s costs s / 16 vectors and leaves about 1.4 k n / s hits, which cost the more the
   // rarer they are; 256 is where the sum was least. On long rows cuts do the rest.
-  const auto balanced = static_cast<std::int64_t>(
-      std::sqrt(256.0 * static_cast<double>(k) * static_cast<double>(n)));
+  const auto balanced =
+      static_cast<std::int64_t>(std::sqrt(256.0 * static_cast<double>(k) * static_cast<double>(n)));
   const std::int64_t size = std::min(balanced, std::max<std::int64_t>(1 << 16, 256 * k));
   const std::int64_t piece = std::max(page / plan.groups, std::int64_t{4}) * plan.groups;
   if (size >= n / 4 * 3 || piece > size) {

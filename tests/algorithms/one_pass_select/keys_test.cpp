@@ -11,12 +11,18 @@ namespace {
 template <class T>
 std::vector<T> values() {
   using limits = std::numeric_limits<T>;
-  std::vector<T> all = {T{0},           -T{0},
-                        T{1},           -T{1},
-                        limits::max(),  limits::lowest(),
-                        limits::min(),  -limits::denorm_min(),
-                        limits::infinity(), -limits::infinity(),
-                        limits::quiet_NaN(), std::copysign(limits::quiet_NaN(), T{-1})};
+  std::vector<T> all = {T{0},
+                        -T{0},
+                        T{1},
+                        -T{1},
+                        limits::max(),
+                        limits::lowest(),
+                        limits::min(),
+                        -limits::denorm_min(),
+                        limits::infinity(),
+                        -limits::infinity(),
+                        limits::quiet_NaN(),
+                        std::copysign(limits::quiet_NaN(), T{-1})};
   std::mt19937_64 bits(11);
   for (int i = 0; i < 100; ++i) {
     all.push_back(std::bit_cast<T>(static_cast<order_key_t<T>>(bits())));

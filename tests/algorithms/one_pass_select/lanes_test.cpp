@@ -36,8 +36,8 @@ TYPED_TEST(OnePassLanes, VerbsDoTheSameInEveryLane) {
     const auto less = this->lanes_of_mask(Lanes::less(va, vb));
     const auto less_equal = this->lanes_of_mask(Lanes::less_equal(va, vb));
     const auto equal = this->lanes_of_mask(Lanes::equal(va, vb));
-    const auto both = this->lanes_of_mask(
-        Lanes::both(Lanes::less_equal(va, vb), Lanes::less_equal(vb, va)));
+    const auto both =
+        this->lanes_of_mask(Lanes::both(Lanes::less_equal(va, vb), Lanes::less_equal(vb, va)));
     const auto least = this->lanes_of(Lanes::min(va, vb));
     const auto most = this->lanes_of(Lanes::max(va, vb));
     const auto flipped = this->lanes_of(Lanes::flip_negative(va));

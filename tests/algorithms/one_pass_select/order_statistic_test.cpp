@@ -34,9 +34,12 @@ TYPED_TEST(OnePassOrderStatistic, KeepBetweenTakesBothEndsAndTheWholeRange) {
   using Int = typename TypeParam::Int;
   const std::int64_t m = 101;
   for (const auto& list : patterns<Int>(m)) {
-    for (const key_interval<Int> range :
-         {key_interval<Int>{best_key<Int>, worst_key<Int>}, {best_key<Int>, best_key<Int>},
-          {worst_key<Int>, worst_key<Int>}, {-4, 100}, {best_key<Int>, 0}, {1, worst_key<Int>}}) {
+    for (const key_interval<Int> range : {key_interval<Int>{best_key<Int>, worst_key<Int>},
+                                          {best_key<Int>, best_key<Int>},
+                                          {worst_key<Int>, worst_key<Int>},
+                                          {-4, 100},
+                                          {best_key<Int>, 0},
+                                          {1, worst_key<Int>}}) {
       std::vector<Int> expected;
       std::int64_t below = 0;
       for (std::int64_t i = 0; i < m; ++i) {

@@ -34,7 +34,8 @@ struct pattern {
   std::int64_t size() const { return static_cast<std::int64_t>(keys.size()) - padding; }
 };
 
-// `m` keys in every pattern; the rubbish is the best key, which must not be mistaken for an element.
+// `m` keys in every pattern; the rubbish is the best key, which must not be mistaken for an
+// element.
 template <class Int>
 std::vector<pattern<Int>> patterns(std::int64_t m, unsigned seed = 7) {
   std::mt19937_64 bits(seed);
