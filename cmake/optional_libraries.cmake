@@ -1,7 +1,44 @@
-# Libraries that only adapters in baselines/ use. Where one is absent its adapter is still listed, with
-# the reason. Nothing is downloaded; point CMAKE_PREFIX_PATH at what stands elsewhere.
+# Libraries that a build can do without: those of adapters in baselines/, which without theirs are still
+# listed, with the reason, and Highway's vectors. Nothing is downloaded; point CMAKE_PREFIX_PATH at what
+# stands elsewhere.
 
 include(CheckCXXSourceCompiles)
+
+# kselect_vectors: Highway's vectors (hwy/highway.h), from headers but for what aborts in checked builds,
+# for whoever includes algorithms/one_pass_select/lanes.hpp. Where they are absent KSELECT_HAS_HIGHWAY is
+# 0, and the compiler's own vectors are used.
+function(kselect_add_vectors)
+  add_library(kselect_vectors INTERFACE)
+  set(has_highway 0)
+  find_path(HIGHWAY_VECTORS_INCLUDE_DIR hwy/highway.h)
+  find_library(HIGHWAY_LIBRARY hwy)
+  if(HIGHWAY_VECTORS_INCLUDE_DIR AND HIGHWAY_LIBRARY)
+    set(CMAKE_REQUIRED_INCLUDES ${HIGHWAY_VECTORS_INCLUDE_DIR})
+    set(CMAKE_REQUIRED_LIBRARIES ${HIGHWAY_LIBRARY})
+    set(CMAKE_REQUIRED_FLAGS -march=${KSELECT_MARCH})
+    check_cxx_source_compiles("#define HWY_COMPILE_ONLY_STATIC
+      #include <hwy/highway.h>
+      int main() {
+        namespace hn = hwy::HWY_NAMESPACE;
+        const hn::ScalableTag<int32_t> tag;
+        int32_t lanes[HWY_LANES(int32_t)];
+        const auto one = hn::Set(tag, 1);
+        hn::StoreU(hn::Compress(one, hn::Eq(one, one)), tag, lanes);
+        return lanes[0] - 1;
+      }" KSELECT_HIGHWAY_COMPILES)
+    if(KSELECT_HIGHWAY_COMPILES)
+      set(has_highway 1)
+      target_include_directories(kselect_vectors SYSTEM INTERFACE ${HIGHWAY_VECTORS_INCLUDE_DIR})
+      target_link_libraries(kselect_vectors INTERFACE ${HIGHWAY_LIBRARY})
+    endif()
+  endif()
+  if(NOT has_highway)
+    message(STATUS "kselect: no Highway found (Debian: libhwy-dev); "
+                   "one-pass uses the compiler's vectors")
+  endif()
+  target_compile_definitions(kselect_vectors INTERFACE KSELECT_HAS_HIGHWAY=${has_highway})
+endfunction()
+kselect_add_vectors()
 
 # kselect_use_optional_libraries(target): defines KSELECT_HAS_<LIBRARY> as 0 or 1 for the target's own
 # sources and links what was found.
@@ -35,6 +72,7 @@ function(kselect_use_optional_libraries target)
     endif()
   endif()
 
+  target_link_libraries(${target} PRIVATE kselect_vectors)
   target_compile_definitions(${target} PRIVATE KSELECT_HAS_FAISS=${has_faiss}
                                                KSELECT_HAS_VQSELECT=${has_vqselect})
 endfunction()

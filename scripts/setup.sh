@@ -12,7 +12,7 @@ say() { printf '== %s\n' "$*"; }
 apt_packages=(
   g++ git ninja-build pkg-config ccache python3-venv
   libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libxxhash-dev librandom123-dev
-  libopenblas-dev libhdf5-dev libboost-context-dev
+  libopenblas-dev libhdf5-dev libboost-context-dev libhwy-dev
 )
 
 # install_missing PACKAGE...: installs those that dpkg does not know as installed.

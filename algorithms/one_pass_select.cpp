@@ -1,0 +1,232 @@
+// One-pass selection on the CPU's vector units: ours.
+//
+//   1. threshold  a key that at least k elements of the row are at or below, from the minima of
+//                 groups spread over the row (Tang et al. 2015, Sec. III-E, first level)
+//   2. stream     one pass over the row; what is at or below the bound goes to a list of hits,
+//                 without a branch on the data; a full list is cut and gives a stricter bound
+//   3. cut        the k best of the list, by a vectorised Floyd-Rivest select (1975) on keys
+//
+// one_pass_select/ has a header a phase, written in the verbs of lanes.hpp (Highway's vectors, or
+// the compiler's own where Highway is absent). Where n < 10 k the row itself is the list.
+//
+// Cost: n elements read once beyond a sample of at most 64 K (or 16 k) of them, one compare each;
+// about 1.4 k hits on rows of up to 64 K in any order, k (1.4 + ln(n / 64 K)) on longer ones in
+// random order; per cut about 1.4 times the list is read. Ties cost no more: a cut list admits no
+// further element equal to its last.
+//
+// The answer is the one set that prefers smaller indices, in ascending order of index, whatever the
+// width of the vectors and the number of threads. With +omp a thread takes rows; where rows are
+// fewer than threads, parts of a row, whose best are cut together in the order of the parts.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <omp.h>
+
+#include "algorithms/one_pass_select/lanes.hpp"
+#include "algorithms/one_pass_select/select_row.hpp"
+#include "kselect/algorithm.hpp"
+
+namespace kselect::entries {
+namespace {
+
+using namespace one_pass;
+
+// How the rows of a problem are divided among threads, and where in the workspace what lies. All
+// sizes are in keys.
+struct division {
+  std::int64_t n, k, threads;
+  std::int64_t parts;          // of a row
+  std::int64_t part_length;    // of all but the last
+  plan part;                   // how a part of that length is searched
+  std::int64_t list, scratch;  // a thread's: the hit list's keys (and indices), and scratch
+  std::int64_t merged;         // a row's: the best of its parts; 0 where a row is not divided
+
+  static division of(const problem& p, std::int64_t available) {
+    // A shorter part would not be worth a thread's start.
+    const std::int64_t shortest = std::max<std::int64_t>(std::int64_t{1} << 16, 16 * p.k);
+    division d{};
+    d.n = p.n;
+    d.k = p.k;
+    d.parts = p.q < available ? (available + p.q - 1) / p.q : 1;
+    d.parts = std::clamp<std::int64_t>(p.n / shortest, 1, d.parts);
+    d.part_length = (p.n + d.parts - 1) / d.parts;
+    d.threads = std::min(available, p.q * d.parts);
+    d.part = plan::of(d.part_length, p.k);
+    // The last part is shorter, and may be searched otherwise.
+    const plan last = plan::of(p.n - (d.parts - 1) * d.part_length, p.k);
+    d.list = rounded(std::max(d.part.capacity, last.capacity) + padding);
+    d.scratch = rounded(std::max(d.part.scratch(), last.scratch()));
+    if (d.parts > 1) {
+      d.merged = rounded(d.parts * p.k + padding);
+      d.scratch = std::max(d.scratch, rounded(order_statistic_scratch(d.merged)));
+    }
+    return d;
+  }
+  std::int64_t keys(std::int64_t q) const {
+    return threads * (2 * list + scratch) + 2 * q * merged;
+  }
+
+ private:
+  // To whole lines of the cache, which threads then do not share.
+  static constexpr std::int64_t rounded(std::int64_t keys) { return (keys + 15) / 16 * 16; }
+};
+
+template <class T, class Index>
+class rows_selection {
+ public:
+  using Int = key_of<T>;
+  using lanes = best_lanes<Int>;
+
+  rows_selection(const problem& p, const io& buffers, const division& d, Int* workspace)
+      : p_(p), buffers_(buffers), d_(d), workspace_(workspace) {}
+
+  void run(bool parallel) {
+    if (p_.has_indices()) {
+      run_all<true>(parallel);
+    } else {
+      run_all<false>(parallel);
+    }
+  }
+
+ private:
+  template <bool with_indices>
+  void run_all(bool parallel) {
+    const std::int64_t units = p_.q * d_.parts;
+    const std::int64_t together = std::max<std::int64_t>(1, (1 << 15) / d_.part_length);
+#pragma omp parallel for num_threads(static_cast <int>(d_.threads)) \
+    schedule(dynamic, together) if (parallel)
+    for (std::int64_t unit = 0; unit < units; ++unit) {
+      if (d_.parts == 1) {
+        whole_row<with_indices>(unit);
+      } else {
+        part_of_row<with_indices>(unit / d_.parts, unit % d_.parts);
+      }
+    }
+    if (d_.parts == 1) return;
+#pragma omp parallel for num_threads(static_cast <int>(std::min(d_.threads, p_.q))) if (parallel)
+    for (std::int64_t row = 0; row < p_.q; ++row) merge<with_indices>(row);
+  }
+
+  template <bool with_indices>
+  void whole_row(std::int64_t row) {
+    auto list = own_list();
+    find_hits<lanes, with_indices>(part(row, 0, p_.n), d_.part, list, own_scratch());
+    finish<with_indices>(row, list);
+  }
+
+  template <bool with_indices>
+  void part_of_row(std::int64_t row, std::int64_t number) {
+    const std::int64_t first = number * d_.part_length;
+    const std::int64_t length = std::min(d_.part_length, p_.n - first);
+    const plan how = length == d_.part_length ? d_.part : plan::of(length, p_.k);
+    auto list = own_list();
+    select_row<lanes, with_indices>(part(row, first, length), how, list, own_scratch());
+    const auto best = merged(row);
+    std::copy_n(list.keys, p_.k, best.keys + number * p_.k);
+    if constexpr (with_indices) {
+      std::transform(list.indices, list.indices + p_.k, best.indices + number * p_.k,
+                     [=](Int index) { return moved(index, first); });
+    }
+  }
+
+  template <bool with_indices>
+  void merge(std::int64_t row) {
+    finish<with_indices>(row, merged(row));
+  }
+
+  // Cuts a list that holds the row's k best and writes them.
+  template <bool with_indices>
+  void finish(std::int64_t row, hit_list<Int> list) {
+    const key_row<T> keys = part(row, 0, p_.n);
+    T* const values = static_cast<T*>(buffers_.values) + row * p_.outputs_per_row();
+    if (p_.payload == payload::kth_value) {
+      *values = keys.value(kth_smallest<lanes>(list.keys, list.count, p_.k - 1, own_scratch()).key);
+      return;
+    }
+    cut<lanes, with_indices>(list, p_.k, own_scratch());
+    for (std::int64_t j = 0; j < p_.k; ++j) values[j] = keys.value(list.keys[j]);
+    if constexpr (with_indices) {
+      Index* const indices = static_cast<Index*>(buffers_.indices) + row * p_.k;
+      for (std::int64_t j = 0; j < p_.k; ++j) {
+        indices[j] = static_cast<Index>(static_cast<order_key_t<T>>(list.indices[j]));
+      }
+    }
+  }
+
+  static Int moved(Int index, std::int64_t by) {
+    return static_cast<Int>(static_cast<std::uint64_t>(index) + static_cast<std::uint64_t>(by));
+  }
+  key_row<T> part(std::int64_t row, std::int64_t first, std::int64_t length) const {
+    return {static_cast<const T*>(buffers_.input) + p_.offset(row, first), length, p_.direction};
+  }
+  Int* own() const { return workspace_ + omp_get_thread_num() * (2 * d_.list + d_.scratch); }
+  hit_list<Int> own_list() const { return {own(), own() + d_.list, 0}; }
+  Int* own_scratch() const { return own() + 2 * d_.list; }
+  hit_list<Int> merged(std::int64_t row) const {
+    Int* const first = workspace_ + d_.threads * (2 * d_.list + d_.scratch) + row * 2 * d_.merged;
+    return {first, first + d_.merged, d_.parts * d_.k};
+  }
+
+  const problem& p_;
+  const io& buffers_;
+  const division& d_;
+  Int* workspace_;
+};
+
+template <bool parallel>
+std::int64_t available(const device& where) {
+  return parallel ? where.threads : 1;
+}
+
+template <bool parallel>
+std::size_t workspace(const problem& p, const device& where) {
+  return static_cast<std::size_t>(division::of(p, available<parallel>(where)).keys(p.q)) *
+         size_of(p.type);
+}
+
+template <bool parallel>
+status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspace,
+               const executor& on) {
+  const division d = division::of(p, available<parallel>(*on.device));
+  visit(p.type, [&]<class T>(T) {
+    visit(p.index, [&]<class Index>(Index) {
+      auto* const keys = reinterpret_cast<key_of<T>*>(workspace.data());
+      rows_selection<T, Index>(p, buffers, d, keys).run(parallel);
+    });
+  });
+  return {};
+}
+
+template <bool parallel>
+constexpr algorithm entry(std::string_view name) {
+  algorithm a;
+  a.name = name;
+  a.family = "one-pass";
+  a.source = "ours; threshold after Tang et al. 2015, Sec. III-E; cut after Floyd & Rivest 1975";
+  a.promises.tie_break = tie_break::prefer_smaller_index;
+  a.promises.determinism = determinism::gpu_to_gpu;                    // ascending by index
+  a.promises.limits.max_n = std::numeric_limits<std::int32_t>::max();  // lanes count in 32 bits
+  a.promises.synchronises = true;
+  a.executors = set_of(executor_kind::cpu);
+  a.dtypes = set_of(dtype::float32, dtype::float64);
+  a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
+  a.workspace = &workspace<parallel>;
+  a.enqueue = &enqueue<parallel>;
+  return a;
+}
+
+constexpr std::array variants = {
+    entry<false>("one-pass"),
+    entry<true>("one-pass+omp"),
+};
+
+}  // namespace
+
+std::span<const algorithm> one_pass_select() { return variants; }
+
+}  // namespace kselect::entries

@@ -1,0 +1,84 @@
+#pragma once
+// Keys of the one-pass selection: signed integers, because a signed compare is the one that every
+// vector unit has. A key is order.hpp's selection key with its top bit flipped; a smaller key is
+// better, and every bit pattern has its place.
+//
+// From a value's bits, read as a signed integer, the key is
+//     bits ^ (bits < 0 ? max : 0) ^ (largest wanted ? -1 : 0).
+// To ask whether a key is at most some bound, the *bound's* sign may stand in for the element's
+// (`bound_test`): where the two signs differ the sign decides, and it still does. So the stream
+// costs one exclusive or and one compare a vector, whatever the direction and the sign.
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "kselect/order.hpp"
+
+namespace kselect::one_pass {
+
+// The signed integer with the width of T.
+template <class T>
+using key_of = std::make_signed_t<order_key_t<T>>;
+
+template <class Int>
+inline constexpr Int best_key = std::numeric_limits<Int>::min();
+template <class Int>
+inline constexpr Int worst_key = std::numeric_limits<Int>::max();
+
+template <class Int>
+constexpr Int flip_negative(Int bits) {
+  return bits < 0 ? static_cast<Int>(bits ^ std::numeric_limits<Int>::max()) : bits;
+}
+
+// How far ahead of itself a pass over a row fetches, in values. Rows come from memory, page after
+// page, where processors' own prefetchers stop; 8 KiB was best of 2 to 32 KiB.
+template <class T>
+inline constexpr std::int64_t fetched_ahead = 8192 / sizeof(T);
+
+// A row of n values of type T (any alignment), read as keys.
+template <class T>
+struct key_row {
+  using Int = key_of<T>;
+  const T* values;
+  std::int64_t n;
+  Int flip;  // -1 when the largest are wanted, else 0
+
+  key_row(const T* values_, std::int64_t n_, direction wanted)
+      : values(values_), n(n_), flip(wanted == direction::largest ? Int{-1} : Int{0}) {}
+
+  Int key(std::int64_t i) const {
+    return static_cast<Int>(flip_negative(std::bit_cast<Int>(values[i])) ^ flip);
+  }
+  T value(Int key) const { return std::bit_cast<T>(flip_negative(static_cast<Int>(key ^ flip))); }
+  // Asks for `count` values from the (i + ahead)-th on to be brought near. They may lie beyond the
+  // row, where nothing is read.
+  template <std::int64_t count>
+  void prefetch(std::int64_t i, std::int64_t ahead) const {
+    constexpr std::int64_t line = 64 / sizeof(T);
+    const auto first = reinterpret_cast<std::uintptr_t>(values) +
+                       static_cast<std::uintptr_t>(i + ahead) * sizeof(T);
+    for (std::int64_t at = 0; at < count; at += line) {
+      __builtin_prefetch(
+          reinterpret_cast<const void*>(first + static_cast<std::uintptr_t>(at) * sizeof(T)));
+    }
+  }
+  // The bits of Lanes::size values from the i-th on, and their keys.
+  template <class Lanes>
+  typename Lanes::vector bits(std::int64_t i) const {
+    return Lanes::load(reinterpret_cast<const Int*>(values + i));
+  }
+  template <class Lanes>
+  typename Lanes::vector keys(typename Lanes::vector bits) const {
+    return Lanes::exclusive_or(Lanes::flip_negative(bits), Lanes::set(flip));
+  }
+};
+
+// key(bits) <= bound  <=>  (bits ^ flip) <= bound, for the flip given here.
+template <class Int>
+constexpr Int bound_test_flip(Int bound, Int row_flip) {
+  return static_cast<Int>(flip_negative(static_cast<Int>(bound ^ row_flip)) ^ bound);
+}
+
+}  // namespace kselect::one_pass

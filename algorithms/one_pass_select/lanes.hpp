@@ -1,0 +1,159 @@
+#pragma once
+// The vector verbs that the phases of one_pass_select.cpp are written in, as two policies:
+//
+//   highway_lanes<Int>   Highway (Wassenberg et al.), for whatever -march= offers (static dispatch)
+//   plain_lanes<Int>     the compiler's own vectors, where Highway is absent or its vectors have no
+//                        length at compile time (SVE, RISC-V)
+//
+// Int is the signed integer of a key (keys.hpp). `compress(v, m)` moves the lanes chosen by m to
+// the front and keeps their order; what stands behind them is unspecified. Loads and stores take
+// any alignment. A mask's `count` is the number of chosen lanes.
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+
+#if KSELECT_HAS_HIGHWAY
+#define HWY_COMPILE_ONLY_STATIC  // without it 1.0.3 stops where -march= has all of AVX-512
+#include <hwy/highway.h>
+#endif
+
+namespace kselect::one_pass {
+
+namespace detail {
+template <class Int>
+inline constexpr std::array<Int, 64> ascending = [] {
+  std::array<Int, 64> numbers{};
+  std::iota(numbers.begin(), numbers.end(), Int{0});
+  return numbers;
+}();
+}  // namespace detail
+
+template <class IntType>
+struct plain_lanes {
+  using Int = IntType;
+  static constexpr std::int64_t size = 32 / sizeof(Int);
+  typedef Int vector __attribute__((vector_size(32)));
+  using mask = vector;  // a chosen lane is -1
+
+  static vector load(const Int* from) {
+    vector v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+  }
+  static void store(vector v, Int* to) { std::memcpy(to, &v, sizeof v); }
+  static vector set(Int x) { return vector{} + x; }
+  static vector iota(Int first) { return load(detail::ascending<Int>.data()) + first; }
+  static vector add(vector a, vector b) { return a + b; }
+  static vector exclusive_or(vector a, vector b) { return a ^ b; }
+  // x with all bits but the sign flipped where it is negative.
+  static vector flip_negative(vector x) {
+    return x ^ ((x >> (8 * sizeof(Int) - 1)) & set(std::numeric_limits<Int>::max()));
+  }
+  static vector min(vector a, vector b) { return a < b ? a : b; }
+  static vector max(vector a, vector b) { return a < b ? b : a; }
+  static mask less(vector a, vector b) { return a < b; }
+  static mask less_equal(vector a, vector b) { return a <= b; }
+  static mask equal(vector a, vector b) { return a == b; }
+  static mask both(mask a, mask b) { return a & b; }
+  static mask first(std::int64_t lanes) { return iota(0) < set(static_cast<Int>(lanes)); }
+  static vector select(mask m, vector yes, vector no) { return m ? yes : no; }
+  // counts + 1 where m is chosen.
+  static vector count_up(vector counts, mask m) { return counts - m; }
+  static std::int64_t count(mask m) { return -static_cast<std::int64_t>(sum(m)); }
+  static bool any(mask m) {
+    Int chosen = 0;
+    for (int i = 0; i < size; ++i) chosen |= m[i];
+    return chosen != 0;
+  }
+  static vector compress(vector v, mask m) {
+    vector front{};
+    int chosen = 0;
+    for (int i = 0; i < size; ++i) {
+      front[chosen] = v[i];
+      chosen += m[i] != 0;
+      if (chosen == size) break;
+    }
+    return front;
+  }
+  static Int sum(vector v) {
+    Int total = 0;
+    for (int i = 0; i < size; ++i) total = static_cast<Int>(total + v[i]);
+    return total;
+  }
+  static Int largest(vector v) {
+    Int most = v[0];
+    for (int i = 1; i < size; ++i) most = most < v[i] ? v[i] : most;
+    return most;
+  }
+};
+
+#if KSELECT_HAS_HIGHWAY && !HWY_HAVE_SCALABLE
+
+template <class IntType>
+struct highway_lanes {
+  using Int = IntType;
+  static constexpr hwy::HWY_NAMESPACE::ScalableTag<Int> tag{};
+  static constexpr std::int64_t size = HWY_LANES(Int);
+  using vector = hwy::HWY_NAMESPACE::Vec<decltype(tag)>;
+  using mask = hwy::HWY_NAMESPACE::Mask<decltype(tag)>;
+
+  static vector load(const Int* from) { return hwy::HWY_NAMESPACE::LoadU(tag, from); }
+  static void store(vector v, Int* to) { hwy::HWY_NAMESPACE::StoreU(v, tag, to); }
+  static vector set(Int x) { return hwy::HWY_NAMESPACE::Set(tag, x); }
+  // Not Iota(tag, first), which 1.0.3 puts together lane by lane.
+  static vector iota(Int first) { return add(load(detail::ascending<Int>.data()), set(first)); }
+  static vector add(vector a, vector b) { return hwy::HWY_NAMESPACE::Add(a, b); }
+  static vector exclusive_or(vector a, vector b) { return hwy::HWY_NAMESPACE::Xor(a, b); }
+  static vector flip_negative(vector x) {
+    const vector sign = hwy::HWY_NAMESPACE::BroadcastSignBit(x);
+    const vector others = set(std::numeric_limits<Int>::max());
+    return exclusive_or(x, hwy::HWY_NAMESPACE::And(sign, others));
+  }
+  static vector min(vector a, vector b) { return hwy::HWY_NAMESPACE::Min(a, b); }
+  static vector max(vector a, vector b) { return hwy::HWY_NAMESPACE::Max(a, b); }
+  static mask less(vector a, vector b) { return hwy::HWY_NAMESPACE::Lt(a, b); }
+  static mask less_equal(vector a, vector b) { return equal(min(a, b), a); }
+  static mask equal(vector a, vector b) { return hwy::HWY_NAMESPACE::Eq(a, b); }
+  static mask negate(mask m) { return hwy::HWY_NAMESPACE::Not(m); }
+  static mask both(mask a, mask b) { return hwy::HWY_NAMESPACE::And(a, b); }
+  static mask first(std::int64_t lanes) {
+    return hwy::HWY_NAMESPACE::FirstN(tag, static_cast<std::size_t>(lanes));
+  }
+  static vector select(mask m, vector yes, vector no) {
+    return hwy::HWY_NAMESPACE::IfThenElse(m, yes, no);
+  }
+  static vector count_up(vector counts, mask m) {
+    if constexpr (HWY_TARGET <= HWY_AVX3) {  // masks have registers of their own: one masked add
+      return hwy::HWY_NAMESPACE::IfThenElse(m, add(counts, set(1)), counts);
+    } else {
+      return hwy::HWY_NAMESPACE::Sub(counts, hwy::HWY_NAMESPACE::VecFromMask(tag, m));
+    }
+  }
+  static std::int64_t count(mask m) {
+    return static_cast<std::int64_t>(hwy::HWY_NAMESPACE::CountTrue(tag, m));
+  }
+  static bool any(mask m) { return !hwy::HWY_NAMESPACE::AllFalse(tag, m); }
+  static vector compress(vector v, mask m) { return hwy::HWY_NAMESPACE::Compress(v, m); }
+  static Int sum(vector v) {
+    return hwy::HWY_NAMESPACE::GetLane(hwy::HWY_NAMESPACE::SumOfLanes(tag, v));
+  }
+  static Int largest(vector v) {
+    return hwy::HWY_NAMESPACE::GetLane(hwy::HWY_NAMESPACE::MaxOfLanes(tag, v));
+  }
+};
+
+template <class Int>
+using best_lanes = highway_lanes<Int>;
+
+#else
+
+template <class Int>
+using best_lanes = plain_lanes<Int>;
+
+#endif
+
+}  // namespace kselect::one_pass

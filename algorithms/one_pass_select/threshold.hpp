@@ -1,0 +1,95 @@
+#pragma once
+// Phase 1: a key that is guaranteed to be no better than the row's k-th best.
+//
+// Of any k disjoint non-empty groups of a row's elements, the k-th smallest group minimum has at
+// least k elements at or below it: one in each group whose minimum is. This is the first level of
+// Tang et al. 2015's hierarchical partition (Sec. III-E), used as a threshold. Of G groups that
+// cover a row in random order, about k (G/k) ln(G / (G - k)) elements pass: 1.39 k for G = 2k, 1.15
+// k for G = 4k.
+//
+// Group j holds the elements j, j + G, j + 2G, ... of a piece of the row: neighbours fall into
+// different groups, so on a sorted row as on its reverse the groups' minima are the best G there
+// are. A row longer than the sample is sampled in pieces spread over all of it, so that its order
+// does not matter there either.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "algorithms/one_pass_select/order_statistic.hpp"
+
+namespace kselect::one_pass {
+
+// How a row of n is sampled for its k best: `pieces` whose starts lie `stride` elements apart, each
+// of `rounds` times `groups` elements. groups is a multiple of 32, and at least 2 k; 0 if the row
+// is too short for that.
+struct sampling {
+  std::int64_t groups = 0, rounds = 0, pieces = 0, stride = 0;
+};
+
+inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t unit = 32;
+  constexpr std::int64_t page =
+      1024;  // elements; a shorter piece would cost a TLB entry for little
+  sampling plan;
+  const std::int64_t factor = k <= 8 ? 4 : 2;
+  plan.groups = (factor * k + unit - 1) / unit * unit;
+  // A sample of s costs s / 16 vectors and leaves about 1.4 k n / s hits, which cost the more the
+  // rarer they are; 256 is where the sum was least. On long rows cuts do the rest.
+  const auto balanced =
+      static_cast<std::int64_t>(std::sqrt(256.0 * static_cast<double>(k) * static_cast<double>(n)));
+  const std::int64_t size = std::min(balanced, std::max<std::int64_t>(1 << 16, 256 * k));
+  const std::int64_t piece = std::max(page / plan.groups, std::int64_t{4}) * plan.groups;
+  if (size >= n / 4 * 3 || piece > size) {
+    plan.rounds = n / plan.groups;
+    plan.pieces = 1;
+  } else {
+    plan.rounds = piece / plan.groups;
+    plan.pieces = size / piece;
+  }
+  if (plan.rounds == 0) return {};
+  plan.stride = n / plan.pieces;
+  return plan;
+}
+
+// Keys of scratch that threshold needs.
+constexpr std::int64_t threshold_scratch(const sampling& plan) {
+  return plan.groups + padding + order_statistic_scratch(plan.groups);
+}
+
+// A key such that at least k elements of the row are at or below it; scratch as said above.
+template <class Lanes, class T>
+key_of<T> threshold(key_row<T> row, std::int64_t k, sampling plan, key_of<T>* scratch) {
+  using Int = key_of<T>;
+  Int* const minima = scratch;
+  const auto keys = [=](std::int64_t i) {
+    return row.template keys<Lanes>(row.template bits<Lanes>(i));
+  };
+  // What comes after the piece is not read, but the next piece is.
+  const std::int64_t fetched = plan.pieces == 1 ? fetched_ahead<T> : plan.stride;
+  for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) Lanes::store(keys(g), minima + g);
+  for (std::int64_t piece = 0; piece < plan.pieces; ++piece) {
+    std::int64_t round = 0;
+    for (; round + 4 <= plan.rounds; round += 4) {
+      const std::int64_t start = piece * plan.stride + round * plan.groups;
+      for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) {
+        const std::int64_t i = start + g;
+        for (int ahead = 0; ahead < 4; ++ahead) {
+          row.template prefetch<Lanes::size>(i + ahead * plan.groups, fetched);
+        }
+        const auto two = Lanes::min(keys(i), keys(i + plan.groups));
+        const auto others = Lanes::min(keys(i + 2 * plan.groups), keys(i + 3 * plan.groups));
+        Lanes::store(Lanes::min(Lanes::load(minima + g), Lanes::min(two, others)), minima + g);
+      }
+    }
+    for (; round < plan.rounds; ++round) {
+      const std::int64_t start = piece * plan.stride + round * plan.groups;
+      for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) {
+        Lanes::store(Lanes::min(Lanes::load(minima + g), keys(start + g)), minima + g);
+      }
+    }
+  }
+  return kth_smallest<Lanes>(minima, plan.groups, k - 1, minima + plan.groups + padding).key;
+}
+
+}  // namespace kselect::one_pass
