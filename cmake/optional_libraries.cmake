@@ -1,7 +1,23 @@
-# Libraries that only adapters in baselines/ use. Where one is absent its adapter is still listed, with
-# the reason. Nothing is downloaded; point CMAKE_PREFIX_PATH at what stands elsewhere.
+# Libraries that not every machine has. Nothing is downloaded; point CMAKE_PREFIX_PATH at what stands
+# elsewhere.
 
 include(CheckCXXSourceCompiles)
+
+# MPI, for `kselect knn --mpi`; without it that option says so. Debian: libopenmpi-dev, openmpi-bin.
+option(KSELECT_MPI "Build the MPI module where MPI is found" ON)
+set(KSELECT_HAS_MPI OFF)
+if(KSELECT_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)  # the C interface alone
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
+    set(KSELECT_HAS_MPI ON)
+  else()
+    message(STATUS "kselect: no MPI found; building without `knn --mpi`")
+  endif()
+endif()
+
+# The others are used by adapters in baselines/ alone. Where one is absent its adapter is still listed,
+# with the reason.
 
 # kselect_use_optional_libraries(target): defines KSELECT_HAS_<LIBRARY> as 0 or 1 for the target's own
 # sources and links what was found.
