@@ -1,5 +1,6 @@
 #include "harness/cli/knn_in_tiles.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -7,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/backend/host_backend.hpp"
 #include "harness/backend/host_memory.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/error.hpp"
@@ -32,6 +34,18 @@ void choose_gpu() {
       return;
     }
   }
+}
+
+// Ranks that are bound to processors of their own have only these. Others of one machine would each
+// take all of it, and wait for each other's threads.
+int threads_for(int asked) {
+  if (asked != 0) return asked;
+  for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    const char* const ranks = std::getenv(name);
+    if (ranks == nullptr || available_threads() < sysconf(_SC_NPROCESSORS_ONLN)) continue;
+    return std::max(1, available_threads() / std::max(1, std::atoi(ranks)));
+  }
+  return 0;
 }
 
 void print_plan(const tiled_report& r, const communicator& ranks) {
@@ -103,7 +117,10 @@ void refuse_what_needs_tiles(const tiled_options& o, std::size_t base_files) {
 int search_in_tiles(const tiled_options& o, tiled_request request, const std::string& executor,
                     int threads) {
   if (!o.mpi && started_among_ranks()) refuse_what_needs_tiles(o, 1);
-  if (o.mpi) choose_gpu();
+  if (o.mpi) {
+    choose_gpu();
+    threads = threads_for(threads);
+  }
   const auto ranks = o.mpi ? open_mpi(o.wait_limit_s) : alone();
   if (ranks->size() == 1) {
     const auto place = open_backend(require_executor(executor, *request.entry.algorithm), threads);

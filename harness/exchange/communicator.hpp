@@ -31,14 +31,17 @@ class communicator {
   virtual void broadcast(std::span<std::byte> bytes) = 0;
   // A text of each rank on rank 0, by rank; empty elsewhere.
   virtual std::vector<std::string> gather(const std::string& text) = 0;
-  // `unit` bytes are never divided. Rank r gets send_units[r] units of `send`, which lie in the
-  // order of the ranks; `receive` has as many units from each rank, in their order, as this rank
-  // gets: receive.size() / size().
-  virtual void exchange(std::size_t unit, std::span<const std::byte> send,
-                        std::span<const std::int64_t> send_units, std::span<std::byte> receive) = 0;
-  // Rank 0 gets units[r] units of each rank r in their order.
-  virtual void collect(std::size_t unit, std::span<const std::byte> send,
-                       std::span<const std::int64_t> units, std::span<std::byte> receive) = 0;
+  // A table in columns, whose rows move alike; a row of a column has `row_bytes` bytes.
+  struct column {
+    std::size_t row_bytes;
+    std::span<const std::byte> send;
+    std::span<std::byte> receive;
+  };
+  // Rank r gets rows[r] rows of every rank's `send`, where they lie in the order of the ranks, and
+  // has them in `receive` in that order: size() times rows[rank()].
+  virtual void exchange(std::span<const column> columns, std::span<const std::int64_t> rows) = 0;
+  // Rank 0 gets rows[r] rows of each rank r, in their order.
+  virtual void collect(std::span<const column> columns, std::span<const std::int64_t> rows) = 0;
 
   // Ends all ranks of the job at once with this exit code.
   [[noreturn]] virtual void abort(int code) = 0;

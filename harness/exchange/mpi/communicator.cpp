@@ -1,8 +1,9 @@
 // The communicator over MPI: non-blocking calls that are polled, so that every wait has an end.
 //
-// Before data move, all ranks report to rank 0 and wait for its word. So when one does not come
-// within the limit, rank 0 knows which; the others can at least tell that rank 0 did not. A rank
-// that dies is noticed sooner, by mpirun, which ends the others.
+// Where ranks come from work of their own (an exchange, a gathering), they first report to rank 0
+// and wait for its word. So when one does not come within the limit, rank 0 knows which; the others
+// can at least tell that rank 0 did not. A rank that dies is noticed sooner, by mpirun, which ends
+// the others.
 
 #include "harness/exchange/communicator.hpp"
 
@@ -37,16 +38,16 @@ std::string host_name() {
   return {name.data(), static_cast<std::size_t>(length)};
 }
 
-// An MPI data type of so many bytes, so that counts are of units.
-class unit_type {
+// A row as an MPI data type, since counts of bytes may not fit an int.
+class row_type {
  public:
-  explicit unit_type(std::size_t bytes) {
+  explicit row_type(std::size_t bytes) {
     MPI_Type_contiguous(static_cast<int>(bytes), MPI_BYTE, &type_);
     MPI_Type_commit(&type_);
   }
-  unit_type(const unit_type&) = delete;
-  unit_type& operator=(const unit_type&) = delete;
-  ~unit_type() { MPI_Type_free(&type_); }
+  row_type(const row_type&) = delete;
+  row_type& operator=(const row_type&) = delete;
+  ~row_type() { MPI_Type_free(&type_); }
   MPI_Datatype get() const { return type_; }
 
  private:
@@ -57,10 +58,10 @@ struct layout {
   std::vector<int> counts, offsets;
 };
 
-layout layout_of(std::span<const std::int64_t> units) {
+layout layout_of(std::span<const std::int64_t> rows) {
   layout all;
   std::int64_t offset = 0;
-  for (const std::int64_t count : units) {
+  for (const std::int64_t count : rows) {
     all.counts.push_back(static_cast<int>(count));
     all.offsets.push_back(static_cast<int>(offset));
     offset += count;
@@ -94,12 +95,11 @@ class mpi_communicator final : public communicator {
   }
 
   void broadcast(std::span<std::byte> bytes) override {
-    meet("a broadcast");
     while (!bytes.empty()) {
       const auto now = bytes.first(std::min(bytes.size(), piece_bytes));
       MPI_Request request{};
       MPI_Ibcast(now.data(), static_cast<int>(now.size()), MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-      finish(request, "a broadcast");
+      finish(request, "a broadcast", rank_ == 0 ? "another rank" : name(0));
       bytes = bytes.subspan(now.size());
     }
   }
@@ -126,33 +126,31 @@ class mpi_communicator final : public communicator {
     return texts;
   }
 
-  void exchange(std::size_t unit, std::span<const std::byte> send,
-                std::span<const std::int64_t> send_units, std::span<std::byte> receive) override {
+  void exchange(std::span<const column> columns, std::span<const std::int64_t> rows) override {
     meet("an exchange");
-    const unit_type type(unit);
-    const layout out = layout_of(send_units);
     const std::vector<std::int64_t> from_each(static_cast<std::size_t>(size_),
-                                              send_units[static_cast<std::size_t>(rank_)]);
-    const layout in = layout_of(from_each);
-    if (receive.size() < unit * static_cast<std::size_t>(size_ * from_each.front())) {
-      throw error(failure::usage, "exchange: no room for what the other ranks send");
+                                              rows[static_cast<std::size_t>(rank_)]);
+    const layout out = layout_of(rows), in = layout_of(from_each);
+    for (const column& c : columns) {
+      const row_type row(c.row_bytes);
+      MPI_Request request{};
+      MPI_Ialltoallv(c.send.data(), out.counts.data(), out.offsets.data(), row.get(),
+                     c.receive.data(), in.counts.data(), in.offsets.data(), row.get(),
+                     MPI_COMM_WORLD, &request);
+      finish(request, "an exchange");
     }
-    MPI_Request request{};
-    MPI_Ialltoallv(send.data(), out.counts.data(), out.offsets.data(), type.get(), receive.data(),
-                   in.counts.data(), in.offsets.data(), type.get(), MPI_COMM_WORLD, &request);
-    finish(request, "an exchange");
   }
 
-  void collect(std::size_t unit, std::span<const std::byte> send,
-               std::span<const std::int64_t> units, std::span<std::byte> receive) override {
-    meet("a collection");
-    const unit_type type(unit);
-    const layout in = layout_of(units);
-    MPI_Request request{};
-    MPI_Igatherv(send.data(), in.counts[static_cast<std::size_t>(rank_)], type.get(),
-                 receive.data(), in.counts.data(), in.offsets.data(), type.get(), 0, MPI_COMM_WORLD,
-                 &request);
-    finish(request, "a collection");
+  void collect(std::span<const column> columns, std::span<const std::int64_t> rows) override {
+    const layout in = layout_of(rows);
+    for (const column& c : columns) {
+      const row_type row(c.row_bytes);
+      MPI_Request request{};
+      MPI_Igatherv(c.send.data(), in.counts[static_cast<std::size_t>(rank_)], row.get(),
+                   c.receive.data(), in.counts.data(), in.offsets.data(), row.get(), 0,
+                   MPI_COMM_WORLD, &request);
+      finish(request, "a collection");
+    }
   }
 
   [[noreturn]] void abort(int code) override {
@@ -162,14 +160,15 @@ class mpi_communicator final : public communicator {
   }
 
  private:
-  // Polls, at first without a pause and then ever less often; false when the limit has passed.
+  // Polls, at first without a pause: ranks may share processors, and another's work is what this
+  // one waits for. False when the limit has passed.
   template <class Done>
   bool within(double limit_s, const Done& done) {
     const auto begin = steady::now();
     for (int turn = 0; !done(); ++turn) {
       const std::chrono::duration<double> waited = steady::now() - begin;
       if (waited.count() > limit_s) return false;
-      if (turn > 1000) std::this_thread::sleep_for(std::chrono::microseconds(200));
+      if (turn > 10) std::this_thread::sleep_for(std::chrono::microseconds(turn < 1000 ? 50 : 500));
     }
     return true;
   }
@@ -182,13 +181,13 @@ class mpi_communicator final : public communicator {
     abort(static_cast<int>(failure::resources));
   }
 
-  void finish(MPI_Request& request, const char* what) {
+  void finish(MPI_Request& request, const char* what, const std::string& who = "another rank") {
     const bool done = within(2 * limit_, [&] {
       int flag = 0;
       MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
       return flag != 0;
     });
-    if (!done) give_up("another rank", what);
+    if (!done) give_up(who, what);
   }
 
   void meet(const char* what) {

@@ -73,14 +73,14 @@ result_store::result_store(const result_request& request, file_system& files)
   }
   journal_.emplace(journal::open(directory_, open_mode::resume, files));
   // The first line is the request. Where no tile follows it, nothing is lost by starting anew.
-  if (journal_->existing().size() <= 1) return start();
-  if (!request.resume) {
+  const bool anew = journal_->existing().size() <= 1;
+  if (!anew && !request.resume) {
     throw error(failure::output,
                 fmt::format("{}: an unfinished job is there; continue it with --resume, or remove "
                             "the directory",
                             directory_.string()));
   }
-  resume(journal_->existing());
+  anew ? start() : resume(journal_->existing());
 }
 
 void result_store::open_partial_files() {

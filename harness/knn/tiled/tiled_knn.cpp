@@ -1,6 +1,7 @@
 #include "harness/knn/tiled/tiled_knn.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <future>
 #include <malloc.h>
@@ -98,22 +99,22 @@ neighbour_lists merged_over_ranks(communicator& ranks, neighbour_lists mine, int
   const std::int64_t k = mine.k();
   const std::vector<std::int64_t> shares = shares_of(mine.queries(), ranks.size());
   const std::int64_t share = shares[index(ranks.rank())];
-  const auto trade = [&]<class T>(std::span<const T> values, std::vector<T>& received) {
-    received.resize(index(ranks.size() * share * k));
-    ranks.exchange(index(k) * sizeof(T), std::as_bytes(values), shares,
-                   std::as_writable_bytes(std::span(received)));
+  const auto move = [&](auto step, const neighbour_lists& from, std::span<float> distances,
+                        std::span<std::int64_t> indices) {
+    const std::array<communicator::column, 2> columns = {
+        {{index(k) * sizeof(float), std::as_bytes(from.distances()),
+          std::as_writable_bytes(distances)},
+         {index(k) * sizeof(std::int64_t), std::as_bytes(from.indices()),
+          std::as_writable_bytes(indices)}}};
+    (ranks.*step)(columns, shares);
   };
-  std::vector<float> distances;
-  std::vector<std::int64_t> indices;
-  trade(std::as_const(mine).distances(), distances);
-  trade(std::as_const(mine).indices(), indices);
+  std::vector<float> distances(index(ranks.size() * share * k));
+  std::vector<std::int64_t> indices(distances.size());
+  move(&communicator::exchange, mine, distances, indices);
   neighbour_lists merged(share, k);
   merge_lists(ranks.size(), distances, indices, threads, merged);
   // `mine` has been sent and has the size of the answer.
-  ranks.collect(index(k) * sizeof(float), std::as_bytes(merged.distances()), shares,
-                std::as_writable_bytes(mine.distances()));
-  ranks.collect(index(k) * sizeof(std::int64_t), std::as_bytes(merged.indices()), shares,
-                std::as_writable_bytes(mine.indices()));
+  move(&communicator::collect, merged, mine.distances(), mine.indices());
   return mine;
 }
 
