@@ -18,10 +18,11 @@ constexpr std::int64_t block_bytes = 8 * mebibyte;
 
 std::int64_t units(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit; }
 
-// The largest multiple of `unit` (or `most` itself) for which `fits` holds; `unit` if none does.
-std::int64_t largest(std::int64_t most, std::int64_t unit,
+// The largest multiple of `unit` (or `most` itself) for which `fits` holds; `least`, for which it
+// is known to hold, if no larger one does.
+std::int64_t largest(std::int64_t least, std::int64_t most, std::int64_t unit,
                      const std::function<bool(std::int64_t)>& fits) {
-  std::int64_t low = 1, high = std::max<std::int64_t>(1, units(most, unit));
+  std::int64_t low = units(least, unit), high = std::max<std::int64_t>(1, units(most, unit));
   while (low < high) {
     const std::int64_t middle = low + (high - low + 1) / 2;
     if (fits(std::min(middle * unit, most))) {
@@ -41,18 +42,22 @@ std::int64_t block_rows(std::int64_t k, std::int64_t corpus_tile) {
 }
 
 std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int64_t query_tile) {
-  const std::int64_t block = std::min(block_rows(s.k, corpus_tile), query_tile);
-  // Two tiles, one of them being read; norms and means; distances; marks of the certificate.
-  const std::int64_t corpus = corpus_tile * (2 * s.dimension * float_bytes + 24) +
-                              block * corpus_tile * float_bytes * (s.keeps_input ? 1 : 2) +
-                              s.threads * corpus_tile;
+  const std::int64_t rows = std::min(block_rows(s.k, corpus_tile), query_tile);
+  // Distances and what is selected of them: never more than block_rows() allows for, and growing
+  // with the tile, though the rows do not.
+  const std::int64_t row =
+      corpus_tile * float_bytes * (s.keeps_input ? 1 : 2) + (s.k + 1) * selection_bytes;
+  const std::int64_t block =
+      std::min(query_tile * row, std::max(block_bytes * (s.keeps_input ? 1 : 2), query_unit * row));
+  // Two tiles, one of them being read; norms and means; marks of the certificate.
+  const std::int64_t corpus =
+      corpus_tile * (2 * s.dimension * float_bytes + 24) + s.threads * corpus_tile;
   // Queries; found so far and being written; with ranks sent, received and merged as well.
   const std::int64_t queries =
       query_tile * (s.dimension * float_bytes + s.k * neighbour_bytes * (s.ranks > 1 ? 5 : 2));
-  const std::int64_t selection = block * (s.k + 1) * selection_bytes;
   // Products and their factors (distance.cpp), the BLAS's own packed ones, a piece of a file.
   const std::int64_t fixed = s.threads * 16 * mebibyte + 4 * mebibyte;
-  return fixed + corpus + queries + selection + s.workspace(block, corpus_tile);
+  return fixed + corpus + queries + block + s.workspace(rows, corpus_tile);
 }
 
 tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t query_tile) {
@@ -71,13 +76,15 @@ tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t quer
   }
   const std::int64_t rest = bytes - least;
   tile_plan plan;
-  plan.corpus_tile = largest(s.n, corpus_unit, [&](std::int64_t tile) {
+  plan.corpus_tile = largest(least_corpus, s.n, corpus_unit, [&](std::int64_t tile) {
     return tile_bytes(s, tile, least_queries) <= least + rest / 2;
   });
-  plan.query_tile = query_tile > 0 ? asked : largest(s.queries, query_unit, [&](std::int64_t tile) {
-    return tile_bytes(s, plan.corpus_tile, tile) <= bytes;
-  });
-  plan.corpus_tile = largest(s.n, corpus_unit, [&](std::int64_t tile) {
+  plan.query_tile = query_tile > 0
+                        ? asked
+                        : largest(least_queries, s.queries, query_unit, [&](std::int64_t tile) {
+                            return tile_bytes(s, plan.corpus_tile, tile) <= bytes;
+                          });
+  plan.corpus_tile = largest(plan.corpus_tile, s.n, corpus_unit, [&](std::int64_t tile) {
     return tile_bytes(s, tile, plan.query_tile) <= bytes;
   });
   plan.bytes = tile_bytes(s, plan.corpus_tile, plan.query_tile);

@@ -7,20 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include "lists.hpp"
+
 namespace kselect {
 namespace {
 
-using list = std::vector<neighbour>;
-
-// `size` neighbours with indices from `first`, few distinct distances, in order.
-list some_list(std::mt19937& random, std::int64_t first, std::int64_t size, int distances) {
-  list made;
-  for (std::int64_t i = 0; i < size; ++i) {
-    made.push_back({static_cast<float>(random() % static_cast<unsigned>(distances)), first + i});
-  }
-  std::ranges::sort(made);
-  return made;
-}
+using namespace testing_lists;
 
 struct columns {
   std::vector<float> distances;
@@ -33,13 +25,6 @@ columns split(const list& l, std::int64_t offset = 0) {
     both.indices.push_back(n.index - offset);
   }
   return both;
-}
-
-// The k first of all, filled up.
-list expected_of(list all, std::int64_t k) {
-  std::ranges::sort(all);
-  all.resize(static_cast<std::size_t>(k), {std::numeric_limits<float>::infinity(), no_neighbour});
-  return all;
 }
 
 void expect_row(const neighbour_lists& found, std::int64_t query, const list& expected) {
@@ -71,8 +56,8 @@ TEST(NeighbourLists, MergingTilesIsSortingTheirUnion) {
       first += size;
     }
     SCOPED_TRACE(seed);
-    expect_row(found, 1, expected_of(all, k));
-    expect_row(found, 0, expected_of({}, k));
+    expect_row(found, 1, first_of(all, k));
+    expect_row(found, 0, first_of({}, k));
   }
 }
 
@@ -100,30 +85,11 @@ TEST(NeighbourLists, RealInfiniteDistancesComeBeforeNothing) {
 
 TEST(MergeLists, ManyListsOfManyQueries) {
   for (const std::int64_t lists : {1, 2, 3, 17}) {
-    for (const std::int64_t k : {1, 2, 10}) {
-      std::mt19937 random(static_cast<unsigned>(100 * lists + k));
-      constexpr std::int64_t queries = 5;
-      std::vector<float> distances;
-      std::vector<std::int64_t> indices;
-      std::vector<list> all(queries);
-      for (std::int64_t l = 0; l < lists; ++l) {
-        for (std::int64_t q = 0; q < queries; ++q) {
-          // Some lists are shorter than k.
-          const auto size = std::min<std::int64_t>(k, random() % 12);
-          list one = some_list(random, 100 * l, size, 4);
-          all[static_cast<std::size_t>(q)].insert(all[static_cast<std::size_t>(q)].end(),
-                                                  one.begin(), one.end());
-          const columns both = split(expected_of(one, k));
-          distances.insert(distances.end(), both.distances.begin(), both.distances.end());
-          indices.insert(indices.end(), both.indices.begin(), both.indices.end());
-        }
-      }
-      neighbour_lists merged(queries, k);
-      merge_lists(lists, distances, indices, 2, merged);
-      for (std::int64_t q = 0; q < queries; ++q) {
-        SCOPED_TRACE(q);
-        expect_row(merged, q, expected_of(all[static_cast<std::size_t>(q)], k));
-      }
+    for (const std::int64_t k : {1, 2, 10, 100}) {
+      const list_table table = some_table(static_cast<unsigned>(100 * lists + k), lists, 5, k);
+      neighbour_lists merged(5, k);
+      merge_lists(lists, table.distances, table.indices, 2, merged);
+      EXPECT_TRUE(is_merged(table, merged.distances(), merged.indices())) << lists << " " << k;
     }
   }
 }
