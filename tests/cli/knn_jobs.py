@@ -1,12 +1,16 @@
 """What the tests of long k-NN jobs share: data, commands, and processes that are watched."""
 
 import os
+import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+MPIRUN = shutil.which("mpirun")
 
 
 def make_vectors(path, count, dimension, seed=0):
@@ -60,6 +64,41 @@ def clean_environment():
     """Without what a sanitizer would say of the MPI library, or mpirun of the user."""
     return os.environ | {"ASAN_OPTIONS": "detect_leaks=0", "OMPI_ALLOW_RUN_AS_ROOT": "1",
                          "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1"}
+
+
+def has_mpi(binary):
+    """Whether `knn --mpi` can be tried here."""
+    return MPIRUN is not None and (Path(binary).parent / "kselect_mpi.so").exists()
+
+
+def over(ranks, *arguments):
+    """The command that starts so many ranks of the same arguments."""
+    return [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", ranks, *arguments]
+
+
+def ranks_of(job):
+    """The process ids of the ranks under mpirun, by rank."""
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], capture_output=True,
+                            text=True, check=False).stdout
+    return sorted(int(pid) for pid in listed.split())
+
+
+def peak_memory_kib(pid):
+    """What the process has held at most so far; 0 when it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return max((int(line.split()[1]) for line in lines if line.startswith("VmHWM")), default=0)
+
+
+def peak_memory_until_end(job, processes):
+    """The largest peak of all processes that `processes()` lists, in KiB; waits for the job."""
+    peak = 0
+    while job.poll() is None:
+        peak = max([peak, *map(peak_memory_kib, processes())])
+        time.sleep(0.002)
+    return peak
 
 
 @pytest.fixture

@@ -9,19 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from knn_jobs import (clean_environment, finished_tiles, graph_of, make_vectors, outputs, popen,
-                      same, wait_for_tiles)
+from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, make_vectors, outputs,
+                      over, popen, ranks_of, same, wait_for_tiles)
 
 __all__ = ["popen"]  # a fixture
 
-MPIRUN = shutil.which("mpirun")
 LIMIT = ["--mpi", "--memory-limit", 400]
 SMALL = [*LIMIT, "--query-tile", 256]
 
 
 @pytest.fixture(autouse=True)
 def _needs_mpi(binary):
-    if MPIRUN is None or not (Path(binary).parent / "kselect_mpi.so").exists():
+    if not has_mpi(binary):
         pytest.skip("built without MPI, or no mpirun")
 
 
@@ -43,24 +42,12 @@ def here(data, tmp_path):
     return tmp_path
 
 
-def over(ranks, *arguments):
-    """The command that starts so many ranks of the same arguments."""
-    return [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", ranks, *arguments]
-
-
 def mpirun(here, *command, timeout=60):
     """Runs to the end; lines of mpirun's own are left out of stderr."""
     done = subprocess.run([str(c) for c in command], cwd=here, text=True, capture_output=True,
                           timeout=timeout, env=clean_environment(), check=False)
     done.said = [line for line in done.stderr.splitlines() if line.startswith("kselect")]
     return done
-
-
-def ranks_of(job):
-    """The process ids of the ranks under mpirun, by rank."""
-    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], capture_output=True,
-                            text=True, check=False).stdout
-    return sorted(int(pid) for pid in listed.split())
 
 
 def alive(pid):
@@ -154,6 +141,8 @@ def test_another_program(here, binary):
     """A copy of the program that says another commit."""
     commit = subprocess.run([binary, "--version"], capture_output=True, text=True,
                             check=True).stdout.split("commit ")[1][:12]
+    if "unknown" in commit:
+        pytest.skip("not built from a git checkout")
     other = here / "bin" / "kselect"
     other.parent.mkdir()
     program = Path(binary).read_bytes()

@@ -5,13 +5,12 @@ import resource
 import shutil
 import signal
 import subprocess
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import one_line
-from knn_jobs import (finished_tiles, graph_of, make_vectors, outputs, popen, same, sanitized,
+from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, make_vectors, outputs,
+                      over, peak_memory_until_end, popen, ranks_of, same, sanitized,
                       wait_for_tiles)
 
 __all__ = ["popen"]  # a fixture
@@ -33,15 +32,6 @@ def here(data, tmp_path):
     for path in data.iterdir():
         os.link(path, tmp_path / path.name)
     return tmp_path
-
-
-def peak_memory_kib(pid):
-    """What the process has held at most so far; 0 when it is gone."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return max((int(line.split()[1]) for line in lines if line.startswith("VmHWM")), default=0)
 
 
 LIMIT = ["--memory-limit", 400, "--threads", 1]
@@ -72,7 +62,7 @@ def test_queries_of_another_file_and_a_base_in_parts(kselect, here):
 def test_a_corpus_ten_times_the_memory_limit(binary, tmp_path, popen):
     if sanitized(binary):
         pytest.skip("sanitizers need memory of their own")
-    limit, dimension = 56, 1024
+    limit, dimension = 60, 1024
     make_vectors(tmp_path / "base.npy", limit * 10 * 256, dimension)
     np.save(tmp_path / "query.npy", np.load(tmp_path / "base.npy", mmap_mode="r")[::50000] + 1)
     assert (tmp_path / "base.npy").stat().st_size > 10 * limit << 20
@@ -81,13 +71,16 @@ def test_a_corpus_ten_times_the_memory_limit(binary, tmp_path, popen):
     subprocess.run([*map(str, command), *outputs("whole")], cwd=tmp_path, check=True,
                    capture_output=True)
     job = popen([*command, *outputs("tiles"), "--memory-limit", limit], cwd=tmp_path)
-    peak_kib = 0
-    while job.poll() is None:
-        peak_kib = max(peak_kib, peak_memory_kib(job.pid))
-        time.sleep(0.002)
+    assert 0 < peak_memory_until_end(job, lambda: [job.pid]) <= limit << 10
     assert job.returncode == 0, job.stderr.read()
-    assert 0 < peak_kib <= limit << 10
     assert same(tmp_path, "tiles", "whole")
+    if not has_mpi(binary):
+        return
+    job = popen(over(3, *command, *outputs("ranks"), "--memory-limit", limit, "--mpi"),
+                cwd=tmp_path, env=clean_environment())
+    assert 0 < peak_memory_until_end(job, lambda: ranks_of(job)) <= limit << 10
+    assert job.returncode == 0, job.stderr.read()
+    assert same(tmp_path, "ranks", "whole")
 
 
 def test_a_killed_job_resumes_where_it_was(kselect, here, binary, popen):

@@ -81,9 +81,10 @@ tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t quer
   });
   plan.query_tile = query_tile > 0
                         ? asked
-                        : largest(least_queries, s.queries, query_unit, [&](std::int64_t tile) {
-                            return tile_bytes(s, plan.corpus_tile, tile) <= bytes;
-                          });
+                        : largest(least_queries, std::min(s.queries, s.most_query_tile), query_unit,
+                                  [&](std::int64_t tile) {
+                                    return tile_bytes(s, plan.corpus_tile, tile) <= bytes;
+                                  });
   plan.corpus_tile = largest(plan.corpus_tile, s.n, corpus_unit, [&](std::int64_t tile) {
     return tile_bytes(s, tile, plan.query_tile) <= bytes;
   });

@@ -12,12 +12,16 @@ namespace kselect {
 
 inline constexpr std::int64_t corpus_unit = 512;  // distance_options::base_tile
 inline constexpr std::int64_t query_unit = 256;   // distance_options::query_tile
+// On the CPU: 2^13 queries make 2^12 operations of a byte read, which hides any disk behind the
+// products, and a killed job loses no more than these.
+inline constexpr std::int64_t most_queries_on_cpu = 1 << 13;
 
 struct tiled_sizes {
   std::int64_t n = 0;        // corpus vectors of one rank
   std::int64_t queries = 0;  // of all
   std::int64_t dimension = 0;
   std::int64_t k = 0;
+  std::int64_t most_query_tile = std::int64_t{1} << 31;  // MPI counts rows with an int
   int ranks = 1;
   int threads = 1;
   bool keeps_input = true;  // the algorithm leaves its input alone, so needs no copy of it

@@ -203,6 +203,7 @@ class tiled_search {
     sizes.queries = std::max<std::int64_t>(1, queries().count());
     sizes.dimension = base_->dimension();
     sizes.k = request_.k;
+    if (place_.shares_host_memory()) sizes.most_query_tile = most_queries_on_cpu;
     sizes.ranks = ranks_.size();
     sizes.threads = place_.description().threads;
     sizes.keeps_input = !entry.promises.modifies_input;

@@ -68,6 +68,16 @@ TEST(TiledPlan, AGivenQueryTileIsKept) {
   EXPECT_THROW(plan_tiles(sizes_of(1'000'000, 100'000'000, 128, 10), 512 * mib, 50'000'000), error);
 }
 
+TEST(TiledPlan, QueriesOfATileCanBeBounded) {
+  tiled_sizes s = sizes_of(1'000'000, 1'000'000, 128, 10);
+  const tile_plan free = plan_tiles(s, 1024 * mib);
+  s.most_query_tile = most_queries_on_cpu;
+  const tile_plan bound = plan_tiles(s, 1024 * mib);
+  EXPECT_GT(free.query_tile, most_queries_on_cpu);
+  EXPECT_EQ(bound.query_tile, most_queries_on_cpu);
+  EXPECT_GT(bound.corpus_tile, free.corpus_tile) << "the corpus has the rest";
+}
+
 TEST(TiledPlan, RanksNeedMoreAndDistancesAreHeldInWholeUnits) {
   tiled_sizes s = sizes_of(1'000'000, 10'000, 128, 100);
   const std::int64_t one = tile_bytes(s, 4096, 4096);
