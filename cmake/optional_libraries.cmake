@@ -1,5 +1,5 @@
 # Libraries that a build can do without: those of adapters in baselines/, which without theirs are still
-# listed, with the reason, and Highway's vectors. Nothing is downloaded; point CMAKE_PREFIX_PATH at what
+# listed, with the reason; Highway's vectors; MPI. Nothing is downloaded; point CMAKE_PREFIX_PATH at what
 # stands elsewhere.
 
 include(CheckCXXSourceCompiles)
@@ -39,6 +39,22 @@ function(kselect_add_vectors)
   target_compile_definitions(kselect_vectors INTERFACE KSELECT_HAS_HIGHWAY=${has_highway})
 endfunction()
 kselect_add_vectors()
+
+# MPI, for `kselect knn --mpi`; without it that option says so. Debian: libopenmpi-dev, openmpi-bin.
+option(KSELECT_MPI "Build the MPI module where MPI is found" ON)
+set(KSELECT_HAS_MPI OFF)
+if(KSELECT_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)  # the C interface alone
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
+    set(KSELECT_HAS_MPI ON)
+  else()
+    message(STATUS "kselect: no MPI found; building without `knn --mpi`")
+  endif()
+endif()
+
+# The others are used by adapters in baselines/ alone. Where one is absent its adapter is still listed,
+# with the reason.
 
 # kselect_use_optional_libraries(target): defines KSELECT_HAS_<LIBRARY> as 0 or 1 for the target's own
 # sources and links what was found.

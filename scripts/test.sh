@@ -6,7 +6,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 install_missing "${apt_packages[@]}" libgtest-dev libgmock-dev clang libclang-rt-14-dev \
-  libbenchmark-dev libbenchmark-tools
+  libbenchmark-dev libbenchmark-tools libopenmpi-dev openmpi-bin procps
 python_environment scripts/requirements.txt plots/requirements.txt tests/requirements.txt
 
 say "fuzzing the config parser"

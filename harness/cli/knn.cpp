@@ -1,27 +1,30 @@
 // `kselect knn`: exact k-nearest neighbours, or the k-NN graph, of real vectors.
 
-#include <unistd.h>
+#include "harness/knn/knn.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <optional>
 #include <span>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/knn_in_tiles.hpp"
 #include "harness/error.hpp"
 #include "harness/io/atomic_file.hpp"
 #include "harness/io/npy.hpp"
-#include "harness/knn/knn.hpp"
 #include "harness/knn/knn_record.hpp"
 
 namespace kselect::cli {
 namespace {
 
 struct options {
-  std::string base, query, algorithm, indices, distances, record;
+  std::vector<std::string> base;
+  std::string query, algorithm, indices, distances, record;
+  tiled_options tiled;
   std::string metric = "sqeuclidean";
   std::string executor = "auto";
   std::string prove = "sample";
@@ -138,15 +141,38 @@ void print_outcome(const options& o, const knn_request& r, const backend& place)
   print_times(r.report->times);
 }
 
+int in_tiles(const options& o) {
+  if (o.half_product || o.timing != 0) {
+    throw error(failure::usage,
+                "--half-product and --timing are for a search in memory: leave out --memory-limit, "
+                "--mpi and --resume");
+  }
+  return search_in_tiles(o.tiled,
+                         {.base = {o.base.begin(), o.base.end()},
+                          .query = o.self ? std::vector<std::filesystem::path>{}
+                                          : std::vector<std::filesystem::path>{o.query},
+                          .limit = o.limit,
+                          .exclude_self = o.exclude_self,
+                          .metric = parse<metric>(o.metric).value(),
+                          .k = o.k,
+                          .entry = require_algorithm(o.algorithm),
+                          .indices = o.indices,
+                          .distances = o.distances,
+                          .cuda = cuda_options(o)},
+                         o.executor, o.threads);
+}
+
 int find_neighbours(const options& o) {
   refuse_combinations(o);
+  if (o.tiled.wanted()) return in_tiles(o);
+  refuse_what_needs_tiles(o.tiled, o.base.size());
   const auto started = std::chrono::system_clock::now();
   const registered& entry = require_algorithm(o.algorithm);
   const auto place = open_backend(require_executor(o.executor, *entry.algorithm), o.threads);
   refuse_cuda_options(o, *place);
   load_options base_options;
   base_options.limit = o.limit;
-  const vector_set base = load_vectors(o.base, base_options);
+  const vector_set base = load_vectors(o.base.front(), base_options);
   const vector_set query = o.self ? vector_set{} : load_vectors(o.query, {});
   cuda_knn_report report;
   const knn_request request{.base = base,
@@ -214,7 +240,8 @@ void add_knn(CLI::App& app, action& chosen) {
   const auto o = std::make_shared<options>();
   command
       ->add_option("--base", o->base,
-                   "vectors: .npy, .fvecs, .bvecs, .ivecs, idx, .hdf5[:dataset]; also .gz of idx")
+                   "vectors: .npy, .fvecs, .bvecs, .ivecs, idx, .hdf5[:dataset]; also .gz of idx; "
+                   "in tiles also several files, one after the other")
       ->required();
   command->add_option("--query", o->query, "query vectors, same formats");
   command->add_flag("--self", o->self, "every base vector is a query: the k-NN graph");
@@ -237,6 +264,7 @@ void add_knn(CLI::App& app, action& chosen) {
   command->add_option("--block", o->block_mib, "MiB of distances held at once; not on cuda")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
+  add_tiled_options(*command, o->tiled);
   add_cuda_options(*command, *o);
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);

@@ -165,15 +165,19 @@ void print_summary(const sweep_result& result) {
   }
 }
 
-void print_plan(const std::vector<cell>& cells) {
-  for (const cell& c : cells) {
+void print_plan(const sweep_part& part) {
+  for (const cell& c : part.cells) {
     fmt::print("{}  {:<22} {:<5}  {}{}\n", c.key, c.entry->algorithm->name, to_string(c.executor),
                to_string(c.problem),
                c.foreseen == cell_status::ok
                    ? ""
                    : fmt::format("  [{}: {}]", to_string(c.foreseen), c.reason));
   }
-  fmt::print("{} cells\n", cells.size());
+  if (part.shard.count == 1) return fmt::print("{} cells\n", part.cells.size());
+  fmt::print("{} of {} cells, shard {}/{}; of the longest shard's predicted time {:.0f} %\n",
+             part.cells.size(), part.cells_of_all, part.shard.index, part.shard.count,
+             100.0 * static_cast<double>(part.predicted_us) /
+                 static_cast<double>(part.longest_predicted_us));
 }
 
 }  // namespace kselect::cli

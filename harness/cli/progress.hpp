@@ -33,6 +33,6 @@ class progress final : public sweep_observer {
 void print_summary(const sweep_result& result);
 
 // The cells of a sweep that is not run: where each would run, or why it cannot.
-void print_plan(const std::vector<cell>& cells);
+void print_plan(const sweep_part& part);
 
 }  // namespace kselect::cli

@@ -16,12 +16,14 @@ namespace {
 
 struct options {
   std::string config, out, executor, filter, dataset;
+  std::string shard = "1/1";
   bool resume = false, dry_run = false, in_process = false;
 };
 
-std::string default_directory(const sweep_config& config) {
+std::string default_directory(const sweep_config& config, const shard& which) {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("out/{}-{:%Y%m%d-%H%M%S}", config.name, fmt::localtime(now));
+  return fmt::format("out/{}-{:%Y%m%d-%H%M%S}{}", config.name, fmt::localtime(now),
+                     which.count == 1 ? "" : fmt::format("-{}of{}", which.index, which.count));
 }
 
 std::optional<std::string> given(const std::string& text) {
@@ -31,7 +33,8 @@ std::optional<std::string> given(const std::string& text) {
 int run(const options& o, const std::vector<std::string>& arguments) {
   sweep_request request;
   request.config = load_config(o.config);
-  request.directory = o.out.empty() ? default_directory(request.config) : o.out;
+  const shard which = parse_shard(o.shard);
+  request.directory = o.out.empty() ? default_directory(request.config, which) : o.out;
   request.resume = o.resume;
   request.in_process = o.in_process;
   request.filter = given(o.filter);
@@ -44,14 +47,15 @@ int run(const options& o, const std::vector<std::string>& arguments) {
 
   backends places(request.config.measure.threads);
   const auto input = open_input(request.config, request.dataset, request.config.measure.threads);
-  const std::vector<cell> cells =
-      plan_cells({request.config, *input, request.executor, request.filter}, places);
+  const sweep_part part =
+      part_of(plan_cells({request.config, *input, request.executor, request.filter}, places),
+              request.config.measure, which);
   if (o.dry_run) {
-    print_plan(cells);
+    print_plan(part);
     return 0;
   }
   progress shown(isatty(STDERR_FILENO) != 0);
-  const sweep_result result = run_sweep(request, cells, *input, places, shown);
+  const sweep_result result = run_sweep(request, part, *input, places, shown);
   print_summary(result);
   fmt::print("records: {}/runs.jsonl\n", request.directory);
   if (result.interrupted) return static_cast<int>(failure::interrupted);
@@ -77,6 +81,11 @@ void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& argu
   command->add_flag("--in-process", o->in_process,
                     "run everything in this process, for debuggers; a crash then ends the sweep");
   command->add_option("--dataset", o->dataset, "base vectors, instead of the config's");
+  command
+      ->add_option("--shard", o->shard,
+                   "I/N: run the I-th of N parts of about equal predicted time, for N machines; "
+                   "see `kselect merge`")
+      ->capture_default_str();
   command->callback(
       [&chosen, o, arguments] { chosen = [o, arguments] { return run(*o, arguments); }; });
 }

@@ -2,6 +2,7 @@
 // The readers behind load_vectors, one per format, and what they share. Each checks the file
 // against itself and returns its first `limit` vectors (0: all), without source and hash.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -23,6 +24,26 @@ vector_set read_xvecs(const std::filesystem::path& file, element_type type, std:
 vector_set read_idx(const std::filesystem::path& file, compression packed, std::int64_t limit);
 vector_set read_hdf5(const std::filesystem::path& file, const std::string& dataset,
                      std::int64_t limit);
+
+// Where the vectors of a file lie that can be read piece by piece. Bytes from the start of the
+// file.
+struct vector_layout {
+  std::int64_t count = 0;
+  std::int64_t dimension = 0;
+  element_type type = element_type::float32;
+  std::endian order = std::endian::little;
+  std::int64_t offset = 0;  // of the first vector, with its prefix
+  std::int64_t stride = 0;  // from vector to vector
+  std::int64_t prefix = 0;  // 4 where each vector begins with its dimension (int32), else 0
+
+  std::int64_t vector_bytes() const { return stride - prefix; }
+};
+
+// The whole file's, found to lie within it; only headers are read. Compressed files and HDF5 have
+// none. Throws failure::input.
+vector_layout layout_of(const std::filesystem::path& file);
+vector_layout idx_layout(const std::filesystem::path& file);
+vector_layout xvecs_layout(const std::filesystem::path& file, element_type type);
 
 // Throws failure::input: "<file>: <problem>".
 [[noreturn]] void fail_input(const std::filesystem::path& file, std::string_view problem);

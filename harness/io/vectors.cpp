@@ -72,6 +72,26 @@ vector_set read(const std::filesystem::path& file, const load_options& options) 
   return set;
 }
 
+void require_matrix(const std::filesystem::path& file, const std::vector<std::int64_t>& shape,
+                    bool fortran_order) {
+  if (shape.size() != 2) {
+    fail_input(file, fmt::format("has rank {}; vectors are a matrix, one a row", shape.size()));
+  }
+  if (fortran_order) {
+    fail_input(file, "is in Fortran order; save it as numpy.ascontiguousarray(x)");
+  }
+}
+
+vector_layout npy_layout(const std::filesystem::path& file) {
+  const npy_header header = parse_npy_header(file, mapped_file::open(file).bytes());
+  require_matrix(file, header.shape, header.fortran_order);
+  return {.count = header.shape[0],
+          .dimension = header.shape[1],
+          .type = header.type,
+          .offset = header.data_offset,
+          .stride = header.shape[1] * size_of(header.type)};
+}
+
 void require_finite(const std::filesystem::path& file, const vector_set& set) {
   const auto bad = std::ranges::find_if_not(set.data, [](float x) { return std::isfinite(x); });
   if (bad == set.data.end()) return;
@@ -118,16 +138,22 @@ vector_set allocate_vectors(const std::filesystem::path& file, std::int64_t avai
 
 vector_set read_npy_vectors(const std::filesystem::path& file, std::int64_t limit) {
   const npy_file array = npy_file::open(file);
-  if (array.shape().size() != 2) {
-    fail_input(file,
-               fmt::format("has rank {}; vectors are a matrix, one a row", array.shape().size()));
-  }
-  if (array.fortran_order()) {
-    fail_input(file, "is in Fortran order; save it as numpy.ascontiguousarray(x)");
-  }
+  require_matrix(file, array.shape(), array.fortran_order());
   vector_set set = allocate_vectors(file, array.shape()[0], array.shape()[1], limit);
   convert_elements(array.type(), std::endian::little, array.data(), set.data);
   return set;
+}
+
+vector_layout layout_of(const std::filesystem::path& file) {
+  const std::string& name = file.native();
+  if (name.ends_with(".npy")) return npy_layout(file);
+  if (name.ends_with(".fvecs")) return xvecs_layout(file, element_type::float32);
+  if (name.ends_with(".bvecs")) return xvecs_layout(file, element_type::uint8);
+  if (name.ends_with(".ivecs")) return xvecs_layout(file, element_type::int32);
+  if (is_idx_name(file.filename().native()) && !name.ends_with(".gz")) return idx_layout(file);
+  fail_input(file,
+             "cannot be read piece by piece: only .npy, .fvecs, .bvecs, .ivecs and unpacked idx "
+             "files can; unpack or rewrite it");
 }
 
 }  // namespace kselect

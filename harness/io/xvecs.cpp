@@ -86,4 +86,20 @@ vector_set read_xvecs(const std::filesystem::path& file, element_type type, std:
   return set;
 }
 
+vector_layout xvecs_layout(const std::filesystem::path& file, element_type type) {
+  const mapped_file mapping = mapped_file::open(file);
+  const record_walk records(file, mapping.bytes(), type);
+  vector_layout layout{.dimension = records.dimension(),
+                       .type = type,
+                       .stride = records.stride(),
+                       .prefix = dimension_bytes};
+  if (layout.stride == 0) return layout;
+  layout.count = std::ssize(mapping.bytes()) / layout.stride;
+  if (const std::int64_t rest = std::ssize(mapping.bytes()) % layout.stride; rest != 0) {
+    fail_input(file, fmt::format("record {} at byte {} is truncated: needs {} bytes, has {}",
+                                 layout.count, layout.count * layout.stride, layout.stride, rest));
+  }
+  return layout;
+}
+
 }  // namespace kselect

@@ -73,10 +73,13 @@ void knn(const knn_request& r, backend& place, const std::function<void(const kn
   p.index = preferred_index(r.entry);
   p.distribution.kind = distribution_kind::external;
   const std::int64_t row_bytes = p.n * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t block = std::clamp<std::int64_t>(r.block_bytes / row_bytes, 1, queries.count);
+  const distance_options options{.threads = place.description().threads};
+  std::int64_t block = std::clamp<std::int64_t>(r.block_bytes / row_bytes, 1, queries.count);
+  // In whole tiles the products do not depend on the size of the block (distance.hpp says on what
+  // they do).
+  if (block > options.query_tile) block -= block % options.query_tile;
 
-  const distance_calculator calculator(r.base.view(), r.metric,
-                                       {.threads = place.description().threads});
+  const distance_calculator calculator(r.base.view(), r.metric, options);
   const host_buffer rows(static_cast<std::size_t>(block * row_bytes));
   std::vector<std::int64_t> own(r.exclude_self ? static_cast<std::size_t>(block) : 0);
   neighbour_order order(r.k);

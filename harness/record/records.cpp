@@ -155,7 +155,8 @@ std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_c
   return dump(record, -1);
 }
 
-std::string meta_record(const sweep_config& config, const input_source& input,
+std::string meta_record(const sweep_config& config, const sweep_part& part,
+                        const input_source& input,
                         const std::vector<std::string>& arguments, run_state state,
                         std::chrono::system_clock::time_point started,
                         const std::map<executor_kind, memory_ceilings>& ceilings) {
@@ -168,6 +169,7 @@ std::string meta_record(const sweep_config& config, const input_source& input,
       {"started", utc_time(started)},
       {"arguments", arguments},
       {"config", resolved_json(config)},
+      {"plan", plan_json(part)},
       {"input", input.description()},
       {"git", git_json()},
       {"build", build_json()},

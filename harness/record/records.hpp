@@ -12,6 +12,7 @@
 #include "harness/record/journal.hpp"
 #include "harness/run/input.hpp"
 #include "harness/run/outcome.hpp"
+#include "harness/run/shard.hpp"
 
 namespace kselect {
 
@@ -38,9 +39,10 @@ inline constexpr std::array<named<run_state>, 3> names<run_state> = {
      {run_state::interrupted, "interrupted"},
      {run_state::complete, "complete"}}};
 
-// The text of meta.json: the resolved config, build, git, host, GPU, memory ceilings of each
+// The text of meta.json: the resolved config, the shard, build, git, host, GPU, memory ceilings of each
 // executor and command line of a run.
-std::string meta_record(const sweep_config& config, const input_source& input,
+std::string meta_record(const sweep_config& config, const sweep_part& part,
+                        const input_source& input,
                         const std::vector<std::string>& arguments, run_state state,
                         std::chrono::system_clock::time_point started,
                         const std::map<executor_kind, memory_ceilings>& ceilings);

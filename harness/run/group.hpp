@@ -4,6 +4,7 @@
 
 #include <map>
 #include <span>
+#include <vector>
 
 #include "harness/run/outcome.hpp"
 #include "harness/run/row_variants.hpp"
@@ -50,5 +51,9 @@ bool run_group(const group_request& request, group_inputs& inputs, backend& plac
 
 // Whether two cells belong to one group: the same problem, but for the layout, on one executor.
 bool same_group(const cell& a, const cell& b);
+
+// The cells of each group, groups in the order of their first cells. `cells` must be in a plan's
+// order.
+std::vector<std::vector<const cell*>> grouped(const std::vector<const cell*>& cells);
 
 }  // namespace kselect

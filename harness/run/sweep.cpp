@@ -47,8 +47,9 @@ class stop_on_signal {
   struct sigaction old_terminate_ {};
 };
 
-// A directory continues one config: another one's cells would make its records a mixture.
-void require_same_config(const std::filesystem::path& meta, const sweep_config& config) {
+// A directory continues one shard of one config: others' cells would make its records a mixture.
+void require_same_sweep(const std::filesystem::path& meta, const sweep_config& config,
+                        const sweep_part& part) {
   std::ifstream file(meta);
   if (!file) return;
   const auto old = nlohmann::ordered_json::parse(file, nullptr, false);
@@ -58,10 +59,19 @@ void require_same_config(const std::filesystem::path& meta, const sweep_config& 
                             "--out",
                             meta.string()));
   }
-  if (old["config"] == resolved_json(config)) return;
-  throw error(failure::usage,
-              fmt::format("{} was started with another config than {}; use another --out",
-                          meta.parent_path().string(), config.file_name));
+  if (old["config"] != resolved_json(config)) {
+    throw error(failure::usage,
+                fmt::format("{} was started with another config than {}; use another --out",
+                            meta.parent_path().string(), config.file_name));
+  }
+  if (!old.contains("plan")) return;
+  const shard before{old["plan"].at("shard"), old["plan"].at("of")};
+  if (before != part.shard) {
+    throw error(failure::usage, fmt::format("{} was started as shard {}/{}, this is {}/{}; use "
+                                            "another --out",
+                                            meta.parent_path().string(), before.index, before.count,
+                                            part.shard.index, part.shard.count));
+  }
 }
 
 // Keys that an earlier run of this directory settled. What ended in an error is tried again.
@@ -77,40 +87,24 @@ std::unordered_set<std::string> settled_keys(const journal& records) {
   return keys;
 }
 
-// The cells of each group, groups in the order of their first cells. The plan has the cells of one
-// problem together, so a group is among the last few.
-std::vector<std::vector<const cell*>> grouped(const std::vector<const cell*>& cells) {
-  std::vector<std::vector<const cell*>> groups;
-  for (const cell* c : cells) {
-    const auto begin = groups.end() - std::min<std::ptrdiff_t>(std::ssize(groups),
-                                                               std::ssize(names<executor_kind>));
-    const auto mine = std::find_if(
-        begin, groups.end(), [&](const auto& group) { return same_group(*group.front(), *c); });
-    if (mine == groups.end()) {
-      groups.push_back({c});
-    } else {
-      mine->push_back(c);
-    }
-  }
-  return groups;
-}
-
 class sweep {
  public:
-  sweep(const sweep_request& request, const input_source& input, backends& places,
-        sweep_observer& observer)
+  sweep(const sweep_request& request, const sweep_part& part, const input_source& input,
+        backends& places, sweep_observer& observer)
       : request_(request),
+        part_(part),
         input_(input),
         observer_(observer),
         runner_(request.in_process ? run_in_process(request, input, places)
                                    : run_in_worker(request, input, places)),
         started_(std::chrono::system_clock::now()) {}
 
-  sweep_result run(const std::vector<cell>& cells) {
+  sweep_result run() {
+    const std::vector<cell>& cells = part_.cells;
     const std::filesystem::path directory = request_.directory;
     journal records =
         journal::open(directory, request_.resume ? open_mode::resume : open_mode::create_new);
-    if (request_.resume) require_same_config(directory / "meta.json", request_.config);
+    if (request_.resume) require_same_sweep(directory / "meta.json", request_.config, part_);
     if (const auto cut = records.cut()) {
       observer_.note(fmt::format("{}: cut {} bytes of a record that a killed run left unfinished",
                                  (directory / "runs.jsonl").string(), cut->bytes));
@@ -175,11 +169,12 @@ class sweep {
 
   void write_meta(run_state state) {
     write_snapshot(std::filesystem::path(request_.directory) / "meta.json",
-                   meta_record(request_.config, input_, request_.arguments, state, started_,
+                   meta_record(request_.config, part_, input_, request_.arguments, state, started_,
                                runner_->ceilings()));
   }
 
   const sweep_request& request_;
+  const sweep_part& part_;
   const input_source& input_;
   sweep_observer& observer_;
   std::unique_ptr<group_runner> runner_;
@@ -188,9 +183,9 @@ class sweep {
 
 }  // namespace
 
-sweep_result run_sweep(const sweep_request& request, const std::vector<cell>& cells,
+sweep_result run_sweep(const sweep_request& request, const sweep_part& part,
                        const input_source& input, backends& places, sweep_observer& observer) {
-  return sweep(request, input, places, observer).run(cells);
+  return sweep(request, part, input, places, observer).run();
 }
 
 }  // namespace kselect

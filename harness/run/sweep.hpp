@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/run/plan.hpp"
+#include "harness/run/shard.hpp"
 
 namespace kselect {
 
@@ -50,8 +51,8 @@ struct sweep_result {
 // Throws for what stops the whole sweep (the directory is held, the disk is full, the dataset
 // cannot be read); what one cell does wrong is its status. After SIGINT or SIGTERM the running
 // group is finished and recorded, then the sweep ends as interrupted; a second signal ends it at
-// once. `cells` must come from plan_cells on the same config and input.
-sweep_result run_sweep(const sweep_request& request, const std::vector<cell>& cells,
+// once. `part` must come from plan_cells on the same config and input.
+sweep_result run_sweep(const sweep_request& request, const sweep_part& part,
                        const input_source& input, backends& places, sweep_observer& observer);
 
 }  // namespace kselect

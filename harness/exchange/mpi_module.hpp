@@ -1,0 +1,13 @@
+#pragma once
+// What the program and its MPI module know of each other. Both are always built together.
+
+namespace kselect {
+
+class communicator;
+
+inline constexpr char mpi_module_name[] = "kselect_mpi.so";
+inline constexpr char mpi_module_symbol[] = "kselect_open_mpi";
+// Initialises MPI; the caller owns the result, whose end finalises MPI.
+using open_communicator = communicator*(double wait_limit_s);
+
+}  // namespace kselect

@@ -1,0 +1,70 @@
+#pragma once
+// The results of a k-NN search as they are found: two .npy files that grow tile by tile under
+// another name, and a journal of the finished tiles, so that a killed job goes on where it was.
+//
+//     INDICES.partial  DISTANCES.partial   the rows so far; beside their targets, for the rename
+//     INDICES.job/                         a journal (harness/record/journal.hpp): first the
+//                                          request, then one record a finished tile of queries
+//
+// A tile is in the journal only after its rows are on the disk. What the partial files hold beyond
+// the last recorded tile is cut off on resuming, and what they hold of recorded ones is checked, so
+// that no tile is computed twice and none is lost. commit() renames the files to their targets.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "harness/record/file.hpp"
+#include "harness/record/journal.hpp"
+
+namespace kselect {
+
+struct result_request {
+  std::filesystem::path indices;    // int64 [queries][k]
+  std::filesystem::path distances;  // float32 [queries][k]
+  std::int64_t queries = 0;
+  std::int64_t k = 0;
+  std::string job;      // one line of JSON, an object: what the answer depends on
+  bool resume = false;  // go on with what is there, if anything is
+};
+
+class result_store {
+ public:
+  // Throws error(failure::output) where a file cannot be written, an unfinished job is there
+  // without `resume`, or another process holds it; error(failure::usage) if the job there is
+  // another one, naming what differs; error(failure::input) if its files are damaged.
+  explicit result_store(const result_request& request, file_system& files = system_files());
+
+  // The first query without a result.
+  std::int64_t done() const { return done_; }
+  bool resumed() const { return resumed_; }
+
+  // Appends the next `count` queries, durable on return. Throws error(failure::output); what was
+  // recorded before stands then, and the job can be resumed.
+  void append(std::int64_t count, std::span<const float> distances,
+              std::span<const std::int64_t> indices);
+  // After the last query: the files appear under their names and the job's directory goes.
+  void commit();
+
+ private:
+  std::filesystem::path partial(const std::filesystem::path& target) const;
+  void start();
+  void resume(std::span<const record_line> lines);
+  void require_same_job(const record_line& line) const;
+  void check_tile(std::int64_t first, std::int64_t count, const std::string& hash) const;
+  void open_partial_files();
+
+  result_request request_;
+  file_system& system_;
+  std::filesystem::path directory_;
+  std::optional<journal> journal_;
+  std::optional<file> indices_, distances_;
+  std::int64_t done_ = 0;
+  bool resumed_ = false;
+};
+
+}  // namespace kselect

@@ -1,0 +1,214 @@
+#include "harness/shards/merge.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "harness/error.hpp"
+#include "harness/record/file.hpp"
+#include "harness/record/journal.hpp"
+#include "harness/shards/recorded_shard.hpp"
+
+namespace kselect::shards {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+[[noreturn]] void refuse(const std::string& why) { throw error(failure::usage, why); }
+
+// "/axes/n is [256] and [512]": the first place where two documents differ; empty if nowhere.
+std::string first_difference(const json& a, const json& b, const std::string& at = "") {
+  if (a == b) return {};
+  if (a.is_object() && b.is_object()) {
+    for (const auto& [name, value] : a.items()) {
+      const json other = b.contains(name) ? b.at(name) : json();
+      if (auto found = first_difference(value, other, at + '/' + name); !found.empty()) {
+        return found;
+      }
+    }
+    for (const auto& [name, value] : b.items()) {
+      if (!a.contains(name)) return fmt::format("{}/{} is absent and {}", at, name, value.dump());
+    }
+  }
+  return fmt::format("{} is {} and {}", at.empty() ? "the whole" : at, a.dump(), b.dump());
+}
+
+json program_of(const recorded_shard& s) {
+  const json& meta = s.meta;
+  return {{"version", meta.value("/build/version"_json_pointer, json())},
+          {"commit", meta.value("/git/commit"_json_pointer, json())},
+          {"modified", meta.value("/git/dirty"_json_pointer, json())}};
+}
+
+void require_one_sweep(const std::vector<recorded_shard>& all) {
+  const recorded_shard& first = all.front();
+  for (const recorded_shard& other : all) {
+    if (auto found = first_difference(first.meta.at("config"), other.meta.at("config"));
+        !found.empty()) {
+      refuse(
+          fmt::format("{} and {} are of different configs: {}", first.name(), other.name(), found));
+    }
+    if (auto found = first_difference(program_of(first), program_of(other)); !found.empty()) {
+      refuse(fmt::format("{} and {} were run by different programs: {}; run one of them again",
+                         first.name(), other.name(), found));
+    }
+    if (first.which.count != other.which.count) {
+      refuse(fmt::format("{} is of another division than {}", other.name(), first.name()));
+    }
+    if (first.plan != other.plan) {
+      refuse(
+          fmt::format("{} and {} planned different cells ({} and {}) from the same config: give "
+                      "all shards the same --filter, --executor and --dataset, or machines with "
+                      "the same executors",
+                      first.name(), other.name(), first.cells_of_all, other.cells_of_all));
+    }
+  }
+}
+
+std::vector<std::string> what_is_missing(const std::vector<recorded_shard>& all) {
+  std::vector<std::string> found;
+  const int count = all.front().which.count;
+  for (int index = 1; index <= count; ++index) {
+    if (std::ranges::none_of(all, [&](const auto& s) { return s.which.index == index; })) {
+      found.push_back(fmt::format("shard {}/{} is missing", index, count));
+    }
+  }
+  for (const recorded_shard& s : all) {
+    if (s.planned != 0 && s.lines.size() < s.planned) {
+      found.push_back(fmt::format("{} has {} of {} cells", s.name(), s.lines.size(), s.planned));
+    } else if (s.planned == 0 && s.meta.value("state", "complete") != "complete") {
+      found.push_back(fmt::format("{} is {}", s.name(), s.meta.at("state").get<std::string>()));
+    }
+  }
+  return found;
+}
+
+// The shards of one kind of machine.
+struct machine_shards {
+  json facts;
+  std::vector<const recorded_shard*> shards;
+};
+
+std::vector<machine_shards> by_machine(const std::vector<recorded_shard>& all) {
+  std::vector<machine_shards> machines;
+  for (const recorded_shard& s : all) {
+    const json facts = s.machine();
+    auto at = std::ranges::find(machines, facts, &machine_shards::facts);
+    if (at == machines.end()) at = machines.insert(at, {facts, {}});
+    at->shards.push_back(&s);
+  }
+  return machines;
+}
+
+// Each cell once; throws where two shards settled it differently.
+std::vector<recorded_line> lines_of(const machine_shards& machine) {
+  std::vector<recorded_line> lines;
+  std::unordered_map<std::string, std::size_t> place;
+  for (const recorded_shard* const s : machine.shards) {
+    for (const recorded_line& line : s->lines) {
+      const auto [at, first] = place.try_emplace(line.key, lines.size());
+      if (first) {
+        lines.push_back(line);
+        continue;
+      }
+      recorded_line& before = lines[at->second];
+      if (is_settled(before.status) && !is_settled(line.status)) continue;
+      if (json::parse(before.text) == json::parse(line.text)) continue;
+      if (is_settled(before.status)) {
+        refuse(
+            fmt::format("{} has two different records on one machine: {} and {}; leave one of "
+                        "the directories out",
+                        line.title, before.place, line.place));
+      }
+      before = line;
+    }
+  }
+  return lines;
+}
+
+// "nvidia-h200", "intel-xeon-..."
+std::string slug_of(const json& machine) {
+  const json& gpus = machine.at("gpus");
+  const json& name = gpus.empty() ? machine.at("cpu") : gpus.front().at("name");
+  std::string slug;
+  for (const char c : name.is_string() ? name.get<std::string>() : "") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      slug += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!slug.empty() && slug.back() != '-') {
+      slug += '-';
+    }
+  }
+  while (slug.ends_with('-')) slug.pop_back();
+  return slug.empty() ? "unknown" : slug;
+}
+
+json merged_meta(const machine_shards& machine) {
+  json meta = machine.shards.front()->meta;
+  meta.erase("plan");
+  bool complete = true;
+  json parts = json::array();
+  for (const recorded_shard* const s : machine.shards) {
+    complete = complete && s->meta.value("state", "complete") == "complete";
+    parts.push_back({{"directory", s->directory.string()},
+                     {"shard", s->which.index},
+                     {"of", s->which.count},
+                     {"host", s->host()},
+                     {"started", s->meta.value("started", json())},
+                     {"state", s->meta.value("state", json())}});
+  }
+  meta["state"] = complete ? "complete" : "interrupted";
+  meta["merged"] = std::move(parts);
+  return meta;
+}
+
+}  // namespace
+
+merge_result merge(const merge_request& request) {
+  std::vector<recorded_shard> all;
+  for (const auto& directory : request.directories) all.push_back(read_shard(directory));
+  if (all.empty()) refuse("no directory to merge; name the --out of each shard");
+  std::ranges::stable_sort(all, {}, [](const recorded_shard& s) { return s.which.index; });
+  require_one_sweep(all);
+  merge_result result;
+  result.notes = what_is_missing(all);
+  if (!result.notes.empty() && !request.partial) {
+    refuse(fmt::format("{}; run or resume what is missing, or take what is there with --partial",
+                       fmt::join(result.notes, "; ")));
+  }
+  struct planned_run {
+    machine_shards machine;
+    std::vector<recorded_line> lines;
+  };
+  std::vector<planned_run> planned;
+  for (machine_shards& machine : by_machine(all)) {
+    planned.push_back({machine, lines_of(machine)});
+  }
+  std::set<std::string> names;
+  for (const planned_run& run : planned) {
+    std::string name = slug_of(run.machine.facts);
+    for (int n = 2; !names.insert(name).second; ++n) {
+      name = fmt::format("{}-{}", slug_of(run.machine.facts), n);
+    }
+    merged_run made{.directory = request.out / name, .cells = run.lines.size(), .hosts = {}};
+    journal records = journal::open(made.directory, open_mode::create_new);
+    for (const recorded_line& line : run.lines) {
+      records.append(line.text);
+      made.failed += is_settled(line.status) ? 0 : 1;
+    }
+    write_snapshot(made.directory / "meta.json", merged_meta(run.machine).dump(2) + "\n");
+    for (const recorded_shard* const s : run.machine.shards) {
+      if (std::ranges::find(made.hosts, s->host()) == made.hosts.end()) {
+        made.hosts.push_back(s->host());
+      }
+    }
+    result.runs.push_back(std::move(made));
+  }
+  return result;
+}
+
+}  // namespace kselect::shards

@@ -1,0 +1,197 @@
+"""`kselect knn --mpi` over ranks of one machine: the same answer, and every failure ends all."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, make_vectors, outputs,
+                      over, popen, ranks_of, same, wait_for_tiles)
+
+__all__ = ["popen"]  # a fixture
+
+LIMIT = ["--mpi", "--memory-limit", 400]
+SMALL = [*LIMIT, "--query-tile", 256]
+
+
+@pytest.fixture(autouse=True)
+def _needs_mpi(binary):
+    if not has_mpi(binary):
+        pytest.skip("built without MPI, or no mpirun")
+
+
+@pytest.fixture(scope="module")
+def data(binary, tmp_path_factory):
+    """A base file and its graph, found by one process in memory: whole.i.npy, whole.d.npy."""
+    at = tmp_path_factory.mktemp("mpi")
+    make_vectors(at / "base.npy", 7000, 96)
+    subprocess.run([binary, *graph_of("base.npy"), *outputs("whole")], cwd=at, check=True,
+                   capture_output=True)
+    return at
+
+
+@pytest.fixture
+def here(data, tmp_path):
+    """The same files in the test's own directory."""
+    for path in data.iterdir():
+        os.link(path, tmp_path / path.name)
+    return tmp_path
+
+
+def mpirun(here, *command, timeout=60):
+    """Runs to the end; lines of mpirun's own are left out of stderr."""
+    done = subprocess.run([str(c) for c in command], cwd=here, text=True, capture_output=True,
+                          timeout=timeout, env=clean_environment(), check=False)
+    done.said = [line for line in done.stderr.splitlines() if line.startswith("kselect")]
+    return done
+
+
+def alive(pid):
+    """Whether the process exists and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def await_end(job, pids, limit_s):
+    """The seconds until mpirun and all ranks are gone."""
+    begin = time.monotonic()
+    job.wait(timeout=limit_s)
+    while any(alive(pid) for pid in pids):
+        assert time.monotonic() - begin < limit_s, "ranks are left behind"
+        time.sleep(0.02)
+    return time.monotonic() - begin
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_ranks_find_what_one_process_finds(here, binary, ranks):
+    done = mpirun(here, *over(ranks, binary, *graph_of("base.npy"), *outputs("mpi"), *LIMIT,
+                              "--query-tile", 2048))
+    assert done.returncode == 0, done.stderr
+    assert same(here, "mpi", "whole")
+    assert f"on {ranks} rank" in done.stdout and done.stdout.count("\n") == 1
+
+
+def test_queries_of_another_file(here, binary):
+    rng = np.random.default_rng(5)
+    np.save(here / "query.npy", rng.integers(0, 50, (333, 96)).astype(np.float32))
+    command = [binary, "knn", "--base", "base.npy", "--query", "query.npy", "--k", 600,
+               "--metric", "euclidean", "--algorithm", "cpu/sort"]
+    assert mpirun(here, *command, *outputs("one")).returncode == 0
+    assert mpirun(here, *over(3, *command, *outputs("mpi"), *LIMIT)).returncode == 0
+    assert same(here, "one", "mpi")
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+def test_killing_a_rank_ends_all_and_a_restart_completes(here, binary, popen, victim):
+    command = over(3, binary, *graph_of("base.npy"), *outputs("mpi"), *SMALL, "--resume")
+    job = popen(command, cwd=here, env=clean_environment())
+    wait_for_tiles(here, "mpi", 3, job)
+    pids = ranks_of(job)
+    assert len(pids) == 3
+    os.kill(pids[victim], signal.SIGKILL)
+    assert await_end(job, pids, 30) < 30
+    assert job.returncode != 0
+    before = finished_tiles(here, "mpi")
+    assert before >= 3
+    done = mpirun(here, *command)
+    assert done.returncode == 0, done.stderr
+    assert f"{256 * before} done before" in done.stderr
+    assert same(here, "mpi", "whole")
+
+
+def test_a_rank_that_hangs_is_named_and_ends_all(here, binary, popen):
+    command = over(3, binary, *graph_of("base.npy"), *outputs("mpi"), *SMALL, "--wait-limit", 2)
+    job = popen(command, cwd=here, env=clean_environment())
+    wait_for_tiles(here, "mpi", 2, job)
+    pids = ranks_of(job)
+    os.kill(pids[1], signal.SIGSTOP)
+    await_end(job, pids, 30)
+    assert job.returncode != 0
+    assert "rank 1 of 3" in job.stderr.read()
+    assert mpirun(here, *over(2, *command[6:], "--resume")).returncode == 0, "with other ranks"
+    assert same(here, "mpi", "whole")
+
+
+def test_a_rank_with_another_request_or_file_is_named(here, binary):
+    graph = [binary, *graph_of("base.npy"), *LIMIT]
+    done = mpirun(here, *over(2, *graph, *outputs("mpi")), ":", "-n", 1,
+                  binary, *graph_of("base.npy", k=6), *LIMIT, *outputs("mpi"))
+    assert done.returncode == 2
+    assert len(done.said) == 1 and "rank 2 of 3" in done.said[0]
+    assert "its k is 6, but rank 0 of 3" in done.said[0]
+    make_vectors(here / "other.npy", 7000, 96, seed=1)
+    done = mpirun(here, *over(1, *graph, *outputs("mpi")), ":", "-n", 1,
+                  binary, *graph_of("other.npy"), *LIMIT, *outputs("mpi"))
+    assert done.returncode == 2
+    assert "rank 1 of 2" in done.said[0] and "its base is" in done.said[0]
+    done = mpirun(here, *over(1, *graph, *outputs("mpi")), ":", "-n", 1,
+                  binary, *graph_of("none.npy"), *LIMIT, *outputs("mpi"))
+    assert done.returncode == 3
+    assert "rank 1 of 2" in done.said[0] and "none.npy" in done.said[0]
+    assert not (here / "mpi.i.npy").exists() and not list(here.glob("*.job"))
+
+
+def test_another_program(here, binary):
+    """A copy of the program that says another commit."""
+    commit = subprocess.run([binary, "--version"], capture_output=True, text=True,
+                            check=True).stdout.split("commit ")[1][:12]
+    if "unknown" in commit:
+        pytest.skip("not built from a git checkout")
+    other = here / "bin" / "kselect"
+    other.parent.mkdir()
+    program = Path(binary).read_bytes()
+    assert commit.encode() in program
+    other.write_bytes(program.replace(commit.encode(), b"0123456789ab"))
+    other.chmod(0o755)
+    shutil.copy(Path(binary).parent / "kselect_mpi.so", other.parent)
+    tail = [*graph_of("base.npy"), *LIMIT, *outputs("mpi")]
+    done = mpirun(here, *over(1, binary, *tail), ":", "-n", 1, other, *tail)
+    assert done.returncode == 2
+    assert "rank 1 of 2" in done.said[0] and "its program is" in done.said[0]
+
+
+def test_errors_on_all_ranks_are_said_once(here, binary):
+    graph = [binary, *graph_of("base.npy"), *outputs("mpi")]
+    done = mpirun(here, *over(3, *graph, "--mpi", "--memory-limit", 20))
+    assert done.returncode == 5 and len(done.said) == 1 and "--memory-limit" in done.said[0]
+    done = mpirun(here, *over(2, *graph))
+    assert done.returncode == 2 and "give --mpi" in done.said[0]
+    make_vectors(here / "few.npy", 700, 8)
+    done = mpirun(here, *over(3, binary, *graph_of("few.npy"), *outputs("mpi"), *LIMIT))
+    assert done.returncode == 2 and len(done.said) == 1 and "at most 2 ranks" in done.said[0]
+    (here / "directory").mkdir()
+    done = mpirun(here, *over(2, binary, *graph_of("base.npy"), *LIMIT, "--indices", "directory",
+                              "--distances", "d.npy"))
+    assert done.returncode == 6 and len(done.said) == 1 and "rank 0 of 2" in done.said[0]
+
+
+def test_an_error_in_the_midst_names_its_rank(here, binary):
+    base = np.load(here / "base.npy")
+    base[6500, 3] = np.nan  # in the last rank's part
+    np.save(here / "bad.npy", base)
+    np.save(here / "query.npy", base[:10])
+    done = mpirun(here, *over(3, binary, "knn", "--base", "bad.npy", "--query", "query.npy", "--k",
+                              3, "--algorithm", "cpu/heap", *outputs("mpi"), *LIMIT))
+    assert done.returncode == 3
+    assert len(done.said) == 1 and "rank 2 of 3" in done.said[0]
+    assert "vector 6500, component 3 is nan" in done.said[0]
+
+
+def test_a_full_disk_ends_all_ranks(here, binary):
+    command = over(2, "bash", "-c", 'trap "" XFSZ; ulimit -f 60; exec "$@"', "bash", binary,
+                   *graph_of("base.npy"), *outputs("mpi"), *SMALL)
+    done = mpirun(here, *command)
+    assert done.returncode == 6
+    assert "rank 0 of 2" in done.said[0] and "cannot write" in done.said[0]
+    kept = finished_tiles(here, "mpi")
+    assert kept >= 1
+    done = mpirun(here, *over(2, binary, *graph_of("base.npy"), *outputs("mpi"), *SMALL,
+                              "--resume"))
+    assert done.returncode == 0 and f"{256 * kept} done before" in done.stderr
+    assert same(here, "mpi", "whole")

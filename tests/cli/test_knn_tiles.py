@@ -1,0 +1,172 @@
+"""`kselect knn --memory-limit`: the same answer in bounded memory, streamed and resumable."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import one_line
+from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, make_vectors, outputs,
+                      over, peak_memory_until_end, popen, ranks_of, same, sanitized,
+                      wait_for_tiles)
+
+__all__ = ["popen"]  # a fixture
+
+
+@pytest.fixture(scope="module")
+def data(binary, tmp_path_factory):
+    """A base file and its graph, found in memory: whole.i.npy, whole.d.npy."""
+    at = tmp_path_factory.mktemp("tiles")
+    make_vectors(at / "base.npy", 8000, 96)
+    subprocess.run([binary, *graph_of("base.npy"), *outputs("whole")], cwd=at, check=True,
+                   capture_output=True)
+    return at
+
+
+@pytest.fixture
+def here(data, tmp_path):
+    """The same files in the test's own directory."""
+    for path in data.iterdir():
+        os.link(path, tmp_path / path.name)
+    return tmp_path
+
+
+LIMIT = ["--memory-limit", 400, "--threads", 1]
+SMALL = [*LIMIT, "--query-tile", 256]
+
+
+@pytest.mark.parametrize("algorithm", ["cpu/heap", "cpu/nth_element", "cpu/sort+omp"])
+def test_the_same_answer(kselect, here, algorithm):
+    done = kselect(*graph_of("base.npy", algorithm=algorithm), *outputs("tiles"), *SMALL)
+    assert same(here, "tiles", "whole")
+    assert "32 tiles of 256 queries" in done.stderr and "at most" in done.stderr
+    assert not list(here.glob("*.partial")) and not list(here.glob("*.job"))
+
+
+def test_queries_of_another_file_and_a_base_in_parts(kselect, here):
+    base = np.load(here / "base.npy")
+    for i, part in enumerate(np.split(base, [1, 2500])):
+        np.save(here / f"part{i}.npy", part)
+    np.save(here / "query.npy", base[:700] + 1)
+    tail = ["--k", 9, "--metric", "euclidean", "--algorithm", "cpu/heap", "--query", "query.npy"]
+    kselect("knn", "--base", "base.npy", *tail, *outputs("a"))
+    kselect("knn", "--base", "part0.npy", "part1.npy", "part2.npy", *tail, *outputs("b"), *SMALL)
+    assert same(here, "a", "b")
+    done = kselect("knn", "--base", "part0.npy", "part1.npy", *tail, *outputs("c"), check=2)
+    assert "--memory-limit" in one_line(done.stderr)
+
+
+def test_a_corpus_ten_times_the_memory_limit(binary, tmp_path, popen):
+    if sanitized(binary):
+        pytest.skip("sanitizers need memory of their own")
+    limit, dimension = 60, 1024
+    make_vectors(tmp_path / "base.npy", limit * 10 * 256, dimension)
+    np.save(tmp_path / "query.npy", np.load(tmp_path / "base.npy", mmap_mode="r")[::50000] + 1)
+    assert (tmp_path / "base.npy").stat().st_size > 10 * limit << 20
+    command = [binary, "knn", "--base", "base.npy", "--query", "query.npy", "--k", 10,
+               "--algorithm", "cpu/heap", "--threads", 1]
+    subprocess.run([*map(str, command), *outputs("whole")], cwd=tmp_path, check=True,
+                   capture_output=True)
+    job = popen([*command, *outputs("tiles"), "--memory-limit", limit], cwd=tmp_path)
+    assert 0 < peak_memory_until_end(job, lambda: [job.pid]) <= limit << 10
+    assert job.returncode == 0, job.stderr.read()
+    assert same(tmp_path, "tiles", "whole")
+    if not has_mpi(binary):
+        return
+    job = popen(over(3, *command, *outputs("ranks"), "--memory-limit", limit, "--mpi"),
+                cwd=tmp_path, env=clean_environment())
+    assert 0 < peak_memory_until_end(job, lambda: ranks_of(job)) <= limit << 10
+    assert job.returncode == 0, job.stderr.read()
+    assert same(tmp_path, "ranks", "whole")
+
+
+def test_a_killed_job_resumes_where_it_was(kselect, here, binary, popen):
+    command = [binary, *graph_of("base.npy"), *outputs("tiles"), *SMALL]
+    before = 0
+    for kill_after in (1, 3, 6):
+        job = popen([*command, "--resume"], cwd=here)
+        wait_for_tiles(here, "tiles", before + kill_after, job)
+        job.kill()
+        job.wait()
+        assert finished_tiles(here, "tiles") >= before + kill_after
+        before = finished_tiles(here, "tiles")
+        assert not (here / "tiles.i.npy").exists()
+    done = kselect(*command[1:], check=6)
+    assert "--resume" in one_line(done.stderr)
+    done = kselect(*graph_of("base.npy", k=6), *outputs("tiles"), *SMALL, "--resume", check=2)
+    assert "its k is 5, now it is 6" in one_line(done.stderr)
+    # With other tiles: the journal has queries, not numbers of tiles.
+    done = kselect(*graph_of("base.npy"), *outputs("tiles"), *LIMIT, "--query-tile", 1024,
+                   "--resume")
+    assert f"{256 * before} done before" in done.stderr
+    assert same(here, "tiles", "whole")
+    assert "0 done" not in kselect(*command[1:], "--resume").stderr, "a new job once it was complete"
+
+
+def test_a_full_disk_loses_nothing(kselect, here, binary):
+    def few_bytes():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    command = [*graph_of("base.npy"), *outputs("tiles"), *map(str, SMALL)]
+    done = subprocess.run([binary, *command], cwd=here, text=True, capture_output=True,
+                          preexec_fn=few_bytes, restore_signals=False, check=False)
+    assert done.returncode == 6
+    assert "tiles.i.npy.partial: cannot write" in done.stderr.splitlines()[-1]
+    # 40 bytes a query: what went to the disk whole stays.
+    kept = finished_tiles(here, "tiles")
+    assert kept == 100_000 // (40 * 256)
+    done = kselect(*command, "--resume")
+    assert f"{256 * kept} done before" in done.stderr
+    assert same(here, "tiles", "whole")
+
+
+def test_bad_input(kselect, here):
+    graph, out = graph_of("base.npy"), outputs("o")
+    done = kselect(*graph, *out, "--memory-limit", 10, check=5)
+    assert "raise --memory-limit by" in one_line(done.stderr)
+    done = kselect(*graph, *out, "--query-tile", 256, check=2)
+    assert "--memory-limit" in one_line(done.stderr)
+    done = kselect(*graph_of("none.npy"), *out, *LIMIT, check=3)
+    assert "none.npy" in one_line(done.stderr)
+    done = kselect(*graph, *out, *LIMIT, "--half-product", check=2)
+    assert "in memory" in one_line(done.stderr)
+    np.save(here / "other.npy", np.ones((4, 3), np.float32))
+    done = kselect("knn", "--base", "base.npy", "other.npy", *graph[3:], *out, *LIMIT, check=3)
+    assert "other.npy: has dimension 3" in one_line(done.stderr)
+    done = kselect("knn", "--base", "base.npy", "--query", "other.npy", "--k", 1, "--algorithm",
+                   "cpu/heap", *out, *LIMIT, check=2)
+    assert "dimension 3" in one_line(done.stderr)
+    done = kselect(*graph_of("other.npy", k=4), *out, *LIMIT, check=2)
+    assert "1 .. 3" in one_line(done.stderr)
+    bad = np.load(here / "base.npy")
+    bad[5000, 3] = np.nan
+    np.save(here / "bad.npy", bad)
+    done = kselect(*graph_of("bad.npy"), *out, *LIMIT, check=3)
+    assert "bad.npy: vector 5000, component 3 is nan" in done.stderr.splitlines()[-1]
+    assert not (here / "o.i.npy").exists()
+
+
+def test_more_candidates_than_a_tile_has(kselect, here):
+    """k beyond a tile of the corpus, every vector a tie."""
+    np.save(here / "ones.npy", np.ones((1500, 4), np.float32))
+    graph = graph_of("ones.npy", k=1499, algorithm="cpu/sort")
+    kselect(*graph, *outputs("a"))
+    kselect(*graph, *outputs("b"), "--memory-limit", 90, "--threads", 1, "--query-tile", 256)
+    assert same(here, "a", "b")
+    assert (np.load(here / "b.i.npy")[7] == [i for i in range(1500) if i != 7]).all()
+
+
+def test_the_program_runs_without_mpi(here, binary):
+    linked = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout
+    assert "libmpi" not in linked
+    alone = here / "bin" / "kselect"
+    alone.parent.mkdir()
+    shutil.copy(binary, alone)
+    done = subprocess.run([alone, *graph_of("base.npy"), *outputs("mpi"), "--mpi"], cwd=here,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "this build has no MPI" in one_line(done.stderr)

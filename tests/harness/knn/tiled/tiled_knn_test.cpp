@@ -1,0 +1,110 @@
+// Tiles pass by in the promised order, and a search in tiles gives the rows of one in memory.
+
+#include "harness/knn/tiled/tiled_knn.hpp"
+
+#include <gmock/gmock.h>
+
+#include <gtest/gtest.h>
+
+#include "../../io/input_files.hpp"
+#include "harness/error.hpp"
+#include "harness/io/npy.hpp"
+#include "harness/knn/tiled/tile_stream.hpp"
+
+namespace kselect {
+namespace {
+
+using input_files::folder;
+
+std::filesystem::path vectors_in(const folder& at, const char* name, std::int64_t count,
+                                 std::int64_t dimension, std::uint32_t seed) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count * dimension; ++i) {
+    seed = seed * 1664525 + 1013904223;
+    values.push_back(static_cast<float>(seed >> 8) / 3e6F);
+  }
+  write_npy(at / name, element_type::float32, std::array{count, dimension},
+            std::as_bytes(std::span(values)));
+  return at / name;
+}
+
+TEST(TileStream, TurnsRoundAtTheEndsAndReadsEachTileAtMostOnceAPass) {
+  const folder at;
+  const vector_files file = vector_files::open({vectors_in(at, "a.npy", 100, 3, 1)});
+  const vector_set whole = load_vectors(at / "a.npy");
+  for (const std::int64_t length : {7, 30, 45, 90, 200}) {
+    tile_stream stream(file, 5, 95, length);
+    const std::int64_t tiles = (90 + length - 1) / length;
+    ASSERT_EQ(stream.tiles(), tiles);
+    for (std::int64_t pass = 0; pass < 3; ++pass) {
+      for (std::int64_t t = 0; t < tiles; ++t) {
+        const auto tile = stream.next();
+        const std::int64_t expected = 5 + (pass % 2 == 0 ? t : tiles - 1 - t) * length;
+        ASSERT_EQ(tile.first, expected);
+        ASSERT_EQ(tile.vectors.count, std::min(length, 95 - expected));
+        EXPECT_TRUE(std::equal(tile.vectors.data.begin(), tile.vectors.data.end(),
+                               whole.data.begin() + expected * 3));
+      }
+    }
+    const std::int64_t once = 90 * 12;
+    // Two tiles stay in memory; of more, the one at which the pass turns is not read again.
+    if (tiles <= 2) {
+      EXPECT_EQ(stream.bytes_read(), once);
+    } else {
+      EXPECT_LT(stream.bytes_read(), 3 * once);
+    }
+  }
+}
+
+class TiledKnn : public testing::TestWithParam<std::tuple<bool, const char*, int>> {};
+
+TEST_P(TiledKnn, GivesTheRowsOfASearchInMemory) {
+  const auto [self, algorithm, threads] = GetParam();
+  const folder at;
+  // More than one tile either way under this bound, and the last of each is short.
+  const auto base_path = vectors_in(at, "base.npy", 3000, 200, 3);
+  const auto query_path = vectors_in(at, "query.npy", 700, 200, 9);
+  const registered& entry = *find_algorithm(algorithm);
+  const auto place = open_backend(executor_kind::cpu, threads);
+  const vector_set base = load_vectors(base_path), query = load_vectors(query_path);
+  std::vector<std::int64_t> indices;
+  std::vector<float> distances;
+  knn({.base = base,
+       .query = self ? nullptr : &query,
+       .exclude_self = self,
+       .metric = metric::cosine,
+       .k = 20,
+       .entry = *entry.algorithm},
+      *place, [&](const knn_block& block) {
+        indices.insert(indices.end(), block.indices.begin(), block.indices.end());
+        distances.insert(distances.end(), block.distances.begin(), block.distances.end());
+      });
+
+  tiled_request request{.base = {base_path},
+                        .query = {},
+                        .exclude_self = self,
+                        .metric = metric::cosine,
+                        .k = 20,
+                        .entry = entry,
+                        .memory_bytes = std::int64_t{1} << 40,
+                        .query_tile = 256,
+                        .indices = at / "i.npy",
+                        .distances = at / "d.npy"};
+  if (!self) request.query = {query_path};
+  const auto one = alone();
+  const tiled_report report = knn_in_tiles(request, *place, *one);
+  EXPECT_EQ(report.query_tiles, self ? 12 : 3);
+  const npy_file found_indices = npy_file::open(at / "i.npy");
+  const npy_file found_distances = npy_file::open(at / "d.npy");
+  ASSERT_EQ(found_indices.bytes(), std::ssize(indices) * 8);
+  EXPECT_EQ(std::memcmp(found_indices.data(), indices.data(), indices.size() * 8), 0);
+  EXPECT_EQ(std::memcmp(found_distances.data(), distances.data(), distances.size() * 4), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, TiledKnn,
+                         testing::Combine(testing::Bool(),
+                                          testing::Values("cpu/heap", "cpu/nth_element+omp"),
+                                          testing::Values(1, 2)));
+
+}  // namespace
+}  // namespace kselect
