@@ -8,14 +8,16 @@ import csv
 import io
 import os
 from pathlib import Path
+from typing import Any
 
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
 
-_FORMATS = {
+_FORMATS: dict[str, dict[str, Any]] = {
     "png": {"dpi": 150, "metadata": {"Software": None}},
     "pdf": {"metadata": {"Creator": None, "Producer": None, "CreationDate": None}},
 }
+_SOURCE = {"png": "Source", "pdf": "Subject"}  # the names that the formats have for it
 
 
 def save(drawing: Drawing, directory: Path) -> list[Path]:
@@ -25,7 +27,7 @@ def save(drawing: Drawing, directory: Path) -> list[Path]:
         paths = []
         for ending, data in encode(drawing).items():
             paths.append(directory / f"{drawing.name}.{ending}")
-            _replace(paths[-1], data)
+            replace(paths[-1], data)
         return paths
     except OSError as e:
         message = f"{e.filename or directory}: cannot be written: {e.strerror}"
@@ -37,6 +39,8 @@ def encode(drawing: Drawing) -> dict[str, bytes]:
     files = {}
     for ending, settings in _FORMATS.items():
         buffer = io.BytesIO()
+        named = {_SOURCE[ending]: drawing.source} if drawing.source else {}
+        settings = settings | {"metadata": settings["metadata"] | named}
         drawing.figure.savefig(buffer, format=ending, **settings)
         files[ending] = buffer.getvalue()
     text = io.StringIO()
@@ -47,7 +51,8 @@ def encode(drawing: Drawing) -> dict[str, bytes]:
     return files
 
 
-def _replace(path: Path, data: bytes) -> None:
+def replace(path: Path, data: bytes) -> None:
+    """Write a whole file or leave the old one."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
         unfinished.write_bytes(data)

@@ -32,6 +32,7 @@ class Drawing(NamedTuple):
     name: str
     figure: Figure
     rows: list[dict[str, object]]  # at least one; all with the same keys in the same order
+    source: str = ""  # the record it came from, written into the files' metadata; "" says nothing
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,8 @@ def only(drawings: Sequence[Drawing]) -> Drawing:
 
 def test_every_module_of_figures_is_registered_by_its_name() -> None:
     kinds = registry()
-    assert list(kinds) == ["speedup", "time", "updates"]
+    expected = ["ceiling", "profile", "robustness", "speedup", "time", "updates", "winner"]
+    assert list(kinds) == expected
     assert all(kind.description and "\n" not in kind.description for kind in kinds.values())
 
 
