@@ -27,10 +27,20 @@ def save(drawing: Drawing, directory: Path) -> list[Path]:
         paths = []
         for ending, data in encode(drawing).items():
             paths.append(directory / f"{drawing.name}.{ending}")
-            replace(paths[-1], data)
+            _replace(paths[-1], data)
         return paths
     except OSError as e:
         message = f"{e.filename or directory}: cannot be written: {e.strerror}"
+        raise PlotError(Failure.OUTPUT, message) from e
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a whole file or leave the old one, making its folder; raises PlotError(OUTPUT)."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, data)
+    except OSError as e:
+        message = f"{e.filename or path}: cannot be written: {e.strerror}"
         raise PlotError(Failure.OUTPUT, message) from e
 
 
@@ -51,8 +61,7 @@ def encode(drawing: Drawing) -> dict[str, bytes]:
     return files
 
 
-def replace(path: Path, data: bytes) -> None:
-    """Write a whole file or leave the old one."""
+def _replace(path: Path, data: bytes) -> None:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
         unfinished.write_bytes(data)
