@@ -63,7 +63,6 @@ class Sheet:
     y_scale: Literal["auto", "linear", "log", "share"] = "auto"
     stars: Sequence[Star] = ()
     notes: Sequence[str] = ()
-    source: str = ""
     order: Sequence[str] = field(default=())  # labels in this order; others follow sorted
 
 
@@ -127,7 +126,7 @@ def rows(sheet: Sheet) -> list[dict[str, object]]:
             "k": p.records[0].k,
             "status": p.records[0].status,
             "reason": p.records[0].reason,
-            "run": p.records[0].run.path or p.records[0].run.name,
+            "run": p.records[0].run.name,
             "key": p.records[0].key,
             "baseline_key": p.records[1].key if len(p.records) > 1 else "",
         }
@@ -197,14 +196,13 @@ def _page(
         for p in points
         for r in p.records
     }
-    last = footer(list(compared.values()))
     page = Page(
         style.literal(sheet.title),
         sheet.subtitle,
         KEY_LINE * -(-len(entries) // columns) + 0.08,
         grid,
         notes,
-        f"{last}   |   {style.literal(sheet.source)}" if sheet.source else last,
+        footer(list(compared.values())),
         least_width=5.0,
     )
     page.legend(page.key, entries, columns)

@@ -52,8 +52,8 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
         raise Missing(f"no cell with {_words(where)}" if where else "no cell")
     own: dict[str, Callable[[], Drawing]] = {
         "lines": lambda: _lines(experiment, figure, source, records, context),
-        "table": lambda: tables.times(experiment, figure, source, records, context),
-        "spread": lambda: tables.spread(experiment, source, records),
+        "table": lambda: tables.times(experiment, figure, records, context),
+        "spread": lambda: tables.spread(experiment, records),
     }
     if figure.kind in own:
         return _named(base, [own[figure.kind]()], source)
@@ -115,7 +115,7 @@ def _lines(
     if figure.ask.get("by") != "k":
         order = [line["label"] for p in figure.ask.get("panels", ()) for line in p.get("lines", ())]
     sheet = line_panels.Sheet(
-        f"{experiment.id}  {experiment.title}",
+        f"{experiment.id}  {figure.ask.get('title', experiment.title)}",
         _subtitle(experiment, records),
         panels,
         _X_LABELS[x],
@@ -123,7 +123,6 @@ def _lines(
         x_scale="linear" if x == "log2(n/Q)" else "log2",
         stars=_stars(figure, panels, context),
         notes=[*_slice_note(source), *(f"Missing: {text}." for text in dict.fromkeys(lacking))],
-        source=source.describe(),
         order=tuple(dict.fromkeys(order)),
     )
     return Drawing("", line_panels.draw(sheet), line_panels.rows(sheet))

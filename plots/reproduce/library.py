@@ -6,7 +6,7 @@ that one damaged file costs its own figures and no others.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from plots.errors import Failure, PlotError
@@ -95,8 +95,11 @@ class Library:
         if folder not in self._read:
             self._read[folder] = None
             try:
-                loaded = load(folder, 1 + len(self._read))
-                self._read[folder] = (loaded.run, loaded.records)
+                loaded = load(folder, len(self._read))
+                # Figures then say in their footers where their cells lie.
+                named = replace(loaded.run, name=f"{folder} (sha256 {loaded.run.digest})")
+                records = tuple(replace(record, run=named) for record in loaded.records)
+                self._read[folder] = (loaded.run, records)
                 self.warnings += loaded.warnings
             except PlotError as e:
                 self.failures.append(str(e))

@@ -10,7 +10,6 @@ from plots.figures import Drawing
 from plots.page import Box, Grid, Page, footer
 from plots.records import Record
 from plots.reproduce.cells import Cells, Missing, choose
-from plots.reproduce.library import Source
 from plots.reproduce.manifest import Experiment, FigureSpec, check_keys
 
 _CELL_WIDTH, _ROW, _HEAD = 0.72, 0.2, 0.24  # inches
@@ -18,7 +17,7 @@ _SIZE = 6.5
 
 
 def times(
-    experiment: Experiment, figure: FigureSpec, source: Source, records: list[Record], context: str
+    experiment: Experiment, figure: FigureSpec, records: list[Record], context: str
 ) -> Drawing:
     """Draw a table of times in seconds, the paper's in brackets, failures hatched with a note."""
     columns = figure.ask["columns"]
@@ -62,7 +61,6 @@ def times(
         grid.append(line)
     page = _page(
         experiment,
-        source,
         [row["label"] for row in figure.ask["rows"]],
         [column["label"] for column in columns],
         grid,
@@ -92,7 +90,7 @@ def _seconds(found: Sequence[Record]) -> float | None:
     return times[0] - sum(times[1:])
 
 
-def spread(experiment: Experiment, source: Source, records: list[Record]) -> Drawing:
+def spread(experiment: Experiment, records: list[Record]) -> Drawing:
     """Draw mean and standard deviation of the rounds of each cell."""
     timed = [r for r in records if r.time and len(r.time.rounds) > 1]
     rows: list[dict[str, object]] = []
@@ -125,7 +123,7 @@ def spread(experiment: Experiment, source: Source, records: list[Record]) -> Dra
     if not rows:
         raise Missing("no cell with the times of two or more rounds")
     columns = ["trials", "mean (µs)", "s.d. (µs)", "s.d. / mean"]
-    page = _page(experiment, source, labels, columns, grid, [], timed)
+    page = _page(experiment, labels, columns, grid, [], timed)
     return Drawing("", page.figure, rows)
 
 
@@ -138,7 +136,6 @@ def scatter(record: Record) -> tuple[float, float]:
 
 def _page(
     experiment: Experiment,
-    source: Source,
     labels: Sequence[str],
     columns: Sequence[str],
     grid: Sequence[Sequence[tuple[str, bool]]],
@@ -155,7 +152,7 @@ def _page(
         0.0,
         box,
         notes,
-        f"{footer(records)}   |   {style.literal(source.describe())}",
+        footer(records),
         least_width=6.0,
     )
     _fill(page, page.panels[0], labels, columns, grid, wide, left)
