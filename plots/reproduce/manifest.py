@@ -39,6 +39,7 @@ _EXPERIMENT_KEYS = (
 _FIGURE_KEYS = (
     "kind",
     "name",
+    "title",
     "ending",
     "x",
     "y",
