@@ -11,7 +11,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
@@ -117,30 +117,58 @@ class Loaded:
     warnings: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A run as it was written: meta.json, and each counting record with all its members."""
+
+    run: Run
+    meta: dict[str, Any]
+    cells: tuple[dict[str, Any], ...]
+    warnings: tuple[str, ...]
+
+
 def load(directory: Path, number: int = 1) -> Loaded:
     """Read one run directory; raises PlotError(INPUT) where it is missing or damaged."""
+    run, _, counting, warnings = _read(directory, number)
+    return Loaded(run, tuple(record for record, _ in counting), warnings)
+
+
+def load_whole(directory: Path) -> Whole:
+    """Read one run directory, checked as by `load`, with everything that its records hold."""
+    run, meta, counting, warnings = _read(directory, 1)
+    return Whole(run, meta, tuple(value for _, value in counting), warnings)
+
+
+def _read(
+    directory: Path, number: int
+) -> tuple[Run, dict[str, Any], list[tuple[Record, dict[str, Any]]], tuple[str, ...]]:
     if not directory.is_dir():
         raise PlotError(Failure.INPUT, f"{directory}: no such run directory")
-    run = _read_meta(directory / "meta.json", number, str(directory))
+    where = str(directory / "meta.json")
+    meta = _decode(_read_bytes(directory / "meta.json"), where)
+    run = _run_of(meta, where, number, str(directory))
     path = directory / "runs.jsonl"
     data = _read_bytes(path)
     run = replace(run, digest=hashlib.sha256(data).hexdigest()[:16])
     lines, torn = _split(data, str(path))
-    records = [_parse(line, run, f"{path}:{i}") for i, line in enumerate(lines, 1)]
+    values = [_decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
+    records = [_parse(value, run, f"{path}:{i}") for i, value in enumerate(values, 1)]
     warnings = []
     if torn:
         warnings.append(f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)")
-    return Loaded(run, _counting(records), tuple(warnings))
+    return run, meta, _counting(zip(records, values, strict=True)), tuple(warnings)
 
 
-def _counting(records: list[Record]) -> tuple[Record, ...]:
+def _counting(
+    records: Iterable[tuple[Record, dict[str, Any]]],
+) -> list[tuple[Record, dict[str, Any]]]:
     """Of the records with one key the last ok one counts, else the last."""
-    chosen: dict[str, Record] = {}
-    for record in records:
+    chosen: dict[str, tuple[Record, dict[str, Any]]] = {}
+    for record, value in records:
         earlier = chosen.get(record.key)
-        if earlier is None or record.time is not None or earlier.time is None:
-            chosen[record.key] = record
-    return tuple(chosen.values())
+        if earlier is None or record.time is not None or earlier[0].time is None:
+            chosen[record.key] = record, value
+    return list(chosen.values())
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -220,9 +248,7 @@ def _member(value: dict[str, Any], path: str, kind: type, where: str) -> Any:
     return found
 
 
-def _read_meta(path: Path, number: int, directory: str) -> Run:
-    where = str(path)
-    meta = _decode(_read_bytes(path), where)
+def _run_of(meta: dict[str, Any], where: str, number: int, directory: str) -> Run:
     # A run that never looked for a GPU says null.
     gpus = [] if meta.get("gpu", 0) is None else _member(meta, "gpu", list, where)
     return Run(
@@ -237,9 +263,7 @@ def _read_meta(path: Path, number: int, directory: str) -> Run:
     )
 
 
-def _parse(line: bytes, run: Run, where: str) -> Record:
-    value = _decode(line, where)
-
+def _parse(value: dict[str, Any], run: Run, where: str) -> Record:
     def text(path: str) -> str:
         return _member(value, path, str, where)
 

@@ -6,12 +6,11 @@ not at all.
 
 import csv
 import io
-import os
 from pathlib import Path
 from typing import Any
 
-from plots.errors import Failure, PlotError
 from plots.figures import Drawing
+from plots.files import write_file
 
 _FORMATS: dict[str, dict[str, Any]] = {
     "png": {"dpi": 150, "metadata": {"Software": None}},
@@ -22,26 +21,11 @@ _SOURCE = {"png": "Source", "pdf": "Subject"}  # the names that the formats have
 
 def save(drawing: Drawing, directory: Path) -> list[Path]:
     """Write the three files, making the directory where needed; returns their paths."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        paths = []
-        for ending, data in encode(drawing).items():
-            paths.append(directory / f"{drawing.name}.{ending}")
-            _replace(paths[-1], data)
-        return paths
-    except OSError as e:
-        message = f"{e.filename or directory}: cannot be written: {e.strerror}"
-        raise PlotError(Failure.OUTPUT, message) from e
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Write a whole file or leave the old one, making its folder; raises PlotError(OUTPUT)."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, data)
-    except OSError as e:
-        message = f"{e.filename or path}: cannot be written: {e.strerror}"
-        raise PlotError(Failure.OUTPUT, message) from e
+    paths = []
+    for ending, data in encode(drawing).items():
+        paths.append(directory / f"{drawing.name}.{ending}")
+        write_file(paths[-1], data)
+    return paths
 
 
 def encode(drawing: Drawing) -> dict[str, bytes]:
@@ -59,13 +43,3 @@ def encode(drawing: Drawing) -> dict[str, bytes]:
     writer.writerows(drawing.rows)
     files["csv"] = text.getvalue().encode("utf-8")
     return files
-
-
-def _replace(path: Path, data: bytes) -> None:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
-        unfinished.write_bytes(data)
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise

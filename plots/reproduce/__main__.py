@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from plots.errors import Failure, PlotError
+from plots.files import write_file
 from plots.reproduce import check, claims, document, figures, sweeps
 from plots.reproduce.cells import Missing
 from plots.reproduce.library import Library, Source
 from plots.reproduce.manifest import Experiment, load
-from plots.save import encode, write_file
+from plots.save import encode
 
 _FOLDER = "reproduction"
 _COMMITTED = (".png", ".csv")  # the vector form is made beside them
