@@ -39,7 +39,9 @@ function cell_facts(cell) {
 // The regular expression that matches this cell alone in `kselect run --dry-run`.
 function filter_of(cell) {
   const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return `^${literal(cell.algorithm)} .*/Q=${cell.q}/n=${cell.n}/k=${cell.k}/`;
+  const problem = [cell.dtype, cell.direction, `Q=${cell.q}`, `n=${cell.n}`, `k=${cell.k}`,
+    cell.payload, cell.layout, `${cell.distribution}#${cell.seed}`].join("/");
+  return `^${literal(cell.algorithm)} ${literal(problem)}$`;
 }
 
 // Samples in order, the rounds apart, over the median and its interval.
