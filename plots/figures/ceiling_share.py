@@ -5,6 +5,7 @@ plain reduction reached on the same machine in the same run. One panel for each 
 each slice; y begins at 0, so that the distance to the top is what is left to gain.
 """
 
+import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -66,12 +67,11 @@ def _point(record: Record) -> Point:
 
 def _ceilings(records: Sequence[Record]) -> list[str]:
     """Say the ceiling of each kind in GB/s, as the shares imply it."""
-    rates = {
-        r.floor.ceiling: r.floor.bytes / r.time.median / r.floor.share
-        for r in records
-        if r.floor and r.time
-    }
+    rates: dict[str, list[float]] = defaultdict(list)
+    for r in records:
+        if r.floor and r.time:
+            rates[r.floor.ceiling].append(r.floor.bytes / r.time.median / r.floor.share)
     return [
-        f"Ceiling: {kind.replace('_', ' ')}, {rate:.4g} GB/s."
-        for kind, rate in sorted(rates.items())
+        f"Ceiling: {kind.replace('_', ' ')}, {statistics.median(found):.4g} GB/s."
+        for kind, found in sorted(rates.items())
     ]

@@ -135,7 +135,7 @@ def _notes(found: Ratios, records: Sequence[Record]) -> list[str]:
             continue
         ends = Counter(
             f"{r.status.replace('_', ' ')} ({r.reason})"
-            for r in records
+            for r in sorted(records, key=lambda r: (r.status, r.reason))
             if r.algorithm == name and (r.n, r.q, r.k) in unsolved
         )
         absent = len(unsolved) - ends.total()

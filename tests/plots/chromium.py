@@ -1,7 +1,7 @@
 """Drives a headless Chromium by its debugging pipe: no driver, no port, no library.
 
-Messages are JSON ended by a zero byte, commands on the browser's descriptor 3, answers and events on
-4 (Chrome DevTools Protocol, --remote-debugging-pipe).
+Messages are JSON ended by a zero byte, commands on the browser's descriptor 3, answers and events
+on 4 (Chrome DevTools Protocol, --remote-debugging-pipe).
 """
 
 import base64

@@ -36,7 +36,11 @@ def test_each_figure_is_written_in_three_forms_and_named_on_stdout(
     assert main([str(small), "--out", str(out)]) == 0
     written = sorted(path.name for path in out.iterdir())
     slug = "cuda-uniform-float32-int32-smallest-values_and_indices-q4"
-    names = (f"speedup-{slug}", f"time-{slug}")
+    group = slug.removesuffix("-q4")
+    names = sorted(
+        [f"{kind}-{slug}" for kind in ("ceiling", "speedup", "time")]
+        + [f"{kind}-{group}" for kind in ("profile", "winner")]
+    )
     assert written == [f"{name}.{end}" for name in names for end in ("csv", "pdf", "png")]
     captured = capsys.readouterr()
     assert sorted(Path(line).name for line in captured.out.splitlines()) == written

@@ -160,7 +160,9 @@ function ticks_of(place, base) {
       if (Math.log2(tick) >= low && Math.log2(tick) <= high) ticks.push(tick);
     }
   }
-  return ticks;
+  if (ticks.length > 1) return ticks;
+  // Less than a factor of two: three places, as the numbers fall.
+  return [0.15, 0.5, 0.85].map((part) => Number((2 ** (low + part * (high - low))).toPrecision(3)));
 }
 
 function draw_axes(root, x, name, words, at_x, at_y) {
