@@ -18,6 +18,11 @@ NAME = "ceiling"
 DESCRIPTION = "share of the measured read ceiling against n, a panel for each k (two or more n)"
 
 
+def suits(record: Record) -> bool:
+    """Tell whether a record has a share of a ceiling."""
+    return record.floor is not None
+
+
 def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
     """Draw each slice in which at least two n have a share."""
     del options

@@ -49,6 +49,11 @@ class Cell:
 Table = Mapping[str, Mapping[str, Cell]]  # by algorithm, by distribution
 
 
+def suits(record: Record) -> bool:
+    """Tell whether a record is on another distribution than uniform rows."""
+    return record.distribution not in ("", _REFERENCE) and record.workload == record.distribution
+
+
 def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
     """Draw each group in which some algorithm has times on uniform rows and on others."""
     del options
