@@ -6,6 +6,7 @@ not at all.
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +29,24 @@ def save(drawing: Drawing, directory: Path) -> list[Path]:
     return paths
 
 
-def encode(drawing: Drawing) -> dict[str, bytes]:
+def encode(drawing: Drawing, endings: Sequence[str] = ("png", "pdf", "csv")) -> dict[str, bytes]:
     """Return the content of each file by its ending."""
-    files = {}
-    for ending, settings in _FORMATS.items():
-        buffer = io.BytesIO()
-        named = {_SOURCE[ending]: drawing.source} if drawing.source else {}
-        settings = settings | {"metadata": settings["metadata"] | named}
-        drawing.figure.savefig(buffer, format=ending, **settings)
-        files[ending] = buffer.getvalue()
+    return {e: points(drawing) if e == "csv" else _picture(drawing, e) for e in endings}
+
+
+def points(drawing: Drawing) -> bytes:
+    """Return the CSV of a drawing."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(drawing.rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(drawing.rows)
-    files["csv"] = text.getvalue().encode("utf-8")
-    return files
+    return text.getvalue().encode("utf-8")
+
+
+def _picture(drawing: Drawing, ending: str) -> bytes:
+    buffer = io.BytesIO()
+    settings = _FORMATS[ending]
+    named = {_SOURCE[ending]: drawing.source} if drawing.source else {}
+    settings = settings | {"metadata": settings["metadata"] | named}
+    drawing.figure.savefig(buffer, format=ending, **settings)
+    return buffer.getvalue()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from plots.errors import Failure, PlotError
+from plots.figures import Drawing
 from plots.files import write_file
 from plots.reproduce import check, claims, document, figures, sweeps
 from plots.reproduce.cells import Missing
@@ -16,7 +17,7 @@ from plots.reproduce.manifest import Experiment, load
 from plots.save import encode
 
 _FOLDER = "reproduction"
-_COMMITTED = (".png", ".csv")  # the vector form is made beside them
+_COMMITTED = ("png", "csv")  # the vector form is made beside them
 
 
 class _Parser(argparse.ArgumentParser):
@@ -73,7 +74,8 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     partial = bool(options.ids or options.source)
     out = options.out or (Path("out/reproduction") if partial else Path())
-    outcomes, files = _draw(experiments, library, out)
+    endings = _COMMITTED if options.check else ("png", "pdf", "csv")
+    outcomes, files = _draw(experiments, library, out, endings)
     _tell(outcomes, [*library.warnings, *library.failures, *failures])
     if not any(o.drawn for o in outcomes):
         raise PlotError(
@@ -115,7 +117,7 @@ def _sweep(experiments: list[Experiment], options: argparse.Namespace) -> list[s
 
 
 def _draw(
-    experiments: Sequence[Experiment], library: Library, out: Path
+    experiments: Sequence[Experiment], library: Library, out: Path, endings: Sequence[str]
 ) -> tuple[list[document.Outcome], dict[Path, bytes]]:
     files: dict[Path, bytes] = {}
     work = claims.read_work(Path("results/counters.json"))
@@ -123,7 +125,12 @@ def _draw(
     for experiment in experiments:
         drawn, tested = [], []
         for source in library.sources(experiment):
-            drawn.append(_figures(experiment, source, out / _FOLDER, files))
+            made, missing = _figures(experiment, source)
+            names = tuple(drawing.name for drawing in made)
+            drawn.append(document.Drawn(source, names, missing))
+            for drawing in made:
+                for ending, data in encode(drawing, endings).items():
+                    files[out / _FOLDER / f"{drawing.name}.{ending}"] = data
             tested += [claims.test(experiment, c, source, work) for c in experiment.claims]
         if not drawn:
             why = f"needs {experiment.needs}" if experiment.needs else "not yet recorded"
@@ -133,22 +140,16 @@ def _draw(
     return outcomes, files
 
 
-def _figures(
-    experiment: Experiment, source: Source, folder: Path, files: dict[Path, bytes]
-) -> document.Drawn:
-    names: list[str] = []
+def _figures(experiment: Experiment, source: Source) -> tuple[list[Drawing], tuple[str, ...]]:
+    """Draw what the source has; returns the drawings, and why others are missing."""
+    drawings: list[Drawing] = []
     missing: list[str] = []
     for figure in experiment.figures:
         try:
-            drawings = figures.draw(experiment, figure, source)
+            drawings += figures.draw(experiment, figure, source)
         except Missing as why:
             missing.append(f"{figure.name or 'the figure'}: {why}")
-            continue
-        for drawing in drawings:
-            names.append(drawing.name)
-            for ending, data in encode(drawing).items():
-                files[folder / f"{drawing.name}.{ending}"] = data
-    return document.Drawn(source, tuple(names), tuple(missing))
+    return drawings, tuple(missing)
 
 
 def _tell(outcomes: Sequence[document.Outcome], troubles: Sequence[str]) -> None:
@@ -173,14 +174,13 @@ def _list(experiments: Sequence[Experiment], library: Library) -> None:
 
 
 def _check(files: dict[Path, bytes], out: Path, generated: set[str]) -> int:
-    committed = {p: d for p, d in files.items() if p.suffix in (*_COMMITTED, ".md")}
-    lines = check.differences(committed, out / _FOLDER, generated)
+    lines = check.differences(files, out / _FOLDER, generated)
     for line in lines:
         print(f"reproduce: {line}", file=sys.stderr)
     if lines:
         print("reproduce: run scripts/reproduce.sh and commit what it writes", file=sys.stderr)
         return 1
-    print(f"{len(committed)} files follow from the records")
+    print(f"{len(files)} files follow from the records")
     return 0
 
 

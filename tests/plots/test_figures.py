@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from plots import slices, style
 from plots.figures import Drawing, Options, queue_updates, registry, speedup_map, time_over_n
 from plots.records import Record, load
-from plots.save import encode
+from plots.save import encode, points
 
 from conftest import CONTENDERS, GPU_CONTENDERS, ROOT, cell, problem, quick_cells, write_run
 
@@ -31,7 +31,7 @@ def _style() -> None:
 
 def rows(drawing: Drawing) -> list[dict[str, str]]:
     """Return the CSV of a drawing as it would be written."""
-    return list(csv.DictReader(io.StringIO(encode(drawing)["csv"].decode())))
+    return list(csv.DictReader(io.StringIO(points(drawing).decode())))
 
 
 def lines(figure: Figure, marker: str) -> list[Line2D]:

@@ -18,7 +18,7 @@ from plots.figures import (
     winner_map,
 )
 from plots.records import Record, load
-from plots.save import encode
+from plots.save import encode, points
 
 from conftest import CONTENDERS, Contender, JsonObject, cell, problem, write_run
 
@@ -40,7 +40,7 @@ def records(tmp_path: Path, cells: Sequence[JsonObject]) -> Sequence[Record]:
 
 def rows(drawing: Drawing) -> list[dict[str, str]]:
     """Return the CSV of a drawing as it would be written."""
-    return list(csv.DictReader(io.StringIO(encode(drawing)["csv"].decode())))
+    return list(csv.DictReader(io.StringIO(points(drawing).decode())))
 
 
 def texts(drawing: Drawing) -> list[str]:
