@@ -6,11 +6,13 @@ with its number, because a figure drawn from damaged data looks like any other f
 as torn is the rule of the journal that writes the file.
 """
 
+import hashlib
 import json
 import math
 import re
 import zlib
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
@@ -44,6 +46,8 @@ class Run:
     commit: str
     dirty: bool
     state: str  # "complete", "interrupted" or "running"
+    path: str = field(default="", compare=False)  # the directory, as it was given
+    digest: str = field(default="", compare=False)  # of runs.jsonl: sha256, 16 digits
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,16 @@ class Timing:
     median: float
     low: float  # the 95 % confidence interval of the median
     high: float
+    rounds: tuple[float, ...] = ()  # median of each round that has one; () in old records
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The bytes that must move, and at what share of a measured ceiling a cell moved them."""
+
+    bytes: int
+    ceiling: str  # "read" or "cached_read"
+    share: float
 
 
 @dataclass(frozen=True)
@@ -82,6 +96,10 @@ class Record:
     threads: int
     time: Timing | None  # only where status is "ok"; not where there was nothing to time
     queue_updates: tuple[int, ...] = ()  # of each slot, all Q queues; () where not counted
+    distribution: str = ""  # "" of a data set
+    floor: Floor | None = None  # None in old records, too
+    counters: Mapping[str, int] = field(default_factory=dict, hash=False)  # {} where not counted
+    elapsed_s: float = 0.0
 
     @property
     def machine(self) -> str:
@@ -99,28 +117,58 @@ class Loaded:
     warnings: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A run as it was written: meta.json, and each counting record with all its members."""
+
+    run: Run
+    meta: dict[str, Any]
+    cells: tuple[dict[str, Any], ...]
+    warnings: tuple[str, ...]
+
+
 def load(directory: Path, number: int = 1) -> Loaded:
     """Read one run directory; raises PlotError(INPUT) where it is missing or damaged."""
+    run, _, counting, warnings = _read(directory, number)
+    return Loaded(run, tuple(record for record, _ in counting), warnings)
+
+
+def load_whole(directory: Path) -> Whole:
+    """Read one run directory, checked as by `load`, with everything that its records hold."""
+    run, meta, counting, warnings = _read(directory, 1)
+    return Whole(run, meta, tuple(value for _, value in counting), warnings)
+
+
+def _read(
+    directory: Path, number: int
+) -> tuple[Run, dict[str, Any], list[tuple[Record, dict[str, Any]]], tuple[str, ...]]:
     if not directory.is_dir():
         raise PlotError(Failure.INPUT, f"{directory}: no such run directory")
-    run = _read_meta(directory / "meta.json", number)
+    where = str(directory / "meta.json")
+    meta = _decode(_read_bytes(directory / "meta.json"), where)
+    run = _run_of(meta, where, number, str(directory))
     path = directory / "runs.jsonl"
-    lines, torn = _split(_read_bytes(path), str(path))
-    records = [_parse(line, run, f"{path}:{i}") for i, line in enumerate(lines, 1)]
+    data = _read_bytes(path)
+    run = replace(run, digest=hashlib.sha256(data).hexdigest()[:16])
+    lines, torn = _split(data, str(path))
+    values = [_decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
+    records = [_parse(value, run, f"{path}:{i}") for i, value in enumerate(values, 1)]
     warnings = []
     if torn:
         warnings.append(f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)")
-    return Loaded(run, _counting(records), tuple(warnings))
+    return run, meta, _counting(zip(records, values, strict=True)), tuple(warnings)
 
 
-def _counting(records: list[Record]) -> tuple[Record, ...]:
+def _counting(
+    records: Iterable[tuple[Record, dict[str, Any]]],
+) -> list[tuple[Record, dict[str, Any]]]:
     """Of the records with one key the last ok one counts, else the last."""
-    chosen: dict[str, Record] = {}
-    for record in records:
+    chosen: dict[str, tuple[Record, dict[str, Any]]] = {}
+    for record, value in records:
         earlier = chosen.get(record.key)
-        if earlier is None or record.time is not None or earlier.time is None:
-            chosen[record.key] = record
-    return tuple(chosen.values())
+        if earlier is None or record.time is not None or earlier[0].time is None:
+            chosen[record.key] = record, value
+    return list(chosen.values())
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -200,10 +248,9 @@ def _member(value: dict[str, Any], path: str, kind: type, where: str) -> Any:
     return found
 
 
-def _read_meta(path: Path, number: int) -> Run:
-    where = str(path)
-    meta = _decode(_read_bytes(path), where)
-    gpus = _member(meta, "gpu", list, where)
+def _run_of(meta: dict[str, Any], where: str, number: int, directory: str) -> Run:
+    # A run that never looked for a GPU says null.
+    gpus = [] if meta.get("gpu", 0) is None else _member(meta, "gpu", list, where)
     return Run(
         number=number,
         name=_member(meta, "run", str, where),
@@ -212,12 +259,11 @@ def _read_meta(path: Path, number: int) -> Run:
         commit=_member(meta, "git.commit", str, where),
         dirty=_member(meta, "git.dirty", bool, where),
         state=_member(meta, "state", str, where),
+        path=directory,
     )
 
 
-def _parse(line: bytes, run: Run, where: str) -> Record:
-    value = _decode(line, where)
-
+def _parse(value: dict[str, Any], run: Run, where: str) -> Record:
     def text(path: str) -> str:
         return _member(value, path, str, where)
 
@@ -252,6 +298,10 @@ def _parse(line: bytes, run: Run, where: str) -> Record:
         threads=_member(value, "threads", int, where),
         time=_timing(value, where),
         queue_updates=_queue_updates(value, where),
+        distribution=text("problem.distribution") if text("input.kind") == "generated" else "",
+        floor=_floor(value, where),
+        counters=_counters(value, where),
+        elapsed_s=_number(value.get("elapsed_s", 0), "elapsed_s", where),
     )
 
 
@@ -269,12 +319,35 @@ def _workload(value: dict[str, Any], where: str) -> str:
 
 
 def _queue_updates(value: dict[str, Any], where: str) -> tuple[int, ...]:
-    if "queue_updates" not in value.get("places", {}):
+    if "queue_updates" not in (value.get("places") or {}):
         return ()
     counts = _member(value, "places.queue_updates", list, where)
     if not all(type(count) is int and count >= 0 for count in counts):
         raise PlotError(Failure.INPUT, f"{where}: 'places.queue_updates' holds what is no count")
     return tuple(counts)
+
+
+def _counters(value: dict[str, Any], where: str) -> dict[str, int]:
+    counters = value.get("counters") or {}
+    if not isinstance(counters, dict) or not all(type(c) is int for c in counters.values()):
+        raise PlotError(Failure.INPUT, f"{where}: 'counters' holds what is no count")
+    return counters
+
+
+def _floor(value: dict[str, Any], where: str) -> Floor | None:
+    if value.get("floor") is None:
+        return None
+    return Floor(
+        bytes=_member(value, "floor.bytes", int, where),
+        ceiling=_member(value, "floor.ceiling", str, where),
+        share=_number(value["floor"].get("share"), "floor.share", where),
+    )
+
+
+def _number(value: object, path: str, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise PlotError(Failure.INPUT, f"{where}: {path!r} is {value!r}, not a number")
+    return float(value)
 
 
 def _timing(value: dict[str, Any], where: str) -> Timing | None:
@@ -300,4 +373,9 @@ def _timing(value: dict[str, Any], where: str) -> Timing | None:
     if not low <= median <= high:
         message = f"{where}: the interval time.ci95 does not hold time.median"
         raise PlotError(Failure.INPUT, message)
-    return Timing(_member(value, "time.clock", str, where), median, low, high)
+    rounds = tuple(
+        _number(round_, "time.rounds", where)
+        for round_ in time.get("rounds") or ()
+        if round_ is not None
+    )
+    return Timing(_member(value, "time.clock", str, where), median, low, high, rounds)

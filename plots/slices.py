@@ -8,7 +8,7 @@ either Q or the product n * Q is fixed. Layout is not part of a slice: it is the
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from plots.records import Record
 
@@ -26,8 +26,16 @@ class Slice:
     index: str  # "" where the payload has no indices
     direction: str
     payload: str
-    fixed: str  # "Q" or "n·Q"
+    fixed: str  # "Q" or "n·Q"; "" where neither is
     value: int
+
+    def without_fixed(self) -> "Slice":
+        """Return what this has in common with slices of another Q."""
+        return replace(self, fixed="", value=0)
+
+    def on_workload(self, workload: str) -> "Slice":
+        """Return what this has in common with slices of other workloads, named so."""
+        return replace(self, workload=workload)
 
     def title(self) -> str:
         """Return one line for the head of a figure."""
@@ -35,14 +43,12 @@ class Slice:
         if self.index not in ("", "int32"):
             values += f" ({self.index})"
         workload = self.workload.replace("$", r"\$")
-        return (
-            f"{values}, {self.direction}  |  {workload}  |  "
-            f"{self.fixed} = {integer(self.value)}  |  {self.executor}"
-        )
+        fixed = f"{self.fixed} = {integer(self.value)}  |  " if self.fixed else ""
+        return f"{values}, {self.direction}  |  {workload}  |  {fixed}{self.executor}"
 
     def slug(self) -> str:
         """Return the part of a file name that tells this slice from the others of a machine."""
-        fixed = {"Q": "q", "n·Q": "nq"}[self.fixed] + str(self.value)
+        fixed = {"Q": f"q{self.value}", "n·Q": f"nq{self.value}", "": ""}[self.fixed]
         words = (self.executor, self.workload, self.dtype, self.index, self.direction, self.payload)
         return "-".join(_file_name(word) for word in (*words, fixed) if word)
 
@@ -72,7 +78,7 @@ def cut(records: Iterable[Record]) -> dict[Slice, list[Record]]:
 
 
 def cut_counted(records: Iterable[Record]) -> dict[Slice, list[Record]]:
-    """Return the slices of the records whose queue updates were counted, each at one Q, in order."""
+    """Return the slices of the records with counted queue updates, each at one Q, in order."""
     slices: dict[Slice, list[Record]] = defaultdict(list)
     for record in records:
         if record.queue_updates:

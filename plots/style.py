@@ -94,10 +94,15 @@ def looks(labels: Iterable[str]) -> dict[str, Look]:
 
     Beyond len(MARKERS) * len(LINES) = 65 series the looks repeat.
     """
+    return looks_in_order(sorted(set(labels)))
+
+
+def looks_in_order(labels: Iterable[str]) -> dict[str, Look]:
+    """Return the look of each of several different labels, by its place."""
     # 13 and 5 have no common factor, so i -> (i mod 13, i mod 5) meets each pair once.
     return {
         label: Look(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], LINES[i % len(LINES)])
-        for i, label in enumerate(sorted(set(labels)))
+        for i, label in enumerate(labels)
     }
 
 

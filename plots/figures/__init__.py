@@ -2,7 +2,8 @@
 
 A figure module defines NAME, DESCRIPTION (one line) and `draw(records, options)`, which returns one
 Drawing for each slice that it applies to: an empty list where no record suits it. One that draws
-counted work instead of times also says OF_COUNTS = True.
+counted work instead of times also says OF_COUNTS = True. One that is about some records only may
+define `suits(record)`, so that others are not told as left out.
 """
 
 import importlib
@@ -32,6 +33,7 @@ class Drawing(NamedTuple):
     name: str
     figure: Figure
     rows: list[dict[str, object]]  # at least one; all with the same keys in the same order
+    source: str = ""  # the record it came from, written into the files' metadata; "" says nothing
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,12 @@ class FigureKind:
     description: str
     draw: Callable[[Sequence[Record], Options], list[Drawing]]
     of_counts: bool = False
+    about: Callable[[Record], bool] | None = None
 
     def suits(self, record: Record) -> bool:
         """Tell whether this kind of figure is about such a cell at all."""
+        if self.about is not None:
+            return self.about(record)
         counted = bool(record.queue_updates)
         return counted if self.of_counts else record.time is not None or not counted
 
@@ -54,6 +59,11 @@ def registry() -> dict[str, FigureKind]:
     kinds = {}
     for found in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{found.name}")
-        of_counts = getattr(module, "OF_COUNTS", False)
-        kinds[module.NAME] = FigureKind(module.NAME, module.DESCRIPTION, module.draw, of_counts)
+        kinds[module.NAME] = FigureKind(
+            module.NAME,
+            module.DESCRIPTION,
+            module.draw,
+            getattr(module, "OF_COUNTS", False),
+            getattr(module, "suits", None),
+        )
     return dict(sorted(kinds.items()))

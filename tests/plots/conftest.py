@@ -91,6 +91,7 @@ def cell(
     if status == "ok" and k > contender.largest_k:
         status, reason = "unsupported", f"k > {contender.largest_k}"
     stem = contender.family
+    time = _time(contender.cost(n, q, k), key) if status == "ok" else None
     return {
         "schema": 1,
         "key": key,
@@ -107,12 +108,20 @@ def cell(
         },
         "executor": contender.executor,
         "threads": contender.threads,
-        "time": _time(contender.cost(n, q, k), key) if status == "ok" else None,
+        "time": time,
+        "floor": _floor(n, q, k, time["median"]) if time else None,
+        "counters": None,
+        "places": None,
         "workspace_bytes": 0,
         "verify": {"method": "certificate", "rows": q, "before": True, "after": True},
         "started": "2026-11-20T19:00:00Z",
         "elapsed_s": 0.8,
     }
+
+
+def _floor(n: int, q: int, k: int, nanoseconds: float) -> JsonObject:
+    bytes_ = 4 * q * (n + 2 * k)
+    return {"bytes": bytes_, "ceiling": "read", "share": bytes_ / nanoseconds / 4400}
 
 
 def _time(nanoseconds: float, key: str) -> JsonObject:
@@ -128,6 +137,8 @@ def _time(nanoseconds: float, key: str) -> JsonObject:
         "max": samples[14],
         "ci95": [samples[3], samples[11]],
         "stop": "spread",
+        "rounds": samples,
+        "round_sizes": [1] * len(samples),
         "samples": samples,
     }
 

@@ -36,7 +36,11 @@ def test_each_figure_is_written_in_three_forms_and_named_on_stdout(
     assert main([str(small), "--out", str(out)]) == 0
     written = sorted(path.name for path in out.iterdir())
     slug = "cuda-uniform-float32-int32-smallest-values_and_indices-q4"
-    names = (f"speedup-{slug}", f"time-{slug}")
+    group = slug.removesuffix("-q4")
+    names = sorted(
+        [f"{kind}-{slug}" for kind in ("ceiling", "speedup", "time")]
+        + [f"{kind}-{group}" for kind in ("profile", "winner")]
+    )
     assert written == [f"{name}.{end}" for name in names for end in ("csv", "pdf", "png")]
     captured = capsys.readouterr()
     assert sorted(Path(line).name for line in captured.out.splitlines()) == written
@@ -51,7 +55,7 @@ def test_only_the_figure_asked_for_is_drawn(small: Path, tmp_path: Path) -> None
 def test_list_needs_no_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert listed == ["speedup", "time", "updates"]
+    assert listed == ["ceiling", "profile", "robustness", "speedup", "time", "updates", "winner"]
 
 
 def test_usage_errors_end_with_2(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

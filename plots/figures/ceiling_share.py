@@ -1,0 +1,82 @@
+"""Share of the read ceiling against n: how near to memory's speed each algorithm comes.
+
+The bytes that must move are those of the input, read once, and of the answer; the ceiling is what a
+plain reduction reached on the same machine in the same run. One panel for each k, one figure for
+each slice; y begins at 0, so that the distance to the top is what is left to gain.
+"""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from plots import line_panels, slices
+from plots.figures import Drawing, Options
+from plots.line_panels import Point, Sheet
+from plots.records import Record
+
+NAME = "ceiling"
+DESCRIPTION = "share of the measured read ceiling against n, a panel for each k (two or more n)"
+
+
+def suits(record: Record) -> bool:
+    """Tell whether a record has a share of a ceiling."""
+    return record.floor is not None
+
+
+def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
+    """Draw each slice in which at least two n have a share."""
+    del options
+    cut = {
+        part: members
+        for part, members in slices.cut(records).items()
+        if len({r.n for r in members if r.floor}) > 1
+    }
+    names = slices.names(NAME, cut)
+    drawings = []
+    for part, members in cut.items():
+        sheet = Sheet(
+            "Share of the read ceiling",
+            part.title(),
+            _panels(slices.series(members)),
+            "n, elements of a row",
+            "least bytes / (time × ceiling)",
+            y_scale="share",
+            notes=_ceilings(members),
+        )
+        drawings.append(Drawing(names[part], line_panels.draw(sheet), line_panels.rows(sheet)))
+    return drawings
+
+
+def _panels(series: Mapping[str, Sequence[Record]]) -> dict[str, dict[str, list[Point]]]:
+    panels: dict[str, dict[str, list[Point]]] = defaultdict(lambda: defaultdict(list))
+    for k in sorted({r.k for members in series.values() for r in members}):
+        for label, members in series.items():
+            for record in members:
+                if record.k == k and (record.floor or record.time is None):
+                    panels[f"k = {k}"][label].append(_point(record))
+    return panels
+
+
+def _point(record: Record) -> Point:
+    if record.time is None or record.floor is None:
+        return Point(record.n, None, 0, 0, (record,))
+    scaled = record.floor.share * record.time.median
+    return Point(
+        record.n,
+        record.floor.share,
+        scaled / record.time.high,
+        scaled / record.time.low,
+        (record,),
+    )
+
+
+def _ceilings(records: Sequence[Record]) -> list[str]:
+    """Say the ceiling of each kind in GB/s, as the shares imply it."""
+    rates: dict[str, list[float]] = defaultdict(list)
+    for r in records:
+        if r.floor and r.time:
+            rates[r.floor.ceiling].append(r.floor.bytes / r.time.median / r.floor.share)
+    return [
+        f"Ceiling: {kind.replace('_', ' ')}, {statistics.median(found):.4g} GB/s."
+        for kind, found in sorted(rates.items())
+    ]

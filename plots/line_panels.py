@@ -1,0 +1,310 @@
+"""Figures made of panels of lines over one variable: what the papers' figures are.
+
+A point without a value is never left out silently: under its panel stands a hatched box at its x,
+numbered as in the notes, and the line does not pass it. A star is a number that a paper states.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
+
+from plots import style
+from plots.page import KEY_LINE, Box, Grid, Page, footer, key_columns
+from plots.records import Record
+
+_ROW = 0.115  # inches of one line's boxes under a panel
+_LEFT, _ABOVE, _BELOW, _FOOT, _GAP = 0.62, 0.24, 0.22, 0.17, 0.2
+_LOG_FROM = 30.0  # the ratio of largest to smallest from which y is logarithmic unless told
+
+
+@dataclass(frozen=True)
+class Point:
+    """A cell at its x; `y` is None where it has no value, for the reason its record gives."""
+
+    x: float
+    y: float | None
+    low: float
+    high: float
+    records: tuple[Record, ...]  # the cell itself first, then what it was compared with
+
+
+@dataclass(frozen=True)
+class Star:
+    """A number that the paper states, on one panel."""
+
+    panel: str
+    x: float
+    y: float
+    label: str
+
+
+Lines = Mapping[str, Sequence[Point]]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All that one figure shows."""
+
+    title: str
+    subtitle: str
+    panels: Mapping[str, Lines]
+    x_label: str
+    y_label: str
+    x_scale: Literal["log2", "linear"] = "log2"
+    y_scale: Literal["auto", "linear", "log", "share"] = "auto"
+    stars: Sequence[Star] = ()
+    notes: Sequence[str] = ()
+    order: Sequence[str] = field(default=())  # labels in this order; others follow sorted
+
+
+def draw(sheet: Sheet) -> Figure:
+    """Draw a sheet; at least one of its points has a value."""
+    labels = _labels(sheet)
+    looks = style.looks_in_order(labels)
+    by_label = {
+        label: [p.records[0] for lines in sheet.panels.values() for p in lines.get(label, ())]
+        for label in labels
+    }
+    failures = {
+        name: {label: [p for p in points if p.y is None] for label, points in lines.items()}
+        for name, lines in sheet.panels.items()
+    }
+    reasons = _Reasons(p for failing in failures.values() for ps in failing.values() for p in ps)
+    rows = max(sum(bool(f) for f in failing.values()) for failing in failures.values())
+    grid = _grid(len(sheet.panels), _ROW * rows)
+    page = _page(sheet, labels, looks, grid, [*sheet.notes, *reasons.lines()], by_label)
+    x_values = sorted({p.x for lines in sheet.panels.values() for ps in lines.values() for p in ps})
+    limits = _limits(sheet)
+    for i, (name, lines) in enumerate(sheet.panels.items()):
+        box = page.panels[i]
+        strip = _ROW * rows
+        page.text(box.left, box.top - 0.16, style.literal(name), 7.5, weight="bold")
+        axes = page.axes(box._replace(height=box.height - strip))
+        _x_axis(axes, sheet, x_values, box.width)
+        _y_axis(axes, sheet, limits)
+        for label, points in lines.items():
+            _line(axes, points, looks[label])
+        for star in sheet.stars:
+            if star.panel == name:
+                axes.plot(star.x, star.y, marker="*", markersize=8, color=style.INK, zorder=5)
+        lowest = axes
+        if strip:
+            axes.tick_params(axis="x", length=0, labelbottom=False)
+            below = Box(box.left, box.top + box.height - strip, box.width, strip)
+            lowest = _strip(page, below, axes, rows)
+            _boxes(lowest, failures[name], looks, reasons)
+        if grid.lowest(i):
+            lowest.set_xlabel(sheet.x_label, labelpad=2)
+        if i % grid.columns == 0:
+            axes.set_ylabel(sheet.y_label, labelpad=3)
+        else:
+            axes.tick_params(axis="y", labelleft=False)
+    return page.figure
+
+
+def rows(sheet: Sheet) -> list[dict[str, object]]:
+    """Return the sheet's points as the rows of a CSV."""
+    return [
+        {
+            "panel": name,
+            "series": label,
+            "x": f"{p.x:.10g}",
+            "y": "" if p.y is None else p.y,
+            "low": "" if p.y is None else p.low,
+            "high": "" if p.y is None else p.high,
+            "n": p.records[0].n,
+            "q": p.records[0].q,
+            "k": p.records[0].k,
+            "status": p.records[0].status,
+            "reason": p.records[0].reason,
+            "run": p.records[0].run.name,
+            "key": p.records[0].key,
+            "baseline_key": p.records[1].key if len(p.records) > 1 else "",
+        }
+        for name, lines in sheet.panels.items()
+        for label, points in lines.items()
+        for p in points
+    ]
+
+
+def _labels(sheet: Sheet) -> list[str]:
+    found = {label for lines in sheet.panels.values() for label in lines}
+    return [*(label for label in sheet.order if label in found), *sorted(found - set(sheet.order))]
+
+
+class _Reasons:
+    """Numbers why points have no value: each (algorithm, status, reason) once."""
+
+    def __init__(self, points: Iterable[Point]) -> None:
+        found = sorted({self._key(point) for point in points})
+        self._numbers = {key: number for number, key in enumerate(found, 1)}
+
+    def number(self, point: Point) -> int:
+        return self._numbers[self._key(point)]
+
+    def lines(self) -> list[str]:
+        return [
+            style.literal(f"n/a {number}:  {algorithm}, {status}: {reason}".removesuffix(": "))
+            for (algorithm, status, reason), number in self._numbers.items()
+        ]
+
+    @staticmethod
+    def _key(point: Point) -> tuple[str, str, str]:
+        why = next((r for r in point.records if r.time is None), point.records[0])
+        return why.algorithm, why.status.replace("_", " "), why.reason
+
+
+def _grid(panels: int, strip: float) -> Grid:
+    columns = panels if panels <= 3 else 2 if panels == 4 else 3
+    width = {1: 4.8, 2: 3.2, 3: 2.4}[columns]
+    height = {1: 3.0, 2: 2.3, 3: 2.0}[columns]
+    return Grid(panels, columns, width, height + strip, _LEFT, _ABOVE, _BELOW, _FOOT, _GAP)
+
+
+def _page(
+    sheet: Sheet,
+    labels: Sequence[str],
+    looks: Mapping[str, style.Look],
+    grid: Grid,
+    notes: Sequence[str],
+    by_label: Mapping[str, Sequence[Record]],
+) -> Page:
+    entries: list[tuple[Artist, str]] = [
+        (Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line), label)
+        for label, look in ((label, looks[label]) for label in labels)
+    ]
+    if any(p.y is None for lines in sheet.panels.values() for ps in lines.values() for p in ps):
+        entries.append((Patch(**_HATCHED), "no value: see n/a below"))
+    for text in dict.fromkeys(star.label for star in sheet.stars):
+        mark = Line2D([], [], marker="*", markersize=7, color=style.INK, linestyle="none")
+        entries.append((mark, text))
+    columns = key_columns([text for _, text in entries], max(grid.total()[0], 4.7))
+    compared = {r.key: r for rs in by_label.values() for r in rs}
+    compared |= {
+        r.key: r
+        for lines in sheet.panels.values()
+        for points in lines.values()
+        for p in points
+        for r in p.records
+    }
+    page = Page(
+        style.literal(sheet.title),
+        sheet.subtitle,
+        KEY_LINE * -(-len(entries) // columns) + 0.08,
+        grid,
+        notes,
+        footer(list(compared.values())),
+        least_width=5.0,
+    )
+    page.legend(page.key, entries, columns)
+    return page
+
+
+_HATCHED = {"facecolor": "#f2f2f2", "hatch": "//////", "edgecolor": "#8a8a8a", "linewidth": 0.4}
+
+
+def _limits(sheet: Sheet) -> tuple[float, float]:
+    points = [p for lines in sheet.panels.values() for ps in lines.values() for p in ps]
+    values = [v for p in points if p.y is not None for v in (p.low, p.high, p.y)]
+    values += [star.y for star in sheet.stars]
+    return min(values), max(values)
+
+
+def _x_axis(axes: Axes, sheet: Sheet, values: Sequence[float], inches: float) -> None:
+    if sheet.x_scale == "log2":
+        style.power_of_two_ticks(axes, [int(v) for v in values], inches)
+        return
+    margin = 0.05 * (values[-1] - values[0]) or 0.5
+    axes.set_xlim(values[0] - margin, values[-1] + margin)
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+
+
+def _y_axis(axes: Axes, sheet: Sheet, limits: tuple[float, float]) -> None:
+    low, high = limits
+    scale = sheet.y_scale
+    if scale == "auto":
+        scale = "log" if low > 0 and high / low > _LOG_FROM else "linear"
+    if scale == "log":
+        style.plain_log_ticks(axes, low, high)
+        return
+    axes.set_ylim(min(0.0, low), high * 1.06)
+    axes.yaxis.set_major_locator(MaxNLocator(6))
+    axes.yaxis.set_minor_locator(NullLocator())
+    if scale == "share":
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+
+
+def _line(axes: Axes, points: Sequence[Point], look: style.Look) -> None:
+    """Draw one line, broken where a point has no value."""
+    for valued, stretch in itertools.groupby(points, key=lambda p: p.y is not None):
+        run = list(stretch)
+        if not valued:
+            continue
+        x = [p.x for p in run]
+        if any(not math.isclose(p.low, p.high) for p in run):
+            low, high = [p.low for p in run], [p.high for p in run]
+            axes.fill_between(x, low, high, color=look.colour, alpha=0.2, linewidth=0)
+        axes.plot(
+            x,
+            [p.y for p in run if p.y is not None],
+            color=look.colour,
+            marker=look.marker,
+            linestyle=look.line,
+            markeredgecolor="white",
+            markeredgewidth=0.4,
+        )
+
+
+def _strip(page: Page, box: Box, above: Axes, rows: int) -> Axes:
+    strip = page.axes(box)
+    strip.set_xscale(above.get_xscale(), **({"base": 2} if above.get_xscale() == "log" else {}))
+    strip.set_xlim(above.get_xlim())
+    strip.xaxis.set_major_locator(above.xaxis.get_major_locator())
+    strip.xaxis.set_major_formatter(above.xaxis.get_major_formatter())
+    strip.xaxis.set_minor_locator(NullLocator())
+    strip.set_ylim(rows - 0.5, -0.5)
+    strip.set_yticks([])
+    strip.grid(visible=False)
+    return strip
+
+
+def _boxes(
+    strip: Axes,
+    failing: Lines,
+    looks: Mapping[str, style.Look],
+    reasons: _Reasons,
+) -> None:
+    """Draw a hatched box for each point without a value, a row for each line that has any."""
+    failed = [(label, points) for label, points in failing.items() if points]
+    to_axes = strip.transData + strip.transAxes.inverted()
+    for row, (label, points) in enumerate(failed):
+        numbers: set[int] = set()
+        for point in points:
+            middle = to_axes.transform((point.x, row))
+            height = 1 / max(1, strip.get_ylim()[0] + 0.5)
+            corner = (middle[0] - 0.025, middle[1] - 0.42 * height)
+            box = Rectangle(
+                corner, 0.05, 0.84 * height, transform=strip.transAxes, clip_on=False, **_HATCHED
+            )
+            box.set_edgecolor(looks[label].colour)
+            strip.add_patch(box)
+            number = reasons.number(point)
+            if number not in numbers:
+                numbers.add(number)
+                strip.annotate(
+                    str(number),
+                    (corner[0] - 0.006, middle[1]),
+                    xycoords="axes fraction",
+                    ha="right",
+                    va="center_baseline",
+                    size=5.5,
+                )

@@ -1,0 +1,47 @@
+"""The command line: `python -m plots.report RUN_DIR [--out FILE]`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from plots.errors import Failure, PlotError
+from plots.files import write_file
+from plots.records import load_whole
+from plots.report.build import build
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise PlotError(Failure.USAGE, f"{message}; see python -m plots.report --help")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code (README, "Exit codes")."""
+    parser = _Parser(
+        prog="python -m plots.report",
+        description="Write a run as one HTML file: environment, table, plots, samples, config.",
+    )
+    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="has runs.jsonl and meta.json")
+    parser.add_argument(
+        "--out", type=Path, default=None, metavar="FILE", help="default: RUN_DIR/report.html"
+    )
+    try:
+        options = parser.parse_args(arguments)
+        run = load_whole(options.run)
+        for warning in run.warnings:
+            print(f"report: {warning}", file=sys.stderr)
+        if not run.cells:
+            raise PlotError(Failure.INPUT, f"{options.run}: no finished cell to report")
+        out = options.out or options.run / "report.html"
+        write_file(out, build(run).encode())
+        print(out)
+    except PlotError as e:
+        print(f"report: {e}", file=sys.stderr)
+        return int(e.failure)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

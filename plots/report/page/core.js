@@ -1,0 +1,94 @@
+// What all parts of the page share: the data, elements, numbers in words, looks of series.
+
+const report = JSON.parse(document.getElementById("data").textContent);
+const cells = report.cells;
+
+const by_id = (id) => document.getElementById(id);
+
+// element("td", {class: "number"}, "text" or nodes): attributes that are null are left out.
+function element(name, attributes = {}, ...content) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null) made.setAttribute(key, value);
+  }
+  made.append(...content);
+  return made;
+}
+
+function svg(name, attributes = {}, ...content) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...content);
+  return made;
+}
+
+// options(select, [[value, text], ...]): fills a select, and keeps its choice where it still exists.
+function options(select, pairs) {
+  const before = select.value;
+  select.replaceChildren(...pairs.map(([value, text]) => element("option", { value }, text)));
+  if (pairs.some(([value]) => String(value) === before)) select.value = before;
+}
+
+const distinct = (values) => [...new Set(values)];
+const ascending = (values) => distinct(values).sort((a, b) => a - b);
+const in_order = (values) => distinct(values).sort();
+
+// A power of two from 1024 on as such, as in 2^20; else the plain number.
+function size(value) {
+  const exponent = Math.log2(value);
+  return value >= 1024 && Number.isInteger(exponent) ? `2^${exponent}` : String(value);
+}
+
+const digits = (value, count = 4) => String(Number(value.toPrecision(count)));
+
+const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
+
+function duration(ns) {
+  const [unit, length] = UNITS.find(([, each]) => ns >= each) || UNITS[3];
+  return `${digits(ns / length)} ${unit}`;
+}
+
+const percent = (share) => `${digits(100 * share, 3)} %`;
+
+// All that must be equal for two cells to stand in one plot, apart from n, Q and k.
+const kind_of = (cell) =>
+  [cell.input, cell.dtype, cell.payload.replaceAll("_", " "), cell.direction].join(", ");
+const kinds = in_order(cells.map(kind_of));
+const algorithms = in_order(cells.map((cell) => cell.algorithm));
+
+// What a plot can show of a cell: its name, and its value or null.
+const VALUES = {
+  time: ["median time of all Q rows", (cell) => cell.time && cell.time.median, duration],
+  query: ["median time per query", (cell) => cell.time && cell.time.median / cell.q, duration],
+  share: ["share of the read ceiling", (cell) => cell.floor && cell.floor.share, percent],
+};
+
+// Okabe and Ito's colours with a grey for yellow, as in the figures; marker and dashes differ too.
+const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#808080"];
+const DASHES = ["", "7 3", "2 2", "9 3 2 3", "5 2 2 2 2 2"];
+const SHAPES = [
+  (x, y, r) => `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0Z`,
+  (x, y, r) => `M${x - r},${y - r}h${2 * r}v${2 * r}h${-2 * r}Z`,
+  (x, y, r) => `M${x},${y - r * 1.2}L${x + r * 1.2},${y + r}H${x - r * 1.2}Z`,
+  (x, y, r) => `M${x},${y - r * 1.3}L${x + r * 1.3},${y}L${x},${y + r * 1.3}L${x - r * 1.3},${y}Z`,
+  (x, y, r) => `M${x},${y + r * 1.2}L${x + r * 1.2},${y - r}H${x - r * 1.2}Z`,
+  (x, y, r) => `M${x - r},${y - r}L${x + r},${y + r}L${x + r},${y - r}L${x - r},${y + r}Z`,
+  (x, y, r) => `M${x - r * 1.2},${y}L${x + r},${y - r * 1.2}V${y + r * 1.2}Z`,
+];
+
+function look(algorithm) {
+  const place = algorithms.indexOf(algorithm);
+  return {
+    colour: COLOURS[place % COLOURS.length],
+    dash: DASHES[place % DASHES.length],
+    shape: SHAPES[place % SHAPES.length],
+  };
+}
+
+const in_words = (cell) => `${cell.algorithm}, n = ${size(cell.n)}, Q = ${size(cell.q)}, k = ${cell.k}`;
+
+// Several cells may share algorithm and problem (two layouts, two seeds): the fastest speaks.
+function fastest(found) {
+  const timed = found.filter((cell) => cell.time);
+  return timed.reduce((a, b) => (b.time.median < a.time.median ? b : a), timed[0]) || found[0];
+}

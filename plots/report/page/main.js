@@ -1,0 +1,5 @@
+show_environment();
+show_table();
+show_lines();
+show_heatmap();
+document.documentElement.dataset.ready = "true";

@@ -1,0 +1,188 @@
+"""The command line: `python -m plots.reproduce`, which scripts/reproduce.sh calls."""
+
+import argparse
+import difflib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from plots.errors import Failure, PlotError
+from plots.figures import Drawing
+from plots.files import write_file
+from plots.reproduce import check, claims, document, figures, sweeps
+from plots.reproduce.cells import Missing
+from plots.reproduce.library import Library, Source
+from plots.reproduce.manifest import Experiment, load
+from plots.save import encode
+
+_FOLDER = "reproduction"
+_COMMITTED = ("png", "csv")  # the vector form is made beside them
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise PlotError(Failure.USAGE, f"{message}; see scripts/reproduce.sh --help")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code (README, "Exit codes"), 1 where --check fails."""
+    try:
+        return _run(_parser().parse_args(arguments))
+    except PlotError as e:
+        print(f"reproduce: {e}", file=sys.stderr)
+        return int(e.failure)
+    except KeyboardInterrupt:
+        print("reproduce: interrupted; what is recorded is complete", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="scripts/reproduce.sh",
+        description="Draw every figure and table of the three papers from records, and "
+        "REPRODUCTION.md beside them.",
+    )
+    add = parser.add_argument
+    add("ids", nargs="*", metavar="ID", help="only these experiments, such as K-fig4 (--list)")
+    add("--from", dest="source", type=Path, default=None, metavar="DIR",
+        help="a run, a machine's folder or a tree of them (default: results)")  # fmt: skip
+    add("--out", type=Path, default=None, metavar="DIR",
+        help="where REPRODUCTION.md and reproduction/ go (default: here; with --from or IDs "
+        "out/reproduction)")  # fmt: skip
+    add("--check", action="store_true", help="write nothing; fail where the files there differ")
+    add("--list", action="store_true", help="list the experiments and what is recorded, and stop")
+    add("--run", action="store_true",
+        help="first run the sweeps that this machine has no record of")  # fmt: skip
+    add("--plan", action="store_true", help="with --run, only say what would run and how long")
+    add("--machine", default=None, metavar="NAME", help="with --run, results/NAME gets the records")
+    add("--kselect", type=Path, default=Path("build/demo/kselect"), help=argparse.SUPPRESS)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    everything = load()
+    experiments = _choose(everything, options.ids)
+    failures: list[str] = []
+    if options.run:
+        failures += _sweep(experiments, options)
+        if options.plan:
+            return 0
+    library = Library(options.source or Path("results"))
+    if options.list:
+        _list(experiments, library)
+        return 0
+    partial = bool(options.ids or options.source)
+    out = options.out or (Path("out/reproduction") if partial else Path())
+    endings = _COMMITTED if options.check else ("png", "pdf", "csv")
+    outcomes, files = _draw(experiments, library, out, endings)
+    _tell(outcomes, [*library.warnings, *library.failures, *failures])
+    if not any(o.drawn for o in outcomes):
+        raise PlotError(
+            Failure.INPUT, f"{options.source or 'results'}: no experiment is recorded here"
+        )
+    generated = {e.id for e in experiments}
+    if options.check:
+        return _check(files, out, generated)
+    for path in check.leftover(files, out / _FOLDER, generated):
+        path.unlink()
+    for path, data in files.items():
+        write_file(path, data)
+    names = sum(path.suffix == ".png" for path in files)
+    print(f"{names} figures in {out / _FOLDER}/, claims in {out / 'REPRODUCTION.md'}")
+    return int(Failure.INPUT) if library.failures or failures else 0
+
+
+def _choose(experiments: list[Experiment], ids: Sequence[str]) -> list[Experiment]:
+    known = {e.id: e for e in experiments}
+    for name in ids:
+        if name not in known:
+            nearest = difflib.get_close_matches(name, known, n=1, cutoff=0)[0]
+            message = f"no experiment is called {name!r}; the nearest is {nearest!r}"
+            raise PlotError(Failure.USAGE, message)
+    return [known[name] for name in dict.fromkeys(ids)] or experiments
+
+
+def _sweep(experiments: list[Experiment], options: argparse.Namespace) -> list[str]:
+    machine = Path("results") / (options.machine or sweeps.machine_name())
+    if not options.kselect.exists():
+        raise PlotError(Failure.INPUT, f"{options.kselect}: no such program; build kselect first")
+    missing = [e for e in experiments if not (machine / e.config / "runs.jsonl").exists()]
+    planned = sweeps.plan(missing, options.kselect, Path("results"))
+    for sweep in planned:
+        print(sweeps.describe(sweep))
+    total = sum(sweep.seconds for sweep in planned if not sweep.impossible)
+    print(f"in all about {sweeps.duration(total)}, into {machine}", flush=True)
+    return [] if options.plan else sweeps.run(planned, options.kselect, machine)
+
+
+def _draw(
+    experiments: Sequence[Experiment], library: Library, out: Path, endings: Sequence[str]
+) -> tuple[list[document.Outcome], dict[Path, bytes]]:
+    files: dict[Path, bytes] = {}
+    work = claims.read_work(Path("results/counters.json"))
+    outcomes = []
+    for experiment in experiments:
+        drawn, tested = [], []
+        for source in library.sources(experiment):
+            made, missing = _figures(experiment, source)
+            names = tuple(drawing.name for drawing in made)
+            drawn.append(document.Drawn(source, names, missing))
+            for drawing in made:
+                for ending, data in encode(drawing, endings).items():
+                    files[out / _FOLDER / f"{drawing.name}.{ending}"] = data
+            tested += [claims.test(experiment, c, source, work) for c in experiment.claims]
+        if not drawn:
+            why = f"needs {experiment.needs}" if experiment.needs else "not yet recorded"
+            tested = [claims.untested(experiment, claim, why) for claim in experiment.claims]
+        outcomes.append(document.Outcome(experiment, tuple(drawn), tuple(tested)))
+    files[out / "REPRODUCTION.md"] = document.write(outcomes, _FOLDER).encode()
+    return outcomes, files
+
+
+def _figures(experiment: Experiment, source: Source) -> tuple[list[Drawing], tuple[str, ...]]:
+    """Draw what the source has; returns the drawings, and why others are missing."""
+    drawings: list[Drawing] = []
+    missing: list[str] = []
+    for figure in experiment.figures:
+        try:
+            drawings += figures.draw(experiment, figure, source)
+        except Missing as why:
+            missing.append(f"{figure.name or 'the figure'}: {why}")
+    return drawings, tuple(missing)
+
+
+def _tell(outcomes: Sequence[document.Outcome], troubles: Sequence[str]) -> None:
+    for trouble in troubles:
+        print(f"reproduce: {trouble}", file=sys.stderr)
+    for outcome in outcomes:
+        name = outcome.experiment.id
+        if not outcome.drawn:
+            why = document.not_recorded(outcome.experiment)
+            print(f"reproduce: {name}: not yet recorded: {why}", file=sys.stderr)
+        for drawn in outcome.drawn:
+            for reason in drawn.missing:
+                where = ", ".join(run.path for run in drawn.source.runs) or drawn.source.machine
+                print(f"reproduce: {name}: {where}: {reason}", file=sys.stderr)
+
+
+def _list(experiments: Sequence[Experiment], library: Library) -> None:
+    for e in experiments:
+        found = [f"{s.machine}{' (slice)' if s.is_slice else ''}" for s in library.sources(e)]
+        state = ", ".join(found) or f"not yet recorded: {document.not_recorded(e)}"
+        print(f"{e.id:<16} {e.title}: {state}")
+
+
+def _check(files: dict[Path, bytes], out: Path, generated: set[str]) -> int:
+    lines = check.differences(files, out / _FOLDER, generated)
+    for line in lines:
+        print(f"reproduce: {line}", file=sys.stderr)
+    if lines:
+        print("reproduce: run scripts/reproduce.sh and commit what it writes", file=sys.stderr)
+        return 1
+    print(f"{len(files)} files follow from the records")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

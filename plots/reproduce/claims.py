@@ -1,0 +1,182 @@
+"""Tests claims against what was measured, and says what the record shows of why one differs.
+
+A cause is put together from the record alone: the shares of the read ceiling that both sides reach,
+and their counted work where the record has it, else that of the same kernels in
+results/counters.json. Where neither is on record the sentence says so instead of guessing.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from plots.errors import Failure, PlotError
+from plots.records import Record
+from plots.reproduce.cells import Missing, Pair
+from plots.reproduce.library import Source
+from plots.reproduce.manifest import Claim, Experiment
+from plots.reproduce.measures import Measured, measure, place
+
+Verdict = Literal["pass", "differs", "cannot test"]
+Work = Mapping[str, Mapping[str, Mapping[str, int]]]  # counters by algorithm, by problem
+_RATIOS = ("speed-up", "place", "change", "flatness", "updates-ratio", "updates-growth")
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What became of one claim on one machine."""
+
+    experiment: Experiment
+    claim: Claim
+    machine: str  # "" where no record is
+    verdict: Verdict
+    ours: str
+    why: str  # of "differs" the cause, of "cannot test" what is missing
+
+
+def test(experiment: Experiment, claim: Claim, source: Source, work: Work) -> Tested:
+    """Test a claim on one source."""
+    if not claim.measure:
+        needs = f"needs {experiment.needs}" if experiment.needs else "nothing measures it"
+        return Tested(experiment, claim, source.machine, "cannot test", "", needs)
+    try:
+        found = measure(experiment, claim, source)
+    except Missing as missing:
+        return Tested(experiment, claim, source.machine, "cannot test", "", str(missing))
+    meets = expectation(claim.expect, f"{experiment.id}: claim {claim.says!r}")
+    ours = f"{_number(claim, found)} ({found.detail})"
+    if all(meets(value) for value in found.values):
+        return Tested(experiment, claim, source.machine, "pass", ours, "")
+    return Tested(
+        experiment, claim, source.machine, "differs", ours, cause(claim, found, source, work)
+    )
+
+
+def untested(experiment: Experiment, claim: Claim, why: str) -> Tested:
+    """Return the outcome of a claim of which no record is there."""
+    return Tested(experiment, claim, "", "cannot test", "", why)
+
+
+def expectation(text: str, context: str) -> Callable[[float], bool]:
+    """Return the test that ">= 350", "< 1", "= 256" or "1 .. 2" stands for."""
+    if span := re.fullmatch(r"([\d.]+) \.\. ([\d.]+)", text):
+        low, high = float(span[1]), float(span[2])
+        return lambda value: low <= value <= high
+    if bound := re.fullmatch(r"(>=|<=|>|<|=) ([\d.]+)", text):
+        limit = float(bound[2])
+        return {
+            ">=": lambda value: value >= limit,
+            "<=": lambda value: value <= limit,
+            ">": lambda value: value > limit,
+            "<": lambda value: value < limit,
+            "=": lambda value: value == limit,
+        }[bound[1]]
+    raise PlotError(Failure.INPUT, f'{context}: expect = {text!r} is not like ">= 3" or "1 .. 2"')
+
+
+def _number(claim: Claim, found: Measured) -> str:
+    times = "×" if claim.measure in _RATIOS and claim.measure != "place" else ""
+    if claim.ask.get("unit") == "%" or claim.measure in ("fastest", "updates-head"):
+        return " to ".join(f"{value:.3g} %" for value in (100 * v for v in found.values))
+    return " to ".join(f"{value:.4g}{times}" for value in found.values)
+
+
+def cause(claim: Claim, found: Measured, source: Source, work: Work) -> str:
+    """Return what the record shows of why a claim differs, in one or two sentences."""
+    sentences = []
+    limit = re.match(r"(?:>=|>) ([\d.]+)", claim.expect)
+    for pair in dict.fromkeys(found.pairs):
+        wanted = float(limit[1]) if limit and claim.measure == "speed-up" else None
+        sentences += _shares(pair, wanted)
+    for pair in found.pairs[:1]:
+        sentences += _work_of(pair, work)
+    if not found.pairs:
+        sentences += _of_cells(found.cells, source)
+    if sentences:
+        return " ".join(dict.fromkeys(sentences))
+    return (
+        "The record has neither shares of the read ceiling nor counters of these cells, "
+        "so it does not show the cause; record it anew with this version."
+    )
+
+
+def _shares(pair: Pair, wanted: float | None) -> list[str]:
+    mine, other = pair.cell.floor, pair.over.floor
+    if not mine or not other:
+        return []
+    ceiling = mine.ceiling.replace("_", " ")
+    text = (
+        f"At {place(pair.at)} {pair.cell.algorithm} moves its least bytes at {mine.share:.1%} of "
+        f"the {ceiling} ceiling and {pair.over.algorithm} at {other.share:.2%}"
+    )
+    if wanted is None or not pair.ratio:
+        return [f"{text}."]
+    # What the expected ratio over this baseline would ask of the memory.
+    due = mine.share * wanted / pair.ratio
+    beyond = ", more than the memory gives" if due > 1 else ""
+    return [f"{text}; {wanted:g} times this baseline would be {due:.0%} of the ceiling{beyond}."]
+
+
+def _work_of(pair: Pair, work: Work) -> list[str]:
+    mine, other = pair.cell.counters, pair.over.counters
+    if mine and other:
+        return _compare(pair, mine, other, f"at {place(pair.at)}")
+    here = work.get(pair.cell.algorithm, {})
+    there = work.get(pair.over.algorithm, {})
+    # Layouts differ by what an algorithm likes; the problem is the same without it.
+    common = sorted(set(here) & set(there), key=lambda p: (p.count("uniform"), p), reverse=True)
+    if not common:
+        return []
+    return _compare(pair, here[common[0]], there[common[0]], f"on {common[0]}")
+
+
+def _compare(
+    pair: Pair, mine: Mapping[str, int], other: Mapping[str, int], where: str
+) -> list[str]:
+    parts = [
+        f"{words} {other[name] / mine[name]:.3g} times as much"
+        for name, words in (("bytes_read", "reads"), ("bytes_written", "writes"))
+        if mine.get(name) and name in other
+    ]
+    if not parts:
+        return []
+    verbs = " and ".join(parts)
+    return [f"Counted {where}, {pair.over.algorithm} {verbs} as {pair.cell.algorithm}."]
+
+
+def _of_cells(cells: tuple[Record, ...], source: Source) -> list[str]:
+    sentences = []
+    for cell in cells:
+        at = f"At {place((cell.n, cell.q, cell.k))} {cell.algorithm}"
+        if cell.queue_updates:
+            inserts = cell.counters.get("queue_inserts")
+            each = f", {sum(cell.queue_updates) / inserts:.3g} an insertion" if inserts else ""
+            sentences.append(
+                f"{at} makes {sum(cell.queue_updates) / cell.q:.4g} updates a query{each}."
+            )
+        elif cell.floor:
+            sentences.append(
+                f"{at} moves its least bytes at {cell.floor.share:.1%} of the "
+                f"{cell.floor.ceiling.replace('_', ' ')} ceiling."
+            )
+        elif cell.time and cell.time.rounds:
+            low, high = min(cell.time.rounds), max(cell.time.rounds)
+            sentences.append(f"{at} takes {low / 1e3:.5g} to {high / 1e3:.5g} µs a round.")
+    return sentences
+
+
+def read_work(path: Path) -> Work:
+    """Read results/counters.json; {} where it is not there."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, dict[str, dict[str, int]]] = {}
+        for cell in value["cells"]:
+            problem = re.sub(r"/(row|column)_major", "", cell["problem"])
+            found.setdefault(cell["algorithm"], {})[problem] = cell["counters"]
+        return found
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise PlotError(Failure.INPUT, f"{path}: no record of counted work: {e!r}") from e

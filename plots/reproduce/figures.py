@@ -1,0 +1,244 @@
+"""Draws the figures of an experiment from one source, by the kind that its entry names.
+
+`lines` are the papers' curves, `table` a table of times beside the published ones, `stages` the
+time of a k-NN graph by stage, `spread` the scatter of many trials. Any kind of `plots.figures` may
+be named too; it is given the experiment's records alone.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from plots import figures, line_panels, slices, style
+from plots.errors import Failure, PlotError
+from plots.figures import Drawing
+from plots.records import Record
+from plots.reproduce import stages, tables
+from plots.reproduce.cells import (
+    AXES,
+    At,
+    Cells,
+    Missing,
+    Pair,
+    along,
+    choose,
+    coordinate,
+    pairs,
+)
+from plots.reproduce.library import Source
+from plots.reproduce.manifest import Experiment, FigureSpec, Table, check_keys, size
+
+_Y_LABELS = {
+    "speed-up": "speed-up",
+    "improvement": "improvement (original / optimised time)",
+    "time": "median time of all Q rows",
+    "time per query": "median time per query",
+}
+_X_LABELS = {"n": "n, elements of a row", "q": "Q, rows", "k": "k", "log2(n/Q)": "log₂(n/Q)"}
+_PANEL_KEYS = ("title", "of", "over", "over_where", "where", "lines")
+_STAR_KEYS = ("panel", "x", "y", "label")
+
+
+def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Drawing]:
+    """Draw one figure; raises Missing where the record cannot give it."""
+    style.apply()
+    context = f"{experiment.id}: figure {figure.name or figure.kind}"
+    base = "-".join(part for part in (experiment.id, figure.name, source.machine) if part)
+    where = {**experiment.where, **figure.ask.get("where", {})}
+    records = choose(source.records, where, context)
+    if figure.kind == "stages":
+        return _named(base, [stages.draw(experiment, source)], source)
+    if not records:
+        raise Missing(f"no cell with {_words(where)}" if where else "no cell")
+    own: dict[str, Callable[[], Drawing]] = {
+        "lines": lambda: _lines(experiment, figure, source, records, context),
+        "table": lambda: tables.times(experiment, figure, records, context),
+        "spread": lambda: tables.spread(experiment, records),
+    }
+    if figure.kind in own:
+        return _named(base, [own[figure.kind]()], source)
+    kinds = figures.registry()
+    if figure.kind not in kinds:
+        names = ", ".join(sorted([*own, "stages", *kinds]))
+        message = f"{context}: no kind is called {figure.kind!r}; there are {names}"
+        raise PlotError(Failure.INPUT, message)
+    ending = str(figure.ask.get("ending", ""))
+    every = kinds[figure.kind].draw(records, figures.Options())
+    drawings = [drawing for drawing in every if drawing.name.endswith(ending)]
+    if not drawings:
+        raise Missing(f"no cells that a figure of kind {figure.kind} needs")
+    return _named(base, drawings, source)
+
+
+def _named(base: str, drawings: Sequence[Drawing], source: Source) -> list[Drawing]:
+    """Name drawings after the experiment; of several, what tells them apart follows."""
+    named = []
+    for drawing in drawings:
+        rest = f"-{_short(drawing.name)}" if len(drawings) > 1 else ""
+        named.append(drawing._replace(name=base + rest, source=source.describe()))
+    return named
+
+
+def _short(name: str) -> str:
+    """Return what is left of a slice's file name without what is the same in all configs here."""
+    words = name.split("-", 1)[1]
+    return re.sub(r"-?(float32|int32|smallest|values_and_indices)\b", "", words).strip("-")
+
+
+def _words(where: Table) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in where.items())
+
+
+def _lines(
+    experiment: Experiment, figure: FigureSpec, source: Source, records: list[Record], context: str
+) -> Drawing:
+    x = along(figure.ask.get("x", "n"), context)
+    y = figure.ask.get("y", "time")
+    if y not in _Y_LABELS:
+        message = f"{context}: no y is called {y!r}; there are {', '.join(_Y_LABELS)}"
+        raise PlotError(Failure.INPUT, message)
+    panels: dict[str, line_panels.Lines] = {}
+    lacking: list[str] = []
+    for panel in figure.ask.get("panels", ()):
+        check_keys(panel, _PANEL_KEYS, f"{context}: panel")
+        lines = _panel(panel, figure, x, y, records, source, experiment, lacking, context)
+        if lines:
+            panels[panel["title"]] = lines
+    points = [p for lines in panels.values() for ps in lines.values() for p in ps]
+    if not any(p.y is not None for p in points):
+        raise Missing("; ".join(dict.fromkeys(lacking)) or "no cell with a time")
+    unit, length = "", 1.0
+    if y.startswith("time"):
+        unit, length = style.time_unit(p.y for p in points if p.y is not None)
+        panels = {title: _scaled(lines, length) for title, lines in panels.items()}
+    order = sorted({label for lines in panels.values() for label in lines}, key=_natural)
+    if figure.ask.get("by") != "k":
+        order = [line["label"] for p in figure.ask.get("panels", ()) for line in p.get("lines", ())]
+    sheet = line_panels.Sheet(
+        f"{experiment.id}  {figure.ask.get('title', experiment.title)}",
+        _subtitle(experiment, records),
+        panels,
+        _X_LABELS[x],
+        _Y_LABELS[y] + (f" ({unit})" if unit else ""),
+        x_scale="linear" if x == "log2(n/Q)" else "log2",
+        stars=_stars(figure, panels, context),
+        notes=[*_slice_note(source), *(f"Missing: {text}." for text in dict.fromkeys(lacking))],
+        order=tuple(dict.fromkeys(order)),
+    )
+    return Drawing("", line_panels.draw(sheet), line_panels.rows(sheet))
+
+
+def _panel(
+    panel: Table,
+    figure: FigureSpec,
+    x: str,
+    y: str,
+    records: Sequence[Record],
+    source: Source,
+    experiment: Experiment,
+    lacking: list[str],
+    context: str,
+) -> dict[str, list[line_panels.Point]]:
+    cells = Cells(choose(records, panel.get("where", {}), context))
+    over = Cells(
+        choose(
+            source.records,
+            {**experiment.where, **panel.get("where", {}), **panel.get("over_where", {})},
+            context,
+        )
+    )
+    lines: dict[str, list[line_panels.Point]] = {}
+    wanted = panel.get("lines") or [{"label": "", "of": panel.get("of", ())}]
+    for line in wanted:
+        found = _compared(cells, over, line["of"], panel.get("over"), lacking, y)
+        for at, cell, other in sorted(found, key=lambda f: (f[0][2], coordinate(f[0], x), f[0])):
+            label = f"k = {at[2]}" if figure.ask.get("by") == "k" else line["label"]
+            lines.setdefault(label, []).append(_point(at, cell, other, x, y))
+    return lines
+
+
+def _compared(
+    cells: Cells,
+    over: Cells,
+    of: Sequence[str],
+    by: Sequence[str] | None,
+    lacking: list[str],
+    y: str,
+) -> list[tuple[At, Record, Record | None]]:
+    problems = cells.problems(of)
+    if not problems:
+        lacking.append(f"no cell of {', '.join(of)}")
+    if y.startswith("time"):
+        return [(at, cell, None) for at in problems if (cell := cells.best(of, at))]
+    if by is None:
+        return []
+    found = pairs(cells, over, of, by)
+    if len(found) < len(problems):
+        count = f"{len(problems) - len(found)} of {len(problems)} points"
+        lacking.append(f"{count} have no cell of {', '.join(by)} to compare {', '.join(of)} with")
+    return [(pair.at, pair.cell, pair.over) for pair in found]
+
+
+def _point(at: At, cell: Record, over: Record | None, x: str, y: str) -> line_panels.Point:
+    place = coordinate(at, x)
+    if over is not None:
+        pair = Pair(at, cell, over)
+        return line_panels.Point(place, pair.ratio, *pair.interval, (cell, over))
+    if cell.time is None:
+        return line_panels.Point(place, None, 0, 0, (cell,))
+    queries = cell.q if y == "time per query" else 1
+    time = cell.time
+    return line_panels.Point(
+        place, time.median / queries, time.low / queries, time.high / queries, (cell,)
+    )
+
+
+def _scaled(lines: line_panels.Lines, length: float) -> dict[str, list[line_panels.Point]]:
+    return {
+        label: [
+            p
+            if p.y is None
+            else replace(p, y=p.y / length, low=p.low / length, high=p.high / length)
+            for p in points
+        ]
+        for label, points in lines.items()
+    }
+
+
+def _stars(
+    figure: FigureSpec, panels: Mapping[str, object], context: str
+) -> list[line_panels.Star]:
+    stars = []
+    for star in figure.ask.get("stars", ()):
+        check_keys(star, _STAR_KEYS, f"{context}: star")
+        if star["panel"] in panels:
+            x = float(size(star["x"], context))
+            stars.append(line_panels.Star(star["panel"], x, float(star["y"]), star["label"]))
+    return stars
+
+
+def _subtitle(experiment: Experiment, records: Sequence[Record]) -> str:
+    """Say what the cells have in common."""
+    parts = [
+        f"{name} = {slices.integer(size(value, experiment.id))}"
+        for key, name in (("n", "n"), ("q", "Q"), ("k", "k"), ("nq", "n·Q"))
+        if not isinstance(value := experiment.where.get(key, []), list)
+    ]
+    parts += sorted({style.literal(r.workload) for r in records})
+    parts += sorted({f"{r.dtype} {r.payload.replace('_', ' ')}" for r in records})
+    return "  |  ".join(parts)
+
+
+def _slice_note(source: Source) -> list[str]:
+    if not source.is_slice:
+        return []
+    return [
+        f"A slice of {', '.join(run.path for run in source.runs)}: its own run is not recorded."
+    ]
+
+
+def _natural(label: str) -> list[object]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", label)]
+
+
+assert set(_X_LABELS) == set(AXES.values())

@@ -1,0 +1,152 @@
+"""Finds the records that an experiment can be drawn from.
+
+The library is a tree `results/<machine>/<run>/`. A run that cannot be read is told and left out, so
+that one damaged file costs its own figures and no others.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from plots.errors import Failure, PlotError
+from plots.records import Record, Run, load
+from plots.reproduce.manifest import Experiment
+
+
+@dataclass(frozen=True)
+class StageRecord:
+    """A record of `kselect knn --record`: the median time of every stage, in ns."""
+
+    path: str
+    name: str
+    machine: str
+    algorithm: str
+    commit: str
+    request: Mapping[str, object]
+    stages: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Source:
+    """What one experiment is drawn from on one machine."""
+
+    machine: str  # the folder's name
+    runs: tuple[Run, ...]
+    records: tuple[Record, ...]
+    stages: tuple[StageRecord, ...]
+    is_slice: bool  # not the experiment's own run
+
+    def describe(self) -> str:
+        """Return where it lies and, of runs, the digest of its records."""
+        parts = [f"{run.path}/runs.jsonl (sha256 {run.digest})" for run in self.runs]
+        return ", ".join([*parts, *(stage.path for stage in self.stages)])
+
+
+class Library:
+    """All runs of a tree, or one run, read when they are first asked for."""
+
+    def __init__(self, root: Path) -> None:
+        """Find the runs under `root`, which is a tree of results, a machine's folder or a run."""
+        if not root.is_dir():
+            raise PlotError(Failure.INPUT, f"{root}: no such directory")
+        self.warnings: list[str] = []  # what was cut off
+        self.failures: list[str] = []  # what could not be read at all
+        self._read: dict[Path, tuple[Run, tuple[Record, ...]] | None] = {}
+        self._single = _is_run(root)
+        self._folders = [root] if self._single else sorted(p for p in _folders(root) if _is_run(p))
+        if not self._folders:
+            message = f"{root}: holds no run: no folder with runs.jsonl or a record of kselect knn"
+            raise PlotError(Failure.INPUT, message)
+
+    def sources(self, experiment: Experiment) -> Iterator[Source]:
+        """Yield what each machine has of an experiment: its own run, else slices of others."""
+        for machine in sorted({folder.parent.name for folder in self._folders}):
+            folders = [f for f in self._folders if f.parent.name == machine]
+            own = [f for f in folders if experiment.config and self._name(f) == experiment.config]
+            source = self._source(machine, own, is_slice=False)
+            if source is None:
+                slices = [
+                    f for name in experiment.slices_of for f in folders if self._name(f) == name
+                ]
+                source = self._source(machine, slices, is_slice=True)
+            stages = [f for f in folders if f.name in experiment.stages_of]
+            found = [stage for folder in stages for stage in self._stages(folder)]
+            if found:
+                yield Source(machine, (), (), tuple(found), is_slice=False)
+            elif source is not None:
+                yield source
+
+    def _name(self, folder: Path) -> str:
+        """Return a run's name: its folder's, or of a single run, which lies anywhere, its own."""
+        if not self._single:
+            return folder.name
+        read = self._run(folder)
+        return read[0].name if read else folder.name
+
+    def _source(self, machine: str, folders: list[Path], *, is_slice: bool) -> Source | None:
+        read = [found for folder in folders if (found := self._run(folder))]
+        if not read:
+            return None
+        runs = tuple(run for run, _ in read)
+        return Source(machine, runs, tuple(r for _, rs in read for r in rs), (), is_slice)
+
+    def _run(self, folder: Path) -> tuple[Run, tuple[Record, ...]] | None:
+        if folder not in self._read:
+            self._read[folder] = None
+            try:
+                loaded = load(folder, len(self._read))
+                # Figures then say in their footers where their cells lie.
+                named = replace(loaded.run, name=f"{folder} (sha256 {loaded.run.digest})")
+                records = tuple(replace(record, run=named) for record in loaded.records)
+                self._read[folder] = (loaded.run, records)
+                self.warnings += loaded.warnings
+            except PlotError as e:
+                self.failures.append(str(e))
+        return self._read[folder]
+
+    def _stages(self, folder: Path) -> Iterator[StageRecord]:
+        for path in sorted(folder.glob("*.json")):
+            try:
+                yield _stage_record(path)
+            except (OSError, ValueError, KeyError, TypeError, IndexError) as e:
+                message = f"{path}: no record of kselect knn that is known: {e!r}"
+                if message not in self.failures:
+                    self.failures.append(message)
+
+
+def _folders(root: Path) -> Iterator[Path]:
+    for path in root.iterdir():
+        if path.is_dir():
+            yield path
+            yield from (p for p in path.iterdir() if p.is_dir())
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / "runs.jsonl").is_file() or any(map(_is_stage_record, folder.glob("*.json")))
+
+
+def _is_stage_record(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return b'"what": "knn"' in file.read(200)
+    except OSError:
+        return False
+
+
+def _stage_record(path: Path) -> StageRecord:
+    value = json.loads(path.read_text(encoding="utf-8"))
+    if value["schema"] != 1 or value["what"] != "knn":
+        raise ValueError(f"schema {value['schema']!r} of {value['what']!r} is not known")
+    if value["time"]["unit"] != "ns":
+        raise ValueError(f"time.unit is {value['time']['unit']!r}, not 'ns'")
+    on_gpu = value["executor"] == "cuda" and value["gpu"]
+    return StageRecord(
+        path=str(path),
+        name=path.stem,
+        machine=value["gpu"][0]["name"] if on_gpu else value["host"]["cpu"],
+        algorithm=value["algorithm"]["name"],
+        commit=value["git"]["commit"],
+        request=value["request"],
+        stages={name: float(ns) for name, ns in value["time"]["median"].items()},
+    )

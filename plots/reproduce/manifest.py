@@ -1,0 +1,213 @@
+"""Reads the lists of experiments, `experiments/*.toml`.
+
+A file has one `[paper]` (key, cite, hardware) and its `[[experiment]]`s in the order of the paper:
+
+    id            unique; begins the names of its figures' files
+    title         one line
+    config        configs/CONFIG.json; its records are runs of that name under results/MACHINE/
+    slices_of     other runs whose cells serve while the experiment's own is not recorded
+    stages_of     folders with records of `kselect knn --record` instead
+    command       what makes the record where it is not `kselect run CONFIG`
+    needs         what is not there yet; the experiment is then listed and cannot be tested
+    like          takes over another experiment's figures (not its claims), with `where` replaced
+    where         the cells that belong to it, by n, q, k, nq, "log2(n/Q)", payload, ...
+    disagreement  where caption and text of the paper say different things
+    figure        kind, `name` (follows the id in the file's name), `ending` (of the kind's several
+                  drawings only those whose names end so), `title` in place of the
+                  experiment's, and what the kind asks for
+    claim         says, paper, measure, expect, and what the measure asks for (`measures`)
+
+Sizes are integers or powers, "2^15".
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from plots.errors import Failure, PlotError
+
+EXPERIMENTS = Path(__file__).parent / "experiments"
+_PAPER_KEYS = ("key", "cite", "hardware")
+_EXPERIMENT_KEYS = (
+    *("id", "title", "config", "slices_of", "stages_of", "command", "needs", "like", "where"),
+    *("disagreement", "figure", "claim"),
+)
+_FIGURE_KEYS = (
+    "kind",
+    "name",
+    "title",
+    "ending",
+    "x",
+    "y",
+    "by",
+    "where",
+    "panels",
+    "stars",
+    "columns",
+    "rows",
+)
+_CLAIM_KEYS = (
+    *("says", "paper", "measure", "of", "over", "among", "over_where", "where", "take"),
+    *("along", "from", "to", "unit", "expect"),
+)
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A publication, and what its numbers were measured on."""
+
+    key: str
+    cite: str
+    hardware: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One headline of a paper, and how to test it (`measures`)."""
+
+    says: str
+    paper: str
+    measure: str  # "" where nothing can measure it yet
+    expect: str
+    ask: Table  # what the measure asks for, as it stands in the file
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """One figure of an experiment."""
+
+    kind: str
+    name: str
+    ask: Table
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure or table of a paper."""
+
+    id: str
+    paper: Paper
+    title: str
+    config: str
+    slices_of: Sequence[str]
+    stages_of: Sequence[str]
+    command: str
+    needs: str
+    where: Table
+    disagreement: str
+    figures: Sequence[FigureSpec]
+    claims: Sequence[Claim]
+
+    def how_to_record(self) -> str:
+        """Return the command line that makes the missing record."""
+        if self.command:
+            return self.command
+        return f"kselect run configs/{self.config}.json --out results/MACHINE/{self.config}"
+
+
+def load(directory: Path = EXPERIMENTS) -> list[Experiment]:
+    """Read all lists of a directory, in order of file name; raises PlotError(INPUT)."""
+    experiments: list[Experiment] = []
+    for path in sorted(directory.glob("*.toml")):
+        experiments += _read(path, experiments)
+    return experiments
+
+
+def size(value: object, where: str) -> int:
+    """Return an integer that may be written as a power, "2^15"."""
+    if type(value) is int:
+        return value
+    if isinstance(value, str) and (power := re.fullmatch(r"(\d+)\^(\d+)", value)):
+        return int(power[1]) ** int(power[2])
+    raise PlotError(Failure.INPUT, f'{where}: {value!r} is not a size such as 32768 or "2^15"')
+
+
+def check_keys(table: Table, known: Sequence[str], where: str) -> None:
+    """Refuse an unknown key, with the nearest that is known."""
+    for key in table:
+        if key not in known:
+            nearest = difflib.get_close_matches(key, known, n=1, cutoff=0)
+            message = f"{where}: unknown key {key!r}; did you mean {nearest[0]!r}?"
+            raise PlotError(Failure.INPUT, message)
+
+
+def _read(path: Path, earlier: Sequence[Experiment]) -> list[Experiment]:
+    try:
+        with path.open("rb") as file:
+            content = tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as e:
+        raise PlotError(Failure.INPUT, f"{path}: cannot be read: {e}") from e
+    check_keys(content, ("paper", "experiment"), str(path))
+    header = content.get("paper", {})
+    check_keys(header, _PAPER_KEYS, f"{path}: [paper]")
+    paper = Paper(*(str(header.get(key, "")) for key in _PAPER_KEYS))
+    found: list[Experiment] = []
+    for table in content.get("experiment", ()):
+        experiment = _experiment(table, paper, found, str(path))
+        if any(other.id == experiment.id for other in (*earlier, *found)):
+            raise PlotError(Failure.INPUT, f"{path}: two experiments are called {experiment.id!r}")
+        found.append(experiment)
+    return found
+
+
+def _experiment(table: Table, paper: Paper, found: Sequence[Experiment], path: str) -> Experiment:
+    name = table.get("id")
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9.-]+", name):
+        raise PlotError(Failure.INPUT, f"{path}: an experiment's id is {name!r}, not a short name")
+    where = f"{path}: {name}"
+    check_keys(table, _EXPERIMENT_KEYS, where)
+    experiment = Experiment(
+        id=name,
+        paper=paper,
+        title=str(table.get("title", name)),
+        config=str(table.get("config", "")),
+        slices_of=tuple(table.get("slices_of", ())),
+        stages_of=tuple(table.get("stages_of", ())),
+        command=str(table.get("command", "")),
+        needs=str(table.get("needs", "")),
+        where=table.get("where", {}),
+        disagreement=str(table.get("disagreement", "")),
+        figures=tuple(_figure(t, where) for t in table.get("figure", ())),
+        claims=tuple(_claim(t, where) for t in table.get("claim", ())),
+    )
+    if not (experiment.config or experiment.stages_of or experiment.needs):
+        raise PlotError(Failure.INPUT, f"{where}: needs one of config, stages_of and needs")
+    if "like" not in table:
+        return experiment
+    model = next((e for e in found if e.id == table["like"]), None)
+    if model is None:
+        raise PlotError(Failure.INPUT, f"{where}: like = {table['like']!r} names none before it")
+    figures = [*(_without_stars(f) for f in model.figures), *experiment.figures]
+    return replace(experiment, figures=figures, where={**model.where, **experiment.where})
+
+
+def _without_stars(figure: FigureSpec) -> FigureSpec:
+    return replace(figure, ask={k: v for k, v in figure.ask.items() if k != "stars"})
+
+
+def _figure(table: Table, where: str) -> FigureSpec:
+    check_keys(table, _FIGURE_KEYS, f"{where}: figure")
+    if "kind" not in table:
+        raise PlotError(Failure.INPUT, f"{where}: a figure has no kind")
+    rest = {k: v for k, v in table.items() if k not in ("kind", "name")}
+    return FigureSpec(table["kind"], str(table.get("name", "")), rest)
+
+
+def _claim(table: Table, where: str) -> Claim:
+    check_keys(table, _CLAIM_KEYS, f"{where}: claim")
+    if "says" not in table or ("measure" in table) != ("expect" in table):
+        message = f"{where}: a claim has `says`, and both of measure and expect or none"
+        raise PlotError(Failure.INPUT, message)
+    own = ("says", "paper", "measure", "expect")
+    return Claim(
+        says=table["says"],
+        paper=str(table.get("paper", "")),
+        measure=str(table.get("measure", "")),
+        expect=str(table.get("expect", "")),
+        ask={k: v for k, v in table.items() if k not in own},
+    )

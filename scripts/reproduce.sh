@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Draws every figure and table of the three papers from the committed records, and REPRODUCTION.md
+# beside them; needs no GPU and builds nothing. `--run` first builds the program and runs the sweeps
+# that this machine has no record of, saying before how long each takes. `--help` lists the options.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+run=
+for option in "$@"; do
+  [ "$option" != --run ] || run=yes
+done
+if [ -n "$run" ]; then
+  install_missing "${apt_packages[@]}"
+  python_environment scripts/requirements.txt plots/requirements.txt
+  preset=cpu
+  if command -v nvcc >/dev/null; then preset=gpu; fi
+  say "building (preset $preset)"
+  cmake --preset "$preset" -DKSELECT_TESTS=OFF -B build/demo >/dev/null
+  cmake --build build/demo --target kselect
+elif .venv/bin/python -c '
+import sys, importlib.metadata as installed
+pinned = [line.strip().split("==") for line in open("plots/requirements.txt") if "==" in line]
+sys.exit(any(installed.version(name) != version for name, version in pinned))' 2>/dev/null; then
+  export PATH="$root/.venv/bin:$PATH"  # the demo's or the tests' environment has all that is needed
+else
+  install_missing python3-venv
+  python_environment plots/requirements.txt
+fi
+exec python -m plots.reproduce "$@"
