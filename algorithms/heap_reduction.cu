@@ -152,14 +152,15 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
       a.matrix = baselines::rows_of<T>(p, buffers);
       a.out = baselines::answer_in<T>(p, buffers);
       return simt::launch<kernel<T, what>>(on, shape, a);
+    } else {
+      for (std::int64_t row = 0; row < p.q; ++row) {
+        a.matrix = baselines::one_row_of<T>(p, buffers, row);
+        a.out = baselines::one_answer_in<T>(p, buffers, row);
+        const status launched = simt::launch<kernel<T, what>>(on, shape, a);
+        if (!launched.ok()) return launched;
+      }
+      return {};
     }
-    for (std::int64_t row = 0; row < p.q; ++row) {
-      a.matrix = baselines::one_row_of<T>(p, buffers, row);
-      a.out = baselines::one_answer_in<T>(p, buffers, row);
-      const status launched = simt::launch<kernel<T, what>>(on, shape, a);
-      if (!launched.ok()) return launched;
-    }
-    return {};
   });
 }
 

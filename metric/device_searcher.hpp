@@ -103,8 +103,10 @@ class device_searcher final : public searcher {
   template <class Kernel>
   void launch(std::int64_t blocks, const shared_layout& layout, const typename Kernel::args& args,
               search_report& report) {
-    require_ok(start<Kernel>(on_, {blocks, options_.block_threads, layout.bytes}, args));
-    require_ok(place_.synchronise());
+    const simt::grid shape{blocks, options_.block_threads, layout.bytes};
+    const timed_run run = place_.time([&] { return start<Kernel>(on_, shape, args); });
+    require_ok(run.outcome);
+    report.kernel_seconds += run.nanoseconds * 1e-9;
     ++report.launches;
   }
 

@@ -77,6 +77,7 @@ struct levenshtein {
   // A word a line, UTF-8 (metric/words.hpp).
   static set load(const std::string& file);
   static void save(const set&, const std::string& file);
+  static std::string text(const set& s, std::int64_t i) { return encode_utf8(s.text(i)); }
   static void write(const set&, sections& out);
   static set read(const sections& from);
   static void adapt(set& queries, const set& corpus);

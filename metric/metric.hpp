@@ -83,6 +83,8 @@ concept metric = std::is_trivially_copyable_v<typename M::view> &&
   { M::load(file) } -> std::same_as<typename M::set>;
   // The same objects to a file that load() reads; throws failure::output.
   M::save(objects, file);
+  // An object as people read it; empty where that is a row of numbers.
+  { M::text(objects, i) } -> std::same_as<std::string>;
   // To and from sections; reading throws std::invalid_argument with what is wrong.
   M::write(objects, out);
   { M::read(out) } -> std::same_as<typename M::set>;

@@ -18,6 +18,7 @@ class set_holder final : public object_set {
     return std::make_unique<set_holder>(objects_.gather(numbers));
   }
   void save(const std::string& file) const override { M::save(objects_, file); }
+  std::string text(std::int64_t i) const override { return M::text(objects_, i); }
   void write(sections& out) const override { M::write(objects_, out); }
 
   const typename M::set& get() const { return objects_; }

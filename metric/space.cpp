@@ -127,11 +127,13 @@ std::int64_t resident_blocks(const device& where, int threads, std::int64_t piec
   return std::clamp<std::int64_t>(resident, 1, std::max<std::int64_t>(pieces, 1));
 }
 
-radius_plan train_radius(const space& in, const object_set& objects, const index_data& index,
-                         std::int64_t k, int threads) {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
+namespace {
+
+// Every hundredth object, at least 32: the distance of each to its k-th nearest other object, in
+// order. Needs k < objects.
+std::vector<float> training_distances(const space& in, const object_set& objects,
+                                      const index_data& index, std::int64_t k, int threads) {
   const std::int64_t n = objects.count();
-  if (k >= n) return {infinity, infinity};
   const std::int64_t wanted = std::clamp<std::int64_t>(n / 100, std::min<std::int64_t>(n, 32), n);
   std::vector<std::int64_t> numbers;
   for (std::int64_t t = 0; t < wanted; ++t) numbers.push_back(t * n / wanted);
@@ -146,11 +148,33 @@ radius_plan train_radius(const space& in, const object_set& objects, const index
     samples.push_back(nearest.distances[static_cast<std::size_t>((t + 1) * (k + 1) - 1)]);
   }
   std::ranges::sort(samples);
+  return samples;
+}
+
+}  // namespace
+
+radius_plan train_radius(const space& in, const object_set& objects, const index_data& index,
+                         std::int64_t k, int threads) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  if (k >= objects.count()) return {infinity, infinity};
+  const std::vector<float> samples = training_distances(in, objects, index, k, threads);
   const auto percentile = [&](std::size_t p) { return samples[(samples.size() - 1) * p / 100]; };
   const float first = percentile(60);
   // A step that does not change the radius would be no step.
   const float least = std::max(first * 0x1p-10F, std::numeric_limits<float>::min());
   return {first, std::max(percentile(95) - first, least)};
+}
+
+float radius_of_share(const space& in, const object_set& objects, const index_data& index,
+                      double share, int threads) {
+  const std::int64_t n = objects.count();
+  if (!(share > 0 && share <= 1)) {
+    throw error(failure::usage, fmt::format("a share of {} is not in (0, 1]", share));
+  }
+  if (n < 2) throw error(failure::usage, "one object alone has no distances to others");
+  const auto k = std::clamp<std::int64_t>(std::llround(share * static_cast<double>(n)), 1, n - 1);
+  const std::vector<float> samples = training_distances(in, objects, index, k, threads);
+  return samples[samples.size() / 2];
 }
 
 distance_histogram sample_distances(const space& in, const object_set& objects, std::int64_t pairs,

@@ -26,6 +26,8 @@ class object_set {
   virtual std::unique_ptr<object_set> gather(std::span<const std::int64_t> numbers) const = 0;
   // To a file that space::load reads. Throws failure::output.
   virtual void save(const std::string& file) const = 0;
+  // Object i as people read it; empty where that is a row of numbers.
+  virtual std::string text(std::int64_t i) const = 0;
   virtual void write(sections& out) const = 0;
   // Hash of what write() gives.
   std::uint64_t hash() const;
@@ -57,7 +59,8 @@ struct radius_plan {
 };
 
 struct search_report {
-  double seconds = 0;  // from the queries in host memory to the answers there
+  double seconds = 0;         // from the queries in host memory to the answers there
+  double kernel_seconds = 0;  // of that, in kernels, by the backend's own clock
   std::int64_t batches = 0;
   std::int64_t launches = 0;               // of kernels
   std::int64_t pending = 0;                // queries that needed the second launch
@@ -129,6 +132,11 @@ const space& find_space(std::string_view metric_name);
 // plan is to search everything at once.
 radius_plan train_radius(const space& in, const object_set& objects, const index_data& index,
                          std::int64_t k, int threads);
+
+// The radius within which the median training object has `share` of the objects, at least one
+// beside itself: what a selectivity such as 0.1 % means. 0 < share <= 1.
+float radius_of_share(const space& in, const object_set& objects, const index_data& index,
+                      double share, int threads);
 
 // Intrinsic dimension rho = mu^2 / (2 sigma^2) of the distances between objects (Chavez et al.
 // 2001), from `pairs` random pairs of different objects.

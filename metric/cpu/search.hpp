@@ -173,7 +173,11 @@ class pivot_search {
   }
 
  private:
-  static constexpr std::int64_t block = 256;
+  static constexpr std::int64_t block = 256, ahead = 8;
+
+  void prefetch(std::int64_t i) const {
+    if constexpr (requires { M::prefetch(objects_, i); }) M::prefetch(objects_, i);
+  }
 
   template <class Radius, class F>
   work filter(const probe& ready, scratch& own, const Radius& radius, const F& f) const {
@@ -186,18 +190,23 @@ class pivot_search {
     work done{.distances = table_.count()};
     auto next_pivot = table_.pivots.begin();  // pivots have been measured
     std::int32_t out[block];
+    std::int64_t left[block];
     for (std::int64_t first = 0; first < n; first += block) {
       const std::int64_t size = std::min(block, n - first);
       rule_out(own, first, size, radius(), out);
-      for (std::int64_t j = 0; j < size; ++j) {
-        const std::int64_t i = first + j;
-        if (next_pivot != table_.pivots.end() && *next_pivot == i) {
-          ++next_pivot;
-        } else if (out[j] == 0) {
-          f(M::distance(objects_, i, ready), i);
-          ++done.distances;
-        }
+      while (next_pivot != table_.pivots.end() && *next_pivot < first + size) {
+        out[*next_pivot++ - first] = 1;
       }
+      std::int64_t count = 0;
+      for (std::int64_t j = 0; j < size; ++j) {
+        left[count] = first + j;
+        count += out[j] == 0 ? 1 : 0;
+      }
+      for (std::int64_t at = 0; at < count; ++at) {
+        prefetch(left[std::min(at + ahead, count - 1)]);
+        f(M::distance(objects_, left[at], ready), left[at]);
+      }
+      done.distances += count;
     }
     done.pruned = n - done.distances;
     return done;
