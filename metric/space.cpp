@@ -182,8 +182,8 @@ distance_histogram sample_distances(const space& in, const object_set& objects, 
   distance_histogram histogram;
   const std::int64_t n = objects.count();
   if (n < 2 || pairs < 1) return histogram;
-  // Against a few hundred objects each, so that a query is made ready once.
-  const std::int64_t partners = std::min<std::int64_t>(256, n);
+  // A few partners each, so that a query is not made ready for one distance alone.
+  constexpr std::int64_t partners = 8;
   std::mt19937_64 random(seed);
   const auto draw = [&] {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));

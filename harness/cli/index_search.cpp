@@ -241,7 +241,8 @@ int knn_search(const options& o) {
   search_run run = s.run();
   run.k = o.k;
   run.hits = static_cast<std::int64_t>(answer.objects.size());
-  if (s.runs_kernels() && o.radius_rule == "increasing") {
+  if (s.runs_kernels() && o.radius_rule == "increasing" &&
+      s.indexed().index.kind != index_kind::none) {
     run.plan = plan;
     run.training_seconds = training;
   }
