@@ -19,6 +19,7 @@ std::span<const algorithm> buffered_multi_select_grid();
 std::span<const algorithm> radix_select();
 std::span<const algorithm> quick_multi_select();
 std::span<const algorithm> heap_queue();
+std::span<const algorithm> one_pass_select();
 std::span<const algorithm> nth_element();
 }  // namespace kselect::entries
 
@@ -67,6 +68,9 @@ constexpr std::array gpu_rules = {
 };
 
 constexpr std::array cpu_rules = {
+    rule{&entries::one_pass_select, "one-pass+omp", &worth_threads,
+         "each row read once by vectors, enough work for several threads"},
+    rule{&entries::one_pass_select, "one-pass", &always, "each row read once by vectors"},
     rule{&entries::nth_element, "cpu/nth_element+omp", &worth_threads,
          "enough work for several threads"},
     rule{&entries::nth_element, "cpu/nth_element", &always, "too little work for several threads"},

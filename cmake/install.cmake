@@ -7,10 +7,11 @@ include(GNUInstallDirs)
 set_target_properties(kselect_algorithms PROPERTIES EXPORT_NAME kselect)
 set_target_properties(kselect_core PROPERTIES EXPORT_NAME core)
 set_target_properties(kselect_simt PROPERTIES EXPORT_NAME simt)
+set_target_properties(kselect_vectors PROPERTIES EXPORT_NAME vectors)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kselect)
 install(DIRECTORY include/kselect TYPE INCLUDE)
-install(TARGETS kselect_core kselect_simt kselect_algorithms EXPORT kselect_targets
+install(TARGETS kselect_core kselect_simt kselect_vectors kselect_algorithms EXPORT kselect_targets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT kselect_targets NAMESPACE kselect:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/kselect-config.cmake.in

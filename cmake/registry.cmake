@@ -41,14 +41,19 @@ function(kselect_add_registry target)
               src/name_matching.cpp src/select.cpp src/support.cpp)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated
                                                ${CMAKE_CURRENT_SOURCE_DIR})
-  if(NOT KSELECT_HAS_CUDA)
-    # The very same files, as C++ for the fiber executor.
-    foreach(source IN LISTS sources)
-      if(source MATCHES "\\.cu$")
-        set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
-      endif()
-    endforeach()
+  kselect_compile_kernels(${sources})
+endfunction()
+
+# Without nvcc, compiles those of the given files that are .cu as C++, for the fiber executor.
+function(kselect_compile_kernels)
+  if(KSELECT_HAS_CUDA)
+    return()
   endif()
+  foreach(source IN LISTS ARGN)
+    if(source MATCHES "\\.cu$")
+      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
+    endif()
+  endforeach()
 endfunction()
 
 # Compiles into `target` how and from what it was built; the git state is read when a build runs.

@@ -33,10 +33,13 @@ enum class counter : std::uint8_t {
   candidates,      // elements that passed a filter
   comparisons,     // of keys
   partitions,      // partition steps of a row
-  passes           // sweeps over a row
+  passes,          // sweeps over a row
+  distances,       // evaluations of a distance between two objects
+  clusters,        // clusters of a metric index whose members were looked at
+  pruned           // objects that a metric index spared the evaluation
 };
 
-inline constexpr std::size_t counter_count = static_cast<std::size_t>(counter::passes) + 1;
+inline constexpr std::size_t counter_count = static_cast<std::size_t>(counter::pruned) + 1;
 
 struct counters {
   std::array<std::int64_t, counter_count> values{};
@@ -100,5 +103,8 @@ inline constexpr std::array<named<simt::counter>, simt::counter_count> names<sim
      {simt::counter::candidates, "candidates"},
      {simt::counter::comparisons, "comparisons"},
      {simt::counter::partitions, "partitions"},
-     {simt::counter::passes, "passes"}}};
+     {simt::counter::passes, "passes"},
+     {simt::counter::distances, "distances"},
+     {simt::counter::clusters, "clusters"},
+     {simt::counter::pruned, "pruned"}}};
 }  // namespace kselect

@@ -1,0 +1,147 @@
+"""`kselect index` against brute force in float64 and a textbook edit distance."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import one_line
+
+RNG = np.random.default_rng(5)
+WORDS = sorted({"".join(RNG.choice(list("abcñ"), RNG.integers(2, 9))) for _ in range(120)})
+
+
+def edit_distance(a, b):
+    """Levenshtein distance by the whole table."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        diagonal, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (x != y))
+    return row[-1]
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    """A base of vectors in base.npy and queries in query.npy."""
+    base = RNG.normal(size=(300, 6)).astype(np.float32)
+    query = RNG.normal(size=(7, 6)).astype(np.float32)
+    np.save(tmp_path / "base.npy", base)
+    np.save(tmp_path / "query.npy", query)
+    return base, query
+
+
+@pytest.fixture
+def words(tmp_path):
+    """WORDS in words.txt."""
+    (tmp_path / "words.txt").write_text("\n".join(WORDS) + "\n")
+    return WORDS
+
+
+def build(kselect, kind, *more, metric="euclidean", objects="base.npy"):
+    """Builds x.kidx."""
+    return kselect("index", "build", "--metric", metric, "--objects", objects, "--kind", kind,
+                   "--index", "x.kidx", "--cluster-size", 9, *more)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["none", "list_of_clusters", "sss"])
+@pytest.mark.parametrize("executor", ["cpu", "fiber"])
+def test_knn_of_vectors(kselect, tmp_path, vectors, kind, executor):
+    base, query = vectors
+    build(kselect, kind, "--executor", executor)
+    done = kselect("index", "knn", "--index", "x.kidx", "--queries", "query.npy", "--k", 5,
+                   "--executor", executor, "--indices", "i.npy", "--distances", "d.npy")  # fmt: skip
+    assert "7 queries proven" in done.stdout
+    exact = np.linalg.norm(query[:, None].astype(np.float64) - base[None], axis=2)
+    indices, distances = np.load(tmp_path / "i.npy"), np.load(tmp_path / "d.npy")
+    assert np.array_equal(indices, np.argsort(exact, axis=1)[:, :5])
+    assert np.allclose(distances, np.sort(exact, axis=1)[:, :5], rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", [("--radius-rule", "decreasing"), ("--batch", 3)])
+def test_knn_by_other_kernels(kselect, tmp_path, vectors, options):
+    build(kselect, "list_of_clusters")
+    for name, more in (("plain", ()), ("other", options)):
+        kselect("index", "knn", "--index", "x.kidx", "--queries", "query.npy", "--k", 5,
+                "--executor", "fiber", "--indices", f"{name}.npy", *more)  # fmt: skip
+    assert np.array_equal(np.load(tmp_path / "plain.npy"), np.load(tmp_path / "other.npy"))
+
+
+@pytest.mark.parametrize("kind", ["list_of_clusters", "sss"])
+def test_range_of_vectors(kselect, tmp_path, vectors, kind):
+    base, query = vectors
+    build(kselect, kind)
+    kselect("index", "range", "--index", "x.kidx", "--queries", "query.npy", "--radius", 2,
+            "--executor", "cpu", "--indices", "i.npy", "--starts", "s.npy")  # fmt: skip
+    exact = np.linalg.norm(query[:, None].astype(np.float64) - base[None], axis=2)
+    starts, indices = np.load(tmp_path / "s.npy"), np.load(tmp_path / "i.npy")
+    for q in range(7):
+        found = indices[starts[q] : starts[q + 1]]
+        assert set(found) == set(np.flatnonzero(exact[q] <= 2))
+    assert starts[-1] == len(indices) > 0
+
+
+def test_words_held_out(kselect, tmp_path, words):
+    build(kselect, "sss", "--hold-out", 0.2, "--queries", "held.txt",
+          metric="levenshtein", objects="words.txt")  # fmt: skip
+    held = (tmp_path / "held.txt").read_text().split()
+    assert len(held) == round(0.2 * len(words))
+    kept = [w for w in words if w not in set(held)]
+    kselect("index", "range", "--index", "x.kidx", "--queries", "held.txt", "--radius", 2,
+            "--executor", "cpu", "--json", "found.json")  # fmt: skip
+    for query, answer in zip(held, json.loads((tmp_path / "found.json").read_text())):
+        assert answer["text"] == query
+        near = {w: edit_distance(query, w) for w in kept if edit_distance(query, w) <= 2}
+        assert {hit["text"]: hit["distance"] for hit in answer["found"]} == near
+        assert all(words[hit["index"]] == hit["text"] for hit in answer["found"])
+
+
+def test_info_and_record(kselect, tmp_path, vectors):
+    build(kselect, "list_of_clusters")
+    about = json.loads(kselect("index", "info", "x.kidx", "--json").stdout)
+    assert (about["objects"], about["clusters"], about["cluster_size"]) == (300, 30, 9)
+    for executor in ("cpu", "fiber"):
+        kselect("index", "knn", "--index", "x.kidx", "--queries", "query.npy", "--k", 3,
+                "--executor", executor, "--record", "out", "--timing", 2)  # fmt: skip
+    lines = (tmp_path / "out" / "runs.jsonl").read_text().splitlines()
+    cpu, fiber = map(json.loads, lines)
+    assert cpu["what"] == fiber["what"] == "index_search"
+    assert len(cpu["time"]["samples"]) == 2 and fiber["time"] is None
+    assert fiber["work"]["per_query"]["bytes_read"] > 0
+    assert cpu["work"]["per_query"]["distances"] < 300
+
+
+def test_generate(kselect, tmp_path):
+    done = kselect("index", "generate", "images", "--count", 500, "--output", "images.npy")
+    assert "500 vectors of dimension 20; intrinsic dimension" in done.stdout
+    assert np.load(tmp_path / "images.npy").shape == (500, 20)
+
+
+@pytest.mark.parametrize(
+    "change, code, message",
+    [
+        (("--k", "301"), 2, "k = 301 is not in 1 .. 300"),
+        (("--k", "3", "--executor", "fiber", "--radius-rule", "decreasing"), 4, "List of Clusters"),
+        (("--k", "3", "--queries", "narrow.npy"), 2, "dimension 5, the indexed vectors 6"),
+        (("--k", "3", "--index", "cut.kidx"), 3, "cut.kidx"),
+        (("--k", "3", "--index", "none.kidx"), 3, "none.kidx"),
+    ],
+)
+def test_errors(kselect, tmp_path, vectors, change, code, message):
+    build(kselect, "sss")
+    np.save(tmp_path / "narrow.npy", np.zeros((2, 5), np.float32))
+    (tmp_path / "cut.kidx").write_bytes((tmp_path / "x.kidx").read_bytes()[:-100])
+    arguments = {"--index": "x.kidx", "--queries": "query.npy", "--indices": "i.npy"}
+    arguments |= dict(zip(change[::2], change[1::2]))
+    flat = [word for pair in arguments.items() for word in pair]
+    done = kselect("index", "knn", *flat, check=code)
+    assert message in one_line(done.stderr)
+    assert not (tmp_path / "i.npy").exists()
+
+
+def test_bad_word_lists(kselect, tmp_path):
+    for text, message in ((b"a\n\nb\n", "line 2 is empty"), (b"a\n\xff\n", "line 2 is not UTF-8")):
+        (tmp_path / "bad.txt").write_bytes(text)
+        done = kselect("index", "build", "--metric", "levenshtein", "--objects", "bad.txt",
+                       "--kind", "none", "--index", "x.kidx", check=3)  # fmt: skip
+        assert message in one_line(done.stderr)
+        assert not (tmp_path / "x.kidx").exists()
