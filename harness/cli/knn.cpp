@@ -23,7 +23,8 @@ namespace {
 
 struct options {
   std::vector<std::string> base;
-  std::string query, algorithm, indices, distances, record;
+  std::string query, indices, distances, record;
+  std::string algorithm = "auto";
   tiled_options tiled;
   std::string metric = "sqeuclidean";
   std::string executor = "auto";
@@ -256,7 +257,8 @@ void add_knn(CLI::App& app, action& chosen) {
   command->add_option("--k", o->k, "neighbours of each query")
       ->required()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option("--algorithm", o->algorithm, "name from `kselect list`")->required();
+  command->add_option("--algorithm", o->algorithm, "name from `kselect list`")
+      ->capture_default_str();
   command->add_option("--indices", o->indices, "where to write indices, int64 Q x k (.npy)")
       ->required();
   command->add_option("--distances", o->distances, "where to write distances, float32 Q x k (.npy)")

@@ -1,0 +1,146 @@
+// Buffered multi-select on fibers, on rows made for each of its paths: a filter that holds back, a
+// list that overflows, a first tile that misleads, ties in the middle of a cut. What the answers
+// are is proven as everywhere; here it is also counted that the path was taken.
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness/backend/host_backend.hpp"
+#include "harness/run/trial.hpp"
+#include "kselect/registry.hpp"
+#include "kselect/simt/fiber.hpp"
+
+namespace kselect {
+namespace {
+
+using simt::counter;
+using simt::counters;
+
+// Selects from one row and proves the answer.
+counters select(const std::string& name, const std::vector<float>& row, std::int64_t k) {
+  problem p;
+  p.n = static_cast<std::int64_t>(row.size());
+  p.q = 1;
+  p.k = k;
+  counters counted;
+  simt::fiber_options options;
+  options.counters = &counted;
+  const auto place = open_host_backend(executor_kind::fiber, 1, options);
+  const input_rows input(*place, std::as_bytes(std::span(row)));
+  trial attempt(*find_algorithm(name)->algorithm, p, input, *place);
+  attempt.prepare();
+  EXPECT_TRUE(attempt.run().ok()) << name;
+  EXPECT_EQ(attempt.disprove(), "") << name;
+  return counted;
+}
+
+std::vector<float> made(std::int64_t n, const std::function<float(std::int64_t)>& element) {
+  std::vector<float> row(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) row[static_cast<std::size_t>(i)] = element(i);
+  return row;
+}
+
+std::vector<float> uniform(std::int64_t n) {
+  std::mt19937 generator(3);
+  std::uniform_real_distribution<float> number(0, 1);
+  return made(n, [&](std::int64_t) { return number(generator); });
+}
+
+// A threshold from minima lets a few times k through, of any number of elements.
+TEST(BufferedMultiSelect, ReadsARowInRandomOrderOnceAndKeepsFew) {
+  for (const char* name : {"bms-warp", "bms-block", "bms-block+t128+l4"}) {
+    const auto row = uniform(20'000);
+    const counters c = select(name, row, 32);
+    EXPECT_EQ(c[counter::passes], 1) << name;
+    EXPECT_EQ(c[counter::buffer_flushes], 0) << name;
+    EXPECT_GE(c[counter::candidates], 32) << name;
+    EXPECT_LE(c[counter::candidates], 1500) << name;
+    // Survivors are read a second time, nothing else is.
+    EXPECT_LE(c[counter::global_reads], 20'000 + 2 * c[counter::candidates]) << name;
+  }
+}
+
+TEST(BufferedMultiSelect, SortedRowsAreOnePassToo) {
+  for (const char* name : {"bms-warp", "bms-block"}) {
+    for (const int sign : {1, -1}) {
+      const auto row = made(30'000, [&](std::int64_t i) { return static_cast<float>(sign * i); });
+      EXPECT_EQ(select(name, row, 100)[counter::passes], 1) << name;
+    }
+  }
+}
+
+// All elements pass the threshold; the first cut closes the list for their equals.
+TEST(BufferedMultiSelect, EqualElementsAreCutOnce) {
+  for (const char* name : {"bms-warp", "bms-block"}) {
+    const counters c = select(name, made(20'000, [](std::int64_t) { return 0.5F; }), 64);
+    EXPECT_EQ(c[counter::passes], 1) << name;
+    EXPECT_EQ(c[counter::buffer_flushes], 1) << name;
+    EXPECT_LE(c[counter::candidates], 1000) << name;
+  }
+}
+
+// Every element is the best key there is: nothing may enter a full list, and nothing is lost.
+TEST(BufferedMultiSelect, TheLeastKeyOfAllClosesTheList) {
+  const auto least = std::bit_cast<float>(0xffffffffU);
+  for (const char* name : {"bms-warp", "bms-block", "bms-grid"}) {
+    select(name, made(20'000, [&](std::int64_t) { return least; }), 64);
+  }
+}
+
+// With 64 threads and 4 loads a tile of the row has 1024 elements: segments of 128, of every 16th.
+// All of the smallest lie in the first, whose minima then promise too much.
+TEST(BufferedMultiSelect, AMisleadingFirstTileCostsASecondPass) {
+  constexpr std::int64_t n = 16 * 1024;
+  const auto noise = uniform(n);
+  const auto row = made(n, [&](std::int64_t i) {
+    const bool first_tile = i / 128 % 16 == 0;
+    return noise[static_cast<std::size_t>(i)] + (first_tile ? 0.0F : 1.0F);
+  });
+  const counters c = select("bms-block", row, 600);
+  EXPECT_EQ(c[counter::passes], 2);
+  EXPECT_GE(c[counter::buffer_flushes], 1);
+}
+
+// A list is cut in the middle of ties: those below all stay, of the equal ones as many as are
+// wanted.
+TEST(BufferedMultiSelect, CutsThroughTies) {
+  constexpr std::int64_t n = 16 * 1024;
+  for (const char* name : {"bms-warp", "bms-block", "bms-grid"}) {
+    for (const std::int64_t below : {1, 63, 64, 65, 200}) {
+      const auto row = made(n, [&](std::int64_t i) {
+        const std::int64_t shuffled = i * 7919 % n;
+        return shuffled < below    ? static_cast<float>(shuffled - below)
+               : shuffled % 3 == 0 ? 1.0F
+                                   : 2.0F;
+      });
+      select(name, row, 128);
+    }
+  }
+}
+
+// A large k stays in registers: each element is read once, and those of the answer once more.
+TEST(BufferedMultiSelect, KeepsRowsInRegistersWhereAThresholdWouldHoldLittleBack) {
+  for (const char* name : {"bms-warp", "bms-block+t128+l8"}) {
+    const counters c = select(name, uniform(1000), 600);
+    EXPECT_EQ(c[counter::passes], 1) << name;
+    EXPECT_EQ(c[counter::buffer_flushes], 0) << name;
+    EXPECT_LE(c[counter::global_reads], 1000 + 600 + 64) << name;
+  }
+}
+
+// The parts of a row each know the threshold of the whole.
+TEST(BufferedMultiSelect, PartsOfARowShareOneThreshold) {
+  const counters c = select("bms-grid", uniform(100'000), 50);
+  EXPECT_EQ(c[counter::buffer_flushes], 0);
+  EXPECT_LE(c[counter::candidates], 2000);
+}
+
+}  // namespace
+}  // namespace kselect

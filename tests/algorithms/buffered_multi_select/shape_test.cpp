@@ -1,0 +1,69 @@
+// The numbers of a launch: what a plan promises is what the kernels rely on.
+
+#include "algorithms/buffered_multi_select/shape.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace kselect::bms {
+namespace {
+
+// The probability that a Poisson variable of that mean is at least r.
+double tail(double mean, position r) {
+  double term = std::exp(-mean), below = 0;
+  for (position i = 0; i < r; ++i) {
+    below += term;
+    term *= mean / (i + 1);
+  }
+  return 1 - below;
+}
+
+TEST(BufferedMultiSelectShape, RankIsTheLeastThatIsSafe) {
+  for (const double mean : {0.01, 0.5, 1.0, 7.0, 40.0, 300.0}) {
+    const position r = safe_rank(mean, 100'000);
+    EXPECT_LE(tail(mean, r), 2.1e-6) << mean;
+    EXPECT_GT(tail(mean, r - 1), 1.9e-6) << mean;
+  }
+  EXPECT_EQ(safe_rank(300, 310), 310U);  // the k-th needs no more than k
+  // Beyond what exp() takes the normal tail serves.
+  const position r = safe_rank(2000, 100'000);
+  EXPECT_GT(r, 2000 + 4.7 * std::sqrt(2000));
+  EXPECT_LT(r, 2000 + 5.5 * std::sqrt(2000));
+}
+
+TEST(BufferedMultiSelectShape, APlanHoldsWhatTheKernelsNeed) {
+  for (const int threads : {32, 64, 256, 512}) {
+    for (const int loads : {4, 8}) {
+      for (std::int64_t n = 1; n <= 1 << 22; n = n * 3 + 1) {
+        for (std::int64_t k = 1; k <= std::min<std::int64_t>(n, 4096); k = k * 2 + 1) {
+          const auto p = filtering_plan<float, true>(n, k, {threads, loads}, 96 << 10);
+          if (!p) continue;
+          EXPECT_LE(p->rank, k);
+          EXPECT_LE(p->rank + p->slack, static_cast<position>(threads) * p->groups);
+          EXPECT_GE(p->kept_most, k);
+          EXPECT_GT(p->capacity, p->kept_most);  // or a cut would make no room
+          EXPECT_GE(static_cast<std::int64_t>(p->tiles) * threads * loads * 4, n);
+          EXPECT_LE((team_memory<float, true>::bytes(*p)), std::size_t{96} << 10);
+          EXPECT_EQ((team_memory<float, true>::bytes(*p)) % 16, 0U);
+        }
+      }
+    }
+  }
+}
+
+TEST(BufferedMultiSelectShape, TakesTheShapesThatItIsMeantFor) {
+  const auto takes = [](std::int64_t n, std::int64_t k, const reading& how) {
+    return filtering_plan<float, true>(n, k, how, 96 << 10).has_value();
+  };
+  EXPECT_TRUE(takes(1024, 8, {32, 8}));
+  EXPECT_TRUE(takes(8192, 256, {256, 8}));
+  EXPECT_TRUE(takes(131'072, 2048, {512, 4}));
+  EXPECT_FALSE(takes(1024, 900, {32, 8}));         // nearly the whole row
+  EXPECT_FALSE(takes(1 << 20, 20'000, {512, 4}));  // more than shared memory
+  EXPECT_TRUE((resident_plan<float, true>(1024, 900, {32, 8}, 96 << 10).has_value()));
+  EXPECT_FALSE((resident_plan<float, true>(1025, 900, {32, 8}, 96 << 10).has_value()));
+}
+
+}  // namespace
+}  // namespace kselect::bms
