@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
+import numpy
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.font_manager import FontProperties
+from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, LogLocator, NullLocator
 
@@ -163,7 +165,31 @@ def width(text: str, size: float, bold: bool = False) -> float:
         return 0.0
     font = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", size=size)
     # Rasterised glyphs stand on whole pixels, which makes small text up to a twentieth wider.
-    return 1.05 * float(TextPath((0, 0), text, prop=font).get_extents().width) / 72
+    return 1.05 * _breadth(TextPath((0, 0), text, prop=font)) / 72
+
+
+def _breadth(outline: Path) -> float:
+    """Return the extent of an outline along x, as `get_extents` does, which is slow on long texts."""
+    assert outline.codes is not None
+    codes, x = outline.codes, outline.vertices[:, 0]
+    if numpy.any(codes == Path.CURVE4):
+        return float(outline.get_extents().width)
+    place = numpy.arange(len(codes))
+    curved = codes == Path.CURVE3
+    # Of a quadratic curve the control point comes first, then its end, which begins the next.
+    before = numpy.maximum.accumulate(numpy.where(curved, -1, place))
+    control = curved & ((place - before) % 2 == 1)
+    on_it = x[~control & (codes != Path.CLOSEPOLY)]
+    at = place[control]
+    begin, middle, end = x[at - 1], x[at], x[at + 1]
+    bend = begin - 2 * middle + end
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        t = (begin - middle) / bend
+    turns = (t > 0) & (t < 1)
+    t, begin, middle, end = t[turns], begin[turns], middle[turns], end[turns]
+    extrema = (1 - t) ** 2 * begin + 2 * t * (1 - t) * middle + t**2 * end
+    every = numpy.concatenate([on_it, extrema])
+    return float(every.max() - every.min())
 
 
 def wrapped(text: str, size: float, inches: float, indent: str = "") -> list[str]:

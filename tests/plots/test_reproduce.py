@@ -62,7 +62,7 @@ def drawn(name: str, tree: Path, which: int = 0) -> Any:
 
 def texts(drawing: Any) -> str:
     """Return everything written on a figure outside its axes."""
-    return " ".join(text.get_text().replace("\n", " ") for text in drawing.figure.texts)
+    return " ".join(" ".join(text.get_text().split()) for text in drawing.figure.texts)
 
 
 def rows(drawing: Any) -> list[dict[str, str]]:
