@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 HERE = pathlib.Path(__file__).resolve().parent
 INCLUDE = HERE.parents[2] / "include"
@@ -25,11 +26,13 @@ INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]
 
 
 def find_disassembler(nvcc):
-    """nvdisasm beside nvcc, in NVDISASM or on PATH, or None."""
+    """nvdisasm beside nvcc, in NVDISASM, on PATH or of the Python package, or None."""
     beside = pathlib.Path(os.path.realpath(nvcc)).parent / "nvdisasm"
     if beside.exists():
         return str(beside)
-    return os.environ.get("NVDISASM") or shutil.which("nvdisasm")
+    elsewhere = os.environ.get("NVDISASM") or shutil.which("nvdisasm")
+    packaged = pathlib.Path(sysconfig.get_path("purelib")).glob("nvidia/*/bin/nvdisasm")
+    return elsewhere or next((str(path) for path in packaged), None)
 
 
 def opcodes(nvcc, disassembler, arch, source, build_dir, flags):
