@@ -1,5 +1,6 @@
 // `kselect ab` and `kselect noise`: two builds measured in turns, and one build against itself.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -62,6 +63,7 @@ compare::comparison measure_in_turns(const turn_options& o, const std::filesyste
 
 struct ab_options {
   std::string base, now;
+  int max_rounds = 0;  // 0: as many as `rounds`
   turn_options turns;
   compare_options how;
   compare::build_request build;
@@ -83,6 +85,29 @@ side resolve(const compare::build_request& build, const std::string& given) {
   return {commit.substr(0, 12), {}, commit};
 }
 
+// Measures `rounds` turns a side, then twice as many and so on up to `max_rounds`, until no cell is
+// inconclusive. Who looks several times finds something more often: the level of the tests is shared
+// out among the looks, so that all of them together err no more often than one would.
+compare::comparison measure_until_conclusive(const ab_options& o,
+                                             const std::filesystem::path& base,
+                                             const std::filesystem::path& now,
+                                             const std::string& directory,
+                                             compare::criteria how) {
+  const int most = std::max(o.turns.rounds, o.max_rounds);
+  int looks = 1;
+  for (int rounds = o.turns.rounds; rounds < most; rounds *= 2) ++looks;
+  how.confidence = 1 - (1 - how.confidence) / looks;
+  turn_options turns = o.turns;
+  for (;;) {
+    auto compared = measure_in_turns(turns, base, now, directory, how);
+    const std::size_t open = compared.count(compare::verdict::inconclusive);
+    if (open == 0 || turns.rounds >= most) return compared;
+    turns.rounds = std::min(2 * turns.rounds, most);
+    turns.resume = true;
+    say(fmt::format("{} inconclusive; going on to {} rounds", open, turns.rounds));
+  }
+}
+
 int ab(ab_options o) {
   const verdict_criteria criteria(o.how);
   const std::string config = load_config(o.turns.config).name;  // before anything is built
@@ -95,7 +120,7 @@ int ab(ab_options o) {
                                     ? fmt::format("out/ab-{}-{}-{}", config, base.name, now.name)
                                     : o.turns.out;
   const int code = print_verdict(
-      measure_in_turns(o.turns, base.program, now.program, directory, criteria.how()), o.how);
+      measure_until_conclusive(o, base.program, now.program, directory, criteria.how()), o.how);
   say(fmt::format("records: {0}/base and {0}/new", directory));
   return code;
 }
@@ -136,6 +161,10 @@ void add_ab(CLI::App& app, action& chosen) {
   command->add_option("new", o->now, "commit, tag or branch to judge; or a built kselect program")
       ->required();
   add_turn_options(*command, o->turns);
+  command
+      ->add_option("--max-rounds", o->max_rounds,
+                   "while a cell is inconclusive, double the rounds up to this many")
+      ->check(CLI::Range(1, 1000));
   add_compare_options(*command, o->how);
   o->build.work = "build/ab";
   command->add_option("--repository", o->build.repository, "git repository of both commits")

@@ -70,6 +70,20 @@ def test_the_same_program_twice_is_the_same(kselect, program, config):
     assert ab(kselect, base, base, config).stdout.startswith("4 same\n")
 
 
+def test_rounds_are_doubled_until_a_verdict_is_possible(kselect, program, config, tmp_path):
+    base, slow = program("base", 1.0), program("slow", 1.08)
+    few = ["ab", base, slow, config, "--rounds", 3, "--out", "o"]
+    kselect(*few, check=3)  # three rounds bound nothing
+    done = kselect(*few, "--resume", "--max-rounds", 24, check=1)
+    assert done.stdout.startswith("4 regressions\n")
+    assert "4 inconclusive; going on to 6 rounds" in done.stderr
+    turned = len(records(tmp_path / "o" / "new")[0]["time"]["rounds"])
+    assert 6 < turned <= 24
+    # Where it is reached without a verdict, the limit ends it.
+    kselect("ab", base, slow, config, "--rounds", 2, "--max-rounds", 3, "--out", "p", check=3)
+    assert len(records(tmp_path / "p" / "new")[0]["time"]["rounds"]) == 3
+
+
 def test_directory_is_not_overwritten_but_resumed(kselect, program, config, tmp_path):
     base = program("base", 1.0)
     ab(kselect, base, base, config, "--out", "o")
