@@ -27,8 +27,13 @@ class answer {
   // it, as it says. After a sync.
   KSELECT_HD void write(const key_range<key>& all, position size) {
     const candidate* const list = team_.memory.list;
+    narrow_.forget_extremes();
     if (size == k_) {
       for (position i = team_.thread(); i < k_; i += team_.threads()) store(i, list[i]);
+      return;
+    }
+    if (size <= ranked_most) {
+      rank(list, size, 0, k_);
       return;
     }
     auto& shared = team_.shared;
@@ -59,7 +64,7 @@ class answer {
     }
     if (whole || tied) return;
     team_.sync();
-    rank(r.count, r.below, rest);
+    rank(team_.memory.ranked, r.count, r.below, rest);
   }
 
  private:
@@ -72,9 +77,9 @@ class answer {
     if (has && number < most) store(begin + number, c);
   }
 
-  // The `rest` smallest of `count` gathered ones, each compared with all.
-  KSELECT_HD void rank(position count, position below, position rest) {
-    const candidate* const all = team_.memory.ranked;
+  // The `rest` smallest of `count` candidates, each compared with all, to the places from `below`
+  // on.
+  KSELECT_HD void rank(const candidate* all, position count, position below, position rest) {
     for (position i = team_.thread(); i < count; i += team_.threads()) {
       const candidate own = all[i];
       position smaller = 0;

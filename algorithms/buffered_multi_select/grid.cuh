@@ -106,7 +106,7 @@ struct stream_kernel {
       const auto memory = team_memory<T, indexed>::at(simt_.dynamic_shared(), a_.shape);
       block_team block(simt_, shared_.team, memory, a_.shape);
       narrowing<block_team> narrow(block);
-      narrow.clear_bins();
+      narrow.prepare();
       const key bound = find_threshold(block, narrow);
       survivors<block_team> list(block, narrow, a_.matrix.k);
       list.start(bound);

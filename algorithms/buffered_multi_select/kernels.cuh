@@ -166,7 +166,7 @@ struct block_kernel {
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     const auto memory = team_memory<T, indexed>::at(simt.dynamic_shared(), a.shape);
     team<Simt, T, indexed, false> block(simt, shared.team, memory, a.shape);
-    narrowing<decltype(block)>(block).clear_bins();
+    narrowing<decltype(block)>(block).prepare();
     simt.sync_block();
     for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
       select_row<decltype(block), loads, resident>(block, a, row);
@@ -194,7 +194,7 @@ struct warp_kernel {
         static_cast<std::size_t>(simt.warp()) * team_memory<T, indexed>::bytes(a.shape);
     const auto memory = team_memory<T, indexed>::at(own, a.shape);
     team<Simt, T, indexed, true> warp(simt, shared.team[simt.warp()], memory, a.shape);
-    narrowing<decltype(warp)>(warp).clear_bins();
+    narrowing<decltype(warp)>(warp).prepare();
     simt.sync_warp(simt::full_mask);
     const std::int64_t stride = std::int64_t{simt.blocks()} * rows_per_block;
     const std::int64_t first = std::int64_t{simt.block()} * rows_per_block + simt.warp();

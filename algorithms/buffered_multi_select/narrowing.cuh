@@ -28,10 +28,17 @@ class narrowing {
   KSELECT_HD explicit narrowing(Team& team) : team_(team) {}
 
   // Once a kernel, before anything else; the next sync makes it known.
-  KSELECT_HD void clear_bins() {
+  KSELECT_HD void prepare() {
     for (position bin = team_.thread(); bin < bins(); bin += team_.threads()) {
       team_.memory.bins[bin] = 0;
     }
+    forget_extremes();
+  }
+  // Once a row, at least one sync after extremes() and one before the next.
+  KSELECT_HD void forget_extremes() {
+    if (Team::one_warp || team_.thread() != 0) return;
+    team_.shared.low = static_cast<key>(~key{0});
+    team_.shared.high = 0;
   }
 
   // Narrows `r`, in which the key of rank `wanted` lies (counted from 1 over the whole source),
@@ -54,11 +61,6 @@ class narrowing {
     high = team_.warp_max(high);
     if constexpr (!Team::one_warp) {
       auto& shared = team_.shared;
-      if (team_.thread() == 0) {
-        shared.low = static_cast<key>(~key{0});
-        shared.high = 0;
-      }
-      team_.sync();
       if (team_.lane() == 0) {
         team_.simt.atomic_min(shared.low, low);
         team_.simt.atomic_max(shared.high, high);

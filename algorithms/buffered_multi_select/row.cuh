@@ -51,7 +51,8 @@ class row_reader {
     body_ = simt::as_vec<width>(
         team.simt.slice(row, head_, static_cast<std::int64_t>(vectors_) * width));
     ends_ = n - vectors_ * width;
-    rotation_ = static_cast<position>(number % team.shape.tiles);
+    const position tiles = team.shape.tiles;
+    rotation_ = tiles == 1 ? 0 : static_cast<position>(number) % tiles;  // wide division is slow
   }
 
   KSELECT_HD void load(position t, tile& into) {

@@ -28,6 +28,7 @@ class survivors {
     if (team_.thread() == 0) {
       team_.shared.claimed = 0;
       team_.shared.bound = bound;
+      team_.shared.lowest = static_cast<key>(~key{0});
       team_.shared.highest = bound;
       team_.shared.closed = 0;
     }
@@ -78,12 +79,11 @@ class survivors {
   }
 
   // Where the keys of the list lie.
-  KSELECT_HD key_range<key> range() { return range_of(team_.shared.claimed); }
+  KSELECT_HD key_range<key> range() const { return range_of(team_.shared.claimed); }
 
  private:
-  KSELECT_HD key_range<key> range_of(position size) {
-    const key highest = team_.shared.highest;
-    return {narrow_.extremes(least_, 0, 0).low, highest, 0, size};
+  KSELECT_HD key_range<key> range_of(position size) const {
+    return {team_.shared.lowest, team_.shared.highest, 0, size};
   }
 
   // Places for `own` elements of each lane, the lanes' one after the other. Returns the first.
@@ -101,6 +101,8 @@ class survivors {
 
   // Waits for all warps. If the list is full it is cut, and the answer is true.
   KSELECT_HD bool meet() {
+    const key least = team_.warp_min(least_);
+    if (team_.lane() == 0) team_.simt.atomic_min(team_.shared.lowest, least);
     team_.sync();
     const bool full = team_.shared.claimed > team_.shape.capacity;
     if (full) cut();

@@ -33,7 +33,7 @@ struct control {
   position claimed;                  // places of the list; beyond the capacity, it has overflowed
   Key low, high;                     // extremes, being found
   Key bound;                         // nothing above it enters the list
-  Key highest;                       // nothing above it is in the list
+  Key lowest, highest;               // between which the keys of the list lie
   std::uint32_t closed;              // nothing enters at all
   position written, tied, gathered;  // of an answer
   position holes, moved;             // of a cut
