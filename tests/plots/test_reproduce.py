@@ -117,7 +117,7 @@ def test_a_speed_up_is_the_ratio_of_recorded_medians_and_failures_are_hatched(he
     hatches = [p for axes in drawing.figure.axes for p in axes.patches if p.get_hatch()]
     assert len(hatches) == 2
     written = texts(drawing)
-    assert "n/a 1:  garcia, unsupported: k > 256" in written
+    assert "n/a 1: garcia, unsupported: k > 256" in written
     assert "Missing: no cell of qms-warp." in written
     assert "komarov_fig4 (sha256 " in written  # the record it came from
     stars = [
