@@ -86,7 +86,7 @@ def expectation(text: str, context: str) -> Callable[[float], bool]:
 
 def _number(claim: Claim, found: Measured) -> str:
     times = "×" if claim.measure in _RATIOS and claim.measure != "place" else ""
-    if claim.ask.get("unit") == "%" or claim.measure in ("fastest", "updates-head"):
+    if claim.ask.get("unit") == "%" or claim.measure in ("fastest", "updates-head", "variation"):
         return " to ".join(f"{value:.3g} %" for value in (100 * v for v in found.values))
     return " to ".join(f"{value:.4g}{times}" for value in found.values)
 

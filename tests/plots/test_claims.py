@@ -118,6 +118,13 @@ def test_time_per_query_flattens_where_it_first_nears_its_last(tmp_path: Path) -
     assert measure(experiment(), asked, source(tmp_path, made)).values == (32,)
 
 
+def test_variation_is_the_mean_over_what_else_changes(tmp_path: Path) -> None:
+    costs = {"new": lambda n, q, k: 100.0 * (1.0 if k == 8 else 1.2 if n == 1024 else 1.4)}
+    made = timed(costs, [(n, 4, k) for n in (1024, 2048) for k in (8, 16)])
+    asked = claim("variation", of=["new"], along="k")
+    assert measure(experiment(), asked, source(tmp_path, made)).values == (pytest.approx(0.3),)
+
+
 def test_another_payload_may_be_compared_with(tmp_path: Path) -> None:
     cells = [
         exact(cell(contender(name, lambda *_: 1), problem(1024, 4, 8, payload=payload)), ns)
