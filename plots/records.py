@@ -159,6 +159,14 @@ def _read(
     return run, meta, _counting(zip(records, values, strict=True)), tuple(warnings)
 
 
+def read_journal(path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Return the objects of a journal, whatever they record, and what to tell about the file."""
+    lines, torn = _split(_read_bytes(path), str(path))
+    objects = [_decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
+    told = f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)"
+    return objects, (told,) if torn else ()
+
+
 def _counting(
     records: Iterable[tuple[Record, dict[str, Any]]],
 ) -> list[tuple[Record, dict[str, Any]]]:
