@@ -5,8 +5,8 @@
 include(CheckCXXSourceCompiles)
 
 # kselect_vectors: Highway's vectors (hwy/highway.h), from headers but for what aborts in checked builds,
-# for whoever includes algorithms/one_pass_select/lanes.hpp. Where they are absent KSELECT_HAS_HIGHWAY is
-# 0, and the compiler's own vectors are used.
+# for whoever includes algorithms/one_pass_select/lanes.hpp. Where they are absent, or do not compile,
+# the compiler's own vectors are used.
 function(kselect_add_vectors)
   add_library(kselect_vectors INTERFACE)
   set(has_highway 0)
@@ -36,8 +36,8 @@ function(kselect_add_vectors)
   if(NOT has_highway)
     message(STATUS "kselect: no Highway found (Debian: libhwy-dev); "
                    "one-pass uses the compiler's vectors")
+    target_compile_definitions(kselect_vectors INTERFACE KSELECT_HAS_HIGHWAY=0)
   endif()
-  target_compile_definitions(kselect_vectors INTERFACE KSELECT_HAS_HIGHWAY=${has_highway})
 endfunction()
 kselect_add_vectors()
 

@@ -16,6 +16,11 @@
 #include <numeric>
 #include <type_traits>
 
+// The build sets it to 0 where Highway is there but does not compile
+// (cmake/optional_libraries.cmake).
+#if !defined(KSELECT_HAS_HIGHWAY) && __has_include(<hwy/highway.h>)
+#define KSELECT_HAS_HIGHWAY 1
+#endif
 #if KSELECT_HAS_HIGHWAY
 #define HWY_COMPILE_ONLY_STATIC  // without it 1.0.3 stops where -march= has all of AVX-512
 #include <hwy/highway.h>
@@ -37,7 +42,8 @@ struct plain_lanes {
   using Int = IntType;
   static constexpr std::int64_t size = 32 / sizeof(Int);
   typedef Int vector __attribute__((vector_size(32)));
-  using mask = vector;  // a chosen lane is -1
+  typedef std::make_unsigned_t<Int> bits __attribute__((vector_size(32)));  // may overflow
+  using mask = vector;                                                      // a chosen lane is -1
 
   static vector load(const Int* from) {
     vector v;
@@ -46,8 +52,10 @@ struct plain_lanes {
   }
   static void store(vector v, Int* to) { std::memcpy(to, &v, sizeof v); }
   static vector set(Int x) { return vector{} + x; }
-  static vector iota(Int first) { return load(detail::ascending<Int>.data()) + first; }
-  static vector add(vector a, vector b) { return a + b; }
+  static vector iota(Int first) { return add(load(detail::ascending<Int>.data()), set(first)); }
+  static vector add(vector a, vector b) {
+    return reinterpret_cast<vector>(reinterpret_cast<bits>(a) + reinterpret_cast<bits>(b));
+  }
   static vector exclusive_or(vector a, vector b) { return a ^ b; }
   // x with all bits but the sign flipped where it is negative.
   static vector flip_negative(vector x) {
