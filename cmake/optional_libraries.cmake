@@ -17,6 +17,7 @@ function(kselect_add_vectors)
     set(CMAKE_REQUIRED_LIBRARIES ${HIGHWAY_LIBRARY})
     set(CMAKE_REQUIRED_FLAGS -march=${KSELECT_MARCH})
     check_cxx_source_compiles("#define HWY_COMPILE_ONLY_STATIC
+      #define HWY_DISABLE_PCLMUL_AES
       #include <hwy/highway.h>
       int main() {
         namespace hn = hwy::HWY_NAMESPACE;
