@@ -54,6 +54,17 @@ if(KSELECT_MPI)
   endif()
 endif()
 
+# NCCL's header, for exchanges between GPUs; the library is loaded at run time.
+set(KSELECT_HAS_NCCL OFF)
+if(KSELECT_HAS_CUDA)
+  find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  if(NCCL_INCLUDE_DIR)
+    set(KSELECT_HAS_NCCL ON)
+  else()
+    message(STATUS "kselect: no nccl.h found; GPUs of `knn --mpi` exchange through MPI")
+  endif()
+endif()
+
 # The others are used by adapters in baselines/ alone. Where one is absent its adapter is still listed,
 # with the reason.
 
