@@ -2,17 +2,17 @@
 //
 //   1. threshold  a key that at least k elements of the row are at or below, from the minima of
 //                 groups spread over the row (Tang et al. 2015, Sec. III-E, first level)
-//   2. stream     one pass over the row; what is at or below the bound goes to a list of hits,
-//                 without a branch on the data; a full list is cut and gives a stricter bound
+//   2. stream     one pass over the row; what is at or below the bound is compressed into a list
+//                 of hits; a full list is cut and gives a stricter bound
 //   3. cut        the k best of the list, by a vectorised Floyd-Rivest select (1975) on keys
 //
 // one_pass_select/ has a header a phase, written in the verbs of lanes.hpp (Highway's vectors, or
 // the compiler's own where Highway is absent). Where n < 10 k the row itself is the list.
 //
-// Cost: n elements read once beyond a sample of at most 64 K (or 16 k) of them, one compare each;
-// about 1.4 k hits on rows of up to 64 K in any order, k (1.4 + ln(n / 64 K)) on longer ones in
-// random order; per cut about 1.4 times the list is read. Ties cost no more: a cut list admits no
-// further element equal to its last.
+// Cost: n elements read once, one compare each, after a sample of s = 16 sqrt(k n) of them, at most
+// max(64 K, 256 k). On rows in random order, sorted or reversed about 1.4 k n / s of them are hits;
+// on long rows fewer, as each cut tightens the bound. A cut reads its list about 1.3 times and then
+// compresses it. Ties cost no more: a list that was cut admits no element equal to its last.
 //
 // The answer is the one set that prefers smaller indices, in ascending order of index, whatever the
 // width of the vectors and the number of threads. With +omp a thread takes rows; where rows are

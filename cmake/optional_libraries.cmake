@@ -5,8 +5,8 @@
 include(CheckCXXSourceCompiles)
 
 # kselect_vectors: Highway's vectors (hwy/highway.h), from headers but for what aborts in checked builds,
-# for whoever includes algorithms/one_pass_select/lanes.hpp. Where they are absent KSELECT_HAS_HIGHWAY is
-# 0, and the compiler's own vectors are used.
+# for whoever includes algorithms/one_pass_select/lanes.hpp. Where they are absent, or do not compile,
+# the compiler's own vectors are used.
 function(kselect_add_vectors)
   add_library(kselect_vectors INTERFACE)
   set(has_highway 0)
@@ -17,6 +17,7 @@ function(kselect_add_vectors)
     set(CMAKE_REQUIRED_LIBRARIES ${HIGHWAY_LIBRARY})
     set(CMAKE_REQUIRED_FLAGS -march=${KSELECT_MARCH})
     check_cxx_source_compiles("#define HWY_COMPILE_ONLY_STATIC
+      #define HWY_DISABLE_PCLMUL_AES
       #include <hwy/highway.h>
       int main() {
         namespace hn = hwy::HWY_NAMESPACE;
@@ -36,8 +37,8 @@ function(kselect_add_vectors)
   if(NOT has_highway)
     message(STATUS "kselect: no Highway found (Debian: libhwy-dev); "
                    "one-pass uses the compiler's vectors")
+    target_compile_definitions(kselect_vectors INTERFACE KSELECT_HAS_HIGHWAY=0)
   endif()
-  target_compile_definitions(kselect_vectors INTERFACE KSELECT_HAS_HIGHWAY=${has_highway})
 endfunction()
 kselect_add_vectors()
 
@@ -51,6 +52,17 @@ if(KSELECT_MPI)
     set(KSELECT_HAS_MPI ON)
   else()
     message(STATUS "kselect: no MPI found; building without `knn --mpi`")
+  endif()
+endif()
+
+# NCCL's header, for exchanges between GPUs; the library is loaded at run time.
+set(KSELECT_HAS_NCCL OFF)
+if(KSELECT_HAS_CUDA)
+  find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  if(NCCL_INCLUDE_DIR)
+    set(KSELECT_HAS_NCCL ON)
+  else()
+    message(STATUS "kselect: no nccl.h found; GPUs of `knn --mpi` exchange through MPI")
   endif()
 endif()
 

@@ -225,7 +225,7 @@ def _x_axis(axes: Axes, sheet: Sheet, values: Sequence[float], inches: float) ->
         return
     margin = 0.05 * (values[-1] - values[0]) or 0.5
     axes.set_xlim(values[0] - margin, values[-1] + margin)
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(max(2, int(inches / 0.55)), integer=True))
 
 
 def _y_axis(axes: Axes, sheet: Sheet, limits: tuple[float, float]) -> None:

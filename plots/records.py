@@ -46,6 +46,7 @@ class Run:
     commit: str
     dirty: bool
     state: str  # "complete", "interrupted" or "running"
+    multiprocessors: int = 0  # of the GPU; 0 where the run had none or does not say
     path: str = field(default="", compare=False)  # the directory, as it was given
     digest: str = field(default="", compare=False)  # of runs.jsonl: sha256, 16 digits
 
@@ -159,6 +160,14 @@ def _read(
     return run, meta, _counting(zip(records, values, strict=True)), tuple(warnings)
 
 
+def read_journal(path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Return the objects of a journal, whatever they record, and what to tell about the file."""
+    lines, torn = _split(_read_bytes(path), str(path))
+    objects = [_decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
+    told = f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)"
+    return objects, (told,) if torn else ()
+
+
 def _counting(
     records: Iterable[tuple[Record, dict[str, Any]]],
 ) -> list[tuple[Record, dict[str, Any]]]:
@@ -259,6 +268,7 @@ def _run_of(meta: dict[str, Any], where: str, number: int, directory: str) -> Ru
         commit=_member(meta, "git.commit", str, where),
         dirty=_member(meta, "git.dirty", bool, where),
         state=_member(meta, "state", str, where),
+        multiprocessors=int(gpus[0].get("multiprocessors") or 0) if gpus else 0,
         path=directory,
     )
 

@@ -169,7 +169,7 @@ def width(text: str, size: float, bold: bool = False) -> float:
 
 
 def _breadth(outline: Path) -> float:
-    """Return the extent of an outline along x, as `get_extents` does, which is slow on long texts."""
+    """Return an outline's extent along x: that of `get_extents`, which is slow on long texts."""
     assert outline.codes is not None
     codes, x = outline.codes, outline.vertices[:, 0]
     if numpy.any(codes == Path.CURVE4):

@@ -20,5 +20,6 @@ build/demo/kselect run configs/quick.json --out "$out" --resume "$@"
 
 say "drawing"
 python -m plots "$out" --out "$out/figures"
+python -m plots.report "$out"
 say "figures: $out/figures"
 ls "$out"/figures/*.png

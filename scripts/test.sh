@@ -8,6 +8,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 install_missing "${apt_packages[@]}" libgtest-dev libgmock-dev clang libclang-rt-14-dev \
   libbenchmark-dev libbenchmark-tools libopenmpi-dev openmpi-bin procps
 python_environment scripts/requirements.txt plots/requirements.txt tests/requirements.txt
+# A distribution without this package, or one with another Chromium, is served as well.
+if ! command -v chromium-headless-shell chromium google-chrome chrome >/dev/null; then
+  (install_missing chromium-headless-shell) ||
+    say "no Chromium: tests of the HTML report in a browser are skipped"
+fi
 
 say "fuzzing the config parser"
 cmake -S tests/fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ >/dev/null

@@ -16,8 +16,14 @@
 #include <numeric>
 #include <type_traits>
 
+// The build sets it to 0 where Highway is there but does not compile
+// (cmake/optional_libraries.cmake).
+#if !defined(KSELECT_HAS_HIGHWAY) && __has_include(<hwy/highway.h>)
+#define KSELECT_HAS_HIGHWAY 1
+#endif
 #if KSELECT_HAS_HIGHWAY
 #define HWY_COMPILE_ONLY_STATIC  // without it 1.0.3 stops where -march= has all of AVX-512
+#define HWY_DISABLE_PCLMUL_AES   // not used here, and without it -march=x86-64-v3 counts as SSSE3
 #include <hwy/highway.h>
 #endif
 
@@ -35,8 +41,14 @@ inline constexpr std::array<Int, 64> ascending = [] {
 template <class IntType>
 struct plain_lanes {
   using Int = IntType;
-  static constexpr std::int64_t size = 32 / sizeof(Int);
-  typedef Int vector __attribute__((vector_size(32)));
+#ifdef __AVX__
+  static constexpr int bytes = 32;
+#else
+  static constexpr int bytes = 16;  // a wider one would change how functions return it
+#endif
+  static constexpr std::int64_t size = bytes / sizeof(Int);
+  typedef Int vector __attribute__((vector_size(bytes)));
+  typedef std::make_unsigned_t<Int> bits __attribute__((vector_size(bytes)));  // may overflow
   using mask = vector;  // a chosen lane is -1
 
   static vector load(const Int* from) {
@@ -46,8 +58,10 @@ struct plain_lanes {
   }
   static void store(vector v, Int* to) { std::memcpy(to, &v, sizeof v); }
   static vector set(Int x) { return vector{} + x; }
-  static vector iota(Int first) { return load(detail::ascending<Int>.data()) + first; }
-  static vector add(vector a, vector b) { return a + b; }
+  static vector iota(Int first) { return add(load(detail::ascending<Int>.data()), set(first)); }
+  static vector add(vector a, vector b) {
+    return reinterpret_cast<vector>(reinterpret_cast<bits>(a) + reinterpret_cast<bits>(b));
+  }
   static vector exclusive_or(vector a, vector b) { return a ^ b; }
   // x with all bits but the sign flipped where it is negative.
   static vector flip_negative(vector x) {
@@ -93,6 +107,24 @@ struct plain_lanes {
 
 #if KSELECT_HAS_HIGHWAY && !HWY_HAVE_SCALABLE
 
+namespace detail {
+// For every mask of `lanes` lanes of Int, the 32-bit words of a vector in the order that brings the
+// chosen lanes to the front.
+template <class Int, int lanes>
+inline constexpr auto words_to_front = [] {
+  constexpr int words = sizeof(Int) / 4;
+  std::array<std::array<std::int32_t, lanes * words>, 1 << lanes> orders{};
+  for (unsigned mask = 0; mask < orders.size(); ++mask) {
+    std::size_t at = 0;
+    for (int lane = 0; lane < lanes; ++lane) {
+      if ((mask >> lane & 1) == 0) continue;
+      for (int word = 0; word < words; ++word) orders[mask][at++] = lane * words + word;
+    }
+  }
+  return orders;
+}();
+}  // namespace detail
+
 template <class IntType>
 struct highway_lanes {
   using Int = IntType;
@@ -137,7 +169,21 @@ struct highway_lanes {
     return static_cast<std::int64_t>(hwy::HWY_NAMESPACE::CountTrue(tag, m));
   }
   static bool any(mask m) { return !hwy::HWY_NAMESPACE::AllFalse(tag, m); }
-  static vector compress(vector v, mask m) { return hwy::HWY_NAMESPACE::Compress(v, m); }
+  static vector compress(vector v, mask m) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    if constexpr (size == 1 || (HWY_TARGET <= HWY_AVX3 && sizeof(Int) == 4)) {
+      return hn::Compress(v, m);
+    } else {
+      // In 1.0.3 the rest looks up tables that are local constants, and GCC 12 copies those to the
+      // stack in every call.
+      const hn::Repartition<std::int32_t, decltype(tag)> words;
+      std::uint8_t chosen[8];
+      hn::StoreMaskBits(tag, m, chosen);
+      const auto& order = detail::words_to_front<Int, static_cast<int>(size)>[chosen[0]];
+      return hn::BitCast(tag, hn::TableLookupLanes(hn::BitCast(words, v),
+                                                   hn::SetTableIndices(words, order.data())));
+    }
+  }
   static Int sum(vector v) {
     return hwy::HWY_NAMESPACE::GetLane(hwy::HWY_NAMESPACE::SumOfLanes(tag, v));
   }

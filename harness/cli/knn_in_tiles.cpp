@@ -77,6 +77,7 @@ tiled_observer observer_for(const communicator& ranks, std::int64_t& queries) {
 void search(const tiled_options& o, tiled_request& request, backend& place, communicator& ranks) {
   request.memory_bytes = memory_for(o, ranks.size());
   request.query_tile = o.query_tile;
+  request.exchange = parse<exchange_kind>(o.exchange).value();
   request.resume = o.resume;
   std::int64_t queries = 0;
   const tiled_report r = knn_in_tiles(request, place, ranks, observer_for(ranks, queries));
@@ -169,6 +170,15 @@ void add_tiled_options(CLI::App& command, tiled_options& o) {
       .add_option("--wait-limit", o.wait_limit_s,
                   "with --mpi: seconds to wait for another rank before the job is ended")
       ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str()
+      ->group(group);
+  std::vector<std::string> kinds;
+  for (const auto& entry : names<exchange_kind>) kinds.emplace_back(entry.name);
+  command
+      .add_option("--exchange", o.exchange,
+                  "with --mpi on executor cuda: how neighbours go between ranks; auto = nccl where "
+                  "it is there, else mpi")
+      ->check(CLI::IsMember(kinds))
       ->capture_default_str()
       ->group(group);
 }

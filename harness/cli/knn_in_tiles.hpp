@@ -16,6 +16,7 @@ struct tiled_options {
   std::int64_t query_tile = 0;
   bool resume = false, mpi = false;
   double wait_limit_s = 600;
+  std::string exchange = "auto";
 
   // Whether the user asked for what only a search in tiles can do.
   bool wanted() const { return memory_limit_mib != 0 || resume || mpi; }

@@ -24,6 +24,8 @@ class communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // How long a call may wait for another rank.
+  virtual double wait_limit_s() const = 0;
   // "rank 1 of 3 (host)"
   virtual std::string name(int rank) const = 0;
 

@@ -21,6 +21,14 @@ from plots.reproduce.measures import Measured, measure, place
 
 Verdict = Literal["pass", "differs", "cannot test"]
 Work = Mapping[str, Mapping[str, Mapping[str, int]]]  # counters by algorithm, by problem
+_WORK = (
+    ("bytes_read", "bytes read"),
+    ("bytes_written", "bytes written"),
+    ("collectives", "warp collectives"),
+    ("block_syncs", "barriers"),
+    ("queue_updates", "queue updates"),
+)
+_SAME = 0.05  # within which two counts say nothing
 _RATIOS = ("speed-up", "place", "change", "flatness", "updates-ratio", "updates-growth")
 
 
@@ -78,7 +86,7 @@ def expectation(text: str, context: str) -> Callable[[float], bool]:
 
 def _number(claim: Claim, found: Measured) -> str:
     times = "×" if claim.measure in _RATIOS and claim.measure != "place" else ""
-    if claim.ask.get("unit") == "%" or claim.measure in ("fastest", "updates-head"):
+    if claim.ask.get("unit") == "%" or claim.measure in ("fastest", "updates-head", "variation"):
         return " to ".join(f"{value:.3g} %" for value in (100 * v for v in found.values))
     return " to ".join(f"{value:.4g}{times}" for value in found.values)
 
@@ -93,7 +101,9 @@ def cause(claim: Claim, found: Measured, source: Source, work: Work) -> str:
     for pair in found.pairs[:1]:
         sentences += _work_of(pair, work)
     if not found.pairs:
-        sentences += _of_cells(found.cells, source)
+        sentences += _of_cells(found.cells)
+    if claim.measure == "flattens" and source.runs[0].multiprocessors:
+        sentences.append(f"This GPU has {source.runs[0].multiprocessors} multiprocessors.")
     if sentences:
         return " ".join(dict.fromkeys(sentences))
     return (
@@ -108,15 +118,18 @@ def _shares(pair: Pair, wanted: float | None) -> list[str]:
         return []
     ceiling = mine.ceiling.replace("_", " ")
     text = (
-        f"At {place(pair.at)} {pair.cell.algorithm} moves its least bytes at {mine.share:.1%} of "
-        f"the {ceiling} ceiling and {pair.over.algorithm} at {other.share:.2%}"
+        f"At {place(pair.at)} {pair.cell.algorithm} moves its least bytes at "
+        f"{_percent(mine.share)} of the {ceiling} ceiling and {pair.over.algorithm} at "
+        f"{_percent(other.share)}"
     )
     if wanted is None or not pair.ratio:
         return [f"{text}."]
     # What the expected ratio over this baseline would ask of the memory.
     due = mine.share * wanted / pair.ratio
     beyond = ", more than the memory gives" if due > 1 else ""
-    return [f"{text}; {wanted:g} times this baseline would be {due:.0%} of the ceiling{beyond}."]
+    return [
+        f"{text}; {wanted:g} times this baseline would be {_percent(due)} of the ceiling{beyond}."
+    ]
 
 
 def _work_of(pair: Pair, work: Work) -> list[str]:
@@ -135,18 +148,25 @@ def _work_of(pair: Pair, work: Work) -> list[str]:
 def _compare(
     pair: Pair, mine: Mapping[str, int], other: Mapping[str, int], where: str
 ) -> list[str]:
-    parts = [
-        f"{words} {other[name] / mine[name]:.3g} times as much"
-        for name, words in (("bytes_read", "reads"), ("bytes_written", "writes"))
-        if mine.get(name) and name in other
-    ]
-    if not parts:
+    ratios = {
+        words: other[name] / mine[name] for name, words in _WORK if mine.get(name) and name in other
+    }
+    if not ratios:
         return []
-    verbs = " and ".join(parts)
-    return [f"Counted {where}, {pair.over.algorithm} {verbs} as {pair.cell.algorithm}."]
+    of, by = pair.over.algorithm, pair.cell.algorithm
+    telling = {words: ratio for words, ratio in ratios.items() if abs(ratio - 1) > _SAME}
+    if not telling:
+        same = " and ".join(ratios)
+        return [f"Counted {where}, {of} and {by} have equal {same}, so it is not these."]
+    parts = [f"{ratio:.3g} times the {words}" for words, ratio in telling.items()]
+    return [f"Counted {where}, {of} has {' and '.join(parts)} of {by}."]
 
 
-def _of_cells(cells: tuple[Record, ...], source: Source) -> list[str]:
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _of_cells(cells: tuple[Record, ...]) -> list[str]:
     sentences = []
     for cell in cells:
         at = f"At {place((cell.n, cell.q, cell.k))} {cell.algorithm}"
@@ -158,7 +178,7 @@ def _of_cells(cells: tuple[Record, ...], source: Source) -> list[str]:
             )
         elif cell.floor:
             sentences.append(
-                f"{at} moves its least bytes at {cell.floor.share:.1%} of the "
+                f"{at} moves its least bytes at {_percent(cell.floor.share)} of the "
                 f"{cell.floor.ceiling.replace('_', ' ')} ceiling."
             )
         elif cell.time and cell.time.rounds:

@@ -33,6 +33,7 @@ _Y_LABELS = {
     "improvement": "improvement (original / optimised time)",
     "time": "median time of all Q rows",
     "time per query": "median time per query",
+    "normalised time": "time over the longest",
 }
 _X_LABELS = {"n": "n, elements of a row", "q": "Q, rows", "k": "k", "log2(n/Q)": "log₂(n/Q)"}
 _PANEL_KEYS = ("title", "of", "over", "over_where", "where", "lines")
@@ -108,7 +109,10 @@ def _lines(
     if not any(p.y is not None for p in points):
         raise Missing("; ".join(dict.fromkeys(lacking)) or "no cell with a time")
     unit, length = "", 1.0
-    if y.startswith("time"):
+    if y == "normalised time":
+        longest = max(p.y for p in points if p.y is not None)
+        panels = {title: _scaled(lines, longest) for title, lines in panels.items()}
+    elif y.startswith("time"):
         unit, length = style.time_unit(p.y for p in points if p.y is not None)
         panels = {title: _scaled(lines, length) for title, lines in panels.items()}
     order = sorted({label for lines in panels.values() for label in lines}, key=_natural)
@@ -120,7 +124,7 @@ def _lines(
         panels,
         _X_LABELS[x],
         _Y_LABELS[y] + (f" ({unit})" if unit else ""),
-        x_scale="linear" if x == "log2(n/Q)" else "log2",
+        x_scale=figure.ask.get("x_scale", "linear" if x == "log2(n/Q)" else "log2"),
         stars=_stars(figure, panels, context),
         notes=[*_slice_note(source), *(f"Missing: {text}." for text in dict.fromkeys(lacking))],
         order=tuple(dict.fromkeys(order)),
@@ -168,7 +172,7 @@ def _compared(
     problems = cells.problems(of)
     if not problems:
         lacking.append(f"no cell of {', '.join(of)}")
-    if y.startswith("time"):
+    if "time" in y:
         return [(at, cell, None) for at in problems if (cell := cells.best(of, at))]
     if by is None:
         return []

@@ -42,6 +42,7 @@ _FIGURE_KEYS = (
     "title",
     "ending",
     "x",
+    "x_scale",
     "y",
     "by",
     "where",

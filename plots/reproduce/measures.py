@@ -4,6 +4,7 @@
     place           where `along` the speed-up's geometric mean is largest
     change          the speed-up at `to` over that at `from`, geometric mean over the rest
     flatness        the largest ratio of two speed-ups that differ `along` one axis alone
+    variation       by how much of its least `of`'s time varies `along` one axis alone, the mean
     flattens        the least place `along` q from which time per query is within 10 % of the last
     fastest         the share of problems on which `of` beats each of `among`
     spread          standard deviation over mean of a cell's rounds, the largest
@@ -177,6 +178,27 @@ def _flatness(asked: Asked) -> Measured:
     return Measured((_ratio(high) / _ratio(low),), detail, (low, high))
 
 
+def _variation(asked: Asked) -> Measured:
+    of, axis = asked.names("of"), asked.axis()
+    groups: dict[tuple[float, ...], list[Record]] = defaultdict(list)
+    for at in asked.cells.problems(of):
+        record = asked.cells.best(of, at)
+        if record and record.time:
+            groups[_rest(at, axis)].append(record)
+    spans = [sorted(found, key=_median) for found in groups.values() if len(found) > 1]
+    if not spans:
+        raise Missing(f"no two times of {' or '.join(of)} differ in {axis} alone")
+    parts = [_median(found[-1]) / _median(found[0]) - 1 for found in spans]
+    widest = spans[parts.index(max(parts))]
+    detail = f"mean of {len(parts)}, from {100 * min(parts):.3g} to {100 * max(parts):.3g} %"
+    return Measured((statistics.fmean(parts),), detail, (), (widest[0], widest[-1]))
+
+
+def _median(record: Record) -> float:
+    assert record.time is not None
+    return record.time.median
+
+
 def _flattens(asked: Asked) -> Measured:
     of = asked.names("of")
     by_k: dict[tuple[int, int], list[Record]] = defaultdict(list)
@@ -321,6 +343,7 @@ _MEASURES: dict[str, Callable[[Asked], Measured]] = {
     "change": _change,
     "flatness": _flatness,
     "flattens": _flattens,
+    "variation": _variation,
     "fastest": _fastest,
     "spread": _spread,
     "updates-linear": _updates_linear,

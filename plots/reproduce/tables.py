@@ -64,10 +64,8 @@ def times(
         [row["label"] for row in figure.ask["rows"]],
         [column["label"] for column in columns],
         grid,
-        [
-            "Seconds for all Q rows; in brackets the paper's on a Tesla C2075.",
-            *(style.literal(f"n/a {number}:  {why}") for why, number in notes.items()),
-        ],
+        f"Seconds for all Q rows; in brackets the published ones, {experiment.paper.hardware}",
+        [style.literal(f"n/a {number}:  {why}") for why, number in notes.items()],
         list(used.values()),
     )
     return Drawing("", page.figure, rows)
@@ -123,7 +121,7 @@ def spread(experiment: Experiment, records: list[Record]) -> Drawing:
     if not rows:
         raise Missing("no cell with the times of two or more rounds")
     columns = ["trials", "mean (µs)", "s.d. (µs)", "s.d. / mean"]
-    page = _page(experiment, labels, columns, grid, [], timed)
+    page = _page(experiment, labels, columns, grid, "Of the medians of rounds", [], timed)
     return Drawing("", page.figure, rows)
 
 
@@ -139,6 +137,7 @@ def _page(
     labels: Sequence[str],
     columns: Sequence[str],
     grid: Sequence[Sequence[tuple[str, bool]]],
+    subtitle: str,
     notes: Sequence[str],
     records: Sequence[Record],
 ) -> Page:
@@ -148,7 +147,7 @@ def _page(
     box = Grid(1, 1, wide * len(columns), _ROW * len(labels) + _HEAD, left, 0.05, 0.05, 0.0, 0.1)
     page = Page(
         style.literal(f"{experiment.id}  {experiment.title}"),
-        " ",
+        subtitle,
         0.0,
         box,
         notes,

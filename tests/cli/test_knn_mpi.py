@@ -171,6 +171,36 @@ def test_errors_on_all_ranks_are_said_once(here, binary):
     assert done.returncode == 6 and len(done.said) == 1 and "rank 0 of 2" in done.said[0]
 
 
+def gpus():
+    """How many GPUs this machine has."""
+    try:
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return 0
+    return listed.stdout.count("GPU ")
+
+
+@pytest.mark.parametrize("exchange", ["mpi", "nccl"])
+def test_gpus_find_what_the_cpu_finds(here, binary, exchange):
+    """Bit by bit, since the components are small integers; skipped without two GPUs."""
+    if gpus() < 2:
+        pytest.skip("fewer than two GPUs")
+    done = mpirun(here, *over(gpus(), binary, *graph_of("base.npy", algorithm="qms-block"),
+                              "--executor", "cuda", *outputs("mpi"), "--mpi", "--memory-limit",
+                              4000, "--query-tile", 2048, "--exchange", exchange), timeout=300)
+    if exchange == "nccl" and done.returncode == 4:
+        pytest.skip(done.said[0])
+    assert done.returncode == 0, done.stderr
+    assert same(here, "mpi", "whole")
+
+
+def test_nccl_is_for_gpus(here, binary):
+    done = mpirun(here, *over(2, binary, *graph_of("base.npy"), *outputs("mpi"), *LIMIT,
+                              "--exchange", "nccl"))
+    assert done.returncode == 4 and len(done.said) == 1
+    assert "NCCL is for executor cuda" in done.said[0]
+
+
 def test_an_error_in_the_midst_names_its_rank(here, binary):
     base = np.load(here / "base.npy")
     base[6500, 3] = np.nan  # in the last rank's part

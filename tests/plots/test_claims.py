@@ -118,6 +118,13 @@ def test_time_per_query_flattens_where_it_first_nears_its_last(tmp_path: Path) -
     assert measure(experiment(), asked, source(tmp_path, made)).values == (32,)
 
 
+def test_variation_is_the_mean_over_what_else_changes(tmp_path: Path) -> None:
+    costs = {"new": lambda n, q, k: 100.0 * (1.0 if k == 8 else 1.2 if n == 1024 else 1.4)}
+    made = timed(costs, [(n, 4, k) for n in (1024, 2048) for k in (8, 16)])
+    asked = claim("variation", of=["new"], along="k")
+    assert measure(experiment(), asked, source(tmp_path, made)).values == (pytest.approx(0.3),)
+
+
 def test_another_payload_may_be_compared_with(tmp_path: Path) -> None:
     cells = [
         exact(cell(contender(name, lambda *_: 1), problem(1024, 4, 8, payload=payload)), ns)
@@ -225,8 +232,10 @@ def test_the_cause_is_the_share_of_the_ceiling_that_the_claim_would_need(tmp_pat
     mine["floor"]["share"], other["floor"]["share"] = 0.3, 0.05
     asked = claim("speed-up", ">= 60", of=["new"], over=["old"])
     why = verdict(tmp_path, asked, [mine, other]).why
-    assert "new moves its least bytes at 30.0% of the read ceiling and old at 5.00%" in why
-    assert "60 times this baseline would be 300% of the ceiling, more than the memory gives." in why
+    assert "new moves its least bytes at 30 % of the read ceiling and old at 5 %" in why
+    assert (
+        "60 times this baseline would be 300 % of the ceiling, more than the memory gives." in why
+    )
 
 
 def test_the_cause_names_counted_work_of_the_cells_or_of_the_kernels(tmp_path: Path) -> None:
@@ -235,14 +244,17 @@ def test_the_cause_names_counted_work_of_the_cells_or_of_the_kernels(tmp_path: P
     other |= {"counters": {"bytes_read": 400, "bytes_written": 25}}
     asked = claim("speed-up", ">= 60", of=["new"], over=["old"])
     why = verdict(tmp_path, asked, [mine, other]).why
-    assert "old reads 4 times as much and writes 2.5 times as much as new." in why
+    assert "old has 4 times the bytes read and 2.5 times the bytes written of new." in why
     kernel = {
         "new": {"Q=8/uniform#1": {"bytes_read": 10}},
         "old": {"Q=8/uniform#1": {"bytes_read": 70}},
     }
     bare = [c | {"counters": None, "floor": None} for c in (mine, other)]
     why = verdict(tmp_path, asked, bare, kernel).why
-    assert why == "Counted on Q=8/uniform#1, old reads 7 times as much as new."
+    assert why == "Counted on Q=8/uniform#1, old has 7 times the bytes read of new."
+    kernel["old"] = kernel["new"]
+    why = verdict(tmp_path, asked, bare, kernel).why
+    assert why.endswith("old and new have equal bytes read, so it is not these.")
     assert "does not show the cause" in verdict(tmp_path, asked, bare).why
 
 

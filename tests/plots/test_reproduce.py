@@ -77,7 +77,7 @@ def test_a_damaged_run_is_named_and_the_others_drawn(
     told = capsys.readouterr().err
     assert "other-gpu/komarov_fig8/runs.jsonl:1: the checksum does not match" in told
     assert "K-fig8: not yet recorded: run `kselect run configs/komarov_fig8.json" in told
-    assert "B-fig3.2: not yet recorded: needs the list of clusters" in told
+    assert "B-fig3.2: not yet recorded: needs a figure of `kselect index` records" in told
     written = sorted(path.name for path in (here / "reproduction").iterdir())
     assert written == [f"K-fig4-some-gpu.{end}" for end in ("csv", "pdf", "png")]
     text = (here / "REPRODUCTION.md").read_text()
@@ -117,7 +117,7 @@ def test_a_speed_up_is_the_ratio_of_recorded_medians_and_failures_are_hatched(he
     hatches = [p for axes in drawing.figure.axes for p in axes.patches if p.get_hatch()]
     assert len(hatches) == 2
     written = texts(drawing)
-    assert "n/a 1:  garcia, unsupported: k > 256" in written
+    assert "n/a 1: garcia, unsupported: k > 256" in written
     assert "Missing: no cell of qms-warp." in written
     assert "komarov_fig4 (sha256 " in written  # the record it came from
     stars = [

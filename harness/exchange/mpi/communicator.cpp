@@ -15,6 +15,7 @@
 #include <mpi.h>
 #include <numeric>
 #include <thread>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -77,17 +78,25 @@ layout layout_of(std::span<const std::int64_t> rows) {
 class mpi_communicator final : public communicator {
  public:
   explicit mpi_communicator(double limit_s) : limit_(limit_s) {
+    // These two calls cannot be polled: the alarm ends the process, and mpirun the others.
+    alarm(static_cast<unsigned>(2 * limit_s));
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    alarm(0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     host_ = host_name();
     hosts_ = gather(host_);
   }
-  ~mpi_communicator() override { MPI_Finalize(); }
+  ~mpi_communicator() override {
+    alarm(static_cast<unsigned>(2 * limit_));
+    MPI_Finalize();
+    alarm(0);
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  double wait_limit_s() const override { return limit_; }
   std::string name(int rank) const override {
     const auto at = static_cast<std::size_t>(rank);
     const std::string host = rank == rank_ ? host_ : at < hosts_.size() ? hosts_[at] : "";

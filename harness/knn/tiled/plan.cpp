@@ -92,6 +92,14 @@ tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t quer
   return plan;
 }
 
+std::vector<std::int64_t> shares_of(std::int64_t queries, int ranks) {
+  std::vector<std::int64_t> shares;
+  for (int r = 0; r < ranks; ++r) {
+    shares.push_back(queries * (r + 1) / ranks - queries * r / ranks);
+  }
+  return shares;
+}
+
 std::int64_t first_of_rank(std::int64_t n, int rank, int ranks) {
   // In two parts, since a product of both may not fit 64 bits.
   const std::int64_t all = units(n, corpus_unit);

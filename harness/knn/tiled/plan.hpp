@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace kselect {
 
@@ -45,6 +46,9 @@ std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int
 // tile of queries costs one pass over the corpus. `query_tile` > 0 fixes that length (rounded up to
 // query_unit). Throws error(failure::resources) that names the least number of bytes.
 tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t query_tile = 0);
+
+// How many of so many queries each rank merges: as equal shares as possible, in the ranks' order.
+std::vector<std::int64_t> shares_of(std::int64_t queries, int ranks);
 
 // The first vector of each rank's part of n: whole units, as equal as these allow.
 std::int64_t first_of_rank(std::int64_t n, int rank, int ranks);

@@ -15,6 +15,7 @@
 #include "harness/error.hpp"
 #include "harness/io/vector_file.hpp"
 #include "harness/knn/tiled/agreement.hpp"
+#include "harness/knn/tiled/gpu_exchange.hpp"
 #include "harness/knn/tiled/neighbour_lists.hpp"
 #include "harness/knn/tiled/result_store.hpp"
 #include "harness/knn/tiled/tile_stream.hpp"
@@ -84,15 +85,6 @@ class shard_search {
   backend& place_;
 };
 
-// What rank `rank` merges of `count` queries: as equal shares as possible, in the ranks' order.
-std::vector<std::int64_t> shares_of(std::int64_t count, int ranks) {
-  std::vector<std::int64_t> shares;
-  for (int r = 0; r < ranks; ++r) {
-    shares.push_back(count * (r + 1) / ranks - count * r / ranks);
-  }
-  return shares;
-}
-
 // Makes the lists that each rank has of all queries the lists of the whole corpus, on rank 0.
 neighbour_lists merged_over_ranks(communicator& ranks, neighbour_lists mine, int threads) {
   if (ranks.size() == 1) return mine;
@@ -131,6 +123,7 @@ class tiled_search {
       query_tile = query_tile == 0 ? proposed : std::min(query_tile, proposed);
     }
     agree(ranks_, [&] { return open_results(); });
+    if (uses_nccl()) gpu_ = open_gpu_exchange(ranks_, place_);
     struct {
       std::int64_t query_tile, done;
     } start{query_tile, store_ ? store_->done() : 0};
@@ -155,8 +148,19 @@ class tiled_search {
     const tile_plan plan = plan_for(request_.query_tile);
     json facts = job();
     facts["program"] = version_line();
+    facts["exchange"] = uses_nccl() ? "nccl" : "mpi";
     facts["proposal"] = plan.query_tile;
     return facts;
+  }
+
+  // The same on all ranks, or they do not agree.
+  bool uses_nccl() const {
+    if (request_.exchange == exchange_kind::mpi || ranks_.size() == 1) return false;
+    const std::string why_not = why_no_gpu_exchange(place_);
+    if (!why_not.empty() && request_.exchange == exchange_kind::nccl) {
+      throw error(failure::unsupported, why_not);
+    }
+    return why_not.empty();
   }
 
   // What the answer depends on.
@@ -247,7 +251,8 @@ class tiled_search {
       const vector_set tile = read_queries(first, std::min(query_tile, report_.queries - first));
       neighbour_lists best(tile.count, request_.k);
       shard.nearest(tile, first, best);
-      write(merged_over_ranks(ranks_, std::move(best), place_.description().threads));
+      write(gpu_ ? gpu_->merged(std::move(best))
+                 : merged_over_ranks(ranks_, std::move(best), place_.description().threads));
     }
     finish();
     report_.bytes_read = shard.bytes_read();
@@ -298,7 +303,8 @@ class tiled_search {
   const tiled_observer& observer_;
   tiled_report report_;
   std::optional<vector_files> base_, query_;
-  std::int64_t first_ = 0, end_ = 0;  // of this rank's part of the corpus
+  std::int64_t first_ = 0, end_ = 0;   // of this rank's part of the corpus
+  std::unique_ptr<gpu_exchange> gpu_;  // null: through MPI
   std::optional<result_store> store_;
   std::optional<neighbour_lists> answer_;  // being written
   std::future<void> writing_;

@@ -13,6 +13,7 @@
 // memory and the number of ranks. On executor cuda the products' tiles are cuBLAS's, and the answer
 // is that of candidates.hpp: proven by error bounds, not bit by bit.
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -26,6 +27,18 @@
 
 namespace kselect {
 
+// How ranks exchange their lists: by NCCL between GPUs, or by MPI through the hosts.
+enum class exchange_kind : std::uint8_t {
+  automatic,  // NCCL where it is there, which must be so on all ranks or on none; else MPI
+  mpi,
+  nccl
+};
+template <>
+inline constexpr std::array<named<exchange_kind>, 3> names<exchange_kind> = {
+    {{exchange_kind::automatic, "auto"},
+     {exchange_kind::mpi, "mpi"},
+     {exchange_kind::nccl, "nccl"}}};
+
 struct tiled_request {
   std::vector<std::filesystem::path> base, query;  // no query: every base vector is one
   std::int64_t limit = 0;                          // of base vectors; 0: all
@@ -35,6 +48,7 @@ struct tiled_request {
   const registered& entry;
   std::int64_t memory_bytes = 0;  // of host memory a rank, all of the process included
   std::int64_t query_tile = 0;    // 0: what fits
+  exchange_kind exchange = exchange_kind::automatic;
   bool resume = false;
   std::filesystem::path indices, distances;
   cuda_knn_options cuda = {};

@@ -1,0 +1,243 @@
+"""Figures of searches with metric indexes: `python -m plots.index_searches DIR [DIR ...]`.
+
+Reads what `kselect index knn|range --record DIR` appends to DIR/runs.jsonl. Each database has the
+figures that its searches suffice for (in brackets those of Barrientos 2011):
+
+    k       k-NN against k: time, distances and bytes a query (Fig. 3.2, 4.3, Table 3.1)
+    alpha   k-NN with an SSS-Index against alpha: the same (Fig. 3.3)
+    speedup time of one host thread over that of the GPU, against the share or k (Fig. 4.4)
+    batch   range queries a second against how many are searched at a time (Fig. 4.5)
+
+Of equal searches the last one counts. Times come from executors cpu and cuda, work from fibers.
+"""
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from plots import style
+from plots.errors import Failure, PlotError
+from plots.figures import Drawing
+from plots.records import read_journal
+from plots.save import save
+
+_KIND = {"none": "exhaustive", "list_of_clusters": "List of Clusters", "sss": "SSS-Index"}
+
+
+@dataclass(frozen=True)
+class Search:
+    """One recorded search; quantities are None where they were not measured or counted."""
+
+    database: str
+    method: str  # index, its parameters and the kernel's rule
+    family: str  # the index alone
+    what: str  # "knn" or "range"
+    executor: str
+    threads: int
+    k: int | None
+    share: float | None
+    alpha: float | None
+    batch: int
+    time: float | None  # ns a query
+    distances: float | None  # a query
+    traffic: float | None  # bytes read and written a query
+
+
+Point = tuple[float, float]
+Series = Mapping[str, Sequence[Point]]
+Panel = tuple[str, Series]  # label of the y axis
+
+
+def read(directories: Iterable[Path]) -> list[Search]:
+    """Read the searches of run directories; raises PlotError."""
+    searches: dict[object, Search] = {}
+    for directory in directories:
+        path = directory / "runs.jsonl"
+        objects, warnings = read_journal(path)
+        for warning in warnings:
+            print(f"plots: {warning}", file=sys.stderr)
+        for line, value in enumerate(objects, 1):
+            if value.get("what") != "index_search":
+                continue
+            try:
+                search = _search(value)
+            except (KeyError, TypeError) as e:
+                raise PlotError(Failure.INPUT, f"{path}:{line}: lacks {e}") from e
+            identity = (search.database, search.method, search.what, search.executor,
+                        search.threads, search.k, search.share, search.batch)  # fmt: skip
+            searches[identity] = search
+    return list(searches.values())
+
+
+def _search(value: Mapping[str, Any]) -> Search:
+    index, search = value["index"], value["search"]
+    queries = search["queries"]
+    work = (value["work"] or {}).get("per_query", {})
+    traffic = None
+    if "bytes_read" in work:
+        traffic = work["bytes_read"] + work["bytes_written"]
+    return Search(
+        database=f"{Path(index['source']).stem}-{index['objects']}",
+        method=_method(index, search),
+        family=_KIND[index["kind"]],
+        what=search["what"],
+        executor=value["executor"],
+        threads=value["threads"],
+        k=search.get("k"),
+        share=search.get("share"),
+        alpha=index.get("alpha"),
+        batch=search.get("batch", 0),
+        time=value["time"]["median"] / queries if value["time"] and queries else None,
+        distances=work.get("distances"),
+        traffic=traffic,
+    )
+
+
+def _method(index: Mapping[str, Any], search: Mapping[str, Any]) -> str:
+    words = [_KIND[index["kind"]]]
+    if index["kind"] == "list_of_clusters":
+        words.append(f"of {index['cluster_size']}")
+        if search.get("radius_rule") == "decreasing":
+            words.append("decreasing")
+    if index["kind"] == "sss":
+        words.append(f"alpha {index['alpha']:g}")
+        if search.get("distribution") == "pivots":
+            words.append("by pivots")
+    return ", ".join(words)
+
+
+def draw(searches: Sequence[Search]) -> list[Drawing]:
+    """Draw every figure that the searches suffice for."""
+    by_database: dict[str, list[Search]] = defaultdict(list)
+    for search in searches:
+        by_database[search.database].append(search)
+    drawings = []
+    for database, members in sorted(by_database.items()):
+        knn = [s for s in members if s.what == "knn" and s.batch == 0]
+        ranges = [s for s in members if s.what == "range"]
+        kernels = [s for s in knn if s.executor != "cpu"]
+        with_pivots = [s for s in kernels if s.alpha is not None and "pivots" not in s.method]
+        for name, x_label, panels in (
+            ("k", "k", _panels(kernels, lambda s: s.k, lambda s: s.method)),
+            ("alpha", "alpha", _panels(with_pivots, lambda s: s.alpha, lambda s: f"k = {s.k}")),
+            ("speedup-range", "share of the objects within the radius", _speedup(ranges, "share")),
+            ("speedup-knn", "k", _speedup(knn, "k")),
+            ("batch", "queries at a time", _throughput(ranges)),
+        ):
+            if panels:
+                drawings.append(_drawing(f"index-{database}-{name}", database, x_label, panels))
+    return drawings
+
+
+def _panels(
+    searches: Iterable[Search],
+    x: Callable[[Search], float | None],
+    label: Callable[[Search], str],
+) -> list[Panel]:
+    """Return one panel for each quantity that has a series of two points."""
+    searches = list(searches)
+    quantities: tuple[tuple[str, Callable[[Search], float | None]], ...] = (
+        ("time of a query in µs", lambda s: None if s.time is None else s.time / 1e3),
+        ("distances a query", lambda s: s.distances),
+        ("bytes moved a query", lambda s: s.traffic),
+    )
+    panels = []
+    for name, y in quantities:
+        series: dict[str, list[Point]] = {}
+        for s in searches:
+            at, value = x(s), y(s)
+            if at is not None and value is not None:
+                series.setdefault(label(s), []).append((at, value))
+        series = {label: points for label, points in series.items() if len(points) > 1}
+        if series:
+            panels.append((name, series))
+    return panels
+
+
+def _speedup(searches: Iterable[Search], axis: str) -> list[Panel]:
+    host: dict[object, float] = {}
+    device: dict[object, float] = {}
+    for s in searches:
+        at = getattr(s, axis)
+        if s.time is None or at is None or s.batch != 0 or s.family == "exhaustive":
+            continue
+        if s.executor == "cuda" and "decreasing" not in s.method and "pivots" not in s.method:
+            device[s.method, at] = s.time
+        elif s.executor == "cpu" and s.threads == 1:
+            host[s.method, at] = s.time
+    series: dict[str, list[Point]] = defaultdict(list)
+    for method, at in host.keys() & device.keys():
+        series[method].append((at, host[method, at] / device[method, at]))
+    return [("speed-up over one host thread", series)] if series else []
+
+
+def _throughput(searches: Iterable[Search]) -> list[Panel]:
+    series: dict[str, list[Point]] = defaultdict(list)
+    for s in searches:
+        if s.time is not None and s.batch > 0:
+            series[f"{s.method}, share {s.share}"].append((s.batch, 1e9 / s.time))
+    return [("queries a second", series)] if series else []
+
+
+def _drawing(name: str, database: str, x_label: str, panels: Sequence[Panel]) -> Drawing:
+    labels = sorted({label for _, series in panels for label in series})
+    looks = style.looks(labels)
+    figure = Figure(figsize=(3.4 * len(panels) + 0.4, 3.6), layout="constrained")
+    figure.suptitle(style.literal(database))
+    rows: list[dict[str, object]] = []
+    for axes, (y_label, series) in zip(
+        figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
+    ):
+        for label, points in sorted(series.items()):
+            points = sorted(points)
+            look = looks[label]
+            axes.plot(
+                [x for x, _ in points],
+                [y for _, y in points],
+                color=look.colour,
+                marker=look.marker,
+                linestyle=look.line,
+                label=label,
+            )
+            rows += [
+                {"quantity": y_label, "series": label, x_label: x, "value": y} for x, y in points
+            ]
+        axes.set_xlabel(x_label)
+        axes.set_ylabel(y_label)
+        axes.set_ylim(bottom=0)
+    handles = {h.get_label(): h for axes in figure.axes for h in axes.get_lines()}
+    figure.legend([handles[x] for x in labels], labels, loc="outside lower center", ncols=2)
+    return Drawing(name, figure, rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code (README, "Exit codes")."""
+    parser = argparse.ArgumentParser(
+        prog="python -m plots.index_searches", description="Draw searches with metric indexes."
+    )
+    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="has runs.jsonl")
+    parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR")
+    options = parser.parse_args(arguments)
+    try:
+        style.apply()
+        drawings = draw(read(options.runs))
+        if not drawings:
+            names = ", ".join(str(path) for path in options.runs)
+            raise PlotError(Failure.INPUT, f"{names}: no searches to draw")
+        for drawing in drawings:
+            for path in save(drawing, options.out):
+                print(path, flush=True)
+    except PlotError as e:
+        print(f"plots: {e}", file=sys.stderr)
+        return int(e.failure)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
