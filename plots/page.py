@@ -85,9 +85,10 @@ class Page:
         footer: str,
         least_width: float,
     ) -> None:
-        """Set the page; it is as wide as the grid, but at least `least_width` inches."""
+        """Set the page; it is as wide as grid and title, but at least `least_width` inches."""
         grid_width, grid_height = grid.total()
-        self.width = max(grid_width + 2 * MARGIN, least_width)
+        title_width = style.width(title, TITLE_SIZE, bold=True)
+        self.width = max(grid_width + 2 * MARGIN, title_width + 2 * MARGIN, least_width)
         inner = self.width - 2 * MARGIN
         subtitles = style.wrapped(subtitle, SUBTITLE_SIZE, inner)
         note_lines = [line for n in notes for line in style.wrapped(n, NOTE_SIZE, inner, "     ")]

@@ -18,6 +18,7 @@ from plots.reproduce.cells import Missing, Pair
 from plots.reproduce.library import Source
 from plots.reproduce.manifest import Claim, Experiment
 from plots.reproduce.measures import Measured, measure, place
+from plots.reproduce.searches import Search, in_words
 
 Verdict = Literal["pass", "differs", "cannot test"]
 Work = Mapping[str, Mapping[str, Mapping[str, int]]]  # counters by algorithm, by problem
@@ -29,7 +30,7 @@ _WORK = (
     ("queue_updates", "queue updates"),
 )
 _SAME = 0.05  # within which two counts say nothing
-_RATIOS = ("speed-up", "place", "change", "flatness", "updates-ratio", "updates-growth")
+_RATIOS = ("speed-up", "place", "change", "flatness", "updates-ratio", "updates-growth", "searches")
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ def cause(claim: Claim, found: Measured, source: Source, work: Work) -> str:
         sentences += _shares(pair, wanted)
     for pair in found.pairs[:1]:
         sentences += _work_of(pair, work)
+    sentences += [_of_search(search) for search in found.searches]
     if not found.pairs:
         sentences += _of_cells(found.cells)
     if claim.measure == "flattens" and source.runs[0].multiprocessors:
@@ -164,6 +166,11 @@ def _compare(
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+def _of_search(search: Search) -> str:
+    parts = [f"{value:.4g} {name}" for name, value in search.values.items() if name != "throughput"]
+    return f"{in_words(search)}: {', '.join(parts)} (time in ns of all queries, else a query)."
 
 
 def _of_cells(cells: tuple[Record, ...]) -> list[str]:

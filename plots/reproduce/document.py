@@ -125,8 +125,7 @@ def not_recorded(experiment: Experiment) -> str:
 
 
 def _paths(source: Source) -> str:
-    paths = [run.path for run in source.runs] + [stage.path for stage in source.stages]
-    return ", ".join(f"[`{path}`]({path})" for path in dict.fromkeys(paths))
+    return ", ".join(f"[`{path}`]({path})" for path in source.folders())
 
 
 def _cell(text: str) -> str:

@@ -1,7 +1,8 @@
 """Draws the figures of an experiment from one source, by the kind that its entry names.
 
 `lines` are the papers' curves, `table` a table of times beside the published ones, `stages` the
-time of a k-NN graph by stage, `spread` the scatter of many trials. Any kind of `plots.figures` may
+time of a k-NN graph by stage, `spread` the scatter of many trials, `searches` bars of searches in
+metric indexes. Any kind of `plots.figures` may
 be named too; it is given the experiment's records alone.
 """
 
@@ -13,7 +14,7 @@ from plots import figures, line_panels, slices, style
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
 from plots.records import Record
-from plots.reproduce import stages, tables
+from plots.reproduce import searches, stages, tables
 from plots.reproduce.cells import (
     AXES,
     At,
@@ -46,6 +47,8 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
     context = f"{experiment.id}: figure {figure.name or figure.kind}"
     base = "-".join(part for part in (experiment.id, figure.name, source.machine) if part)
     where = {**experiment.where, **figure.ask.get("where", {})}
+    if figure.kind == "searches":
+        return _named(base, [searches.draw(experiment, figure, source.searches, context)], source)
     records = choose(source.records, where, context)
     if figure.kind == "stages":
         return _named(base, [stages.draw(experiment, source)], source)
@@ -60,7 +63,7 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
         return _named(base, [own[figure.kind]()], source)
     kinds = figures.registry()
     if figure.kind not in kinds:
-        names = ", ".join(sorted([*own, "stages", *kinds]))
+        names = ", ".join(sorted([*own, "searches", "stages", *kinds]))
         message = f"{context}: no kind is called {figure.kind!r}; there are {names}"
         raise PlotError(Failure.INPUT, message)
     ending = str(figure.ask.get("ending", ""))

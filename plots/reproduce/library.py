@@ -12,6 +12,7 @@ from pathlib import Path
 from plots.errors import Failure, PlotError
 from plots.records import Record, Run, load
 from plots.reproduce.manifest import Experiment
+from plots.reproduce.searches import Search, holds_searches, searches_of
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,18 @@ class Source:
     records: tuple[Record, ...]
     stages: tuple[StageRecord, ...]
     is_slice: bool  # not the experiment's own run
+    searches: tuple[Search, ...] = ()
 
     def describe(self) -> str:
         """Return where it lies and, of runs, the digest of its records."""
         parts = [f"{run.path}/runs.jsonl (sha256 {run.digest})" for run in self.runs]
-        return ", ".join([*parts, *(stage.path for stage in self.stages)])
+        found = dict.fromkeys(search.path for search in self.searches)
+        return ", ".join([*parts, *(stage.path for stage in self.stages), *found])
+
+    def folders(self) -> list[str]:
+        """Return the paths that a document can point to."""
+        paths = [run.path for run in self.runs] + [stage.path for stage in self.stages]
+        return list(dict.fromkeys([*paths, *(search.folder for search in self.searches)]))
 
 
 class Library:
@@ -72,8 +80,10 @@ class Library:
                 source = self._source(machine, slices, is_slice=True)
             stages = [f for f in folders if f.name in experiment.stages_of]
             found = [stage for folder in stages for stage in self._stages(folder)]
-            if found:
-                yield Source(machine, (), (), tuple(found), is_slice=False)
+            names = experiment.searches_of
+            indexed = [s for f in folders if f.name in names for s in self._searches(f)]
+            if found or indexed:
+                yield Source(machine, (), (), tuple(found), False, tuple(indexed))
             elif source is not None:
                 yield source
 
@@ -92,6 +102,8 @@ class Library:
         return Source(machine, runs, tuple(r for _, rs in read for r in rs), (), is_slice)
 
     def _run(self, folder: Path) -> tuple[Run, tuple[Record, ...]] | None:
+        if holds_searches(folder):
+            return None
         if folder not in self._read:
             self._read[folder] = None
             try:
@@ -104,6 +116,17 @@ class Library:
             except PlotError as e:
                 self.failures.append(str(e))
         return self._read[folder]
+
+    def _searches(self, folder: Path) -> list[Search]:
+        try:
+            searches, torn = searches_of(folder)
+        except PlotError as e:
+            if str(e) not in self.failures:
+                self.failures.append(str(e))
+            return []
+        if torn and torn not in self.warnings:
+            self.warnings.append(torn)
+        return searches
 
     def _stages(self, folder: Path) -> Iterator[StageRecord]:
         for path in sorted(folder.glob("*.json")):

@@ -7,6 +7,7 @@ A file has one `[paper]` (key, cite, hardware) and its `[[experiment]]`s in the 
     config        configs/CONFIG.json; its records are runs of that name under results/MACHINE/
     slices_of     other runs whose cells serve while the experiment's own is not recorded
     stages_of     folders with records of `kselect knn --record` instead
+    searches_of   folders with records of `kselect index ... --record` instead
     command       what makes the record where it is not `kselect run CONFIG`
     needs         what is not there yet; the experiment is then listed and cannot be tested
     like          takes over another experiment's figures (not its claims), with `where` replaced
@@ -33,8 +34,8 @@ from plots.errors import Failure, PlotError
 EXPERIMENTS = Path(__file__).parent / "experiments"
 _PAPER_KEYS = ("key", "cite", "hardware")
 _EXPERIMENT_KEYS = (
-    *("id", "title", "config", "slices_of", "stages_of", "command", "needs", "like", "where"),
-    *("disagreement", "figure", "claim"),
+    *("id", "title", "config", "slices_of", "stages_of", "searches_of", "command", "needs"),
+    *("like", "where", "disagreement", "figure", "claim"),
 )
 _FIGURE_KEYS = (
     "kind",
@@ -50,10 +51,13 @@ _FIGURE_KEYS = (
     "stars",
     "columns",
     "rows",
+    "quantities",
+    "normalised",
+    "over",
 )
 _CLAIM_KEYS = (
     *("says", "paper", "measure", "of", "over", "among", "over_where", "where", "take"),
-    *("along", "from", "to", "unit", "expect"),
+    *("along", "from", "to", "unit", "expect", "mine", "theirs", "quantity"),
 )
 Table = Mapping[str, Any]
 
@@ -97,6 +101,7 @@ class Experiment:
     config: str
     slices_of: Sequence[str]
     stages_of: Sequence[str]
+    searches_of: Sequence[str]
     command: str
     needs: str
     where: Table
@@ -169,6 +174,7 @@ def _experiment(table: Table, paper: Paper, found: Sequence[Experiment], path: s
         config=str(table.get("config", "")),
         slices_of=tuple(table.get("slices_of", ())),
         stages_of=tuple(table.get("stages_of", ())),
+        searches_of=tuple(table.get("searches_of", ())),
         command=str(table.get("command", "")),
         needs=str(table.get("needs", "")),
         where=table.get("where", {}),
@@ -176,8 +182,10 @@ def _experiment(table: Table, paper: Paper, found: Sequence[Experiment], path: s
         figures=tuple(_figure(t, where) for t in table.get("figure", ())),
         claims=tuple(_claim(t, where) for t in table.get("claim", ())),
     )
-    if not (experiment.config or experiment.stages_of or experiment.needs):
-        raise PlotError(Failure.INPUT, f"{where}: needs one of config, stages_of and needs")
+    elsewhere = experiment.stages_of or experiment.searches_of
+    if not (experiment.config or elsewhere or experiment.needs):
+        message = f"{where}: needs one of config, stages_of, searches_of and needs"
+        raise PlotError(Failure.INPUT, message)
     if "like" not in table:
         return experiment
     model = next((e for e in found if e.id == table["like"]), None)

@@ -7,6 +7,7 @@
     variation       by how much of its least `of`'s time varies `along` one axis alone, the mean
     flattens        the least place `along` q from which time per query is within 10 % of the last
     fastest         the share of problems on which `of` beats each of `among`
+    searches        `theirs` over `mine` of a quantity of searches (`searches`); take as in speed-up
     spread          standard deviation over mean of a cell's rounds, the largest
     updates-linear  R² of a straight line through the updates of each position
     updates-head    the share of the updates in the first quarter of the positions
@@ -30,6 +31,7 @@ from plots.records import Record
 from plots.reproduce.cells import At, Cells, Missing, Pair, along, choose, coordinate, pairs
 from plots.reproduce.library import Source
 from plots.reproduce.manifest import Claim, Experiment, size
+from plots.reproduce.searches import Search, compare, in_words
 from plots.reproduce.tables import scatter
 
 _FLAT = 1.1  # within which of the last value a curve has flattened
@@ -43,6 +45,7 @@ class Measured:
     detail: str  # where, in a few words
     pairs: tuple[Pair, ...] = ()  # the comparisons that decide
     cells: tuple[Record, ...] = ()  # the cells that decide, where nothing is compared
+    searches: tuple[Search, ...] = ()  # the searches that decide
 
 
 @dataclass(frozen=True)
@@ -84,10 +87,12 @@ class Asked:
 def measure(experiment: Experiment, claim: Claim, source: Source) -> Measured:
     """Measure what a claim asks for; raises Missing where the source has not the cells."""
     context = f"{experiment.id}: claim {claim.says!r}"
-    if claim.measure not in _MEASURES:
+    if claim.measure not in {*_MEASURES, "searches"}:
         message = f"{context}: no measure is called {claim.measure!r}"
         raise PlotError(Failure.INPUT, f"{message}; there are {', '.join(sorted(_MEASURES))}")
     where = {**experiment.where, **claim.ask.get("where", {})}
+    if claim.measure == "searches":
+        return _searches(claim, [s for s in source.searches if s.fits(where)], context)
     asked = Asked(
         claim,
         Cells(choose(source.records, where, context)),
@@ -259,6 +264,18 @@ def _rivals(asked: Asked) -> list[tuple[list[str], list[str]]]:
             rivals = [p.replace("*", middle) for p in among]
             groups.append(([name], rivals))
     return groups
+
+
+def _searches(claim: Claim, found: Sequence[Search], context: str) -> Measured:
+    ask = claim.ask
+    quantity = ask.get("quantity", "time")
+    compared = compare(found, ask.get("mine", {}), ask.get("theirs", {}), quantity, context)
+    if not compared:
+        raise Missing(f"no two searches with {quantity} to compare")
+    ordered = sorted(compared, key=lambda c: c[0])
+    chosen = ordered[-1] if ask.get("take") == "most" else ordered[0]
+    detail = f"{in_words(chosen[1])} against {in_words(chosen[2])}"
+    return Measured((chosen[0],), detail, searches=(chosen[1], chosen[2]))
 
 
 def _spread(asked: Asked) -> Measured:

@@ -26,7 +26,8 @@ class Sweep:
 
 def plan(experiments: Sequence[Experiment], program: Path, results: Path) -> list[Sweep]:
     """Ask the program for the cells of each experiment with a config."""
-    return [_plan(e, program, results) for e in experiments if e.config]
+    by_config = {e.config: e for e in reversed(experiments) if e.config}
+    return [_plan(e, program, results) for e in experiments if by_config.get(e.config) is e]
 
 
 def run(sweeps: Sequence[Sweep], program: Path, machine: Path) -> list[str]:

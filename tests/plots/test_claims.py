@@ -51,7 +51,7 @@ def source(tmp_path: Path, cells: Sequence[JsonObject]) -> Source:
 def experiment(**changes: Any) -> manifest.Experiment:
     """Return an experiment without figures."""
     base = manifest.Experiment(
-        "K-fig0", PAPER, "A title", "some_config", (), (), "", "", {}, "", (), ()
+        "K-fig0", PAPER, "A title", "some_config", (), (), (), "", "", {}, "", (), ()
     )
     return dataclasses.replace(base, **changes)
 
@@ -298,7 +298,7 @@ def written(tmp_path: Path, text: str) -> Path:
             '[[experiment]]\nid = "a"\nconfigs = "x"',
             "unknown key 'configs'; did you mean 'config'?",
         ),
-        ('[[experiment]]\nid = "a"', "a: needs one of config, stages_of and needs"),
+        ('[[experiment]]\nid = "a"', "a: needs one of config, stages_of, searches_of and needs"),
         ('[[experiment]]\nid = "a"\nconfig = "c"\nlike = "b"', "like = 'b' names none before it"),
         (
             '[[experiment]]\nid = "a"\nconfig = "c"\n[[experiment.figure]]\nx = "n"',

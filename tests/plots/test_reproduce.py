@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 from plots import line_panels, style
-from plots.reproduce import figures, manifest
+from plots.reproduce import claims, figures, manifest
 from plots.reproduce.__main__ import main
 from plots.reproduce.cells import Missing
 from plots.reproduce.library import Library
 from plots.save import points
 
-from conftest import CONTENDERS, ROOT, JsonObject, cell, problem, write_run
+from conftest import CONTENDERS, ROOT, JsonObject, cell, line, problem, write_run
 
 EXPERIMENTS = {e.id: e for e in manifest.load()}
 QMS = dataclasses.replace(CONTENDERS[2], name="qms-block")
@@ -77,7 +77,7 @@ def test_a_damaged_run_is_named_and_the_others_drawn(
     told = capsys.readouterr().err
     assert "other-gpu/komarov_fig8/runs.jsonl:1: the checksum does not match" in told
     assert "K-fig8: not yet recorded: run `kselect run configs/komarov_fig8.json" in told
-    assert "B-fig3.2: not yet recorded: needs a figure of `kselect index` records" in told
+    assert "B-fig3.2: not yet recorded: run `scripts/searches.sh" in told
     written = sorted(path.name for path in (here / "reproduction").iterdir())
     assert written == [f"K-fig4-some-gpu.{end}" for end in ("csv", "pdf", "png")]
     text = (here / "REPRODUCTION.md").read_text()
@@ -222,6 +222,86 @@ def test_time_is_split_by_stage(tmp_path: Path) -> None:
     shares = {row["stage"]: float(row["share"]) for row in rows(drawing)}
     assert shares == {"distance": 0.6, "selection": 0.3, "order": 0.1}
     assert "b.json: no record of kselect knn that is known" in library.failures[0]
+
+
+def search(**changes: Any) -> JsonObject:
+    """Return a record of `kselect index knn --record`, as far as it is read."""
+    found: JsonObject = {
+        "schema": 1,
+        "what": "index_search",
+        "index": {"kind": "list_of_clusters", "source": "dir/images.npy", "cluster_size": 64},
+        "search": {"what": "knn", "queries": 100, "k": 8, "radius_rule": "increasing", "batch": 0},
+        "executor": "cuda",
+        "threads": 2,
+        "time": {"unit": "ns", "median": 1e6},
+        "work": {"per_query": {"distances": 50.0}},
+        "git": {"commit": "0123456789"},
+        "host": {"cpu": "a CPU"},
+        "gpu": [{"name": "a GPU"}],
+    }
+    for path, value in changes.items():
+        first, _, second = path.partition("__")
+        if second:
+            found[first] = found[first] | {second: value}
+        else:
+            found[first] = value
+    return found
+
+
+def write_searches(tree: Path, found: list[JsonObject]) -> None:
+    """Write the journal that scripts/searches.sh would."""
+    folder = tree / "gpu" / "barrientos_searches"
+    folder.mkdir(parents=True)
+    (folder / "runs.jsonl").write_bytes(b"".join(line(record) for record in found))
+
+
+def test_searches_are_bars_of_their_traits_and_decide_claims(tmp_path: Path) -> None:
+    slow = {"search__radius_rule": "decreasing", "time__median": 3e6}
+    found = [search(), search(**slow), search(search__k=16, time__median=2e6)]
+    found.append(search(search__k=16, search__batch=30, time__median=9e6))
+    write_searches(tmp_path, found)
+    drawing = drawn("B-fig3.2", tmp_path)
+    values = {(row["k"], row["radius_rule"]): float(row["value"]) for row in rows(drawing)}
+    assert values == {
+        ("8", "decreasing"): 1.0,
+        ("8", "increasing"): pytest.approx(1 / 3),
+        ("16", "increasing"): pytest.approx(2 / 3),
+    }
+    (axes,) = drawing.figure.axes
+    assert [text.get_text() for text in axes.texts] == ["not recorded"]
+    one = EXPERIMENTS["B-fig3.2"]
+    (source,) = Library(tmp_path).sources(one)
+    tested = claims.test(one, one.claims[0], source, {})
+    assert tested.verdict == "pass"
+    assert tested.ours.startswith("3× (list of clusters, source images, k 8, ")
+
+
+def test_a_search_is_compared_with_one_core_on_the_same_index(tmp_path: Path) -> None:
+    one_core = {"executor": "cpu", "threads": 1, "gpu": []}
+    found = [
+        search(),
+        search(time__median=12e6, **one_core),
+        search(index__kind="sss", time__median=5e6),
+        search(index__kind="sss", time__median=400e6, **one_core),
+    ]
+    write_searches(tmp_path, found)
+    values = {row["kind"]: float(row["value"]) for row in rows(drawn("B-fig4.4", tmp_path))}
+    assert values == {"list_of_clusters": 12, "sss": 80}
+    one = EXPERIMENTS["B-fig4.4"]
+    (source,) = Library(tmp_path).sources(one)
+    tested = [claims.test(one, claim, source, {}) for claim in one.claims]
+    assert [t.verdict for t in tested] == ["differs", "differs"]
+    assert "list of clusters, source images, k 8" in tested[0].why
+    assert "1e+06 time, 50 distances" in tested[0].why
+
+
+def test_a_search_of_another_kind_is_named(tmp_path: Path) -> None:
+    broken = search()
+    del broken["index"]
+    write_searches(tmp_path, [search(), broken])
+    library = Library(tmp_path)
+    assert list(library.sources(EXPERIMENTS["B-fig3.2"])) == []
+    assert "runs.jsonl:2: no record of a search that is known" in library.failures[0]
 
 
 def test_equal_points_are_drawn_whatever_their_values() -> None:
@@ -409,4 +489,6 @@ def test_every_figure_kind_of_the_lists_is_known() -> None:
     registered: Mapping[str, object] = figures.figures.registry()
     for one in EXPERIMENTS.values():
         for figure in one.figures:
-            assert figure.kind in {*registered, "lines", "table", "stages", "spread"}, one.id
+            assert figure.kind in {*registered, "lines", "table", "searches", "stages", "spread"}, (
+                one.id
+            )

@@ -1,0 +1,284 @@
+"""Searches in metric indexes (`kselect index ... --record`): read, compared, drawn as bars.
+
+A search is told by traits: kind of index, source (the objects' file without ending), what, k,
+radius, radius_rule, distribution, alpha, cluster_size, batch, executor, threads; "-" is the value of
+one that it has not. Its quantities are `time` (ns, all queries), `throughput` (queries a second),
+and of a query `distances` and `bytes` (read and written, counted on fibers).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from plots import style
+from plots.errors import Failure, PlotError
+from plots.figures import Drawing
+from plots.page import KEY_LINE, Grid, Page, key_columns
+from plots.records import checked_lines
+from plots.reproduce.cells import Missing
+from plots.reproduce.manifest import Experiment, FigureSpec, Table, check_keys
+
+_TRAITS = (
+    *("kind", "source", "what", "k", "radius", "radius_rule", "distribution", "alpha"),
+    *("cluster_size", "batch", "executor", "threads"),
+)
+_QUANTITIES = {
+    "time": "time of all queries (ms)",
+    "throughput": "queries a second",
+    "distances": "distances evaluated a query",
+    "bytes": "bytes read and written a query",
+}
+_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
+# Where several executors have a quantity, the first speaks.
+_EXECUTORS = ("cuda", "fiber", "cpu")
+
+
+@dataclass(frozen=True)
+class Search:
+    """One recorded search."""
+
+    folder: str
+    path: str  # of its journal, with its digest
+    machine: str
+    commit: str
+    traits: Mapping[str, Any]
+    values: Mapping[str, float]  # by quantity, of those it has
+
+    def fits(self, where: Table) -> bool:
+        """Tell whether it has every trait of `where`, or one of a list of values."""
+        return all(
+            self.traits.get(key, "-") in (value if isinstance(value, list) else [value])
+            for key, value in where.items()
+        )
+
+
+def holds_searches(folder: Path) -> bool:
+    """Tell whether a folder's journal is of searches instead of cells."""
+    try:
+        with (folder / "runs.jsonl").open("rb") as file:
+            return b'"what":"index_search"' in file.read(200)
+    except OSError:
+        return False
+
+
+def searches_of(folder: Path) -> tuple[list[Search], str]:
+    """Read a folder's searches, and what to tell of a torn tail; raises PlotError(INPUT)."""
+    path = folder / "runs.jsonl"
+    values, torn, digest = checked_lines(path)
+    found = []
+    for number, value in enumerate(values, 1):
+        try:
+            found.append(_search(value, str(folder), f"{path} (sha256 {digest})"))
+        except (KeyError, TypeError, IndexError) as e:
+            message = f"{path}:{number}: no record of a search that is known: {e!r}"
+            raise PlotError(Failure.INPUT, message) from e
+    told = f"{path}:{len(values) + 1}: ignored an unfinished line ({torn} bytes)" if torn else ""
+    return found, told
+
+
+def _search(value: Mapping[str, Any], folder: str, path: str) -> Search:
+    if value["what"] != "index_search":
+        raise KeyError(value["what"])
+    index, search = value["index"], value["search"]
+    traits = {name: search[name] for name in _TRAITS if name in search}
+    traits |= {name: index[name] for name in ("kind", "alpha", "cluster_size") if name in index}
+    traits |= {"executor": value["executor"], "threads": value["threads"]}
+    traits["source"] = PurePosixPath(index["source"]).name.split(".")[0]
+    per_query = (value["work"] or {}).get("per_query", {})
+    values = {}
+    if value["time"] is not None:
+        values["time"] = float(value["time"]["median"])
+        values["throughput"] = search["queries"] / values["time"] * 1e9
+    if "distances" in per_query:
+        values["distances"] = float(per_query["distances"])
+    if "bytes_read" in per_query:
+        values["bytes"] = float(per_query["bytes_read"] + per_query["bytes_written"])
+    gpu = value["gpu"][0]["name"] if value["executor"] == "cuda" else value["host"]["cpu"]
+    return Search(folder, path, gpu, value["git"]["commit"], traits, values)
+
+
+def compare(
+    searches: Sequence[Search], mine: Table, theirs: Table, quantity: str, context: str
+) -> list[tuple[float, Search, Search]]:
+    """Return theirs / mine of a quantity wherever two searches differ only in traits named."""
+    for where in (mine, theirs):
+        check_keys(where, _TRAITS, context)
+    if quantity not in _QUANTITIES:
+        names = ", ".join(_QUANTITIES)
+        raise PlotError(Failure.INPUT, f"{context}: no quantity is {quantity!r}; there are {names}")
+    same = [name for name in ("source", "what", "k", "radius") if name not in {*mine, *theirs}]
+    found = []
+    for a in (s for s in searches if s.fits(mine) and s.values.get(quantity)):
+        rivals = [
+            b
+            for b in searches
+            if b.fits(theirs)
+            and b.values.get(quantity)
+            and all(a.traits.get(name) == b.traits.get(name) for name in same)
+        ]
+        if rivals:
+            b = min(rivals, key=lambda b: (_rank(b), b.values[quantity]))
+            found.append((b.values[quantity] / a.values[quantity], a, b))
+    return found
+
+
+def in_words(search: Search) -> str:
+    """Return the traits that tell a search from others."""
+    told = ("kind", "source", "k", "radius", "radius_rule", "distribution", "alpha", "batch")
+    parts = [f"{name} {search.traits[name]}" for name in told if name in search.traits]
+    text = ", ".join([*parts, str(search.traits["executor"])])
+    return text.removeprefix("kind ").replace("_", " ")
+
+
+def _rank(search: Search) -> int:
+    return _EXECUTORS.index(search.traits["executor"])
+
+
+def draw(
+    experiment: Experiment, figure: FigureSpec, searches: Sequence[Search], context: str
+) -> Drawing:
+    """Draw one panel for each quantity: a group of bars for each x, a bar for each `by`."""
+    where = {**experiment.where, **figure.ask.get("where", {})}
+    check_keys(where, _TRAITS, context)
+    chosen = [s for s in searches if s.fits(where)]
+    x, by, over = figure.ask["x"], figure.ask["by"], figure.ask.get("over")
+    panels = {}
+    for quantity in figure.ask["quantities"]:
+        bars = _bars(chosen, searches, x, by, quantity, over, context)
+        if bars:
+            panels[quantity] = bars
+    if not panels:
+        wanted = ", ".join(f"{key} = {value}" for key, value in where.items())
+        raise Missing(f"no search with {wanted} has {' or '.join(figure.ask['quantities'])}")
+    if figure.ask.get("normalised"):
+        panels = {q: _normalised(bars) for q, bars in panels.items()}
+    rows: list[dict[str, object]] = [
+        {
+            "quantity": quantity,
+            x: place,
+            by: series,
+            "value": value,
+            "executor": search.traits["executor"],
+            "record": search.path,
+        }
+        for quantity, bars in panels.items()
+        for (place, series), (value, search) in bars.items()
+    ]
+    return Drawing("", _figure(experiment, figure, panels), rows)
+
+
+Bars = Mapping[tuple[Any, Any], tuple[float, Search]]  # by (x, by)
+
+
+def _bars(
+    chosen: Sequence[Search],
+    searches: Sequence[Search],
+    x: str,
+    by: str,
+    quantity: str,
+    over: Table | None,
+    context: str,
+) -> Bars:
+    bars: dict[tuple[Any, Any], tuple[float, Search]] = {}
+    if over is not None:
+        for search in chosen:
+            same = {name: search.traits[name] for name in ("kind", by) if name in search.traits}
+            pairs = compare([search, *searches], {}, {**same, **over}, quantity, context)
+            own = [(ratio, a) for ratio, a, _ in pairs if a is search]
+            if own:
+                bars[search.traits.get(x), search.traits.get(by)] = own[0]
+        return _sorted(bars)
+
+    # Of several the fastest, then the one with fewer pivots.
+    def first(s: Search) -> tuple[float, ...]:
+        return (_rank(s), s.values.get("time", math.inf), -float(s.traits.get("alpha", 0)))
+
+    for search in sorted(chosen, key=first):
+        if quantity in search.values and x in search.traits and by in search.traits:
+            at = (search.traits[x], search.traits[by])
+            bars.setdefault(at, (search.values[quantity] / _length(quantity), search))
+    return _sorted(bars)
+
+
+def _sorted(bars: Bars) -> Bars:
+    return dict(sorted(bars.items(), key=lambda item: tuple((str(type(v)), v) for v in item[0])))
+
+
+def _length(quantity: str) -> float:
+    return 1e6 if quantity == "time" else 1.0
+
+
+def _normalised(bars: Bars) -> Bars:
+    largest = max(value for value, _ in bars.values())
+    return {at: (value / largest, search) for at, (value, search) in bars.items()}
+
+
+def _figure(experiment: Experiment, figure: FigureSpec, panels: Mapping[str, Bars]) -> Figure:
+    series = list(dict.fromkeys(at[1] for bars in panels.values() for at in bars))
+    labels = {one: str(one).replace("_", " ") for one in series}
+    columns = key_columns(labels.values(), 4.6)
+    grid = Grid(
+        len(panels), len(panels), max(1.9, 4.8 / len(panels)), 2.2, 0.62, 0.24, 0.22, 0.17, 0.62
+    )
+    used = [search for bars in panels.values() for _, search in bars.values()]
+    page = Page(
+        style.literal(f"{experiment.id}  {experiment.title}"),
+        f"by {figure.ask['by'].replace('_', ' ')}",
+        KEY_LINE * -(-len(series) // columns) + 0.08,
+        grid,
+        [],
+        style.literal(
+            "   |   ".join(
+                [
+                    ", ".join(dict.fromkeys(s.path for s in used)),
+                    ", ".join(sorted({s.machine for s in used})),
+                    "git " + ", ".join(dict.fromkeys(s.commit[:7] for s in used)),
+                ]
+            )
+        ),
+        least_width=6.0,
+    )
+    entries = [
+        (Patch(facecolor=_colour(i), hatch=_HATCHES[i % 5], edgecolor="white", linewidth=0), label)
+        for i, label in enumerate(labels.values())
+    ]
+    page.legend(page.key, entries, columns)
+    for box, (quantity, bars) in zip(page.panels, panels.items(), strict=True):
+        places = list(dict.fromkeys(at[0] for at in bars))
+        axes = page.axes(box)
+        groups: dict[Any, list[Any]] = defaultdict(list)
+        for place, one in bars:
+            groups[place].append(one)
+        wide = 0.8 / len(series)
+        for (place, one), (value, _) in bars.items():
+            i = series.index(one)
+            left = places.index(place) - 0.4 + (i + 0.5) * wide
+            axes.bar(
+                left, value, wide, facecolor=_colour(i), hatch=_HATCHES[i % 5],
+                edgecolor="white", linewidth=0.6,
+            )  # fmt: skip
+        for i, place in enumerate(places):
+            absent = [one for one in series if one not in groups[place]]
+            for one in absent:  # never blank: said where the bar would stand
+                left = i - 0.4 + (series.index(one) + 0.5) * wide
+                axes.text(left, 0, "not recorded", rotation=90, size=5.5, ha="center", va="bottom")
+        names = [str(place).replace("_", " ") for place in places]
+        upright = sum(style.width(name, 7.0) + 0.1 for name in names) < box.width
+        axes.set_xticks(range(len(places)), names, rotation=0 if upright else 90)
+        axes.set_xlabel(figure.ask["x"].replace("_", " "), labelpad=2)
+        name = "speed-up" if "over" in figure.ask else _QUANTITIES[quantity]
+        axes.set_ylabel(
+            f"{name.split(' (')[0]}, normalised" if figure.ask.get("normalised") else name
+        )
+        axes.grid(visible=False, axis="x")
+    return page.figure
+
+
+def _colour(i: int) -> str:
+    return style.COLOURS[i % len(style.COLOURS)]
