@@ -111,9 +111,17 @@ def _sweep(experiments: list[Experiment], options: argparse.Namespace) -> list[s
     planned = sweeps.plan(missing, options.kselect, Path("results"))
     for sweep in planned:
         print(sweeps.describe(sweep))
+    others = [e for e in experiments if e.command and not _recorded(e, machine)]
+    for command in dict.fromkeys(e.command for e in others):
+        print(f"not run by this: {command.replace('MACHINE', machine.name)}")
     total = sum(sweep.seconds for sweep in planned if not sweep.impossible)
     print(f"in all about {sweeps.duration(total)}, into {machine}", flush=True)
     return [] if options.plan else sweeps.run(planned, options.kselect, machine)
+
+
+def _recorded(experiment: Experiment, machine: Path) -> bool:
+    names = (*experiment.stages_of, *experiment.searches_of)
+    return any((machine / name).is_dir() for name in names)
 
 
 def _draw(
