@@ -2,8 +2,8 @@
 
 A search is told by traits: kind of index, source (the objects' file without ending), what, k,
 radius, radius_rule, distribution, alpha, cluster_size, batch, executor, threads; "-" is the value
-of one that it has not. Its quantities are `time` (ns, all queries), `throughput` (queries a second),
-and of a query `distances` and `bytes` (read and written, counted on fibers).
+of one that it has not. Its quantities are `time` (ns, all queries), `throughput` (queries a
+second), and of a query `distances` and `bytes` (read and written, counted on fibers).
 """
 
 import math

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from plots.errors import Failure, PlotError
+from plots.errors import PlotError
 from plots.records import load
 from plots.reproduce.manifest import Experiment
 
@@ -88,7 +88,7 @@ def _plan(experiment: Experiment, program: Path, results: Path) -> Sweep:
     )
     if done.returncode != 0:
         why = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
-        raise PlotError(Failure.INPUT, f"{experiment.id}: {config}: {why[0]}")
+        return Sweep(experiment, 0, why[0], 0.0, measured=False)
     cells = [line for line in done.stdout.splitlines() if re.match(r"[0-9a-f]{16} ", line)]
     reasons = [re.search(r"\[unsupported: (.*)\]$", line) for line in cells]
     possible = sum(reason is None for reason in reasons)

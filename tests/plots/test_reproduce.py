@@ -444,6 +444,7 @@ config=$2
 if [ "$3" = --dry-run ]; then
   case $config in
     *fig8.json) echo "0123456789abcdef  qms-block cuda x  [unsupported: no CUDA here]" ;;
+    *fig6.json) echo "kselect: fig6.json: no algorithm matches x" >&2; exit 2 ;;
     *) echo "0123456789abcdef  qms-block cuda x"; echo "0123456789abcdee  garcia cuda x" ;;
   esac
   exit 0
@@ -460,13 +461,14 @@ def test_a_sweep_is_announced_with_its_time_and_a_failing_one_is_told(
     program.write_text(FAKE)
     program.chmod(0o755)
     shutil.copytree(ROOT / "configs", here / "configs")
-    options = ["K-fig4", "K-fig5", "K-fig8", "K-fig9", "--run", "--machine", "my-gpu"]
+    options = ["K-fig4", "K-fig5", "K-fig6", "K-fig8", "K-fig9", "--run", "--machine", "my-gpu"]
     options += ["--kselect", str(program), "--out", "o"]
     assert main([*options, "--plan"]) == 0
     plan = capsys.readouterr().out
     assert "configs/komarov_fig4.json: 2 cells, as last time about 6 s" in plan  # 8 x 0.8 s
     assert "configs/komarov_fig5.json: 2 cells, at most about 8 s" in plan  # 2 x 2 x 2 s
     assert "configs/komarov_fig8.json: nothing of it can run here: no CUDA here" in plan
+    assert "nothing of it can run here: kselect: fig6.json: no algorithm matches x" in plan
     assert not (here / "ran").exists()
     assert main(options) == 3
     ran = (here / "ran").read_text().splitlines()
