@@ -187,14 +187,6 @@ def _read_bytes(path: Path) -> bytes:
         raise PlotError(Failure.INPUT, f"{path}: cannot be read: {e.strerror}") from e
 
 
-def checked_lines(path: Path) -> tuple[list[dict[str, Any]], int, str]:
-    """Read any journal: its records, the length of a torn tail, and the file's digest."""
-    data = _read_bytes(path)
-    lines, torn = _split(data, str(path))
-    values = [_decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
-    return values, torn, hashlib.sha256(data).hexdigest()[:16]
-
-
 def _split(data: bytes, where: str) -> tuple[list[bytes], int]:
     """Return the valid lines and the length of the torn tail."""
     lines: list[bytes] = []

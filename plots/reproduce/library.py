@@ -119,13 +119,12 @@ class Library:
 
     def _searches(self, folder: Path) -> list[Search]:
         try:
-            searches, torn = searches_of(folder)
+            searches, told = searches_of(folder)
         except PlotError as e:
             if str(e) not in self.failures:
                 self.failures.append(str(e))
             return []
-        if torn and torn not in self.warnings:
-            self.warnings.append(torn)
+        self.warnings += [warning for warning in told if warning not in self.warnings]
         return searches
 
     def _stages(self, folder: Path) -> Iterator[StageRecord]:

@@ -1,11 +1,13 @@
 """Searches in metric indexes (`kselect index ... --record`): read, compared, drawn as bars.
 
 A search is told by traits: kind of index, source (the objects' file without ending), what, k,
-radius, radius_rule, distribution, alpha, cluster_size, batch, executor, threads; "-" is the value
-of one that it has not. Its quantities are `time` (ns, all queries), `throughput` (queries a
-second), and of a query `distances` and `bytes` (read and written, counted on fibers).
+share (of the objects within the radius), radius_rule, distribution, alpha, cluster_size, batch,
+executor, threads; "-" is the value of one that it has not. Its quantities are `time` (ns, all
+queries), `throughput` (queries a second), and of a query `distances` and `bytes` (read and written,
+counted on fibers). `python -m plots.index_searches` draws all of a record, these the papers' figures.
 """
 
+import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,12 +22,12 @@ from plots import style
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
 from plots.page import KEY_LINE, Grid, Page, key_columns
-from plots.records import checked_lines
+from plots.records import read_journal
 from plots.reproduce.cells import Missing
 from plots.reproduce.manifest import Experiment, FigureSpec, Table, check_keys
 
 _TRAITS = (
-    *("kind", "source", "what", "k", "radius", "radius_rule", "distribution", "alpha"),
+    *("kind", "source", "what", "k", "share", "radius_rule", "distribution", "alpha"),
     *("cluster_size", "batch", "executor", "threads"),
 )
 _QUANTITIES = {
@@ -67,10 +69,11 @@ def holds_searches(folder: Path) -> bool:
         return False
 
 
-def searches_of(folder: Path) -> tuple[list[Search], str]:
+def searches_of(folder: Path) -> tuple[list[Search], tuple[str, ...]]:
     """Read a folder's searches, and what to tell of a torn tail; raises PlotError(INPUT)."""
     path = folder / "runs.jsonl"
-    values, torn, digest = checked_lines(path)
+    values, told = read_journal(path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     found = []
     for number, value in enumerate(values, 1):
         try:
@@ -78,7 +81,6 @@ def searches_of(folder: Path) -> tuple[list[Search], str]:
         except (KeyError, TypeError, IndexError) as e:
             message = f"{path}:{number}: no record of a search that is known: {e!r}"
             raise PlotError(Failure.INPUT, message) from e
-    told = f"{path}:{len(values) + 1}: ignored an unfinished line ({torn} bytes)" if torn else ""
     return found, told
 
 
@@ -112,7 +114,7 @@ def compare(
     if quantity not in _QUANTITIES:
         names = ", ".join(_QUANTITIES)
         raise PlotError(Failure.INPUT, f"{context}: no quantity is {quantity!r}; there are {names}")
-    same = [name for name in ("source", "what", "k", "radius") if name not in {*mine, *theirs}]
+    same = [name for name in ("source", "what", "k", "share") if name not in {*mine, *theirs}]
     found = []
     for a in (s for s in searches if s.fits(mine) and s.values.get(quantity)):
         rivals = [
@@ -130,7 +132,7 @@ def compare(
 
 def in_words(search: Search) -> str:
     """Return the traits that tell a search from others."""
-    told = ("kind", "source", "k", "radius", "radius_rule", "distribution", "alpha", "batch")
+    told = ("kind", "source", "k", "share", "radius_rule", "distribution", "alpha", "batch")
     parts = [f"{name} {search.traits[name]}" for name in told if name in search.traits]
     text = ", ".join([*parts, str(search.traits["executor"])])
     return text.removeprefix("kind ").replace("_", " ")

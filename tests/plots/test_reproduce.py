@@ -77,7 +77,7 @@ def test_a_damaged_run_is_named_and_the_others_drawn(
     told = capsys.readouterr().err
     assert "other-gpu/komarov_fig8/runs.jsonl:1: the checksum does not match" in told
     assert "K-fig8: not yet recorded: run `kselect run configs/komarov_fig8.json" in told
-    assert "B-fig3.2: not yet recorded: run `scripts/searches.sh" in told
+    assert "B-fig3.2: not yet recorded: run `scripts/barrientos.sh" in told
     written = sorted(path.name for path in (here / "reproduction").iterdir())
     assert written == [f"K-fig4-some-gpu.{end}" for end in ("csv", "pdf", "png")]
     text = (here / "REPRODUCTION.md").read_text()
@@ -249,8 +249,8 @@ def search(**changes: Any) -> JsonObject:
 
 
 def write_searches(tree: Path, found: list[JsonObject]) -> None:
-    """Write the journal that scripts/searches.sh would."""
-    folder = tree / "gpu" / "barrientos_searches"
+    """Write the journal that scripts/barrientos.sh would."""
+    folder = tree / "gpu" / "barrientos"
     folder.mkdir(parents=True)
     (folder / "runs.jsonl").write_bytes(b"".join(line(record) for record in found))
 
