@@ -4,7 +4,8 @@ A search is told by traits: kind of index, source (the objects' file without end
 share (of the objects within the radius), radius_rule, distribution, alpha, cluster_size, batch,
 executor, threads; "-" is the value of one that it has not. Its quantities are `time` (ns, all
 queries), `throughput` (queries a second), and of a query `distances` and `bytes` (read and written,
-counted on fibers). `python -m plots.index_searches` draws all of a record, these the papers' figures.
+counted on fibers). `python -m plots.index_searches` draws all of a record, this the thesis'
+figures.
 """
 
 import hashlib

@@ -4,6 +4,7 @@ Times follow a cost model for each algorithm with noise from a fixed seed, so th
 the same bytes everywhere.
 """
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -188,3 +189,32 @@ def write_run(directory: Path, cells: Iterable[JsonObject], **meta: Any) -> Path
 def quick(tmp_path: Path) -> Path:
     """Return a run directory with the GPU algorithms of the quick sweep."""
     return write_run(tmp_path / "quick", quick_cells())
+
+
+QMS = dataclasses.replace(CONTENDERS[2], name="qms-block")
+GARCIA = dataclasses.replace(CONTENDERS[5], name="garcia", largest_k=256)
+
+
+def garcia_cells() -> list[JsonObject]:
+    """Return cells of K-fig4 in which the baseline does not take k = 512."""
+    return [
+        cell(c, problem(1 << e, 8192, k))
+        for c in (QMS, GARCIA)
+        for e in (13, 14)
+        for k in (64, 512)
+    ]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a repository with two machines: one has K-fig4, the other a damaged K-fig8."""
+    write_run(tmp_path / "results" / "some-gpu" / "komarov_fig4", garcia_cells())
+    broken = write_run(
+        tmp_path / "results" / "other-gpu" / "komarov_fig8",
+        [cell(QMS, problem(1 << 20, q, 8)) for q in (8, 16)],
+    )
+    data = bytearray((broken / "runs.jsonl").read_bytes())
+    data[10] ^= 1
+    (broken / "runs.jsonl").write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

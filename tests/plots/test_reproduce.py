@@ -4,53 +4,20 @@ import csv
 import dataclasses
 import io
 import json
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image, ImageDraw
 from plots import line_panels, style
 from plots.reproduce import claims, figures, manifest
-from plots.reproduce.__main__ import main
 from plots.reproduce.cells import Missing
 from plots.reproduce.library import Library
 from plots.save import points
 
-from conftest import CONTENDERS, ROOT, JsonObject, cell, line, problem, write_run
+from conftest import QMS, JsonObject, cell, garcia_cells, line, problem, write_run
 
 EXPERIMENTS = {e.id: e for e in manifest.load()}
-QMS = dataclasses.replace(CONTENDERS[2], name="qms-block")
-GARCIA = dataclasses.replace(CONTENDERS[5], name="garcia", largest_k=256)
-
-
-def garcia_cells() -> list[JsonObject]:
-    """Return cells of K-fig4 in which the baseline does not take k = 512."""
-    return [
-        cell(c, problem(1 << e, 8192, k))
-        for c in (QMS, GARCIA)
-        for e in (13, 14)
-        for k in (64, 512)
-    ]
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a repository with two machines: one has K-fig4, the other a damaged K-fig8."""
-    write_run(tmp_path / "results" / "some-gpu" / "komarov_fig4", garcia_cells())
-    broken = write_run(
-        tmp_path / "results" / "other-gpu" / "komarov_fig8",
-        [cell(QMS, problem(1 << 20, q, 8)) for q in (8, 16)],
-    )
-    data = bytearray((broken / "runs.jsonl").read_bytes())
-    data[10] ^= 1
-    (broken / "runs.jsonl").write_bytes(data)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def drawn(name: str, tree: Path, which: int = 0) -> Any:
@@ -68,33 +35,6 @@ def texts(drawing: Any) -> str:
 def rows(drawing: Any) -> list[dict[str, str]]:
     """Return the CSV of a drawing as it would be written."""
     return list(csv.DictReader(io.StringIO(points(drawing).decode())))
-
-
-def test_a_damaged_run_is_named_and_the_others_drawn(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([]) == 3
-    told = capsys.readouterr().err
-    assert "other-gpu/komarov_fig8/runs.jsonl:1: the checksum does not match" in told
-    assert "K-fig8: not yet recorded: run `kselect run configs/komarov_fig8.json" in told
-    assert "B-fig3.2: not yet recorded: run `scripts/barrientos.sh" in told
-    written = sorted(path.name for path in (here / "reproduction").iterdir())
-    assert written == [f"K-fig4-some-gpu.{end}" for end in ("csv", "pdf", "png")]
-    text = (here / "REPRODUCTION.md").read_text()
-    assert "![K-fig4: Speed-up over Garcia's insertion against n, some-gpu]" in text
-    assert "[`results/some-gpu/komarov_fig4`](results/some-gpu/komarov_fig4)" in text
-    assert "no cell of garcia here" not in text
-    (row,) = (line for line in text.splitlines() if "More than 350 times" in line)
-    assert row.endswith("no problem has a time of both qms-warp or qms-block and garcia"
-                        " | some-gpu | cannot test |") or "has no cell" in row  # fmt: skip
-
-
-def test_an_unknown_version_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    meta = here / "results" / "other-gpu" / "komarov_fig8" / "meta.json"
-    meta.write_text(meta.read_text().replace('"schema": 1', '"schema": 7'))
-    assert main(["K-fig4", "K-fig8", "--out", "o"]) == 3
-    assert "komarov_fig8/meta.json: schema 7 is not known" in capsys.readouterr().err
-    assert (here / "o" / "reproduction" / "K-fig4-some-gpu.png").exists()
 
 
 def test_a_speed_up_is_the_ratio_of_recorded_medians_and_failures_are_hatched(here: Path) -> None:
@@ -319,172 +259,6 @@ def drawn_record() -> Any:
 
     run = Run(1, "r", "cpu", "gpu", "", False, "complete")
     return _parse(garcia_cells()[0], run, "here")
-
-
-# ---- --check --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def committed(here: Path) -> Path:
-    """Return a repository whose reproduction follows from its one good run."""
-    shutil.rmtree(here / "results" / "other-gpu")
-    assert main([]) == 0
-    return here
-
-
-def checked(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Run --check; return its exit code and what it says of files."""
-    capsys.readouterr()
-    code = main(["--check"])
-    told = [line for line in capsys.readouterr().err.splitlines() if "not yet" not in line]
-    return code, "\n".join(told)
-
-
-def test_check_passes_on_what_was_written_and_writes_nothing(
-    committed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = {p: p.stat().st_mtime_ns for p in committed.rglob("*") if p.is_file()}
-    assert checked(capsys)[0] == 0
-    assert {p: p.stat().st_mtime_ns for p in committed.rglob("*") if p.is_file()} == before
-    (committed / "reproduction" / "K-fig4-some-gpu.pdf").unlink()  # is not committed
-    assert checked(capsys)[0] == 0
-
-
-def test_check_fails_on_each_file_that_no_longer_follows(
-    committed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    figure = committed / "reproduction" / "K-fig4-some-gpu.png"
-    table = figure.with_suffix(".csv")
-    document = committed / "REPRODUCTION.md"
-    for path, told in ((table, "line 2 would be"), (document, "line")):
-        whole = path.read_text()
-        path.write_text(whole.replace("64", "65"))
-        code, said = checked(capsys)
-        assert (code, f"{path.name}: does not follow from the records: {told}" in said) == (1, True)
-        path.write_text(whole)
-    original = Image.open(figure).convert("RGB")
-    moved = original.copy()
-    ImageDraw.Draw(moved).ellipse((200, 200, 206, 206), fill=(0, 0, 0))  # a point more
-    moved.save(figure)
-    code, said = checked(capsys)
-    assert (code, "of its pixels differ" in said) == (1, True)
-    original.save(figure)  # other bytes, the same picture
-    assert checked(capsys)[0] == 0
-    figure.unlink()
-    assert "K-fig4-some-gpu.png: missing" in checked(capsys)[1]
-    main([])
-    stale = committed / "reproduction" / "K-fig8-some-gpu.png"
-    stale.write_bytes(figure.read_bytes())
-    code, said = checked(capsys)
-    assert (code, "K-fig8-some-gpu.png: no record gives this figure any more" in said) == (1, True)
-    main([])
-    assert not stale.exists()
-
-
-def test_check_fails_when_a_record_changes(
-    committed: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    cells = garcia_cells()
-    cells[0]["time"]["median"] *= 1.01
-    write_run(committed / "results" / "some-gpu" / "komarov_fig4", cells)
-    assert checked(capsys)[0] == 1
-
-
-def test_the_committed_reproduction_follows_from_the_committed_records() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "plots.reproduce", "--check"],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONHASHSEED": "7"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-# ---- the command line -------------------------------------------------------------------------
-
-
-def test_one_run_is_drawn_from_anywhere(
-    here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = write_run(tmp_path / "mine" / "new", garcia_cells(), run="komarov_fig4")
-    assert main(["--from", str(run)]) == 0
-    assert (here / "out" / "reproduction" / "reproduction" / "K-fig4-mine.png").exists()
-    assert not (here / "reproduction").exists()
-    capsys.readouterr()
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    for root, told in ((tmp_path / "none", "no such directory"), (empty, "holds no run")):
-        assert main(["--from", str(root)]) == 3
-        assert f"{root}: {told}" in capsys.readouterr().err
-    other = write_run(tmp_path / "mine" / "other", garcia_cells(), run="my_own")
-    assert main(["--from", str(other)]) == 3
-    assert "no experiment is recorded here" in capsys.readouterr().err
-
-
-def test_names_that_are_not_known_are_refused_with_the_nearest(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["K-fig44"]) == 2
-    assert "'K-fig44'; the nearest is 'K-fig4'" in capsys.readouterr().err
-    assert main(["--colour"]) == 2
-
-
-def test_the_list_says_what_is_recorded(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    (line,) = (line for line in lines if line.startswith("K-fig4 "))
-    assert line.endswith(": some-gpu")
-    assert sum("not yet recorded" in line for line in lines) > 20
-
-
-FAKE = """#!/bin/sh
-config=$2
-if [ "$3" = --dry-run ]; then
-  case $config in
-    *fig8.json) echo "0123456789abcdef  qms-block cuda x  [unsupported: no CUDA here]" ;;
-    *fig6.json) echo "kselect: fig6.json: no algorithm matches x" >&2; exit 2 ;;
-    *) echo "0123456789abcdef  qms-block cuda x"; echo "0123456789abcdee  garcia cuda x" ;;
-  esac
-  exit 0
-fi
-echo "$config $5" >>ran
-case $config in *fig5.json) exit 70 ;; esac
-"""
-
-
-def test_a_sweep_is_announced_with_its_time_and_a_failing_one_is_told(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    program = here / "kselect"
-    program.write_text(FAKE)
-    program.chmod(0o755)
-    shutil.copytree(ROOT / "configs", here / "configs")
-    options = ["K-fig4", "K-fig5", "K-fig6", "K-fig8", "K-fig9", "--run", "--machine", "my-gpu"]
-    options += ["--kselect", str(program), "--out", "o"]
-    assert main([*options, "--plan"]) == 0
-    plan = capsys.readouterr().out
-    assert "configs/komarov_fig4.json: 2 cells, as last time about 6 s" in plan  # 8 x 0.8 s
-    assert "configs/komarov_fig5.json: 2 cells, at most about 8 s" in plan  # 2 x 2 x 2 s
-    assert "configs/komarov_fig8.json: nothing of it can run here: no CUDA here" in plan
-    assert "nothing of it can run here: kselect: fig6.json: no algorithm matches x" in plan
-    assert not (here / "ran").exists()
-    assert main(options) == 3
-    ran = (here / "ran").read_text().splitlines()
-    assert ran == [
-        f"configs/komarov_{name}.json results/my-gpu/komarov_{name}"
-        for name in ("fig4", "fig5", "fig9")
-    ]
-    assert "K-fig5: " in (told := capsys.readouterr().err)
-    assert "ended with 70" in told
-
-
-def test_without_the_program_a_sweep_says_so(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["--run"]) == 3
-    assert "build/demo/kselect: no such program" in capsys.readouterr().err
 
 
 def test_every_figure_kind_of_the_lists_is_known() -> None:
