@@ -13,24 +13,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json index_json(const indexed_objects& x) {
-  json index = {{"kind", to_string(x.index.kind)},
-                {"metric", x.in->metric_name()},
-                {"objects", x.objects->count()},
-                {"source", x.source},
-                {"hash", fmt::format("{:016x}", x.objects->hash())}};
-  if (x.index.kind == index_kind::list_of_clusters) {
-    index["cluster_size"] = x.index.clusters.cluster_size;
-    index["clusters"] = x.index.clusters.clusters();
-  }
-  if (x.index.kind == index_kind::sss) {
-    index["alpha"] = x.index.pivots.alpha;
-    index["pivots"] = x.index.pivots.count();
-    index["diameter"] = x.index.pivots.diameter;
-  }
-  return index;
-}
-
 json search_json(const search_run& run) {
   json search = {{"what", run.k ? "knn" : "range"}, {"queries", run.queries.count()}};
   if (run.k) search["k"] = *run.k;
@@ -91,6 +73,24 @@ json work_json(const search_run& run) {
 }
 
 }  // namespace
+
+json index_json(const indexed_objects& x) {
+  json index = {{"kind", to_string(x.index.kind)},
+                {"metric", x.in->metric_name()},
+                {"objects", x.objects->count()},
+                {"source", x.source},
+                {"hash", fmt::format("{:016x}", x.objects->hash())}};
+  if (x.index.kind == index_kind::list_of_clusters) {
+    index["cluster_size"] = x.index.clusters.cluster_size;
+    index["clusters"] = x.index.clusters.clusters();
+  }
+  if (x.index.kind == index_kind::sss) {
+    index["alpha"] = x.index.pivots.alpha;
+    index["pivots"] = x.index.pivots.count();
+    index["diameter"] = x.index.pivots.diameter;
+  }
+  return index;
+}
 
 std::string search_record(const search_run& run) {
   const device& where = run.place.description();

@@ -8,10 +8,15 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "metric/index_file.hpp"
 #include "metric/space.hpp"
 
 namespace kselect::metric_space {
+
+// What an index is: kind, metric, objects and where they come from, its parameters.
+nlohmann::ordered_json index_json(const indexed_objects& indexed);
 
 struct search_run {
   const indexed_objects& indexed;

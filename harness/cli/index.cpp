@@ -12,10 +12,10 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/index_commands.hpp"
 #include "harness/error.hpp"
-#include "harness/io/npy.hpp"
 #include "metric/euclidean.hpp"
 #include "metric/hold_out.hpp"
 #include "metric/index_file.hpp"
+#include "metric/search_record.hpp"
 #include "metric/sets.hpp"
 #include "metric/stand_ins.hpp"
 
@@ -101,24 +101,11 @@ int info(const info_options& o) {
                described(x), x.source, h.intrinsic_dimension(), h.mean, h.variance);
     return 0;
   }
-  json about = {{"metric", x.in->metric_name()},
-                {"kind", to_string(x.index.kind)},
-                {"objects", x.objects->count()},
-                {"source", x.source},
-                {"hash", fmt::format("{:016x}", x.objects->hash())},
-                {"held_out", !x.numbers.empty()},
-                {"mean_distance", h.mean},
-                {"variance", h.variance},
-                {"intrinsic_dimension", h.intrinsic_dimension()}};
-  if (x.index.kind == index_kind::list_of_clusters) {
-    about["cluster_size"] = x.index.clusters.cluster_size;
-    about["clusters"] = x.index.clusters.clusters();
-  }
-  if (x.index.kind == index_kind::sss) {
-    about["alpha"] = x.index.pivots.alpha;
-    about["pivots"] = x.index.pivots.count();
-    about["diameter"] = x.index.pivots.diameter;
-  }
+  json about = index_json(x);
+  about["held_out"] = !x.numbers.empty();
+  about["mean_distance"] = h.mean;
+  about["variance"] = h.variance;
+  about["intrinsic_dimension"] = h.intrinsic_dimension();
   fmt::print("{}\n", about.dump(2, ' ', false, json::error_handler_t::replace));
   return 0;
 }

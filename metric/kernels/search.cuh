@@ -48,6 +48,12 @@ struct knn_job {
   simt::global<float> distances;       // [Q][k]
 };
 
+template <class M, class Simt>
+KSELECT_HD heap_reduction::block_heaps<Simt, entry> heaps_of(
+    Simt& simt, heap_reduction::reduction_storage& shared, const knn_job<M>& job) {
+  return {simt, shared, job.heaps, static_cast<entry*>(simt.dynamic_shared()), job.k, job.k};
+}
+
 template <class M, class Simt, class Heaps>
 KSELECT_HD void write_nearest(Simt& simt, const knn_job<M>& job, std::int64_t q,
                               const Heaps& heaps) {
@@ -86,9 +92,7 @@ struct knn_kernel {
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     const ground<Simt> g = ground_of(simt, a.job.layout);
-    heap_reduction::block_heaps<Simt, entry> heaps(simt, shared.reduction, a.job.heaps,
-                                                   static_cast<entry*>(simt.dynamic_shared()),
-                                                   a.job.k, a.job.k);
+    auto heaps = heaps_of(simt, shared.reduction, a.job);
     for (std::int64_t n = simt.block(); n < a.count; n += simt.blocks()) {
       const std::int64_t q = a.last ? std::int64_t{simt.load(a.pending, n)} : n;
       approach<M, Walk>(g, shared.walk, a.job.queries, a.walk, q);
@@ -142,9 +146,7 @@ struct shrinking_kernel {
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     const ground<Simt> g = ground_of(simt, a.job.layout);
-    heap_reduction::block_heaps<Simt, entry> heaps(simt, shared.reduction, a.job.heaps,
-                                                   static_cast<entry*>(simt.dynamic_shared()),
-                                                   a.job.k, a.job.k);
+    auto heaps = heaps_of(simt, shared.reduction, a.job);
     for (std::int64_t q = simt.block(); q < a.count; q += simt.blocks()) {
       approach<M, walk_of>(g, shared.walk, a.job.queries, a.walk, q);
       heaps.clear();

@@ -190,7 +190,7 @@ TEST_P(EveryWay, RefusesWhatIsNoSearch) {
 class Building : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, Building, testing::Values("euclidean", "levenshtein"));
 
-TEST_P(Building, GivesTheSameIndexOnEveryBackend) {
+TEST_P(Building, GivesTheSameIndexOnCudaAndEveryOtherBackend) {
   const world w = world::of(GetParam(), 260, 1);
   const auto cpu = open_backend(executor_kind::cpu, 1);
   std::vector<std::unique_ptr<backend>> others;
