@@ -69,7 +69,9 @@ struct euclidean {
     float sums[partial_sums] = {};
     for (std::int64_t c = 0; c < s.padded(); c += partial_sums) {
       // Unrolled, GCC 12 would not see eight lanes any more.
+#if !defined(__CUDACC__)  // nvcc does not know it, and does not need this function
 #pragma GCC unroll 1
+#endif
       for (int lane = 0; lane < partial_sums; ++lane) {
         const float difference = y[c + lane] - p.row[c + lane];
         sums[lane] = std::fma(difference, difference, sums[lane]);
