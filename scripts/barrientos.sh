@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The experiments of Barrientos 2011 with metric indexes (Fig. 3.2, 3.3, 4.3 to 4.5, Table 3.1), each
 # search one record of OUT/runs.jsonl; draw them with `python -m plots.index_searches OUT`. (Fig. 4.1
-# and 4.2 are configs/barrientos_fig4_2.json.)
+# and 4.2 are configs/barrientos_fig4.json.)
 #
 # Usage: scripts/barrientos.sh KSELECT OUT [EXECUTOR [QUERIES [COUNT]]]
 #   EXECUTOR  cuda (default), or fiber: counted work instead of times

@@ -60,6 +60,13 @@ def sanitized(binary):
     return "address" in done.stdout
 
 
+def resident_mib(binary):
+    """What the program has in memory before it does anything: with cuBLAS, hundreds of MiB."""
+    process = subprocess.Popen([binary, "--version"], stdout=subprocess.DEVNULL)
+    _, _, usage = os.wait4(process.pid, 0)
+    return usage.ru_maxrss // 1024 + 1
+
+
 def clean_environment():
     """Without what a sanitizer would say of the MPI library, or mpirun of the user."""
     return os.environ | {"ASAN_OPTIONS": "detect_leaks=0", "OMPI_ALLOW_RUN_AS_ROOT": "1",

@@ -164,6 +164,8 @@ class mpi_communicator final : public communicator {
 
   [[noreturn]] void abort(int code) override {
     std::fflush(nullptr);
+    // What was just said still has to pass mpirun, which stops listening when ranks begin to die.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
     MPI_Abort(MPI_COMM_WORLD, code);
     std::_Exit(code);
   }
