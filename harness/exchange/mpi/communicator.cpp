@@ -28,7 +28,7 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr int tag_here = 1, tag_go = 2;
+constexpr int tag_here = 1, tag_go = 2, tag_stuck = 3;
 // Of one call; MPI counts with int.
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;
 
@@ -108,7 +108,7 @@ class mpi_communicator final : public communicator {
       const auto now = bytes.first(std::min(bytes.size(), piece_bytes));
       MPI_Request request{};
       MPI_Ibcast(now.data(), static_cast<int>(now.size()), MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-      finish(request, "a broadcast", rank_ == 0 ? "another rank" : name(0));
+      finish(request, "a broadcast");
       bytes = bytes.subspan(now.size());
     }
   }
@@ -192,13 +192,49 @@ class mpi_communicator final : public communicator {
     abort(static_cast<int>(failure::resources));
   }
 
-  void finish(MPI_Request& request, const char* what, const std::string& who = "another rank") {
+  void finish(MPI_Request& request, const char* what) {
     const bool done = within(2 * limit_, [&] {
       int flag = 0;
       MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
       return flag != 0;
     });
-    if (!done) give_up(who, what);
+    if (!done) give_up(silent_ranks(), what);
+  }
+
+  // Within an exchange, to which all had come, somebody fell silent. Those that can still speak say
+  // so to rank 0, which names the others and ends all; whom it does not end misses rank 0.
+  std::string silent_ranks() {
+    if (rank_ != 0) {
+      MPI_Request word{};
+      MPI_Isend(nullptr, 0, MPI_BYTE, 0, tag_stuck, MPI_COMM_WORLD, &word);
+      within(2 * limit_, [&] {
+        int sent = 0;
+        MPI_Test(&word, &sent, MPI_STATUS_IGNORE);
+        return false;
+      });
+      return name(0);
+    }
+    std::vector<MPI_Request> words = receive_from_all(tag_stuck);
+    come_within(limit_, words);
+    const std::string silent = missing(words);
+    return silent.empty() ? "another rank" : silent;
+  }
+
+  std::vector<MPI_Request> receive_from_all(int tag) {
+    std::vector<MPI_Request> requests(static_cast<std::size_t>(size_ - 1));
+    for (int r = 1; r < size_; ++r) {
+      MPI_Irecv(nullptr, 0, MPI_BYTE, r, tag, MPI_COMM_WORLD,
+                &requests[static_cast<std::size_t>(r - 1)]);
+    }
+    return requests;
+  }
+
+  bool come_within(double limit_s, std::vector<MPI_Request>& requests) {
+    return within(limit_s, [&] {
+      int flag = 0;
+      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &flag, MPI_STATUSES_IGNORE);
+      return flag != 0;
+    });
   }
 
   void meet(const char* what) {
@@ -207,18 +243,8 @@ class mpi_communicator final : public communicator {
   }
 
   void await_all(const char* what) {
-    const auto others = static_cast<std::size_t>(size_ - 1);
-    std::vector<MPI_Request> requests(others);
-    for (int r = 1; r < size_; ++r) {
-      MPI_Irecv(nullptr, 0, MPI_BYTE, r, tag_here, MPI_COMM_WORLD,
-                &requests[static_cast<std::size_t>(r - 1)]);
-    }
-    const bool all = within(limit_, [&] {
-      int flag = 0;
-      MPI_Testall(static_cast<int>(others), requests.data(), &flag, MPI_STATUSES_IGNORE);
-      return flag != 0;
-    });
-    if (!all) give_up(missing(requests), what);
+    std::vector<MPI_Request> requests = receive_from_all(tag_here);
+    if (!come_within(limit_, requests)) give_up(missing(requests), what);
     for (int r = 1; r < size_; ++r) {
       MPI_Isend(nullptr, 0, MPI_BYTE, r, tag_go, MPI_COMM_WORLD,
                 &requests[static_cast<std::size_t>(r - 1)]);
