@@ -32,9 +32,12 @@ double spread_of_processes(const compared_cell& cell) {
 json facts_of_machine(const recorded_run& run) {
   json facts = {{"cpu", json::object()}, {"gpu", json::object()}};
   for (const char* const name : {"cpu", "threads"}) facts["cpu"][name] = run.fact({"host", name});
+  // All GPUs are on record; a run uses the first.
+  const json all = run.fact({"gpu"});
+  const json gpu = all.is_array() && !all.empty() ? all.front() : json::object();
   for (const char* const name :
        {"name", "driver", "driver_version", "cuda_driver", "cuda_runtime", "ecc", "mig"}) {
-    facts["gpu"][name] = run.fact({"gpu", name});
+    facts["gpu"][name] = gpu.value(name, json());
   }
   return facts;
 }

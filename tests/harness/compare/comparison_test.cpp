@@ -107,7 +107,7 @@ TEST(Comparison, OtherMachinesAndPoliciesAreNotComparable) {
   recorded_run other_policy = run_of(cells);
   other_policy.meta["config"]["measure"]["warmup"] = 2;
   recorded_run other_driver = run_of(cells);
-  other_driver.meta["gpu"]["driver"] = "1.3";
+  other_driver.meta["gpu"][0]["driver"] = "1.3";
   for (const recorded_run& now : {run_of(cells, "A100"), other_policy, other_driver}) {
     const comparison refused = compare_runs(run_of(cells), now);
     EXPECT_EQ(refused.obstacles.size(), 1U);

@@ -58,7 +58,7 @@ inline recorded_run run_of(const std::vector<recorded_cell>& cells,
                            const std::string& gpu = "H200") {
   recorded_run run;
   run.path = "made-up";
-  run.meta = {{"gpu", {{"name", gpu}, {"driver", "1.2"}}},
+  run.meta = {{"gpu", json::array({{{"name", gpu}, {"driver", "1.2"}}})},
               {"host", {{"cpu", "a processor"}, {"threads", 2}}},
               {"config", {{"measure", {{"warmup", 1}}}}}};
   for (const recorded_cell& cell : cells) run.add(cell);
