@@ -86,13 +86,11 @@ side resolve(const compare::build_request& build, const std::string& given) {
 }
 
 // Measures `rounds` turns a side, then twice as many and so on up to `max_rounds`, until no cell is
-// inconclusive. Who looks several times finds something more often: the level of the tests is shared
-// out among the looks, so that all of them together err no more often than one would.
-compare::comparison measure_until_conclusive(const ab_options& o,
-                                             const std::filesystem::path& base,
+// inconclusive. Who looks several times finds something more often: the level of the tests is
+// shared out among the looks, so that all of them together err no more often than one would.
+compare::comparison measure_until_conclusive(const ab_options& o, const std::filesystem::path& base,
                                              const std::filesystem::path& now,
-                                             const std::string& directory,
-                                             compare::criteria how) {
+                                             const std::string& directory, compare::criteria how) {
   const int most = std::max(o.turns.rounds, o.max_rounds);
   int looks = 1;
   for (int rounds = o.turns.rounds; rounds < most; rounds *= 2) ++looks;

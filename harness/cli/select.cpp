@@ -59,8 +59,8 @@ int select(const options& o) {
   const selection chosen = select_rows(entry, p, {matrix.data(), p.input_bytes()}, *place);
   const std::vector<std::int64_t> shape = {p.q, p.k};
   if (!o.values.empty()) {
-    write_npy(o.values, p.type == dtype::float32 ? element_type::float32 : element_type::float64, shape,
-              chosen.values);
+    write_npy(o.values, p.type == dtype::float32 ? element_type::float32 : element_type::float64,
+              shape, chosen.values);
   }
   if (!o.indices.empty()) {
     write_npy(o.indices, element_type::int64, shape, std::as_bytes(std::span(chosen.indices)));
