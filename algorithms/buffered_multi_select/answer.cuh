@@ -28,12 +28,10 @@ class answer {
   KSELECT_HD void write(const key_range<key>& all, position size) {
     const candidate* const list = team_.memory.list;
     narrow_.forget_extremes();
-    if (size == k_) {
-      for (position i = team_.thread(); i < k_; i += team_.threads()) store(i, list[i]);
-      return;
-    }
-    if (size <= ranked_most) {
-      rank(list, size, 0, k_);
+    const auto listed = [&](position i) { return list[i]; };
+    if (size == k_) return copy(k_, listed);
+    if (!Team::one_warp && size <= ranked_most) {
+      rank(size, 0, k_, listed);
       return;
     }
     auto& shared = team_.shared;
@@ -42,7 +40,9 @@ class answer {
       shared.tied = 0;
       shared.gathered = 0;
     }
-    const auto r = narrow_.to_rank(all, k_, 0, ranked_most, [&](const auto& f) {
+    // A warp halves the range to its end, which takes less than ranking.
+    const position few = Team::one_warp ? 1 : ranked_most;
+    const auto r = narrow_.to_rank(all, k_, 0, few, [&](const auto& f) {
       for (position i = team_.thread(); i < size; i += team_.threads()) f(candidates::key(list[i]));
     });
     team_.sync();
@@ -64,7 +64,28 @@ class answer {
     }
     if (whole || tied) return;
     team_.sync();
-    rank(team_.memory.ranked, r.count, r.below, rest);
+    rank(r.count, r.below, rest, [&](position i) { return team_.memory.ranked[i]; });
+  }
+
+  // Writes `count` candidates to the first places; `read(i)` reads the i-th.
+  template <class Read>
+  KSELECT_HD void copy(position count, const Read& read) {
+    for (position i = team_.thread(); i < count; i += team_.threads()) store(i, read(i));
+  }
+
+  // Writes the `rest` smallest of `count` candidates, each compared with all, to the places from
+  // `below` on.
+  template <class Read>
+  KSELECT_HD void rank(position count, position below, position rest, const Read& read) {
+    for (position i = team_.thread(); i < count; i += team_.threads()) {
+      const candidate own = read(i);
+      position smaller = 0;
+      for (position j = 0; j < count; ++j) {
+        const candidate other = read(j);
+        smaller += other < own || (!Team::indexed && other == own && j < i) ? 1U : 0U;
+      }
+      if (smaller < rest) store(below + smaller, own);
+    }
   }
 
  private:
@@ -75,20 +96,6 @@ class answer {
     if (claims == 0) return;
     const position number = team_.places(counter, claims);
     if (has && number < most) store(begin + number, c);
-  }
-
-  // The `rest` smallest of `count` candidates, each compared with all, to the places from `below`
-  // on.
-  KSELECT_HD void rank(const candidate* all, position count, position below, position rest) {
-    for (position i = team_.thread(); i < count; i += team_.threads()) {
-      const candidate own = all[i];
-      position smaller = 0;
-      for (position j = 0; j < count; ++j) {
-        const candidate other = all[j];
-        smaller += other < own || (!Team::indexed && other == own && j < i) ? 1U : 0U;
-      }
-      if (smaller < rest) store(below + smaller, own);
-    }
   }
 
   KSELECT_HD void store(position to, candidate c) {

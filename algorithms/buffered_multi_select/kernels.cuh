@@ -56,21 +56,28 @@ class filtered_row {
   position k_;
 };
 
-// One row by one team, its elements in registers: for k so large a part of n that a threshold would
-// hold little back. Narrowing comes first, so that little more than the answer enters the list.
+// One row by one team, its elements in registers, as keys: for k so large a part of n that a
+// threshold would hold little back. Narrowing comes first, so that the list is the answer, staged
+// for neighbouring stores, and what has to be ranked for its last elements.
 template <class Team, int loads>
 class resident_row {
  public:
   using key = typename Team::key;
+  using value = typename Team::value;
   using reader = row_reader<Team, loads>;
+  using candidates = typename Team::candidates;
+  static constexpr int items = reader::items;
 
   KSELECT_HD resident_row(Team& team, narrowing<Team>& narrow, reader& row, position k)
-      : team_(team), narrow_(narrow), row_(row), list_(team, narrow, k), k_(k) {}
+      : team_(team), narrow_(narrow), row_(row), k_(k) {}
 
   KSELECT_HD void select(answer<Team>& out) {
-    if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
-    row_.load(0, own_);
-    end_ = row_.has_end() ? row_.key_at(row_.end_place()) : key{0};
+    if (team_.thread() == 0) {
+      team_.simt.count(simt::counter::passes);
+      team_.shared.claimed = 0;
+      team_.shared.gathered = 0;
+    }
+    load();
     const auto visit = [&](const auto& f) { visit_own(f); };
     auto low = static_cast<key>(~key{0});
     key high = 0;
@@ -78,49 +85,87 @@ class resident_row {
       if (k < low) low = k;
       if (k > high) high = k;
     });
-    auto r = narrow_.to_rank(narrow_.extremes(low, high, row_.size()), k_, 0, ranked_most, visit);
-    const bool tied = r.low == r.high && r.below + r.count > k_;
-    if (tied) {  // those below it, then equal ones until there are k
-      if (r.below != 0) {
-        list_.start(static_cast<key>(r.low - 1));
-        enter([&](key k) { return k < r.low; });
-      } else {
-        list_.start(0);
-      }
-      team_.sync();
-      enter([&](key k) { return k == r.low; });
-      r.count = k_ - r.below;
-    } else {
-      list_.start(r.high);
-      enter([&](key k) { return k <= r.high; });
+    const auto r =
+        narrow_.by_bins(narrow_.extremes(low, high, row_.size()), k_, 0, ranked_most, visit);
+    if constexpr (Team::one_warp) team_.sync();  // the counters, if no step was taken
+    const position rest = k_ - r.below;  // wanted of those in the range
+    const bool whole = r.count == rest;
+    const bool tied = r.low == r.high;
+    if (whole || r.below != 0) {
+      const key last = whole ? r.high : static_cast<key>(r.low - 1);
+      enter(team_.shared.claimed, 0, k_, [&](key k) { return k <= last; });
+    }
+    if (!whole) {
+      const key span = r.high - r.low;
+      enter(team_.shared.gathered, r.below, tied ? rest : r.count,
+            [&](key k) { return static_cast<key>(k - r.low) <= span; });
     }
     team_.sync();
-    out.write(r, r.below + r.count);
+    narrow_.forget_extremes();
+    const auto staged = [&](position i) {
+      return candidates::make(team_.memory.keys()[i],
+                              Team::indexed ? team_.memory.places(team_.shape)[i] : 0);
+    };
+    out.copy(whole || tied ? k_ : r.below, staged);
+    if (whole || tied) return;
+    out.rank(r.count, r.below, rest, [&](position i) { return staged(r.below + i); });
   }
 
  private:
-  // Enters the elements whose key is wanted, until the list has k and what has to be ranked.
-  template <class Wanted>
-  KSELECT_HD void enter(const Wanted& wanted) {
-    item_set items = 0;
+  KSELECT_HD void load() {
+    typename reader::tile own;
+    row_.load(0, own);
+    held_ = own.held;
     KSELECT_UNROLL
-    for (int i = 0; i < reader::items; ++i) {
-      if (wanted(order_key(own_.x[i]))) items |= item_set{1} << i;
+    for (int i = 0; i < items; ++i) keys_[i] = order_key(own.x[i]);
+    end_ = row_.has_end() ? row_.key_at(row_.end_place()) : key{0};
+  }
+
+  // Enters the elements whose key is wanted into the list from `begin` on, at most `most` of them.
+  template <class Wanted>
+  KSELECT_HD void enter(position& counter, position begin, position most, const Wanted& wanted) {
+    item_set set = 0;
+    KSELECT_UNROLL
+    for (int i = 0; i < items; ++i) {
+      if (wanted(keys_[i])) set |= item_set{1} << i;
     }
-    list_.enter_while_room(items & own_.held,
-                           [&](int i) { return row_.candidate_at(row_.place(0, i)); });
-    if (!row_.any_ends()) return;
-    const item_set end = row_.has_end() && wanted(end_) ? 1 : 0;
-    list_.enter_while_room(end, [&](int) { return row_.candidate_at(row_.end_place()); });
+    set &= held_;
+    bool end = row_.has_end() && wanted(end_);
+    auto own = static_cast<position>(team_.simt.popc(set)) + (end ? 1U : 0U);
+    if (!team_.simt.any(simt::full_mask, own != 0)) return;
+    position to = team_.claim(counter, own);
+    for (; own != 0 && to + own > most; --own) {  // only of equal elements there are too many
+      if (end) {
+        end = false;
+      } else {
+        set &= set - 1;
+      }
+    }
+    team_.simt.count(simt::counter::candidates, own);
+    key* const keys = team_.memory.keys() + begin;
+    position* const places = team_.memory.places(team_.shape) + begin;
+    const auto put = [&](key k, position place) {
+      keys[to] = k;
+      if constexpr (Team::indexed) places[to] = place;
+      ++to;
+    };
+    const position first = row_.place(0, 0);  // of one tile, so the others' distances are constant
+    KSELECT_UNROLL
+    for (int i = 0; i < items; ++i) {
+      constexpr int width = reader::width;
+      const auto beyond = static_cast<position>(i / width * width * simt::warp_size + i % width);
+      if ((set >> i & 1U) != 0) put(keys_[i], first + beyond);
+    }
+    if (end) put(end_, row_.end_place());
   }
 
   template <class F>
   KSELECT_HD void visit_own(const F& f) {
     KSELECT_UNROLL
     for (int v = 0; v < loads; ++v) {
-      if ((own_.held >> (v * reader::width) & 1U) == 0) continue;
+      if ((held_ >> (v * reader::width) & 1U) == 0) continue;
       KSELECT_UNROLL
-      for (int e = 0; e < reader::width; ++e) f(order_key(own_.x[v * reader::width + e]));
+      for (int e = 0; e < reader::width; ++e) f(keys_[v * reader::width + e]);
     }
     if (row_.has_end()) f(end_);
   }
@@ -128,9 +173,9 @@ class resident_row {
   Team& team_;
   narrowing<Team>& narrow_;
   reader& row_;
-  survivors<Team> list_;
   position k_;
-  typename reader::tile own_;
+  key keys_[items];
+  item_set held_;
   key end_;
 };
 

@@ -2,11 +2,11 @@
 // Buffered multi-select: multi-selection by counting. A range of keys that holds the one of a
 // wanted rank is narrowed until what lies up to its end is exactly, or loosely, what is wanted.
 //
-// One step counts the keys of the range into bins of equal width *on the integer keys*. Those are
+// A block counts the keys of the range into bins of equal width *on the integer keys*. Those are
 // logarithmic in the values, so no distribution puts everything into one bin for long: a step
-// leaves at most 2^-bin_bits of the range, and four steps of 8 bits end any of 32-bit keys. The
-// same steps serve a list in shared memory, the elements of a row in registers, and minima of
-// groups.
+// leaves at most 2^-bin_bits of the range, and four steps of 8 bits end any of 32-bit keys. A warp
+// has no barriers to save: it halves the range, which is a comparison a key and a sum. The same
+// steps serve a list in shared memory, the elements of a row in registers, and minima of groups.
 
 #include "algorithms/buffered_multi_select/team.cuh"
 
@@ -48,9 +48,19 @@ class narrowing {
   template <class Source>
   KSELECT_HD range to_rank(range r, position wanted, position slack, position few,
                            const Source& visit) {
-    while (r.below + r.count > wanted + slack && r.low != r.high && r.count > few) {
-      r = step(r, wanted - r.below, visit);
+    if constexpr (Team::one_warp) {
+      while (!narrow_enough(r, wanted, slack, few)) r = half(r, wanted, visit);
+      return r;
+    } else {
+      return by_bins(r, wanted, slack, few, visit);
     }
+  }
+
+  // The same for a source so large that a warp, too, counts into bins.
+  template <class Source>
+  KSELECT_HD range by_bins(range r, position wanted, position slack, position few,
+                           const Source& visit) {
+    while (!narrow_enough(r, wanted, slack, few)) r = step(r, wanted - r.below, visit);
     return r;
   }
 
@@ -75,6 +85,21 @@ class narrowing {
  private:
   KSELECT_HD position bins() const { return position{1} << team_.shape.bin_bits; }
 
+  KSELECT_HD static bool narrow_enough(const range& r, position wanted, position slack,
+                                       position few) {
+    return r.below + r.count <= wanted + slack || r.low == r.high || r.count <= few;
+  }
+
+  template <class Source>
+  KSELECT_HD range half(const range& r, position wanted, const Source& visit) {
+    const key middle = r.low + (r.high - r.low) / 2;
+    position own = 0;
+    visit([&](key k) { own += k <= middle ? 1U : 0U; });
+    const position up_to = team_.simt.reduce_add(simt::full_mask, own);
+    if (up_to >= wanted) return {r.low, middle, r.below, up_to - r.below};
+    return {static_cast<key>(middle + 1), r.high, up_to, r.below + r.count - up_to};
+  }
+
   template <class Source>
   KSELECT_HD range step(const range& r, position wanted, const Source& visit) {
     const key span = r.high - r.low;
@@ -86,14 +111,13 @@ class narrowing {
     });
     team_.sync();
     find_bin(wanted);
-    const auto& found = team_.shared;
+    const auto& found = team_.shared;  // not overwritten before the next step's first sync
     range next;
     next.low = r.low + (static_cast<key>(found.bin) << shift);
     const key last = next.low + ((key{1} << shift) - 1);
     next.high = last < next.low || last > r.high ? r.high : last;
     next.below = r.below + found.before;
     next.count = found.in_bin;
-    team_.sync();  // what was found is overwritten by the next step
     return next;
   }
 
@@ -108,11 +132,7 @@ class narrowing {
     const position last = first < bins() ? first + each : first;
     position own = 0;
     for (position bin = first; bin < last; ++bin) own += counts[bin];
-    position up_to = own;
-    for (int delta = 1; delta < simt::warp_size; delta *= 2) {
-      const position other = team_.simt.shfl_up(simt::full_mask, up_to, delta);
-      if (team_.simt.lane() >= delta) up_to += other;
-    }
+    position up_to = team_.scan(own);
     if constexpr (!Team::one_warp) {
       if (team_.lane() == simt::warp_size - 1) shared.warp_totals[team_.warp()] = up_to;
       team_.sync();

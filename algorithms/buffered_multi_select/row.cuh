@@ -5,8 +5,7 @@
 // neighbours: segment s of tile t is number s * tiles + t of the row, so that each tile is a sample
 // of the whole row, whatever its order; and the tile that comes first changes with the row, because
 // starts that are a power of two apart fall on the same memory channels. The fewer than 8 elements
-// that aligned loads do not reach are the row's *ends*; each belongs to one thread, and they count
-// as one more tile.
+// that aligned loads do not reach are the row's *ends*; each belongs to one thread.
 //
 // Elements are *oriented*: their sign is flipped if the largest are wanted, so that a smaller one
 // is always better. order_key of an oriented value is the selection key.
@@ -76,7 +75,6 @@ class row_reader {
 
   // Where in the row item i of the thread's part of tile t stands.
   KSELECT_HD position place(position t, int i) const {
-    if (t == team_.shape.tiles) return end_place();
     const position v = static_cast<position>(i) / width;
     const position vector = first_vector(t) + v * team_.shape.tiles * simt::warp_size;
     return head_ + vector * width + static_cast<position>(i) % width;

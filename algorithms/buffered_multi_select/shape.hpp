@@ -75,7 +75,7 @@ std::optional<plan> filtering_plan(std::int64_t n, std::int64_t k, const reading
     const auto together = static_cast<position>(std::min(1.6 * survivors + 64, most_together));
     p.capacity = std::max(p.capacity, together / 32 * 32 + 32);
   }
-  p.bin_bits = how.threads == simt::warp_size ? 6 : p.capacity > 2048 ? 10 : 8;
+  p.bin_bits = how.threads == simt::warp_size ? 0 : p.capacity > 2048 ? 10 : 8;
   if (team_memory<T, indexed>::bytes(p) > most_bytes) return {};
   return p;
 }

@@ -20,33 +20,28 @@ class stream {
   // fetched ahead: without a second tile in registers more warps fit, and their loads overlap.
   KSELECT_HD void run(tile& own) {
     const position tiles = team_.shape.tiles;
-    const position parts = tiles + (row_.any_ends() ? 1 : 0);
-    for (position t = 0; t < parts; ++t) {
-      item_set admitted = 0;
-      if (t < tiles) {
-        if (t != 0) row_.load(t, own);
-        admitted = filter(own);
-      } else if (row_.has_end()) {
-        admitted = list_.admits(row_.key_at(row_.end_place())) ? 1U : 0U;
-      }
+    for (position t = 0; t < tiles; ++t) {
+      if (t != 0) row_.load(t, own);
+      const item_set admitted = filter(own, t == 0);
       list_.enter(admitted, [&](int i) { return row_.candidate_at(row_.place(t, i)); });
     }
+    if (!row_.any_ends()) return;
+    const item_set end =
+        row_.has_end() && list_.admits(row_.key_at(row_.end_place())) ? item_set{1} : 0;
+    list_.enter(end, [&](int) { return row_.candidate_at(row_.end_place()); });
   }
 
  private:
   // What is not above the bound. Most tiles of a long row have nothing for a warp: one comparison
-  // with the smallest element shows it.
-  KSELECT_HD item_set filter(const tile& own) {
-    value least = own.x[0];
-    KSELECT_UNROLL
-    for (int i = 1; i < reader::items; ++i) least = team_.simt.smaller(least, own.x[i]);
-    if (team_.simt.all(simt::full_mask, list_.rejects_from(least))) return 0;
-    item_set admitted = 0;
-    KSELECT_UNROLL
-    for (int i = 0; i < reader::items; ++i) {
-      if (list_.admits_value(own.x[i])) admitted |= item_set{1} << i;
+  // with the smallest element shows it. The first has, as the bound comes from it.
+  KSELECT_HD item_set filter(const tile& own, bool first) {
+    if (!first) {
+      value least = own.x[0];
+      KSELECT_UNROLL
+      for (int i = 1; i < reader::items; ++i) least = team_.simt.smaller(least, own.x[i]);
+      if (team_.simt.all(simt::full_mask, list_.rejects_from(least))) return 0;
     }
-    return admitted & own.held;
+    return list_.admitted(own.x) & own.held;
   }
 
   Team& team_;

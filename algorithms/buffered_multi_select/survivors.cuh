@@ -17,6 +17,7 @@ class survivors {
  public:
   using value = typename Team::value;
   using key = typename Team::key;
+  using signed_key = std::make_signed_t<key>;
   using candidate = typename Team::candidate;
   using candidates = typename Team::candidates;
 
@@ -38,9 +39,28 @@ class survivors {
   }
 
   KSELECT_HD bool admits(key k) const { return k <= bound_ && !closed_; }
-  // The same for an oriented value, in fewer instructions: with one mask for all, those of the
-  // bound's sign become keys, and those of the other sign fall on the right side of it.
-  KSELECT_HD bool admits_value(value x) const { return (bits_of(x) ^ mask_) <= bound_; }
+  // Which of these oriented values are admitted, by one comparison of bits each. Those up to a
+  // positive number are so as signed integers too, negative ones included; those up to a negative
+  // number have the greater bits.
+  template <int items>
+  KSELECT_HD item_set admitted(const value (&x)[items]) const {
+    const key limit = bits_of(limit_);
+    item_set set = 0;
+    if (limit < sign_bit<value>) {
+      KSELECT_UNROLL
+      for (int i = 0; i < items; ++i) {
+        if (static_cast<signed_key>(bits_of(x[i])) <= static_cast<signed_key>(limit)) {
+          set |= item_set{1} << i;
+        }
+      }
+    } else {
+      KSELECT_UNROLL
+      for (int i = 0; i < items; ++i) {
+        if (bits_of(x[i]) >= limit) set |= item_set{1} << i;
+      }
+    }
+    return set;
+  }
   // Whether none of the values whose smallest this is (NaN if any is) is admitted; not always seen.
   KSELECT_HD bool rejects_from(value smallest) const { return smallest > limit_ || closed_; }
 
@@ -58,19 +78,6 @@ class survivors {
     }
   }
 
-  // The same as far as there are places. Returns the items that found none.
-  template <class Read>
-  KSELECT_HD item_set enter_while_room(item_set items, const Read& candidate_of) {
-    position to = claim(static_cast<position>(team_.simt.popc(items)));
-    for (; items != 0 && to < team_.shape.capacity; items &= items - 1, ++to) {
-      const candidate c = candidate_of(team_.simt.ffs(items) - 1);
-      team_.memory.list[to] = c;
-      if (candidates::key(c) < least_) least_ = candidates::key(c);
-      team_.simt.count(simt::counter::candidates);
-    }
-    return items;
-  }
-
   // The warp has read all of its part. Returns when all have, with the size of the list.
   KSELECT_HD position finish() {
     while (meet()) {
@@ -82,21 +89,22 @@ class survivors {
   KSELECT_HD key_range<key> range() const { return range_of(team_.shared.claimed); }
 
  private:
-  KSELECT_HD key_range<key> range_of(position size) const {
-    return {team_.shared.lowest, team_.shared.highest, 0, size};
+  // Enters items as far as there are places. Returns those that found none.
+  template <class Read>
+  KSELECT_HD item_set enter_while_room(item_set items, const Read& candidate_of) {
+    position to =
+        team_.claim(team_.shared.claimed, static_cast<position>(team_.simt.popc(items)));
+    for (; items != 0 && to < team_.shape.capacity; items &= items - 1, ++to) {
+      const candidate c = candidate_of(team_.simt.ffs(items) - 1);
+      team_.memory.list[to] = c;
+      if (candidates::key(c) < least_) least_ = candidates::key(c);
+      team_.simt.count(simt::counter::candidates);
+    }
+    return items;
   }
 
-  // Places for `own` elements of each lane, the lanes' one after the other. Returns the first.
-  KSELECT_HD position claim(position own) {
-    position up_to = own;
-    for (int delta = 1; delta < simt::warp_size; delta *= 2) {
-      const position other = team_.simt.shfl_up(simt::full_mask, up_to, delta);
-      if (team_.simt.lane() >= delta) up_to += other;
-    }
-    constexpr int last = simt::warp_size - 1;
-    position first = 0;
-    if (team_.simt.lane() == last) first = team_.simt.atomic_add(team_.shared.claimed, up_to);
-    return team_.simt.shfl(simt::full_mask, first, last) + up_to - own;
+  KSELECT_HD key_range<key> range_of(position size) const {
+    return {team_.shared.lowest, team_.shared.highest, 0, size};
   }
 
   // Waits for all warps. If the list is full it is cut, and the answer is true.
@@ -128,9 +136,6 @@ class survivors {
       shared.tied = 0;
       shared.holes = 0;
       shared.moved = 0;
-      shared.highest = r.high;
-      shared.bound = tied ? static_cast<key>(r.low - 1) : r.high;
-      shared.closed = tied && r.low == 0 ? 1U : 0U;
     }
     team_.sync();
     const auto keeps = [&](key k) {
@@ -150,7 +155,12 @@ class survivors {
         team_.memory.list[team_.memory.holes[team_.simt.atomic_add(shared.moved, 1U)]] = c;
       }
     }
-    if (team_.thread() == 0) shared.claimed = kept;
+    if (team_.thread() == 0) {
+      shared.claimed = kept;
+      shared.highest = r.high;
+      shared.bound = tied ? static_cast<key>(r.low - 1) : r.high;
+      shared.closed = tied && r.low == 0 ? 1U : 0U;
+    }
     team_.sync();
     see_bound();
   }
@@ -159,14 +169,13 @@ class survivors {
     bound_ = team_.shared.bound;
     closed_ = team_.shared.closed != 0;
     limit_ = from_order_key<value>(bound_);
-    mask_ = bound_ < sign_bit<value> ? static_cast<key>(~key{0}) : sign_bit<value>;
   }
 
   Team& team_;
   narrowing<Team>& narrow_;
   position k_;
   key least_;  // of what the thread entered
-  key bound_, mask_;
+  key bound_;
   value limit_;
   bool closed_;
 };

@@ -14,8 +14,6 @@ using baselines::answer_view;
 using baselines::position;
 using baselines::rows_view;
 
-inline constexpr int most_warps = 32;
-
 // The numbers of a launch, the same for all rows; shape.hpp chooses them.
 struct plan {
   position tiles;      // that a row is read in; 1: it stays in registers
@@ -26,6 +24,8 @@ struct plan {
   position kept_most;  // that a cut of the full list leaves: at least k, less than the capacity
   int bin_bits;        // 2^bin_bits counting bins
 };
+
+inline constexpr int most_warps = 32;
 
 // What a team shares, beside its dynamic shared memory.
 template <class Key>
@@ -55,6 +55,14 @@ struct team_memory {
   candidate* ranked;    // [ranked_most]
   std::uint32_t* bins;  // [2^bin_bits], zero between uses
   position* holes;      // [kept_most]
+
+  // The list as two arrays: [capacity] keys, and after them, with indices, as many places. (Through
+  // registers that are to be stored as pairs the compiler carries both halves all the time.)
+  using key = order_key_t<T>;
+  KSELECT_HD key* keys() const { return reinterpret_cast<key*>(list); }
+  KSELECT_HD position* places(const plan& p) const {
+    return reinterpret_cast<position*>(keys() + p.capacity);
+  }
 
   static constexpr std::size_t bytes(const plan& p) {
     const std::size_t all = (p.capacity + std::size_t{ranked_most}) * sizeof(candidate) +
@@ -127,6 +135,25 @@ class team {
     }
     first = simt.shfl(simt::full_mask, first, leader);
     return first + static_cast<position>(simt.popc(claims & simt.lanemask_lt()));
+  }
+
+  // The sum of the lanes' numbers up to the caller's.
+  KSELECT_HD position scan(position own) {
+    for (int delta = 1; delta < simt::warp_size; delta *= 2) {
+      const position other = simt.shfl_up(simt::full_mask, own, delta);
+      if (simt.lane() >= delta) own += other;
+    }
+    return own;
+  }
+
+  // Places from a shared counter on for `own` elements of each lane, the lanes' one after the
+  // other. Returns the caller's first.
+  KSELECT_HD position claim(position& counter, position own) {
+    const position up_to = scan(own);
+    constexpr int last = simt::warp_size - 1;
+    position first = 0;
+    if (simt.lane() == last && up_to != 0) first = simt.atomic_add(counter, up_to);
+    return simt.shfl(simt::full_mask, first, last) + up_to - own;
   }
 
   Simt& simt;
