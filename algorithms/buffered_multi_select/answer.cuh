@@ -30,8 +30,12 @@ class answer {
     narrow_.forget_extremes();
     const auto listed = [&](position i) { return list[i]; };
     if (size == k_) return copy(k_, listed);
-    if (!Team::one_warp && size <= ranked_most) {
-      rank(size, 0, k_, listed);
+    if (size <= ranked_most) {
+      if constexpr (Team::one_warp) {
+        write_by_lanes(all, size);
+      } else {
+        rank(size, 0, k_, listed);
+      }
       return;
     }
     auto& shared = team_.shared;
@@ -89,6 +93,43 @@ class answer {
   }
 
  private:
+  // The same by one warp, for a list so short that it fits into a few registers a lane.
+  KSELECT_HD void write_by_lanes(const key_range<key>& all, position size) {
+    constexpr int each = ranked_most / simt::warp_size;
+    constexpr auto worst = static_cast<key>(~key{0});
+    candidate own[each];
+    key keys[each];
+    KSELECT_UNROLL
+    for (int e = 0; e < each; ++e) {
+      const position i = e * simt::warp_size + team_.lane();
+      own[e] = i < size ? team_.memory.list[i] : candidate{};
+      keys[e] = i < size ? candidates::key(own[e]) : worst;  // above the middle of any range
+    }
+    const auto r = narrow_.to_rank(all, k_, 0, 1, [&](const auto& f) {
+      KSELECT_UNROLL
+      for (int e = 0; e < each; ++e) f(keys[e]);
+    });
+    const position rest = k_ - r.below;
+    const bool tied = r.count != rest;  // else the range ends with the k-th
+    const std::uint32_t before = team_.simt.lanemask_lt();
+    position written = 0, equal = 0;
+    KSELECT_UNROLL
+    for (int e = 0; e < each; ++e) {
+      const bool has = e * simt::warp_size + team_.lane() < size;
+      bool wanted = has && (tied ? keys[e] < r.low : keys[e] <= r.high);
+      if (tied) {
+        const bool tie = has && keys[e] == r.low;
+        const std::uint32_t ties = team_.simt.ballot(simt::full_mask, tie);
+        wanted |= tie && equal + static_cast<position>(team_.simt.popc(ties & before)) < rest;
+        equal += static_cast<position>(team_.simt.popc(ties));
+      }
+      const std::uint32_t all_wanted = team_.simt.ballot(simt::full_mask, wanted);
+      const auto to = written + static_cast<position>(team_.simt.popc(all_wanted & before));
+      if (wanted) store(to, own[e]);
+      written += static_cast<position>(team_.simt.popc(all_wanted));
+    }
+  }
+
   // Writes the candidates of the lanes that have one to the next places of the counter, from
   // `begin` on, as far as there are `most`.
   KSELECT_HD void put(position& counter, position begin, position most, bool has, candidate c) {

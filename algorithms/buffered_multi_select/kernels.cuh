@@ -78,96 +78,122 @@ class resident_row {
       team_.shared.gathered = 0;
     }
     load();
-    const auto visit = [&](const auto& f) { visit_own(f); };
-    auto low = static_cast<key>(~key{0});
-    key high = 0;
-    visit([&](key k) {
-      if (k < low) low = k;
-      if (k > high) high = k;
-    });
     const auto r =
-        narrow_.by_bins(narrow_.extremes(low, high, row_.size()), k_, 0, ranked_most, visit);
-    if constexpr (Team::one_warp) team_.sync();  // the counters, if no step was taken
+        narrow_.by_bins_around(sample(), k_, ranked_most, [&](const auto& f) { visit_own(f); });
     const position rest = k_ - r.below;  // wanted of those in the range
     const bool whole = r.count == rest;
     const bool tied = r.low == r.high;
-    if (whole || r.below != 0) {
-      const key last = whole ? r.high : static_cast<key>(r.low - 1);
-      enter(team_.shared.claimed, 0, k_, [&](key k) { return k <= last; });
-    }
-    if (!whole) {
-      const key span = r.high - r.low;
-      enter(team_.shared.gathered, r.below, tied ? rest : r.count,
-            [&](key k) { return static_cast<key>(k - r.low) <= span; });
-    }
+    part below{};
+    if (whole || r.below != 0) below = not_above(whole ? r.high : static_cast<key>(r.low - 1));
+    enter_many(below);
+    if (!whole) enter_few(not_above(r.high).without(below), r, tied ? rest : r.count);
     team_.sync();
     narrow_.forget_extremes();
     const auto staged = [&](position i) {
-      return candidates::make(team_.memory.keys()[i],
-                              Team::indexed ? team_.memory.places(team_.shape)[i] : 0);
+      const key* const at = team_.memory.keys() + i;
+      const auto place = Team::indexed ? static_cast<position>(at[team_.shape.capacity]) : 0;
+      return candidates::make(at[0], place);
     };
     out.copy(whole || tied ? k_ : r.below, staged);
     if (whole || tied) return;
-    out.rank(r.count, r.below, rest, [&](position i) { return staged(r.below + i); });
+    out.rank(team_.shared.gathered, r.below, rest, [&](position i) { return staged(r.below + i); });
   }
 
  private:
+  // A set of the thread's elements.
+  struct part {
+    item_set items;  // of its tile
+    bool end;        // its element of the row's ends
+    KSELECT_HD part without(const part& other) const {
+      return {items & ~other.items, end && !other.end};
+    }
+  };
+
+  // Elements that the row does not have get the worst key. It may be a NaN's as well, so they are
+  // counted like one, but never enter the list.
   KSELECT_HD void load() {
     typename reader::tile own;
     row_.load(0, own);
     held_ = own.held;
     KSELECT_UNROLL
     for (int i = 0; i < items; ++i) keys_[i] = order_key(own.x[i]);
+    if (held_ != ~item_set{0} >> (32 - items)) {
+      KSELECT_UNROLL
+      for (int i = 0; i < items; ++i) {
+        if ((held_ >> i & 1U) == 0) keys_[i] = static_cast<key>(~key{0});
+      }
+    }
     end_ = row_.has_end() ? row_.key_at(row_.end_place()) : key{0};
   }
 
-  // Enters the elements whose key is wanted into the list from `begin` on, at most `most` of them.
-  template <class Wanted>
-  KSELECT_HD void enter(position& counter, position begin, position most, const Wanted& wanted) {
-    item_set set = 0;
+  // The extremes of one element a thread: between them the k-th should be.
+  KSELECT_HD key_range<key> sample() {
+    const bool any = held_ != 0 || row_.has_end();
+    const key one = held_ != 0 ? keys_[0] : end_;
+    return narrow_.extremes(any ? one : static_cast<key>(~key{0}), any ? one : key{0},
+                            row_.size());
+  }
+
+  template <class F>
+  KSELECT_HD void visit_own(const F& f) {
+    KSELECT_UNROLL
+    for (int i = 0; i < items; ++i) f(keys_[i]);
+    if (row_.has_end()) f(end_);
+  }
+
+  KSELECT_HD part not_above(key last) const {
+    part p{0, row_.has_end() && end_ <= last};
     KSELECT_UNROLL
     for (int i = 0; i < items; ++i) {
-      if (wanted(keys_[i])) set |= item_set{1} << i;
+      if (keys_[i] <= last) p.items |= item_set{1} << i;
     }
-    set &= held_;
-    bool end = row_.has_end() && wanted(end_);
-    auto own = static_cast<position>(team_.simt.popc(set)) + (end ? 1U : 0U);
+    p.items &= held_;
+    return p;
+  }
+
+  // Enters what may be a large part of the row, straight from the registers.
+  KSELECT_HD void enter_many(const part& p) {
+    const position own = size_of(p);
     if (!team_.simt.any(simt::full_mask, own != 0)) return;
-    position to = team_.claim(counter, own);
-    for (; own != 0 && to + own > most; --own) {  // only of equal elements there are too many
-      if (end) {
-        end = false;
-      } else {
-        set &= set - 1;
-      }
-    }
-    team_.simt.count(simt::counter::candidates, own);
-    key* const keys = team_.memory.keys() + begin;
-    position* const places = team_.memory.places(team_.shape) + begin;
+    const position to = team_.claim(team_.shared.claimed, own);
+    key* next = team_.memory.keys() + to;
+    const position places = team_.shape.capacity;
     const auto put = [&](key k, position place) {
-      keys[to] = k;
-      if constexpr (Team::indexed) places[to] = place;
-      ++to;
+      next[0] = k;
+      if constexpr (Team::indexed) next[places] = place;
+      ++next;
     };
     const position first = row_.place(0, 0);  // of one tile, so the others' distances are constant
     KSELECT_UNROLL
     for (int i = 0; i < items; ++i) {
       constexpr int width = reader::width;
       const auto beyond = static_cast<position>(i / width * width * simt::warp_size + i % width);
-      if ((set >> i & 1U) != 0) put(keys_[i], first + beyond);
+      if ((p.items >> i & 1U) != 0) put(keys_[i], first + beyond);
     }
-    if (end) put(end_, row_.end_place());
+    if (p.end) put(end_, row_.end_place());
   }
 
-  template <class F>
-  KSELECT_HD void visit_own(const F& f) {
-    KSELECT_UNROLL
-    for (int v = 0; v < loads; ++v) {
-      if ((held_ >> (v * reader::width) & 1U) == 0) continue;
-      KSELECT_UNROLL
-      for (int e = 0; e < reader::width; ++e) f(keys_[v * reader::width + e]);
+  // Enters elements of range `r` behind those below it, at most `most`. They are few, or equal.
+  KSELECT_HD void enter_few(const part& p, const key_range<key>& r, position most) {
+    const position own = size_of(p);
+    if (!team_.simt.any(simt::full_mask, own != 0)) return;
+    position to = team_.claim(team_.shared.gathered, own);
+    const bool tied = r.low == r.high;
+    for (item_set rest = p.items; rest != 0 && to < most; rest &= rest - 1, ++to) {
+      const position place = row_.place(0, team_.simt.ffs(rest) - 1);
+      stage(r.below + to, tied ? r.low : row_.key_at(place), place);
     }
-    if (row_.has_end()) f(end_);
+    if (p.end && to < most) stage(r.below + to, end_, row_.end_place());
+  }
+
+  KSELECT_HD void stage(position to, key k, position place) {
+    team_.memory.keys()[to] = k;
+    if constexpr (Team::indexed) team_.memory.keys()[team_.shape.capacity + to] = place;
+  }
+  KSELECT_HD position size_of(const part& p) {
+    const auto size = static_cast<position>(team_.simt.popc(p.items)) + (p.end ? 1U : 0U);
+    team_.simt.count(simt::counter::candidates, size);
+    return size;
   }
 
   Team& team_;

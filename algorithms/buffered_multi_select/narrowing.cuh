@@ -60,8 +60,14 @@ class narrowing {
   template <class Source>
   KSELECT_HD range by_bins(range r, position wanted, position slack, position few,
                            const Source& visit) {
-    while (!narrow_enough(r, wanted, slack, few)) r = step(r, wanted - r.below, visit);
+    while (!narrow_enough(r, wanted, slack, few)) r = step(r, false, wanted, visit);
     return r;
+  }
+  // The same for a source whose extremes nobody knows: `guess` should hold the wanted key.
+  template <class Source>
+  KSELECT_HD range by_bins_around(const range& guess, position wanted, position few,
+                                  const Source& visit) {
+    return by_bins(step(guess, true, wanted, visit), wanted, 0, few, visit);
   }
 
   // The extremes of all threads' keys, as a range of `count`. No thread needs to have a key: then
@@ -100,22 +106,29 @@ class narrowing {
     return {static_cast<key>(middle + 1), r.high, up_to, r.below + r.count - up_to};
   }
 
+  // Keys outside of an `open` range count into its first and last bin; those outside of another
+  // into a bin of their own, which is not looked at: a branch would cost more.
   template <class Source>
-  KSELECT_HD range step(const range& r, position wanted, const Source& visit) {
+  KSELECT_HD range step(const range& r, bool open, position wanted, const Source& visit) {
+    constexpr auto greatest = static_cast<key>(~key{0});
     const key span = r.high - r.low;
     const int width = 8 * static_cast<int>(sizeof(key)) - team_.simt.clz(span);
     const int shift = width > team_.shape.bin_bits ? width - team_.shape.bin_bits : 0;
+    const key least = open ? r.low : key{0};
+    const key last = open ? bins() - 1 : bins();
     visit([&](key k) {
-      const auto above = static_cast<key>(k - r.low);  // one compare for both ends
-      if (above <= span) team_.simt.atomic_add(team_.memory.bins[above >> shift], 1U);
+      const auto above = static_cast<key>((k > least ? k : least) - r.low) >> shift;
+      team_.simt.atomic_add(team_.memory.bins[above < last ? above : last], 1U);
     });
     team_.sync();
-    find_bin(wanted);
+    find_bin(wanted - r.below);
     const auto& found = team_.shared;  // not overwritten before the next step's first sync
+    const key low = r.low + (static_cast<key>(found.bin) << shift);
+    const key high = low + ((key{1} << shift) - 1);
+    const key most = open ? greatest : r.high;
     range next;
-    next.low = r.low + (static_cast<key>(found.bin) << shift);
-    const key last = next.low + ((key{1} << shift) - 1);
-    next.high = last < next.low || last > r.high ? r.high : last;
+    next.low = open && found.bin == 0 ? key{0} : low;
+    next.high = high < low || high > most || (open && found.bin == last) ? most : high;
     next.below = r.below + found.before;
     next.count = found.in_bin;
     return next;
@@ -131,7 +144,9 @@ class narrowing {
     const position first = team_.thread() * each;
     const position last = first < bins() ? first + each : first;
     position own = 0;
-    for (position bin = first; bin < last; ++bin) own += counts[bin];
+    for (position bin = first; bin < last; ++bin) {  // each lane begins at another memory bank
+      own += counts[first + ((bin + team_.lane()) & (each - 1))];
+    }
     position up_to = team_.scan(own);
     if constexpr (!Team::one_warp) {
       if (team_.lane() == simt::warp_size - 1) shared.warp_totals[team_.warp()] = up_to;
@@ -147,7 +162,9 @@ class narrowing {
       shared.before = before;
       shared.in_bin = counts[found];
     }
-    for (position bin = first; bin < last; ++bin) counts[bin] = 0;
+    for (position bin = first; bin < last; ++bin) {
+      counts[first + ((bin + team_.lane()) & (each - 1))] = 0;
+    }
     team_.sync();
   }
 

@@ -53,20 +53,17 @@ struct team_memory {
   using candidate = typename candidate_of<T, indexed>::type;
   candidate* list;      // [capacity]
   candidate* ranked;    // [ranked_most]
-  std::uint32_t* bins;  // [2^bin_bits], zero between uses
+  std::uint32_t* bins;  // [2^bin_bits + 1], zero between uses but for the last
   position* holes;      // [kept_most]
 
-  // The list as two arrays: [capacity] keys, and after them, with indices, as many places. (Through
-  // registers that are to be stored as pairs the compiler carries both halves all the time.)
+  // The list as two arrays: [capacity] keys, and after them, with indices, as many places of the
+  // same width. (Registers that are to be stored as a pair would be carried as pairs all along.)
   using key = order_key_t<T>;
   KSELECT_HD key* keys() const { return reinterpret_cast<key*>(list); }
-  KSELECT_HD position* places(const plan& p) const {
-    return reinterpret_cast<position*>(keys() + p.capacity);
-  }
 
   static constexpr std::size_t bytes(const plan& p) {
     const std::size_t all = (p.capacity + std::size_t{ranked_most}) * sizeof(candidate) +
-                            ((std::size_t{1} << p.bin_bits) + p.kept_most) * 4;
+                            ((std::size_t{1} << p.bin_bits) + 1 + p.kept_most) * 4;
     return (all + 15) / 16 * 16;
   }
   KSELECT_HD static team_memory at(void* start, const plan& p) {
@@ -74,7 +71,7 @@ struct team_memory {
     m.list = static_cast<candidate*>(start);
     m.ranked = m.list + p.capacity;
     m.bins = reinterpret_cast<std::uint32_t*>(m.ranked + ranked_most);
-    m.holes = m.bins + (std::size_t{1} << p.bin_bits);
+    m.holes = m.bins + (std::size_t{1} << p.bin_bits) + 1;
     return m;
   }
 };
