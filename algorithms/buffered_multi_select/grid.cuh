@@ -183,7 +183,7 @@ struct stream_kernel {
         KSELECT_UNROLL
         for (int i = 0; i < at_once; ++i) {
           const position at = first + static_cast<position>(i) * block.threads();
-          if (at < count) ahead[i] = simt_.load(from, at);
+          ahead[i] = at < count ? simt_.load(from, at) : key{0};
         }
         KSELECT_UNROLL
         for (int i = 0; i < at_once; ++i) {

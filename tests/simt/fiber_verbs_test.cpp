@@ -250,8 +250,10 @@ TEST(fiber_verbs, arrivals) {
       [](auto&, int first, int lane) { return word(first + lane == 0 ? blocks : 0); },
       [](auto& b, int first, int lane) {
         word sum = 0;
-        for (int block = 0; block < blocks; ++block) sum += b.given(block * threads + first, lane);
-        return first < threads ? sum : 0;
+        for (int i = first + lane; first < threads && i < elements; i += threads) {
+          sum += b.given(i, 0);
+        }
+        return sum;
       },
   });
 }
