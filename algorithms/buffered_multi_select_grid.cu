@@ -26,6 +26,9 @@ inline constexpr position most_minima = 4096;
 // (at this share 1.3 for each that has to), but each block reads and counts all of them.
 inline constexpr double passing = 0.4;
 
+// Threads that gather from one part: with what they read ahead enough for nearly all parts.
+inline constexpr position most_gatherers = 16;
+
 reading reading_of(const variant& v, const device& where) {
   if (v.threads != 0) return {v.threads, v.loads};
   if (where.kind != executor_kind::cuda) return {64, 4};  // fibers are dear
@@ -57,7 +60,7 @@ std::optional<choice> choose(const variant& v, const problem& p, const device& w
     const position threads = c.shared.parts * static_cast<position>(c.how.threads);
     c.row_minima = threads / c.shared.lanes * shape->groups;
     // The minima are searched where the list will be, and gathering reads ahead.
-    constexpr position ahead = simt::warp_size * gathered_ahead;
+    constexpr position ahead = most_gatherers * gathered_ahead;
     c.shape.capacity = std::max({c.shape.capacity, c.row_minima, ahead});
     if (c.row_minima > most_minima || team_memory<T, indexed>::bytes(c.shape) > most) break;
     best = c;
@@ -66,9 +69,9 @@ std::optional<choice> choose(const variant& v, const problem& p, const device& w
   return best;
 }
 
-// As many threads for each part as there are, up to a warp.
+// As many threads for each part as there are.
 position gatherers_of(const choice& c) {
-  position each = simt::warp_size;
+  position each = most_gatherers;
   while (each > 1 && each * c.shared.parts > static_cast<position>(c.how.threads)) each /= 2;
   return each;
 }

@@ -38,11 +38,11 @@ struct grid_args {
   position parts;       // blocks a row
   position lanes;       // threads whose groups are joined for a published minimum: a power of two
   position row_minima;  // published, of a row
-  position gatherers;   // threads that gather the survivors of one part: 1, 2, 4 ... 32
+  position gatherers;   // threads that gather the survivors of one part: 1, 2, 4 ...
 };
 
 // Survivors of a part that one thread asks for before it knows how many there are.
-inline constexpr int gathered_ahead = 4;
+inline constexpr int gathered_ahead = 8;
 
 // A block's share of a row, or of a part of it. The first tile is loaded at once.
 template <class Team, int loads>

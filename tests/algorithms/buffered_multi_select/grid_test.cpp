@@ -21,9 +21,12 @@ struct shape {
   position parts, lanes, gatherers;
 };
 
-// The k smallest of one row, sorted.
+// The k smallest of one row, sorted. Nothing may be lost on the way, or a block would read the
+// whole row once more.
 std::vector<float> select(const std::vector<float>& row, position k, const shape& s,
-                          const simt::fiber_options& options) {
+                          simt::fiber_options options) {
+  simt::counters counted;
+  options.counters = &counted;
   const auto n = static_cast<std::int64_t>(row.size());
   std::vector<float> values(k);
   grid_args<float, false> a{};
@@ -38,8 +41,7 @@ std::vector<float> select(const std::vector<float>& row, position k, const shape
   a.lanes = s.lanes;
   a.gatherers = s.gatherers;
   a.row_minima = s.parts * threads / s.lanes * a.shape.groups;
-  a.shape.capacity =
-      std::max({a.shape.capacity, a.row_minima, position{simt::warp_size} * gathered_ahead});
+  a.shape.capacity = std::max({a.shape.capacity, a.row_minima, s.gatherers * gathered_ahead});
   a.alone = a.shape;
   a.alone.tiles =
       static_cast<position>((n + threads * loads * width - 1) / (threads * loads * width));
@@ -55,6 +57,9 @@ std::vector<float> select(const std::vector<float>& row, position k, const shape
   EXPECT_EQ((simt::run_on_fibers<stream_kernel<float, false, loads>>(next, a, options).message),
             "");
   EXPECT_EQ(finished[0], s.parts);
+  const std::int64_t between =
+      std::int64_t{s.parts} * (a.row_minima + s.gatherers * gathered_ahead);
+  EXPECT_LT(counted[simt::counter::global_reads], 2 * n + between + n / 2);
   std::sort(values.begin(), values.end());
   return values;
 }
@@ -88,7 +93,7 @@ TEST(BufferedMultiSelectGrid, MinimaOfAnyNumberOfThreadsAreJoined) {
   }
 }
 
-// One thread a part reads four survivors ahead; here one part leaves all.
+// One thread a part reads a few survivors ahead; here one part leaves all.
 TEST(BufferedMultiSelectGrid, APartMayLeaveMoreThanIsReadAhead) {
   constexpr std::int64_t n = 16 * threads * loads * width;
   std::vector<float> row = shuffled(n);
