@@ -161,7 +161,7 @@ struct stream_kernel {
       leave(block, share.filter(list));
       if (shared_.finished + 1 != a_.parts) return;
       list.start(bound);
-      position size = gather(block, list);
+      const position size = gather(block, list);
       if (size < a_.matrix.k) {  // the tile misled, as in the one-block form
         block_team whole(simt_, shared_.team, memory, a_.alone);
         select(whole);
@@ -239,7 +239,8 @@ struct stream_kernel {
     KSELECT_HD void gather_part(survivors<block_team>& list, position part, position lane,
                                 bool has) {
       const auto from = left_by(part);
-      position size = simt_.load_fresh(a_.memory.sizes, row_ * a_.parts + part);
+      const position size =
+          has ? simt_.load_fresh(a_.memory.sizes, row_ * a_.parts + part) : position{0};
       position i = lane;
       position readable = a_.gatherers * gathered_ahead;
       do {
@@ -248,7 +249,7 @@ struct stream_kernel {
         KSELECT_UNROLL
         for (int c = 0; c < gathered_ahead; ++c, i += a_.gatherers) {
           ahead[c] = i < readable ? simt_.load_fresh(from, i) : candidate{};
-          if (has && i < size) held |= item_set{1} << c;
+          if (i < size) held |= item_set{1} << c;
         }
         list.enter(held, [&](int wanted) {
           candidate found = ahead[0];
@@ -259,7 +260,7 @@ struct stream_kernel {
           return found;
         });
         readable = size;
-      } while (simt_.any(simt::full_mask, has && i < size));
+      } while (simt_.any(simt::full_mask, i < size));
     }
 
     // Selects from the whole row, with this block alone.
