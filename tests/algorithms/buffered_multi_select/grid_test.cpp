@@ -51,6 +51,10 @@ std::vector<float> select(const std::vector<float>& row, position k, const shape
   const simt::grid grid{.blocks = s.parts, .threads = threads};
   EXPECT_EQ((simt::run_on_fibers<sample_kernel<float, false, loads>>(grid, a, options).message),
             "");
+  if (a.shape.tiles == 1) {  // every element belongs to a published group
+    EXPECT_EQ(*std::min_element(minima.begin(), minima.end()),
+              order_key(*std::min_element(row.begin(), row.end())));
+  }
   simt::grid next = grid;
   next.dynamic_shared_bytes = team_memory<float, false>::bytes(a.shape);
   next.overlaps_previous = true;
@@ -89,6 +93,11 @@ TEST(BufferedMultiSelectGrid, MorePartsThanThreadsAreGatheredInRounds) {
 
 TEST(BufferedMultiSelectGrid, MinimaOfAnyNumberOfThreadsAreJoined) {
   for (const position lanes : {1, 2, 8, 32, 64}) {
+    for (const std::size_t least : {100, 600, 8000}) {  // of the first and of the second warp
+      std::vector<float> row = shuffled(8 * threads * loads * width);
+      row[least] = -1;
+      expect_smallest(row, 3, {8, lanes, 8});
+    }
     expect_smallest(shuffled(8 * threads * loads * width + 3), 3, {8, lanes, 8});
   }
 }
