@@ -8,43 +8,72 @@
 namespace kselect::bms {
 namespace {
 
+// One of the registered forms; 0 where the device decides.
+struct variant {
+  int threads, loads;
+};
+
 struct choice {
   reading how;
   sharing shared;
   plan shape;
+  position row_minima;
 };
 
-// Published minima that each block reads again: as few as hold enough back.
+// Published minima that each block reads again, at most.
 inline constexpr position most_minima = 4096;
+// The share of the minima that may lie below the threshold. With more minima fewer elements pass
+// (at this share 1.3 for each that has to), but each block reads and counts all of them.
+inline constexpr double passing = 0.4;
 
-reading reading_of(const device& where) {
+// Threads that gather from one part: with what they read ahead enough for nearly all parts.
+inline constexpr position most_gatherers = 16;
+
+reading reading_of(const variant& v, const device& where) {
+  if (v.threads != 0) return {v.threads, v.loads};
   if (where.kind != executor_kind::cuda) return {64, 4};  // fibers are dear
   return {256, 4};
 }
 
+// Blocks that fill the device: 1024 threads a multiprocessor hide each other's latencies.
+std::int64_t filling(const reading& how, const device& where) {
+  if (where.kind != executor_kind::cuda) return 6;
+  return std::int64_t{where.multiprocessors} * 1024 / how.threads;
+}
+
 template <class T, bool indexed>
-std::optional<choice> choose(const problem& p, const device& where) {
+std::optional<choice> choose(const variant& v, const problem& p, const device& where) {
   constexpr int width = 16 / sizeof(T);
-  choice c{reading_of(where), {}, {}};
+  choice c{reading_of(v, where), {}, {}, 0};
   const std::int64_t tile = std::int64_t{c.how.threads} * c.how.loads * width;
-  const std::int64_t filling = where.kind == executor_kind::cuda ? 4 * where.multiprocessors : 6;
-  c.shared.parts =
-      static_cast<position>(std::clamp<std::int64_t>(filling / p.q, 1, (p.n + tile - 1) / tile));
+  c.shared.parts = static_cast<position>(
+      std::clamp<std::int64_t>(filling(c.how, where) / p.q, 1, (p.n + tile - 1) / tile));
   const std::size_t most =
       std::min<std::size_t>(where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes, 96 << 10);
-  for (c.shared.lanes = simt::warp_size; c.shared.lanes > 0; c.shared.lanes /= 2) {
+  // As few minima as hold enough back; if none do, as many as there may be.
+  std::optional<choice> best;
+  for (c.shared.lanes = static_cast<position>(c.how.threads); c.shared.lanes > 0;
+       c.shared.lanes /= 2) {
     const auto shape = filtering_plan<T, indexed>(p.n, p.k, c.how, most, c.shared);
     if (!shape) continue;
-    const position minima =
-        c.shared.parts * static_cast<position>(c.how.threads) / c.shared.lanes * shape->groups;
-    if (minima > most_minima) return {};
     c.shape = *shape;
-    // The minima are searched where the list will be.
-    c.shape.capacity = std::max(c.shape.capacity, minima);
-    if (team_memory<T, indexed>::bytes(c.shape) > most) return {};
-    return c;
+    const position threads = c.shared.parts * static_cast<position>(c.how.threads);
+    c.row_minima = threads / c.shared.lanes * shape->groups;
+    // The minima are searched where the list will be, and gathering reads ahead.
+    constexpr position ahead = most_gatherers * gathered_ahead;
+    c.shape.capacity = std::max({c.shape.capacity, c.row_minima, ahead});
+    if (c.row_minima > most_minima || team_memory<T, indexed>::bytes(c.shape) > most) break;
+    best = c;
+    if (c.shape.rank + c.shape.slack <= passing * c.row_minima) break;
   }
-  return {};
+  return best;
+}
+
+// As many threads for each part as there are.
+position gatherers_of(const choice& c) {
+  position each = most_gatherers;
+  while (each > 1 && each * c.shared.parts > static_cast<position>(c.how.threads)) each /= 2;
+  return each;
 }
 
 template <class T, bool indexed>
@@ -57,11 +86,12 @@ grid_args<T, indexed> carve(const problem& p, const choice& c, simt::carver& mem
   a.alone.tiles = static_cast<position>((p.n + tile - 1) / tile);
   a.parts = c.shared.parts;
   a.lanes = c.shared.lanes;
-  a.row_minima = a.parts * static_cast<position>(c.how.threads) / a.lanes * a.shape.groups;
+  a.row_minima = c.row_minima;
+  a.gatherers = gatherers_of(c);
   a.memory.minima = memory.take<order_key_t<T>>(p.q * a.row_minima);
   a.memory.survivors = memory.take<typename candidate_of<T, indexed>::type>(
       p.q * a.parts * std::int64_t{a.shape.capacity});
-  a.memory.appended = memory.take<position>(p.q);
+  a.memory.sizes = memory.take<position>(p.q * a.parts);
   a.memory.finished = memory.take<position>(p.q);
   return a;
 }
@@ -73,51 +103,65 @@ decltype(auto) visit_types(const problem& p, F&& f) {
   });
 }
 
+template <variant v>
 support supports(const problem& p, const device& where) {
   const bool possible = visit_types(
-      p, [&]<class T, bool indexed>() { return choose<T, indexed>(p, where).has_value(); });
+      p, [&]<class T, bool indexed>() { return choose<T, indexed>(v, p, where).has_value(); });
   if (!possible) return unsupported("k is too large a part of n for a list in shared memory");
   if (p.q > (simt::block_limit >> 12))
     return unsupported("Q is too large for several blocks a row");
   return supported();
 }
 
+template <variant v>
 std::size_t workspace(const problem& p, const device& where) {
   simt::carver sizes(nullptr);
   visit_types(p, [&]<class T, bool indexed>() {
-    if (const auto c = choose<T, indexed>(p, where)) carve<T, indexed>(p, *c, sizes);
+    if (const auto c = choose<T, indexed>(v, p, where)) carve<T, indexed>(p, *c, sizes);
   });
   return sizes.used();
 }
 
+template <class T, bool indexed, int loads>
+status start(const choice& c, const grid_args<T, indexed>& a, const executor& on) {
+  simt::grid shape{a.matrix.rows * a.parts, c.how.threads};
+  const status sampled = simt::launch<sample_kernel<T, indexed, loads>>(on, shape, a);
+  if (!sampled.ok()) return sampled;
+  shape.dynamic_shared_bytes = team_memory<T, indexed>::bytes(a.shape);
+  shape.overlaps_previous = true;
+  return simt::launch<stream_kernel<T, indexed, loads>>(on, shape, a);
+}
+
+template <variant v>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
   return visit_types(p, [&]<class T, bool indexed>() -> status {
-    const auto c = choose<T, indexed>(p, *on.device);
+    const auto c = choose<T, indexed>(v, p, *on.device);
     if (!c) return {status_code::unsupported, "k is too large a part of n"};
     simt::carver pieces(memory.data());
     auto a = carve<T, indexed>(p, *c, pieces);
     a.matrix = baselines::rows_of<T>(p, buffers);
     a.out = baselines::answer_in<T>(p, buffers);
-    const std::int64_t blocks = p.q * a.parts;
-    const status sampled =
-        simt::launch<sample_kernel<T, indexed, 4>>(on, {blocks, c->how.threads}, a);
-    if (!sampled.ok()) return sampled;
-    return simt::launch<stream_kernel<T, indexed, 4>>(
-        on, {blocks, c->how.threads, team_memory<T, indexed>::bytes(a.shape)}, a);
+    constexpr int loads = v.loads == 0 ? 4 : v.loads;
+    return start<T, indexed, loads>(*c, a, on);
   });
 }
 
-constexpr algorithm entry() {
-  algorithm a = baselines::gpu_entry("bms-grid", "buffered multi-select",
+template <variant v>
+constexpr algorithm entry(std::string_view name) {
+  algorithm a = baselines::gpu_entry(name, "buffered multi-select",
                                      "kselect, after Tang et al. 2015 and Komarov et al. 2014");
-  a.supports = &supports;
-  a.workspace = &workspace;
-  a.enqueue = &enqueue;
+  a.supports = &supports<v>;
+  a.workspace = &workspace<v>;
+  a.enqueue = &enqueue<v>;
   return a;
 }
 
-constexpr std::array variants = {entry()};
+constexpr std::array variants = {
+    entry<variant{0, 0}>("bms-grid"),           entry<variant{128, 4}>("bms-grid+t128+l4"),
+    entry<variant{256, 8}>("bms-grid+t256+l8"), entry<variant{512, 4}>("bms-grid+t512+l4"),
+    entry<variant{512, 8}>("bms-grid+t512+l8"),
+};
 
 }  // namespace
 }  // namespace kselect::bms

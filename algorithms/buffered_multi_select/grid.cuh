@@ -3,11 +3,17 @@
 //
 //   sample_kernel  each block reads its part of the row's first tile and publishes group minima
 //   stream_kernel  each block finds the threshold for itself from all minima of the row, filters
-//   its
-//                  part of the row, and appends its survivors to the row's; the block that is last
-//                  to do so selects from them
+//                  its part of the row, and leaves its survivors in memory; the block that is last
+//                  to do so gathers them and selects
 //
-// No block waits for another.
+// No block waits for another. With few rows the time is that of one chain of latencies, so the
+// second launch overlaps the first: its blocks read their part of the first tile, too, while the
+// sample is being taken, and then wait for the minima.
+//
+// What may overlap: sample_kernel is launched plainly, so when it starts everything before it on
+// the stream has ended. stream_kernel starts after that, so it may read the rows, whoever wrote
+// them, before it waits. And the sample of the next call does not overwrite the minima and counts
+// that this call still reads.
 
 #include "algorithms/buffered_multi_select/kernels.cuh"
 
@@ -16,10 +22,10 @@ namespace kselect::bms {
 template <class T, bool indexed>
 struct grid_memory {
   using candidate = typename candidate_of<T, indexed>::type;
-  simt::global<order_key_t<T>> minima;  // [rows][minima_of_row]
-  simt::global<candidate> survivors;    // [rows][parts * capacity]
-  simt::global<position> appended;      // [rows]
-  simt::global<position> finished;      // [rows]: blocks
+  simt::global<order_key_t<T>> minima;  // [rows][row_minima]
+  simt::global<candidate> survivors;    // [rows][parts][capacity]
+  simt::global<position> sizes;         // [rows][parts]: survivors of the part
+  simt::global<position> finished;      // [rows]: parts that have left theirs
 };
 
 template <class T, bool indexed>
@@ -30,47 +36,88 @@ struct grid_args {
   plan shape;           // of a row's parts
   plan alone;           // of a block that reads the whole row; differs in the tiles
   position parts;       // blocks a row
-  position lanes;       // whose groups are joined for a published minimum: 1, 2, 4 ... 32
+  position lanes;       // threads whose groups are joined for a published minimum: a power of two
   position row_minima;  // published, of a row
+  position gatherers;   // threads that gather the survivors of one part: 1, 2, 4 ...
+};
+
+// Survivors of a part that one thread asks for before it knows how many there are.
+inline constexpr int gathered_ahead = 8;
+
+// A block's share of a row, or of a part of it. The first tile is loaded at once.
+template <class Team, int loads>
+class row_share {
+ public:
+  using reader = row_reader<Team, loads>;
+
+  template <class Args>
+  KSELECT_HD row_share(Team& team, const Args& a, std::int64_t row, position part = 0)
+      : team_(team),
+        source_(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted, row, part) {
+    source_.load(0, own_);
+  }
+
+  KSELECT_HD group_minima<reader> minima() { return minima_of<reader>(team_, own_); }
+
+  // Enters what the list admits. Returns the size of the list.
+  KSELECT_HD position filter(survivors<Team>& list) {
+    stream<Team, loads>(team_, source_, list).run(own_);
+    return list.finish();
+  }
+
+ private:
+  Team& team_;
+  reader source_;
+  typename reader::tile own_;
 };
 
 template <class T, bool indexed, int loads>
 struct sample_kernel {
   static constexpr int max_threads = 512;
+  static constexpr int most_groups = 16 / sizeof(T);
   struct storage {
     control<order_key_t<T>> team;
+    T of_warp[most_groups][max_threads / simt::warp_size];
   };
   using args = grid_args<T, indexed>;
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    using block_team = team<Simt, T, indexed, false>;
-    using reader = row_reader<block_team, loads>;
+    simt.let_next_start();
     const std::int64_t row = simt.block() / a.parts;
     const auto part = static_cast<position>(simt.block() % a.parts);
     const team_memory<T, indexed> none{};
-    block_team block(simt, shared.team, none, a.shape);
-    reader source(block, baselines::row_at(simt, a.matrix, row), a.matrix.wanted, row, part);
-    if (part == 0 && block.thread() == 0) {
-      simt.store(a.memory.appended, row, 0);
-      simt.store(a.memory.finished, row, 0);
-    }
-    typename reader::tile own;
-    source.load(0, own);
-    auto least = minima_of<reader>(block, own);
-    const position each = block.threads() / a.lanes;
-    std::int64_t to = row * a.row_minima + static_cast<std::int64_t>(part) * each * a.shape.groups +
-                      block.thread() / a.lanes;
+    team<Simt, T, indexed, false> block(simt, shared.team, none, a.shape);
+    row_share<decltype(block), loads> share(block, a, row, part);
+    if (part == 0 && block.thread() == 0) simt.store(a.memory.finished, row, 0);
+    const position published = a.row_minima / a.parts;
+    const auto to = simt.slice(a.memory.minima, row * a.row_minima + part * published, published);
+    const auto least = share.minima();
+    const auto groups = static_cast<int>(a.shape.groups);
+    const position each = block.threads() / a.lanes;  // published of one group
     KSELECT_UNROLL
-    for (int g = 0; g < group_minima<reader>::most; ++g) {
-      if (g >= static_cast<int>(a.shape.groups)) continue;
+    for (int g = 0; g < most_groups; ++g) {
+      if (g >= groups) continue;
       auto joined = least.x[g];
-      for (int delta = 1; delta < static_cast<int>(a.lanes); delta *= 2) {
+      for (int delta = 1; delta < simt::warp_size && delta < static_cast<int>(a.lanes);
+           delta *= 2) {
         joined = simt.smaller(joined, simt.shfl_xor(simt::full_mask, joined, delta));
       }
-      if (block.thread() % a.lanes == 0) simt.store(a.memory.minima, to, order_key(joined));
-      to += each;
+      if (a.lanes > simt::warp_size) {
+        shared.of_warp[g][block.warp()] = joined;
+      } else if (block.thread() % a.lanes == 0) {
+        simt.store(to, g * each + block.thread() / a.lanes, order_key(joined));
+      }
     }
+    if (a.lanes <= simt::warp_size) return;
+    block.sync();
+    if (block.thread() >= published) return;
+    const T* const warps = shared.of_warp[block.thread() / each];
+    const position joins = a.lanes / simt::warp_size;
+    const position first = block.thread() % each * joins;
+    T joined = warps[first];
+    for (position w = 1; w < joins; ++w) joined = simt.smaller(joined, warps[first + w]);
+    simt.store(to, block.thread(), order_key(joined));
   }
 };
 
@@ -81,14 +128,14 @@ struct stream_kernel {
   using key = order_key_t<T>;
   struct storage {
     control<key> team;
-    position first, last;
+    position finished;  // parts before this one
   };
   using args = grid_args<T, indexed>;
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     const std::int64_t row = simt.block() / a.parts;
-    work<Simt>(simt, shared, a, row).run(static_cast<position>(simt.block() % a.parts));
+    work<Simt>(simt, shared, a, row, static_cast<position>(simt.block() % a.parts)).run();
   }
 
  private:
@@ -96,102 +143,146 @@ struct stream_kernel {
   class work {
    public:
     using block_team = team<Simt, T, indexed, false>;
-    using candidates = typename block_team::candidates;
     using candidate = typename block_team::candidate;
 
-    KSELECT_HD work(Simt& simt, storage& shared, const args& a, std::int64_t row)
-        : simt_(simt), shared_(shared), a_(a), row_(row) {}
+    KSELECT_HD work(Simt& simt, storage& shared, const args& a, std::int64_t row, position part)
+        : simt_(simt), shared_(shared), a_(a), row_(row), part_(part) {}
 
-    KSELECT_HD void run(position part) {
+    KSELECT_HD void run() {
       const auto memory = team_memory<T, indexed>::at(simt_.dynamic_shared(), a_.shape);
       block_team block(simt_, shared_.team, memory, a_.shape);
+      row_share<block_team, loads> share(block, a_, row_, part_);
       narrowing<block_team> narrow(block);
       narrow.prepare();
+      simt_.wait_for_previous();
       const key bound = find_threshold(block, narrow);
       survivors<block_team> list(block, narrow, a_.matrix.k);
       list.start(bound);
-      row_reader<block_team, loads> source(block, input(), a_.matrix.wanted, row_, part);
-      typename row_reader<block_team, loads>::tile own;
-      source.load(0, own);
-      stream<block_team, loads>(block, source, list).run(own);
-      append(block, list.finish());
-      if (shared_.last == 0) return;
-      merge(block, narrow, list, bound);
+      leave(block, share.filter(list));
+      if (shared_.finished + 1 != a_.parts) return;
+      list.start(bound);
+      const position size = gather(block, list);
+      if (size < a_.matrix.k) {  // the tile misled, as in the one-block form
+        block_team whole(simt_, shared_.team, memory, a_.alone);
+        select(whole);
+      } else {
+        write(block, narrow, list, size);
+      }
     }
 
    private:
-    KSELECT_HD simt::global<const T> input() { return baselines::row_at(simt_, a_.matrix, row_); }
-    KSELECT_HD simt::global<candidate> of_row() {
-      const std::int64_t most = std::int64_t{a_.parts} * a_.shape.capacity;
-      return simt_.slice(a_.memory.survivors, row_ * most, most);
-    }
-
-    // The row's minima are searched in shared memory, where the list will be.
+    // The row's minima are searched in shared memory, where the list will be. Several are asked for
+    // before the first is waited for: the loop is bound by the way to memory and back.
     KSELECT_HD key find_threshold(block_team& block, narrowing<block_team>& narrow) {
+      constexpr int at_once = 4;
       key* const minima = reinterpret_cast<key*>(block.memory.list);
-      for (position i = block.thread(); i < a_.row_minima; i += block.threads()) {
-        minima[i] = simt_.load(a_.memory.minima, row_ * a_.row_minima + i);
+      const position count = a_.row_minima;
+      const auto from = simt_.slice(a_.memory.minima, row_ * count, count);
+      for (position first = block.thread(); first < count; first += at_once * block.threads()) {
+        key ahead[at_once];
+        KSELECT_UNROLL
+        for (int i = 0; i < at_once; ++i) {
+          const position at = first + static_cast<position>(i) * block.threads();
+          ahead[i] = at < count ? simt_.load(from, at) : key{0};
+        }
+        KSELECT_UNROLL
+        for (int i = 0; i < at_once; ++i) {
+          const position at = first + static_cast<position>(i) * block.threads();
+          if (at < count) minima[at] = ahead[i];
+        }
       }
       block.sync();
-      return threshold(narrow, a_.row_minima, a_.shape.rank, a_.shape.slack, [&](const auto& f) {
-        for (position i = block.thread(); i < a_.row_minima; i += block.threads()) f(minima[i]);
+      return threshold(narrow, count, a_.shape.rank, a_.shape.slack, [&](const auto& f) {
+        for (position i = block.thread(); i < count; i += block.threads()) f(minima[i]);
       });
     }
 
-    // Adds the block's survivors to the row's, and finds out whether it is the last to do so.
-    KSELECT_HD void append(block_team& block, position size) {
-      if (block.thread() == 0) shared_.first = simt_.atomic_add(a_.memory.appended, row_, size);
-      block.sync();
-      const auto to = of_row();
-      for (position i = block.thread(); i < size; i += block.threads()) {
-        simt_.store(to, std::int64_t{shared_.first} + i, block.memory.list[i]);
+    // The place of a part's survivors. Each part has its own, as large as a list, so that no block
+    // has to ask where to write.
+    KSELECT_HD simt::global<candidate> left_by(position part) {
+      const std::int64_t number = row_ * a_.parts + part;
+      return simt_.slice(a_.memory.survivors, number * a_.shape.capacity, a_.shape.capacity);
+    }
+
+    // Leaves the block's survivors to the one that finishes last, and counts the block as finished.
+    KSELECT_HD void leave(block_team& block, position size) {
+      const auto to = left_by(part_);
+      // gather() reads so many in any case.
+      const position least = a_.gatherers * gathered_ahead;
+      const position stored = size < least ? least : size;
+      for (position i = block.thread(); i < stored; i += block.threads()) {
+        simt_.store(to, i, i < size ? block.memory.list[i] : candidate{});
       }
-      simt_.fence();
+      if (block.thread() == 0) simt_.store(a_.memory.sizes, row_ * a_.parts + part_, size);
+      // After the barrier one thread speaks for all: what it has seen is ordered with what it
+      // wrote.
       block.sync();
       if (block.thread() == 0) {
-        const position before = simt_.atomic_add(a_.memory.finished, row_, 1);
-        shared_.last = before + 1 == a_.parts ? 1 : 0;
+        shared_.finished = simt_.ordered_add(a_.memory.finished, row_, 1);
       }
       block.sync();
-      simt_.fence();
     }
 
-    KSELECT_HD void merge(block_team& block, narrowing<block_team>& narrow,
-                          survivors<block_team>& list, key bound) {
-      const position size = simt_.load_fresh(a_.memory.appended, row_);
-      answer<block_team> out(block, narrow, a_.out, row_, a_.matrix.k, a_.matrix.wanted);
-      if (size < a_.matrix.k) {  // the tile misled, as in the one-block form
-        block_team whole(simt_, shared_.team, block.memory, a_.alone);
-        select_all(whole, out);
-        return;
+    // Enters what all parts have left. Returns the size of the list.
+    KSELECT_HD position gather(block_team& block, survivors<block_team>& list) {
+      const position at_once = block.threads() / a_.gatherers;  // parts
+      const position lane = block.thread() % a_.gatherers;
+      for (position first = 0; first < a_.parts; first += at_once) {
+        const position part = first + block.thread() / a_.gatherers;
+        gather_part(list, part < a_.parts ? part : part_, lane, part < a_.parts);
       }
-      const auto from = of_row();
-      list.start(bound);
-      for (position first = 0; first < size; first += block.threads()) {
-        const position i = first + block.thread();
-        list.enter(i < size ? 1U : 0U, [&](int) { return simt_.load_fresh(from, i); });
-      }
-      const position found = list.finish();
-      out.write(list.range(), found);
+      return list.finish();
     }
 
-    // Reads the whole row with this block alone.
-    KSELECT_HD void select_all(block_team& whole, answer<block_team>& out) {
+    // The caller's share of one part, if it `has` one: entries lane, lane + gatherers ... The first
+    // are asked for together with the number of entries, which saves a trip to memory.
+    KSELECT_HD void gather_part(survivors<block_team>& list, position part, position lane,
+                                bool has) {
+      const auto from = left_by(part);
+      const position size =
+          has ? simt_.load_fresh(a_.memory.sizes, row_ * a_.parts + part) : position{0};
+      position i = lane;
+      position readable = a_.gatherers * gathered_ahead;
+      do {
+        candidate ahead[gathered_ahead];
+        item_set held = 0;
+        KSELECT_UNROLL
+        for (int c = 0; c < gathered_ahead; ++c, i += a_.gatherers) {
+          ahead[c] = i < readable ? simt_.load_fresh(from, i) : candidate{};
+          if (i < size) held |= item_set{1} << c;
+        }
+        list.enter(held, [&](int wanted) {
+          candidate found = ahead[0];
+          KSELECT_UNROLL
+          for (int c = 1; c < gathered_ahead; ++c) {  // a register has no number
+            if (c == wanted) found = ahead[c];
+          }
+          return found;
+        });
+        readable = size;
+      } while (simt_.any(simt::full_mask, i < size));
+    }
+
+    // Selects from the whole row, with this block alone.
+    KSELECT_HD void select(block_team& whole) {
       narrowing<block_team> narrow(whole);
       survivors<block_team> list(whole, narrow, a_.matrix.k);
       list.start(static_cast<key>(~key{0}));
-      row_reader<block_team, loads> source(whole, input(), a_.matrix.wanted, row_);
-      typename row_reader<block_team, loads>::tile own;
-      source.load(0, own);
-      stream<block_team, loads>(whole, source, list).run(own);
-      const position found = list.finish();
-      out.write(list.range(), found);
+      row_share<block_team, loads> share(whole, a_, row_);
+      write(whole, narrow, list, share.filter(list));
+    }
+
+    KSELECT_HD void write(block_team& block, narrowing<block_team>& narrow,
+                          survivors<block_team>& list, position size) {
+      answer<block_team>(block, narrow, a_.out, row_, a_.matrix.k, a_.matrix.wanted)
+          .write(list.range(), size);
     }
 
     Simt& simt_;
     storage& shared_;
     const args& a_;
     std::int64_t row_;
+    position part_;
   };
 };
 

@@ -73,7 +73,19 @@ void count_at(places& by_place, counter c, std::int64_t place, std::int64_t amou
   by_place.add(c, place, amount);
 }
 
-constexpr runtime verbs = {collective, sync_block, atomic, bad_access, count_at};
+void wait_for_previous(lane& self, std::source_location at) {
+  self.owner->wait_for_previous(self, at);
+}
+
+void early_write(lane& self, std::source_location at) {
+  self.owner->fail(self,
+                   "global memory is written before wait_for_previous in a launch that overlaps "
+                   "the previous one",
+                   at);
+}
+
+constexpr runtime verbs = {collective,        sync_block,  atomic,  bad_access,
+                           wait_for_previous, early_write, count_at};
 
 }  // namespace
 
@@ -108,6 +120,11 @@ std::optional<std::string> block::run(std::int64_t index) {
     resume(lanes_[static_cast<std::size_t>(thread)]);
   }
   if (!error_ && returned_ < shape_.threads) error_ = stuck();
+  if (!error_ && !previous_ended_) {
+    error_ = place(lanes_.front()) +
+             ": the launch overlaps the previous one, and no thread of the block called "
+             "wait_for_previous";
+  }
   if (error_) unwind();
   counts_.add(counter::blocks, 1);
   counts_.add(counter::threads, shape_.threads);
@@ -119,6 +136,7 @@ void block::start(std::int64_t index) {
   returned_ = 0;
   generation_ = 0;
   unwinding_ = false;
+  previous_ended_ = !shape_.overlaps_previous;
   barriers_.clear();
   for (auto& groups : groups_) groups.clear();
   ready_.restart(options_.order, options_.seed, index);
@@ -141,7 +159,8 @@ void block::run_lane(lane& self) {
   try {
     if (!unwinding_) {
       fiber simt({self.thread, shape_.threads, index_, shape_.blocks, shared_.dynamic(), &counts_,
-                  options_.places != nullptr ? &places_ : nullptr, &self, &verbs});
+                  options_.places != nullptr ? &places_ : nullptr, &previous_ended_, &self,
+                  &verbs});
       kernel_.run(simt, shared_.storage(), args_);
     }
   } catch (const unwound&) {
@@ -181,6 +200,16 @@ void block::unwind() {
   for (lane& self : lanes_) {
     if (self.state != lane_state::returned) resume(self);
   }
+}
+
+void block::wait_for_previous(const lane& self, std::source_location at) {
+  if (!shape_.overlaps_previous) {
+    fail(self,
+         "wait_for_previous in a launch that does not overlap the previous one "
+         "(grid::overlaps_previous)",
+         at);
+  }
+  previous_ended_ = true;
 }
 
 void block::fail(const lane& self, const std::string& what, std::source_location at) {

@@ -77,6 +77,7 @@ class block {
   void meet_block(lane& self, std::source_location at);
   void step_back(lane& self);
   void count(counter c) { counts_.add(c, 1); }
+  void wait_for_previous(const lane& self, std::source_location at);
   [[noreturn]] void fail(const lane& self, const std::string& what, std::source_location at);
 
  private:
@@ -121,6 +122,7 @@ class block {
   int returned_ = 0;
   ready_set ready_;
   bool unwinding_ = false;
+  bool previous_ended_ = false;  // as far as the block may know
   std::optional<std::string> error_;
 };
 

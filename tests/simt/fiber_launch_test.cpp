@@ -208,6 +208,43 @@ TEST(fiber_launch, what_kernel_code_throws_becomes_the_status_and_every_stack_is
   }
 }
 
+// What it does in a launch that overlaps the previous one, or in one that does not.
+enum class overlap : std::uint8_t { waits, never_waits, stores_early, adds_early };
+
+struct overlaps {
+  using storage = nothing;
+  struct args {
+    overlap what;
+    global<std::int64_t> out;
+  };
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    simt.let_next_start();
+    if (a.what == overlap::stores_early) simt.store(a.out, simt.thread(), 1);
+    if (a.what == overlap::adds_early) simt.atomic_add(a.out, 0, 1);
+    if (a.what == overlap::never_waits) return;
+    simt.wait_for_previous();
+    simt.store(a.out, simt.thread(), 2);
+  }
+};
+
+TEST(fiber_launch, a_launch_that_overlaps_waits_for_the_previous_one_before_it_writes) {
+  std::vector<std::int64_t> out(32);
+  for (const fiber_options& options : all_schedules()) {
+    const auto run = [&](overlap what, bool overlapping) {
+      const grid shape{.blocks = 2, .threads = 32, .overlaps_previous = overlapping};
+      return run_on_fibers<overlaps>(shape, {what, over(out)}, options);
+    };
+    EXPECT_TRUE(run(overlap::waits, true).ok());
+    EXPECT_TRUE(run(overlap::never_waits, false).ok());
+    expect_failure(run(overlap::never_waits, true),
+                   {"overlaps, block", "no thread of the block called wait_for_previous"});
+    expect_failure(run(overlap::stores_early, true), {"written before wait_for_previous"});
+    expect_failure(run(overlap::adds_early, true), {"written before wait_for_previous"});
+    expect_failure(run(overlap::waits, false), {"does not overlap", "grid::overlaps_previous"});
+  }
+}
+
 struct fails_in_some_blocks {
   using storage = nothing;
   using args = nothing;

@@ -244,6 +244,34 @@ TEST(fiber_verbs, memory) {
       threads * sizeof(word));
 }
 
+TEST(fiber_verbs, arrivals) {
+  expect_answers<arrivals>({
+      [](auto& b, int first, int lane) { return b.given(first, lane); },
+      [](auto&, int first, int lane) { return word(first + lane == 0 ? blocks : 0); },
+      [](auto& b, int first, int lane) {
+        word sum = 0;
+        for (int i = first + lane; first < threads && i < elements; i += threads) {
+          sum += b.given(i, 0);
+        }
+        return sum;
+      },
+  });
+}
+
+TEST(fiber_verbs, two_launches_that_overlap) {
+  for (const fiber_options& options : all_schedules()) {
+    buffers data;
+    device cpu;
+    cpu.kind = executor_kind::fiber;
+    ASSERT_EQ(launch_two({.device = &cpu, .fiber = &options}, data.args()).message, "");
+    for (int i = 0; i < elements; ++i) {
+      const auto next = static_cast<std::size_t>((i + threads) % elements);
+      ASSERT_EQ(data.out[static_cast<std::size_t>(i * answers + 1)],
+                data.given(i, 0) + 2 * data.in[next]);
+    }
+  }
+}
+
 TEST(fiber_verbs, large_storage) {
   expect_answers<large_storage>({[](auto& b, int first, int lane) {
                                    const int thread = first + lane;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cuda_runtime.h>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -98,6 +99,10 @@ class verbs_cuda : public testing::Test {
     static const device place = [] {
       device d;
       d.kind = executor_kind::cuda;
+      int major = 0, minor = 0;
+      EXPECT_EQ(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), cudaSuccess);
+      EXPECT_EQ(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), cudaSuccess);
+      d.compute_capability = 10 * major + minor;
       return d;
     }();
     return place;
@@ -112,11 +117,55 @@ TEST_F(verbs_cuda, shuffles) { expect_equal<shuffles>(); }
 TEST_F(verbs_cuda, atomics) { expect_equal<atomics>(); }
 TEST_F(verbs_cuda, numbers) { expect_equal<numbers>(); }
 TEST_F(verbs_cuda, fresh) { expect_equal<fresh>(); }
+TEST_F(verbs_cuda, arrivals) { expect_equal<arrivals>(); }
 TEST_F(verbs_cuda, memory) { expect_equal<memory>(threads * sizeof(std::uint32_t)); }
 TEST_F(verbs_cuda, large_storage) { expect_equal<large_storage>(threads * sizeof(std::uint32_t)); }
 
 TEST_F(verbs_cuda, dynamic_shared_memory_beyond_48_KiB_is_opted_in_to) {
   expect_equal<memory>(100 << 10);
+}
+
+// Many pairs one after the other, queued plainly and as a graph: no launch reads what the one
+// before it has not yet written, or overwrites what it still reads.
+TEST_F(verbs_cuda, two_launches_that_overlap_follow_each_other_in_a_stream_and_in_a_graph) {
+  device fibers;
+  fibers.kind = executor_kind::fiber;
+  std::vector<std::uint32_t> in = inputs();
+  std::vector<std::uint32_t> expected(words);
+  ASSERT_TRUE(launch_two({&fibers}, {{in.data(), elements}, {expected.data(), words}, {}}).ok());
+
+  const mirror<std::uint32_t> from(in);
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  constexpr int pairs = 20;
+  for (const bool captured : {false, true}) {
+    std::vector<std::unique_ptr<mirror<std::uint32_t>>> outs;
+    std::vector<std::uint32_t> out(words);
+    for (int i = 0; i < pairs; ++i) outs.push_back(std::make_unique<mirror<std::uint32_t>>(out));
+    if (captured) {
+      ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+    }
+    for (const auto& to : outs) {
+      const status outcome = launch_two({&gpu(), stream}, {from.span(), to->span(), {}});
+      EXPECT_TRUE(outcome.ok()) << outcome.message;
+    }
+    if (captured) {
+      cudaGraph_t graph = nullptr;
+      cudaGraphExec_t ready = nullptr;
+      ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+      ASSERT_EQ(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
+      EXPECT_EQ(cudaGraphLaunch(ready, stream), cudaSuccess);
+      EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+      EXPECT_EQ(cudaGraphExecDestroy(ready), cudaSuccess);
+      EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+    }
+    EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    for (const auto& to : outs) {
+      to->download(out);
+      EXPECT_EQ(out, expected) << (captured ? "in a graph" : "in a stream");
+    }
+  }
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
 }
 
 TEST_F(verbs_cuda, a_launch_that_fails_names_kernel_and_error_and_leaves_none_behind) {

@@ -216,6 +216,59 @@ struct fresh {
   }
 };
 
+// The block that arrives last sees what all others stored.
+struct arrivals {
+  struct storage {
+    std::uint32_t before;
+  };
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    answer(simt, a, 0, input(simt, a));
+    simt.sync_block();
+    if (simt.thread() == 0) shared.before = simt.ordered_add(a.out, 1, 1);
+    simt.sync_block();
+    if (shared.before + 1 != blocks) return;
+    // Each thread of the last block adds up its own number's in all blocks.
+    std::uint32_t sum = 0;
+    for (int block = 0; block < blocks; ++block) {
+      sum += simt.load_fresh(a.out, std::int64_t{answers} * (block * threads + simt.thread()));
+    }
+    simt.store(a.out, std::int64_t{answers} * simt.thread() + 2, sum);
+  }
+};
+
+// Two launches, the second of which overlaps the first: what does not depend on the first is read
+// early, what another block of the first wrote is read after the wait.
+struct first_of_two {
+  using storage = nothing;
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    simt.let_next_start();
+    answer(simt, a, 0, 2 * input(simt, a));
+  }
+};
+struct second_of_two {
+  using storage = nothing;
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::uint32_t own = input(simt, a);
+    simt.wait_for_previous();
+    const std::int64_t next = (simt.block() + 1) % blocks * threads + simt.thread();
+    answer(simt, a, 1, own + simt.load(a.out, answers * next));
+  }
+};
+
+// Launches the two; the first starts after all that is before it on the stream has ended.
+inline status launch_two(const executor& where, const verb_args& a) {
+  const status first = launch<first_of_two>(where, {blocks, threads}, a);
+  if (!first.ok()) return first;
+  return launch<second_of_two>(
+      where, {.blocks = blocks, .threads = threads, .overlaps_previous = true}, a);
+}
+
 // More shared memory than a kernel may declare: beyond 48 KiB in the storage, and dynamic beside
 // it.
 struct large_storage {

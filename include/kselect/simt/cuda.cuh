@@ -135,6 +135,28 @@ class cuda {
     return atomic_max(to.data[i], value);
   }
 
+  __device__ static std::uint32_t ordered_add(global<std::uint32_t> to, std::int64_t i,
+                                              std::uint32_t value) {
+    std::uint32_t before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(__cvta_generic_to_global(to.data + i)), "r"(value)
+                 : "memory");
+    return before;
+  }
+
+  // Without a launch that overlaps they do nothing.
+  __device__ static void let_next_start() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  }
+  __device__ static void wait_for_previous() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  }
+
   __device__ void count(counter, std::int64_t = 1) const {}
   __device__ void count_at(counter, std::int64_t, std::int64_t = 1) const {}
 
@@ -183,6 +205,15 @@ inline status cuda_status(cudaError_t error, const char* call, const char* kerne
               cudaGetErrorString(error) + ")"};
 }
 
+// Whether all device code of this build can wait for the launch before; if not, which of it a GPU
+// runs is the driver's choice, and no launch may overlap.
+inline constexpr bool code_can_wait = [] {
+  for (const int architecture : {__CUDA_ARCH_LIST__}) {
+    if (architecture < 900) return false;
+  }
+  return true;
+}();
+
 template <class Kernel>
 status launch_on_cuda(const char* name, const grid& shape, const typename Kernel::args& args,
                       const executor& where) {
@@ -198,10 +229,18 @@ status launch_on_cuda(const char* name, const grid& shape, const typename Kernel
     if (!opted.ok()) return opted;
   }
   void* parameters[] = {const_cast<typename Kernel::args*>(&args)};
-  return cuda_status(cudaLaunchKernel(entry, dim3(static_cast<unsigned>(shape.blocks)),
-                                      dim3(static_cast<unsigned>(shape.threads)), parameters,
-                                      dynamic, static_cast<cudaStream_t>(where.stream)),
-                     "cudaLaunchKernel", name);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(shape.blocks));
+  config.blockDim = dim3(static_cast<unsigned>(shape.threads));
+  config.dynamicSmemBytes = dynamic;
+  config.stream = static_cast<cudaStream_t>(where.stream);
+  config.attrs = &overlap;
+  const bool can_overlap = code_can_wait && where.device->compute_capability >= 90;
+  config.numAttrs = shape.overlaps_previous && can_overlap ? 1 : 0;
+  return cuda_status(cudaLaunchKernelExC(&config, entry, parameters), "cudaLaunchKernelExC", name);
 }
 
 }  // namespace detail

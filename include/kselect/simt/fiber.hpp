@@ -10,16 +10,18 @@
 // lanes shuffled from that do not take part; a block barrier that not all threads reach, or reach
 // at different calls; deadlock; global accesses out of bounds or misaligned; failed
 // KSELECT_ASSERTs; reads of shared memory never written (poison 0xCD; values from inactive lanes:
-// 0xDB); stacks that overflow (guard pages); with ASan, accesses beyond shared memory. It is
-// stricter than CUDA in two rules that cost a sound kernel nothing: a lane that has returned must
-// not be named in a mask, and one rendezvous is one place in the source.
+// 0xDB); stacks that overflow (guard pages); a launch that overlaps the previous one and does not
+// wait for it, or writes before it does; with ASan, accesses beyond shared memory. It is stricter
+// than CUDA in two rules that cost a sound kernel nothing: a lane that has returned must not be
+// named in a mask, and one rendezvous is one place in the source.
 //
 // As in CUDA, a thread that has returned counts as arrived at every later sync_block.
 //
-// What it cannot show: races between two verbs beyond the orders tried (a read-modify-write of
-// plain memory looks atomic here); weak memory order and missing fences; blocks that wait for each
-// other, or a lane that spins on plain memory (both hang); clusters, TMA and asynchronous copies;
-// registers, bank conflicts, coalescing: anything about time. Those are tested on the GPU.
+// What it cannot show: what a launch reads of the previous one's before it waits; races between two
+// verbs beyond the orders tried (a read-modify-write of plain memory looks atomic here); weak
+// memory order and missing fences; blocks that wait for each other, or a lane that spins on plain
+// memory (both hang); clusters, TMA and asynchronous copies; registers, bank conflicts, coalescing:
+// anything about time. Those are tested on the GPU.
 
 #include <array>
 #include <bit>
@@ -108,6 +110,8 @@ struct runtime {
   void (*sync_block)(lane&, std::source_location);
   std::uint64_t (*atomic)(lane&, const atomic_call&, std::source_location);
   void (*bad_access)(lane&, const access&, std::source_location);  // never returns
+  void (*wait_for_previous)(lane&, std::source_location);
+  void (*early_write)(lane&, std::source_location);  // never returns
   void (*count_at)(places&, counter, std::int64_t place, std::int64_t amount);
 };
 
@@ -116,7 +120,8 @@ struct lane_view {
   std::int64_t block, blocks;
   void* dynamic_shared;
   counters* counts;
-  simt::places* places;  // null: not asked for
+  simt::places* places;   // null: not asked for
+  const bool* may_write;  // false: the launch before may not have ended
   detail::lane* lane;
   const detail::runtime* runtime;
 };
@@ -230,12 +235,13 @@ class fiber {
   KSELECT_HD void store(global<T> to, std::int64_t i, std::type_identity_t<T> value,
                         site at = site::current()) {
     check("store", to, i, 1, at);
+    check_write(at);
     view_.counts->add(counter::global_writes, detail::elements_of<T>);
     view_.counts->add(counter::bytes_written, sizeof(T));
     to.data[i] = value;
   }
-  // Reads what another block of the same launch wrote, after a fence on both sides and an atomic in
-  // between; never what is left of it in a cache of the reader's.
+  // Reads what another block of the same launch wrote, after an ordered_add by both, or a fence on
+  // both sides and an atomic in between; never what is left of it in a cache of the reader's.
   template <class T>
   KSELECT_HD std::remove_const_t<T> load_fresh(global<T> from, std::int64_t i,
                                                site at = site::current()) {
@@ -268,19 +274,39 @@ class fiber {
   KSELECT_HD T atomic_add(global<T> to, std::int64_t i, std::type_identity_t<T> value,
                           site at = site::current()) {
     check("atomic_add", to, i, 1, at);
+    check_write(at);
     return update(detail::atomic_op::add, to.data[i], value, at);
   }
   template <std::integral T>
   KSELECT_HD T atomic_min(global<T> to, std::int64_t i, std::type_identity_t<T> value,
                           site at = site::current()) {
     check("atomic_min", to, i, 1, at);
+    check_write(at);
     return update(detail::atomic_op::min, to.data[i], value, at);
   }
   template <std::integral T>
   KSELECT_HD T atomic_max(global<T> to, std::int64_t i, std::type_identity_t<T> value,
                           site at = site::current()) {
     check("atomic_max", to, i, 1, at);
+    check_write(at);
     return update(detail::atomic_op::max, to.data[i], value, at);
+  }
+
+  // An atomic_add that also orders: what the calling thread wrote or saw before is seen, by
+  // load_fresh, by every thread whose ordered_add at the same place comes later, and by those it
+  // then synchronises with.
+  KSELECT_HD std::uint32_t ordered_add(global<std::uint32_t> to, std::int64_t i,
+                                       std::uint32_t value, site at = site::current()) {
+    return atomic_add(to, i, value, at);
+  }
+
+  // For a launch that overlaps this one (grid::overlaps_previous): as far as this thread's block is
+  // concerned, it may start. Says nothing about what this kernel has written.
+  KSELECT_HD static void let_next_start() {}
+  // In a launch that overlaps the previous one: that one has ended, and what it wrote is seen. For
+  // the calling thread, and for those it then synchronises with.
+  KSELECT_HD void wait_for_previous(site at = site::current()) {
+    view_.runtime->wait_for_previous(*view_.lane, at);
   }
 
   // Work of the calling lane, for the record; nothing on a GPU.
@@ -333,6 +359,9 @@ class fiber {
     if (inside && aligned) return;
     const detail::access wrong{verb, span.data, i, count, span.size, alignof(T)};
     view_.runtime->bad_access(*view_.lane, wrong, at);
+  }
+  KSELECT_HD void check_write(site at) const {
+    if (!*view_.may_write) view_.runtime->early_write(*view_.lane, at);
   }
 
   detail::lane_view view_;

@@ -33,6 +33,12 @@ struct grid {
   std::int64_t blocks = 0;
   int threads = 0;
   std::size_t dynamic_shared_bytes = 0;  // beside the kernel's storage
+  // The kernel may start before the one launched before it on the stream has ended: as soon as all
+  // blocks of that one have called let_next_start() or returned. Until a block of it has called
+  // wait_for_previous(), it neither writes global memory nor reads what the kernel before writes.
+  // (A programmatic dependent launch, CUDA C++ Programming Guide; GPUs before compute capability
+  // 9.0, and fibers, run the two one after the other.)
+  bool overlaps_previous = false;
 };
 
 // `size` elements of global memory. On a GPU the size costs nothing: it is never read.

@@ -22,6 +22,8 @@ __global__ void __launch_bounds__(256, 1) filter(const __grid_constant__ argumen
   const int lane = static_cast<int>(threadIdx.x % 32);
   const int warp = static_cast<int>(threadIdx.x / 32);
   const std::int64_t start = std::int64_t{static_cast<int>(blockIdx.x)} * 1024;
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
   const float4 four = reinterpret_cast<const float4*>(a.in + start)[static_cast<int>(threadIdx.x)];
   const bool wanted = four.x < a.pivot;
   const std::uint32_t votes = __ballot_sync(0xffffffffU, wanted);

@@ -21,6 +21,8 @@ struct filter {
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     const std::int64_t start = std::int64_t{simt.block()} * 1024;
     const auto row = simt.slice(a.in, start, 1024);
+    simt.let_next_start();
+    simt.wait_for_previous();
     const auto four = simt.load(kselect::simt::as_vec<4>(row), simt.thread());
     const bool wanted = four[0] < a.pivot;
     const std::uint32_t votes = simt.ballot(kselect::simt::full_mask, wanted);
