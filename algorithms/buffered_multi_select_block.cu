@@ -30,13 +30,25 @@ namespace {
 // One of the registered forms; 0 where the shape decides.
 struct variant {
   bool warp;
-  int threads, loads;
+  int threads;
 };
 
 inline constexpr int most_loads = 8;
 
 // What a block may use so that several fit on a multiprocessor, and on fibers.
 inline constexpr std::size_t most_shared = 96 << 10;
+
+// Whether k is so large a part of n that rows are better worked on in registers whole. (A threshold
+// then lets through half as much again, which is to be written, read and narrowed.)
+bool dense(const problem& p) { return 16 * p.k >= p.n; }
+
+// Threads for a row. Few finish a row in less time all told, as fewer wait for each other; many hold
+// more of it at once, and more of them are left if rows are few.
+int threads_for(const problem& p, const device& where) {
+  if (p.q < where.multiprocessors * 2 || (p.k >= 2048 && p.n > 16384)) return 512;
+  if (p.n > 16384 || (dense(p) && p.n > 4096)) return 256;
+  return 128;
+}
 
 reading reading_of(const variant& v, const problem& p, const device& where) {
   if (v.warp) {
@@ -45,15 +57,11 @@ reading reading_of(const variant& v, const problem& p, const device& where) {
     while (loads < most_loads && loads * held < p.n) loads *= 2;
     return {simt::warp_size, loads};
   }
-  if (v.threads != 0) return {v.threads, v.loads};
-  if (where.kind != executor_kind::cuda) return {64, 4};  // fibers are dear
-  if (p.n <= 4096) return {128, 8};
-  if (p.n <= 8192) return {256, 8};
-  if (p.n <= 65536) return {256, 4};
-  return {512, 4};
+  if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 64 : v.threads, 4};
+  return {v.threads == 0 ? threads_for(p, where) : v.threads, most_loads};
 }
 
-// How the row is worked on: filtered where that holds enough back, else in registers.
+// How the row is worked on: in registers, or filtered where that holds enough back.
 struct choice {
   reading how;
   plan shape;
@@ -65,25 +73,27 @@ std::optional<choice> choose(const variant& v, const problem& p, const device& w
   const reading first = reading_of(v, p, where);
   const std::size_t shared = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
   const std::size_t most = std::min(shared, most_shared) / (v.warp ? rows_per_block : 1);
-  if (const auto filtered = filtering_plan<T, indexed>(p.n, p.k, first, most)) {
-    return choice{first, *filtered, false};
-  }
-  const reading held{first.threads, most_loads};
-  if (const auto resident = resident_plan<T, indexed>(p.n, p.k, held, most)) {
-    return choice{held, *resident, true};
-  }
-  if (v.warp) return {};
+  const auto filtered = [&](const reading& how) -> std::optional<choice> {
+    const auto shape = filtering_plan<T, indexed>(p.n, p.k, how, most);
+    if (!shape) return {};
+    return choice{how, *shape, false};
+  };
+  const auto resident = [&](int threads) -> std::optional<choice> {
+    const reading how{threads, most_loads};
+    const auto shape = resident_plan<T, indexed>(p.n, p.k, how, most);
+    if (!shape) return {};
+    return choice{how, *shape, true};
+  };
+  std::optional<choice> best;
+  if (dense(p) && !v.warp) best = resident(first.threads);
+  if (!best) best = filtered(first);
+  if (!best) best = resident(first.threads);
   // More threads give more groups, and hold more.
-  for (int threads = 2 * first.threads; threads <= 512; threads *= 2) {
-    if (const auto filtered = filtering_plan<T, indexed>(p.n, p.k, {threads, 4}, most)) {
-      return choice{{threads, 4}, *filtered, false};
-    }
-    const reading all{threads, most_loads};
-    if (const auto resident = resident_plan<T, indexed>(p.n, p.k, all, most)) {
-      return choice{all, *resident, true};
-    }
+  for (int threads = 2 * first.threads; !best && !v.warp && threads <= 512; threads *= 2) {
+    best = filtered({threads, first.loads});
+    if (!best) best = resident(threads);
   }
-  return {};
+  return best;
 }
 
 template <class Kernel, class T, bool indexed>
@@ -147,14 +157,11 @@ constexpr algorithm entry(std::string_view name) {
 }
 
 constexpr std::array variants = {
-    entry<variant{true, 0, 0}>("bms-warp"),
-    entry<variant{false, 0, 0}>("bms-block"),
-    entry<variant{false, 128, 4}>("bms-block+t128+l4"),
-    entry<variant{false, 128, 8}>("bms-block+t128+l8"),
-    entry<variant{false, 256, 4}>("bms-block+t256+l4"),
-    entry<variant{false, 256, 8}>("bms-block+t256+l8"),
-    entry<variant{false, 512, 4}>("bms-block+t512+l4"),
-    entry<variant{false, 512, 8}>("bms-block+t512+l8"),
+    entry<variant{true, 0}>("bms-warp"),
+    entry<variant{false, 0}>("bms-block"),
+    entry<variant{false, 128}>("bms-block+t128"),
+    entry<variant{false, 256}>("bms-block+t256"),
+    entry<variant{false, 512}>("bms-block+t512"),
 };
 
 }  // namespace

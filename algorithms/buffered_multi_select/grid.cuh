@@ -51,9 +51,11 @@ class row_share {
   using reader = row_reader<Team, loads>;
 
   template <class Args>
-  KSELECT_HD row_share(Team& team, const Args& a, std::int64_t row, position part = 0)
+  KSELECT_HD row_share(Team& team, const Args& a, std::int64_t row, position part = 0,
+                       position parts = 1)
       : team_(team),
-        source_(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted, row, part) {
+        source_(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted, row, part,
+                parts) {
     source_.load(0, own_);
   }
 
@@ -88,7 +90,7 @@ struct sample_kernel {
     const auto part = static_cast<position>(simt.block() % a.parts);
     const team_memory<T, indexed> none{};
     team<Simt, T, indexed, false> block(simt, shared.team, none, a.shape);
-    row_share<decltype(block), loads> share(block, a, row, part);
+    row_share<decltype(block), loads> share(block, a, row, part, a.parts);
     if (part == 0 && block.thread() == 0) simt.store(a.memory.finished, row, 0);
     const position published = a.row_minima / a.parts;
     const auto to = simt.slice(a.memory.minima, row * a.row_minima + part * published, published);
@@ -151,7 +153,7 @@ struct stream_kernel {
     KSELECT_HD void run() {
       const auto memory = team_memory<T, indexed>::at(simt_.dynamic_shared(), a_.shape);
       block_team block(simt_, shared_.team, memory, a_.shape);
-      row_share<block_team, loads> share(block, a_, row_, part_);
+      row_share<block_team, loads> share(block, a_, row_, part_, a_.parts);
       narrowing<block_team> narrow(block);
       narrow.prepare();
       simt_.wait_for_previous();

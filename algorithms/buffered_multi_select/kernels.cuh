@@ -85,8 +85,15 @@ class resident_row {
     const bool tied = r.low == r.high;
     part below{};
     if (whole || r.below != 0) below = not_above(whole ? r.high : static_cast<key>(r.low - 1));
-    enter_many(below);
-    if (!whole) enter_few(not_above(r.high).without(below), r, tied ? rest : r.count);
+    enter_many(below, team_.shared.claimed, 0, k_);
+    if (!whole) {
+      const part inside = not_above(r.high).without(below);
+      if (tied) {
+        enter_many(inside, team_.shared.gathered, r.below, rest);
+      } else {
+        enter_few(inside, r.below);
+      }
+    }
     team_.sync();
     narrow_.forget_extremes();
     const auto staged = [&](position i) {
@@ -151,39 +158,43 @@ class resident_row {
     return p;
   }
 
-  // Enters what may be a large part of the row, straight from the registers.
-  KSELECT_HD void enter_many(const part& p) {
-    const position own = size_of(p);
+  // Enters what may be a large part of the row, straight from the registers: into places from
+  // `begin` on, which are given out by `counter`, as far as there are `most`.
+  KSELECT_HD void enter_many(part p, position& counter, position begin, position most) {
+    position own = size_of(p);
     if (!team_.simt.any(simt::full_mask, own != 0)) return;
-    const position to = team_.claim(team_.shared.claimed, own);
-    key* next = team_.memory.keys() + to;
+    const position to = team_.claim(counter, own);
+    for (; own != 0 && to + own > most; --own) p = to < most ? without_one(p) : part{};
+    key* next = team_.memory.keys() + begin + to;
     const position places = team_.shape.capacity;
     const auto put = [&](key k, position place) {
       next[0] = k;
       if constexpr (Team::indexed) next[places] = place;
       ++next;
     };
-    const position first = row_.place(0, 0);  // of one tile, so the others' distances are constant
+    const position first = row_.place(0, 0);
+    const position step = team_.threads() * reader::width;  // a load further on; there is one tile
     KSELECT_UNROLL
     for (int i = 0; i < items; ++i) {
-      constexpr int width = reader::width;
-      const auto beyond = static_cast<position>(i / width * width * simt::warp_size + i % width);
+      const position beyond = i / reader::width * step + i % reader::width;
       if ((p.items >> i & 1U) != 0) put(keys_[i], first + beyond);
     }
     if (p.end) put(end_, row_.end_place());
   }
+  KSELECT_HD static part without_one(const part& p) {
+    return p.end ? part{p.items, false} : part{p.items & (p.items - 1), false};
+  }
 
-  // Enters elements of range `r` behind those below it, at most `most`. They are few, or equal.
-  KSELECT_HD void enter_few(const part& p, const key_range<key>& r, position most) {
+  // Enters a few elements into places from `begin` on.
+  KSELECT_HD void enter_few(const part& p, position begin) {
     const position own = size_of(p);
     if (!team_.simt.any(simt::full_mask, own != 0)) return;
-    position to = team_.claim(team_.shared.gathered, own);
-    const bool tied = r.low == r.high;
-    for (item_set rest = p.items; rest != 0 && to < most; rest &= rest - 1, ++to) {
+    position to = begin + team_.claim(team_.shared.gathered, own);
+    for (item_set rest = p.items; rest != 0; rest &= rest - 1) {
       const position place = row_.place(0, team_.simt.ffs(rest) - 1);
-      stage(r.below + to, tied ? r.low : row_.key_at(place), place);
+      stage(to++, row_.key_at(place), place);
     }
-    if (p.end && to < most) stage(r.below + to, end_, row_.end_place());
+    if (p.end) stage(to, end_, row_.end_place());
   }
 
   KSELECT_HD void stage(position to, key k, position place) {

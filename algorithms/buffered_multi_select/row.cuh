@@ -4,7 +4,8 @@
 // A tile is `loads` vectors a thread. Its 512-byte segments, one a warp and load, are not
 // neighbours: segment s of tile t is number s * tiles + t of the row, so that each tile is a sample
 // of the whole row, whatever its order; and the tile that comes first changes with the row, because
-// starts that are a power of two apart fall on the same memory channels. The fewer than 8 elements
+// starts that are a power of two apart fall on the same memory channels. Load v of warp w is
+// segment v * warps + w: in a sorted row the smallest then belong to many threads, a few to each. The fewer than 8 elements
 // that aligned loads do not reach are the row's *ends*; each belongs to one thread.
 //
 // Elements are *oriented*: their sign is flipped if the largest are wanted, so that a smaller one
@@ -34,13 +35,14 @@ class row_reader {
     item_set held;  // those that the row has; the others are infinity
   };
 
-  // Row number `number`, of which this team reads part `part`: parts are as large as teams.
+  // Row number `number`, of which this team reads part `part` of `parts`, each as large as a team.
   KSELECT_HD row_reader(Team& team, simt::global<const value> row, direction wanted,
-                        std::int64_t number, position part = 0)
+                        std::int64_t number, position part = 0, position parts = 1)
       : team_(team),
         row_(row),
         flip_(wanted == direction::largest ? sign_bit<value> : key{0}),
-        warp_(part * team.warps() + team.warp()) {
+        warp_(part * team.warps() + team.warp()),
+        step_(team.shape.tiles * parts * team.warps() * simt::warp_size) {
     const auto n = static_cast<position>(row.size);
     const auto misaligned =
         static_cast<position>(reinterpret_cast<std::uintptr_t>(row.data) % 16 / sizeof(value));
@@ -56,17 +58,16 @@ class row_reader {
 
   KSELECT_HD void load(position t, tile& into) {
     const position first = first_vector(t);
-    const position step = team_.shape.tiles * simt::warp_size;
-    if (first - team_.lane() + (loads - 1) * step + simt::warp_size <= vectors_) {
+    if (first - team_.lane() + (loads - 1) * step_ + simt::warp_size <= vectors_) {
       into.held = ~item_set{0} >> (32 - items);
       KSELECT_UNROLL
       for (int v = 0; v < loads; ++v) {
-        const auto loaded = team_.simt.load(body_, first + static_cast<position>(v) * step);
+        const auto loaded = team_.simt.load(body_, first + static_cast<position>(v) * step_);
         KSELECT_UNROLL
         for (int e = 0; e < width; ++e) into.x[v * width + e] = loaded[e];
       }
     } else {
-      load_part(first, step, into);
+      load_part(first, into);
     }
     if (flip_ == 0) return;
     KSELECT_UNROLL
@@ -76,8 +77,7 @@ class row_reader {
   // Where in the row item i of the thread's part of tile t stands.
   KSELECT_HD position place(position t, int i) const {
     const position v = static_cast<position>(i) / width;
-    const position vector = first_vector(t) + v * team_.shape.tiles * simt::warp_size;
-    return head_ + vector * width + static_cast<position>(i) % width;
+    return head_ + (first_vector(t) + v * step_) * width + static_cast<position>(i) % width;
   }
   // The element at a place that the row has.
   KSELECT_HD key key_at(position place) {
@@ -98,11 +98,11 @@ class row_reader {
 
  private:
   // Where the row ends within the warp's part of a tile.
-  KSELECT_HD void load_part(position first, position step, tile& into) {
+  KSELECT_HD void load_part(position first, tile& into) {
     into.held = 0;
     KSELECT_UNROLL
     for (int v = 0; v < loads; ++v) {
-      const position i = first + static_cast<position>(v) * step;
+      const position i = first + static_cast<position>(v) * step_;
       const bool there = i < vectors_;
       simt::vec<value, width> loaded;
       KSELECT_UNROLL
@@ -119,11 +119,11 @@ class row_reader {
   // The thread's number among all that read the row.
   KSELECT_HD position reader() const { return warp_ * simt::warp_size + team_.lane(); }
 
-  // The thread's first vector of tile t; the others follow a row's segments of one tile further on.
+  // The thread's first vector of tile t; the others follow in steps.
   KSELECT_HD position first_vector(position t) const {
     const position turned = t + rotation_;
     const position segment = turned < team_.shape.tiles ? turned : turned - team_.shape.tiles;
-    return (warp_ * loads * team_.shape.tiles + segment) * simt::warp_size + team_.lane();
+    return (warp_ * team_.shape.tiles + segment) * simt::warp_size + team_.lane();
   }
   KSELECT_HD value oriented(value x) const { return std::bit_cast<value>(bits_of(x) ^ flip_); }
   static constexpr value infinity = std::numeric_limits<value>::infinity();
@@ -133,6 +133,7 @@ class row_reader {
   simt::global<const simt::vec<value, width>> body_;
   key flip_;
   position warp_;  // among all that read the row
+  position step_;  // from a vector of a thread to its next
   position head_, vectors_, ends_, rotation_;
 };
 

@@ -23,7 +23,12 @@ class stream {
     for (position t = 0; t < tiles; ++t) {
       if (t != 0) row_.load(t, own);
       const item_set admitted = filter(own, t == 0);
-      list_.enter(admitted, [&](int i) { return row_.candidate_at(row_.place(t, i)); });
+      list_.enter(
+          admitted, [&](int i) { return row_.candidate_at(row_.place(t, i)); },
+          [&] {  // read again, so that the tile is not kept in registers for this
+            row_.load(t, own);
+            return list_.admitted(own.x);
+          });
     }
     if (!row_.any_ends()) return;
     const item_set end =

@@ -46,6 +46,7 @@ class survivors {
   KSELECT_HD item_set admitted(const value (&x)[items]) const {
     const key limit = bits_of(limit_);
     item_set set = 0;
+    if (closed_) return set;
     if (limit < sign_bit<value>) {
       KSELECT_UNROLL
       for (int i = 0; i < items; ++i) {
@@ -64,18 +65,28 @@ class survivors {
   // Whether none of the values whose smallest this is (NaN if any is) is admitted; not always seen.
   KSELECT_HD bool rejects_from(value smallest) const { return smallest > limit_ || closed_; }
 
-  // Enters a set of each lane's items; `candidate_of(i)` reads item i. All lanes of the warp.
-  template <class Read>
-  KSELECT_HD void enter(item_set items, const Read& candidate_of) {
+  // Enters a set of each lane's items; `candidate_of(i)` reads item i, and `again()` tells which
+  // items are admitted by a bound that has become lower. All lanes of the warp.
+  template <class Read, class Again>
+  KSELECT_HD void enter(item_set items, const Read& candidate_of, const Again& again) {
     while (team_.simt.any(simt::full_mask, items != 0)) {
       items = enter_while_room(items, candidate_of);
       if (!team_.simt.any(simt::full_mask, items != 0)) return;
       meet();
-      for (item_set rest = items; rest != 0; rest &= rest - 1) {
-        const key k = candidates::key(candidate_of(team_.simt.ffs(rest) - 1));
-        if (!admits(k)) items &= ~(rest & (0 - rest));
-      }
+      items &= again();
     }
+  }
+  // The same where there are few items.
+  template <class Read>
+  KSELECT_HD void enter(item_set items, const Read& candidate_of) {
+    enter(items, candidate_of, [&] {
+      item_set admitted = 0;
+      for (item_set rest = items; rest != 0; rest &= rest - 1) {
+        const int i = team_.simt.ffs(rest) - 1;
+        if (admits(candidates::key(candidate_of(i)))) admitted |= item_set{1} << i;
+      }
+      return admitted;
+    });
   }
 
   // The warp has read all of its part. Returns when all have, with the size of the list.

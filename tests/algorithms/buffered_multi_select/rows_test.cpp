@@ -55,7 +55,7 @@ std::vector<float> uniform(std::int64_t n) {
 
 // A threshold from minima lets a few times k through, of any number of elements.
 TEST(BufferedMultiSelect, ReadsARowInRandomOrderOnceAndKeepsFew) {
-  for (const char* name : {"bms-warp", "bms-block", "bms-block+t128+l4"}) {
+  for (const char* name : {"bms-warp", "bms-block", "bms-block+t128"}) {
     const auto row = uniform(20'000);
     const counters c = select(name, row, 32);
     EXPECT_EQ(c[counter::passes], 1) << name;
@@ -137,7 +137,7 @@ TEST(BufferedMultiSelect, CutsThroughTies) {
 
 // A large k stays in registers: each element is read once, and those of the answer once more.
 TEST(BufferedMultiSelect, KeepsRowsInRegistersWhereAThresholdWouldHoldLittleBack) {
-  for (const char* name : {"bms-warp", "bms-block+t128+l8"}) {
+  for (const char* name : {"bms-warp", "bms-block+t128"}) {
     const counters c = select(name, uniform(1000), 600);
     EXPECT_EQ(c[counter::passes], 1) << name;
     EXPECT_EQ(c[counter::buffer_flushes], 0) << name;
