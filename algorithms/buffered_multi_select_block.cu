@@ -42,8 +42,8 @@ inline constexpr std::size_t most_shared = 96 << 10;
 // then lets through half as much again, which is to be written, read and narrowed.)
 bool dense(const problem& p) { return 16 * p.k >= p.n; }
 
-// Threads for a row. Few finish a row in less time all told, as fewer wait for each other; many hold
-// more of it at once, and more of them are left if rows are few.
+// Threads for a row. Few finish a row in less time all told, as fewer wait for each other; many
+// hold more of it at once, and more of them are left if rows are few.
 int threads_for(const problem& p, const device& where) {
   if (p.q < where.multiprocessors * 2 || (p.k >= 2048 && p.n > 16384)) return 512;
   if (p.n > 16384 || (dense(p) && p.n > 4096)) return 256;
@@ -99,12 +99,18 @@ std::optional<choice> choose(const variant& v, const problem& p, const device& w
 template <class Kernel, class T, bool indexed>
 status start(const choice& c, bool warp, const problem& p, const io& buffers, const executor& on) {
   const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
-  // Rows are cheap to start, so the card's own scheduler balances them.
-  const std::int64_t blocks = std::min<std::int64_t>((p.q + rows - 1) / rows, 1 << 24);
+  const int threads = warp ? rows_per_block * simt::warp_size : c.how.threads;
   const std::size_t memory = team_memory<T, indexed>::bytes(c.shape) * rows;
-  return simt::launch<Kernel>(
-      on, {blocks, warp ? rows_per_block * simt::warp_size : c.how.threads, memory},
-      {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), c.shape});
+  row_args<T> a{baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), c.shape, 0};
+  // The card's own scheduler balances rows; a loop over them would take registers.
+  while (a.first < p.q) {
+    const std::int64_t blocks =
+        std::min<std::int64_t>((p.q - a.first + rows - 1) / rows, simt::block_limit);
+    const status launched = simt::launch<Kernel>(on, {blocks, threads, memory}, a);
+    if (!launched.ok()) return launched;
+    a.first += blocks * rows;
+  }
+  return {};
 }
 
 template <variant v>
@@ -157,10 +163,8 @@ constexpr algorithm entry(std::string_view name) {
 }
 
 constexpr std::array variants = {
-    entry<variant{true, 0}>("bms-warp"),
-    entry<variant{false, 0}>("bms-block"),
-    entry<variant{false, 128}>("bms-block+t128"),
-    entry<variant{false, 256}>("bms-block+t256"),
+    entry<variant{true, 0}>("bms-warp"),          entry<variant{false, 0}>("bms-block"),
+    entry<variant{false, 128}>("bms-block+t128"), entry<variant{false, 256}>("bms-block+t256"),
     entry<variant{false, 512}>("bms-block+t512"),
 };
 

@@ -29,10 +29,10 @@ inline constexpr double passing = 0.4;
 // Threads that gather from one part: with what they read ahead enough for nearly all parts.
 inline constexpr position most_gatherers = 16;
 
-reading reading_of(const variant& v, const device& where) {
+reading reading_of(const variant& v, const problem& p, const device& where) {
   if (v.threads != 0) return {v.threads, v.loads};
   if (where.kind != executor_kind::cuda) return {64, 4};  // fibers are dear
-  return {256, 4};
+  return {p.n > 1 << 20 ? 512 : 256, 8};
 }
 
 // Blocks that fill the device: 1024 threads a multiprocessor hide each other's latencies.
@@ -44,7 +44,7 @@ std::int64_t filling(const reading& how, const device& where) {
 template <class T, bool indexed>
 std::optional<choice> choose(const variant& v, const problem& p, const device& where) {
   constexpr int width = 16 / sizeof(T);
-  choice c{reading_of(v, where), {}, {}, 0};
+  choice c{reading_of(v, p, where), {}, {}, 0};
   const std::int64_t tile = std::int64_t{c.how.threads} * c.how.loads * width;
   c.shared.parts = static_cast<position>(
       std::clamp<std::int64_t>(filling(c.how, where) / p.q, 1, (p.n + tile - 1) / tile));

@@ -85,17 +85,12 @@ class resident_row {
     const bool tied = r.low == r.high;
     part below{};
     if (whole || r.below != 0) below = not_above(whole ? r.high : static_cast<key>(r.low - 1));
-    enter_many(below, team_.shared.claimed, 0, k_);
+    enter_many(below);
     if (!whole) {
       const part inside = not_above(r.high).without(below);
-      if (tied) {
-        enter_many(inside, team_.shared.gathered, r.below, rest);
-      } else {
-        enter_few(inside, r.below);
-      }
+      enter_few(inside, r, tied ? rest : r.count);
     }
     team_.sync();
-    narrow_.forget_extremes();
     const auto staged = [&](position i) {
       const key* const at = team_.memory.keys() + i;
       const auto place = Team::indexed ? static_cast<position>(at[team_.shape.capacity]) : 0;
@@ -133,12 +128,19 @@ class resident_row {
     end_ = row_.has_end() ? row_.key_at(row_.end_place()) : key{0};
   }
 
-  // The extremes of one element a thread: between them the k-th should be.
+  // The extremes of two elements a thread: between them the k-th should be. The first and the last,
+  // for rows in ascending and in descending order.
   KSELECT_HD key_range<key> sample() {
-    const bool any = held_ != 0 || row_.has_end();
-    const key one = held_ != 0 ? keys_[0] : end_;
-    return narrow_.extremes(any ? one : static_cast<key>(~key{0}), any ? one : key{0},
-                            row_.size());
+    auto low = static_cast<key>(~key{0});
+    key high = 0;
+    const auto take = [&](key k) {
+      if (k < low) low = k;
+      if (k > high) high = k;
+    };
+    if ((held_ & 1U) != 0) take(keys_[0]);
+    if ((held_ >> (items - 1) & 1U) != 0) take(keys_[items - 1]);
+    if (row_.has_end()) take(end_);
+    return narrow_.extremes(low, high, row_.size());
   }
 
   template <class F>
@@ -158,14 +160,11 @@ class resident_row {
     return p;
   }
 
-  // Enters what may be a large part of the row, straight from the registers: into places from
-  // `begin` on, which are given out by `counter`, as far as there are `most`.
-  KSELECT_HD void enter_many(part p, position& counter, position begin, position most) {
-    position own = size_of(p);
+  // Enters what may be a large part of the row, straight from the registers.
+  KSELECT_HD void enter_many(const part& p) {
+    const position own = size_of(p);
     if (!team_.simt.any(simt::full_mask, own != 0)) return;
-    const position to = team_.claim(counter, own);
-    for (; own != 0 && to + own > most; --own) p = to < most ? without_one(p) : part{};
-    key* next = team_.memory.keys() + begin + to;
+    key* next = team_.memory.keys() + team_.claim(team_.shared.claimed, own);
     const position places = team_.shape.capacity;
     const auto put = [&](key k, position place) {
       next[0] = k;
@@ -181,20 +180,18 @@ class resident_row {
     }
     if (p.end) put(end_, row_.end_place());
   }
-  KSELECT_HD static part without_one(const part& p) {
-    return p.end ? part{p.items, false} : part{p.items & (p.items - 1), false};
-  }
 
-  // Enters a few elements into places from `begin` on.
-  KSELECT_HD void enter_few(const part& p, position begin) {
+  // Enters elements of range `r` behind those below it, at most `most`. They are few, or equal.
+  KSELECT_HD void enter_few(const part& p, const key_range<key>& r, position most) {
     const position own = size_of(p);
     if (!team_.simt.any(simt::full_mask, own != 0)) return;
-    position to = begin + team_.claim(team_.shared.gathered, own);
-    for (item_set rest = p.items; rest != 0; rest &= rest - 1) {
+    position to = team_.claim(team_.shared.gathered, own);
+    const bool tied = r.low == r.high;
+    for (item_set rest = p.items; rest != 0 && to < most; rest &= rest - 1, ++to) {
       const position place = row_.place(0, team_.simt.ffs(rest) - 1);
-      stage(to++, row_.key_at(place), place);
+      stage(r.below + to, tied ? r.low : row_.key_at(place), place);
     }
-    if (p.end) stage(to, end_, row_.end_place());
+    if (p.end && to < most) stage(r.below + to, end_, row_.end_place());
   }
 
   KSELECT_HD void stage(position to, key k, position place) {
@@ -223,9 +220,10 @@ struct row_args {
   rows_view<T> matrix;
   answer_view<T> out;
   plan shape;
+  std::int64_t first;  // row of the launch
 };
 
-// Selects from row number `row` with a team that is ready to be used again afterwards, if synced.
+// Selects from row number `row` with a team that has just been made.
 template <class Team, int loads, bool resident, class T>
 KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
   narrowing<Team> narrow(team);
@@ -255,10 +253,7 @@ struct block_kernel {
     team<Simt, T, indexed, false> block(simt, shared.team, memory, a.shape);
     narrowing<decltype(block)>(block).prepare();
     simt.sync_block();
-    for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
-      select_row<decltype(block), loads, resident>(block, a, row);
-      simt.sync_block();  // the next row uses the same storage
-    }
+    select_row<decltype(block), loads, resident>(block, a, a.first + simt.block());
   }
 };
 
@@ -268,7 +263,7 @@ inline constexpr int rows_per_block = 4;  // of the warp form
 template <class T, bool indexed, int loads, bool resident>
 struct warp_kernel {
   static constexpr int max_threads = rows_per_block * simt::warp_size;
-  static constexpr int min_blocks = 7;  // 72 registers
+  static constexpr int min_blocks = resident ? 6 : 7;  // 80 and 72 registers
   struct storage {
     control<order_key_t<T>> team[rows_per_block];
   };
@@ -283,12 +278,8 @@ struct warp_kernel {
     team<Simt, T, indexed, true> warp(simt, shared.team[simt.warp()], memory, a.shape);
     narrowing<decltype(warp)>(warp).prepare();
     simt.sync_warp(simt::full_mask);
-    const std::int64_t stride = std::int64_t{simt.blocks()} * rows_per_block;
-    const std::int64_t first = std::int64_t{simt.block()} * rows_per_block + simt.warp();
-    for (std::int64_t row = first; row < a.matrix.rows; row += stride) {
-      select_row<decltype(warp), loads, resident>(warp, a, row);
-      simt.sync_warp(simt::full_mask);  // the next row uses the same storage
-    }
+    const std::int64_t row = a.first + std::int64_t{simt.block()} * rows_per_block + simt.warp();
+    if (row < a.matrix.rows) select_row<decltype(warp), loads, resident>(warp, a, row);
   }
 };
 

@@ -34,7 +34,8 @@ class narrowing {
     }
     forget_extremes();
   }
-  // Once a row, at least one sync after extremes() and one before the next.
+  // Between calls of extremes() for different rows: at least one sync after the one, and before the
+  // other.
   KSELECT_HD void forget_extremes() {
     if (Team::one_warp || team_.thread() != 0) return;
     team_.shared.low = static_cast<key>(~key{0});
@@ -63,11 +64,18 @@ class narrowing {
     while (!narrow_enough(r, wanted, slack, few)) r = step(r, false, wanted, visit);
     return r;
   }
-  // The same for a source whose extremes nobody knows: `guess` should hold the wanted key.
+  // The same, exact, for a source whose extremes nobody knows: `guess` should hold the wanted key.
+  // A range that is not narrow enough then is drawn in to the keys it holds, as it most likely is
+  // one key, many times.
   template <class Source>
-  KSELECT_HD range by_bins_around(const range& guess, position wanted, position few,
-                                  const Source& visit) {
-    return by_bins(step(guess, true, wanted, visit), wanted, 0, few, visit);
+  KSELECT_HD range by_bins_around(range guess, position wanted, position few, const Source& visit) {
+    if (guess.low != 0) --guess.low;  // so that what is below the guess has a bin of its own
+    range r = step(guess, true, wanted, visit);
+    while (!narrow_enough(r, wanted, 0, few)) {
+      r = drawn_in(r, visit);
+      if (!narrow_enough(r, wanted, 0, few)) r = step(r, false, wanted, visit);
+    }
+    return r;
   }
 
   // The extremes of all threads' keys, as a range of `count`. No thread needs to have a key: then
@@ -89,6 +97,19 @@ class narrowing {
   }
 
  private:
+  template <class Source>
+  KSELECT_HD range drawn_in(range r, const Source& visit) {
+    const key span = r.high - r.low;
+    key low = r.high, high = r.low;
+    visit([&](key k) {
+      if (static_cast<key>(k - r.low) > span) return;
+      if (k < low) low = k;
+      if (k > high) high = k;
+    });
+    const range found = extremes(low, high, r.count);
+    return {found.low, found.high, r.below, r.count};
+  }
+
   KSELECT_HD position bins() const { return position{1} << team_.shape.bin_bits; }
 
   KSELECT_HD static bool narrow_enough(const range& r, position wanted, position slack,
@@ -134,36 +155,39 @@ class narrowing {
     return next;
   }
 
-  // Finds the bin at which the counts reach `wanted`, and empties all. Each thread adds up
+  // Finds the bin at which the counts reach `wanted`, and empties all. Each thread adds up its
   // neighbouring bins, the sums are scanned, and the one thread whose bins pass the mark looks
   // which.
   KSELECT_HD void find_bin(position wanted) {
-    auto* const counts = team_.memory.bins;
+    using neighbours = simt::vec<std::uint32_t, bins_each>;
     auto& shared = team_.shared;
-    const position each = bins() > team_.threads() ? bins() / team_.threads() : 1;
-    const position first = team_.thread() * each;
-    const position last = first < bins() ? first + each : first;
-    position own = 0;
-    for (position bin = first; bin < last; ++bin) {  // each lane begins at another memory bank
-      own += counts[first + ((bin + team_.lane()) & (each - 1))];
-    }
-    position up_to = team_.scan(own);
+    const position first = team_.thread() * bins_each;
+    auto* const counts = reinterpret_cast<neighbours*>(team_.memory.bins + first);
+    const neighbours own = *counts;
+    *counts = neighbours{};
+    position sum = 0;
+    KSELECT_UNROLL
+    for (int i = 0; i < bins_each; ++i) sum += own[i];
+    position up_to = team_.scan(sum);
     if constexpr (!Team::one_warp) {
       if (team_.lane() == simt::warp_size - 1) shared.warp_totals[team_.warp()] = up_to;
       team_.sync();
       const position total = team_.lane() < team_.warp() ? shared.warp_totals[team_.lane()] : 0;
       up_to += team_.simt.reduce_add(simt::full_mask, total);
     }
-    position before = up_to - own;
+    position before = up_to - sum;
     if (before < wanted && wanted <= up_to) {
-      position found = first;
-      while (before + counts[found] < wanted) before += counts[found++];
-      shared.bin = found;
-      shared.before = before;
-      shared.in_bin = counts[found];
-    }
-    for (position bin = first; bin < last; ++bin) {
-      counts[first + ((bin + team_.lane()) & (each - 1))] = 0;
+      KSELECT_UNROLL
+      for (int i = 0; i < bins_each; ++i) {
+        if (before < wanted && wanted <= before + own[i]) {
+          shared.bin = first + static_cast<position>(i);
+          shared.before = before;
+          shared.in_bin = own[i];
+        }
+        before += own[i];
+      }
+      shared.low = static_cast<key>(~key{0});  // for drawn_in()
+      shared.high = 0;
     }
     team_.sync();
   }

@@ -5,8 +5,9 @@
 // neighbours: segment s of tile t is number s * tiles + t of the row, so that each tile is a sample
 // of the whole row, whatever its order; and the tile that comes first changes with the row, because
 // starts that are a power of two apart fall on the same memory channels. Load v of warp w is
-// segment v * warps + w: in a sorted row the smallest then belong to many threads, a few to each. The fewer than 8 elements
-// that aligned loads do not reach are the row's *ends*; each belongs to one thread.
+// segment v * warps + w: in a sorted row the smallest then belong to many threads, a few to each.
+// The fewer than 8 elements that aligned loads do not reach are the row's *ends*; each belongs to
+// one thread.
 //
 // Elements are *oriented*: their sign is flipped if the largest are wanted, so that a smaller one
 // is always better. order_key of an oriented value is the selection key.

@@ -2,6 +2,7 @@
 // Buffered multi-select: the numbers of a launch, from the problem alone. Host code.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -33,6 +34,11 @@ inline position safe_rank(double expected, position k) {
     term *= expected / r;
   }
   return std::max<position>(r, 1);
+}
+
+// Counting bins for a team, as a power of two.
+inline int bin_bits_for(int threads) {
+  return std::bit_width(static_cast<unsigned>(threads * bins_each)) - 1;
 }
 
 // How much of a row is shared out: among `parts` teams, `lanes` of which join their groups.
@@ -70,12 +76,16 @@ std::optional<plan> filtering_plan(std::int64_t n, std::int64_t k, const reading
   const double room =
       std::max(1.6 * survivors / shared.parts + 64, p.kept_most + std::max(64.0, wanted / 2.0));
   p.capacity = static_cast<position>(std::min(room, 4e9)) / 32 * 32 + 32;
+  // Sorted rows let several times as many through: in them a sample is not one of single elements.
+  if (how.threads > simt::warp_size) {
+    p.capacity = std::max(p.capacity, static_cast<position>(8 * how.threads));
+  }
   if (shared.parts > 1) {  // one of the teams will hold what survives of all
     constexpr double most_together = 4096;
     const auto together = static_cast<position>(std::min(1.6 * survivors + 64, most_together));
     p.capacity = std::max(p.capacity, together / 32 * 32 + 32);
   }
-  p.bin_bits = how.threads == simt::warp_size ? 0 : p.capacity > 2048 ? 10 : 8;
+  p.bin_bits = how.threads == simt::warp_size ? 0 : bin_bits_for(how.threads);  // a warp halves
   if (team_memory<T, indexed>::bytes(p) > most_bytes) return {};
   return p;
 }
@@ -88,8 +98,8 @@ std::optional<plan> resident_plan(std::int64_t n, std::int64_t k, const reading&
   if (n > std::int64_t{how.threads} * how.loads * width) return {};
   plan p{};
   p.tiles = 1;
-  p.capacity = static_cast<position>(k) + ranked_most;
-  p.bin_bits = how.threads == simt::warp_size ? 8 : 10;
+  p.capacity = (static_cast<position>(k) + ranked_most) / 32 * 32 + 32;
+  p.bin_bits = bin_bits_for(how.threads);
   if (team_memory<T, indexed>::bytes(p) > most_bytes) return {};
   return p;
 }

@@ -103,8 +103,7 @@ class survivors {
   // Enters items as far as there are places. Returns those that found none.
   template <class Read>
   KSELECT_HD item_set enter_while_room(item_set items, const Read& candidate_of) {
-    position to =
-        team_.claim(team_.shared.claimed, static_cast<position>(team_.simt.popc(items)));
+    position to = team_.claim(team_.shared.claimed, static_cast<position>(team_.simt.popc(items)));
     for (; items != 0 && to < team_.shape.capacity; items &= items - 1, ++to) {
       const candidate c = candidate_of(team_.simt.ffs(items) - 1);
       team_.memory.list[to] = c;

@@ -27,6 +27,9 @@ struct plan {
 
 inline constexpr int most_warps = 32;
 
+// Counting bins of each thread: one 16-byte access.
+inline constexpr int bins_each = 4;
+
 // What a team shares, beside its dynamic shared memory.
 template <class Key>
 struct control {
