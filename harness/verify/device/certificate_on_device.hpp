@@ -1,7 +1,7 @@
 #pragma once
-// The certificate (harness/verify/certificate.hpp) checked where rows and answer lie, by kernels of
-// the place that selected: nothing but the verdict crosses the bus. For one of 2^27 elements a copy
-// of the rows on the host takes a thousand times as long as the selection.
+// The certificate (harness/verify/certificate.hpp) checked where rows and answer lie, by kernels of the
+// place that selected: nothing but the verdict crosses the bus. A copy of large rows for the host
+// costs a sweep more than all its timing.
 
 #include <cstddef>
 #include <cstdint>
