@@ -234,8 +234,9 @@ std::string trial::disprove() {
     return what;
   }
   if (problem_.q > 0 && problem_.n <= longest_second_proof) {
-    const std::string what = refute_row(some_row(problem_.q));
-    if (!what.empty()) disagree("by the latter, " + what);
+    const std::int64_t row = some_row(problem_.q);
+    const std::string what = refute_row(row);
+    if (!what.empty()) disagree(fmt::format("by the latter row {}, alone, fails: {}", row, what));
   }
   proven_in_place_ = true;
   return {};

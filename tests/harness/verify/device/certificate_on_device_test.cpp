@@ -88,7 +88,7 @@ TYPED_TEST(device_certificate_mutations, are_caught_by_the_check_meant_for_them)
   this->expect_caught(by_kernels(*place));
 }
 
-// Some warps a row, some bands of rows, an address that is aligned to an element alone.
+// Some warps a row, the least of scratch memory, an address that is aligned to an element alone.
 TYPED_TEST(device_certificate_mutations, are_caught_however_the_work_is_cut) {
   const auto place = fibers({.order = simt::schedule::random, .seed = 5});
   this->expect_caught(by_kernels(*place, {.scratch_bytes = 7 * 256, .stretch = 7}, 3));
@@ -104,24 +104,34 @@ TEST(device_certificate, every_order_of_lanes) {
   }
 }
 
-TEST(device_certificate, names_the_lowest_of_several_wrong_rows) {
+// Two faults of a row, each in another warp's stretch of the output.
+TEST(device_certificate, names_the_first_check_wherever_the_faults_are) {
   const auto place = fibers();
-  for (const std::size_t scratch : {std::size_t{1} << 20, std::size_t{7 * 256}}) {
+  for (const std::int64_t first : {0, 7}) {
     auto answer = right_answer<float, std::int32_t>(direction::smallest, layout::row_major, 0);
-    answer.index(4, 0) = -1;
-    answer.choose(1, 2, column_of(1, row_length - 1));
-    const judgement found = answer.judged(by_kernels(*place, {.scratch_bytes = scratch}));
-    EXPECT_EQ(found.rows_wrong, 2);
-    EXPECT_EQ(found.first_row, 1);
-    EXPECT_EQ(found.failed, check::count);
+    answer.index(target, first) = -1;
+    answer.value(target, 7 - first) = 12345;
+    EXPECT_EQ(answer.judged(by_kernels(*place, {.stretch = 7})).failed, check::index_range);
   }
 }
 
+TEST(device_certificate, names_the_lowest_of_several_wrong_rows) {
+  const auto place = fibers();
+  auto answer = right_answer<float, std::int32_t>(direction::smallest, layout::row_major, 0);
+  answer.index(4, 0) = -1;
+  answer.choose(1, 2, column_of(1, row_length - 1));
+  const judgement found = answer.judged(by_kernels(*place));
+  EXPECT_EQ(found.rows_wrong, 2);
+  EXPECT_EQ(found.first_row, 1);
+  EXPECT_EQ(found.failed, check::count);
+}
+
+// With so little scratch memory that all but the shortest problems take several bands of rows.
 class device_certificate_shape : public testing::TestWithParam<shape> {
  protected:
   void expect_agreement(sample& it, const std::string& how) {
     const auto on_host = it.judged(by_the_host);
-    const auto here = it.judged(by_kernels(*place_, {.scratch_bytes = 1 << 14, .stretch = 300}, 1));
+    const auto here = it.judged(by_kernels(*place_, {.scratch_bytes = 1 << 12, .stretch = 300}, 1));
     EXPECT_EQ(here.rows_checked, on_host.rows_checked) << how;
     EXPECT_EQ(here.rows_wrong, on_host.rows_wrong) << how << ": " << on_host.detail;
     EXPECT_EQ(here.first_row, on_host.first_row) << how;
