@@ -200,7 +200,7 @@ struct cut_kernel {
             returned.add(key, true);
             if (key != returned.worst) continue;
             const std::int64_t column = simt.load(a.indices, at);
-            if (column >= tie_columns) tie_columns = column + 1;
+            if (column >= tie_columns && column < a.n) tie_columns = column + 1;
           }
           const std::uint32_t better = simt.reduce_add(simt::full_mask, returned.better);
           const std::uint32_t ties = simt.reduce_add(simt::full_mask, returned.ties);

@@ -88,6 +88,8 @@ std::vector<mutation<T, Index>> wrong_indices() {
       {"index n", asked, nothing, set_index(5, row_length), check::index_range, 5},
       {"index of the widest type", asked, nothing, set_index(5, std::numeric_limits<Index>::max()),
        check::index_range, 5},
+      {"widest index of the worst key", asked, nothing,
+       set_index(7, std::numeric_limits<Index>::max()), check::index_range, 7},
       {"last output dropped", asked, nothing, drop_last, check::index_range, 7},
       {"element returned twice", asked, nothing, choose<T, Index>(1, 0), check::index_distinct, 1},
       {"first element k times", asked, nothing, never_written, check::index_distinct, 1},
