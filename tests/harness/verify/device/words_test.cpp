@@ -2,7 +2,7 @@
 
 #include "harness/verify/device/words.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -83,7 +83,8 @@ TEST_F(DeviceWords, FillWritesEveryWordAndNoOther) {
     EXPECT_EQ(words.back(), 1U);
     std::vector<std::byte> poisoned(count * 4);
     poison(poisoned);
-    EXPECT_EQ(std::memcmp(words.data() + 1, poisoned.data(), poisoned.size()), 0) << count;
+    EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(words).subspan(1, count)), poisoned))
+        << count;
   }
 }
 
