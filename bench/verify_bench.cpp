@@ -14,6 +14,7 @@
 #include <benchmark/benchmark.h>
 
 #include "harness/verify/certificate.hpp"
+#include "harness/verify/device/words.hpp"
 #include "harness/verify/guard.hpp"
 
 namespace kselect {
@@ -86,6 +87,13 @@ void input_hash(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }
 
+// What rows on a GPU are known by there; the host computes it once an upload.
+void word_hash(benchmark::State& state) {
+  const std::vector<std::byte> bytes(std::size_t{1} << 24);
+  for (auto _ : state) benchmark::DoNotOptimize(hash_words(bytes, 1));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
+}
+
 constexpr std::int64_t long_row = 1 << 20;
 constexpr std::int64_t short_row = 1 << 12;
 
@@ -126,6 +134,7 @@ BENCHMARK_CAPTURE(float64, columns_short,
                   shape(1024, short_row, 256, payload::values_and_indices, layout::column_major));
 BENCHMARK_CAPTURE(float32, one_long_row_two_threads, shape(1, long_row * 4, 32), contract{}, 2);
 BENCHMARK(input_hash);
+BENCHMARK(word_hash);
 
 }  // namespace
 }  // namespace kselect

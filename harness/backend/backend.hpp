@@ -82,6 +82,10 @@ class backend {
   virtual bool escapes_queue(const std::function<status()>& enqueue,
                              std::span<const memory_range> watched, double seconds);
 
+  // Whether outputs are poisoned, rows hashed and answers proven where they lie, by kernels of this
+  // place (harness/verify/device), instead of by the host on a copy.
+  virtual bool proves_in_place() const { return !shares_host_memory(); }
+
   // Whether the host can read this memory in place, without to_host.
   bool shares_host_memory() const { return description().kind != executor_kind::cuda; }
 };

@@ -106,6 +106,14 @@ std::string dump(const json& object, int indent) {
   return object.dump(indent, ' ', false, json::error_handler_t::replace);
 }
 
+// The certificate is the same in both places; a record names the GPU if all answers were proven
+// there.
+const char* proof_method(const cell_outcome& outcome) {
+  const bool in_place =
+      outcome.answers_proven > 0 && outcome.proven_in_place == outcome.answers_proven;
+  return in_place ? "certificate on the device" : "certificate";
+}
+
 }  // namespace
 
 std::string utc_time(std::chrono::system_clock::time_point when) {
@@ -144,7 +152,7 @@ std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_c
       {"inputs", {{"copies", outcome.input_copies}, {"fresh", outcome.fresh_inputs}}},
       {"workspace_bytes", outcome.workspace_bytes},
       {"verify",
-       {{"method", "certificate"},
+       {{"method", proof_method(outcome)},
         {"rows", outcome.proven_before ? c.problem.q : 0},
         {"answers", outcome.answers_proven},
         {"before", outcome.proven_before},
@@ -156,9 +164,8 @@ std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_c
 }
 
 std::string meta_record(const sweep_config& config, const sweep_part& part,
-                        const input_source& input,
-                        const std::vector<std::string>& arguments, run_state state,
-                        std::chrono::system_clock::time_point started,
+                        const input_source& input, const std::vector<std::string>& arguments,
+                        run_state state, std::chrono::system_clock::time_point started,
                         const std::map<executor_kind, memory_ceilings>& ceilings) {
   json floor = json::object();
   for (const auto& [kind, value] : ceilings) floor[std::string(to_string(kind))] = to_json(value);

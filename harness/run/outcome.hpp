@@ -37,11 +37,12 @@ struct cell_outcome {
   // The certificate held before the first timed run; after the last; for so many answers in all.
   bool proven_before = false, proven_after = false;
   std::int64_t answers_proven = 0;
-  std::optional<counted_work> work;        // on the problem's rows, from the fiber executor
-  std::optional<graph_capture> graph;      // cuda
-  std::optional<floor_share> floor;        // if timed and the ceilings are known
-  bool throttled = false;                  // in some round
-  std::optional<gpu_span> gpu;             // cuda
+  std::int64_t proven_in_place = 0;    // of these, by kernels where the rows lie
+  std::optional<counted_work> work;    // on the problem's rows, from the fiber executor
+  std::optional<graph_capture> graph;  // cuda
+  std::optional<floor_share> floor;    // if timed and the ceilings are known
+  bool throttled = false;              // in some round
+  std::optional<gpu_span> gpu;         // cuda
   int input_copies = 0;
   bool fresh_inputs = false;  // other rows in each round
   bool pinned = false;        // cpu: its threads were kept on processors of their own

@@ -2,25 +2,38 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include <fmt/format.h>
 
 #include "harness/error.hpp"
 #include "harness/verify/certificate.hpp"
+#include "harness/verify/device/certificate_on_device.hpp"
+#include "harness/verify/device/words.hpp"
 #include "harness/verify/guard.hpp"
 
 namespace kselect {
 namespace {
 
 constexpr std::size_t largest_poison = 1 << 20;  // bytes, a multiple of the pattern's length
+// Up to so many columns the host proves a row in less than a millisecond.
+constexpr std::int64_t longest_second_proof = 1 << 18;
+
+// A row that no algorithm can expect: another one for every proof of this process.
+std::int64_t some_row(std::int64_t q) {
+  static std::atomic<std::int64_t> drawn;
+  return static_cast<std::int64_t>(hash_of_word(0, ++drawn) % static_cast<std::uint64_t>(q));
+}
 
 }  // namespace
 
 input_rows::input_rows(backend& place, std::span<const std::byte> host, const std::byte* device)
-    : place_(&place),
-      host_(host),
-      device_(device),
-      hash_(hash_bytes(host, place.description().threads)) {}
+    : place_(&place), host_(host), device_(device), hash_(hash_of_host()) {}
+
+std::uint64_t input_rows::hash_of_host() const {
+  const int threads = place_->description().threads;
+  return place_->proves_in_place() ? hash_words(host_, threads) : hash_bytes(host_, threads);
+}
 
 input_rows input_rows::at(backend& place, std::span<const std::byte> host,
                           const std::byte* device) {
@@ -36,11 +49,8 @@ input_rows::input_rows(backend& place, std::span<const std::byte> host)
 }
 
 bool input_rows::unchanged() const {
-  const int threads = place_->description().threads;
-  if (place_->shares_host_memory()) return hash_bytes({device_, host_.size()}, threads) == hash_;
-  std::vector<std::byte> now(host_.size());
-  place_->to_host(now, device_);
-  return hash_bytes(now, threads) == hash_;
+  if (place_->proves_in_place()) return hash_words(*place_, device_, host_.size()) == hash_;
+  return hash_bytes({device_, host_.size()}, place_->description().threads) == hash_;
 }
 
 std::byte* trial::guarded::data() const { return memory.data() + guard_bytes; }
@@ -65,14 +75,17 @@ trial::trial(const algorithm& entry, const problem& p, const input_rows& input, 
   workspace_ =
       make_guarded(entry.workspace == nullptr ? 0 : entry.workspace(p, place.description()));
   if (entry.promises.modifies_input) own_input_ = device_buffer(place, input.host().size());
+  if (place_.proves_in_place()) return;
   poison_.resize(std::min(std::max(p.values_bytes(), p.indices_bytes()), largest_poison));
   poison(poison_);
-  values_host_.resize(p.values_bytes());
-  indices_host_.resize(p.indices_bytes());
 }
 
-// A block from the host, doubled where it lies: outputs may be a gigabyte, the way to a GPU slow.
+// Else a block, doubled: outputs may be a gigabyte.
 void trial::poison_output(const guarded& output) {
+  if (place_.proves_in_place()) {
+    fill_words(place_, output.data(), output.bytes, poison_as_word());
+    return;
+  }
   const std::size_t first = std::min(output.bytes, poison_.size());
   place_.to_device(output.data(), std::span(poison_).first(first));
   for (std::size_t done = first; done < output.bytes; done *= 2) {
@@ -85,6 +98,10 @@ void trial::prepare() {
   poison_output(indices_);
   if (entry_.promises.modifies_input) {
     place_.copy(own_input_.data(), input_->device(), input_->host().size());
+  }
+  // So that no run waits for it.
+  if (const status done = place_.synchronise(); !done.ok()) {
+    throw error(failure::unsupported, "poisoning the outputs: " + done.message);
   }
 }
 
@@ -152,12 +169,18 @@ std::string trial::damaged(const guarded& buffer, const char* name) {
   return {};
 }
 
-std::string trial::disprove() {
+// What was written where nothing may be.
+std::string trial::trespasses() {
   for (const auto& [buffer, name] : {std::pair{&values_, "values"}, std::pair{&indices_, "indices"},
                                      std::pair{&workspace_, "the workspace"}}) {
     if (std::string what = damaged(*buffer, name); !what.empty()) return what;
   }
-  if (!input_->unchanged()) return "changed its input";
+  return input_->unchanged() ? std::string() : "changed its input";
+}
+
+std::string trial::refute_copy() {
+  values_host_.resize(problem_.values_bytes());
+  indices_host_.resize(problem_.indices_bytes());
   place_.to_host(values_host_, values_.data());
   place_.to_host(indices_host_, indices_.data());
   const io answer{.input = input_->host().data(),
@@ -167,6 +190,64 @@ std::string trial::disprove() {
   if (proof) return {};
   return fmt::format("{} of {} rows wrong; {}: {}", proof.rows_wrong, proof.rows_checked,
                      to_string(proof.first->failed), proof.first->detail);
+}
+
+// One row of an answer with indices, on the host.
+std::string trial::refute_row(std::int64_t row) {
+  problem alone = problem_;
+  alone.q = 1;
+  alone.pitch = problem_.effective_pitch();
+  values_host_.resize(alone.values_bytes());
+  indices_host_.resize(alone.indices_bytes());
+  place_.to_host(values_host_,
+                 values_.data() + static_cast<std::size_t>(row) * values_host_.size());
+  place_.to_host(indices_host_,
+                 indices_.data() + static_cast<std::size_t>(row) * indices_host_.size());
+  const auto first = static_cast<std::size_t>(problem_.offset(row, 0)) * size_of(problem_.type);
+  const io answer{.input = input_->host().data() + first,
+                  .values = values_host_.data(),
+                  .indices = indices_host_.data()};
+  const verdict proof = verify(alone, entry_.promises, answer, 1);
+  return proof ? std::string() : proof.first->detail;
+}
+
+std::string trial::disprove_copy() {
+  proven_in_place_ = false;
+  if (std::string what = trespasses(); !what.empty()) return what;
+  return refute_copy();
+}
+
+std::string trial::disprove() {
+  if (!place_.proves_in_place()) return disprove_copy();
+  proven_in_place_ = false;
+  if (std::string what = trespasses(); !what.empty()) return what;
+  const auto found = verify_on_device(
+      problem_, entry_.promises,
+      {.input = input_->device(), .values = values_.data(), .indices = indices_.data()}, place_);
+  if (!found) return refute_copy();
+  if (!*found) {
+    std::string what = refute_copy();
+    if (what.empty()) {
+      disagree(fmt::format("{} of {} rows are wrong by the former, the first of them row {}",
+                           found->rows_wrong, found->rows_checked, found->first_row));
+    }
+    return what;
+  }
+  if (problem_.q > 0 && problem_.n <= longest_second_proof) {
+    const std::int64_t row = some_row(problem_.q);
+    const std::string what = refute_row(row);
+    if (!what.empty()) disagree(fmt::format("by the latter row {}, alone, fails: {}", row, what));
+  }
+  proven_in_place_ = true;
+  return {};
+}
+
+void trial::disagree(const std::string& what) const {
+  throw error(
+      failure::unsupported,
+      fmt::format("the certificates on {} and on the host disagree on {}: {}; either the answer "
+                  "changed in between, or kselect is at fault and this should be reported",
+                  place_.description().name, to_string(problem_), what));
 }
 
 }  // namespace kselect

@@ -35,6 +35,7 @@ class input_rows {
 
  private:
   input_rows(backend& place, std::span<const std::byte> host, const std::byte* device);
+  std::uint64_t hash_of_host() const;
 
   backend* place_;
   std::span<const std::byte> host_;
@@ -72,10 +73,17 @@ class trial {
   bool escapes_queue(double seconds);
 
   // The proof of the last run's answer (certificate, guard bands, untouched input): empty when it
-  // holds, else one line that says what is wrong.
+  // holds, else one line that says what is wrong. Where the backend can (backend::proves_in_place),
+  // all rows are proven there; what fails there is looked at again on the host, which says why, and
+  // one row of what passed, if it is not long, is proven a second time on the host. Throws
+  // error(failure::unsupported) if the two certificates disagree.
   std::string disprove();
+  // The same on a copy of the answer on the host.
+  std::string disprove_copy();
+  // Whether the last proof was made without that copy.
+  bool proven_in_place() const { return proven_in_place_; }
 
-  // The answer, on the host; valid after disprove().
+  // The copy that disprove_copy() looked at.
   std::span<const std::byte> values() const { return values_host_; }
   std::span<const std::byte> indices() const { return indices_host_; }
   std::size_t workspace_bytes() const { return workspace_.bytes; }
@@ -90,6 +98,10 @@ class trial {
   guarded make_guarded(std::size_t bytes);
   void poison_output(const guarded& output);
   std::string damaged(const guarded& buffer, const char* name);
+  std::string trespasses();
+  std::string refute_copy();
+  std::string refute_row(std::int64_t row);
+  [[noreturn]] void disagree(const std::string& what) const;
   io buffers() const;
   std::function<status()> call();
 
@@ -100,7 +112,9 @@ class trial {
   device_buffer own_input_;  // of an algorithm that works in place
   guarded values_, indices_, workspace_;
   std::vector<std::byte> poison_;  // a block of it, see poison_output
-  std::vector<std::byte> values_host_, indices_host_;
+  std::vector<std::byte> values_host_,
+      indices_host_;  // as large as what was last proven on the host
+  bool proven_in_place_ = false;
 };
 
 }  // namespace kselect

@@ -70,6 +70,7 @@ bool proven(contender& c, trial& attempt, const std::string& when) {
     return false;
   }
   ++c.outcome.answers_proven;
+  if (attempt.proven_in_place()) ++c.outcome.proven_in_place;
   return true;
 }
 

@@ -49,7 +49,8 @@ selection select_rows(const algorithm& entry, const problem& p, std::span<const 
                                                           : failure::unsupported,
                 fmt::format("{} failed on {}: {}", entry.name, to_string(p), result.message));
   }
-  if (const std::string wrong = attempt.disprove(); !wrong.empty()) {
+  // What is returned is the very copy that was proven.
+  if (const std::string wrong = attempt.disprove_copy(); !wrong.empty()) {
     throw error(failure::wrong_answer,
                 fmt::format("{} gave a wrong answer on {}, nothing was written: {}", entry.name,
                             to_string(p), wrong));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <vector>
 
 #include <fmt/format.h>
@@ -32,6 +33,8 @@ constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 void poison(std::span<std::byte> bytes) {
   for (std::size_t j = 0; j < bytes.size(); ++j) bytes[j] = poison_word[j % poison_word.size()];
 }
+
+std::uint32_t poison_as_word() { return std::bit_cast<std::uint32_t>(poison_word); }
 
 void fill_guard(std::span<std::byte> guard) {
   for (std::size_t j = 0; j < guard.size(); ++j) guard[j] = guard_byte(j);

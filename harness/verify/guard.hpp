@@ -18,6 +18,8 @@ inline constexpr std::size_t guard_bytes = 256;
 // Fills with a pattern that is NaN in both floating-point types and negative in both index types,
 // and is none of the values programs write by themselves (0, -1, the canonical NaN).
 void poison(std::span<std::byte>);
+// The same pattern as a word in this machine's byte order, for what is filled by words.
+std::uint32_t poison_as_word();
 
 // Fills a guard band. Each byte depends on its position, so that neither a fill nor a shifted copy
 // of the band goes unseen.

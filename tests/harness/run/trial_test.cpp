@@ -34,9 +34,48 @@ algorithm spoilt() {
   return entry;
 }
 
-class Trial : public testing::Test {
+// Fibers that are treated as a GPU is: poisoned, hashed and proven by kernels. `arriving` sees what
+// is copied from there before the host does.
+class fibers_in_place final : public backend {
+ public:
+  const device& description() const override { return inner_->description(); }
+  kselect::executor executor() const override { return inner_->executor(); }
+  std::byte* allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  void release(std::byte* memory) noexcept override { inner_->release(memory); }
+  void to_device(std::byte* to, std::span<const std::byte> from) override {
+    inner_->to_device(to, from);
+  }
+  void to_host(std::span<std::byte> to, const std::byte* from) override {
+    inner_->to_host(to, from);
+    if (arriving) arriving(to);
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    inner_->copy(to, from, bytes);
+  }
+  status synchronise() override { return inner_->synchronise(); }
+  timed_run time(const std::function<status()>& enqueue, bool gapless) override {
+    return inner_->time(enqueue, gapless);
+  }
+  const char* clock_name() const override { return inner_->clock_name(); }
+  void evict(std::span<const memory_range> working_set) override { inner_->evict(working_set); }
+  memory_ceilings measure_ceilings() override { return {}; }
+  bool proves_in_place() const override { return true; }
+
+  std::function<void(std::span<std::byte>)> arriving;
+
+ private:
+  std::unique_ptr<backend> inner_ = open_host_backend(executor_kind::fiber, 2);
+};
+
+// Every test on the host's certificate and on the device's.
+class Trial : public testing::TestWithParam<bool> {
  protected:
   Trial() {
+    if (GetParam()) {
+      place_ = std::make_unique<fibers_in_place>();
+    } else {
+      place_ = open_backend(executor_kind::cpu, 2);
+    }
     problem_.n = 500;
     problem_.q = 6;
     problem_.k = 20;
@@ -46,22 +85,34 @@ class Trial : public testing::Test {
 
   std::string verdict_on(const algorithm& entry, int runs = 1) {
     const input_rows input(*place_, rows_);
-    trial attempt(entry, problem_, input, *place_);
+    algorithm everywhere = entry;
+    everywhere.executors = set_of(executor_kind::cpu, executor_kind::fiber);
+    trial attempt(everywhere, problem_, input, *place_);
     for (int i = 0; i < runs; ++i) {
       attempt.prepare();
       EXPECT_TRUE(attempt.run().ok());
     }
-    return attempt.disprove();
+    const std::string wrong = attempt.disprove();
+    EXPECT_EQ(attempt.proven_in_place(),
+              wrong.empty() && place_->proves_in_place() && problem_.has_indices());
+    EXPECT_EQ(attempt.disprove_copy(), wrong);
+    EXPECT_FALSE(attempt.proven_in_place());
+    return wrong;
   }
+  fibers_in_place& fibers() { return dynamic_cast<fibers_in_place&>(*place_); }
 
   problem problem_;
   std::vector<std::byte> rows_;
-  std::unique_ptr<backend> place_ = open_backend(executor_kind::cpu, 2);
+  std::unique_ptr<backend> place_;
+};
+class TrialInPlace : public Trial {
+ protected:
+  int outputs_seen_ = 0;  // values, then indices: equally large
 };
 
-TEST_F(Trial, ProvesARightAnswer) { EXPECT_EQ(verdict_on(right()), ""); }
+TEST_P(Trial, ProvesARightAnswer) { EXPECT_EQ(verdict_on(right()), ""); }
 
-TEST_F(Trial, CatchesAnAlgorithmThatDoesNothing) {
+TEST_P(Trial, CatchesAnAlgorithmThatDoesNothing) {
   algorithm idle = right();
   idle.enqueue = [](const problem&, const io&, std::span<std::byte>, const executor&) -> status {
     return {};
@@ -70,7 +121,7 @@ TEST_F(Trial, CatchesAnAlgorithmThatDoesNothing) {
 }
 
 // Without fresh poison before every run the first answer would still be there.
-TEST_F(Trial, CatchesAnAnswerLeftOverFromAnEarlierRun) {
+TEST_P(Trial, CatchesAnAnswerLeftOverFromAnEarlierRun) {
   static int calls;
   calls = 0;
   algorithm lazy = right();
@@ -83,7 +134,7 @@ TEST_F(Trial, CatchesAnAnswerLeftOverFromAnEarlierRun) {
   EXPECT_THAT(verdict_on(lazy, 2), HasSubstr("wrong"));
 }
 
-TEST_F(Trial, CatchesAWorseElement) {
+TEST_P(Trial, CatchesAWorseElement) {
   // The worst of all elements of row 3 in the place of its best.
   constexpr auto swap_in_worst = [](const problem& p, const io& b, std::span<std::byte>) {
     const float* const row = static_cast<const float*>(b.input) + 3 * p.n;
@@ -94,7 +145,7 @@ TEST_F(Trial, CatchesAWorseElement) {
   EXPECT_THAT(verdict_on(spoilt<swap_in_worst>()), HasSubstr("count"));
 }
 
-TEST_F(Trial, CatchesWritesPastAnEnd) {
+TEST_P(Trial, CatchesWritesPastAnEnd) {
   const auto past_values = spoilt<[](const problem& p, const io& b, std::span<std::byte>) {
     static_cast<float*>(b.values)[p.q * p.k] = 0;
   }>();
@@ -109,14 +160,14 @@ TEST_F(Trial, CatchesWritesPastAnEnd) {
   EXPECT_EQ(verdict_on(past_workspace), "wrote 6 bytes past the end of the workspace");
 }
 
-TEST_F(Trial, CatchesAChangedInput) {
+TEST_P(Trial, CatchesAChangedInput) {
   const auto vandal = spoilt<[](const problem&, const io& b, std::span<std::byte>) {
     static_cast<float*>(const_cast<void*>(b.input))[77] = 0.5F;
   }>();
   EXPECT_EQ(verdict_on(vandal), "changed its input");
 }
 
-TEST_F(Trial, RestoresTheInputOfAnAlgorithmThatWorksInPlace) {
+TEST_P(Trial, RestoresTheInputOfAnAlgorithmThatWorksInPlace) {
   algorithm in_place = spoilt<[](const problem& p, const io& b, std::span<std::byte>) {
     std::memset(const_cast<void*>(b.input), 0, p.input_bytes());
   }>();
@@ -124,7 +175,7 @@ TEST_F(Trial, RestoresTheInputOfAnAlgorithmThatWorksInPlace) {
   EXPECT_EQ(verdict_on(in_place, 3), "");
 }
 
-TEST_F(Trial, RefusesWhatTheDeclarationExcludes) {
+TEST_P(Trial, RefusesWhatTheDeclarationExcludes) {
   algorithm small = right();
   small.promises.limits.max_k = 19;
   try {
@@ -135,6 +186,59 @@ TEST_F(Trial, RefusesWhatTheDeclarationExcludes) {
     EXPECT_THAT(refused.what(), HasSubstr("k > 19"));
   }
 }
+
+TEST_P(Trial, ProvesEveryPayloadAndContract) {
+  for (const payload asked : {payload::values, payload::values_and_indices, payload::kth_value}) {
+    for (const layout lies : {layout::row_major, layout::column_major}) {
+      problem_.payload = asked;
+      problem_.layout = lies;
+      const auto& entry = *find_algorithm("cpu/nth_element")->algorithm;
+      if (!check_support(entry, problem_, open_backend(executor_kind::cpu, 1)->description())) {
+        continue;
+      }
+      EXPECT_EQ(verdict_on(entry), "") << to_string(problem_);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Trial, testing::Bool(),
+                         [](const auto& it) { return it.param ? "in_place" : "on_the_host"; });
+
+// A device that calls wrong what the host finds right: the answer is mended on its way.
+TEST_P(TrialInPlace, ReportsAnAnswerThatOnlyTheDeviceFindsWrong) {
+  const auto wrong = spoilt<[](const problem& p, const io& b, std::span<std::byte>) {
+    static_cast<std::int32_t*>(b.indices)[2 * p.k] ^= 1;
+  }>();
+  fibers().arriving = [&](std::span<std::byte> copy) {
+    const auto k = static_cast<std::size_t>(problem_.k);
+    if (copy.size() != problem_.indices_bytes() || ++outputs_seen_ != 2) return;
+    reinterpret_cast<std::int32_t*>(copy.data())[2 * k] ^= 1;
+  };
+  try {
+    verdict_on(wrong);
+    FAIL();
+  } catch (const error& disagreement) {
+    EXPECT_EQ(disagreement.category(), failure::unsupported);
+    EXPECT_THAT(disagreement.what(), HasSubstr("1 of 6 rows are wrong by the former"));
+    EXPECT_THAT(disagreement.what(), HasSubstr("row 2"));
+  }
+}
+
+// A device that calls right what the host finds wrong: every row is spoilt on its way.
+TEST_P(TrialInPlace, ReportsAnAnswerThatOnlyTheHostFindsWrong) {
+  fibers().arriving = [&](std::span<std::byte> copy) {
+    if (copy.size() == problem_.indices_bytes() / 6) copy.front() ^= std::byte{1};
+  };
+  try {
+    verdict_on(right());
+    FAIL();
+  } catch (const error& disagreement) {
+    EXPECT_EQ(disagreement.category(), failure::unsupported);
+    EXPECT_THAT(disagreement.what(), HasSubstr("by the latter row"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, TrialInPlace, testing::Values(true));
 
 }  // namespace
 }  // namespace kselect

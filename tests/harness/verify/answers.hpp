@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/verify/certificate.hpp"
+#include "judges.hpp"
 
 namespace kselect::testing_answers {
 
@@ -43,12 +44,12 @@ struct answered {
     value(row, j) = element(row, column);
     if (what.has_indices()) index(row, j) = static_cast<Index>(column);
   }
-  verdict check(int threads = 1) const {
-    return verify(what, promises,
-                  {input.data(), const_cast<T*>(values.data()),
-                   what.has_indices() ? const_cast<Index*>(indices.data()) : nullptr},
-                  threads);
+  io buffers() const {
+    return {input.data(), const_cast<T*>(values.data()),
+            what.has_indices() ? const_cast<Index*>(indices.data()) : nullptr};
   }
+  verdict check(int threads = 1) const { return verify(what, promises, buffers(), threads); }
+  judgement judged(const judge& by) const { return by(what, promises, buffers()); }
 };
 
 template <class T>

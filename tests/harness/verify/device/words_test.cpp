@@ -1,0 +1,92 @@
+// Filling and hashing by kernels, on fibers: every word once, and the same hash as on the host.
+
+#include "harness/verify/device/words.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "harness/backend/host_backend.hpp"
+#include "harness/error.hpp"
+#include "harness/verify/guard.hpp"
+
+namespace kselect {
+namespace {
+
+class DeviceWords : public testing::Test {
+ protected:
+  static std::vector<std::uint32_t> some(std::size_t count) {
+    std::vector<std::uint32_t> words(count);
+    for (std::size_t i = 0; i < count; ++i) words[i] = static_cast<std::uint32_t>(i * i) / 3;
+    return words;
+  }
+  std::uint64_t here(const std::vector<std::uint32_t>& words) {
+    const auto bytes = std::as_bytes(std::span(words));
+    return hash_words(*place_, bytes.data(), bytes.size());
+  }
+  static std::uint64_t on_host(const std::vector<std::uint32_t>& words, int threads = 1) {
+    return hash_words(std::as_bytes(std::span(words)), threads);
+  }
+
+  std::unique_ptr<backend> place_ = open_host_backend(executor_kind::fiber, 2);
+};
+
+TEST_F(DeviceWords, HashIsTheSameInEveryPlace) {
+  for (const std::size_t count : {0, 1, 31, 255, 256, 257, 4096, 70'001}) {
+    const auto words = some(count);
+    EXPECT_EQ(here(words), on_host(words)) << count;
+    EXPECT_EQ(on_host(words, 3), on_host(words)) << count;
+  }
+}
+
+TEST_F(DeviceWords, HashShowsEveryBitEveryExchangeAndTheLength) {
+  auto words = some(67);
+  const std::uint64_t before = on_host(words);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (int bit = 0; bit < 32; ++bit) {
+      words[i] ^= std::uint32_t{1} << bit;
+      EXPECT_NE(on_host(words), before) << i << " " << bit;
+      words[i] ^= std::uint32_t{1} << bit;
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (words[i] == words[j]) continue;
+      std::swap(words[i], words[j]);
+      EXPECT_NE(on_host(words), before) << i << " " << j;
+      std::swap(words[i], words[j]);
+    }
+  }
+  words.push_back(0);
+  EXPECT_NE(on_host(words), before);
+}
+
+// Beyond 2^32 words the position's upper half counts as well.
+TEST_F(DeviceWords, HashTellsFarPositionsApart) {
+  EXPECT_NE(hash_of_word(7, 5), hash_of_word(7, (std::int64_t{1} << 32) + 5));
+  EXPECT_NE(hash_of_word(7, 5), hash_of_word(7, (std::int64_t{1} << 33) + 5));
+}
+
+TEST_F(DeviceWords, HashRefusesWhatIsNoWord) {
+  const std::vector<std::byte> bytes(7);
+  EXPECT_THROW(hash_words(bytes, 1), error);
+  EXPECT_THROW(hash_words(*place_, bytes.data(), bytes.size()), error);
+  EXPECT_THROW(hash_words(std::span(bytes).first(4), 0), error);
+}
+
+TEST_F(DeviceWords, FillWritesEveryWordAndNoOther) {
+  for (const std::size_t count : {0, 1, 257, 10'000}) {
+    std::vector<std::uint32_t> words(count + 2, 1);
+    fill_words(*place_, reinterpret_cast<std::byte*>(words.data() + 1), count * 4,
+               poison_as_word());
+    EXPECT_EQ(words.front(), 1U);
+    EXPECT_EQ(words.back(), 1U);
+    std::vector<std::byte> poisoned(count * 4);
+    poison(poisoned);
+    EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(words).subspan(1, count)), poisoned))
+        << count;
+  }
+}
+
+}  // namespace
+}  // namespace kselect
