@@ -99,18 +99,12 @@ std::optional<choice> choose(const variant& v, const problem& p, const device& w
 template <class Kernel, class T, bool indexed>
 status start(const choice& c, bool warp, const problem& p, const io& buffers, const executor& on) {
   const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
-  const int threads = warp ? rows_per_block * simt::warp_size : c.how.threads;
+  // Rows are cheap to start, so the card's own scheduler balances them.
+  const std::int64_t blocks = std::min<std::int64_t>((p.q + rows - 1) / rows, 1 << 24);
   const std::size_t memory = team_memory<T, indexed>::bytes(c.shape) * rows;
-  row_args<T> a{baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), c.shape, 0};
-  // The card's own scheduler balances rows; a loop over them would take registers.
-  while (a.first < p.q) {
-    const std::int64_t blocks =
-        std::min<std::int64_t>((p.q - a.first + rows - 1) / rows, simt::block_limit);
-    const status launched = simt::launch<Kernel>(on, {blocks, threads, memory}, a);
-    if (!launched.ok()) return launched;
-    a.first += blocks * rows;
-  }
-  return {};
+  return simt::launch<Kernel>(
+      on, {blocks, warp ? rows_per_block * simt::warp_size : c.how.threads, memory},
+      {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), c.shape});
 }
 
 template <variant v>

@@ -10,7 +10,7 @@ namespace {
 
 // One of the registered forms; 0 where the device decides.
 struct variant {
-  int threads, loads;
+  int threads;
 };
 
 struct choice {
@@ -30,9 +30,9 @@ inline constexpr double passing = 0.4;
 inline constexpr position most_gatherers = 16;
 
 reading reading_of(const variant& v, const problem& p, const device& where) {
-  if (v.threads != 0) return {v.threads, v.loads};
-  if (where.kind != executor_kind::cuda) return {64, 4};  // fibers are dear
-  return {p.n > 1 << 20 ? 512 : 256, 8};
+  if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 64 : v.threads, 4};
+  if (v.threads != 0) return {v.threads, 8};
+  return {p.n < 1 << 20 ? 256 : 512, 8};
 }
 
 // Blocks that fill the device: 1024 threads a multiprocessor hide each other's latencies.
@@ -142,8 +142,8 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
     auto a = carve<T, indexed>(p, *c, pieces);
     a.matrix = baselines::rows_of<T>(p, buffers);
     a.out = baselines::answer_in<T>(p, buffers);
-    constexpr int loads = v.loads == 0 ? 4 : v.loads;
-    return start<T, indexed, loads>(*c, a, on);
+    if (c->how.loads == 4) return start<T, indexed, 4>(*c, a, on);
+    return start<T, indexed, 8>(*c, a, on);
   });
 }
 
@@ -158,9 +158,9 @@ constexpr algorithm entry(std::string_view name) {
 }
 
 constexpr std::array variants = {
-    entry<variant{0, 0}>("bms-grid"),           entry<variant{128, 4}>("bms-grid+t128+l4"),
-    entry<variant{256, 8}>("bms-grid+t256+l8"), entry<variant{512, 4}>("bms-grid+t512+l4"),
-    entry<variant{512, 8}>("bms-grid+t512+l8"),
+    entry<variant{0}>("bms-grid"),
+    entry<variant{256}>("bms-grid+t256"),
+    entry<variant{512}>("bms-grid+t512"),
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ class answer {
   using key = typename Team::key;
   using candidate = typename Team::candidate;
   using candidates = typename Team::candidates;
+  static constexpr auto what = Team::indexed ? baselines::answer::pairs : baselines::answer::values;
 
   KSELECT_HD answer(Team& team, narrowing<Team>& narrow, const answer_view<value>& out,
                     std::int64_t row, position k, direction wanted)
@@ -26,13 +27,11 @@ class answer {
   // it, as it says. After a sync.
   KSELECT_HD void write(const key_range<key>& all, position size) {
     const candidate* const list = team_.memory.list;
-    const auto listed = [&](position i) { return list[i]; };
-    if (size == k_) return copy(k_, listed);
     if (size <= ranked_most) {
       if constexpr (Team::one_warp) {
         write_by_lanes(all, size);
       } else {
-        rank(size, 0, k_, listed);
+        rank(size, 0, k_, [&](position i) { return list[i]; });
       }
       return;
     }
@@ -51,16 +50,15 @@ class answer {
     const position rest = k_ - r.below;  // wanted of those in the range
     const bool whole = r.count == rest;
     const bool tied = r.low == r.high;
-    const destination to = here();
     for (position first = 0; first < size; first += team_.threads()) {
       const position i = first + team_.thread();
       const auto c = i < size ? list[i] : candidate{};
       const key k = candidates::key(c);
-      put(to, shared.written, 0, k_, i < size && (whole ? k <= r.high : k < r.low), c);
+      put(shared.written, 0, k_, i < size && (whole ? k <= r.high : k < r.low), c);
       if (whole) continue;
       const bool inside = i < size && r.low <= k && k <= r.high;
       if (tied) {
-        put(to, shared.tied, r.below, rest, inside, c);
+        put(shared.tied, r.below, rest, inside, c);
       } else if (inside) {
         team_.memory.ranked[team_.simt.atomic_add(shared.gathered, 1U)] = c;
       }
@@ -73,15 +71,25 @@ class answer {
   // Writes `count` candidates to the first places; `read(i)` reads the i-th.
   template <class Read>
   KSELECT_HD void copy(position count, const Read& read) {
-    const destination to = here();
-    for (position i = team_.thread(); i < count; i += team_.threads()) store(to, i, read(i));
+    const auto values = mine(out_.values);
+    const auto copy_to = [&](const auto& indices) {
+      for (position i = team_.thread(); i < count; i += team_.threads()) {
+        const candidate c = read(i);
+        team_.simt.store(values, i, from_selection_key<value>(candidates::key(c), wanted_));
+        if constexpr (Team::indexed) team_.simt.store(indices, i, candidates::index(c));
+      }
+    };
+    if (!Team::indexed || out_.indices_32.size != 0) {
+      copy_to(mine(out_.indices_32));
+    } else {
+      copy_to(mine(out_.indices_64));
+    }
   }
 
   // Writes the `rest` smallest of `count` candidates, each compared with all, to the places from
   // `below` on.
   template <class Read>
   KSELECT_HD void rank(position count, position below, position rest, const Read& read) {
-    const destination to = here();
     for (position i = team_.thread(); i < count; i += team_.threads()) {
       const candidate own = read(i);
       position smaller = 0;
@@ -89,26 +97,11 @@ class answer {
         const candidate other = read(j);
         smaller += other < own || (!Team::indexed && other == own && j < i) ? 1U : 0U;
       }
-      if (smaller < rest) store(to, below + smaller, own);
+      if (smaller < rest) store(below + smaller, own);
     }
   }
 
  private:
-  // Where the row's answer lies. Made where it is needed: it takes registers.
-  struct destination {
-    simt::global<value> values;
-    simt::global<std::int32_t> indices_32;  // one of the two, or neither
-    simt::global<std::int64_t> indices_64;
-    key flip;
-  };
-  KSELECT_HD destination here() {
-    const auto row_of = [&](auto whole) {
-      return whole.size == 0 ? whole : team_.simt.slice(whole, first_, k_);
-    };
-    return {row_of(out_.values), row_of(out_.indices_32), row_of(out_.indices_64),
-            wanted_ == direction::largest ? static_cast<key>(~key{0}) : key{0}};
-  }
-
   // The same by one warp, for a list so short that it fits into a few registers a lane.
   KSELECT_HD void write_by_lanes(const key_range<key>& all, position size) {
     constexpr int each = ranked_most / simt::warp_size;
@@ -127,7 +120,6 @@ class answer {
     });
     const position rest = k_ - r.below;
     const bool tied = r.count != rest;  // else the range ends with the k-th
-    const destination out = here();
     const std::uint32_t before = team_.simt.lanemask_lt();
     position written = 0, equal = 0;
     KSELECT_UNROLL
@@ -142,31 +134,28 @@ class answer {
       }
       const std::uint32_t all_wanted = team_.simt.ballot(simt::full_mask, wanted);
       const auto to = written + static_cast<position>(team_.simt.popc(all_wanted & before));
-      if (wanted) store(out, to, own[e]);
+      if (wanted) store(to, own[e]);
       written += static_cast<position>(team_.simt.popc(all_wanted));
     }
   }
 
   // Writes the candidates of the lanes that have one to the next places of the counter, from
   // `begin` on, as far as there are `most`.
-  KSELECT_HD void put(const destination& to, position& counter, position begin, position most,
-                      bool has, candidate c) {
+  KSELECT_HD void put(position& counter, position begin, position most, bool has, candidate c) {
     const std::uint32_t claims = team_.simt.ballot(simt::full_mask, has);
     if (claims == 0) return;
     const position number = team_.places(counter, claims);
-    if (has && number < most) store(to, begin + number, c);
+    if (has && number < most) store(begin + number, c);
   }
 
-  KSELECT_HD void store(const destination& to, position at, candidate c) {
-    const auto flipped = static_cast<key>(candidates::key(c) ^ to.flip);
-    team_.simt.store(to.values, at, from_order_key<value>(flipped));
-    if constexpr (Team::indexed) {
-      if (to.indices_32.size != 0) {
-        team_.simt.store(to.indices_32, at, static_cast<std::int32_t>(candidates::index(c)));
-      } else {
-        team_.simt.store(to.indices_64, at, candidates::index(c));
-      }
-    }
+  // Of an output of the answer, or of none, the row's.
+  template <class T>
+  KSELECT_HD simt::global<T> mine(simt::global<T> all) {
+    return all.size == 0 ? all : team_.simt.slice(all, first_, k_);
+  }
+  KSELECT_HD void store(position to, candidate c) {
+    baselines::write_answer<what>(team_.simt, out_, first_ + to, candidates::key(c),
+                                  static_cast<position>(candidates::index(c)), wanted_);
   }
 
   Team& team_;

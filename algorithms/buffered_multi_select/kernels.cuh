@@ -220,10 +220,9 @@ struct row_args {
   rows_view<T> matrix;
   answer_view<T> out;
   plan shape;
-  std::int64_t first;  // row of the launch
 };
 
-// Selects from row number `row` with a team that has just been made.
+// Selects from row number `row` with a team that is ready to be used again afterwards, if synced.
 template <class Team, int loads, bool resident, class T>
 KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
   narrowing<Team> narrow(team);
@@ -253,7 +252,11 @@ struct block_kernel {
     team<Simt, T, indexed, false> block(simt, shared.team, memory, a.shape);
     narrowing<decltype(block)>(block).prepare();
     simt.sync_block();
-    select_row<decltype(block), loads, resident>(block, a, a.first + simt.block());
+    for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
+      select_row<decltype(block), loads, resident>(block, a, row);
+      narrowing<decltype(block)>(block).forget_extremes();
+      simt.sync_block();  // the next row uses the same storage
+    }
   }
 };
 
@@ -278,8 +281,12 @@ struct warp_kernel {
     team<Simt, T, indexed, true> warp(simt, shared.team[simt.warp()], memory, a.shape);
     narrowing<decltype(warp)>(warp).prepare();
     simt.sync_warp(simt::full_mask);
-    const std::int64_t row = a.first + std::int64_t{simt.block()} * rows_per_block + simt.warp();
-    if (row < a.matrix.rows) select_row<decltype(warp), loads, resident>(warp, a, row);
+    const std::int64_t stride = std::int64_t{simt.blocks()} * rows_per_block;
+    const std::int64_t first = std::int64_t{simt.block()} * rows_per_block + simt.warp();
+    for (std::int64_t row = first; row < a.matrix.rows; row += stride) {
+      select_row<decltype(warp), loads, resident>(warp, a, row);
+      simt.sync_warp(simt::full_mask);  // the next row uses the same storage
+    }
   }
 };
 

@@ -50,8 +50,6 @@ class row_reader {
     head_ = misaligned == 0 ? 0 : width - misaligned;
     if (head_ > n) head_ = n;
     vectors_ = (n - head_) / width;
-    body_ = simt::as_vec<width>(
-        team.simt.slice(row, head_, static_cast<std::int64_t>(vectors_) * width));
     ends_ = n - vectors_ * width;
     const position tiles = team.shape.tiles;
     rotation_ = tiles == 1 ? 0 : static_cast<position>(number) % tiles;  // wide division is slow
@@ -59,11 +57,12 @@ class row_reader {
 
   KSELECT_HD void load(position t, tile& into) {
     const position first = first_vector(t);
+    const auto body = this->body();
     if (first - team_.lane() + (loads - 1) * step_ + simt::warp_size <= vectors_) {
       into.held = ~item_set{0} >> (32 - items);
       KSELECT_UNROLL
       for (int v = 0; v < loads; ++v) {
-        const auto loaded = team_.simt.load(body_, first + static_cast<position>(v) * step_);
+        const auto loaded = team_.simt.load(body, first + static_cast<position>(v) * step_);
         KSELECT_UNROLL
         for (int e = 0; e < width; ++e) into.x[v * width + e] = loaded[e];
       }
@@ -101,6 +100,7 @@ class row_reader {
   // Where the row ends within the warp's part of a tile.
   KSELECT_HD void load_part(position first, tile& into) {
     into.held = 0;
+    const auto body = this->body();
     KSELECT_UNROLL
     for (int v = 0; v < loads; ++v) {
       const position i = first + static_cast<position>(v) * step_;
@@ -109,12 +109,17 @@ class row_reader {
       KSELECT_UNROLL
       for (int e = 0; e < width; ++e) loaded[e] = std::bit_cast<value>(bits_of(infinity) ^ flip_);
       if (there) {
-        loaded = team_.simt.load(body_, i);
+        loaded = team_.simt.load(body, i);
         into.held |= ((item_set{1} << width) - 1) << (v * width);
       }
       KSELECT_UNROLL
       for (int e = 0; e < width; ++e) into.x[v * width + e] = loaded[e];
     }
+  }
+
+  KSELECT_HD auto body() {
+    return simt::as_vec<width>(
+        team_.simt.slice(row_, head_, static_cast<std::int64_t>(vectors_) * width));
   }
 
   // The thread's number among all that read the row.
@@ -131,7 +136,6 @@ class row_reader {
 
   Team& team_;
   simt::global<const value> row_;
-  simt::global<const simt::vec<value, width>> body_;
   key flip_;
   position warp_;  // among all that read the row
   position step_;  // from a vector of a thread to its next

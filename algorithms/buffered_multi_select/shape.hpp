@@ -78,7 +78,7 @@ std::optional<plan> filtering_plan(std::int64_t n, std::int64_t k, const reading
   p.capacity = static_cast<position>(std::min(room, 4e9)) / 32 * 32 + 32;
   // Sorted rows let several times as many through: in them a sample is not one of single elements.
   if (how.threads > simt::warp_size) {
-    p.capacity = std::max(p.capacity, static_cast<position>(8 * how.threads));
+    p.capacity = std::max(p.capacity, static_cast<position>(4 * how.threads));
   }
   if (shared.parts > 1) {  // one of the teams will hold what survives of all
     constexpr double most_together = 4096;

@@ -38,7 +38,7 @@ class survivors {
     see_bound();
   }
 
-  KSELECT_HD bool admits(key k) const { return k <= bound_ && !closed_; }
+  KSELECT_HD bool admits(key k) const { return k <= order_key(limit_) && !closed(); }
   // Which of these oriented values are admitted, by one comparison of bits each. Those up to a
   // positive number are so as signed integers too, negative ones included; those up to a negative
   // number have the greater bits.
@@ -46,7 +46,7 @@ class survivors {
   KSELECT_HD item_set admitted(const value (&x)[items]) const {
     const key limit = bits_of(limit_);
     item_set set = 0;
-    if (closed_) return set;
+    if (closed()) return set;
     if (limit < sign_bit<value>) {
       KSELECT_UNROLL
       for (int i = 0; i < items; ++i) {
@@ -63,7 +63,7 @@ class survivors {
     return set;
   }
   // Whether none of the values whose smallest this is (NaN if any is) is admitted; not always seen.
-  KSELECT_HD bool rejects_from(value smallest) const { return smallest > limit_ || closed_; }
+  KSELECT_HD bool rejects_from(value smallest) const { return smallest > limit_; }
 
   // Enters a set of each lane's items; `candidate_of(i)` reads item i, and `again()` tells which
   // items are admitted by a bound that has become lower. All lanes of the warp.
@@ -175,19 +175,14 @@ class survivors {
     see_bound();
   }
 
-  KSELECT_HD void see_bound() {
-    bound_ = team_.shared.bound;
-    closed_ = team_.shared.closed != 0;
-    limit_ = from_order_key<value>(bound_);
-  }
+  KSELECT_HD void see_bound() { limit_ = from_order_key<value>(team_.shared.bound); }
+  KSELECT_HD bool closed() const { return team_.shared.closed != 0; }  // hardly ever
 
   Team& team_;
   narrowing<Team>& narrow_;
   position k_;
-  key least_;  // of what the thread entered
-  key bound_;
-  value limit_;
-  bool closed_;
+  key least_;    // of what the thread entered
+  value limit_;  // whose key is the bound
 };
 
 }  // namespace kselect::bms
