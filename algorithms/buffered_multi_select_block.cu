@@ -61,11 +61,10 @@ reading reading_of(const variant& v, const problem& p, const device& where) {
   return {v.threads == 0 ? threads_for(p, where) : v.threads, most_loads};
 }
 
-// How the row is worked on: in registers, or filtered where that holds enough back.
 struct choice {
   reading how;
   plan shape;
-  bool resident;
+  form as;
 };
 
 template <class T, bool indexed>
@@ -76,13 +75,14 @@ std::optional<choice> choose(const variant& v, const problem& p, const device& w
   const auto filtered = [&](const reading& how) -> std::optional<choice> {
     const auto shape = filtering_plan<T, indexed>(p.n, p.k, how, most);
     if (!shape) return {};
-    return choice{how, *shape, false};
+    const bool many = !v.warp && 32 * p.k >= p.n;
+    return choice{how, *shape, many ? form::filtered_many : form::filtered};
   };
   const auto resident = [&](int threads) -> std::optional<choice> {
     const reading how{threads, most_loads};
     const auto shape = resident_plan<T, indexed>(p.n, p.k, how, most);
     if (!shape) return {};
-    return choice{how, *shape, true};
+    return choice{how, *shape, form::resident};
   };
   std::optional<choice> best;
   if (dense(p) && !v.warp) best = resident(first.threads);
@@ -113,26 +113,33 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const 
     constexpr bool indexed = what == baselines::answer::pairs;
     const auto c = choose<T, indexed>(v, p, *on.device);
     if (!c) return {status_code::unsupported, "k is too large a part of n"};
+    const auto started = [&]<class Kernel>() {
+      return start<Kernel, T, indexed>(*c, v.warp, p, buffers, on);
+    };
     if constexpr (v.warp) {
-      if (c->resident) {
-        return start<warp_kernel<T, indexed, 8, true>, T, indexed>(*c, true, p, buffers, on);
+      if (c->as == form::resident) {
+        return started.template operator()<warp_kernel<T, indexed, 8, form::resident>>();
       }
       switch (c->how.loads) {
         case 2:
-          return start<warp_kernel<T, indexed, 2, false>, T, indexed>(*c, true, p, buffers, on);
+          return started.template operator()<warp_kernel<T, indexed, 2, form::filtered>>();
         case 4:
-          return start<warp_kernel<T, indexed, 4, false>, T, indexed>(*c, true, p, buffers, on);
+          return started.template operator()<warp_kernel<T, indexed, 4, form::filtered>>();
         default:
-          return start<warp_kernel<T, indexed, 8, false>, T, indexed>(*c, true, p, buffers, on);
+          return started.template operator()<warp_kernel<T, indexed, 8, form::filtered>>();
       }
     } else {
-      if (c->resident) {
-        return start<block_kernel<T, indexed, 8, true>, T, indexed>(*c, false, p, buffers, on);
+      if (c->as == form::resident) {
+        return started.template operator()<block_kernel<T, indexed, 8, form::resident>>();
       }
-      if (c->how.loads == 4) {
-        return start<block_kernel<T, indexed, 4, false>, T, indexed>(*c, false, p, buffers, on);
+      const bool many = c->as == form::filtered_many;
+      if (c->how.loads == 4) {  // fibers
+        return many
+                   ? started.template operator()<block_kernel<T, indexed, 4, form::filtered_many>>()
+                   : started.template operator()<block_kernel<T, indexed, 4, form::filtered>>();
       }
-      return start<block_kernel<T, indexed, 8, false>, T, indexed>(*c, false, p, buffers, on);
+      return many ? started.template operator()<block_kernel<T, indexed, 8, form::filtered_many>>()
+                  : started.template operator()<block_kernel<T, indexed, 8, form::filtered>>();
     }
   });
 }

@@ -38,7 +38,6 @@ class answer {
     auto& shared = team_.shared;
     if (team_.thread() == 0) {
       shared.written = 0;
-      shared.tied = 0;
       shared.gathered = 0;
     }
     // A warp halves the range to its end, which takes less than ranking.
@@ -47,25 +46,32 @@ class answer {
       for (position i = team_.thread(); i < size; i += team_.threads()) f(candidates::key(list[i]));
     });
     team_.sync();
-    const position rest = k_ - r.below;  // wanted of those in the range
-    const bool whole = r.count == rest;
-    const bool tied = r.low == r.high;
+    const bool whole = r.below + r.count == k_;
+    const bool tied = !whole && r.low == r.high;
+    const auto sure = [&](key k) { return whole ? k <= r.high : k < r.low; };
+    // Each warp counts what it has to write, takes as many places, and writes.
+    position counts = 0;  // of the sure, and of the others in the range, in halves
+    for (position i = team_.thread(); i < size; i += team_.threads()) {
+      const key k = candidates::key(list[i]);
+      if (k <= r.high) counts += sure(k) ? 1U : 1U << 16;
+    }
+    const position begin = team_.take(shared.written, counts);
+    position to = begin & 0xffff, to_equal = r.below + (begin >> 16);
     for (position first = 0; first < size; first += team_.threads()) {
       const position i = first + team_.thread();
       const auto c = i < size ? list[i] : candidate{};
       const key k = candidates::key(c);
-      put(shared.written, 0, k_, i < size && (whole ? k <= r.high : k < r.low), c);
-      if (whole) continue;
-      const bool inside = i < size && r.low <= k && k <= r.high;
+      const bool inside = i < size && k <= r.high;
+      to = put(to, inside && sure(k), c);
       if (tied) {
-        put(shared.tied, r.below, rest, inside, c);
-      } else if (inside) {
+        to_equal = put(to_equal, inside && !sure(k), c);
+      } else if (inside && !sure(k)) {
         team_.memory.ranked[team_.simt.atomic_add(shared.gathered, 1U)] = c;
       }
     }
     if (whole || tied) return;
     team_.sync();
-    rank(r.count, r.below, rest, [&](position i) { return team_.memory.ranked[i]; });
+    rank(r.count, r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
   }
 
   // Writes `count` candidates to the first places; `read(i)` reads the i-th.
@@ -118,34 +124,24 @@ class answer {
       KSELECT_UNROLL
       for (int e = 0; e < each; ++e) f(keys[e]);
     });
-    const position rest = k_ - r.below;
-    const bool tied = r.count != rest;  // else the range ends with the k-th
-    const std::uint32_t before = team_.simt.lanemask_lt();
-    position written = 0, equal = 0;
+    const bool tied = r.below + r.count != k_;  // else the range ends with the k-th
+    position to = 0, to_equal = r.below;
     KSELECT_UNROLL
     for (int e = 0; e < each; ++e) {
       const bool has = e * simt::warp_size + team_.lane() < size;
-      bool wanted = has && (tied ? keys[e] < r.low : keys[e] <= r.high);
-      if (tied) {
-        const bool tie = has && keys[e] == r.low;
-        const std::uint32_t ties = team_.simt.ballot(simt::full_mask, tie);
-        wanted |= tie && equal + static_cast<position>(team_.simt.popc(ties & before)) < rest;
-        equal += static_cast<position>(team_.simt.popc(ties));
-      }
-      const std::uint32_t all_wanted = team_.simt.ballot(simt::full_mask, wanted);
-      const auto to = written + static_cast<position>(team_.simt.popc(all_wanted & before));
-      if (wanted) store(to, own[e]);
-      written += static_cast<position>(team_.simt.popc(all_wanted));
+      to = put(to, has && (tied ? keys[e] < r.low : keys[e] <= r.high), own[e]);
+      if (tied) to_equal = put(to_equal, has && keys[e] == r.low, own[e]);
     }
   }
 
-  // Writes the candidates of the lanes that have one to the next places of the counter, from
-  // `begin` on, as far as there are `most`.
-  KSELECT_HD void put(position& counter, position begin, position most, bool has, candidate c) {
-    const std::uint32_t claims = team_.simt.ballot(simt::full_mask, has);
-    if (claims == 0) return;
-    const position number = team_.places(counter, claims);
-    if (has && number < most) store(begin + number, c);
+  // Writes the candidates of the lanes that have one to the places from `to` on, as far as the
+  // answer has them. Returns the next place.
+  KSELECT_HD position put(position to, bool has, candidate c) {
+    const std::uint32_t writers = team_.simt.ballot(simt::full_mask, has);
+    const auto own =
+        to + static_cast<position>(team_.simt.popc(writers & team_.simt.lanemask_lt()));
+    if (has && own < k_) store(own, c);
+    return to + static_cast<position>(team_.simt.popc(writers));
   }
 
   // Of an output of the answer, or of none, the row's.

@@ -8,7 +8,7 @@
 namespace kselect::bms {
 
 // One row by one team, its elements in a list.
-template <class Team, int loads>
+template <class Team, int loads, bool many>
 class filtered_row {
  public:
   using value = typename Team::value;
@@ -45,7 +45,7 @@ class filtered_row {
     tile own;
     row_.load(0, own);
     list_.start(threshold_of<reader>(team_, narrow_, own, rank, slack));
-    stream<Team, loads>(team_, row_, list_).run(own);
+    stream<Team, loads, many>(team_, row_, list_).run(own);
     return list_.finish();
   }
 
@@ -215,6 +215,10 @@ class resident_row {
 
 // ---- launches
 
+// How a row is worked on: filtered by a threshold that few elements pass, or several of a thread's;
+// or in registers whole.
+enum class form : std::uint8_t { filtered, filtered_many, resident };
+
 template <class T>
 struct row_args {
   rows_view<T> matrix;
@@ -223,21 +227,22 @@ struct row_args {
 };
 
 // Selects from row number `row` with a team that is ready to be used again afterwards, if synced.
-template <class Team, int loads, bool resident, class T>
+template <class Team, int loads, form how, class T>
 KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
   narrowing<Team> narrow(team);
   row_reader<Team, loads> source(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted,
                                  row);
   answer<Team> out(team, narrow, a.out, row, a.matrix.k, a.matrix.wanted);
-  if constexpr (resident) {
+  if constexpr (how == form::resident) {
     resident_row<Team, loads>(team, narrow, source, a.matrix.k).select(out);
   } else {
-    filtered_row<Team, loads>(team, narrow, source, a.matrix.k).select(out);
+    filtered_row<Team, loads, how == form::filtered_many>(team, narrow, source, a.matrix.k)
+        .select(out);
   }
 }
 
 // A row a block.
-template <class T, bool indexed, int loads, bool resident>
+template <class T, bool indexed, int loads, form how>
 struct block_kernel {
   static constexpr int max_threads = 512;
   static constexpr int min_blocks = 2;
@@ -253,7 +258,7 @@ struct block_kernel {
     narrowing<decltype(block)>(block).prepare();
     simt.sync_block();
     for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
-      select_row<decltype(block), loads, resident>(block, a, row);
+      select_row<decltype(block), loads, how>(block, a, row);
       narrowing<decltype(block)>(block).forget_extremes();
       simt.sync_block();  // the next row uses the same storage
     }
@@ -263,10 +268,10 @@ struct block_kernel {
 inline constexpr int rows_per_block = 4;  // of the warp form
 
 // A row a warp.
-template <class T, bool indexed, int loads, bool resident>
+template <class T, bool indexed, int loads, form how>
 struct warp_kernel {
   static constexpr int max_threads = rows_per_block * simt::warp_size;
-  static constexpr int min_blocks = resident ? 6 : 7;  // 80 and 72 registers
+  static constexpr int min_blocks = how == form::resident ? 6 : 7;  // 80 and 72 registers
   struct storage {
     control<order_key_t<T>> team[rows_per_block];
   };
@@ -284,7 +289,7 @@ struct warp_kernel {
     const std::int64_t stride = std::int64_t{simt.blocks()} * rows_per_block;
     const std::int64_t first = std::int64_t{simt.block()} * rows_per_block + simt.warp();
     for (std::int64_t row = first; row < a.matrix.rows; row += stride) {
-      select_row<decltype(warp), loads, resident>(warp, a, row);
+      select_row<decltype(warp), loads, how>(warp, a, row);
       simt.sync_warp(simt::full_mask);  // the next row uses the same storage
     }
   }

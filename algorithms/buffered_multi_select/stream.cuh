@@ -6,7 +6,8 @@
 
 namespace kselect::bms {
 
-template <class Team, int loads>
+// `many`: whether several elements a lane and tile are expected to pass.
+template <class Team, int loads, bool many = false>
 class stream {
  public:
   using value = typename Team::value;
@@ -23,12 +24,17 @@ class stream {
     for (position t = 0; t < tiles; ++t) {
       if (t != 0) row_.load(t, own);
       const item_set admitted = filter(own, t == 0);
-      list_.enter(
-          admitted, [&](int i) { return row_.candidate_at(row_.place(t, i)); },
-          [&] {  // read again, so that the tile is not kept in registers for this
-            row_.load(t, own);
-            return list_.admitted(own.x);
-          });
+      const auto again = [&] {  // read again, so that the tile is not kept in registers for this
+        row_.load(t, own);
+        return list_.admitted(own.x);
+      };
+      if constexpr (many) {
+        list_.enter_many(
+            row_, admitted, [&](int i) { return row_.place(t, i); }, again);
+      } else {
+        list_.enter(
+            admitted, [&](int i) { return row_.candidate_at(row_.place(t, i)); }, again);
+      }
     }
     if (!row_.any_ends()) return;
     const item_set end =

@@ -66,27 +66,31 @@ class survivors {
   KSELECT_HD bool rejects_from(value smallest) const { return smallest > limit_; }
 
   // Enters a set of each lane's items; `candidate_of(i)` reads item i, and `again()` tells which
-  // items are admitted by a bound that has become lower. All lanes of the warp.
+  // items a bound admits that has become lower. All lanes of the warp.
   template <class Read, class Again>
   KSELECT_HD void enter(item_set items, const Read& candidate_of, const Again& again) {
-    while (team_.simt.any(simt::full_mask, items != 0)) {
-      items = enter_while_room(items, candidate_of);
-      if (!team_.simt.any(simt::full_mask, items != 0)) return;
-      meet();
-      items &= again();
-    }
+    const auto put = [&](item_set set) { return put_while_room(set, candidate_of); };
+    enter_by(put, items, [&](item_set late) { return late & again(); });
   }
-  // The same where there are few items.
+  // The same where items are as well read again, one by one.
   template <class Read>
   KSELECT_HD void enter(item_set items, const Read& candidate_of) {
-    enter(items, candidate_of, [&] {
+    const auto put = [&](item_set set) { return put_while_room(set, candidate_of); };
+    enter_by(put, items, [&](item_set late) {
       item_set admitted = 0;
-      for (item_set rest = items; rest != 0; rest &= rest - 1) {
-        const int i = team_.simt.ffs(rest) - 1;
+      for (; late != 0; late &= late - 1) {
+        const int i = team_.simt.ffs(late) - 1;
         if (admits(candidates::key(candidate_of(i)))) admitted |= item_set{1} << i;
       }
       return admitted;
     });
+  }
+  // The same for several items a lane, which stand in the row at `place_of(i)`.
+  template <class Reader, class Place, class Again>
+  KSELECT_HD void enter_many(Reader& row, item_set items, const Place& place_of,
+                             const Again& again) {
+    const auto put = [&](item_set set) { return put_while_room(row, set, place_of); };
+    enter_by(put, items, [&](item_set late) { return late & again(); });
   }
 
   // The warp has read all of its part. Returns when all have, with the size of the list.
@@ -100,17 +104,54 @@ class survivors {
   KSELECT_HD key_range<key> range() const { return range_of(team_.shared.claimed); }
 
  private:
-  // Enters items as far as there are places. Returns those that found none.
+  // Enters items by `put`, which leaves over those that found no place; and those of them again
+  // which are `still` admitted when the list has been cut.
+  template <class Put, class Still>
+  KSELECT_HD void enter_by(const Put& put, item_set items, const Still& still) {
+    while (team_.simt.any(simt::full_mask, items != 0)) {
+      items = put(items);
+      if (!team_.simt.any(simt::full_mask, items != 0)) return;
+      meet();
+      items = still(items);
+    }
+  }
+
   template <class Read>
-  KSELECT_HD item_set enter_while_room(item_set items, const Read& candidate_of) {
+  KSELECT_HD item_set put_while_room(item_set items, const Read& candidate_of) {
     position to = team_.claim(team_.shared.claimed, static_cast<position>(team_.simt.popc(items)));
     for (; items != 0 && to < team_.shape.capacity; items &= items - 1, ++to) {
-      const candidate c = candidate_of(team_.simt.ffs(items) - 1);
-      team_.memory.list[to] = c;
-      if (candidates::key(c) < least_) least_ = candidates::key(c);
-      team_.simt.count(simt::counter::candidates);
+      put(to, candidate_of(team_.simt.ffs(items) - 1));
     }
     return items;
+  }
+
+  // First the items' places alone enter the list, by the lanes that found them. Then the lanes read
+  // the elements, as many each, all at once; waiting for one after the other takes longer than all
+  // else here.
+  template <class Reader, class Place>
+  KSELECT_HD item_set put_while_room(Reader& row, item_set items, const Place& place_of) {
+    const auto own = static_cast<position>(team_.simt.popc(items));
+    position to = team_.claim(team_.shared.claimed, own);
+    const position first = team_.simt.shfl(simt::full_mask, to, 0);
+    position end = team_.simt.shfl(simt::full_mask, to + own, simt::warp_size - 1);
+    if (end > team_.shape.capacity) end = team_.shape.capacity;
+    for (; items != 0 && to < team_.shape.capacity; items &= items - 1, ++to) {
+      const position place = place_of(team_.simt.ffs(items) - 1);
+      team_.memory.list[to] =
+          Team::indexed ? candidates::make(0, place) : static_cast<candidate>(place);
+    }
+    team_.simt.sync_warp(simt::full_mask);
+    for (position i = first + team_.lane(); i < end; i += simt::warp_size) {
+      const candidate c = team_.memory.list[i];
+      put(i, row.candidate_at(static_cast<position>(Team::indexed ? candidates::index(c) : c)));
+    }
+    return items;
+  }
+
+  KSELECT_HD void put(position to, candidate c) {
+    team_.memory.list[to] = c;
+    if (candidates::key(c) < least_) least_ = candidates::key(c);
+    team_.simt.count(simt::counter::candidates);
   }
 
   KSELECT_HD key_range<key> range_of(position size) const {

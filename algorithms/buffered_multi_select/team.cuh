@@ -125,16 +125,12 @@ class team {
   }
   KSELECT_HD key warp_max(key own) { return static_cast<key>(~warp_min(static_cast<key>(~own))); }
 
-  // The places of the lanes that `claim`, given out in the order of the lanes from a shared counter
-  // on. One atomic for all of them.
-  KSELECT_HD position places(position& counter, std::uint32_t claims) {
-    const int leader = simt.ffs(claims) - 1;
-    position first = 0;
-    if (simt.lane() == leader) {
-      first = simt.atomic_add(counter, static_cast<position>(simt.popc(claims)));
-    }
-    first = simt.shfl(simt::full_mask, first, leader);
-    return first + static_cast<position>(simt.popc(claims & simt.lanemask_lt()));
+  // Takes the sum of the lanes' numbers from a shared counter; returns what it was before.
+  KSELECT_HD position take(position& counter, position own) {
+    const position all = simt.reduce_add(simt::full_mask, own);
+    position before = 0;
+    if (lane() == 0) before = simt.atomic_add(counter, all);
+    return simt.shfl(simt::full_mask, before, 0);
   }
 
   // The sum of the lanes' numbers up to the caller's.
