@@ -78,11 +78,13 @@ class answer {
   template <class Read>
   KSELECT_HD void copy(position count, const Read& read) {
     const auto values = mine(out_.values);
-    const auto copy_to = [&](const auto& indices) {
+    const auto copy_to = [&]<class Index>(simt::global<Index> indices) {
       for (position i = team_.thread(); i < count; i += team_.threads()) {
         const candidate c = read(i);
         team_.simt.store(values, i, from_selection_key<value>(candidates::key(c), wanted_));
-        if constexpr (Team::indexed) team_.simt.store(indices, i, candidates::index(c));
+        if constexpr (Team::indexed) {
+          team_.simt.store(indices, i, static_cast<Index>(candidates::index(c)));
+        }
       }
     };
     if (!Team::indexed || out_.indices_32.size != 0) {
