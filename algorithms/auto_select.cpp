@@ -37,11 +37,12 @@ struct rule {
 
 bool always(const problem&, const device&) { return true; }
 
-// Two blocks a multiprocessor are the least that hide each other's latencies.
+// A block alone takes a row in some twenty microseconds for every 2^17 elements, several take it in
+// about ten more than that divided among them.
 bool few_long_rows(const problem& p, const device& where) {
-  const std::int64_t filling =
-      where.kind == executor_kind::cuda ? std::int64_t{2} * where.multiprocessors : 4;
-  return p.q < filling && p.n > 16384;
+  if (where.kind != executor_kind::cuda) return p.q < 4 && p.n > 16384;
+  if (8 * p.q <= where.multiprocessors) return p.n > 16384;
+  return 4 * p.q <= 3 * where.multiprocessors && p.n >= std::int64_t{1} << 19;
 }
 bool fits_a_warp(const problem& p, const device&) { return p.n <= 1024; }
 bool by_columns(const problem& p, const device&) { return p.layout == layout::column_major; }
