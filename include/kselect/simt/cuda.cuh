@@ -219,8 +219,10 @@ status launch_on_cuda(const char* name, const grid& shape, const typename Kernel
                       const executor& where) {
   const auto* const entry = reinterpret_cast<const void*>(&run_on_cuda<Kernel>);
   const std::size_t dynamic = dynamic_offset<Kernel> + shape.dynamic_shared_bytes;
+  // What is declared may take a little more than its size; to opt in without need does no harm.
+  constexpr std::size_t rounding = 1 << 10;
   const std::size_t declared = storage_is_dynamic<Kernel> ? 0 : sizeof(typename Kernel::storage);
-  if (declared + dynamic > static_shared_limit) {
+  if (declared + dynamic + rounding > static_shared_limit) {
     const status opted = cuda_status(
         cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(dynamic)),
