@@ -67,6 +67,9 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
         message = f"{context}: no kind is called {figure.kind!r}; there are {names}"
         raise PlotError(Failure.INPUT, message)
     ending = str(figure.ask.get("ending", ""))
+    if "algorithms" in figure.ask:
+        wanted = set(Cells(records).names(figure.ask["algorithms"]))
+        records = [record for record in records if record.algorithm in wanted]
     every = kinds[figure.kind].draw(records, figures.Options())
     drawings = [drawing for drawing in every if drawing.name.endswith(ending)]
     if not drawings:

@@ -14,8 +14,9 @@ A file has one `[paper]` (key, cite, hardware) and its `[[experiment]]`s in the 
     where         the cells that belong to it, by n, q, k, nq, "log2(n/Q)", payload, ...
     disagreement  where caption and text of the paper say different things
     figure        kind, `name` (follows the id in the file's name), `ending` (of the kind's several
-                  drawings only those whose names end so), `title` in place of the
-                  experiment's, and what the kind asks for
+                  drawings only those whose names end so), `algorithms` (names or
+                  globs: these alone), `title` in place of the experiment's, and what the
+                  kind asks for
     claim         says, paper, measure, expect, and what the measure asks for (`measures`)
 
 Sizes are integers or powers, "2^15".
@@ -42,6 +43,7 @@ _FIGURE_KEYS = (
     "name",
     "title",
     "ending",
+    "algorithms",
     "x",
     "x_scale",
     "y",
