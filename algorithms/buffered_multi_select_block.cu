@@ -16,14 +16,15 @@
 // Where k is a large part of n a threshold would hold little back: such rows, if they fit, stay in
 // registers, and step 3 works on those.
 //
-// What limits it, on an H200, whose 132 multiprocessors can execute 29 warp instructions in the time
-// that its memory takes to bring 32 elements (ncu's counts; times in results/nvidia-h200/goal_*):
+// What limits it, on an H200, whose 132 multiprocessors can execute 29 warp instructions in the
+// time that its memory takes to bring 32 elements (ncu's counts; times in
+// results/nvidia-h200/goal_*):
 //   k <= 32, n >= 8192   memory: 85 to 94 % of the read ceiling
 //   a warp a row         instructions: 34 for 32 elements at n = 1024, k = 32
 //   in registers         instructions: 44 at n = 4096, k = 1024, and shared-memory atomics
 //   k of n / 16 and up   instructions: 35 at n = 16384, k = 1024, half of them to enter survivors
-// So nothing may spill: a few registers spilt in the stream cost up to a tenth of the time. Loads that
-// do not stay in L1 cost up to half the speed; a list longer than it has to be costs nothing.
+// So nothing may spill: a few registers spilt in the stream cost up to a tenth of the time. Loads
+// that do not stay in L1 cost up to half the speed; a list longer than it has to be costs nothing.
 //
 // Exact on every input, in the total order on bits: numbers are compared as such only to pass over
 // tiles, all else compares integer keys. Which of equal elements are chosen, and the order of the
