@@ -39,7 +39,7 @@ inline judgement by_the_host(const problem& what, const contract& promises, cons
 // the rows begin.
 inline judge by_kernels(backend& place, device_proof_shape shape = {}, std::int64_t shift = 0) {
   return [&place, shape, shift](const problem& what, const contract& promises, const io& answer) {
-    const auto upload = [&](const void* data, std::size_t bytes, std::size_t lead) {
+    const auto upload = [&place](const void* data, std::size_t bytes, std::size_t lead) {
       device_buffer copy(place, lead + bytes);
       place.to_device(copy.data() + lead, {static_cast<const std::byte*>(data), bytes});
       return copy;

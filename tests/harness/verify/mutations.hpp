@@ -53,12 +53,14 @@ void poison_one(T& place) {
 // Ways to change the answer of the target row, in any payload.
 template <class T, class Index>
 auto choose(std::int64_t j, std::int64_t preference) {
-  return [=](answered<T, Index>& it) { it.choose(target, j, column_of(target, preference)); };
+  return [j, preference](answered<T, Index>& it) {
+    it.choose(target, j, column_of(target, preference));
+  };
 }
 
 template <class T, class Index>
 auto swap_outputs(std::int64_t a, std::int64_t b) {
-  return [=](answered<T, Index>& it) {
+  return [a, b](answered<T, Index>& it) {
     std::swap(it.value(target, a), it.value(target, b));
     if (it.what.has_indices()) std::swap(it.index(target, a), it.index(target, b));
   };
@@ -70,7 +72,7 @@ std::vector<mutation<T, Index>> wrong_indices() {
   using answer = answered<T, Index>;
   constexpr payload asked = payload::values_and_indices;
   const auto set_index = [](std::int64_t j, std::int64_t index) {
-    return [=](answer& it) { it.index(target, j) = static_cast<Index>(index); };
+    return [j, index](answer& it) { it.index(target, j) = static_cast<Index>(index); };
   };
   const auto drop_last = [](answer& it) {
     poison_one(it.value(target, 7));
@@ -169,7 +171,7 @@ std::vector<mutation<T, Index>> value_mutations() {
   using answer = answered<T, Index>;
   constexpr payload asked = payload::values;
   const auto copy = [](std::int64_t to, std::int64_t from) {
-    return [=](answer& it) { it.value(target, to) = it.value(target, from); };
+    return [to, from](answer& it) { it.value(target, to) = it.value(target, from); };
   };
   const auto ties_only = [](answer& it) {
     for (std::int64_t j = 0; j < chosen; ++j) it.value(target, j) = it.value(target, 7);
@@ -203,7 +205,7 @@ std::vector<mutation<T, Index>> kth_mutations() {
   using answer = answered<T, Index>;
   constexpr payload asked = payload::kth_value;
   const auto choose = [](std::int64_t preference) {
-    return [=](answer& it) { it.choose(target, 0, column_of(target, preference)); };
+    return [preference](answer& it) { it.choose(target, 0, column_of(target, preference)); };
   };
   return {
       {"nothing changed", asked, strictest, [](answer&) {}, {}},
@@ -247,5 +249,20 @@ void for_each_mutation(const std::vector<mutation<T, Index>>& mutations, F&& f) 
 
 using type_pairs = testing::Types<std::pair<float, std::int32_t>, std::pair<float, std::int64_t>,
                                   std::pair<double, std::int32_t>, std::pair<double, std::int64_t>>;
+
+// Expects each mutation of an answer with indices to be caught by the check meant for it.
+template <class T, class Index>
+void expect_mutations_caught(const judge& by) {
+  for (const auto& all : {wrong_indices<T, Index>(), wrong_values<T, Index>(),
+                          wrong_choices<T, Index>(), broken_promises<T, Index>()}) {
+    for_each_mutation(all, [&by](const auto& m, const auto& answer) {
+      const judgement found = answer.judged(by);
+      EXPECT_EQ(found.rows_checked, rows);
+      EXPECT_EQ(found.rows_wrong, m.caught_by ? 1 : 0);
+      EXPECT_EQ(found.first_row, m.caught_by ? target : -1);
+      EXPECT_EQ(found.failed, m.caught_by);
+    });
+  }
+}
 
 }  // namespace kselect::testing_answers

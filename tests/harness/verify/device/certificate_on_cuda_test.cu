@@ -30,30 +30,16 @@ class CertificateOnCuda : public testing::Test {
     place_ = open_backend(executor_kind::cuda);
   }
 
-  template <class T, class Index>
-  void expect_caught(const judge& by) {
-    for (const auto& all : {wrong_indices<T, Index>(), wrong_values<T, Index>(),
-                            wrong_choices<T, Index>(), broken_promises<T, Index>()}) {
-      for_each_mutation(all, [&](const auto& m, const auto& answer) {
-        const judgement found = answer.judged(by);
-        EXPECT_EQ(found.rows_checked, rows);
-        EXPECT_EQ(found.rows_wrong, m.caught_by ? 1 : 0);
-        EXPECT_EQ(found.first_row, m.caught_by ? target : -1);
-        EXPECT_TRUE(found.failed == m.caught_by);
-      });
-    }
-  }
-
   std::unique_ptr<backend> place_;
 };
 
 TEST_F(CertificateOnCuda, EveryMutationIsCaughtByTheCheckMeantForIt) {
   for (const device_proof_shape cut :
        {device_proof_shape{}, device_proof_shape{.scratch_bytes = 7 * 256, .stretch = 7}}) {
-    expect_caught<float, std::int32_t>(by_kernels(*place_, cut));
-    expect_caught<float, std::int64_t>(by_kernels(*place_, cut, 1));
-    expect_caught<double, std::int32_t>(by_kernels(*place_, cut, 1));
-    expect_caught<double, std::int64_t>(by_kernels(*place_, cut));
+    expect_mutations_caught<float, std::int32_t>(by_kernels(*place_, cut));
+    expect_mutations_caught<float, std::int64_t>(by_kernels(*place_, cut, 1));
+    expect_mutations_caught<double, std::int32_t>(by_kernels(*place_, cut, 1));
+    expect_mutations_caught<double, std::int64_t>(by_kernels(*place_, cut));
   }
 }
 

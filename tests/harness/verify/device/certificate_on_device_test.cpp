@@ -64,34 +64,22 @@ INSTANTIATE_TEST_SUITE_P(
 
 template <class Types>
 class device_certificate_mutations : public testing::Test {
- protected:
+ public:
   using T = typename Types::first_type;
   using Index = typename Types::second_type;
-
-  static void expect_caught(const judge& by) {
-    for (const auto& all : {wrong_indices<T, Index>(), wrong_values<T, Index>(),
-                            wrong_choices<T, Index>(), broken_promises<T, Index>()}) {
-      for_each_mutation(all, [&](const auto& m, const auto& answer) {
-        const judgement found = answer.judged(by);
-        EXPECT_EQ(found.rows_checked, rows);
-        EXPECT_EQ(found.rows_wrong, m.caught_by ? 1 : 0);
-        EXPECT_EQ(found.first_row, m.caught_by ? target : -1);
-        EXPECT_EQ(found.failed, m.caught_by);
-      });
-    }
-  }
 };
 TYPED_TEST_SUITE(device_certificate_mutations, type_pairs);
 
 TYPED_TEST(device_certificate_mutations, are_caught_by_the_check_meant_for_them) {
   const auto place = fibers();
-  this->expect_caught(by_kernels(*place));
+  expect_mutations_caught<typename TestFixture::T, typename TestFixture::Index>(by_kernels(*place));
 }
 
 // Some warps a row, the least of scratch memory, an address that is aligned to an element alone.
 TYPED_TEST(device_certificate_mutations, are_caught_however_the_work_is_cut) {
   const auto place = fibers({.order = simt::schedule::random, .seed = 5});
-  this->expect_caught(by_kernels(*place, {.scratch_bytes = 7 * 256, .stretch = 7}, 3));
+  expect_mutations_caught<typename TestFixture::T, typename TestFixture::Index>(
+      by_kernels(*place, {.scratch_bytes = 7 * 256, .stretch = 7}, 3));
 }
 
 TEST(device_certificate, every_order_of_lanes) {
