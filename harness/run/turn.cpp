@@ -20,6 +20,9 @@ constexpr int wall_samples = 1;  // a round; their median is over the rounds
 constexpr int most_queued_kernels = 500;
 constexpr double batch_ns = 5e6;  // about so long a batch
 constexpr int most_batch_calls = 200;
+// From here on a call is a long one (contender::is_long). On a host more is lost by cold pages.
+constexpr double long_call_ns_on_gpu = 1e8;
+constexpr double long_call_ns_on_host = 1e9;
 
 double seconds_since(clock::time_point begin) {
   return std::chrono::duration<double>(clock::now() - begin).count();
@@ -104,6 +107,7 @@ struct sampling {
   std::string when;  // "in round 3: "
 
   bool warm_up() {
+    if (c.is_long) return true;
     for (int i = 0; i < context.policy.warmup; ++i) {
       context.observer.running(*c.what);
       attempt.prepare();
@@ -148,7 +152,7 @@ bool headline(sampling& s, bool cold, bool prove, round_samples& taken) {
 
 // Wall time and batches of a place whose headline is neither.
 bool side_timings(sampling& s, row_variants& rows, round_samples& taken) {
-  if (s.context.place.shares_host_memory()) return true;
+  if (s.context.place.shares_host_memory() || s.c.is_long) return true;
   const int most = std::min(wall_samples, static_cast<int>(taken.ns.size()));
   for (int i = 0; i < most; ++i) {
     const auto run = s.sample(true, false, [&] { return s.attempt.wall_time(); });
@@ -188,6 +192,8 @@ void prove_first(contender& c, row_variants& rows, const turn_context& context) 
     attempt.prepare();
     const timed_run second = attempt.time();
     if (!went_well(c, second.outcome, "")) return;
+    c.is_long = second.nanoseconds >=
+                (context.place.shares_host_memory() ? long_call_ns_on_host : long_call_ns_on_gpu);
     choose_timing(c, attempt, second.nanoseconds, context);
     if (c.outcome.status == cell_status::ok && counts_work(*c.what)) {
       context.observer.running(*c.what);

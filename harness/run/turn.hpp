@@ -13,6 +13,9 @@ struct contender {
   round_log log;
   bool gapless = false;  // its work can be queued whole behind a gate
   int batch_calls = 0;   // of one batch; 0: no batches
+  // A call so long that neither a launch nor a cold cache shows in its time: it needs no warm-up
+  // beyond its proof, and on a GPU neither wall time nor batches beside its headline.
+  bool is_long = false;
 };
 
 // What turns of one group share.
