@@ -62,7 +62,7 @@ class backend {
   virtual status synchronise() = 0;
   // The fault that made this place useless to this process, in words; empty while there was none. A
   // kernel's illegal access, say, takes the process' CUDA context with it, and nothing gives that
-  // back but a new process. Waits for all enqueued work.
+  // back but a new process. Does not wait for enqueued work.
   virtual std::string lost() { return {}; }
 
   // Calls `enqueue`, waits for the work it started, and takes the time of that work by this place's

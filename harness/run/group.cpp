@@ -51,8 +51,6 @@ class group {
         context_{place, request.policy, observer, watch_ ? &*watch_ : nullptr} {}
 
   bool run() {
-    // Work that an earlier group left behind may fault after that has ended.
-    if (!context_.place.lost().empty()) return false;
     for (const cell* c : request_.cells) {
       if (!admit(*c)) return false;
     }
@@ -170,6 +168,8 @@ void group_inputs::forget() { by_layout_.clear(); }
 
 bool run_group(const group_request& request, group_inputs& inputs, backend& place,
                group_observer& observer) {
+  // Work that an earlier group left behind may fault after that group has ended.
+  if (!place.lost().empty()) return false;
   return group(request, inputs, place, observer).run();
 }
 

@@ -35,12 +35,7 @@ CAUGHT = {
 }
 
 
-# Two groups of cells on the GPU, two algorithms of each at fault: in the first call, and in a timed one.
-FAULTS = {
-    "axes": CONFIG["axes"] | {"n": [512, 1024]},
-    "algorithms": ["bms-warp", "planted/faults", "bms-block", "planted/faults-later"],
-    "executor": "cuda",
-}
+FAULTS = json.loads((ROOT / "tests" / "planted" / "faults.json").read_text())
 
 
 @pytest.fixture
