@@ -32,6 +32,13 @@ for tool in memcheck racecheck synccheck initcheck; do
   step "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 \
     "$build/tests/kselect_tests" --gtest_brief=1 --gtest_filter="${KSELECT_SANITIZER_TESTS:-$small}"
 done
+# Faults cost their own cells alone, and say so.
+faults='! "$1/tests/kselect_planted" run "$2/../tests/planted/faults.json" --out "$3" &&
+  [ "$(grep -c "\"status\":\"ok\"" "$3/runs.jsonl")" = 4 ] &&
+  [ "$(grep -c cudaErrorIllegalAddress "$3/runs.jsonl")" = 4 ]'
+if [ -x "$build/tests/kselect_planted" ]; then
+  step faults bash -c "$faults" faults "$build" "$(dirname "$0")" "$out/faults"
+fi
 for config in "$@"; do
   name=$(basename "$config" .json)
   step "run-$name" "$build/kselect" run "$config" --out "$out/$name" --resume

@@ -1,21 +1,95 @@
 #!/usr/bin/env bash
-# Does the verdict hold on this machine? Measures the noise floor, then a program against itself and, if
-# one is given, against a slower one, TRIALS times each; writes one line a trial to OUT/trials.csv.
-# Usage: scripts/trials.sh PROGRAM CONFIG OUT [TRIALS [SLOWER_PROGRAM]]
-# ROUNDS (environment) is the number of turns of each side, MAX_ROUNDS where they end if inconclusive.
+# Does the verdict hold on this machine? Measures the noise floor, then tries verdicts on a program
+# against itself and, if one is given, against a slower one, TRIALS times each.
+# Usage: scripts/trials.sh [--runs] PROGRAM CONFIG OUT [TRIALS [SLOWER_PROGRAM]]
+#   without --runs   a trial is `kselect ab`: ROUNDS turns of each program, process by process, and up to
+#                    MAX_ROUNDS where the verdict is inconclusive. What a processor's noise needs.
+#   --runs           a trial is `kselect compare` of two runs, each one process: a program's run with its
+#                    next run, and with the slower program's. Seconds a trial, where times are steady.
+# Writes OUT/trials.csv (a line a trial), verdicts.txt (all of them, with every cell), noise.json,
+# noise.txt, and base.json and slower.json (where and what was measured). Exits 1 if any trial came out
+# other than it should: exit code 0 for the same program, 1 for the slower one.
+# ROUNDS (environment) is also the number of turns of each side that the noise floor is measured by.
 set -euo pipefail
-program=$1 config=$2 out=$3 trials=${4:-20} slower=${5:-}
-rounds=${ROUNDS:-15} most=${MAX_ROUNDS:-60}
-mkdir -p "$out"
-"$program" noise "$config" --rounds "$rounds" --out "$out/floor" >"$out/floor.txt" 2>/dev/null
-echo "trial,new,exit_code,verdict" >"$out/trials.csv"
-trial() { # NAME NUMBER NEW
-  local directory=$out/$1-$2 code=0
-  "$program" ab "$program" "$3" "$config" --rounds "$rounds" --max-rounds "$most" \
-    --out "$directory" --noise "$out/floor/noise.json" >"$out/$1-$2.txt" 2>/dev/null || code=$?
-  echo "$2,$1,$code,\"$(head -n 1 "$out/$1-$2.txt")\"" | tee -a "$out/trials.csv"
+as_runs=
+if [ "${1:-}" = --runs ]; then
+  as_runs=yes
+  shift
+fi
+if [ $# -lt 3 ]; then
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2
+  exit 2
+fi
+program=$(realpath "$1") config=$2 out=$3 trials=${4:-20}
+slower=${5:+$(realpath "$5")}
+rounds=${ROUNDS:-$([ -n "$as_runs" ] && echo 10 || echo 15)} most=${MAX_ROUNDS:-60}
+if [ -e "$out/trials.csv" ]; then
+  echo "$out/trials.csv exists; give another OUT" >&2
+  exit 2
+fi
+mkdir -p "$out/runs"
+
+must() { # LOG COMMAND...: ends the trials, with the last line of what it said, if the command fails
+  local log=$1 code=0
+  shift
+  "$@" >"$log" 2>"$log.err" || code=$?
+  # 1: some cell failed. Its record says why, and so will the verdict.
+  [ "$code" -le 1 ] && return
+  echo "failed with exit code $code: $*: $(tail -n 1 "$log.err")" >&2
+  exit 2
 }
-for number in $(seq "$trials"); do
-  trial same "$number" "$program"
-  [ -z "$slower" ] || trial slower "$number" "$slower"
-done
+
+measure() { # NAME PROGRAM: one run of a program, in $out/runs/NAME
+  must "$out/runs/$1.txt" "$2" run "$config" --out "$out/runs/$1"
+}
+
+judge() { # KIND NUMBER WANTED_CODE COMMAND...: one trial's verdict, on record
+  local kind=$1 number=$2 wanted=$3 code=0 text=$out/runs/$1-$2.verdict named
+  shift 3
+  "$@" --all --noise "$out/noise.json" >"$text" 2>"$text.err" || code=$?
+  { echo "== $kind $number: exit code $code" && cat "$text"; } >>"$out/verdicts.txt"
+  # Columns of the table are two spaces apart; the sixth is the algorithm.
+  named=$(awk -F '  +' '$1 == "regression" { print $6 }' "$text" | sort | paste -sd' ' -)
+  echo "$number,$kind,$code,\"$(head -n 1 "$text")\",$named" | tee -a "$out/trials.csv"
+  [ "$code" != "$wanted" ] || right[$kind]=$((right[$kind] + 1))
+}
+
+in_turns() { # KIND NUMBER WANTED_CODE NEW
+  judge "$1" "$2" "$3" "$program" ab "$program" "$4" "$config" --rounds "$rounds" \
+    --max-rounds "$most" --out "$out/runs/$1-$2"
+}
+
+compared() { # KIND NUMBER WANTED_CODE BASE NEW
+  judge "$1" "$2" "$3" "$program" compare "$out/runs/$4" "$out/runs/$5"
+}
+
+declare -A right=([same]=0 [slower]=0)
+measure warm-up "$program" # of clocks and drivers: nothing looks at it
+must "$out/runs/floor.txt" "$program" noise "$config" --rounds "$rounds" --out "$out/runs/floor"
+cp "$out/runs/floor.txt" "$out/noise.txt"
+cp "$out/runs/floor/noise.json" "$out/noise.json"
+echo "trial,new,exit_code,verdict,slower" >"$out/trials.csv"
+if [ -z "$as_runs" ]; then
+  for number in $(seq "$trials"); do
+    in_turns same "$number" 0 "$program"
+    [ -z "$slower" ] || in_turns slower "$number" 1 "$slower"
+  done
+  last=$out/runs/same-$trials/base/meta.json slow=$out/runs/slower-$trials/new/meta.json
+else
+  measure base-1 "$program"
+  for number in $(seq "$trials"); do
+    # The slower program's run lies between the two that are the same: drift is no help to anyone.
+    if [ -n "$slower" ]; then
+      measure "slower-$number" "$slower"
+      compared slower "$number" 1 "base-$number" "slower-$number"
+    fi
+    measure "base-$((number + 1))" "$program"
+    compared same "$number" 0 "base-$number" "base-$((number + 1))"
+  done
+  last=$out/runs/base-1/meta.json slow=$out/runs/slower-1/meta.json
+fi
+cp "$last" "$out/base.json"
+[ -z "$slower" ] || cp "$slow" "$out/slower.json"
+echo "${right[same]} of $trials right where nothing changed"
+[ -z "$slower" ] || echo "${right[slower]} of $trials right where the program is slower"
+[ "${right[same]}" = "$trials" ] && { [ -z "$slower" ] || [ "${right[slower]}" = "$trials" ]; }

@@ -60,6 +60,10 @@ class backend {
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
   // Waits for all enqueued work; a fault in it is the returned status.
   virtual status synchronise() = 0;
+  // The fault that made this place useless to this process, in words; empty while there was none. A
+  // kernel's illegal access, say, takes the process' CUDA context with it, and nothing gives that
+  // back but a new process. Does not wait for enqueued work.
+  virtual std::string lost() { return {}; }
 
   // Calls `enqueue`, waits for the work it started, and takes the time of that work by this place's
   // own clock (clock_name): host wall time, or device events around the work. `gapless`, where the

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "harness/backend/cuda/instruments.hpp"
+#include "harness/backend/fault.hpp"
 #include "harness/backend/host_backend.hpp"
 #include "harness/error.hpp"
 
@@ -26,7 +27,10 @@ constexpr double lowest_clock = 0.75;
 constexpr double shortest_reading_ns = 50e3;
 
 std::string describe(cudaError_t code) {
-  return fmt::format("{}: {}", cudaGetErrorName(code), cudaGetErrorString(code));
+  const char* const name = cudaGetErrorName(code);
+  const std::string_view advice = advice_on_fault(name);
+  return fmt::format("{}: {}{}{}", name, cudaGetErrorString(code), advice.empty() ? "" : "; ",
+                     advice);
 }
 
 // For calls that only fail when the context is lost or the driver refuses: there is nothing to do
@@ -94,9 +98,12 @@ class cuda_backend final : public backend {
     const cudaError_t code = cudaMalloc(&memory, bytes == 0 ? 1 : bytes);
     if (code != cudaSuccess) {
       cudaGetLastError();  // an allocation that failed leaves the context usable
-      throw error(failure::resources, fmt::format("cannot allocate {:.1f} MiB on {}: {}",
-                                                  static_cast<double>(bytes) / (1 << 20),
-                                                  device_.name, describe(code)));
+      // Of a lost context every call fails: then it was not memory that lacked.
+      const bool full = code == cudaErrorMemoryAllocation;
+      throw error(
+          full ? failure::resources : failure::unsupported,
+          fmt::format("cannot allocate {:.1f} MiB on {}: {}",
+                      static_cast<double>(bytes) / (1 << 20), device_.name, describe(code)));
     }
     return static_cast<std::byte*>(memory);
   }
@@ -116,6 +123,14 @@ class cuda_backend final : public backend {
     const cudaError_t code = cudaStreamSynchronize(live().stream);
     if (code == cudaSuccess) return {};
     return {status_code::failed, describe(code)};
+  }
+
+  // What took the context with it is returned by every later call, anything else by one.
+  std::string lost() override {
+    if (!live_) return {};
+    cudaStreamQuery(live_->stream);
+    const cudaError_t code = cudaStreamQuery(live_->stream);
+    return code == cudaSuccess || code == cudaErrorNotReady ? std::string() : describe(code);
   }
 
   // Gapless, the stream is: gate, clock stamp, event, work, event, clock stamp; the gate opens when
@@ -252,7 +267,10 @@ std::optional<graph_capture> cuda_backend::capture(const std::function<status()>
   const graph_handle<cudaGraphExec_t> executable(made);
   if (instantiated != cudaSuccess) return graph_capture{describe(instantiated)};
   require(cudaGraphLaunch(executable.get(), stream), "cudaGraphLaunch");
-  if (const status finished = synchronise(); !finished.ok()) return graph_capture{finished.message};
+  // Not a graph that was refused, but a kernel at fault.
+  if (const status finished = synchronise(); !finished.ok()) {
+    throw error(failure::unsupported, "replayed as a graph: " + finished.message);
+  }
   return graph_capture{{}, count_kernels(graph.get())};
 }
 

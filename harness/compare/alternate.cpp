@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "harness/compare/merged_record.hpp"
 #include "harness/compare/recorded_run.hpp"
-#include "harness/compare/statistics.hpp"
 #include "harness/compare/subprocess.hpp"
 #include "harness/config/config.hpp"
 #include "harness/config/json_text.hpp"
@@ -104,60 +104,6 @@ class turns {
   fs::path rounds_, config_;
 };
 
-// The medians of one cell over the turns of its side; where a turn has none, null.
-json merged_time(const json& first, const std::vector<const recorded_cell*>& turns_of_cell) {
-  std::vector<double> medians;
-  json rounds = json::array(), samples = json::array(), sizes = json::array();
-  for (const recorded_cell* turn : turns_of_cell) {
-    if (turn == nullptr || !turn->time) {
-      rounds.push_back(nullptr);
-      continue;
-    }
-    medians.push_back(turn->time->median);
-    rounds.push_back(turn->time->median);
-    sizes.push_back(turn->time->samples.size());
-    for (const double sample : turn->time->samples) samples.push_back(sample);
-  }
-  std::ranges::sort(medians);
-  const auto at = [&](double share) {
-    return medians[static_cast<std::size_t>(share * static_cast<double>(medians.size() - 1))];
-  };
-  // Five turns and fewer bound nothing at 95 %: the extremes stand for the interval, as in a run.
-  const std::size_t rank = std::max<std::size_t>(1, sign_rank(medians.size(), 0.95));
-  json time = first;
-  time["median"] = median(medians);
-  time["q1"] = at(0.25);
-  time["q3"] = at(0.75);
-  time["min"] = medians.front();
-  time["max"] = medians.back();
-  time["ci95"] = {medians[rank - 1], medians[medians.size() - rank]};
-  time["rounds"] = std::move(rounds);
-  time["samples"] = std::move(samples);
-  // What else describes the samples of the first turn says nothing about those of all.
-  if (time.contains("round_sizes")) time["round_sizes"] = std::move(sizes);
-  if (time.contains("outliers")) time["outliers"] = json::array();
-  for (const char* const member : {"wall", "batch", "sm_mhz"}) {
-    if (time.contains(member)) time[member] = nullptr;
-  }
-  return time;
-}
-
-// One record a cell: the one of its first turn that has a time (else of its first), with the times
-// of all turns. A cell that failed in any turn keeps its place among the rounds, empty.
-json merged_record(const std::vector<const recorded_cell*>& turns_of_cell) {
-  const recorded_cell* chosen = nullptr;
-  bool throttled = false;
-  for (const recorded_cell* turn : turns_of_cell) {
-    if (turn == nullptr) continue;
-    if (chosen == nullptr || (!chosen->time && turn->time)) chosen = turn;
-    throttled = throttled || turn->throttled;
-  }
-  json record = chosen->record;
-  if (chosen->time) record["time"] = merged_time(record["time"], turns_of_cell);
-  if (throttled) record["throttled"] = true;
-  return record;
-}
-
 void merge(const fs::path& into, const std::vector<recorded_run>& turns, const json& alternated) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<const recorded_cell*>> cells;
@@ -174,7 +120,7 @@ void merge(const fs::path& into, const std::vector<recorded_run>& turns, const j
   fs::remove(into / journal_name);
   journal records = journal::open(into, open_mode::create_new);
   for (const std::string& identity : order) records.append(merged_record(cells[identity]).dump());
-  json meta = turns.front().meta;
+  json meta = merged_meta(turns);
   meta["alternated"] = alternated;
   write_snapshot(into / "meta.json", meta.dump(2) + "\n");
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/backend/backend.hpp"
+#include "harness/error.hpp"
 #if KSELECT_HAS_CUDA
 #include "harness/backend/cuda_backend.hpp"
 #endif
@@ -25,13 +26,9 @@ json or_null(const std::optional<T>& value) {
 std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
-#endif
 
-}  // namespace
-
-nlohmann::ordered_json gpu_json() {
+json observed() {
   json list = json::array();
-#if KSELECT_HAS_CUDA
   if (!why_unavailable(executor_kind::cuda).empty()) return list;
   const device gpu = open_backend(executor_kind::cuda)->description();
   const cuda_facts cuda = observe_cuda();
@@ -59,8 +56,23 @@ nlohmann::ordered_json gpu_json() {
                   {"persistence", or_null(state.persistence)},
                   {"processes", or_null(state.processes)},
                   {"nvml", driver ? json("loaded") : json(why)}});
-#endif
   return list;
+}
+#endif
+
+}  // namespace
+
+nlohmann::ordered_json gpu_json() {
+  // What was seen last, for a process whose CUDA context a kernel's fault has taken since.
+  static json known = json::array();
+#if KSELECT_HAS_CUDA
+  try {
+    if (json now = observed(); !now.empty()) known = std::move(now);
+  } catch (const error&) {
+    if (known.empty()) throw;
+  }
+#endif
+  return known;
 }
 
 std::vector<finding_of_doctor> examine_gpu(const gpu_state& state) {

@@ -34,6 +34,12 @@ bool may_have_damaged(const cell_outcome& outcome) {
   return outcome.status == cell_status::wrong || outcome.status == cell_status::error;
 }
 
+// Whatever call it was that noticed, the cell that ran is at fault; its reason names the cause.
+void blame(cell_outcome& outcome, const std::string& fault) {
+  outcome.status = cell_status::error;
+  if (outcome.reason.find(fault) == std::string::npos) outcome.reason += "; " + fault;
+}
+
 class group {
  public:
   group(const group_request& request, group_inputs& inputs, backend& place,
@@ -74,8 +80,9 @@ class group {
       c.outcome.fresh_inputs = rows.fresh();
       prove_first(c, rows, context_);
     } catch (const error& problem) {
-      if (problem.category() != failure::resources) throw;
-      c.outcome.status = cell_status::out_of_memory;
+      const bool full = problem.category() == failure::resources;
+      if (!full && context_.place.lost().empty()) throw;
+      c.outcome.status = full ? cell_status::out_of_memory : cell_status::error;
       c.outcome.reason = problem.what();
     }
     observer_.resting();
@@ -128,11 +135,16 @@ class group {
     outcome.time = std::move(time);
   }
 
+  // False if the group must stop.
   bool finish(contender& c) {
+    const bool ended_well = c.outcome.status == cell_status::ok;
+    const std::string fault = ended_well ? std::string() : context_.place.lost();
+    if (!fault.empty()) blame(c.outcome, fault);
     observer_.finished(*c.what, c.outcome);
     if (!may_have_damaged(c.outcome)) return true;
     inputs_.forget();
-    return observer_.go_on_after_damage();
+    // Nobody can go on in a place that is lost.
+    return fault.empty() && observer_.go_on_after_damage();
   }
 
   const group_request& request_;
@@ -156,6 +168,8 @@ void group_inputs::forget() { by_layout_.clear(); }
 
 bool run_group(const group_request& request, group_inputs& inputs, backend& place,
                group_observer& observer) {
+  // Work that an earlier group left behind may fault after that group has ended.
+  if (!place.lost().empty()) return false;
   return group(request, inputs, place, observer).run();
 }
 

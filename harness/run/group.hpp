@@ -45,7 +45,8 @@ struct group_request {
 };
 
 // Runs every cell to an outcome. Never throws for what a cell does wrong: that is its status.
-// Returns false if it stopped early because the observer did not want to go on.
+// Returns false if it stopped early: because the observer did not want to go on, or because `place`
+// was lost (backend::lost), to the cell that ended last or to work left behind by an earlier group.
 bool run_group(const group_request& request, group_inputs& inputs, backend& place,
                group_observer& observer);
 

@@ -1,3 +1,8 @@
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+
 #include "harness/record/records.hpp"
 #include "harness/run/group.hpp"
 #include "harness/run/group_runner.hpp"
@@ -13,11 +18,15 @@ class forwarding final : public group_observer {
   void running(const cell&) override {}
   void resting() override {}
   void finished(const cell& c, const cell_outcome& outcome) override {
+    ended_.insert(&c);
     done_(c, cell_record(c, outcome, {input_.description(), threads_}));
   }
   bool go_on_after_damage() override { return true; }
 
+  bool has_ended(const cell& c) const { return ended_.contains(&c); }
+
  private:
+  std::set<const cell*> ended_;
   const input_source& input_;
   int threads_;
   const group_runner::sink& done_;
@@ -31,16 +40,32 @@ class direct_runner final : public group_runner {
   void run(std::span<const cell* const> group, const sink& done) override {
     const executor_kind kind = group.front()->executor;
     backend& place = places_.open(kind);
+    forwarding observer(input_, place.description().threads, done);
+    if (place.lost().empty() && measured(kind, place, group, observer)) return;
+    // Only a new process would have a GPU again.
+    cell_outcome outcome;
+    outcome.status = cell_status::error;
+    outcome.reason =
+        "not measured, because of an earlier cell's fault in this process: " + place.lost() +
+        "; leave --in-process away";
+    outcome.started = std::chrono::system_clock::now();
+    for (const cell* c : group) {
+      if (!observer.has_ended(*c)) observer.finished(*c, outcome);
+    }
+  }
+
+ private:
+  // Whether every cell has ended.
+  bool measured(executor_kind kind, backend& place, std::span<const cell* const> group,
+                forwarding& observer) {
     if (kind != executor_kind::fiber && !ceilings_.contains(kind)) {
       ceilings_[kind] = place.measure_ceilings();
     }
     const auto inputs = inputs_.try_emplace(kind, input_, place).first;
-    forwarding observer(input_, place.description().threads, done);
     const group_request wanted{group, request_.config.measure, ceilings_[kind]};
-    run_group(wanted, inputs->second, place, observer);
+    return run_group(wanted, inputs->second, place, observer);
   }
 
- private:
   const sweep_request& request_;
   const input_source& input_;
   backends& places_;

@@ -24,13 +24,15 @@ class worker_runner final : public group_runner {
       : request_(request), input_(input), places_(places) {}
 
   // A cell that takes its worker down has ended; the others go to a new worker. So every pass
-  // brings at least one cell to its end.
+  // with a new one brings at least one cell to its end. (One that served before may retire at once,
+  // when it finds its GPU's context lost.)
   void run(std::span<const cell* const> group, const sink& done) override {
     std::vector<const cell*> open(group.begin(), group.end());
     while (!open.empty()) {
       const std::size_t before = open.size();
+      const bool is_new = !worker_.has_value();
       pass(open, done);
-      if (open.size() == before) {
+      if (open.size() == before && is_new) {
         throw error(failure::output, "internal error: a worker process ended no cell of its group");
       }
     }

@@ -5,13 +5,14 @@ ones, slower by a planted factor: real turns, real records, and no flaking on a 
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import one_line, records
+from conftest import ROOT, one_line, records
 
 CONFIG = {
     "schema": "kselect-config/1",
@@ -60,9 +61,36 @@ def test_a_slower_program_is_a_regression(kselect, program, config, tmp_path):
         assert len(record["time"]["rounds"]) == ROUNDS
         low, high = record["time"]["ci95"]
         assert low <= record["time"]["median"] <= high
-    # The merged runs are runs: they can be compared again, exported, drawn.
     kselect("compare", "o/base", "o/new", check=1)
-    kselect("export", "o/new", "--format", "csv")
+
+
+def test_a_side_keeps_what_its_turns_recorded(kselect, binary, config, tmp_path):
+    kselect("ab", binary, binary, config, "--rounds", 3, "--out", "o", check=None)
+    turns = [{r["key"]: r for r in records(tmp_path / "o" / "rounds" / f"new-{i:03}")} for i in (1, 2, 3)]
+    merged = records(tmp_path / "o" / "new")
+    assert len(merged) == 4
+    for record in merged:
+        time, of = record["time"], [turn[record["key"]] for turn in turns]
+        assert time["rounds"] == [r["time"]["median"] for r in of]
+        assert time["samples"] == [s for r in of for s in r["time"]["samples"]]
+        assert sum(time["round_sizes"]) == len(time["samples"])
+        assert (time["min"], time["max"], time["stop"]) == (
+            min(time["samples"]), max(time["samples"]), "turns")
+        assert record["verify"]["answers"] == sum(r["verify"]["answers"] for r in of)
+        assert record["floor"]["bytes"] == of[0]["floor"]["bytes"]
+        assert (min(r["floor"]["share"] for r in of) / 2 < record["floor"]["share"]
+                < 2 * max(r["floor"]["share"] for r in of))
+        for member in ("problem", "algorithm", "counters", "places", "inputs", "workspace_bytes"):
+            assert record[member] == of[0][member]
+    # Whatever reads a run reads it.
+    for form in ("gbench", "ci", "csv", "markdown"):
+        assert "cpu/heap" in kselect("export", "o/new", "--format", form).stdout
+    for reader in (["plots.report", "o/new", "--out", "new.html"], ["plots", "o/new", "--out", "figures"]):
+        done = subprocess.run([sys.executable, "-m", *reader], cwd=tmp_path, check=False,
+                              env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert "stopped by" in (tmp_path / "new.html").read_text()
+    assert list((tmp_path / "figures").glob("*.png"))
 
 
 def test_the_same_program_twice_is_the_same(kselect, program, config):

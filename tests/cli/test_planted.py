@@ -35,6 +35,9 @@ CAUGHT = {
 }
 
 
+FAULTS = json.loads((ROOT / "tests" / "planted" / "faults.json").read_text())
+
+
 @pytest.fixture
 def run_planted(tmp_path):
     """Runs a config with changes; returns the finished process and the records by algorithm."""
@@ -70,6 +73,41 @@ def test_all_of_them_in_one_group(run_planted):
     caught = {name: records[name]["status"] for name in CAUGHT}
     assert caught == {name: status for name, (status, _) in CAUGHT.items()}
     assert all(records[n]["status"] == "ok" for n in ("planted/fine", "cpu/sort", "planted/prints"))
+
+
+@pytest.fixture
+def run_faults(run_planted, tmp_path):
+    """Runs FAULTS; returns all records. Skips the test where there is no GPU."""
+
+    def run(*options):
+        done, _ = run_planted(*options, **FAULTS)
+        found = [json.loads(line) for line in (tmp_path / "o" / "runs.jsonl").read_text().splitlines()]
+        if all(r["status"] == "unsupported" for r in found):
+            pytest.skip(found[0]["reason"])
+        assert done.returncode == 1, done.stderr
+        assert len(found) == 8
+        return found
+
+    return run
+
+
+def test_a_fault_on_the_gpu_costs_its_cell_alone(run_faults):
+    for record in run_faults():
+        name = record["algorithm"]["name"]
+        if not name.startswith("planted"):
+            assert record["status"] == "ok" and record["time"], record["reason"]
+            continue
+        assert (record["status"], record["time"]) == ("error", None)
+        assert "cudaErrorIllegalAddress" in record["reason"]
+        assert "compute-sanitizer" in record["reason"]
+        assert record["verify"]["before"] == (name == "planted/faults-later")
+
+
+def test_a_fault_on_the_gpu_ends_a_run_in_one_process(run_faults):
+    by_fault = run_faults("--in-process")
+    assert {r["status"] for r in by_fault} == {"error"}
+    assert sum("not measured" not in r["reason"] for r in by_fault) == 1
+    assert all("cudaErrorIllegalAddress" in r["reason"] for r in by_fault)
 
 
 def test_faster_than_memory_is_implausible(run_planted):

@@ -14,6 +14,7 @@
 
 #include "harness/cli/commands.hpp"
 #include "src/registry_table.hpp"
+#include "tests/planted/faults.hpp"
 
 namespace kselect {
 
@@ -167,5 +168,6 @@ static std::span<const algorithm> planted_entries() {
 int main(int argc, char** argv) {
   kselect::detail::add_entry_file(
       {&kselect::planted_entries, "tests/planted/planted.cpp", "planted"});
+  kselect::detail::add_entry_file({&kselect::planted_faults, "tests/planted/faults.cu", "planted"});
   return kselect::cli::program(argc, argv);
 }

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/config/config.hpp"
+#include "harness/error.hpp"
 
 namespace kselect {
 namespace {
@@ -173,6 +174,82 @@ TEST_F(Group, KeepsTheReasonOfAFailureAndStopsIfToldTo) {
   seen_.go_on = false;
   EXPECT_FALSE(run({&broken, right().algorithm}));
   EXPECT_EQ(seen_.ended.size(), 1U);
+}
+
+// A place like another until a kernel's fault makes it useless, as a GPU's context is then.
+class fragile final : public backend {
+ public:
+  explicit fragile(std::unique_ptr<backend> sound) : sound_(std::move(sound)) {}
+
+  const device& description() const override { return sound_->description(); }
+  kselect::executor executor() const override { return sound_->executor(); }
+  std::byte* allocate(std::size_t bytes) override {
+    if (!fault.empty()) throw error(failure::resources, "cannot allocate");
+    return sound_->allocate(bytes);
+  }
+  void release(std::byte* memory) noexcept override { sound_->release(memory); }
+  void to_device(std::byte* to, std::span<const std::byte> from) override {
+    sound_->to_device(to, from);
+  }
+  void to_host(std::span<std::byte> to, const std::byte* from) override {
+    sound_->to_host(to, from);
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    sound_->copy(to, from, bytes);
+  }
+  status synchronise() override { return sound_->synchronise(); }
+  std::string lost() override { return fault; }
+  timed_run time(const std::function<status()>& enqueue, bool gapless) override {
+    return sound_->time(enqueue, gapless);
+  }
+  const char* clock_name() const override { return sound_->clock_name(); }
+  void evict(std::span<const memory_range> set) override { sound_->evict(set); }
+  memory_ceilings measure_ceilings() override { return sound_->measure_ceilings(); }
+
+  static inline std::string fault;
+
+ private:
+  std::unique_ptr<backend> sound_;
+};
+
+class GroupThatLosesItsPlace : public Group {
+ protected:
+  GroupThatLosesItsPlace() {
+    fragile::fault.clear();
+    place_ = std::make_unique<fragile>(std::move(place_));
+  }
+  ~GroupThatLosesItsPlace() override { fragile::fault.clear(); }
+};
+
+// Who comes after the fault is not blamed for it, even where the observer would go on.
+TEST_F(GroupThatLosesItsPlace, EndsWithTheCellThatIsAtFault) {
+  algorithm faulty = *right().algorithm;
+  faulty.enqueue = [](const problem&, const io&, std::span<std::byte>, const executor&) -> status {
+    fragile::fault = "cudaErrorIllegalAddress: an illegal memory access was encountered";
+    return {status_code::failed, "kernel stray_store: launch: " + fragile::fault};
+  };
+  EXPECT_FALSE(run({right().algorithm, &faulty, right().algorithm}));
+  ASSERT_EQ(seen_.ended.size(), 1U) << "the others are for a new process";
+  EXPECT_EQ(outcome("1").status, cell_status::error);
+  EXPECT_EQ(outcome("1").reason, "kernel stray_store: launch: " + fragile::fault);
+}
+
+TEST_F(GroupThatLosesItsPlace, NamesTheFaultWhateverCallNoticedIt) {
+  const algorithm faulty = spoilt<[](const problem&, const io&) {
+    static int calls = 0;
+    if (++calls == 7) fragile::fault = "cudaErrorLaunchFailure: unspecified launch failure";
+  }>();
+  EXPECT_FALSE(run({&faulty}));
+  EXPECT_EQ(outcome().status, cell_status::error) << "and not out_of_memory";
+  EXPECT_THAT(outcome().reason, HasSubstr("cannot allocate"));
+  EXPECT_THAT(outcome().reason, HasSubstr(fragile::fault));
+  EXPECT_TRUE(outcome().proven_before);
+}
+
+TEST_F(GroupThatLosesItsPlace, RunsNothingWhereTheFaultIsOlder) {
+  fragile::fault = "cudaErrorIllegalAddress";
+  EXPECT_FALSE(run({right().algorithm}));
+  EXPECT_TRUE(seen_.ended.empty());
 }
 
 TEST_F(Group, EndsAsOutOfMemoryWhenTheWorkspaceDoesNotFit) {
