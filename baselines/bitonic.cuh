@@ -94,14 +94,6 @@ class shared_network {
     }
     simt_.sync_block();
   }
-  // Sorts the whole list in descending order.
-  KSELECT_HD void sort_descending() {
-    simt_.sync_block();
-    for (position sorted = 2; sorted <= size_; sorted *= 2) {
-      merge_within(sorted, [&](position i) { return sorted < size_ && (i & sorted) == 0; });
-    }
-    simt_.sync_block();
-  }
   // Sorts runs of `run` places that are bitonic, alternately as sort_runs does.
   KSELECT_HD void merge_runs(position run) {
     simt_.sync_block();
@@ -165,50 +157,50 @@ struct warp_list {
     unrolled<registers>([&](auto r) { items[r] = padding<Key, indexed>(); });
   }
 
-  // Sorts the list, in ascending or descending order.
-  template <bool ascending, class Simt>
-  KSELECT_HD void sort(Simt& simt) {
-    sort_from<2, ascending>(simt);
-  }
-  // Sorts a bitonic list in ascending order.
+  // Sorts the list, in ascending or descending order; the same for all lanes.
   template <class Simt>
-  KSELECT_HD void merge(Simt& simt) {
-    merge_from<size / 2, size, true>(simt);
+  KSELECT_HD void sort(Simt& simt, bool ascending) {
+    sort_from<2>(simt, ascending);
+  }
+  // Sorts a bitonic list.
+  template <class Simt>
+  KSELECT_HD void merge(Simt& simt, bool ascending = true) {
+    merge_from<size / 2, size>(simt, ascending);
   }
 
  private:
-  template <int sorted, bool ascending, class Simt>
-  KSELECT_HD void sort_from(Simt& simt) {
-    merge_from<sorted / 2, sorted, ascending>(simt);
-    if constexpr (sorted < size) sort_from<2 * sorted, ascending>(simt);
+  template <int sorted, class Simt>
+  KSELECT_HD void sort_from(Simt& simt, bool ascending) {
+    merge_from<sorted / 2, sorted>(simt, ascending);
+    if constexpr (sorted < size) sort_from<2 * sorted>(simt, ascending);
   }
 
-  // Distances `distance` ... 1 within runs of `run`; the runs' orders alternate as a sort needs it.
-  template <int distance, int run, bool ascending, class Simt>
-  KSELECT_HD void merge_from(Simt& simt) {
+  // Distances `distance` ... 1 within runs of `run`, whose orders alternate as a sort needs it:
+  // only that of the last depends on the order wanted.
+  template <int distance, int run, class Simt>
+  KSELECT_HD void merge_from(Simt& simt, bool ascending) {
     unrolled<registers>([&](auto r) {
       constexpr int i = simt::warp_size * decltype(r)::value;  // of lane 0
       if constexpr (distance >= simt::warp_size) {
         constexpr int other = decltype(r)::value + distance / simt::warp_size;
         if constexpr ((i & distance) == 0) {
-          order(items[r], items[other], up<run, ascending>(i));
+          order(items[r], items[other], up<run>(i, ascending));
         }
       } else {
         const bool first = (simt.lane() & distance) == 0;
-        const bool keeps_lesser = first == up<run, ascending>(i + simt.lane());
+        const bool keeps_lesser = first == up<run>(i + simt.lane(), ascending);
         const value theirs = from_lane(simt, items[r], distance);
-        const bool theirs_first = before(theirs, items[r]);
-        const bool mine_first = before(items[r], theirs);
-        if (keeps_lesser ? theirs_first : mine_first) items[r] = theirs;
+        // Where the two are equal it does not matter which of them is kept.
+        if (before(theirs, items[r]) == keeps_lesser) items[r] = theirs;
       }
     });
-    if constexpr (distance > 1) merge_from<distance / 2, run, ascending>(simt);
+    if constexpr (distance > 1) merge_from<distance / 2, run>(simt, ascending);
   }
 
   // Whether item i's run is sorted upwards.
-  template <int run, bool ascending>
-  KSELECT_HD static constexpr bool up(int i) {
-    return run == size ? ascending : ((i & run) == 0) == ascending;
+  template <int run>
+  KSELECT_HD static constexpr bool up(int i, bool ascending) {
+    return run == size ? ascending : (i & run) == 0;
   }
   KSELECT_HD static void order(value& first, value& second, bool ascending) {
     if (before(second, first) == ascending) {

@@ -2,24 +2,26 @@
 // last decade (Awad et al.; GridSelect, Zhang et al. 2023; "bits", Jakl & Krulis, J. Parallel
 // Distrib. Comput. 2024). Written anew on the seam.
 //
-// A row a block. All threads read the row once, 16 bytes at a time, four loads in flight, and put
-// the elements better than the k-th best so far into one buffer in shared memory. When it is full
-// it is sorted by a bitonic network and merged into the K best (k rounded up to a power of two),
-// which lowers the threshold. The answer comes out sorted.
+// A row a block. The first elements of the row fill a list in shared memory: K best (k rounded up
+// to a power of two, at least 128) and a buffer. It is sorted in runs of K, and those are merged
+// pairwise, keeping the K best. Then all threads read the row once, 16 bytes at a time, four loads
+// in flight, and put what is better than the k-th best so far into the buffer; when it is full the
+// same is done again, which lowers the threshold. The answer comes out sorted.
 //
-// Cost: each element is read once, converted and compared; two barriers for every 16 elements a
-// thread; about k ln(n/k) elements of a row in random order go through the buffer, and a full
-// buffer of B takes log2 B (log2 B + 1) / 2 + log2 K steps in shared memory. A descending row sends
-// every element through the buffer. A row never has more than one block, so few long rows leave the
-// GPU idle.
+// Cost: each element is read once, converted and compared; a barrier for every 16 elements a
+// thread; about k ln(n/k) elements of a row in random order go through the buffer. A sort of a run
+// takes log2 K (log2 K + 1) / 2 steps and a merge log2 K, those at distances below 128 in
+// registers. A descending row sends every element through the buffer. A row never has more than
+// one block, so few long rows leave the GPU idle.
 //
 // Its authors tuned block size and batch per K and card: here +t128, +t256, +t512 threads a block;
-// by default 128, 256 or 512 by the row's length. The buffer is as long as K, at least 4 elements a
-// thread. Shared memory bounds k: 4096.
+// by default 128, 256 or 512 by the row's length. The list has room for 4 elements a thread, and
+// for 2 K. Shared memory bounds k: 4096.
 
 #include <algorithm>
+#include <bit>
 
-#include "baselines/bitonic.cuh"
+#include "baselines/bitonic_runs.cuh"
 
 namespace kselect::bitonic_merge {
 namespace {
@@ -30,6 +32,7 @@ using baselines::no_position;
 using baselines::position;
 using baselines::rows_view;
 using baselines::shared_list;
+using baselines::sorted_runs;
 using baselines::unrolled;
 
 inline constexpr std::int64_t most_k = 4096;
@@ -49,11 +52,15 @@ struct kernel {
     std::uint32_t buffered;
     std::uint32_t open;  // the k-th best is still padding: every element may enter
     key limit;           // else: the k-th best so far
+    // Whether one of a tile's elements found no place; of a tile, the next, and the one after it,
+    // so that a barrier a tile is enough.
+    std::uint32_t overflown[3];
   };
   struct args {
     rows_view<T> matrix;
     answer_view<T> out;
-    position best, buffer;  // sizes, powers of two, buffer >= best
+    position log_run;  // of K
+    position places;   // of the list: a multiple of K, at least 2 K
   };
 
   template <class Simt>
@@ -70,26 +77,18 @@ struct kernel {
   class selection {
    public:
     KSELECT_HD selection(Simt& simt, storage& shared, const args& a)
-        : simt_(simt), shared_(shared), a_(a), best_(list::at(simt.dynamic_shared(), a.best)) {
-      auto* const start = static_cast<unsigned char*>(simt.dynamic_shared());
-      buffer_ = list::at(start + a.best * list::item_bytes, a.buffer);
-    }
+        : simt_(simt),
+          shared_(shared),
+          a_(a),
+          run_(position{1} << a.log_run),
+          list_(list::at(simt.dynamic_shared(), a.places)) {}
 
     KSELECT_HD void select(std::int64_t row) {
-      const auto elements = baselines::row_at(simt_, a_.matrix, row);
-      for (position i = thread(); i < a_.best; i += threads()) {
-        best_.set(i, baselines::padding<key, indexed>());
-      }
-      if (simt_.thread() == 0) {
-        shared_.buffered = 0;
-        shared_.open = 1;
-        shared_.limit = static_cast<key>(~key{0});
-      }
-      simt_.sync_block();
-      take_row(elements);
+      if (simt_.thread() < 3) shared_.overflown[simt_.thread()] = 0;
+      take_row(baselines::row_at(simt_, a_.matrix, row));
       flush();
       for (position i = thread(); i < a_.matrix.k; i += threads()) {
-        const auto found = best_.get(i);
+        const auto found = list_.get(i);
         baselines::write_answer<what>(simt_, a_.out, row * a_.matrix.k + i, found.key, found.at,
                                       a_.matrix.wanted);
       }
@@ -109,11 +108,28 @@ struct kernel {
       const position vectors = (n - head) / width;
       const auto body =
           as_vec<width>(simt_.slice(row, head, static_cast<std::int64_t>(vectors) * width));
-      for (position first = 0; first < vectors; first += threads() * in_flight) {
+      position first = vectors < a_.places / width ? vectors : a_.places / width;
+      fill(body, head, first);
+      for (; first < vectors; first += threads() * in_flight) {
         take_tile(body, head, first, vectors);
       }
       const position tail = n - head - vectors * width;
       if (head + tail != 0) take_rest(row, head, n - tail, n);
+    }
+
+    // The first `vectors` of the row fill the list, as nothing is known yet to keep any out.
+    KSELECT_HD void fill(simt::global<const simt::vec<T, width>> body, position head,
+                         position vectors) {
+      for (position i = thread(); i < vectors; i += threads()) {
+        const auto loaded = simt_.load(body, i);
+        unrolled<width>([&](auto e) {
+          const auto offset = static_cast<position>(decltype(e)::value);
+          list_.set(offset * vectors + i,
+                    {selection_key(loaded[decltype(e)::value], a_.matrix.wanted),
+                     head + i * width + offset});
+        });
+      }
+      keep_best(0, vectors * width);
     }
 
     KSELECT_HD void take_tile(simt::global<const simt::vec<T, width>> body, position head,
@@ -159,17 +175,20 @@ struct kernel {
     KSELECT_HD void offer(const key (&own)[items], std::uint32_t entering, const Position& at) {
       while (true) {
         if (entering != 0) {
+          const auto count = static_cast<position>(simt_.popc(entering));
+          position place = run_ + simt_.atomic_add(shared_.buffered, count);
+          if (place + count > a_.places) shared_.overflown[turn_] = 1;
           unrolled<items>([&](auto j) {
-            if ((entering >> decltype(j)::value & 1U) == 0) return;
-            const position place = simt_.atomic_add(shared_.buffered, 1U);
-            if (place >= a_.buffer) return;
-            buffer_.set(place, {own[j], at(decltype(j)::value)});
+            if ((entering >> decltype(j)::value & 1U) == 0 || place >= a_.places) return;
+            list_.set(place++, {own[j], at(decltype(j)::value)});
             entering &= ~(1U << decltype(j)::value);
           });
         }
         simt_.sync_block();
-        const bool full = shared_.buffered >= a_.buffer;
-        simt_.sync_block();  // no count goes on before all have read it
+        const bool full = shared_.overflown[turn_] != 0;
+        const int before_last = turn_ == 0 ? 2 : turn_ - 1;  // and the one after the next
+        if (simt_.thread() == 0) shared_.overflown[before_last] = 0;
+        turn_ = turn_ == 2 ? 0 : turn_ + 1;
         if (!full) return;
         flush();
         unrolled<items>([&](auto j) {
@@ -181,19 +200,24 @@ struct kernel {
 
     // Merges the buffer into the best and empties it.
     KSELECT_HD void flush() {
-      const position filled = shared_.buffered < a_.buffer ? shared_.buffered : a_.buffer;
+      simt_.sync_block();
+      const position filled = run_ + shared_.buffered;
+      keep_best(1, filled < a_.places ? filled : a_.places);
+    }
+
+    // Of the first `filled` places, of which runs from `unsorted` on are not sorted yet.
+    KSELECT_HD void keep_best(position unsorted, position filled) {
       if (simt_.thread() == 0) simt_.count(simt::counter::buffer_flushes);
-      for (position i = filled + thread(); i < a_.buffer; i += threads()) {
-        buffer_.set(i, baselines::padding<key, indexed>());
+      position runs = (filled + run_ - 1) >> a_.log_run;
+      if (runs == 0) runs = 1;
+      for (position i = filled + thread(); i < runs << a_.log_run; i += threads()) {
+        list_.set(i, baselines::padding<key, indexed>());
       }
-      baselines::network_on(simt_, buffer_, a_.buffer).sort_descending();
-      for (position i = thread(); i < a_.best; i += threads()) {
-        const auto entering = buffer_.get(a_.buffer - a_.best + i);
-        if (before(entering, best_.get(i))) best_.set(i, entering);
-      }
-      baselines::network_on(simt_, best_, a_.best).merge_runs(a_.best);
+      sorted_runs<Simt, key, indexed> sorting(simt_, list_, a_.log_run);
+      sorting.sort(unsorted, runs);
+      sorting.keep_best(runs);
       if (simt_.thread() == 0) {
-        const auto kth = best_.get(a_.matrix.k - 1);
+        const auto kth = list_.get(a_.matrix.k - 1);
         shared_.buffered = 0;
         shared_.limit = kth.key;
         shared_.open = indexed && kth.at == no_position ? 1U : 0U;
@@ -204,7 +228,9 @@ struct kernel {
     Simt& simt_;
     storage& shared_;
     const args& a_;
-    list best_, buffer_;
+    position run_;
+    list list_;
+    int turn_ = 0;  // of `overflown`
   };
 };
 
@@ -218,13 +244,13 @@ template <int wanted_threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
   return baselines::visit_list_answer(p, [&]<class T, answer what>() {
     const int threads = threads_of(wanted_threads, p, *on.device);
-    const auto best =
-        static_cast<position>(std::max<std::int64_t>(baselines::next_power_of_two(p.k), 32));
-    const auto buffer = std::max<position>(best, static_cast<position>(4 * threads));
+    position log_run = std::bit_width(baselines::least_run) - 1;
+    while (position{1} << log_run < p.k) ++log_run;
+    const position places = std::max(position{2} << log_run, static_cast<position>(4 * threads));
     const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
     return simt::launch<kernel<T, what>>(
-        on, {blocks, threads, (best + buffer) * kernel<T, what>::list::item_bytes},
-        {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), best, buffer});
+        on, {blocks, threads, places * kernel<T, what>::list::item_bytes},
+        {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), log_run, places});
   });
 }
 

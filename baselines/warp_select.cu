@@ -118,7 +118,7 @@ class selection {
   // ascending, the other descending, are the best of both, as a bitonic list.
   KSELECT_HD void flush() {
     if (simt_.lane() == 0) simt_.count(simt::counter::queue_merges);
-    queue_.template sort<false>(simt_);
+    queue_.sort(simt_, false);
     constexpr int common = registers < thread_queue ? registers : thread_queue;
     unrolled<common>([&](auto r) {
       auto& mine = best_.items[registers - common + decltype(r)::value];
