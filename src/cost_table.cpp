@@ -27,12 +27,15 @@ cost_point cost_point_of(const problem& p) {
           std::log2(static_cast<double>(p.k)), 2 * std::log2(static_cast<double>(size_of(p.type)))};
 }
 
+namespace {
+
 // Wendland's function of dimensions up to 5, smooth enough to have one derivative: a polynomial
-// that ends, so that it costs no exponential and far points cost nothing (Wendland 1995).
-double reaching(const cost_point& from, const cost_point& to, const cost_point& reach) {
+// that ends, so that it costs no exponential and far points cost nothing (Wendland 1995). `scale`:
+// one over the reach.
+inline double weight_at(const cost_point& from, const cost_point& to, const cost_point& scale) {
   double squares = 0;
   for (std::size_t axis = 0; axis < from.size(); ++axis) {
-    const double apart = (from[axis] - to[axis]) / reach[axis];
+    const double apart = (from[axis] - to[axis]) * scale[axis];
     squares += apart * apart;
   }
   if (squares >= 1) return 0;
@@ -41,14 +44,25 @@ double reaching(const cost_point& from, const cost_point& to, const cost_point& 
   return left * left * left * left * left * (5 * distance + 1);
 }
 
+cost_point scale_of(const cost_point& reach) {
+  return {1 / reach[0], 1 / reach[1], 1 / reach[2], 1 / reach[3]};
+}
+
+}  // namespace
+
+double reaching(const cost_point& from, const cost_point& to, const cost_point& reach) {
+  return weight_at(from, to, scale_of(reach));
+}
+
 void predict_times(const cost_table& table, const problem& p, int multiprocessors,
                    std::span<double> times) {
   const std::size_t members = table.members.size();
   std::array<double, max_table_members> corrections{};
   cost_point here = cost_point_of(p);
   here[1] += std::log2(static_cast<double>(table.multiprocessors) / multiprocessors);
+  const cost_point scale = scale_of(table.reach);
   for (std::size_t point = 0; point < table.points.size(); ++point) {
-    const double weight = reaching(table.points[point], here, table.reach);
+    const double weight = weight_at(table.points[point], here, scale);
     if (weight == 0) continue;
     const double* const of_point = table.corrections.data() + point * members;
     for (std::size_t m = 0; m < members; ++m) corrections[m] += weight * of_point[m];

@@ -1,5 +1,7 @@
 // `kselect explain`: what the entry `auto` would run on a problem, and why.
 
+#include <utility>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -8,6 +10,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/error.hpp"
 #include "kselect/choose.hpp"
+#include "kselect/simt/launch_notes.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -85,42 +88,86 @@ std::string reason_text(const choice& c, const std::vector<ranked_member>& ranke
                      ranked[1].predicted_ns / c.predicted_ns);
 }
 
-void print_json(const options& o, const device& where, const choice& c,
-                const std::vector<ranked_member>& ranked, std::size_t workspace) {
+// What the member launches. Without memory: nothing is started. Empty for native code.
+std::vector<simt::noted_launch> launches_of(const algorithm& member, const problem& p,
+                                            const device& where) {
+  if (where.kind == executor_kind::cpu || member.promises.synchronises) return {};
+  const std::size_t bytes = member.workspace == nullptr ? 0 : member.workspace(p, where);
+  simt::launch_notes notes;
+  const executor on{.device = &where};
+  const status noted =
+      member.enqueue(p, {}, std::span(static_cast<std::byte*>(nullptr), bytes), on);
+  if (!noted.ok()) {
+    throw error(failure::unsupported, fmt::format("{}: {}", member.name, noted.message));
+  }
+  return std::move(notes.launches);
+}
+
+// "stream_kernel<float, true, 8>" of a name with its namespaces.
+std::string_view short_name(std::string_view kernel) {
+  const std::size_t scope = kernel.substr(0, kernel.find('<')).rfind("::");
+  return scope == std::string_view::npos ? kernel : kernel.substr(scope + 2);
+}
+
+std::string launch_text(const simt::noted_launch& l) {
+  std::string text = fmt::format("{}, {} block{} of {} threads", short_name(l.kernel),
+                                 l.shape.blocks, l.shape.blocks == 1 ? "" : "s", l.shape.threads);
+  if (l.shape.dynamic_shared_bytes != 0) {
+    text += fmt::format(", {} bytes of dynamic shared memory", l.shape.dynamic_shared_bytes);
+  }
+  return text;
+}
+
+struct explanation {
+  choice chosen;
+  std::vector<ranked_member> ranked;
+  std::vector<simt::noted_launch> launches;
+  std::size_t workspace = 0;
+};
+
+void print_json(const options& o, const device& where, const explanation& e) {
   nlohmann::ordered_json shown = {{"problem", to_string(o.shape)},
                                   {"device", device_text(where)},
-                                  {"algorithm", c.member->name},
-                                  {"reason", reason_text(c, ranked)},
-                                  {"workspace_bytes", workspace},
+                                  {"algorithm", e.chosen.member->name},
+                                  {"reason", reason_text(e.chosen, e.ranked)},
+                                  {"workspace_bytes", e.workspace},
                                   {"predicted_us", nullptr},
                                   {"table", nullptr},
+                                  {"launches", nlohmann::ordered_json::array()},
                                   {"members", nlohmann::ordered_json::array()}};
-  if (c.table != nullptr) {
-    shown["predicted_us"] = microseconds(c.predicted_ns);
-    shown["table"] = table_text(c, where);
+  if (e.chosen.table != nullptr) {
+    shown["predicted_us"] = microseconds(e.chosen.predicted_ns);
+    shown["table"] = table_text(e.chosen, where);
   }
-  for (const ranked_member& r : ranked) {
+  for (const simt::noted_launch& l : e.launches) {
+    shown["launches"].push_back({{"kernel", l.kernel},
+                                 {"blocks", l.shape.blocks},
+                                 {"threads", l.shape.threads},
+                                 {"dynamic_shared_bytes", l.shape.dynamic_shared_bytes}});
+  }
+  for (const ranked_member& r : e.ranked) {
     shown["members"].push_back(
         {{"algorithm", r.member->name}, {"predicted_us", microseconds(r.predicted_ns)}});
   }
   fmt::print("{}\n", shown.dump(2));
 }
 
-void print_text(const options& o, const device& where, const choice& c,
-                const std::vector<ranked_member>& ranked, std::size_t workspace) {
+void print_text(const options& o, const device& where, const explanation& e) {
   const auto line = [](const char* what, const std::string& text) {
     fmt::print("  {:<10} {}\n", what, text);
   };
+  const choice& c = e.chosen;
   fmt::print("{}\n", to_string(o.shape));
   line("auto runs", std::string(c.member->name));
   if (c.table != nullptr) {
     line("predicted",
          fmt::format("{:.4g} us, the rows not in cache", microseconds(c.predicted_ns)));
   }
-  line("because", reason_text(c, ranked));
+  line("because", reason_text(c, e.ranked));
   if (c.table != nullptr) line("table", table_text(c, where));
+  for (const simt::noted_launch& l : e.launches) line("launches", launch_text(l));
   line("on", device_text(where));
-  line("workspace", fmt::format("{} bytes", workspace));
+  line("workspace", fmt::format("{} bytes", e.workspace));
 }
 
 int explain(options o) {
@@ -138,9 +185,12 @@ int explain(options o) {
     throw error(failure::unsupported,
                 fmt::format("no member of auto takes {} on {}", to_string(p), device_text(where)));
   }
-  const auto ranked = c.table == nullptr ? std::vector<ranked_member>{} : rank_members(p, where);
-  const std::size_t workspace = c.member->workspace == nullptr ? 0 : c.member->workspace(p, where);
-  (o.as_json ? print_json : print_text)(o, where, c, ranked, workspace);
+  explanation e;
+  e.chosen = c;
+  if (c.table != nullptr) e.ranked = rank_members(p, where);
+  e.launches = launches_of(*c.member, p, where);
+  e.workspace = c.member->workspace == nullptr ? 0 : c.member->workspace(p, where);
+  (o.as_json ? print_json : print_text)(o, where, e);
   return 0;
 }
 
