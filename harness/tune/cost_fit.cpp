@@ -1,7 +1,9 @@
 #include "harness/tune/cost_fit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -103,8 +105,6 @@ class factored {
   std::vector<double> l_;
 };
 
-cost_point everywhere(double reach) { return {reach, reach, reach, reach}; }
-
 // How the residuals of a member's problems hang together.
 factored covariance(const series& s, const smoothing& how) {
   const std::size_t n = s.problems.size();
@@ -113,7 +113,7 @@ factored covariance(const series& s, const smoothing& how) {
   std::vector<double> matrix(n * n);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
-      matrix[i * n + j] = reaching(points[i], points[j], everywhere(how.reach));
+      matrix[i * n + j] = reaching(points[i], points[j], how.reach);
     }
     matrix[i * n + i] += how.noise;
   }
@@ -137,6 +137,58 @@ std::vector<std::size_t> members_to_learn(const tuning_data& data) {
   }
   return learned;
 }
+
+// How good a smoothing is, by each time's prediction from all others of its member.
+class left_out {
+ public:
+  explicit left_out(const tuning_data& data) : data_(data) {
+    for (const std::size_t m : members_to_learn(data)) {
+      all_.push_back(series_of(data, m));
+      explanations_.push_back(explain_times(all_.back(), data.device.multiprocessors));
+    }
+  }
+
+  // What choices lose, as the mean of logarithms, and a little of how far predictions are off:
+  // many ways choose equally well where few problems were measured.
+  double loss(const smoothing& how) const {
+    std::vector<choice_made> made(data_.problems.size());
+    double squares = 0;
+    double count = 0;
+    for (std::size_t m = 0; m < all_.size(); ++m) {
+      const factored matrix = covariance(all_[m], how);
+      const auto weights = matrix.solve(explanations_[m].residuals);
+      const auto diagonal = matrix.inverse_diagonal();
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        const double missed = weights[i] / diagonal[i];
+        squares += missed * missed;
+        ++count;
+        made[all_[m].places[i]].consider(std::log(all_[m].times[i]), missed);
+      }
+    }
+    double lost = 0;
+    for (const choice_made& one : made) lost += one.taken - one.best;
+    constexpr double little = 0.05;
+    return lost / static_cast<double>(made.size()) + little * std::sqrt(squares / count);
+  }
+
+ private:
+  // Of one problem, in logarithms of times.
+  struct choice_made {
+    double predicted = 0, taken = 0, best = 0;
+    bool any = false;
+    void consider(double time, double missed) {
+      if (!any || time - missed < predicted) {
+        predicted = time - missed;
+        taken = time;
+      }
+      best = any ? std::min(best, time) : time;
+      any = true;
+    }
+  };
+  const tuning_data& data_;
+  std::vector<series> all_;
+  std::vector<explained> explanations_;
+};
 
 }  // namespace
 
@@ -191,32 +243,27 @@ std::vector<double> nonnegative_least_squares(std::span<const double> a, std::si
 }
 
 smoothing best_smoothing(const tuning_data& data) {
-  const auto members = members_to_learn(data);
-  std::vector<series> all;
-  std::vector<explained> explanations;
-  for (const std::size_t m : members) {
-    all.push_back(series_of(data, m));
-    explanations.push_back(explain_times(all.back(), data.device.multiprocessors));
-  }
+  const left_out judge(data);
   smoothing best;
   double least = std::numeric_limits<double>::infinity();
-  for (const double reach : {4.0, 6.0, 8.0, 12.0, 16.0, 24.0}) {
-    for (const double noise : {1e-3, 1e-2}) {
-      double squares = 0;
-      for (std::size_t m = 0; m < all.size(); ++m) {
-        const factored matrix = covariance(all[m], {reach, noise});
-        const auto weights = matrix.solve(explanations[m].residuals);
-        const auto diagonal = matrix.inverse_diagonal();
-        for (std::size_t i = 0; i < weights.size(); ++i) {
-          const double missed = weights[i] / diagonal[i];
-          squares += missed * missed;
-        }
-      }
-      if (squares >= least) continue;
-      least = squares;
-      best = {reach, noise};
+  const auto consider = [&](const smoothing& how) {
+    const double loss = judge.loss(how);
+    if (loss >= least) return;
+    least = loss;
+    best = how;
+  };
+  constexpr std::array reaches = {6.0, 8.0, 12.0, 16.0, 24.0};
+  for (const double reach : reaches) consider({{reach, reach, reach, reach}});
+  for (std::size_t axis = 0; axis < best.reach.size(); ++axis) {
+    const smoothing start = best;
+    for (const double reach : reaches) {
+      smoothing how = start;
+      how.reach[axis] = reach;
+      consider(how);
     }
   }
+  const smoothing start = best;
+  for (const double noise : {1e-3, 1e-1}) consider({start.reach, noise});
   return best;
 }
 
@@ -226,7 +273,7 @@ learned_table learn(const tuning_data& data, const smoothing& how) {
   table.device = data.device;
   table.source = data.source;
   table.sources = data.sources;
-  table.reach = everywhere(how.reach);
+  table.reach = how.reach;
   for (const timed_problem& p : data.problems) table.points.push_back(cost_point_of(p.problem));
   table.corrections.resize(table.points.size() * members.size());
   for (std::size_t m = 0; m < members.size(); ++m) {

@@ -47,11 +47,12 @@ inline constexpr std::size_t fewest_times = 6;
 // What decides how far corrections reach, and whether they pass through the times (0) or are
 // smoothed: the variance of noise as a share of that of the residuals.
 struct smoothing {
-  double reach = 0;
-  double noise = 0;
+  cost_point reach{};
+  double noise = 1e-2;
 };
 
-// The pair of a fixed list that predicts the logarithms of left-out times best.
+// By which choices among left-out times cost least and their predictions are nearest, of those that
+// a search along each axis in turn comes by.
 smoothing best_smoothing(const tuning_data& data);
 
 // Throws error(failure::input) if no member has enough times.

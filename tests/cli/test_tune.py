@@ -38,7 +38,7 @@ def test_choices_of_a_table_are_as_good_as_the_members_allow(kselect, learned):
     table = json.loads(out.read_text())
     fitted, held_out = table["regret"], table["regret_held_out"]
     assert fitted["geometric_mean"] <= 1.002 and fitted["worst"] <= 1.02
-    assert held_out["geometric_mean"] <= 1.01 and held_out["worst"] <= 1.25
+    assert held_out["geometric_mean"] <= 1.01 and held_out["worst"] <= 1.3
     shown = judged(kselect, *GOAL, "--table", out)["table"]
     assert shown["geometric_mean"] == pytest.approx(fitted["geometric_mean"], abs=1e-3)
 

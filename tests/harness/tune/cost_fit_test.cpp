@@ -87,7 +87,7 @@ TEST(learn, predicts_members_that_the_costs_explain_anywhere) {
 TEST(learn, corrects_what_the_costs_do_not_explain) {
   const auto problems = made_up_problems(150, 3);
   const tuning_data data = made_up_data(problems);
-  const learned_table table = learn(data, {8, 1e-3});
+  const learned_table table = learn(data, {{8, 8, 8, 8}, 1e-3});
   learned_table costs_alone = table;
   std::ranges::fill(costs_alone.corrections, 0);
   const table_view with(table), without(costs_alone);
@@ -106,10 +106,11 @@ TEST(learn, corrects_what_the_costs_do_not_explain) {
 TEST(learn, knows_only_members_with_enough_times) {
   tuning_data data = made_up_data(made_up_problems(fewest_times, 4));
   data.problems.front().times[1] = untimed;
-  EXPECT_EQ(learn(data, {8, 1e-2}).members, (std::vector<std::string>{"streaming", "quirky"}));
+  EXPECT_EQ(learn(data, {{8, 8, 8, 8}, 1e-2}).members,
+            (std::vector<std::string>{"streaming", "quirky"}));
   for (double& time : data.problems.back().times) time = untimed;
   try {
-    learn(data, {8, 1e-2});
+    learn(data, {{8, 8, 8, 8}, 1e-2});
     ADD_FAILURE() << "learned from too little";
   } catch (const error& why) {
     EXPECT_EQ(why.category(), failure::input);
