@@ -156,7 +156,7 @@ TEST(cost_tables, predict_a_time_for_anything) {
     for (const cost_table& table : cost_tables()) {
       predict_times(table, p, table.multiprocessors / (1 + i % 3), times);
       for (std::size_t m = 0; m < table.members.size(); ++m) {
-        EXPECT_GT(times[m], 500) << table.members[m] << ' ' << to_string(p);  // a launch
+        EXPECT_GT(times[m], 0) << table.members[m] << ' ' << to_string(p);
         EXPECT_TRUE(std::isfinite(times[m])) << table.members[m] << ' ' << to_string(p);
       }
     }
