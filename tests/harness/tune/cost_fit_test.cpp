@@ -63,9 +63,10 @@ TEST(nonnegative_least_squares, is_the_least_where_it_may_not_be_negative) {
 }
 
 TEST(nonnegative_least_squares, leaves_a_column_of_zeros_at_zero) {
-  EXPECT_EQ(
-      nonnegative_least_squares(std::vector<double>{0, 2, 0, 4}, 2, std::vector<double>{1, 2}),
-      (std::vector<double>{0, 0.5}));
+  const std::vector<double> a = {0, 2, 0, 4}, b = {1, 2};
+  const auto x = nonnegative_least_squares(a, 2, b);
+  EXPECT_EQ(x[0], 0);
+  EXPECT_NEAR(x[1], 0.5, 1e-12);
 }
 
 TEST(learn, predicts_members_that_the_costs_explain_anywhere) {
