@@ -12,8 +12,10 @@ function(kselect_add_registry target)
   file(GLOB_RECURSE shared RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
        include/kselect/*.hpp include/kselect/*.cuh algorithms/*.cuh algorithms/*.hpp
        baselines/*.cuh baselines/*.hpp)
-  # Data of one algorithm alone, which enters its own hash.
+  # What one algorithm alone has, in the folder of its name; it enters that one's hash.
+  file(GLOB parts RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.cpp)
   file(GLOB data RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.json)
+  set(own ${parts} ${data})
 
   set(declarations "")
   set(rows "")
@@ -31,19 +33,19 @@ function(kselect_add_registry target)
   configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/registry_table.cpp.in ${table} @ONLY)
 
   set(hashes ${CMAKE_CURRENT_BINARY_DIR}/generated/source_hashes.hpp)
-  set(dependencies ${sources} ${shared} ${data})
+  set(dependencies ${sources} ${shared} ${own})
   list(TRANSFORM dependencies PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   add_custom_command(
     OUTPUT ${hashes}
     COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} "-DSOURCES=${sources}"
-            "-DSHARED=${shared}" "-DDATA=${data}" -DOUTPUT=${hashes}
+            "-DSHARED=${shared}" "-DOWN=${own}" -DOUTPUT=${hashes}
             -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/source_hashes.cmake
     DEPENDS ${dependencies} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/source_hashes.cmake
     COMMENT "Hashing the algorithms' sources" VERBATIM)
 
   set(costs ${CMAKE_CURRENT_BINARY_DIR}/generated/cost_tables.cpp)
   kselect_write_cost_tables(${costs})
-  add_library(${target} STATIC ${sources} ${table} ${hashes} ${costs} src/cost_table.cpp
+  add_library(${target} STATIC ${sources} ${table} ${hashes} ${costs} ${parts}
               src/registry.cpp src/name_matching.cpp src/select.cpp src/support.cpp)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated
                                                ${CMAKE_CURRENT_SOURCE_DIR})

@@ -1,5 +1,5 @@
-# cmake -P: writes one constant per algorithm file, the hash of that file, of the data in the folder of
-# its name and of all shared headers.
+# cmake -P: writes one constant per algorithm file, the hash of that file, of what its own folder
+# holds beside shared headers, and of these.
 foreach(file IN LISTS SHARED)
   file(SHA256 ${ROOT}/${file} hash)
   string(APPEND common "${file}:${hash}\n")
@@ -9,7 +9,7 @@ foreach(source IN LISTS SOURCES)
   get_filename_component(stem ${source} NAME_WE)
   file(SHA256 ${ROOT}/${source} hash)
   set(own "${source}:${hash}")
-  foreach(file IN LISTS DATA)
+  foreach(file IN LISTS OWN)
     get_filename_component(folder ${file} DIRECTORY)
     get_filename_component(folder ${folder} NAME)
     if(folder STREQUAL stem)

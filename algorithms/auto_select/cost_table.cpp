@@ -1,4 +1,5 @@
-// The time predicted from a cost table. Called in front of launches, so it allocates nothing.
+// The time predicted from a cost table (kselect/cost_table.hpp). Called in front of launches, so it
+// allocates nothing.
 
 #include "kselect/cost_table.hpp"
 
