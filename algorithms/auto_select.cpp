@@ -1,13 +1,21 @@
 // `auto`: the algorithm that is expected to be fastest for a problem on a device. An entry like any
 // other, so it is tested, measured and plotted beside its members.
 //
-// The rules follow from what limits each member: how much of the card the rows fill, whether a row
-// stays in registers, and whether what a threshold lets through fits on chip. They do not know a
-// particular card.
+// On a GPU the least time predicted by a cost table decides (kselect/cost_table.hpp): what members
+// cost on a card, measured there by `kselect tune`. Rules decide where no table has a say: on the
+// CPU and on fibers, for layouts and payloads that only some algorithms take, and on any card if no
+// table was compiled in. The rules follow from what limits each member: how much of the card the
+// rows fill, whether a row stays in registers, and whether what a threshold lets through fits on
+// chip. They do not know a particular card.
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "kselect/choose.hpp"
 
@@ -77,12 +85,141 @@ constexpr std::array cpu_rules = {
     rule{&entries::nth_element, "cpu/nth_element", &always, "too little work for several threads"},
 };
 
+// All that `auto` can run.
+constexpr std::array files = {&entries::buffered_multi_select_block,
+                              &entries::buffered_multi_select_grid,
+                              &entries::radix_select,
+                              &entries::quick_multi_select,
+                              &entries::heap_queue,
+                              &entries::one_pass_select,
+                              &entries::nth_element};
+
+// What `auto` promises, its members must.
+bool keeps_promises(const contract& c) {
+  return !c.synchronises && !c.modifies_input && c.nan == nan_policy::total_order &&
+         c.zeros == zero_policy::distinct;
+}
+
 const algorithm* member_of(const rule& r) {
   for (const algorithm& entry : r.file()) {
     if (entry.name == r.member) return &entry;
   }
   return nullptr;
 }
+
+choice by_rules(const problem& p, const device& where) {
+  const std::span<const rule> rules =
+      where.kind == executor_kind::cpu ? std::span<const rule>(cpu_rules) : gpu_rules;
+  for (const rule& r : rules) {
+    if (!r.applies(p, where)) continue;
+    const algorithm* const member = member_of(r);
+    if (member != nullptr && check_support(*member, p, where))
+      return {.member = member, .reason = r.reason};
+  }
+  return {};
+}
+
+// The table that predicts for this problem; null where rules decide.
+const cost_table* table_of(const problem& p, const device& where) {
+  if (by_columns(p, where) || kth_alone(p, where)) return nullptr;
+  return table_for(where);
+}
+
+// The members of a table, by its order; null: no entry of that name.
+using table_members = std::array<const algorithm*, max_table_members>;
+
+// Looked up once for each table.
+const table_members& members_of(const cost_table& table) {
+  static const std::vector<table_members> known = [] {
+    std::vector<table_members> all;
+    for (const cost_table& t : cost_tables()) {
+      table_members& members = all.emplace_back();
+      std::ranges::transform(t.members, members.begin(), &find_member);
+    }
+    return all;
+  }();
+  return known[static_cast<std::size_t>(&table - cost_tables().data())];
+}
+
+// Hands out the members of a table that take a problem, the fastest predicted first.
+class ranking {
+ public:
+  ranking(const cost_table& table, const problem& p, const device& where)
+      : members_(members_of(table)), count_(table.members.size()), problem_(p), where_(where) {
+    predict_times(table, p, where.multiprocessors, times_);
+  }
+
+  // Null when there is no other.
+  ranked_member next() {
+    for (;;) {
+      const auto end = times_.begin() + count_;
+      const auto fastest = std::min_element(times_.begin(), end);
+      if (fastest == end || *fastest == taken) return {};
+      const double time = std::exchange(*fastest, taken);
+      const auto place = static_cast<std::size_t>(fastest - times_.begin());
+      const algorithm* const member = members_[place];
+      if (member != nullptr && check_support(*member, problem_, where_)) return {member, time};
+    }
+  }
+
+ private:
+  static constexpr double taken = std::numeric_limits<double>::infinity();
+  const table_members& members_;
+  std::size_t count_;
+  const problem& problem_;
+  const device& where_;
+  std::array<double, max_table_members> times_;
+};
+
+choice choose_afresh(const problem& p, const device& where) {
+  if (const cost_table* const table = table_of(p, where)) {
+    const ranked_member best = ranking(*table, p, where).next();
+    if (best.member != nullptr) {
+      return {best.member, "its predicted time is the least", best.predicted_ns, table};
+    }
+  }
+  return by_rules(p, where);
+}
+
+// A thread's last choices. A call asks several times: what it supports, how much workspace, with
+// and without indices.
+class recent_choices {
+ public:
+  const choice& of(const problem& p, const device& where) {
+    const facts asked{p,
+                      table_for(where),
+                      where.kind,
+                      where.threads,
+                      where.multiprocessors,
+                      where.compute_capability,
+                      where.shared_bytes};
+    for (const entry& e : entries_) {
+      if (e.made && e.asked == asked) return e.chosen;
+    }
+    entry& oldest = entries_[next_];
+    next_ = (next_ + 1) % entries_.size();
+    oldest = {true, asked, choose_afresh(p, where)};
+    return oldest.chosen;
+  }
+
+ private:
+  // All of a device that choices and members' supports() ask for.
+  struct facts {
+    problem what;
+    const cost_table* table;
+    executor_kind kind;
+    int threads, multiprocessors, compute_capability;
+    std::size_t shared_bytes;
+    bool operator==(const facts&) const = default;
+  };
+  struct entry {
+    bool made = false;
+    facts asked{};
+    choice chosen;
+  };
+  std::array<entry, 4> entries_;
+  std::size_t next_ = 0;
+};
 
 support supports(const problem& p, const device& where) {
   if (choose_algorithm(p, where).member != nullptr) return supported();
@@ -121,14 +258,43 @@ constexpr std::array all = {entry()};
 }  // namespace
 
 choice choose_algorithm(const problem& p, const device& where) {
-  const std::span<const rule> rules =
-      where.kind == executor_kind::cpu ? std::span<const rule>(cpu_rules) : gpu_rules;
-  for (const rule& r : rules) {
-    if (!r.applies(p, where)) continue;
-    const algorithm* const member = member_of(r);
-    if (member != nullptr && check_support(*member, p, where)) return {member, r.reason};
+  thread_local recent_choices recent;
+  return recent.of(p, where);
+}
+
+std::vector<ranked_member> rank_members(const problem& p, const device& where) {
+  std::vector<ranked_member> ranked;
+  const cost_table* const table = table_of(p, where);
+  if (table == nullptr) return ranked;
+  ranking members(*table, p, where);
+  for (auto next = members.next(); next.member != nullptr; next = members.next()) {
+    ranked.push_back(next);
   }
-  return {};
+  return ranked;
+}
+
+const cost_table* table_for(const device& where) {
+  if (where.kind != executor_kind::cuda || where.multiprocessors < 1) return nullptr;
+  const cost_table* nearest = find_cost_table(where.name);
+  if (nearest != nullptr) return nearest;
+  double least = std::numeric_limits<double>::infinity();
+  for (const cost_table& table : cost_tables()) {
+    const double ratio = static_cast<double>(table.multiprocessors) / where.multiprocessors;
+    const double apart = std::max(ratio, 1 / ratio);
+    if (apart >= least) continue;
+    least = apart;
+    nearest = &table;
+  }
+  return nearest;
+}
+
+const algorithm* find_member(std::string_view name) {
+  for (const entries_of_file file : files) {
+    for (const algorithm& entry : file()) {
+      if (entry.name == name) return keeps_promises(entry.promises) ? &entry : nullptr;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace kselect

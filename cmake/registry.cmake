@@ -1,5 +1,7 @@
 # Adding an algorithm touches one file: the table of algorithms is generated from the file list.
 
+include(${CMAKE_CURRENT_LIST_DIR}/cost_tables.cmake)
+
 # Defines `target` from every algorithms/*.{cu,cpp} and baselines/*.{cu,cpp} and a generated table with
 # one row per file stem. A file that does not define entries::<stem>() is a link error that names it.
 function(kselect_add_registry target)
@@ -10,6 +12,10 @@ function(kselect_add_registry target)
   file(GLOB_RECURSE shared RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
        include/kselect/*.hpp include/kselect/*.cuh algorithms/*.cuh algorithms/*.hpp
        baselines/*.cuh baselines/*.hpp)
+  # What one algorithm alone has, in the folder of its name; it enters that one's hash.
+  file(GLOB parts RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.cpp)
+  file(GLOB data RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.json)
+  set(own ${parts} ${data})
 
   set(declarations "")
   set(rows "")
@@ -27,18 +33,20 @@ function(kselect_add_registry target)
   configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/registry_table.cpp.in ${table} @ONLY)
 
   set(hashes ${CMAKE_CURRENT_BINARY_DIR}/generated/source_hashes.hpp)
-  set(dependencies ${sources} ${shared})
+  set(dependencies ${sources} ${shared} ${own})
   list(TRANSFORM dependencies PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   add_custom_command(
     OUTPUT ${hashes}
     COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} "-DSOURCES=${sources}"
-            "-DSHARED=${shared}" -DOUTPUT=${hashes}
+            "-DSHARED=${shared}" "-DOWN=${own}" -DOUTPUT=${hashes}
             -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/source_hashes.cmake
     DEPENDS ${dependencies} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/source_hashes.cmake
     COMMENT "Hashing the algorithms' sources" VERBATIM)
 
-  add_library(${target} STATIC ${sources} ${table} ${hashes} src/registry.cpp
-              src/name_matching.cpp src/select.cpp src/support.cpp)
+  set(costs ${CMAKE_CURRENT_BINARY_DIR}/generated/cost_tables.cpp)
+  kselect_write_cost_tables(${costs})
+  add_library(${target} STATIC ${sources} ${table} ${hashes} ${costs} ${parts}
+              src/registry.cpp src/name_matching.cpp src/select.cpp src/support.cpp)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated
                                                ${CMAKE_CURRENT_SOURCE_DIR})
   kselect_compile_kernels(${sources})

@@ -1,12 +1,16 @@
 // `kselect explain`: what the entry `auto` would run on a problem, and why.
 
+#include <utility>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "harness/backend/backend.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/error.hpp"
 #include "kselect/choose.hpp"
+#include "kselect/simt/launch_notes.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -16,6 +20,7 @@ struct options {
   std::string type = "float32", layout = "row_major", payload = "values_and_indices";
   std::string executor = "auto";
   int threads = 0;
+  std::string device;
   int multiprocessors = 0;
   int shared_kib = 227;
   bool as_json = false;
@@ -29,17 +34,32 @@ Enum value_of(const std::string& option, const std::string& name) {
   throw error(failure::usage, fmt::format("{}: \"{}\" is not known", option, name));
 }
 
-// The device asked about: the one here, or a GPU that is described.
-device device_of(const options& o, const algorithm& entry) {
-  if (o.multiprocessors == 0) {
-    return open_backend(require_executor(o.executor, entry), o.threads)->description();
-  }
+// A GPU that is not here: one with a cost table, by its name, or as described.
+device described(const options& o) {
   device d;
   d.kind = executor_kind::cuda;
-  d.name = "a GPU as described";
+  d.name = o.device.empty() ? "a GPU as described" : o.device;
   d.multiprocessors = o.multiprocessors;
   d.shared_bytes = static_cast<std::size_t>(o.shared_kib) << 10;
+  if (o.device.empty()) return d;
+  const cost_table* const table = find_cost_table(o.device);
+  if (table == nullptr) {
+    std::vector<std::string_view> known;
+    for (const cost_table& t : cost_tables()) known.push_back(t.device);
+    throw error(
+        failure::usage,
+        fmt::format("--device: there is no cost table of \"{}\", only of {}; describe it by "
+                    "--multiprocessors instead, or run `kselect tune` on it",
+                    o.device, fmt::join(known, ", ")));
+  }
+  if (o.multiprocessors == 0) d.multiprocessors = table->multiprocessors;
+  d.compute_capability = table->compute_capability;
   return d;
+}
+
+device device_of(const options& o, const algorithm& entry) {
+  if (o.multiprocessors != 0 || !o.device.empty()) return described(o);
+  return open_backend(require_executor(o.executor, entry), o.threads)->description();
 }
 
 std::string device_text(const device& d) {
@@ -47,6 +67,107 @@ std::string device_text(const device& d) {
     return fmt::format("{}, {} multiprocessors", d.name, d.multiprocessors);
   }
   return fmt::format("{}, {} thread{}", to_string(d.kind), d.threads, d.threads == 1 ? "" : "s");
+}
+
+double microseconds(double ns) { return ns / 1000; }
+
+// How the table came to speak for the device; empty without a table.
+std::string table_text(const choice& c, const device& where) {
+  if (c.table == nullptr) return {};
+  if (c.table->device == where.name) return fmt::format("{}: {}", c.table->device, c.table->source);
+  return fmt::format(
+      "{}, the nearest that was tuned: as many rows on each of its {} multiprocessors",
+      c.table->device, c.table->multiprocessors);
+}
+
+// The reason, and how much is lost with the next best.
+std::string reason_text(const choice& c, const std::vector<ranked_member>& ranked) {
+  if (c.table == nullptr || ranked.size() < 2) return std::string(c.reason);
+  return fmt::format("{}; next is {} at {:.4g} us, {:.2f} times as long", c.reason,
+                     ranked[1].member->name, microseconds(ranked[1].predicted_ns),
+                     ranked[1].predicted_ns / c.predicted_ns);
+}
+
+// What the member launches. Without memory: nothing is started. Empty for native code.
+std::vector<simt::noted_launch> launches_of(const algorithm& member, const problem& p,
+                                            const device& where) {
+  if (where.kind == executor_kind::cpu || member.promises.synchronises) return {};
+  const std::size_t bytes = member.workspace == nullptr ? 0 : member.workspace(p, where);
+  simt::launch_notes notes;
+  const executor on{.device = &where};
+  const status noted =
+      member.enqueue(p, {}, std::span(static_cast<std::byte*>(nullptr), bytes), on);
+  if (!noted.ok()) {
+    throw error(failure::unsupported, fmt::format("{}: {}", member.name, noted.message));
+  }
+  return std::move(notes.launches);
+}
+
+// "stream_kernel<float, true, 8>" of a name with its namespaces.
+std::string_view short_name(std::string_view kernel) {
+  const std::size_t scope = kernel.substr(0, kernel.find('<')).rfind("::");
+  return scope == std::string_view::npos ? kernel : kernel.substr(scope + 2);
+}
+
+std::string launch_text(const simt::noted_launch& l) {
+  std::string text = fmt::format("{}, {} block{} of {} threads", short_name(l.kernel),
+                                 l.shape.blocks, l.shape.blocks == 1 ? "" : "s", l.shape.threads);
+  if (l.shape.dynamic_shared_bytes != 0) {
+    text += fmt::format(", {} bytes of dynamic shared memory", l.shape.dynamic_shared_bytes);
+  }
+  return text;
+}
+
+struct explanation {
+  choice chosen;
+  std::vector<ranked_member> ranked;
+  std::vector<simt::noted_launch> launches;
+  std::size_t workspace = 0;
+};
+
+void print_json(const options& o, const device& where, const explanation& e) {
+  nlohmann::ordered_json shown = {{"problem", to_string(o.shape)},
+                                  {"device", device_text(where)},
+                                  {"algorithm", e.chosen.member->name},
+                                  {"reason", reason_text(e.chosen, e.ranked)},
+                                  {"workspace_bytes", e.workspace},
+                                  {"predicted_us", nullptr},
+                                  {"table", nullptr},
+                                  {"launches", nlohmann::ordered_json::array()},
+                                  {"members", nlohmann::ordered_json::array()}};
+  if (e.chosen.table != nullptr) {
+    shown["predicted_us"] = microseconds(e.chosen.predicted_ns);
+    shown["table"] = table_text(e.chosen, where);
+  }
+  for (const simt::noted_launch& l : e.launches) {
+    shown["launches"].push_back({{"kernel", l.kernel},
+                                 {"blocks", l.shape.blocks},
+                                 {"threads", l.shape.threads},
+                                 {"dynamic_shared_bytes", l.shape.dynamic_shared_bytes}});
+  }
+  for (const ranked_member& r : e.ranked) {
+    shown["members"].push_back(
+        {{"algorithm", r.member->name}, {"predicted_us", microseconds(r.predicted_ns)}});
+  }
+  fmt::print("{}\n", shown.dump(2));
+}
+
+void print_text(const options& o, const device& where, const explanation& e) {
+  const auto line = [](const char* what, const std::string& text) {
+    fmt::print("  {:<10} {}\n", what, text);
+  };
+  const choice& c = e.chosen;
+  fmt::print("{}\n", to_string(o.shape));
+  line("auto runs", std::string(c.member->name));
+  if (c.table != nullptr) {
+    line("predicted",
+         fmt::format("{:.4g} us, the rows not in cache", microseconds(c.predicted_ns)));
+  }
+  line("because", reason_text(c, e.ranked));
+  if (c.table != nullptr) line("table", table_text(c, where));
+  for (const simt::noted_launch& l : e.launches) line("launches", launch_text(l));
+  line("on", device_text(where));
+  line("workspace", fmt::format("{} bytes", e.workspace));
 }
 
 int explain(options o) {
@@ -64,18 +185,12 @@ int explain(options o) {
     throw error(failure::unsupported,
                 fmt::format("no member of auto takes {} on {}", to_string(p), device_text(where)));
   }
-  const std::size_t workspace = c.member->workspace == nullptr ? 0 : c.member->workspace(p, where);
-  if (o.as_json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"problem", to_string(p)},
-                                              {"device", device_text(where)},
-                                              {"algorithm", c.member->name},
-                                              {"reason", c.reason},
-                                              {"workspace_bytes", workspace}}
-                           .dump(2));
-    return 0;
-  }
-  fmt::print("{}\n  auto runs  {}\n  because    {}\n  on         {}\n  workspace  {} bytes\n",
-             to_string(p), c.member->name, c.reason, device_text(where), workspace);
+  explanation e;
+  e.chosen = c;
+  if (c.table != nullptr) e.ranked = rank_members(p, where);
+  e.launches = launches_of(*c.member, p, where);
+  e.workspace = c.member->workspace == nullptr ? 0 : c.member->workspace(p, where);
+  (o.as_json ? print_json : print_text)(o, where, e);
   return 0;
 }
 
@@ -95,11 +210,16 @@ void add_explain(CLI::App& app, action& chosen) {
       ->capture_default_str();
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);
-  command->add_option("--multiprocessors", o->multiprocessors,
-                      "of a GPU that is not here: its multiprocessors");
+  command->add_option("--device", o->device,
+                      "a GPU that is not here, but has a cost table, e.g. \"NVIDIA H200\"");
+  command
+      ->add_option("--multiprocessors", o->multiprocessors,
+                   "of a GPU that is not here: its multiprocessors")
+      ->check(CLI::Range(1, 100'000));
   command
       ->add_option("--shared-kib", o->shared_kib,
-                   "with --multiprocessors: KiB of shared memory a block may have")
+                   "with --device or --multiprocessors: KiB of shared memory a block may have")
+      ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   command->add_flag("--json", o->as_json, "as JSON");
   command->callback([&chosen, o] { chosen = [o] { return explain(*o); }; });

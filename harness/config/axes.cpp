@@ -20,6 +20,9 @@ static_assert(std::int64_t{1} << largest_exponent == largest_size);
 
 std::string shown(std::int64_t value) { return std::to_string(value); }
 std::string shown(const extent& value) { return value ? shown(*value) : in_quotes(all); }
+std::string shown(const sweep_axes::shape& value) {
+  return fmt::format("[{}, {}, {}]", value.n, value.q, value.k);
+}
 std::string shown(const distribution& value) { return to_string(value); }
 template <named_enum Enum>
 std::string shown(Enum value) {
@@ -132,12 +135,32 @@ void check_product(const node& axes, const node& product, const sweep_axes& pars
   }
 }
 
+// "shapes": a list of [n, q, k].
+std::vector<sweep_axes::shape> parse_shapes(const node& axes, const node& shapes) {
+  for (const std::string_view key : {"n", "q", "n_times_q", "k"}) {
+    if (axes.optional(key)) {
+      shapes.fail(fmt::format("{} cannot stand beside it; give either", in_quotes(key)));
+    }
+  }
+  std::vector<sweep_axes::shape> parsed;
+  for (const node& entry : shapes.list()) {
+    const auto sizes = entry.list();
+    if (sizes.size() != 3) entry.fail("must be [n, q, k]");
+    append_unique(parsed,
+                  {sizes[0].size(0, largest_size), sizes[1].size(0, largest_size),
+                   sizes[2].size(1, largest_size)},
+                  entry);
+  }
+  return parsed;
+}
+
 void check_count(const node& axes, const sweep_axes& parsed) {
   std::int64_t count = 1;
   // No list is longer than longest_list, so the product is cut before it can overflow.
   for (const std::size_t values :
        {std::max<std::size_t>(parsed.n.size(), 1), std::max<std::size_t>(parsed.q.size(), 1),
-        parsed.k.size(), parsed.types.size(), parsed.payloads.size(), parsed.directions.size(),
+        std::max<std::size_t>(parsed.k.size(), 1), std::max<std::size_t>(parsed.shapes.size(), 1),
+        parsed.types.size(), parsed.payloads.size(), parsed.directions.size(),
         parsed.layouts.size(), parsed.indices.size(), parsed.distributions.size()}) {
     count *= static_cast<std::int64_t>(values);
     if (count > largest_sweep) {
@@ -157,12 +180,14 @@ void read_enum(const node& where, std::string_view key, std::optional<Enum>& val
 }  // namespace
 
 sweep_axes parse_axes(const node& axes, bool with_dataset) {
-  constexpr std::array<std::string_view, 10> keys = {"n",     "q",           "n_times_q", "k",
-                                                     "dtype", "payload",     "direction", "layout",
-                                                     "index", "distribution"};
+  constexpr std::array<std::string_view, 11> keys = {"n",      "q",     "n_times_q",   "k",
+                                                     "shapes", "dtype", "payload",     "direction",
+                                                     "layout", "index", "distribution"};
   axes.require_keys(keys);
   sweep_axes parsed;
-  if (const auto product = axes.optional("n_times_q")) {
+  if (const auto shapes = axes.optional("shapes")) {
+    parsed.shapes = parse_shapes(axes, *shapes);
+  } else if (const auto product = axes.optional("n_times_q")) {
     parsed.n_times_q = product->size(1, largest_size);
     if (const auto n = axes.optional("n")) parsed.n = sizes(*n, 0, &with_dataset);
     if (const auto q = axes.optional("q")) parsed.q = sizes(*q, 0, &with_dataset);
@@ -171,7 +196,9 @@ sweep_axes parse_axes(const node& axes, bool with_dataset) {
     parsed.n = sizes(axes.required("n"), 0, &with_dataset);
     parsed.q = sizes(axes.required("q"), 0, &with_dataset);
   }
-  for (const extent& k : sizes(axes.required("k"), 1, nullptr)) parsed.k.push_back(*k);
+  if (parsed.shapes.empty()) {
+    for (const extent& k : sizes(axes.required("k"), 1, nullptr)) parsed.k.push_back(*k);
+  }
   read_enum_axis(axes, "dtype", parsed.types);
   if (with_dataset && parsed.types != std::vector{dtype::float32}) {
     axes.required("dtype").fail("must be float32: so are the distances of /input/dataset");

@@ -38,40 +38,55 @@ std::vector<std::int64_t> resolved(const sweep_config& config, std::string_view 
   return values;
 }
 
-// The pairs (n, q) in order.
-std::vector<std::pair<std::int64_t, std::int64_t>> shapes(const sweep_config& config,
-                                                          const dataset_sizes& all) {
+// Rows, and what to select from them.
+struct rows_to_try {
+  std::int64_t n, q;
+  std::vector<std::int64_t> k;
+};
+
+// In order. Shapes that follow each other on the same rows share them.
+std::vector<rows_to_try> listed_shapes(const sweep_axes& axes) {
+  std::vector<rows_to_try> rows;
+  for (const auto& [n, q, k] : axes.shapes) {
+    if (rows.empty() || rows.back().n != n || rows.back().q != q) rows.push_back({n, q, {}});
+    rows.back().k.push_back(k);
+  }
+  return rows;
+}
+
+std::vector<rows_to_try> shapes(const sweep_config& config, const dataset_sizes& all) {
   const sweep_axes& axes = config.axes;
+  if (!axes.shapes.empty()) return listed_shapes(axes);
   const auto lengths = resolved(config, "/axes/n", axes.n, all.base);
   const auto counts = resolved(config, "/axes/q", axes.q, all.queries);
-  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  std::vector<rows_to_try> rows;
   for (const std::int64_t n : lengths) {
-    if (counts.empty()) pairs.emplace_back(n, *axes.n_times_q / n);
-    for (const std::int64_t q : counts) pairs.emplace_back(n, q);
+    if (counts.empty()) rows.push_back({n, *axes.n_times_q / n, axes.k});
+    for (const std::int64_t q : counts) rows.push_back({n, q, axes.k});
   }
   if (lengths.empty()) {
-    for (const std::int64_t q : counts) pairs.emplace_back(*axes.n_times_q / q, q);
+    for (const std::int64_t q : counts) rows.push_back({*axes.n_times_q / q, q, axes.k});
   }
-  return pairs;
+  return rows;
 }
 
 // Calls visit(problem) for every combination of the axes, in the documented order.
 template <class Visit>
 void for_each_combination(const sweep_config& config, const dataset_sizes& all, Visit visit) {
   const sweep_axes& axes = config.axes;
-  const auto pairs = shapes(config, all);
+  const auto all_rows = shapes(config, all);
   // Without indices their type says nothing: such cells would be one and the same.
   const std::vector<index_type> no_indices = {problem{}.index};
   problem p;
   p.seed = config.seed;
-  const auto answers = [&] {
+  const auto answers = [&](const std::vector<std::int64_t>& counts) {
     for (const auto direction : axes.directions) {
       p.direction = direction;
       for (const auto payload : axes.payloads) {
         p.payload = payload;
         for (const auto index : p.has_indices() ? axes.indices : no_indices) {
           p.index = index;
-          for (const auto k : axes.k) {
+          for (const auto k : counts) {
             p.k = k;
             visit(std::as_const(p));
           }
@@ -85,10 +100,10 @@ void for_each_combination(const sweep_config& config, const dataset_sizes& all, 
       p.distribution = distribution;
       for (const auto layout : axes.layouts) {
         p.layout = layout;
-        for (const auto& [n, q] : pairs) {
+        for (const auto& [n, q, counts] : all_rows) {
           p.n = n;
           p.q = q;
-          answers();
+          answers(counts);
         }
       }
     }

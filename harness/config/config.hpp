@@ -43,6 +43,12 @@ struct sweep_axes {
   std::vector<extent> q;  // empty where derived as n_times_q / n
   std::optional<std::int64_t> n_times_q;
   std::vector<std::int64_t> k;
+  // In place of n, q and k, whose combinations are meant: these problems and no others.
+  struct shape {
+    std::int64_t n, q, k;
+    bool operator==(const shape&) const = default;
+  };
+  std::vector<shape> shapes;
   std::vector<dtype> types{problem{}.type};
   std::vector<kselect::payload> payloads{problem{}.payload};
   std::vector<kselect::direction> directions{problem{}.direction};

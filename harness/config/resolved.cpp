@@ -27,12 +27,19 @@ json list_of(const std::vector<T>& values) {
   return list;
 }
 
+json shapes_json(const std::vector<sweep_axes::shape>& shapes) {
+  json list = json::array();
+  for (const auto& [n, q, k] : shapes) list.push_back({n, q, k});
+  return list;
+}
+
 json axes_json(const sweep_axes& axes, bool with_dataset) {
   json out = json::object();
   if (!axes.n.empty()) out["n"] = list_of(axes.n);
   if (!axes.q.empty()) out["q"] = list_of(axes.q);
   if (axes.n_times_q) out["n_times_q"] = *axes.n_times_q;
-  out["k"] = list_of(axes.k);
+  if (!axes.k.empty()) out["k"] = list_of(axes.k);
+  if (!axes.shapes.empty()) out["shapes"] = shapes_json(axes.shapes);
   out["dtype"] = list_of(axes.types);
   out["payload"] = list_of(axes.payloads);
   out["direction"] = list_of(axes.directions);

@@ -13,9 +13,20 @@
 #include <thread>
 #include <vector>
 
+#include "kselect/simt/launch_notes.hpp"
 #include "src/simt/block.hpp"
 
-namespace kselect::simt::detail {
+namespace kselect::simt {
+namespace {
+
+thread_local launch_notes* notes = nullptr;
+
+}  // namespace
+
+launch_notes::launch_notes() { notes = this; }
+launch_notes::~launch_notes() { notes = nullptr; }
+
+namespace detail {
 namespace {
 
 status failed(const std::string& kernel, const std::string& what) {
@@ -140,6 +151,12 @@ status check_grid(const std::string& kernel, const grid& shape, int max_threads)
   return {};
 }
 
+bool note_launch(const std::string& kernel, const grid& shape) {
+  if (notes == nullptr) return false;
+  notes->launches.push_back({kernel, shape});
+  return true;
+}
+
 status launch_on_fibers(const fiber_kernel& kernel, const grid& shape, const void* args,
                         const executor& where) {
   const fiber_options options = where.fiber != nullptr ? *where.fiber : fiber_options{};
@@ -162,4 +179,5 @@ status launch_on_fibers(const fiber_kernel& kernel, const grid& shape, const voi
   }
 }
 
-}  // namespace kselect::simt::detail
+}  // namespace detail
+}  // namespace kselect::simt

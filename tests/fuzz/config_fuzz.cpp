@@ -37,8 +37,9 @@ void check_message(const kselect::error& why) {
 
 std::size_t combinations(const kselect::sweep_axes& axes) {
   return std::max<std::size_t>(axes.n.size(), 1) * std::max<std::size_t>(axes.q.size(), 1) *
-         axes.k.size() * axes.types.size() * axes.payloads.size() * axes.directions.size() *
-         axes.layouts.size() * axes.indices.size() * axes.distributions.size();
+         std::max<std::size_t>(axes.k.size(), 1) * std::max<std::size_t>(axes.shapes.size(), 1) *
+         axes.types.size() * axes.payloads.size() * axes.directions.size() * axes.layouts.size() *
+         axes.indices.size() * axes.distributions.size();
 }
 
 void expand_if_small(const kselect::sweep_config& config) {

@@ -23,6 +23,9 @@ std::string readable_name(const std::type_info& kernel);
 // What no executor can launch: failed, with a message that names the number.
 status check_grid(const std::string& kernel, const grid& shape, int max_threads);
 
+// True: noted (launch_notes.hpp), and not to be started.
+bool note_launch(const std::string& kernel, const grid& shape);
+
 }  // namespace detail
 
 // A program may launch one kernel from a file compiled by nvcc and from one compiled by the host
@@ -42,6 +45,7 @@ status launch(const executor& where, const grid& shape, const typename Kernel::a
   static const std::string name = detail::readable_name(typeid(Kernel));
   constexpr int max_threads = detail::max_threads<Kernel>();
   if (status checked = detail::check_grid(name, shape, max_threads); !checked.ok()) return checked;
+  if (detail::note_launch(name, shape)) return {};
   if (where.device->kind == executor_kind::fiber) {
     return detail::launch_on_fibers(
         {name.c_str(), &detail::run_on_fiber<Kernel>, sizeof(typename Kernel::storage)}, shape,

@@ -53,6 +53,17 @@ TEST(expand, nests_n_then_q_then_k_in_the_order_of_the_config) {
       (strings{"32/2/8", "32/2/4", "32/1/8", "32/1/4", "16/2/8", "16/2/4", "16/1/8", "16/1/4"}));
 }
 
+TEST(expand, takes_listed_shapes_as_they_are) {
+  EXPECT_EQ(shapes(expand(config_with({{"/axes", R"({"shapes": [[32, 2, 8], [32, 2, 1], [16, 9, 4],
+                                                     [32, 2, 5]], "payload": "values"})"}}))),
+            (strings{"32/2/8", "32/2/1", "16/9/4", "32/2/5"}));
+  EXPECT_EQ(expand(config_with({{"/axes", R"({"shapes": [[32, 2, 8], [16, 9, 4]],
+                                              "dtype": ["float64", "float32"]})"}}))
+                .size(),
+            4U);
+  EXPECT_NE(refused({{"/axes", R"({"shapes": [[8, 1, 9]]})"}}).find("k > n"), std::string::npos);
+}
+
 TEST(expand, keeps_problems_on_the_same_rows_together) {
   const auto problems = expand(config_with({{"/axes/dtype", R"(["float64", "float32"])"},
                                             {"/axes/distribution", R"(["uniform", "normal"])"},

@@ -103,6 +103,12 @@ TEST(parse_config, refuses_impossible_sizes) {
       {"/axes", R"({"n_times_q": 4096, "q": 0, "k": 1})",
        "/axes/q: q = 0 cannot stand beside n_times_q"},
       {"/axes", R"({"q": 4, "k": 1})", R"(/axes: the key "n" is missing)"},
+      {"/axes/shapes", "[[8, 1, 2]]", R"(/axes/shapes: "n" cannot stand beside it; give either)"},
+      {"/axes", R"({"shapes": [[8, 1, 2], [8, 1]]})", "/axes/shapes/1: must be [n, q, k]"},
+      {"/axes", R"({"shapes": [[8, 1, 2], [8, 1, 2]]})",
+       "/axes/shapes/1: repeats the value [8, 1, 2]"},
+      {"/axes", R"({"shapes": [[8, 1, 0]]})",
+       "/axes/shapes/0/2: must lie between 1 and 1099511627776, is 0"},
   };
   expect_refusals(table);
 }

@@ -46,6 +46,7 @@ TEST(resolved_json, parses_to_the_same_config) {
                           "distribution": "kth_ties(3)"}])~"}}));
   expect_round_trip(config_with({{"/axes", R"({"n": [1, 2], "n_times_q": 64, "k": 1})"}}));
   expect_round_trip(config_with({{"/axes", R"({"q": [1, 2], "n_times_q": 64, "k": 1})"}}));
+  expect_round_trip(config_with({{"/axes", R"({"shapes": [[8, 1, 2], ["2^4", 0, 3]]})"}}));
   expect_round_trip(
       config_with({{"/input/dataset", R"({"base": "${A}/b", "metric": "cosine", "self": true,
                               "exclude_self": true, "limit": 9})"},

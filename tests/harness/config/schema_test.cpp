@@ -60,7 +60,7 @@ std::set<std::string> keys(const json& object) {
   return all;
 }
 
-// resolved_json writes every key but those that two configs together show to be alternatives.
+// resolved_json writes every key but those that several configs together show to be alternatives.
 TEST(config_schema, has_the_keys_that_a_resolved_config_has) {
   const json generated = json::parse(resolved_json(parse_config(R"~({
         "schema": "kselect-config/1", "name": "x", "algorithms": ["a"], "constraints": ["k < n"],
@@ -75,6 +75,7 @@ TEST(config_schema, has_the_keys_that_a_resolved_config_has) {
   EXPECT_EQ(keys(defs["exclusion"]["properties"]), keys(generated["exclude"][0]));
   auto axes = keys(generated["axes"]);
   axes.insert("n_times_q");
+  axes.insert("shapes");
   EXPECT_EQ(keys(defs["axes"]["properties"]), axes);
 }
 

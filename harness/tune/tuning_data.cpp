@@ -1,0 +1,129 @@
+#include "harness/tune/tuning_data.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "harness/error.hpp"
+#include "kselect/choose.hpp"
+
+namespace kselect::tune {
+namespace {
+
+using compare::recorded_cell;
+using compare::recorded_run;
+
+tuned_device device_of(const recorded_run& run) {
+  const compare::json gpus = run.fact({"gpu"});
+  if (!gpus.is_array() || gpus.empty()) {
+    throw error(failure::input,
+                fmt::format("{}: its meta data names no GPU; `auto` has cost tables of GPUs alone",
+                            run.path));
+  }
+  const compare::json& gpu = gpus.front();
+  tuned_device device;
+  device.name = gpu.value("name", "");
+  device.multiprocessors = gpu.value("multiprocessors", 0);
+  device.compute_capability = gpu.value("compute_capability", 0);
+  if (device.name.empty() || device.multiprocessors < 1) {
+    throw error(failure::input,
+                fmt::format("{}: its meta data lacks the GPU's name or multiprocessors", run.path));
+  }
+  return device;
+}
+
+nlohmann::ordered_json source_of(const recorded_run& run) {
+  const auto gpu = [&](const char* fact) {
+    const compare::json gpus = run.fact({"gpu"});
+    return gpus.front().contains(fact) ? gpus.front()[fact] : compare::json(nullptr);
+  };
+  return {{"run", run.fact({"run"})},
+          {"plan", run.fact({"plan", "hash"})},
+          {"started", run.fact({"started"})},
+          {"driver", gpu("driver")},
+          {"cuda", gpu("cuda_runtime")},
+          {"version", run.fact({"build", "version"})},
+          {"commit", run.fact({"git", "commit"})},
+          {"cells", run.cells.size()}};
+}
+
+// "tune of 2026-11-21, driver 580.1, kselect 0.1.0"
+std::string in_one_line(const nlohmann::ordered_json& source) {
+  const auto text = [&](const char* key) {
+    return source.at(key).is_string() ? source.at(key).get<std::string>() : std::string("?");
+  };
+  return fmt::format("{} of {}, driver {}, kselect {}", text("run"), text("started").substr(0, 10),
+                     text("driver"), text("version"));
+}
+
+// Sums of logarithms, and of how many, until all runs are read.
+struct gathered {
+  kselect::problem problem;
+  std::map<std::string, std::pair<double, int>> times;  // of entries by name
+};
+
+double mean_of(const gathered& from, const std::string& entry) {
+  const auto found = from.times.find(entry);
+  if (found == from.times.end()) return untimed;
+  return std::exp(found->second.first / found->second.second);
+}
+
+}  // namespace
+
+tuning_data collect(const std::vector<recorded_run>& runs) {
+  tuning_data data;
+  data.sources = nlohmann::ordered_json::array();
+  std::vector<std::string> lines;
+  std::vector<gathered> problems;
+  std::map<std::string, std::size_t> places;  // of a problem among them
+  for (const recorded_run& run : runs) {
+    const tuned_device device = device_of(run);
+    if (data.device.name.empty()) data.device = device;
+    if (data.device.name != device.name || data.device.multiprocessors != device.multiprocessors) {
+      throw error(failure::input,
+                  fmt::format("{}: was measured on {}, but {} on {}; a table is of one device",
+                              run.path, device.name, runs.front().path, data.device.name));
+    }
+    data.sources.push_back(source_of(run));
+    lines.push_back(in_one_line(data.sources.back()));
+    for (const recorded_cell& cell : run.cells) {
+      if (cell.executor != "cuda" || cell.status != cell_status::ok || !cell.time) continue;
+      const bool is_auto = cell.algorithm == "auto";
+      if (!is_auto && find_member(cell.algorithm) == nullptr) continue;
+      if (!is_auto && std::ranges::find(data.members, cell.algorithm) == data.members.end()) {
+        data.members.push_back(cell.algorithm);
+      }
+      const auto [place, added] = places.try_emplace(to_string(cell.problem), problems.size());
+      if (added) problems.push_back({cell.problem, {}});
+      auto& [sum, count] = problems[place->second].times[cell.algorithm];
+      sum += std::log(cell.time->median);
+      ++count;
+    }
+  }
+  if (data.members.empty()) {
+    throw error(failure::input, fmt::format("{}: no cell of a member of auto has a time on a GPU",
+                                            runs.empty() ? "no run" : runs.front().path));
+  }
+  data.source = fmt::format("{}", fmt::join(lines, "; "));
+  for (const gathered& one : problems) {
+    timed_problem& p = data.problems.emplace_back();
+    p.problem = one.problem;
+    p.chosen = mean_of(one, "auto");
+    for (const std::string& member : data.members) p.times.push_back(mean_of(one, member));
+  }
+  return data;
+}
+
+tuning_data typical(const tuning_data& data) {
+  tuning_data kept = data;
+  std::erase_if(kept.problems, [](const timed_problem& timed) {
+    const problem& p = timed.problem;
+    return p.distribution.kind != distribution_kind::uniform || p.layout != layout::row_major ||
+           p.payload != payload::values_and_indices;
+  });
+  return kept;
+}
+
+}  // namespace kselect::tune

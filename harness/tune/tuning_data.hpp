@@ -1,0 +1,49 @@
+#pragma once
+// What recorded runs tell about the members of `auto`: their times, problem by problem.
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/compare/recorded_run.hpp"
+#include "kselect/problem.hpp"
+
+namespace kselect::tune {
+
+// No time: the member does not take the problem, or was not tried.
+inline constexpr double untimed = std::numeric_limits<double>::quiet_NaN();
+
+struct timed_problem {
+  kselect::problem problem;
+  std::vector<double> times;  // nanoseconds, one a member, or untimed
+  double chosen = untimed;    // of `auto` itself
+};
+
+// The GPU of a run, as its meta data has it.
+struct tuned_device {
+  std::string name;
+  int multiprocessors = 0;
+  int compute_capability = 0;
+};
+
+struct tuning_data {
+  tuned_device device;
+  std::vector<std::string> members;  // those with a time, in the order first met
+  std::vector<timed_problem> problems;
+  nlohmann::ordered_json sources;  // of each run: what and when, by which program on which driver
+  std::string source;              // the same in one line
+};
+
+// The cells of `runs` that ran on their GPU, ended `ok` and are of members of `auto` or of `auto`
+// itself. A cell measured in several runs counts with the geometric mean. Throws
+// error(failure::input) if there is none, or if the runs are of different GPUs.
+tuning_data collect(const std::vector<compare::recorded_run>& runs);
+
+// The part that a table is learned from: uniform row-major rows, with indices.
+tuning_data typical(const tuning_data& data);
+
+}  // namespace kselect::tune

@@ -1,0 +1,83 @@
+"""`kselect tune`: tables from finished runs, regret of runs, and errors."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GOAL = [ROOT / "results/nvidia-h200" / run for run in ("goal_shapes", "goal_many_rows")]
+
+
+@pytest.fixture
+def learned(kselect, tmp_path):
+    """A table's file, learned from the records of the goal's shapes, and what was printed."""
+    out = tmp_path / "table.json"
+    done = kselect("tune", "--from", *GOAL, "--out", out)
+    return out, done.stdout
+
+
+def judged(kselect, *arguments):
+    return json.loads(kselect("tune", "--regret", *arguments, "--json").stdout)
+
+
+def test_learns_from_finished_runs(learned):
+    out, said = learned
+    table = json.loads(out.read_text())
+    assert table["device"]["name"] == "NVIDIA H200" and table["problems"] == 55
+    assert {s["run"] for s in table["sources"]} == {"goal_shapes", "goal_many_rows"}
+    assert all(s["driver"] and s["version"] and s["plan"] for s in table["sources"])
+    assert {"bms-warp", "bms-block", "bms-grid", "radix-select"} <= set(table["members"])
+    assert len(table["costs"]) == len(table["members"])
+    assert "held out" in said and str(out) in said
+
+
+def test_choices_of_a_table_are_as_good_as_the_members_allow(kselect, learned):
+    out, _ = learned
+    table = json.loads(out.read_text())
+    fitted, held_out = table["regret"], table["regret_held_out"]
+    assert fitted["geometric_mean"] <= 1.002 and fitted["worst"] <= 1.02
+    assert held_out["geometric_mean"] <= 1.01 and held_out["worst"] <= 1.3
+    shown = judged(kselect, *GOAL, "--table", out)["table"]
+    assert shown["geometric_mean"] == pytest.approx(fitted["geometric_mean"], abs=1e-3)
+
+
+def test_auto_and_its_table_are_near_the_best_member_over_the_goal(kselect):
+    shown = judged(kselect, *GOAL)
+    for what in ("auto", "table"):
+        assert len(shown[what]["choices"]) == 55
+        assert shown[what]["geometric_mean"] <= 1.05 and shown[what]["worst"] <= 1.25
+        ratios = [c["ratio"] for c in shown[what]["choices"]]
+        assert ratios == sorted(ratios, reverse=True) and ratios[0] == shown[what]["worst"]
+
+
+def test_prints_the_worst_choices(kselect):
+    lines = kselect("tune", "--regret", *GOAL, "--worst", 2).stdout.splitlines()
+    assert lines[0].startswith("auto as it ran") and "55 problems" in lines[0]
+    assert len([line for line in lines if " best " in line]) <= 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--from", GOAL[0]], 2, "--out"),
+        (["--from", "no/such", "--out", "t.json"], 3, "no/such"),
+        (["--from", ROOT / "results/cpu-epyc-2core/cpu_goal", "--out", "t.json"], 3, "no GPU"),
+        (["--regret", GOAL[0], "--table", "missing.json"], 3, "missing.json"),
+        (["--regret", GOAL[0], "--out", "t.json"], 2, "--out"),
+        (["--table", "t.json"], 2, "--regret"),
+        (["--from", GOAL[0], "--out", "no/such/folder/t.json"], 6, "no/such/folder"),
+        (["no_such_config.json", "--out", "t.json"], 3, "no_such_config.json"),
+    ],
+)
+def test_says_what_is_wrong(kselect, arguments, code, said):
+    assert said in kselect("tune", *arguments, check=code).stderr
+
+
+def test_needs_a_gpu_to_measure(kselect, tmp_path):
+    if shutil.which("nvidia-smi") is not None:
+        pytest.skip("there is a GPU here")
+    config = ROOT / "configs/tune_types.json"
+    done = kselect("tune", config, "--run", tmp_path / "run", "--out", tmp_path / "t.json", check=4)
+    assert "no cell can run here" in done.stderr and not (tmp_path / "t.json").exists()
