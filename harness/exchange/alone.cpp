@@ -11,6 +11,8 @@ class one_process final : public communicator {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
+  int local_rank() const override { return 0; }
+  int local_size() const override { return 1; }
   double wait_limit_s() const override { return std::numeric_limits<double>::infinity(); }
   std::string name(int) const override { return "rank 0 of 1"; }
   void broadcast(std::span<std::byte>) override {}

@@ -28,7 +28,7 @@ void rank(knn_stages& work, const query_rows& queries) {
   distance_rows& distances = work.distances();
   const std::int64_t pitch = work.plan().pitch;
   work.meet_corpus(0, queries, [&](const vectors_on_device& tile) {
-    if (work.watch().on()) {
+    if (work.request().cuda.repeats > 0) {
       work.watch().time(&cuda_knn_times::bare_product,
                         [&] { distances.product_only(queries.vectors, tile, work.rows(), pitch); });
     }

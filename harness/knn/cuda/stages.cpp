@@ -2,6 +2,7 @@
 
 #include "harness/knn/cuda/stages.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -18,7 +19,8 @@ knn_stages::knn_stages(const knn_request& r, backend& place, knn_plan plan)
       selection_(r.entry, place, r.cuda.prove, plan_.tile_queries, plan_.kept),
       best_(place, plan_.groups(), plan_.tile_queries, plan_.candidate_pitch),
       order_(place, plan_.tile_queries, plan_.kept),
-      watch_(static_cast<cudaStream_t>(place.executor().stream), r.cuda.repeats > 0) {
+      watch_(static_cast<cudaStream_t>(place.executor().stream),
+             r.cuda.repeats > 0 || r.cuda.time_stages) {
   const std::int64_t queries = plan_.tile_queries;
   if (r.query != nullptr || plan_.streamed) {
     own_queries_.emplace(place, queries, r.base.dimension, r.metric, how());
@@ -29,7 +31,7 @@ knn_stages::knn_stages(const knn_request& r, backend& place, knn_plan plan)
   chosen_ = make_array<std::int32_t>(place, queries);
   indices_ = make_array<std::int64_t>(place, queries * r.k);
   nearest_ = make_array<float>(place, queries * r.k);
-  report_.times.resize(static_cast<std::size_t>(r.cuda.repeats));
+  report_.times.resize(watch_.on() ? static_cast<std::size_t>(std::max(1, r.cuda.repeats)) : 0);
   report_.corpus_tiles = corpus_.count();
   report_.streamed = plan_.streamed;
   report_.half_product = plan_.by_pairs;
@@ -127,9 +129,7 @@ void knn_stages::deliver(std::int64_t first, std::int64_t count,
 
 void knn_stages::add_times(int repeat) {
   if (!watch_.on()) return;
-  const cuda_knn_times now = watch_.take();
-  cuda_knn_times& sum = report_.times[static_cast<std::size_t>(repeat)];
-  for (const cuda_knn_stage& stage : cuda_knn_stages) sum.*stage.time += now.*stage.time;
+  report_.times[static_cast<std::size_t>(repeat)] += watch_.take();
 }
 
 cuda_knn_report knn_stages::report() const {

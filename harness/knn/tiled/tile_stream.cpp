@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/knn/tiled/times.hpp"
+
 namespace kselect {
 
 tile_stream::tile_stream(const vector_files& file, std::int64_t first, std::int64_t end,
@@ -34,8 +36,19 @@ void tile_stream::read(slot& into, std::int64_t number) {
   set.data.resize(static_cast<std::size_t>(set.count * set.dimension));
   into.number = number;
   bytes_read_ += file_.bytes(begin, set.count);
-  into.reading = std::async(std::launch::async,
-                            [this, &set, begin] { file_.read(begin, set.count, set.data.data()); });
+  into.reading = std::async(std::launch::async, [this, &set, begin] {
+    double seconds = 0;
+    {
+      const lap reading(seconds);
+      file_.read(begin, set.count, set.data.data());
+    }
+    return seconds;
+  });
+}
+
+void tile_stream::await(slot& reading) {
+  const lap waiting(wait_s_);
+  read_s_ += reading.reading.get();
 }
 
 tile_stream::tile tile_stream::next() {
@@ -43,7 +56,7 @@ tile_stream::tile tile_stream::next() {
   if (slots_[present_].number != wanted) present_ = 1 - present_;
   slot& here = slots_[present_];
   if (here.number != wanted) read(here, wanted);
-  if (here.reading.valid()) here.reading.get();
+  if (here.reading.valid()) await(here);
   const std::int64_t after = tile_at(++step_);
   slot& other = slots_[1 - present_];
   if (after != wanted && after != other.number) read(other, after);

@@ -20,6 +20,7 @@
 #include "harness/knn/tiled/cuda/nccl_exchange.hpp"
 #include "harness/knn/tiled/merge_kernel.cuh"
 #include "harness/knn/tiled/plan.hpp"
+#include "harness/knn/tiled/times.hpp"
 
 namespace kselect {
 namespace {
@@ -81,7 +82,7 @@ simt::global<T> elements(const device_buffer& memory, std::int64_t count) {
   return {as<std::remove_const_t<T>>(memory), count};
 }
 
-class nccl_exchange final : public gpu_exchange {
+class nccl_exchange final : public list_exchange {
  public:
   nccl_exchange(communicator& ranks, backend& place) : ranks_(ranks), place_(place) {
     ncclUniqueId id{};
@@ -101,20 +102,27 @@ class nccl_exchange final : public gpu_exchange {
   }
 
   neighbour_lists merged(neighbour_lists mine) override {
-    // Names the rank that does not come; NCCL could not.
-    ranks_.gather({});
     const std::int64_t k = mine.k(), queries = mine.queries(), size = ranks_.size();
     const std::vector<std::int64_t> shares = shares_of(queries, ranks_.size());
     const std::int64_t share = shares[static_cast<std::size_t>(ranks_.rank())];
     const device_lists own(place_, queries * k), received(place_, size * share * k);
     const device_lists merged(place_, share * k);
-    place_.to_device(own.distances.data(), std::as_bytes(std::as_const(mine).distances()));
-    place_.to_device(own.indices.data(), std::as_bytes(std::as_const(mine).indices()));
-    trade(own, received, shares, k);
-    merge(received, merged, share, k);
+    {
+      const lap moving(taken_.moving);
+      place_.to_device(own.distances.data(), std::as_bytes(std::as_const(mine).distances()));
+      place_.to_device(own.indices.data(), std::as_bytes(std::as_const(mine).indices()));
+      trade(own, received, shares, k);
+      await("the exchange of neighbours");
+    }
+    {
+      const lap merging(taken_.merging);
+      merge(received, merged, share, k);
+      await("the merge of neighbours");
+    }
+    const lap moving(taken_.moving);
     // `own` has been sent and has the size of the answer.
     collect(merged, own, shares, k);
-    await("the exchange of neighbours");
+    await("the collection of neighbours");
     if (ranks_.rank() != 0) return mine;
     place_.to_host(std::as_writable_bytes(mine.distances()), own.distances.data());
     place_.to_host(std::as_writable_bytes(mine.indices()), own.indices.data());
@@ -248,7 +256,7 @@ class nccl_exchange final : public gpu_exchange {
 
 std::string why_no_nccl() { return nccl().why; }
 
-std::unique_ptr<gpu_exchange> open_nccl_exchange(communicator& ranks, backend& place) {
+std::unique_ptr<list_exchange> open_nccl_exchange(communicator& ranks, backend& place) {
   return std::make_unique<nccl_exchange>(ranks, place);
 }
 
