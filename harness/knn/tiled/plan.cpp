@@ -76,7 +76,8 @@ tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t quer
   }
   const std::int64_t rest = bytes - least;
   tile_plan plan;
-  plan.corpus_tile = largest(least_corpus, s.n, corpus_unit, [&](std::int64_t tile) {
+  const std::int64_t most_corpus = std::min(s.n, s.most_corpus_tile);
+  plan.corpus_tile = largest(least_corpus, most_corpus, corpus_unit, [&](std::int64_t tile) {
     return tile_bytes(s, tile, least_queries) <= least + rest / 2;
   });
   plan.query_tile = query_tile > 0
@@ -85,7 +86,7 @@ tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t quer
                                   [&](std::int64_t tile) {
                                     return tile_bytes(s, plan.corpus_tile, tile) <= bytes;
                                   });
-  plan.corpus_tile = largest(plan.corpus_tile, s.n, corpus_unit, [&](std::int64_t tile) {
+  plan.corpus_tile = largest(plan.corpus_tile, most_corpus, corpus_unit, [&](std::int64_t tile) {
     return tile_bytes(s, tile, plan.query_tile) <= bytes;
   });
   plan.bytes = tile_bytes(s, plan.corpus_tile, plan.query_tile);

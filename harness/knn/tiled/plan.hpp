@@ -23,6 +23,7 @@ struct tiled_sizes {
   std::int64_t dimension = 0;
   std::int64_t k = 0;
   std::int64_t most_query_tile = std::int64_t{1} << 31;  // MPI counts rows with an int
+  std::int64_t most_corpus_tile = std::int64_t{1} << 62;
   int ranks = 1;
   int threads = 1;
   bool keeps_input = true;  // the algorithm leaves its input alone, so needs no copy of it
@@ -44,7 +45,8 @@ std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int
 
 // Half of `bytes` for the corpus, then as many queries as fit, then the rest for the corpus: every
 // tile of queries costs one pass over the corpus. `query_tile` > 0 fixes that length (rounded up to
-// query_unit). Throws error(failure::resources) that names the least number of bytes.
+// query_unit). On a GPU a tile of the corpus stands for the pinned buffer that it goes through.
+// Throws error(failure::resources) that names the least number of bytes.
 tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t query_tile = 0);
 
 // How many of so many queries each rank merges: as equal shares as possible, in the ranks' order.

@@ -4,22 +4,26 @@
 
 #include "harness/knn/tiled/plan.hpp"
 #include "harness/knn/tiled/tile_stream.hpp"
+#if KSELECT_HAS_CUDA
+#include "harness/knn/tiled/cuda/shard_on_gpu.hpp"
+#endif
 
 namespace kselect {
 namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Every tile is a search in memory.
+// Every tile is a search in the host's memory.
 class shard_by_tiles final : public shard_search {
  public:
   shard_by_tiles(const tiled_request& request, const vector_files& base, std::int64_t first,
                  std::int64_t end, std::int64_t tile, backend& place)
-      : request_(request), stream_(base, first, end, tile), place_(place) {}
+      : request_(request), tile_(tile), stream_(base, first, end, tile), place_(place) {}
 
   std::int64_t tiles() const override { return stream_.tiles(); }
+  std::int64_t tile() const override { return tile_; }
   shard_report report() const override {
-    shard_report all = report_;
+    shard_report all;
     all.bytes_read = stream_.bytes_read();
     all.read_s = stream_.read_s();
     all.wait_s = stream_.wait_s();
@@ -36,7 +40,6 @@ class shard_by_tiles final : public shard_search {
     // Where queries may find themselves, one candidate more is asked for and they are left out.
     const bool own = request_.exclude_self && first < tile.first + tile.vectors.count &&
                      tile.first < first + queries.count;
-    cuda_knn_report report;
     const knn_request part{.base = tile.vectors,
                            .query = &queries,
                            .metric = request_.metric,
@@ -44,9 +47,7 @@ class shard_by_tiles final : public shard_search {
                            .entry = *request_.entry.algorithm,
                            .block_bytes = block_rows(request_.k, tile.vectors.count) *
                                           tile.vectors.count *
-                                          static_cast<std::int64_t>(sizeof(float)),
-                           .cuda = request_.cuda,
-                           .report = &report};
+                                          static_cast<std::int64_t>(sizeof(float))};
     knn(part, place_, [&](const knn_block& block) {
       const int threads = place_.description().threads;
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -58,26 +59,24 @@ class shard_by_tiles final : public shard_search {
                                      .excluded = own ? first + block.first + q : no_neighbour});
       }
     });
-    add(report);
-  }
-
-  void add(const cuda_knn_report& tile) {
-    report_.rows_proven += tile.rows_proven;
-    report_.unproven += tile.unproven;
-    for (const cuda_knn_times& times : tile.times) report_.gpu += times;
   }
 
   const tiled_request& request_;
+  std::int64_t tile_;
   tile_stream stream_;
   backend& place_;
-  shard_report report_;
 };
 
 }  // namespace
 
 std::unique_ptr<shard_search> open_shard(const tiled_request& request, const vector_files& base,
                                          std::int64_t first, std::int64_t end, std::int64_t tile,
-                                         backend& place) {
+                                         [[maybe_unused]] std::int64_t queries, backend& place) {
+#if KSELECT_HAS_CUDA
+  if (!place.shares_host_memory()) {
+    return open_gpu_shard(request, base, first, end, tile, queries, place);
+  }
+#endif
   return std::make_unique<shard_by_tiles>(request, base, first, end, tile, place);
 }
 

@@ -21,6 +21,7 @@ struct shard_report {
   cuda_knn_times gpu;            // milliseconds by the GPU's own clock; executor cuda
   std::int64_t rows_proven = 0;  // executor cuda, as cuda_knn_report's
   std::int64_t unproven = 0;
+  bool resident = false;  // in device memory: read once for all
 };
 
 class shard_search {
@@ -30,8 +31,9 @@ class shard_search {
   shard_search& operator=(const shard_search&) = delete;
   virtual ~shard_search() = default;
 
-  // How many tiles pass by for each tile of queries.
+  // How many tiles pass by for each tile of queries, and the vectors of the longest.
   virtual std::int64_t tiles() const = 0;
+  virtual std::int64_t tile() const = 0;
   virtual shard_report report() const = 0;
 
   // Merges into `best` the nearest of `queries`, which are those from `first` on among all. Throws
@@ -39,9 +41,10 @@ class shard_search {
   virtual void nearest(const vector_set& queries, std::int64_t first, neighbour_lists& best) = 0;
 };
 
-// Vectors `first` to `end` of `base`, `tile` to a tile. All arguments must outlive the search.
+// Vectors `first` to `end` of `base`, at most `tile` to a tile, for at most `queries` at a time.
+// All arguments must outlive the search.
 std::unique_ptr<shard_search> open_shard(const tiled_request& request, const vector_files& base,
                                          std::int64_t first, std::int64_t end, std::int64_t tile,
-                                         backend& place);
+                                         std::int64_t queries, backend& place);
 
 }  // namespace kselect

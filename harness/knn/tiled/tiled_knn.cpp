@@ -19,6 +19,9 @@
 #include "harness/knn/tiled/neighbour_lists.hpp"
 #include "harness/knn/tiled/result_store.hpp"
 #include "harness/knn/tiled/shard_search.hpp"
+#if KSELECT_HAS_CUDA
+#include "harness/knn/tiled/cuda/shard_on_gpu.hpp"
+#endif
 #include "harness/select/select_rows.hpp"
 
 namespace kselect {
@@ -65,14 +68,17 @@ class tiled_search {
 
   // All ranks have agreed and have their memory.
   void prepare_all() {
+    agree(ranks_, [&] { return open_files(); });
+    // What a GPU's context and NCCL take is held before the first tile.
+    report_.nccl = choose_nccl(request_.exchange, ranks_, place_);
+    exchange_ = open_list_exchange(report_.nccl, ranks_, place_);
+    agree(ranks_, [&] { return open_place(); });
     std::int64_t query_tile = 0;
-    for (const json& proposal : agree(ranks_, [&] { return prepare(); })) {
+    for (const json& proposal : agree(ranks_, [&] { return propose_tile(); })) {
       const std::int64_t proposed = proposal;
       query_tile = query_tile == 0 ? proposed : std::min(query_tile, proposed);
     }
     agree(ranks_, [&] { return open_results(); });
-    report_.nccl = choose_nccl(request_.exchange, ranks_, place_);
-    exchange_ = open_list_exchange(report_.nccl, ranks_, place_);
     struct {
       std::int64_t query_tile, done;
     } start{query_tile, store_ ? store_->done() : 0};
@@ -84,15 +90,17 @@ class tiled_search {
     report_.dimension = base_->dimension();
     report_.query_tiles = (report_.queries - start.done + start.query_tile - 1) / start.query_tile;
     report_.queries_before = start.done;
-    shard_ = open_shard(request_, *base_, first_, end_, report_.plan.corpus_tile, place_);
+    shard_ = open_shard(request_, *base_, first_, end_, report_.plan.corpus_tile,
+                        report_.plan.query_tile, place_);
+    report_.plan.corpus_tile = shard_->tile();
     report_.vectors = end_ - first_;
     report_.corpus_tiles = shard_->tiles();
     if (ranks_.rank() == 0) observer_.planned(report_);
     ranks_.gather({});
   }
 
-  // Opens the files and plans; what must be equal on all ranks.
-  json prepare() {
+  // Opens the files; what must be equal on all ranks.
+  json open_files() {
     // Large buffers go back to the system when they are freed, so that the bound holds.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     base_.emplace(vector_files::open(request_.base, request_.limit));
@@ -101,13 +109,21 @@ class tiled_search {
     const int rank = ranks_.rank();
     first_ = first_of_rank(base_->count(), rank, ranks_.size());
     end_ = first_of_rank(base_->count(), rank + 1, ranks_.size());
-    report_.held_bytes = resident_bytes() / ranks_.process_size();
-    const tile_plan plan = plan_for(request_.query_tile);
     json facts = job();
     facts["program"] = version_line();
     facts["exchange"] = to_string(request_.exchange);
-    facts["proposal"] = plan.query_tile;
     return facts;
+  }
+
+  json open_place() {
+    const status there = place_.synchronise();
+    if (!there.ok()) throw error(failure::unsupported, there.message);
+    return json::object();
+  }
+
+  json propose_tile() {
+    report_.held_bytes = resident_bytes() / ranks_.process_size();
+    return {{"proposal", plan_for(request_.query_tile).query_tile}};
   }
 
   // What the answer depends on.
@@ -155,6 +171,14 @@ class tiled_search {
     sizes.dimension = base_->dimension();
     sizes.k = request_.k;
     if (place_.shares_host_memory()) sizes.most_query_tile = most_queries_on_cpu;
+#if KSELECT_HAS_CUDA
+    if (!place_.shares_host_memory()) {
+      const gpu_tile_bounds bounds = bound_gpu_tiles(request_, sizes.dimension, sizes.queries,
+                                                     std::max<std::int64_t>(1, sizes.n), place_);
+      sizes.most_query_tile = std::min(sizes.most_query_tile, bounds.queries);
+      sizes.most_corpus_tile = bounds.corpus_tile;
+    }
+#endif
     sizes.ranks = ranks_.size();
     sizes.threads = place_.description().threads;
     sizes.keeps_input = !entry.promises.modifies_input;

@@ -63,6 +63,7 @@ std::string rank_record(const communicator& ranks, const backend& place, const t
                        {"corpus_tile", r.plan.corpus_tile},
                        {"corpus_tiles", r.corpus_tiles},
                        {"memory_bytes", r.held_bytes + r.plan.bytes},
+                       {"resident", r.shard.resident},
                        {"bytes_read", r.shard.bytes_read},
                        {"rows_proven", r.shard.rows_proven},
                        {"unproven_queries", r.shard.unproven},
