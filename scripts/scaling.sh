@@ -2,21 +2,28 @@
 # How exact k-NN scales over the GPUs of this machine: the same search on 1, 2, 4, ... of them (strong),
 # as many vectors for each of them (weak), and a corpus read from its file while it is searched (out
 # of core). Records go to OUT/runs.jsonl, one line a search; draw them with `python -m plots.scaling
-# OUT`. Answers of several GPUs are compared with those of one, and those of one with the processor's.
+# OUT`. Answers of several GPUs are compared with those of one, those of one with the processor's,
+# and both with a search that proves a sample of its selections, which takes too long to be timed.
 #
 # Usage: scripts/scaling.sh KSELECT OUT [DATA [DISK]]
-#   DATA  folder for the vectors, 5.2 GB; default /dev/shm, so that no disk is measured
+#   DATA  folder for vectors and answers, 6 GB; default /dev/shm where it has room, so that no disk is
+#         measured, else /tmp
 #   DISK  folder on a disk: the out-of-core search is also made from there, with cold caches
 # Environment: N, Q, D, K (10^7, 10^5, 128, 100), GPUS ("1 2 4 ..." as there are), REPEATS (2),
 #   LAUNCH (threads: one process with --gpus, or mpi: mpirun with a process a GPU),
 #   MEMORY (MiB of host memory, 16384 for each GPU), ALGORITHM (auto), EXECUTOR (cuda)
 set -euo pipefail
-kselect=$1 out=$2 data=${3:-/dev/shm} disk=${4:-}
+kselect=$1 out=$2 data=${3:-} disk=${4:-}
 n=${N:-10000000} q=${Q:-100000} d=${D:-128} k=${K:-100}
 repeats=${REPEATS:-2} launch=${LAUNCH:-threads} memory=${MEMORY:-16384}
 algorithm=${ALGORITHM:-auto} executor=${EXECUTOR:-cuda}
 # NVLink multicast can take the GPUs of a shared machine out of service.
 export NCCL_NVLS_ENABLE=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+if [ -z "$data" ]; then
+  room=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1 || true)
+  data=/tmp
+  [ "${room:-0}" -lt $((n * d * 4 / 1024 + (1 << 20))) ] || data=/dev/shm
+fi
 mkdir -p "$out"
 work=$(mktemp -d "$data/kselect-scaling.XXXXXX")
 trap 'rm -rf "$work" "${on_disk:-}"' EXIT
@@ -37,21 +44,24 @@ keep() {
 search() { # EXPERIMENT REPEAT GPUS NAME OPTION...: a search whose answer is NAME.{i,d}.npy
   local experiment=$1 repeat=$2 gpus=$3 name=$work/$4
   shift 4
-  local start=() ranks=(--gpus "$gpus") limit=$((memory * gpus))
+  local start=() ranks=(--gpus "$gpus") limit=$((memory * gpus)) prove=()
   [ "$executor" = cuda ] || ranks=(--ranks "$gpus")
+  [ "$executor" != cuda ] || [ "$experiment" = proven ] || prove=(--prove none)
   if [ "$launch" = mpi ]; then
     start=(mpirun --bind-to none --oversubscribe -n "$gpus") ranks=(--mpi) limit=$memory
   fi
   rm -rf "$name".*
   if ! timeout 150 "${start[@]}" "$kselect" knn --k "$k" --algorithm "$algorithm" \
     --executor "$executor" --wait-limit 100 --memory-limit "$limit" \
-    --indices "$name.i.npy" --distances "$name.d.npy" --record "$name.json" "${ranks[@]}" "$@" \
+    --indices "$name.i.npy" --distances "$name.d.npy" --record "$name.json" "${ranks[@]}" "${prove[@]}" "$@" \
     >"$name.log" 2>&1; then
     say "FAILED  $experiment on $gpus: $(tail -n 3 "$name.log")"
     failed=1
     return
   fi
   keep "$experiment" "$repeat" "$name.json"
+  # With all vectors on all GPUs both are the same search.
+  [ "$experiment" != strong ] || [ "$gpus" != "$most" ] || keep weak "$repeat" "$name.json"
   say "$experiment on $gpus: $(seconds "$name.json")"
 }
 seconds() { # of the record: those of the search on rank 0
@@ -82,11 +92,17 @@ for g in $GPUS; do
   [ "$g" = "${GPUS%% *}" ] || same "strong${GPUS%% *}" "strong$g" "$q"
 done
 for g in $GPUS; do
+  [ "$g" != "$most" ] || continue
   for ((r = 1; r <= repeats; ++r)); do
     search weak "$r" "$g" "weak$g" --base "$work/base.npy" --query "$work/query.npy" \
       --limit $((n / most * g))
   done
 done
+
+if [ "$executor" = cuda ]; then
+  search proven 1 "$most" proven --base "$work/base.npy" --query "$work/query.npy"
+  same "strong$most" proven "$q"
+fi
 
 # The processor's answer to some of the queries.
 some=${TRUTH:-32}
@@ -98,15 +114,14 @@ same "strong${GPUS%% *}" cpu "$some"
 
 # Out of core: device memory for a fraction of the corpus, so that every tile of queries reads the
 # file. Few queries: the file sets the pace; many: the products.
-out_of_core() { # NAME FILE
-  local queries
-  for queries in $((q / 100)) $((q / 10)) $((q / 4)); do
+out_of_core() { # NAME FILE QUERIES...
+  local name=$1 file=$2 queries g
+  shift 2
+  for queries in "$@"; do
     "$kselect" generate --count "$queries" --dimension "$d" --seed 3 --output "$work/few.npy" >/dev/null
-    for g in 1 "$most"; do
-      [ "$g" = 1 ] && [ "$most" = 1 ] && [ "${seen:-}" = "$1$queries" ] && continue
-      seen=$1$queries
-      [ "$1" = out-of-core ] || drop "$2"
-      search "$1" 1 "$g" "$1" --base "$2" --query "$work/few.npy" --memory "${DEVICE_MEMORY:-4096}"
+    for g in $(printf '%s\n' 1 "$most" | sort -u); do
+      [ "$name" = out-of-core ] || drop "$file"
+      search "$name" 1 "$g" "$name" --base "$file" --query "$work/few.npy" --memory "${DEVICE_MEMORY:-4096}"
     done
   done
 }
@@ -121,14 +136,14 @@ rate() { # NAME FILE: how fast the file is read by itself
   say "$1: the file alone takes $(((to - from) / 1000000)) ms"
 }
 rate out-of-core "$work/base.npy"
-out_of_core out-of-core "$work/base.npy"
+out_of_core out-of-core "$work/base.npy" $((q / 100)) $((q / 10)) $((q / 4))
 if [ -n "$disk" ]; then
   on_disk=$(mktemp "$disk/kselect-scaling.XXXXXX.npy")
   "$kselect" generate --count $((n / 4)) --dimension "$d" --seed 1 --output "$on_disk" >/dev/null
   sync "$on_disk"
   drop "$on_disk"
   rate disk "$on_disk"
-  out_of_core disk "$on_disk"
+  out_of_core disk "$on_disk" $((q / 100)) $((q / 10))
 fi
 say "done: $(wc -l <"$out/runs.jsonl") records in $out/runs.jsonl"
 exit $failed
