@@ -11,7 +11,7 @@
 #   DISK  folder on a disk: the out-of-core search is also made from there, with cold caches
 # Environment: N, Q, D, K (10^7, 10^5, 128, 100), GPUS ("1 2 4 ..." as there are), REPEATS (2),
 #   LAUNCH (threads: one process with --gpus, or mpi: mpirun with a process a GPU),
-#   MEMORY (MiB of host memory, 16384 for each GPU), ALGORITHM (auto), EXECUTOR (cuda)
+#   EXCHANGE (auto, host or nccl), MEMORY (MiB of host memory, 16384 for each GPU), ALGORITHM (auto), EXECUTOR (cuda)
 set -euo pipefail
 kselect=$1 out=$2 data=${3:-} disk=${4:-}
 n=${N:-10000000} q=${Q:-100000} d=${D:-128} k=${K:-100}
@@ -52,7 +52,7 @@ search() { # EXPERIMENT REPEAT GPUS NAME OPTION...: a search whose answer is NAM
   fi
   rm -rf "$name".*
   if ! timeout 150 "${start[@]}" "$kselect" knn --k "$k" --algorithm "$algorithm" \
-    --executor "$executor" --wait-limit 100 --memory-limit "$limit" \
+    --executor "$executor" --wait-limit 100 --exchange "${EXCHANGE:-auto}" --memory-limit "$limit" \
     --indices "$name.i.npy" --distances "$name.d.npy" --record "$name.json" "${ranks[@]}" "${prove[@]}" "$@" \
     >"$name.log" 2>&1; then
     say "FAILED  $experiment on $gpus: $(tail -n 3 "$name.log")"
