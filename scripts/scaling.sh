@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How exact k-NN scales over the GPUs of this machine: the same search on 1, 2, 4, ... of them (strong),
 # as many vectors for each of them (weak), and a corpus read from its file while it is searched (out
-# of core). Records go to OUT/runs.jsonl, one line a search; draw them with `python -m plots.scaling
+# of core). Records go to OUT/scaling.jsonl, one line a search; draw them with `python -m plots.scaling
 # OUT`. Answers of several GPUs are compared with those of one, those of one with the processor's,
 # and both with a search that proves a sample of its selections, which takes too long to be timed.
 #
@@ -36,10 +36,10 @@ most=${GPUS##* }
 begin=$SECONDS
 
 say() { printf '%4d s  %s\n' $((SECONDS - begin)) "$*"; }
-# EXPERIMENT REPEAT RECORD: one line of runs.jsonl. A JSON text has no line end within strings.
+# EXPERIMENT REPEAT RECORD: one line of scaling.jsonl. A JSON text has no line end within strings.
 keep() {
   printf '{"experiment": "%s", "repeat": %d, "record": %s}\n' "$1" "$2" "$(tr '\n' ' ' <"$3")" \
-    >>"$out/runs.jsonl"
+    >>"$out/scaling.jsonl"
 }
 search() { # EXPERIMENT REPEAT GPUS NAME OPTION...: a search whose answer is NAME.{i,d}.npy
   local experiment=$1 repeat=$2 gpus=$3 name=$work/$4
@@ -78,7 +78,7 @@ same() { # A B ROWS: whether the first rows of both answers are equal
 }
 
 failed=0
-: >"$out/runs.jsonl"
+: >"$out/scaling.jsonl"
 "$kselect" generate --count "$n" --dimension "$d" --seed 1 --output "$work/base.npy" >/dev/null
 "$kselect" generate --count "$q" --dimension "$d" --seed 2 --output "$work/query.npy" >/dev/null
 say "$n and $q vectors generated"
@@ -132,7 +132,7 @@ rate() { # NAME FILE: how fast the file is read by itself
   dd if="$2" of=/dev/null bs=16M 2>/dev/null
   to=$(date +%s%N)
   printf '{"experiment": "file", "name": "%s", "bytes": %d, "ns": %d}\n' "$1" "$(stat -c %s "$2")" \
-    $((to - from)) >>"$out/runs.jsonl"
+    $((to - from)) >>"$out/scaling.jsonl"
   say "$1: the file alone takes $(((to - from) / 1000000)) ms"
 }
 rate out-of-core "$work/base.npy"
@@ -145,5 +145,5 @@ if [ -n "$disk" ]; then
   rate disk "$on_disk"
   out_of_core disk "$on_disk" $((q / 100)) $((q / 10))
 fi
-say "done: $(wc -l <"$out/runs.jsonl") records in $out/runs.jsonl"
+say "done: $(wc -l <"$out/scaling.jsonl") records in $out/scaling.jsonl"
 exit $failed

@@ -91,14 +91,34 @@ TEST_P(TiledKnn, GivesTheRowsOfASearchInMemory) {
                         .indices = at / "i.npy",
                         .distances = at / "d.npy"};
   if (!self) request.query = {query_path};
+  const auto require_same = [&] {
+    const npy_file found_indices = npy_file::open(at / "i.npy");
+    const npy_file found_distances = npy_file::open(at / "d.npy");
+    ASSERT_EQ(found_indices.bytes(), std::ssize(indices) * 8);
+    EXPECT_EQ(std::memcmp(found_indices.data(), indices.data(), indices.size() * 8), 0);
+    EXPECT_EQ(std::memcmp(found_distances.data(), distances.data(), distances.size() * 4), 0);
+  };
   const auto one = alone();
   const tiled_report report = knn_in_tiles(request, *place, *one);
   EXPECT_EQ(report.query_tiles, self ? 12 : 3);
-  const npy_file found_indices = npy_file::open(at / "i.npy");
-  const npy_file found_distances = npy_file::open(at / "d.npy");
-  ASSERT_EQ(found_indices.bytes(), std::ssize(indices) * 8);
-  EXPECT_EQ(std::memcmp(found_indices.data(), indices.data(), indices.size() * 8), 0);
-  EXPECT_EQ(std::memcmp(found_distances.data(), distances.data(), distances.size() * 4), 0);
+  EXPECT_GT(report.times.search, 0);
+  EXPECT_GE(report.times.search, report.times.nearest);
+  require_same();
+
+  for (const int size : {2, 3}) {
+    std::filesystem::remove(at / "i.npy");
+    std::int64_t vectors = 0;
+    run_ranks(size, 60, [&, threads = threads](communicator& ranks) {
+      const auto mine = open_backend(executor_kind::cpu, threads);
+      const tiled_report part = knn_in_tiles(request, *mine, ranks);
+      ranks.gather({});
+      if (ranks.rank() == 0) vectors = part.vectors;
+      EXPECT_GE(part.times.exchange, 0);
+      EXPECT_FALSE(part.nccl);
+    });
+    EXPECT_EQ(vectors, first_of_rank(3000, 1, size));
+    require_same();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, TiledKnn,
