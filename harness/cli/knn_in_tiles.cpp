@@ -40,15 +40,22 @@ int threads_for(int asked, const communicator& ranks) {
   return std::max(1, mine / ranks.local_size());
 }
 
+// How often the corpus is read.
+std::string passes_of(const tiled_report& r) {
+  if (r.query_tiles <= 1 || r.corpus_tiles <= 2 || r.shard.resident) return "read once";
+  return fmt::format("{} passes{}", r.query_tiles,
+                     r.compressed ? ", each of which inflates it again" : "");
+}
+
 void print_plan(const tiled_report& r, const communicator& ranks) {
   fmt::print(stderr,
              "{} queries against {} vectors of dimension {}{}: {} tiles of {} queries, {} tiles of "
-             "{} vectors{}; at most {:.0f} MiB of memory{}, {:.0f} MiB of it held already\n",
+             "{} vectors{} ({}); at most {:.0f} MiB of memory{}, {:.0f} MiB of it held already\n",
              r.queries, r.n, r.dimension,
              r.queries_before == 0 ? "" : fmt::format(", {} done before", r.queries_before),
              r.query_tiles, r.plan.query_tile, r.corpus_tiles, r.plan.corpus_tile,
              ranks.size() == 1 ? "" : fmt::format(" on each of {} ranks", ranks.size()),
-             static_cast<double>(r.held_bytes + r.plan.bytes) / mebibyte,
+             passes_of(r), static_cast<double>(r.held_bytes + r.plan.bytes) / mebibyte,
              ranks.size() == 1 ? "" : " a rank", static_cast<double>(r.held_bytes) / mebibyte);
 }
 

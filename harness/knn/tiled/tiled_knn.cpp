@@ -88,11 +88,13 @@ class tiled_search {
     report_.n = base_->count();
     report_.queries = queries().count();
     report_.dimension = base_->dimension();
+    report_.compressed = base_->compressed();
     report_.query_tiles = (report_.queries - start.done + start.query_tile - 1) / start.query_tile;
     report_.queries_before = start.done;
     shard_ = open_shard(request_, *base_, first_, end_, report_.plan.corpus_tile,
                         report_.plan.query_tile, place_);
     report_.plan.corpus_tile = shard_->tile();
+    report_.shard = shard_->report();
     report_.vectors = end_ - first_;
     report_.corpus_tiles = shard_->tiles();
     if (ranks_.rank() == 0) observer_.planned(report_);
@@ -181,6 +183,8 @@ class tiled_search {
 #endif
     sizes.ranks = ranks_.size();
     sizes.threads = place_.description().threads;
+    const std::int64_t readers = place_.shares_host_memory() ? 2 : gpu_readers;
+    sizes.reading_bytes += readers * std::max(base_->reading_bytes(), queries().reading_bytes());
     sizes.keeps_input = !entry.promises.modifies_input;
     sizes.workspace = [&](std::int64_t rows, std::int64_t n) -> std::int64_t {
       if (entry.workspace == nullptr || !place_.shares_host_memory()) return 0;

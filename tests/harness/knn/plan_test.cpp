@@ -163,7 +163,9 @@ TEST_F(KnnPlan, PassesStayWithinTheirBounds) {
                               p.tile_queries * p.query_tiles * vector +
                               candidate_bytes(p, p.query_tiles + 1);
     // A tile is never shorter than two selections, however little there is.
-    if (p.corpus.widest() > 2 * p.kept) ASSERT_LE(held, limit.corpus);
+    if (p.corpus.widest() > 2 * p.kept) {
+      ASSERT_LE(held, limit.corpus);
+    }
     p.streamed ? ++streamed : ++resident;
     many += p.query_tiles > 1 ? 1 : 0;
   }

@@ -87,7 +87,7 @@ class shard_on_gpu final : public shard_search {
                  .data = nullptr,
                  .fetch = [this, &base](std::int64_t at, std::int64_t count, float* out) {
                    bytes_read_ += base.bytes(first_ + at, count);
-                   read_by_threads(base, first_ + at, count, out, std::min(threads_, most_readers));
+                   read_by_threads(base, first_ + at, count, out, std::min(threads_, gpu_readers));
                  }}) {}
 
   std::int64_t tiles() const override { return stages_.plan().corpus.parts; }
@@ -119,8 +119,6 @@ class shard_on_gpu final : public shard_search {
   }
 
  private:
-  static constexpr int most_readers = 8;
-
   struct again {
     std::int64_t group;
     std::vector<std::int32_t> which;  // of its queries
