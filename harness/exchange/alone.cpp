@@ -15,6 +15,7 @@ class one_process final : public communicator {
   int local_size() const override { return 1; }
   double wait_limit_s() const override { return std::numeric_limits<double>::infinity(); }
   std::string name(int) const override { return "rank 0 of 1"; }
+  void meet() override {}
   void broadcast(std::span<std::byte>) override {}
   std::vector<std::string> gather(const std::string& text) override { return {text}; }
   void exchange(std::span<const column> columns, std::span<const std::int64_t>) override {

@@ -37,6 +37,8 @@ class communicator {
   // "rank 1 of 3 (host)"
   virtual std::string name(int rank) const = 0;
 
+  // Returns when all ranks are here.
+  virtual void meet() = 0;
   // Rank 0's bytes on all.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
   // A text of each rank on rank 0, by rank; empty elsewhere.

@@ -116,6 +116,8 @@ class thread_communicator final : public communicator {
   double wait_limit_s() const override { return place_.limit_s(); }
   std::string name(int rank) const override { return name_of(rank, place_.size()); }
 
+  void meet() override { place_.meet(rank_, "a meeting"); }
+
   void broadcast(std::span<std::byte> bytes) override {
     open({.bytes = bytes}, "a broadcast", [&] {
       if (rank_ != 0) std::ranges::copy(place_.of(0).bytes, bytes.begin());

@@ -274,7 +274,7 @@ def test_gpus_find_what_the_cpu_finds(here, binary, exchange, memory, way):
 def test_gpus_are_of_this_machine(here, binary, way):
     command = [binary, *graph_of("base.npy", algorithm="auto"), *outputs("mpi")]
     for wrong, code, says in [("0", 2, "a number of GPUs"), ("some", 2, "a number of GPUs"),
-                              ("9999", 4, "GPU"), ("all", 4, "cannot run here")]:
+                              ("9999", 4, "--gpus"), ("all", 4, "cannot run here")]:
         if wrong == "all" and gpus() > 0:
             continue
         done = run(here, *command, "--gpus", wrong)

@@ -110,6 +110,8 @@ class mpi_communicator final : public communicator {
     return fmt::format("rank {} of {}{}", rank, size_, host.empty() ? "" : " (" + host + ")");
   }
 
+  void meet() override { meet("a meeting"); }
+
   void broadcast(std::span<std::byte> bytes) override {
     while (!bytes.empty()) {
       const auto now = bytes.first(std::min(bytes.size(), piece_bytes));

@@ -98,7 +98,7 @@ class tiled_search {
     report_.vectors = end_ - first_;
     report_.corpus_tiles = shard_->tiles();
     if (ranks_.rank() == 0) observer_.planned(report_);
-    ranks_.gather({});
+    ranks_.meet();
   }
 
   // Opens the files; what must be equal on all ranks.
@@ -226,7 +226,7 @@ class tiled_search {
       {
         // Names the rank that does not come; NCCL could not.
         const lap waiting(times.ranks_wait);
-        ranks_.gather({});
+        ranks_.meet();
       }
       write(exchange_->merged(std::move(best)));
     }

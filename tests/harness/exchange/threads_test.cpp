@@ -39,6 +39,7 @@ TEST_P(ThreadRanks, EachHasItsNumber) {
 TEST_P(ThreadRanks, BroadcastAndGatherAgainAndAgain) {
   run_ranks(GetParam(), long_enough, [&](communicator& ranks) {
     for (int round = 0; round < 50; ++round) {
+      ranks.meet();
       std::array<int, 3> said{};
       if (ranks.rank() == 0) said = {round, 2, 3};
       ranks.broadcast(std::as_writable_bytes(std::span(said)));

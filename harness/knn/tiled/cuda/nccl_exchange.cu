@@ -117,7 +117,7 @@ class nccl_exchange final : public list_exchange {
     merged_.reserve(place_, share * k);
     // NCCL's kernels wait for those of other GPUs, and an allocation may wait for kernels: nobody
     // begins before all have their memory.
-    ranks_.gather({});
+    ranks_.meet();
     {
       const lap moving(taken_.moving);
       place_.to_device(own_.distances.data(), std::as_bytes(std::as_const(mine).distances()));
