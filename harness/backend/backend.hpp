@@ -48,6 +48,11 @@ class backend {
 
   // What algorithms may ask about this place.
   virtual const device& description() const = 0;
+  // Of the places of its kind, from 0, as open_backend was told.
+  virtual int number() const { return 0; }
+  // Makes this place the one that CUDA calls of the calling thread go to, as a GPU is chosen thread
+  // by thread. The thread that opened it needs no such call.
+  virtual void serve_this_thread() const {}
   // What enqueue gets. Valid as long as the backend is.
   virtual kselect::executor executor() const = 0;
 
@@ -97,9 +102,14 @@ class backend {
 // Why the executor cannot run on this machine; empty if it can.
 std::string why_unavailable(executor_kind kind);
 
-// Opens it with `threads` host threads (0: all this process may use); throws
-// error(failure::unsupported) with the reason where it cannot run.
-std::unique_ptr<backend> open_backend(executor_kind kind, int threads = 0);
+// How many of them this process could open, each on a GPU of its own; 1 for those of the host. 0
+// where the executor cannot run.
+int count_places(executor_kind kind);
+
+// Opens it with `threads` host threads (0: all this process may use), on executor cuda on the
+// number-th of the GPUs that this process sees, from 0; throws error(failure::unsupported) with the
+// reason where it cannot run.
+std::unique_ptr<backend> open_backend(executor_kind kind, int threads = 0, int number = 0);
 
 class backend_release {
  public:

@@ -40,9 +40,9 @@ void require(cudaError_t code, const char* what) {
   throw error(failure::unsupported, fmt::format("{} failed: {}", what, describe(code)));
 }
 
-int attribute(cudaDeviceAttr which) {
+int attribute(cudaDeviceAttr which, int number) {
   int value = 0;
-  require(cudaDeviceGetAttribute(&value, which, 0), "cudaDeviceGetAttribute");
+  require(cudaDeviceGetAttribute(&value, which, number), "cudaDeviceGetAttribute");
   return value;
 }
 
@@ -74,9 +74,10 @@ struct live_device {
 
 class cuda_backend final : public backend {
  public:
-  explicit cuda_backend(int threads) {
+  cuda_backend(int threads, int number) : number_(number) {
+    serve_this_thread();
     cudaDeviceProp properties{};
-    require(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+    require(cudaGetDeviceProperties(&properties, number), "cudaGetDeviceProperties");
     device_.kind = executor_kind::cuda;
     device_.name = properties.name;
     device_.threads = threads > 0 ? threads : available_threads();
@@ -85,7 +86,15 @@ class cuda_backend final : public backend {
     device_.shared_bytes = properties.sharedMemPerBlockOptin;
     device_.memory_bytes = properties.totalGlobalMem;
     device_.cache_bytes = static_cast<std::size_t>(properties.l2CacheSize);
-    peak_mhz_ = attribute(cudaDevAttrClockRate) / 1e3;
+    peak_mhz_ = attribute(cudaDevAttrClockRate, number) / 1e3;
+  }
+
+  int number() const override { return number_; }
+  // Asked first, as choosing a device makes a context on it.
+  void serve_this_thread() const override {
+    int now = 0;
+    require(cudaGetDevice(&now), "cudaGetDevice");
+    if (now != number_) require(cudaSetDevice(number_), "cudaSetDevice");
   }
 
   const device& description() const override { return device_; }
@@ -226,6 +235,7 @@ class cuda_backend final : public backend {
     require(cudaStreamSynchronize(live().stream), "cudaStreamSynchronize");
   }
 
+  int number_;
   device device_;
   double peak_mhz_ = 0;
   mutable std::unique_ptr<live_device> live_;  // created on first use
@@ -308,13 +318,22 @@ std::string why_no_cuda_device() {
   return count == 0 ? "no CUDA device is visible" : std::string{};
 }
 
-std::unique_ptr<backend> open_cuda_backend(int threads) {
-  return std::make_unique<cuda_backend>(threads);
+int count_cuda_devices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-cuda_facts observe_cuda() {
+std::unique_ptr<backend> open_cuda_backend(int threads, int number) {
+  if (const int count = count_cuda_devices(); number < 0 || number >= count) {
+    throw error(failure::unsupported,
+                fmt::format("there is no GPU {}: this process sees {}", number, count));
+  }
+  return std::make_unique<cuda_backend>(threads, number);
+}
+
+cuda_facts observe_cuda(int number) {
   cudaDeviceProp properties{};
-  require(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  require(cudaGetDeviceProperties(&properties, number), "cudaGetDeviceProperties");
   std::array<unsigned char, 16> id{};
   std::memcpy(id.data(), properties.uuid.bytes, id.size());
   cuda_facts facts;
@@ -324,12 +343,12 @@ cuda_facts observe_cuda() {
     facts.uuid += fmt::format("{}{:02x}", dash ? "-" : "", id[i]);
   }
   std::array<char, 32> bus{};
-  require(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), 0),
+  require(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), number),
           "cudaDeviceGetPCIBusId");
   facts.pci_bus_id = bus.data();
   require(cudaDriverGetVersion(&facts.driver_version), "cudaDriverGetVersion");
   require(cudaRuntimeGetVersion(&facts.runtime_version), "cudaRuntimeGetVersion");
-  facts.peak_sm_mhz = attribute(cudaDevAttrClockRate) / 1000;
+  facts.peak_sm_mhz = attribute(cudaDevAttrClockRate, number) / 1000;
   return facts;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// An NVIDIA GPU as a place to run: the first visible device, one stream of its own.
+// An NVIDIA GPU as a place to run: one of the visible devices, one stream of its own. The thread
+// that opens it is bound to that device; others call serve_this_thread first.
 //
 // Host code only, through the runtime API: kernels live with their algorithms, and those that
 // measure in harness/backend/cuda/. Asking what the GPU is creates no context on it; only the first
@@ -15,8 +16,11 @@ namespace kselect {
 // Why no CUDA device can be used; empty if one can.
 std::string why_no_cuda_device();
 
-// `threads` host threads serve the verification (0: all this process may use).
-std::unique_ptr<backend> open_cuda_backend(int threads);
+int count_cuda_devices();
+
+// `threads` host threads serve the verification (0: all this process may use). Throws
+// error(failure::unsupported) for a device that is not there.
+std::unique_ptr<backend> open_cuda_backend(int threads, int number = 0);
 
 // What the runtime tells about the GPU beyond kselect::device.
 struct cuda_facts {
@@ -26,6 +30,6 @@ struct cuda_facts {
   int runtime_version = 0;
   int peak_sm_mhz = 0;
 };
-cuda_facts observe_cuda();
+cuda_facts observe_cuda(int number = 0);
 
 }  // namespace kselect

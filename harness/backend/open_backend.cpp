@@ -23,13 +23,22 @@ std::string why_unavailable(executor_kind kind) {
 #endif
 }
 
-std::unique_ptr<backend> open_backend(executor_kind kind, int threads) {
+int count_places(executor_kind kind) {
+  if (!why_unavailable(kind).empty()) return 0;
+#if KSELECT_HAS_CUDA
+  if (kind == executor_kind::cuda) return count_cuda_devices();
+#endif
+  return 1;
+}
+
+std::unique_ptr<backend> open_backend(executor_kind kind, int threads,
+                                      [[maybe_unused]] int number) {
   if (const std::string reason = why_unavailable(kind); !reason.empty()) {
     throw error(failure::unsupported,
                 fmt::format("executor {} cannot run here: {}", to_string(kind), reason));
   }
 #if KSELECT_HAS_CUDA
-  if (kind == executor_kind::cuda) return open_cuda_backend(threads);
+  if (kind == executor_kind::cuda) return open_cuda_backend(threads, number);
 #endif
   return open_host_backend(kind, threads);
 }

@@ -169,7 +169,7 @@ void add_info(CLI::App& group, action& chosen) {
   command->callback([&chosen, o] { chosen = [o] { return info(*o); }; });
 }
 
-void add_generate(CLI::App& group, action& chosen) {
+void add_stand_in(CLI::App& group, action& chosen) {
   CLI::App* const command =
       group.add_subcommand("generate", "Stand-ins for databases that are not published");
   const auto o = std::make_shared<generate_options>();
@@ -208,7 +208,7 @@ void add_index(CLI::App& app, action& chosen) {
   add_info(*group, chosen);
   add_index_knn(*group, chosen);
   add_index_range(*group, chosen);
-  add_generate(*group, chosen);
+  add_stand_in(*group, chosen);
 }
 
 }  // namespace kselect::cli

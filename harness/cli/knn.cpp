@@ -93,8 +93,9 @@ void refuse_combinations(const options& o) {
   if (o.half_product && !o.self) {
     throw error(failure::usage, "--half-product needs --self: it is the k-NN graph's symmetry");
   }
-  if (!o.record.empty() && o.timing == 0) {
-    throw error(failure::usage, "--record needs --timing N: it records times");
+  if (!o.record.empty() && o.timing == 0 && !o.tiled.wanted()) {
+    throw error(failure::usage,
+                "--record needs --timing N, or a search in tiles: it records times");
   }
 }
 
@@ -146,7 +147,7 @@ int in_tiles(const options& o) {
   if (o.half_product || o.timing != 0) {
     throw error(failure::usage,
                 "--half-product and --timing are for a search in memory: leave out --memory-limit, "
-                "--mpi and --resume");
+                "--mpi, --gpus, --ranks and --resume");
   }
   return search_in_tiles(o.tiled,
                          {.base = {o.base.begin(), o.base.end()},
@@ -160,7 +161,7 @@ int in_tiles(const options& o) {
                           .indices = o.indices,
                           .distances = o.distances,
                           .cuda = cuda_options(o)},
-                         o.executor, o.threads);
+                         {.executor = o.executor, .threads = o.threads, .record = o.record});
 }
 
 int find_neighbours(const options& o) {
@@ -229,7 +230,9 @@ void add_cuda_options(CLI::App& command, options& o) {
                   "repeat so often and print the time of each stage on stderr; use --prove none")
       ->check(CLI::Range(1, 10000))
       ->group(group);
-  command.add_option("--record", o.record, "with --timing: where to write all times (.json)")
+  command
+      .add_option("--record", o.record,
+                  "with --timing, or in tiles on any executor: where to write all times (.json)")
       ->group(group);
 }
 

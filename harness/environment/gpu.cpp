@@ -1,5 +1,8 @@
 #include "harness/environment/gpu.hpp"
 
+#include <map>
+#include <mutex>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -27,15 +30,15 @@ std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-json observed() {
+json observed(int number) {
   json list = json::array();
   if (!why_unavailable(executor_kind::cuda).empty()) return list;
-  const device gpu = open_backend(executor_kind::cuda)->description();
-  const cuda_facts cuda = observe_cuda();
+  const device gpu = open_backend(executor_kind::cuda, 0, number)->description();
+  const cuda_facts cuda = observe_cuda(number);
   std::string why;
   const auto driver = nvml::load(&why);
   const gpu_state state = driver ? driver->look(cuda.pci_bus_id) : gpu_state{};
-  list.push_back({{"index", 0},
+  list.push_back({{"index", number},
                   {"name", gpu.name},
                   {"uuid", cuda.uuid},
                   {"driver", driver ? json(driver->driver_version()) : json()},
@@ -62,12 +65,15 @@ json observed() {
 
 }  // namespace
 
-nlohmann::ordered_json gpu_json() {
+nlohmann::ordered_json gpu_json([[maybe_unused]] int number) {
   // What was seen last, for a process whose CUDA context a kernel's fault has taken since.
-  static json known = json::array();
+  static std::mutex guard;
+  static std::map<int, json> all;
+  const std::scoped_lock lock(guard);
+  json& known = all.try_emplace(number, json::array()).first->second;
 #if KSELECT_HAS_CUDA
   try {
-    if (json now = observed(); !now.empty()) known = std::move(now);
+    if (json now = observed(number); !now.empty()) known = std::move(now);
   } catch (const error&) {
     if (known.empty()) throw;
   }

@@ -13,8 +13,9 @@
 
 namespace kselect {
 
-// What it is and how it is set up, a list of one; empty if there is none.
-nlohmann::ordered_json gpu_json();
+// What it is and how it is set up, a list of one; empty if there is none. `number` as
+// open_backend's.
+nlohmann::ordered_json gpu_json(int number = 0);
 
 // What would spoil a measurement on a GPU in this state.
 std::vector<finding_of_doctor> examine_gpu(const gpu_state& state);

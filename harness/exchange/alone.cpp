@@ -11,8 +11,11 @@ class one_process final : public communicator {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
+  int local_rank() const override { return 0; }
+  int local_size() const override { return 1; }
   double wait_limit_s() const override { return std::numeric_limits<double>::infinity(); }
   std::string name(int) const override { return "rank 0 of 1"; }
+  void meet() override {}
   void broadcast(std::span<std::byte>) override {}
   std::vector<std::string> gather(const std::string& text) override { return {text}; }
   void exchange(std::span<const column> columns, std::span<const std::int64_t>) override {

@@ -1,6 +1,7 @@
 #pragma once
-// What the processes of one job say to each other: few verbs, so that MPI, or a library between
-// GPUs, can be behind them, and one process alone needs neither.
+// What the ranks of one job say to each other: few verbs, so that MPI between processes, or the
+// memory of one process between its threads, can be behind them, and one process alone needs
+// neither.
 //
 // Every call is collective: all ranks make the same calls in the same order. Each waits for the
 // others at most as long as the communicator was opened with, then ends the job and names who did
@@ -8,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,11 +26,19 @@ class communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Which of the ranks of this machine this is, and how many they are: who shares its GPUs and
+  // processors with whom.
+  virtual int local_rank() const = 0;
+  virtual int local_size() const = 0;
+  // How many ranks are threads of this process, and share its memory.
+  virtual int process_size() const { return 1; }
   // How long a call may wait for another rank.
   virtual double wait_limit_s() const = 0;
   // "rank 1 of 3 (host)"
   virtual std::string name(int rank) const = 0;
 
+  // Returns when all ranks are here.
+  virtual void meet() = 0;
   // Rank 0's bytes on all.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
   // A text of each rank on rank 0, by rank; empty elsewhere.
@@ -51,6 +61,13 @@ class communicator {
 
 // One process alone.
 std::unique_ptr<communicator> alone();
+
+// Runs `body` on each of `size` ranks, which are threads of this process, rank 0 the calling one;
+// returns when all have ended. What a body throws first is thrown here; and the calls in which
+// others wait for that rank throw error(failure::resources) that names it, as does a call for which
+// a rank did not come within the limit. A body that never returns is not ended: whoever cannot wait
+// for it calls abort().
+void run_ranks(int size, double wait_limit_s, const std::function<void(communicator&)>& body);
 
 // Whether this process was started as one of several by mpirun, srun or their like.
 bool started_among_ranks();

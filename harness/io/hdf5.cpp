@@ -13,6 +13,7 @@
 #include <array>
 #include <filesystem>
 #include <hdf5.h>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -120,38 +121,135 @@ std::array<std::int64_t, 2> extents_of(const std::filesystem::path& file, const 
   return {static_cast<std::int64_t>(extents[0]), static_cast<std::int64_t>(extents[1])};
 }
 
+// A matrix in an open file.
+class hdf5_matrix {
+ public:
+  hdf5_matrix(const std::filesystem::path& file, const std::string& dataset)
+      : file_(file),
+        name_(dataset),
+        access_(close_for_good()),
+        container_(H5Fopen(file.c_str(), H5F_ACC_RDONLY, access_.id())),
+        matrix_(open_dataset()),
+        space_(H5Dget_space(matrix_.id())) {
+    if (!space_) fail(file, dataset, "has no extents: " + reason());
+    extents_ = extents_of(file, dataset, matrix_, space_);
+  }
+
+  std::int64_t count() const { return extents_[0]; }
+  std::int64_t dimension() const { return extents_[1]; }
+
+  void read(vector_set& set) const {
+    const std::array<hsize_t, 2> start = {0, 0};
+    const std::array<hsize_t, 2> extents = {static_cast<hsize_t>(set.count),
+                                            static_cast<hsize_t>(set.dimension)};
+    const space_handle memory(H5Screate_simple(2, extents.data(), nullptr));
+    if (H5Sselect_hyperslab(space_.id(), H5S_SELECT_SET, start.data(), nullptr, extents.data(),
+                            nullptr) < 0 ||
+        H5Dread(matrix_.id(), H5T_NATIVE_FLOAT, memory.id(), space_.id(), H5P_DEFAULT,
+                set.data.data()) < 0) {
+      fail(file_, name_, "cannot be read: " + reason());
+    }
+  }
+
+  vector_layout layout() const {
+    struct known {
+      hid_t type;
+      element_type element;
+      std::endian order;
+    };
+    const std::array<known, 14> types = {
+        {{H5T_IEEE_F32LE, element_type::float32, std::endian::little},
+         {H5T_IEEE_F32BE, element_type::float32, std::endian::big},
+         {H5T_IEEE_F64LE, element_type::float64, std::endian::little},
+         {H5T_IEEE_F64BE, element_type::float64, std::endian::big},
+         {H5T_STD_I8LE, element_type::int8, std::endian::little},
+         {H5T_STD_I8BE, element_type::int8, std::endian::big},
+         {H5T_STD_U8LE, element_type::uint8, std::endian::little},
+         {H5T_STD_U8BE, element_type::uint8, std::endian::big},
+         {H5T_STD_I16LE, element_type::int16, std::endian::little},
+         {H5T_STD_I16BE, element_type::int16, std::endian::big},
+         {H5T_STD_I32LE, element_type::int32, std::endian::little},
+         {H5T_STD_I32BE, element_type::int32, std::endian::big},
+         {H5T_STD_I64LE, element_type::int64, std::endian::little},
+         {H5T_STD_I64BE, element_type::int64, std::endian::big}}};
+    const type_handle type(H5Dget_type(matrix_.id()));
+    const auto found = std::ranges::find_if(
+        types, [&](const known& k) { return H5Tequal(type.id(), k.type) > 0; });
+    if (found == types.end()) {
+      fail(file_, name_,
+           "holds numbers of a type that is not read piece by piece; rewrite it as "
+           "float32");
+    }
+    const haddr_t offset = H5Dget_offset(matrix_.id());
+    if (offset == HADDR_UNDEF && count() != 0) {
+      fail(file_, name_, "lies in no run of bytes of its own; rewrite it with h5repack -l CONTI");
+    }
+    const std::int64_t stride = dimension() * size_of(found->element);
+    // Within the file, or its extents are no more than a claim.
+    const auto end =
+        static_cast<unsigned __int128>(offset) +
+        static_cast<unsigned __int128>(count()) * static_cast<unsigned __int128>(stride);
+    if (count() != 0 && end > std::filesystem::file_size(file_)) {
+      fail(file_, name_, "claims to lie beyond the end of the file");
+    }
+    return {.file = file_,
+            .count = count(),
+            .dimension = dimension(),
+            .type = found->element,
+            .order = found->order,
+            .offset = count() == 0 ? 0 : static_cast<std::int64_t>(offset),
+            .stride = stride};
+  }
+
+ private:
+  // After some errors libhdf5 keeps objects, and with them the file, open.
+  static list_handle close_for_good() {
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    return list_handle(access);
+  }
+  hid_t open_dataset() const {
+    if (!container_) fail_input(file_, "is not a readable HDF5 file: " + reason());
+    const hid_t opened = H5Dopen2(container_.id(), name_.c_str(), H5P_DEFAULT);
+    if (opened < 0) fail(file_, name_, "cannot be opened: " + reason());
+    return opened;
+  }
+
+  const std::filesystem::path& file_;
+  const std::string& name_;
+  silence quiet_;
+  list_handle access_;
+  file_handle container_;
+  dataset_handle matrix_;
+  space_handle space_;
+  std::array<std::int64_t, 2> extents_{};
+};
+
+// Holds libhdf5, which is one for all threads and built without locks.
+std::unique_lock<std::mutex> use_library(const std::filesystem::path& file) {
+  static std::mutex guard;
+  std::unique_lock lock(guard);
+  mapped_file::open(file);  // a missing or special file gets its usual error
+  // Before anything else is asked of it: what a damaged file left open would make it complain when
+  // the program ends.
+  H5dont_atexit();
+  return lock;
+}
+
 }  // namespace
 
 vector_set read_hdf5(const std::filesystem::path& file, const std::string& dataset,
                      std::int64_t limit) {
-  mapped_file::open(file);  // a missing or special file gets its usual error
-  // What a damaged file left open would make libhdf5 complain when the program ends.
-  H5dont_atexit();
-  const silence quiet;
-  // Close for good: after some errors libhdf5 keeps objects, and with them the file, open.
-  const list_handle access(H5Pcreate(H5P_FILE_ACCESS));
-  H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
-  const file_handle container(H5Fopen(file.c_str(), H5F_ACC_RDONLY, access.id()));
-  if (!container) fail_input(file, "is not a readable HDF5 file: " + reason());
-  const dataset_handle matrix(H5Dopen2(container.id(), dataset.c_str(), H5P_DEFAULT));
-  if (!matrix) fail(file, dataset, "cannot be opened: " + reason());
-  const space_handle space(H5Dget_space(matrix.id()));
-  if (!space) fail(file, dataset, "has no extents: " + reason());
-  const auto [count, dimension] = extents_of(file, dataset, matrix, space);
-
-  vector_set set = allocate_vectors(file, count, dimension, limit);
-  if (set.data.empty()) return set;
-  const std::array<hsize_t, 2> start = {0, 0};
-  const std::array<hsize_t, 2> extents = {static_cast<hsize_t>(set.count),
-                                          static_cast<hsize_t>(set.dimension)};
-  const space_handle memory(H5Screate_simple(2, extents.data(), nullptr));
-  if (H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, extents.data(),
-                          nullptr) < 0 ||
-      H5Dread(matrix.id(), H5T_NATIVE_FLOAT, memory.id(), space.id(), H5P_DEFAULT,
-              set.data.data()) < 0) {
-    fail(file, dataset, "cannot be read: " + reason());
-  }
+  const auto lock = use_library(file);
+  const hdf5_matrix matrix(file, dataset);
+  vector_set set = allocate_vectors(file, matrix.count(), matrix.dimension(), limit);
+  if (!set.data.empty()) matrix.read(set);
   return set;
+}
+
+vector_layout hdf5_layout(const std::filesystem::path& file, const std::string& dataset) {
+  const auto lock = use_library(file);
+  return hdf5_matrix(file, dataset).layout();
 }
 
 }  // namespace kselect

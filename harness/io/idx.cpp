@@ -133,21 +133,24 @@ vector_set read_idx(const std::filesystem::path& file, compression packed, std::
   return set;
 }
 
-vector_layout idx_layout(const std::filesystem::path& file) {
-  const mapped_file mapping = mapped_file::open(file);
-  const idx_header header = parse_header(file, mapping.bytes());
-  const std::int64_t found = std::ssize(mapping.bytes()) - header.header_bytes;
-  if (found != header.data_bytes) {
-    fail_input(file, fmt::format("has {} bytes of data, but its shape ({}) of {} needs {}", found,
+vector_layout idx_layout(const std::filesystem::path& file, compression packed) {
+  idx_bytes source(file, packed);
+  const idx_header header = parse_header(file, source.first(max_header_bytes));
+  const std::int64_t found = source.capacity() - header.header_bytes;
+  if (packed == compression::none ? found != header.data_bytes : found < header.data_bytes) {
+    fail_input(file, fmt::format("has {}{} bytes of data, but its shape ({}) of {} needs {}",
+                                 packed == compression::none ? "" : "at most ", found,
                                  fmt::join(header.shape, ", "), to_string(header.type),
                                  header.data_bytes));
   }
-  return {.count = header.shape[0],
+  return {.file = file,
+          .count = header.shape[0],
           .dimension = header.dimension(),
           .type = header.type,
           .order = std::endian::big,
           .offset = header.header_bytes,
-          .stride = header.dimension() * size_of(header.type)};
+          .stride = header.dimension() * size_of(header.type),
+          .packed = packed};
 }
 
 }  // namespace kselect

@@ -26,8 +26,9 @@ vector_set read_hdf5(const std::filesystem::path& file, const std::string& datas
                      std::int64_t limit);
 
 // Where the vectors of a file lie that can be read piece by piece. Bytes from the start of the
-// file.
+// file, inflated where it is compressed.
 struct vector_layout {
+  std::filesystem::path file;
   std::int64_t count = 0;
   std::int64_t dimension = 0;
   element_type type = element_type::float32;
@@ -35,14 +36,16 @@ struct vector_layout {
   std::int64_t offset = 0;  // of the first vector, with its prefix
   std::int64_t stride = 0;  // from vector to vector
   std::int64_t prefix = 0;  // 4 where each vector begins with its dimension (int32), else 0
+  compression packed = compression::none;
 
   std::int64_t vector_bytes() const { return stride - prefix; }
 };
 
-// The whole file's, found to lie within it; only headers are read. Compressed files and HDF5 have
-// none. Throws failure::input.
-vector_layout layout_of(const std::filesystem::path& file);
-vector_layout idx_layout(const std::filesystem::path& file);
+// The whole file's, found to lie within it, or to be able to where it is compressed; only headers
+// are read. `name` is a file, or FILE.hdf5[:DATASET]. Throws failure::input.
+vector_layout layout_of(const std::filesystem::path& name);
+vector_layout idx_layout(const std::filesystem::path& file, compression packed);
+vector_layout hdf5_layout(const std::filesystem::path& file, const std::string& dataset);
 vector_layout xvecs_layout(const std::filesystem::path& file, element_type type);
 
 // Throws failure::input: "<file>: <problem>".

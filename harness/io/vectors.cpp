@@ -85,7 +85,8 @@ void require_matrix(const std::filesystem::path& file, const std::vector<std::in
 vector_layout npy_layout(const std::filesystem::path& file) {
   const npy_header header = parse_npy_header(file, mapped_file::open(file).bytes());
   require_matrix(file, header.shape, header.fortran_order);
-  return {.count = header.shape[0],
+  return {.file = file,
+          .count = header.shape[0],
           .dimension = header.shape[1],
           .type = header.type,
           .offset = header.data_offset,
@@ -150,10 +151,15 @@ vector_layout layout_of(const std::filesystem::path& file) {
   if (name.ends_with(".fvecs")) return xvecs_layout(file, element_type::float32);
   if (name.ends_with(".bvecs")) return xvecs_layout(file, element_type::uint8);
   if (name.ends_with(".ivecs")) return xvecs_layout(file, element_type::int32);
-  if (is_idx_name(file.filename().native()) && !name.ends_with(".gz")) return idx_layout(file);
-  fail_input(file,
-             "cannot be read piece by piece: only .npy, .fvecs, .bvecs, .ivecs and unpacked idx "
-             "files can; unpack or rewrite it");
+  if (const auto hdf5 = parse_hdf5_path(name, load_options{}.hdf5_dataset)) {
+    return hdf5_layout(hdf5->file, hdf5->dataset);
+  }
+  const bool packed = name.ends_with(".gz");
+  const std::filesystem::path inner = packed ? file.stem() : file.filename();
+  if (is_idx_name(inner.native())) {
+    return idx_layout(file, packed ? compression::gzip : compression::none);
+  }
+  fail_input(file, fmt::format("unknown kind of file; expected {}", known_names));
 }
 
 }  // namespace kselect

@@ -89,7 +89,8 @@ vector_set read_xvecs(const std::filesystem::path& file, element_type type, std:
 vector_layout xvecs_layout(const std::filesystem::path& file, element_type type) {
   const mapped_file mapping = mapped_file::open(file);
   const record_walk records(file, mapping.bytes(), type);
-  vector_layout layout{.dimension = records.dimension(),
+  vector_layout layout{.file = file,
+                       .dimension = records.dimension(),
                        .type = type,
                        .stride = records.stride(),
                        .prefix = dimension_bytes};

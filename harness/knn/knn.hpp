@@ -47,7 +47,8 @@ struct cuda_knn_options {
   bool half_product = false;
   bool sum_by_warp = false;  // norms and means by a warp a vector, not by thrust::reduce_by_key
   proof_scope prove = proof_scope::sample;
-  int repeats = 0;  // > 0: do everything so many times and time every stage of it
+  int repeats = 0;           // > 0: do everything so many times and time every stage of it
+  bool time_stages = false;  // the same of one time, without the bare product
 };
 
 // Milliseconds on the GPU, all tiles together; without uploads unless the corpus is streamed.
@@ -58,6 +59,7 @@ struct cuda_knn_times {
   double order = 0;         // true distances of the candidates, and their order
   double redo = 0;          // queries done again, all stages of it
   double bare_product = 0;  // once more, alone, to compare `distance` with; not in total
+  cuda_knn_times& operator+=(const cuda_knn_times& more);
   double total() const { return norms + distance + selection + order + redo; }
 };
 
@@ -73,6 +75,11 @@ inline constexpr std::array<cuda_knn_stage, 6> cuda_knn_stages = {
      {"redo", &cuda_knn_times::redo},
      {"bare_product", &cuda_knn_times::bare_product}}};
 
+inline cuda_knn_times& cuda_knn_times::operator+=(const cuda_knn_times& more) {
+  for (const cuda_knn_stage& stage : cuda_knn_stages) this->*stage.time += more.*stage.time;
+  return *this;
+}
+
 struct cuda_knn_report {
   std::int64_t unproven = 0;     // queries whose first answer was not provably the nearest
   std::int64_t rows_proven = 0;  // rows of distances whose selection was proven
@@ -80,7 +87,7 @@ struct cuda_knn_report {
   bool streamed = false;
   bool half_product = false;
   std::string whole_product_because;  // where half of it was asked for
-  std::vector<cuda_knn_times> times;  // one a repeat
+  std::vector<cuda_knn_times> times;  // one a repeat, or of the one time
 };
 
 struct knn_request {

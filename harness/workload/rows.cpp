@@ -14,13 +14,13 @@ namespace {
 constexpr std::int64_t task_columns = 1 << 14;
 
 template <class T>
-void fill_columns(const problem& p, const generator<T>& make, std::int64_t row, std::int64_t first,
-                  T* out) {
+void fill_columns(const problem& p, const generator<T>& make, std::int64_t first_row,
+                  std::int64_t row, std::int64_t first, T* out) {
   constexpr std::int64_t lanes = generator<T>::lanes;
   const std::int64_t last = std::min(first + task_columns, p.n);
   for (std::int64_t column = first; column < last; column += lanes) {
     T block[lanes];
-    make.block(row, column / lanes, block);
+    make.block(first_row + row, column / lanes, block);
     const std::int64_t count = std::min(lanes, last - column);
     for (std::int64_t lane = 0; lane < count; ++lane) {
       out[p.offset(row, column + lane)] = block[lane];
@@ -30,7 +30,8 @@ void fill_columns(const problem& p, const generator<T>& make, std::int64_t row, 
 
 }  // namespace
 
-void generate_rows(const problem& p, std::span<std::byte> out, int threads) {
+void generate_rows(const problem& p, std::span<std::byte> out, int threads,
+                   std::int64_t first_row) {
   if (p.q == 0 || p.n == 0) return;
   const std::int64_t dense = p.layout == layout::row_major ? p.n : p.q;
   if (p.effective_pitch() != dense) std::memset(out.data(), 0xa5, out.size());
@@ -40,7 +41,8 @@ void generate_rows(const problem& p, std::span<std::byte> out, int threads) {
     const std::int64_t tasks_per_row = (p.n + task_columns - 1) / task_columns;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
     for (std::int64_t task = 0; task < p.q * tasks_per_row; ++task) {
-      fill_columns(p, make, task / tasks_per_row, task % tasks_per_row * task_columns, data);
+      fill_columns(p, make, first_row, task / tasks_per_row, task % tasks_per_row * task_columns,
+                   data);
     }
   });
 }

@@ -11,6 +11,9 @@ namespace kselect {
 // Fills `out` (problem.input_bytes() bytes, laid out as the problem says) from the problem's
 // distribution and seed. The same for any number of threads and in either layout. What lies between
 // rows (pitch > n) is filled with the byte 0xa5, so that reading it shows.
-void generate_rows(const problem& p, std::span<std::byte> out, int threads);
+//
+// Row 0 of `out` is the generator's row `first_row`, so that rows can be made piece by piece.
+void generate_rows(const problem& p, std::span<std::byte> out, int threads,
+                   std::int64_t first_row = 0);
 
 }  // namespace kselect

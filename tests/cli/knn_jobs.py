@@ -83,6 +83,13 @@ def over(ranks, *arguments):
     return [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", ranks, *arguments]
 
 
+def ranks_in(way, ranks, binary, *arguments):
+    """The command that starts so many ranks: "mpi", processes, or "threads" of one process."""
+    if way == "mpi":
+        return over(ranks, binary, *arguments, "--mpi")
+    return [binary, *arguments, "--ranks", ranks]
+
+
 def ranks_of(job):
     """The process ids of the ranks under mpirun, by rank."""
     listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], capture_output=True,

@@ -78,13 +78,18 @@ layout layout_of(std::span<const std::int64_t> rows) {
 class mpi_communicator final : public communicator {
  public:
   explicit mpi_communicator(double limit_s) : limit_(limit_s) {
-    // These two calls cannot be polled: the alarm ends the process, and mpirun the others.
+    // Beginning and end cannot be polled: the alarm ends the process, and mpirun the others.
     alarm(static_cast<unsigned>(2 * limit_s));
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
-    alarm(0);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    MPI_Comm machine{};
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
+    MPI_Comm_rank(machine, &local_rank_);
+    MPI_Comm_size(machine, &local_size_);
+    MPI_Comm_free(&machine);
+    alarm(0);
     host_ = host_name();
     hosts_ = gather(host_);
   }
@@ -96,12 +101,16 @@ class mpi_communicator final : public communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  int local_rank() const override { return local_rank_; }
+  int local_size() const override { return local_size_; }
   double wait_limit_s() const override { return limit_; }
   std::string name(int rank) const override {
     const auto at = static_cast<std::size_t>(rank);
     const std::string host = rank == rank_ ? host_ : at < hosts_.size() ? hosts_[at] : "";
     return fmt::format("rank {} of {}{}", rank, size_, host.empty() ? "" : " (" + host + ")");
   }
+
+  void meet() override { meet("a meeting"); }
 
   void broadcast(std::span<std::byte> bytes) override {
     while (!bytes.empty()) {
@@ -278,6 +287,7 @@ class mpi_communicator final : public communicator {
 
   double limit_;
   int rank_ = 0, size_ = 1;
+  int local_rank_ = 0, local_size_ = 1;
   std::string host_;
   std::vector<std::string> hosts_;  // on rank 0
 };

@@ -3,18 +3,41 @@
 #include "harness/knn/cuda/corpus_tiles.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <span>
+#include <utility>
 
 #include "harness/distance/cuda/call.hpp"
 
 namespace kselect {
 namespace {
 
-cudaEvent_t make_event() {
-  cudaEvent_t event{};
-  require_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
-  return event;
+using steady = std::chrono::steady_clock;
+
+double seconds_since(steady::time_point begin) {
+  return std::chrono::duration<double>(steady::now() - begin).count();
 }
+
+// Of the work of a stream.
+class event {
+ public:
+  event() {
+    require_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate");
+  }
+  event(const event&) = delete;
+  event& operator=(const event&) = delete;
+  ~event() { cudaEventDestroy(event_); }
+
+  void record(cudaStream_t on) { require_cuda(cudaEventRecord(event_, on), "cudaEventRecord"); }
+  void hold_up(cudaStream_t waits) const {
+    require_cuda(cudaStreamWaitEvent(waits, event_, 0), "cudaStreamWaitEvent");
+  }
+  // The host waits; not at all for what was never recorded.
+  void await() const { require_cuda(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
 
 }  // namespace
 
@@ -25,45 +48,63 @@ pinned_floats::pinned_floats(std::int64_t count) {
   memory_.reset(static_cast<float*>(memory));
 }
 
-// One of the two tiles on their way. Copied: its bytes have left the staging memory and arrived.
-// Released: the work that used it is done.
+corpus_source in_memory(vector_view corpus) {
+  return {.count = corpus.count,
+          .dimension = corpus.dimension,
+          .data = corpus.data,
+          .fetch = [corpus](std::int64_t first, std::int64_t count, float* out) {
+            std::copy_n(corpus.data + first * corpus.dimension, count * corpus.dimension, out);
+          }};
+}
+
+// A tile in device memory.
 struct corpus_tiles::slot {
   slot(backend& place, std::int64_t width, std::int64_t dimension, metric m, norm_reduction how)
-      : vectors(place, width, dimension, m, how), staging(width * dimension) {}
-  ~slot() {
-    cudaEventDestroy(copied);
-    cudaEventDestroy(released);
-  }
-  slot(const slot&) = delete;
-  slot& operator=(const slot&) = delete;
+      : vectors(place, width, dimension, m, how) {}
 
   device_vectors vectors;
-  pinned_floats staging;
-  cudaEvent_t copied = make_event();
-  cudaEvent_t released = make_event();
+  event arrived;   // its bytes are here
+  event released;  // the work that used it is done
+  bool summarised = false;
 };
 
-corpus_tiles::corpus_tiles(backend& place, vector_view base, metric m, norm_reduction how,
-                           const even_cut& cut, bool streamed)
-    : place_(&place), base_(base), cut_(cut), largest_(place, sizeof(float)) {
+// Where a tile waits to be copied.
+struct corpus_tiles::staging {
+  explicit staging(std::int64_t floats) : memory(floats) {}
+
+  pinned_floats memory;
+  event left;  // its bytes are copied
+};
+
+corpus_tiles::corpus_tiles(backend& place, corpus_source source, metric m, norm_reduction how,
+                           const knn_plan& plan)
+    : place_(&place),
+      source_(std::move(source)),
+      cut_(plan.corpus),
+      largest_(place, sizeof(float)),
+      turns_(plan.corpus.parts, std::max<std::int64_t>(2, plan.slots)) {
   require_cuda(cudaMemsetAsync(largest_.data(), 0, sizeof(float), stream()), "cudaMemsetAsync");
-  if (!streamed) {
-    resident_ = std::make_unique<device_vectors>(place, base.count, base.dimension, m, how);
-    place.to_device(
-        reinterpret_cast<std::byte*>(resident_->raw()),
-        std::as_bytes(std::span(base.data, static_cast<std::size_t>(base.count * base.dimension))));
+  const std::int64_t dimension = source_.dimension;
+  if (plan.slots == 0) {
+    resident_ = std::make_unique<device_vectors>(place, source_.count, dimension, m, how);
+    place.to_device(reinterpret_cast<std::byte*>(resident_->raw()),
+                    std::as_bytes(std::span(source_.data,
+                                            static_cast<std::size_t>(source_.count * dimension))));
     return;
   }
-  for (auto& one : slots_) {
-    one = std::make_unique<slot>(place, cut.widest(), base.dimension, m, how);
+  for (std::size_t i = 0; i < turns_.slots(); ++i) {
+    slots_.push_back(std::make_unique<slot>(place, cut_.widest(), dimension, m, how));
   }
+  for (auto& one : staging_) one = std::make_unique<staging>(cut_.widest() * dimension);
   require_cuda(cudaStreamCreateWithFlags(&copies_, cudaStreamNonBlocking), "cudaStreamCreate");
 }
 
 corpus_tiles::~corpus_tiles() {
   if (copies_ == nullptr) return;
-  // A copy may still be reading the staging memory if an exception ended the pass.
+  // Where an exception ended the pass, the source may still be read, and memory copied.
+  if (loading_.valid()) loading_.wait();
   cudaStreamSynchronize(copies_);
+  cudaStreamSynchronize(stream());
   cudaStreamDestroy(copies_);
 }
 
@@ -72,43 +113,65 @@ const float* corpus_tiles::largest_weighted_square() const {
 }
 
 void corpus_tiles::summarise() {
-  if (!streamed()) resident_->summarise(base_.count, reinterpret_cast<float*>(largest_.data()));
-}
-
-void corpus_tiles::load(std::int64_t tile) {
-  slot& into = *slots_[turn_];
-  const std::int64_t floats = width(tile) * base_.dimension;
-  require_cuda(cudaEventSynchronize(into.copied), "cudaEventSynchronize");
-  std::copy_n(base_.data + first(tile) * base_.dimension, floats, into.staging.data());
-  require_cuda(cudaStreamWaitEvent(copies_, into.released, 0), "cudaStreamWaitEvent");
-  require_cuda(cudaMemcpyAsync(into.vectors.raw(), into.staging.data(),
-                               static_cast<std::size_t>(floats) * sizeof(float),
-                               cudaMemcpyHostToDevice, copies_),
-               "cudaMemcpyAsync");
-  require_cuda(cudaEventRecord(into.copied, copies_), "cudaEventRecord");
-  loaded_ = tile;
-}
-
-vectors_on_device corpus_tiles::open(std::int64_t tile) {
-  if (!streamed()) return whole().slice(first(tile), width(tile));
-  if (loaded_ != tile) load(tile);
-  slot& opened = *slots_[turn_];
-  turn_ ^= 1;
-  loaded_ = -1;
-  require_cuda(cudaStreamWaitEvent(stream(), opened.copied, 0), "cudaStreamWaitEvent");
-  opened.vectors.summarise(width(tile), reinterpret_cast<float*>(largest_.data()));
-  return opened.vectors.view(width(tile));
-}
-
-void corpus_tiles::prefetch_after(std::int64_t tile) {
-  if (streamed() && tile + 1 < count()) load(tile + 1);
-}
-
-void corpus_tiles::close(std::int64_t) {
-  // The open tile's slot is the one that is not next.
-  if (streamed()) {
-    require_cuda(cudaEventRecord(slots_[turn_ ^ 1]->released, stream()), "cudaEventRecord");
+  if (!in_slots()) {
+    resident_->summarise(source_.count, reinterpret_cast<float*>(largest_.data()));
   }
+}
+
+// Beside the work on the tile before. The slot's last user was closed before this call, or there
+// was none.
+void corpus_tiles::load(const tile_turns::turn& what) {
+  slot& into = *slots_[what.slot];
+  staging& through = *staging_[loads_++ % staging_.size()];
+  into.summarised = false;
+  loading_ = std::async(std::launch::async, [this, &into, &through, tile = what.tile] {
+    place_->serve_this_thread();
+    through.left.await();
+    const auto begin = steady::now();
+    source_.fetch(first(tile), width(tile), through.memory.data());
+    const double seconds = seconds_since(begin);
+    into.released.hold_up(copies_);
+    require_cuda(
+        cudaMemcpyAsync(into.vectors.raw(), through.memory.data(),
+                        static_cast<std::size_t>(width(tile) * source_.dimension) * sizeof(float),
+                        cudaMemcpyHostToDevice, copies_),
+        "cudaMemcpyAsync");
+    through.left.record(copies_);
+    into.arrived.record(copies_);
+    return seconds;
+  });
+}
+
+void corpus_tiles::next() {
+  if (!in_slots()) {
+    now_.tile = (now_.tile + 1) % count();
+    return;
+  }
+  now_ = turns_.next();
+  if (now_.load) load(now_);
+  if (loading_.valid()) {
+    const auto begin = steady::now();
+    fetch_s_ += loading_.get();
+    wait_s_ += seconds_since(begin);
+  }
+  slots_[now_.slot]->arrived.hold_up(stream());
+  if (const auto after = turns_.ahead()) load(*after);
+}
+
+void corpus_tiles::summarise_tile() {
+  if (!in_slots()) return;
+  slot& here = *slots_[now_.slot];
+  if (std::exchange(here.summarised, true)) return;
+  here.vectors.summarise(width(now_.tile), reinterpret_cast<float*>(largest_.data()));
+}
+
+vectors_on_device corpus_tiles::vectors() const {
+  if (!in_slots()) return whole().slice(first(now_.tile), width(now_.tile));
+  return slots_[now_.slot]->vectors.view(width(now_.tile));
+}
+
+void corpus_tiles::close() {
+  if (in_slots()) slots_[now_.slot]->released.record(stream());
 }
 
 }  // namespace kselect

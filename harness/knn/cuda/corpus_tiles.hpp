@@ -1,17 +1,21 @@
 #pragma once
-// The corpus on a GPU, tile by tile: resident as a whole where it fits, else streamed from the host
-// through two buffers, so that one is filled while the other is used.
+// The corpus on a GPU, tile by tile: resident in one piece where it lies in memory and fits, else
+// brought to slots of device memory, through two pinned buffers, by a thread and a stream of their
+// own. So reading a tile, copying it and working on the one before it go on at the same time.
 
 #include <array>
 #include <cstdint>
 #include <cuda_runtime_api.h>
 #include <functional>
+#include <future>
 #include <memory>
+#include <vector>
 
 #include "harness/backend/backend.hpp"
 #include "harness/distance/cuda/device_vectors.hpp"
 #include "harness/io/vectors.hpp"
 #include "harness/knn/cuda/plan.hpp"
+#include "harness/knn/tile_turns.hpp"
 
 namespace kselect {
 
@@ -28,51 +32,76 @@ class pinned_floats {
   std::unique_ptr<float[], releaser> memory_;
 };
 
+// Where the vectors of a corpus come from.
+struct corpus_source {
+  std::int64_t count = 0;
+  std::int64_t dimension = 0;
+  const float* data = nullptr;  // the whole of it in memory; null where it is not
+  // Writes `count` vectors from `first` on to `out`; called from a thread of its own, one call at a
+  // time. What it throws is thrown by corpus_tiles::next.
+  std::function<void(std::int64_t first, std::int64_t count, float* out)> fetch;
+};
+// `corpus` must outlive the source.
+corpus_source in_memory(vector_view corpus);
+
 class corpus_tiles {
  public:
-  // `base` must outlive this object.
-  corpus_tiles(backend& place, vector_view base, metric m, norm_reduction how, const even_cut& cut,
-               bool streamed);
+  // With plan.slots == 0 resident in one piece, for which source.data must be there; else in so
+  // many slots.
+  corpus_tiles(backend& place, corpus_source source, metric m, norm_reduction how,
+               const knn_plan& plan);
   ~corpus_tiles();
   corpus_tiles(const corpus_tiles&) = delete;
   corpus_tiles& operator=(const corpus_tiles&) = delete;
 
-  bool streamed() const { return resident_ == nullptr; }
+  bool in_slots() const { return resident_ == nullptr; }
   std::int64_t count() const { return cut_.parts; }
   std::int64_t first(std::int64_t tile) const { return cut_.first(tile); }
   std::int64_t width(std::int64_t tile) const { return cut_.width(tile); }
 
-  // Enqueues norms and images of the resident corpus; not before it is asked for, so that it can be
-  // timed. Nothing to do for a streamed one, whose tiles bring their own.
+  // Enqueues norms and images of the corpus in one piece; not before it is asked for, so that it
+  // can be timed. Nothing to do for tiles in slots, which bring their own.
   void summarise();
-  // The whole corpus, resident.
-  vectors_on_device whole() const { return resident_->view(base_.count); }
+  // The whole corpus, in one piece.
+  vectors_on_device whole() const { return resident_->view(source_.count); }
 
-  // Tiles are opened in order, 0 first; work enqueued after open may use the tile, until close.
-  vectors_on_device open(std::int64_t tile);
-  // Starts the copy of the tile after this one; to be called when the open tile's first work is
-  // enqueued, as the host copies into pinned memory meanwhile.
-  void prefetch_after(std::int64_t tile);
-  void close(std::int64_t tile);
+  // The next tile of the pass, count() of which make one: waits until it is read, makes the stream
+  // wait until it is copied, and starts to bring the one after it. Work enqueued from then on may
+  // use it, after summarise_tile, until close.
+  void next();
+  std::int64_t tile() const { return now_.tile; }
+  // Enqueues norms and images of the tile, unless they are there.
+  void summarise_tile();
+  vectors_on_device vectors() const;
+  void close();
 
   // The largest weighted square of all tiles opened so far; device memory.
   const float* largest_weighted_square() const;
 
+  // Seconds that the source took, and those that next() waited for it.
+  double fetch_s() const { return fetch_s_; }
+  double wait_s() const { return wait_s_; }
+
  private:
   struct slot;
+  struct staging;
 
-  void load(std::int64_t tile);
+  void load(const tile_turns::turn& what);
   cudaStream_t stream() const { return static_cast<cudaStream_t>(place_->executor().stream); }
 
   backend* place_;
-  vector_view base_;
+  corpus_source source_;
   even_cut cut_;
   device_buffer largest_;
   std::unique_ptr<device_vectors> resident_;
-  std::array<std::unique_ptr<slot>, 2> slots_;
-  std::size_t turn_ = 0;      // the slot that the next load fills
-  std::int64_t loaded_ = -1;  // the tile loaded last, not yet opened; -1: none
+  tile_turns turns_;
+  tile_turns::turn now_{-1, 0, false};  // none yet
   cudaStream_t copies_ = nullptr;
+  std::vector<std::unique_ptr<slot>> slots_;
+  std::array<std::unique_ptr<staging>, 2> staging_;
+  std::size_t loads_ = 0;
+  double fetch_s_ = 0, wait_s_ = 0;
+  std::future<double> loading_;  // seconds of the source; the last of what was started
 };
 
 }  // namespace kselect

@@ -32,7 +32,7 @@ void rank_pair(knn_stages& work, std::int64_t i, std::int64_t j) {
 
 // What the stage `distance` is compared with. On the diagonal, too, it is a whole product.
 void time_bare_product(knn_stages& work, std::int64_t i, std::int64_t j) {
-  if (!work.watch().on()) return;
+  if (work.request().cuda.repeats == 0) return;
   const even_cut& tiles = work.plan().corpus;
   work.watch().time(&cuda_knn_times::bare_product, [&] {
     work.distances().product_only(work.queries(tiles.first(i), tiles.width(i)).vectors,

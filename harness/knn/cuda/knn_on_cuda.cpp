@@ -17,23 +17,18 @@
 namespace kselect {
 namespace {
 
-memory_bounds bounds(const cuda_knn_options& o) {
-  if (o.memory_bytes != 0) return split_memory(o.memory_bytes);
-  std::size_t available = 0, total = 0;
-  require_cuda(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
-  return split_free_memory(static_cast<std::int64_t>(available));
-}
-
 void rank(knn_stages& work, const query_rows& queries) {
   distance_rows& distances = work.distances();
   const std::int64_t pitch = work.plan().pitch;
-  work.meet_corpus(0, queries, [&](const vectors_on_device& tile) {
-    if (work.watch().on()) {
+  work.forget(0);
+  work.each_tile([&](const vectors_on_device& tile, std::int64_t first) {
+    if (work.request().cuda.repeats > 0) {
       work.watch().time(&cuda_knn_times::bare_product,
                         [&] { distances.product_only(queries.vectors, tile, work.rows(), pitch); });
     }
     work.watch().time(&cuda_knn_times::distance,
                       [&] { distances.multiply(queries.vectors, tile, work.rows(), pitch); });
+    work.select(0, work.rows(), queries, tile, first);
   });
 }
 
@@ -57,6 +52,13 @@ void answer_by_rows(knn_stages& work, const std::function<void(const knn_block&)
 
 }  // namespace
 
+memory_bounds device_memory(const cuda_knn_options& o) {
+  if (o.memory_bytes != 0) return split_memory(o.memory_bytes);
+  std::size_t available = 0, total = 0;
+  require_cuda(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
+  return split_free_memory(static_cast<std::int64_t>(available));
+}
+
 void knn_on_cuda(const knn_request& r, backend& place,
                  const std::function<void(const knn_block&)>& sink) {
   if (r.base.count >= std::int64_t{1} << 32) {
@@ -64,7 +66,8 @@ void knn_on_cuda(const knn_request& r, backend& place,
                 fmt::format("{} has {} vectors; executor cuda takes fewer than 2^32", r.base.source,
                             r.base.count));
   }
-  knn_stages work(r, place, make_plan(r, place.description(), bounds(r.cuda)));
+  knn_stages work(r, place, make_plan(r, place.description(), device_memory(r.cuda)),
+                  in_memory(r.base.view()));
   if (work.plan().by_pairs) {
     graph_by_pairs(work, sink);
   } else {

@@ -10,6 +10,7 @@
 
 #include <functional>
 
+#include "harness/knn/cuda/plan.hpp"
 #include "harness/knn/knn.hpp"
 
 namespace kselect {
@@ -18,5 +19,8 @@ namespace kselect {
 // error(failure::unsupported) for more than 2^32 - 1 base vectors.
 void knn_on_cuda(const knn_request& request, backend& place,
                  const std::function<void(const knn_block&)>& sink);
+
+// The bounds that these options stand for on the GPU of the calling thread, of what is free now.
+memory_bounds device_memory(const cuda_knn_options& options);
 
 }  // namespace kselect

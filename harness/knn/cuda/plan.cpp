@@ -33,13 +33,16 @@ class planner {
   knn_plan by_rows() const;
   // Without the pairs, the reason in whole_product_because.
   knn_plan by_pairs() const;
+  knn_plan by_passes() const;
+  std::int64_t most_queries_held() const;
 
  private:
   std::int64_t n() const { return r_.base.count; }
   const limits& most() const { return r_.entry.promises.limits; }
-  std::int64_t resident_bytes() const {
-    return n() * device_vectors::bytes_per_vector(r_.base.dimension, r_.metric);
+  std::int64_t vector_bytes() const {
+    return device_vectors::bytes_per_vector(r_.base.dimension, r_.metric);
   }
+  std::int64_t resident_bytes() const { return n() * vector_bytes(); }
   std::int64_t choose_kept() const;
   problem rows(std::int64_t count, std::int64_t length, std::int64_t kept) const;
   std::int64_t workspace_bytes(std::int64_t count, std::int64_t length) const;
@@ -48,7 +51,7 @@ class planner {
   }
   std::int64_t answer_bytes() const;
   std::int64_t tile_width() const;
-  std::int64_t streamed_width(std::int64_t width) const;
+  std::int64_t streamed_width(std::int64_t width, std::int64_t bytes) const;
   std::int64_t queries_of_tile(std::int64_t width) const;
   bool square_fits(std::int64_t side) const;
   std::int64_t longest_side() const;
@@ -127,9 +130,8 @@ std::int64_t planner::tile_width() const {
 }
 
 // Two tiles of a streamed corpus are on the GPU at a time.
-std::int64_t planner::streamed_width(std::int64_t width) const {
-  const std::int64_t each = device_vectors::bytes_per_vector(r_.base.dimension, r_.metric);
-  return std::clamp(limit_.corpus / (2 * each), std::min({2 * kept_, n(), width}), width);
+std::int64_t planner::streamed_width(std::int64_t width, std::int64_t bytes) const {
+  return std::clamp(bytes / (2 * vector_bytes()), std::min({2 * kept_, n(), width}), width);
 }
 
 // As many as the bounds let be.
@@ -145,8 +147,9 @@ std::int64_t planner::queries_of_tile(std::int64_t width) const {
 knn_plan planner::by_rows() const {
   const std::int64_t width = tile_width();
   const bool streamed = resident_bytes() > limit_.corpus;
-  knn_plan plan = cut(streamed ? streamed_width(width) : width);
+  knn_plan plan = cut(streamed ? streamed_width(width, limit_.corpus) : width);
   plan.streamed = streamed;
+  plan.slots = streamed ? 2 : 0;
   plan.tile_queries = queries_of_tile(plan.corpus.widest());
   return plan;
 }
@@ -202,17 +205,64 @@ knn_plan planner::by_pairs() const {
   return pairs;
 }
 
+// ---- by passes ----
+
+std::int64_t planner::most_queries_held() const {
+  return std::max<std::int64_t>(1, limit_.corpus / 4 / (candidate_bytes() + vector_bytes()));
+}
+
+// Tiles of queries are as even as can be, so that candidates take little more than their number.
+knn_plan planner::by_passes() const {
+  const std::int64_t queries = r_.queries().count;
+  const std::int64_t width =
+      std::min(tile_width(), std::max(limit_.widest, std::min(2 * kept_, n())));
+  const auto held = [&](std::int64_t each, std::int64_t tiles) {
+    return best_candidates::rows_for(tiles, each) * candidate_bytes() +
+           each * tiles * vector_bytes();
+  };
+  const auto queries_at = [&](const knn_plan& plan) {
+    const std::int64_t most = queries_of_tile(plan.corpus.widest());
+    return even_cut{queries, (queries + most - 1) / most};
+  };
+  knn_plan plan = cut(width);
+  even_cut tiles = queries_at(plan);
+  const std::int64_t left = limit_.corpus - held(tiles.widest(), tiles.parts);
+  plan.streamed = plan.corpus.parts * plan.corpus.widest() * vector_bytes() > left;
+  if (plan.streamed) {
+    plan = cut(streamed_width(width, left));
+    plan.streamed = true;
+    tiles = queries_at(plan);
+  }
+  plan.slots = plan.streamed ? 2 : plan.corpus.parts;
+  plan.tile_queries = tiles.widest();
+  plan.query_tiles = tiles.parts;
+  return plan;
+}
+
 }  // namespace
 
-memory_bounds split_memory(std::int64_t bytes) { return {bytes / 2, bytes / 4, bytes / 4}; }
+memory_bounds split_memory(std::int64_t bytes) {
+  return {.corpus = bytes / 2, .tile = bytes / 4, .workspace = bytes / 4};
+}
 
 memory_bounds split_free_memory(std::int64_t free_bytes) {
-  return {free_bytes / 2, std::min(free_bytes / 8, std::int64_t{2} << 30), free_bytes / 4};
+  return {.corpus = free_bytes / 2,
+          .tile = std::min(free_bytes / 8, std::int64_t{2} << 30),
+          .workspace = free_bytes / 4};
 }
 
 knn_plan make_plan(const knn_request& r, const device& place, const memory_bounds& limit) {
   const planner numbers(r, place, limit);
   return r.cuda.half_product ? numbers.by_pairs() : numbers.by_rows();
+}
+
+knn_plan plan_passes(const knn_request& r, const device& place, const memory_bounds& limit) {
+  return planner(r, place, limit).by_passes();
+}
+
+std::int64_t most_queries_of_passes(const knn_request& r, const device& place,
+                                    const memory_bounds& limit) {
+  return planner(r, place, limit).most_queries_held();
 }
 
 }  // namespace kselect

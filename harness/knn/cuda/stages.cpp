@@ -2,6 +2,7 @@
 
 #include "harness/knn/cuda/stages.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -9,27 +10,29 @@
 
 namespace kselect {
 
-knn_stages::knn_stages(const knn_request& r, backend& place, knn_plan plan)
+knn_stages::knn_stages(const knn_request& r, backend& place, knn_plan plan, corpus_source source)
     : request_(r),
       place_(place),
       plan_(std::move(plan)),
-      corpus_(place, r.base.view(), r.metric, how(), plan_.corpus, plan_.streamed),
+      corpus_(place, std::move(source), r.metric, how(), plan_),
       distances_(place.executor().stream, r.cuda.tf32),
       selection_(r.entry, place, r.cuda.prove, plan_.tile_queries, plan_.kept),
       best_(place, plan_.groups(), plan_.tile_queries, plan_.candidate_pitch),
       order_(place, plan_.tile_queries, plan_.kept),
-      watch_(static_cast<cudaStream_t>(place.executor().stream), r.cuda.repeats > 0) {
+      watch_(static_cast<cudaStream_t>(place.executor().stream),
+             r.cuda.repeats > 0 || r.cuda.time_stages) {
   const std::int64_t queries = plan_.tile_queries;
-  if (r.query != nullptr || plan_.streamed) {
-    own_queries_.emplace(place, queries, r.base.dimension, r.metric, how());
+  if (r.query != nullptr || plan_.slots != 0) {
+    own_queries_.emplace(place, queries * plan_.query_tiles, r.base.dimension, r.metric, how());
   }
   rows_ = make_array<float>(place, queries * plan_.pitch);
-  if (plan_.groups() > 1) transposed_ = make_array<float>(place, queries * plan_.pitch);
+  if (plan_.by_pairs && plan_.groups() > 1)
+    transposed_ = make_array<float>(place, queries * plan_.pitch);
   proven_ = make_array<std::uint8_t>(place, queries);
-  chosen_ = make_array<std::int32_t>(place, queries);
+  chosen_ = make_array<std::int32_t>(place, queries * plan_.groups());
   indices_ = make_array<std::int64_t>(place, queries * r.k);
   nearest_ = make_array<float>(place, queries * r.k);
-  report_.times.resize(static_cast<std::size_t>(r.cuda.repeats));
+  report_.times.resize(watch_.on() ? static_cast<std::size_t>(std::max(1, r.cuda.repeats)) : 0);
   report_.corpus_tiles = corpus_.count();
   report_.streamed = plan_.streamed;
   report_.half_product = plan_.by_pairs;
@@ -55,6 +58,13 @@ void knn_stages::summarise_corpus() {
 void knn_stages::summarise_queries(std::int64_t count) {
   if (!own_queries_) return;
   watch_.time(&cuda_knn_times::norms, [&] { own_queries_->summarise(count, nullptr); });
+}
+
+query_rows knn_stages::loaded_queries(std::int64_t first, std::int64_t count) const {
+  query_rows queries;
+  queries.vectors = own_queries_->view(first + count).slice(first, count);
+  queries.rows = count;
+  return queries;
 }
 
 query_rows knn_stages::queries(std::int64_t first, std::int64_t count) const {
@@ -86,23 +96,41 @@ void knn_stages::order(std::int64_t group, const query_rows& queries, std::uint8
   });
 }
 
-void knn_stages::answer(std::int64_t group, const query_rows& queries, int repeat) {
+std::vector<std::int32_t> knn_stages::judge(std::int64_t group, const query_rows& queries,
+                                            bool counts) {
   order(group, queries, as<std::uint8_t>(proven_));
-  const std::vector<std::int32_t> again = unproven(queries.rows);
-  if (repeat == 0) report_.unproven += static_cast<std::int64_t>(again.size());
-  if (again.empty() || request_.cuda.tf32) return;
-  watch_.time(&cuda_knn_times::redo, [&] { answer_again(group, queries, again); });
+  std::vector<std::int32_t> which = unproven(queries.rows);
+  if (counts) report_.unproven += static_cast<std::int64_t>(which.size());
+  if (request_.cuda.tf32) which.clear();
+  return which;
 }
 
-void knn_stages::answer_again(std::int64_t group, query_rows queries,
-                              const std::vector<std::int32_t>& which) {
-  place_.to_device(chosen_.data(), std::as_bytes(std::span(which)));
-  queries.chosen = as<std::int32_t>(chosen_);
+query_rows knn_stages::again(std::int64_t group, query_rows queries,
+                             const std::vector<std::int32_t>& which) {
+  auto* const chosen = as<std::int32_t>(chosen_) + group * plan_.tile_queries;
+  place_.to_device(reinterpret_cast<std::byte*>(chosen), std::as_bytes(std::span(which)));
+  queries.chosen = chosen;
   queries.rows = static_cast<std::int64_t>(which.size());
-  meet_corpus(group, queries, [&](const vectors_on_device& tile) {
-    distances_.directly(queries.vectors, queries.chosen, queries.rows, tile, rows(), plan_.pitch);
+  forget(group);
+  return queries;
+}
+
+void knn_stages::select_again(std::int64_t group, const query_rows& queries,
+                              const vectors_on_device& tile, std::int64_t first) {
+  distances_.directly(queries.vectors, queries.chosen, queries.rows, tile, rows(), plan_.pitch);
+  select(group, rows(), queries, tile, first);
+}
+
+void knn_stages::answer(std::int64_t group, const query_rows& queries, int repeat) {
+  const std::vector<std::int32_t> which = judge(group, queries, repeat == 0);
+  if (which.empty()) return;
+  watch_.time(&cuda_knn_times::redo, [&] {
+    const query_rows chosen = again(group, queries, which);
+    each_tile([&](const vectors_on_device& tile, std::int64_t first) {
+      select_again(group, chosen, tile, first);
+    });
+    order_again(group, chosen);
   });
-  order(group, queries, nullptr);
 }
 
 std::vector<std::int32_t> knn_stages::unproven(std::int64_t count) {
@@ -127,9 +155,7 @@ void knn_stages::deliver(std::int64_t first, std::int64_t count,
 
 void knn_stages::add_times(int repeat) {
   if (!watch_.on()) return;
-  const cuda_knn_times now = watch_.take();
-  cuda_knn_times& sum = report_.times[static_cast<std::size_t>(repeat)];
-  for (const cuda_knn_stage& stage : cuda_knn_stages) sum.*stage.time += now.*stage.time;
+  report_.times[static_cast<std::size_t>(repeat)] += watch_.take();
 }
 
 cuda_knn_report knn_stages::report() const {

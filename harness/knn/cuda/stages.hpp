@@ -1,8 +1,9 @@
 #pragma once
 // The stages of k-NN on a GPU and the memory they work in. Whoever drives them decides in which
-// order queries and corpus tiles meet (knn_on_cuda.cpp, graph_by_pairs.cpp); what becomes of their
-// distances is the same: candidates, merged tile by tile, ordered by their true distance, judged,
-// and done again in float64 where nearer ones may have been left out.
+// order queries and corpus tiles meet (knn_on_cuda.cpp, graph_by_pairs.cpp,
+// tiled/cuda/shard_on_gpu.cpp); what becomes of their distances is the same: candidates, merged
+// tile by tile, ordered by their true distance, judged, and done again in float64 where nearer ones
+// may have been left out.
 
 #include <cstdint>
 #include <functional>
@@ -21,12 +22,14 @@ namespace kselect {
 
 class knn_stages {
  public:
-  // Allocates everything. `request` and `place`, a CUDA backend, must outlive this object.
-  knn_stages(const knn_request& request, backend& place, knn_plan plan);
+  // Allocates everything. `request` and `place`, a CUDA backend, must outlive this object; the
+  // corpus comes from `source`, of request.base only number and dimension are asked.
+  knn_stages(const knn_request& request, backend& place, knn_plan plan, corpus_source source);
 
   const knn_request& request() const { return request_; }
   const knn_plan& plan() const { return plan_; }
   corpus_tiles& corpus() { return corpus_; }
+  const corpus_tiles& corpus() const { return corpus_; }
   distance_rows& distances() { return distances_; }
   stopwatch& watch() { return watch_; }
   // Distances of a tile's queries, plan().pitch apart; and, by pairs of tiles, their transpose.
@@ -39,6 +42,8 @@ class knn_stages {
   void summarise_corpus();
   void summarise_queries(std::int64_t count);
   query_rows queries(std::int64_t first, std::int64_t count) const;
+  // Some of the queries that were loaded, whose first has number 0.
+  query_rows loaded_queries(std::int64_t first, std::int64_t count) const;
 
   // The group has met no tile.
   void forget(std::int64_t group) { best_.forget(group); }
@@ -50,6 +55,17 @@ class knn_stages {
   // A group has met every corpus tile: orders its candidates, judges them, and does again what is
   // not proven to be the nearest. Counts those queries in the report if this is repeat 0.
   void answer(std::int64_t group, const query_rows& queries, int repeat);
+  // The parts of it: orders and judges; returns and counts the queries that are not proven.
+  std::vector<std::int32_t> judge(std::int64_t group, const query_rows& queries, bool counts);
+  // Enqueues: those of the group's queries whose numbers are in `which` become its only ones.
+  query_rows again(std::int64_t group, query_rows queries, const std::vector<std::int32_t>& which);
+  // Enqueues: their distances to a tile that starts at corpus vector `first`, in float64.
+  void select_again(std::int64_t group, const query_rows& queries, const vectors_on_device& tile,
+                    std::int64_t first);
+  // Enqueues: puts the answers of these in their places among the answers of the group.
+  void order_again(std::int64_t group, const query_rows& queries) {
+    order(group, queries, nullptr);
+  }
   // Brings the answer over.
   void deliver(std::int64_t first, std::int64_t count,
                const std::function<void(const knn_block&)>& sink);
@@ -58,23 +74,19 @@ class knn_stages {
   void add_times(int repeat);
   cuda_knn_report report() const;
 
-  // Meets the queries with every corpus tile in turn: `measure(tile)` enqueues their distances.
-  template <class Measure>
-  void meet_corpus(std::int64_t group, const query_rows& queries, Measure&& measure) {
-    forget(group);
+  // One pass: `work(tile, first)` for every corpus tile in turn, which starts at vector `first`.
+  template <class Work>
+  void each_tile(Work&& work) {
     for (std::int64_t t = 0; t < corpus_.count(); ++t) {
-      vectors_on_device tile;
-      watch_.time(&cuda_knn_times::norms, [&] { tile = corpus_.open(t); });
-      measure(tile);
-      corpus_.prefetch_after(t);
-      select(group, rows(), queries, tile, corpus_.first(t));
-      corpus_.close(t);
+      corpus_.next();
+      watch_.time(&cuda_knn_times::norms, [&] { corpus_.summarise_tile(); });
+      work(corpus_.vectors(), corpus_.first(corpus_.tile()));
+      corpus_.close();
     }
   }
 
  private:
   void order(std::int64_t group, const query_rows& queries, std::uint8_t* proven);
-  void answer_again(std::int64_t group, query_rows queries, const std::vector<std::int32_t>& which);
   std::vector<std::int32_t> unproven(std::int64_t count);
 
   norm_reduction how() const {

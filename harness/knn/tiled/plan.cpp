@@ -34,6 +34,13 @@ std::int64_t largest(std::int64_t least, std::int64_t most, std::int64_t unit,
   return std::min(low * unit, most);
 }
 
+// The least length, in whole units, that cuts as many queries into no more tiles, so that the last
+// one is not a remainder that costs a pass of its own.
+std::int64_t even_length(std::int64_t queries, std::int64_t length) {
+  const std::int64_t tiles = units(queries, length);
+  return std::min(length, units(units(queries, tiles), query_unit) * query_unit);
+}
+
 }  // namespace
 
 std::int64_t block_rows(std::int64_t k, std::int64_t corpus_tile) {
@@ -55,8 +62,8 @@ std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int
   // Queries; found so far and being written; with ranks sent, received and merged as well.
   const std::int64_t queries =
       query_tile * (s.dimension * float_bytes + s.k * neighbour_bytes * (s.ranks > 1 ? 5 : 2));
-  // Products and their factors (distance.cpp), the BLAS's own packed ones, a piece of a file.
-  const std::int64_t fixed = s.threads * 16 * mebibyte + 4 * mebibyte;
+  // Products and their factors (distance.cpp), the BLAS's own packed ones, pieces of a file.
+  const std::int64_t fixed = s.threads * 16 * mebibyte + s.reading_bytes;
   return fixed + corpus + queries + block + s.workspace(rows, corpus_tile);
 }
 
@@ -76,7 +83,8 @@ tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t quer
   }
   const std::int64_t rest = bytes - least;
   tile_plan plan;
-  plan.corpus_tile = largest(least_corpus, s.n, corpus_unit, [&](std::int64_t tile) {
+  const std::int64_t most_corpus = std::min(s.n, s.most_corpus_tile);
+  plan.corpus_tile = largest(least_corpus, most_corpus, corpus_unit, [&](std::int64_t tile) {
     return tile_bytes(s, tile, least_queries) <= least + rest / 2;
   });
   plan.query_tile = query_tile > 0
@@ -85,7 +93,8 @@ tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t quer
                                   [&](std::int64_t tile) {
                                     return tile_bytes(s, plan.corpus_tile, tile) <= bytes;
                                   });
-  plan.corpus_tile = largest(plan.corpus_tile, s.n, corpus_unit, [&](std::int64_t tile) {
+  if (query_tile == 0) plan.query_tile = even_length(s.queries, plan.query_tile);
+  plan.corpus_tile = largest(plan.corpus_tile, most_corpus, corpus_unit, [&](std::int64_t tile) {
     return tile_bytes(s, tile, plan.query_tile) <= bytes;
   });
   plan.bytes = tile_bytes(s, plan.corpus_tile, plan.query_tile);

@@ -13,6 +13,8 @@ namespace kselect {
 
 inline constexpr std::int64_t corpus_unit = 512;  // distance_options::base_tile
 inline constexpr std::int64_t query_unit = 256;   // distance_options::query_tile
+// Threads of a rank that read a tile for a GPU.
+inline constexpr int gpu_readers = 8;
 // On the CPU: 2^13 queries make 2^12 operations of a byte read, which hides any disk behind the
 // products, and a killed job loses no more than these.
 inline constexpr std::int64_t most_queries_on_cpu = 1 << 13;
@@ -23,8 +25,10 @@ struct tiled_sizes {
   std::int64_t dimension = 0;
   std::int64_t k = 0;
   std::int64_t most_query_tile = std::int64_t{1} << 31;  // MPI counts rows with an int
+  std::int64_t most_corpus_tile = std::int64_t{1} << 62;
   int ranks = 1;
   int threads = 1;
+  std::int64_t reading_bytes = 4 << 20;  // that reading from the files takes beside the tiles
   bool keeps_input = true;  // the algorithm leaves its input alone, so needs no copy of it
   // Workspace of the algorithm on so many rows of so many distances.
   std::function<std::int64_t(std::int64_t rows, std::int64_t n)> workspace;
@@ -42,9 +46,10 @@ std::int64_t block_rows(std::int64_t k, std::int64_t corpus_tile);
 // Bytes that tiles of these lengths need. Without what the process holds already.
 std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int64_t query_tile);
 
-// Half of `bytes` for the corpus, then as many queries as fit, then the rest for the corpus: every
-// tile of queries costs one pass over the corpus. `query_tile` > 0 fixes that length (rounded up to
-// query_unit). Throws error(failure::resources) that names the least number of bytes.
+// Half of `bytes` for the corpus, then as many queries as fit, evenly, then the rest for the
+// corpus: every tile of queries costs one pass over the corpus. `query_tile` > 0 fixes that length
+// (rounded up to query_unit). On a GPU a tile of the corpus stands for the pinned buffer that it
+// goes through. Throws error(failure::resources) that names the least number of bytes.
 tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t query_tile = 0);
 
 // How many of so many queries each rank merges: as equal shares as possible, in the ranks' order.

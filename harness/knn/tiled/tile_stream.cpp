@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/knn/tiled/times.hpp"
+
 namespace kselect {
 
 tile_stream::tile_stream(const vector_files& file, std::int64_t first, std::int64_t end,
@@ -10,7 +12,7 @@ tile_stream::tile_stream(const vector_files& file, std::int64_t first, std::int6
       first_(first),
       end_(end),
       length_(length),
-      tiles_((end - first + length - 1) / length) {}
+      turns_((end - first + length - 1) / length, 2) {}
 
 tile_stream::~tile_stream() {
   for (slot& s : slots_) {
@@ -18,13 +20,9 @@ tile_stream::~tile_stream() {
   }
 }
 
-std::int64_t tile_stream::tile_at(std::int64_t step) const {
-  const std::int64_t within = step % tiles_;
-  return step / tiles_ % 2 == 0 ? within : tiles_ - 1 - within;
-}
-
-void tile_stream::read(slot& into, std::int64_t number) {
-  const std::int64_t begin = first_ + number * length_;
+void tile_stream::read(const tile_turns::turn& what) {
+  slot& into = slots_[what.slot];
+  const std::int64_t begin = first_ + what.tile * length_;
   vector_set& set = into.vectors;
   set.count = std::min(length_, end_ - begin);
   set.dimension = file_.dimension();
@@ -32,22 +30,29 @@ void tile_stream::read(slot& into, std::int64_t number) {
   // The longest tile first and last: the memory is taken once.
   set.data.reserve(static_cast<std::size_t>(std::min(length_, end_ - first_) * set.dimension));
   set.data.resize(static_cast<std::size_t>(set.count * set.dimension));
-  into.number = number;
   bytes_read_ += file_.bytes(begin, set.count);
-  into.reading = std::async(std::launch::async,
-                            [this, &set, begin] { file_.read(begin, set.count, set.data.data()); });
+  into.reading = std::async(std::launch::async, [this, &set, begin] {
+    double seconds = 0;
+    {
+      const lap reading(seconds);
+      file_.read(begin, set.count, set.data.data());
+    }
+    return seconds;
+  });
+}
+
+void tile_stream::await(slot& reading) {
+  const lap waiting(wait_s_);
+  read_s_ += reading.reading.get();
 }
 
 tile_stream::tile tile_stream::next() {
-  const std::int64_t wanted = tile_at(step_);
-  if (slots_[present_].number != wanted) present_ = 1 - present_;
-  slot& here = slots_[present_];
-  if (here.number != wanted) read(here, wanted);
-  if (here.reading.valid()) here.reading.get();
-  const std::int64_t after = tile_at(++step_);
-  slot& other = slots_[1 - present_];
-  if (after != wanted && after != other.number) read(other, after);
-  return {here.vectors, first_ + wanted * length_};
+  const tile_turns::turn now = turns_.next();
+  if (now.load) read(now);
+  slot& here = slots_[now.slot];
+  if (here.reading.valid()) await(here);
+  if (const auto after = turns_.ahead()) read(*after);
+  return {here.vectors, first_ + now.tile * length_};
 }
 
 }  // namespace kselect

@@ -15,10 +15,13 @@
 #include "harness/error.hpp"
 #include "harness/io/vector_file.hpp"
 #include "harness/knn/tiled/agreement.hpp"
-#include "harness/knn/tiled/gpu_exchange.hpp"
+#include "harness/knn/tiled/list_exchange.hpp"
 #include "harness/knn/tiled/neighbour_lists.hpp"
 #include "harness/knn/tiled/result_store.hpp"
-#include "harness/knn/tiled/tile_stream.hpp"
+#include "harness/knn/tiled/shard_search.hpp"
+#if KSELECT_HAS_CUDA
+#include "harness/knn/tiled/cuda/shard_on_gpu.hpp"
+#endif
 #include "harness/select/select_rows.hpp"
 
 namespace kselect {
@@ -35,81 +38,6 @@ std::int64_t resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-// The k nearest of one rank's part of the corpus.
-class shard_search {
- public:
-  shard_search(const tiled_request& request, const vector_files& base, std::int64_t first,
-               std::int64_t end, std::int64_t tile, backend& place)
-      : request_(request), stream_(base, first, end, tile), place_(place) {}
-
-  std::int64_t tiles() const { return stream_.tiles(); }
-  std::int64_t bytes_read() const { return stream_.bytes_read(); }
-
-  // Of the queries from `first` on among all.
-  void nearest(const vector_set& queries, std::int64_t first, neighbour_lists& best) {
-    for (std::int64_t t = 0; t < stream_.tiles(); ++t) search(stream_.next(), queries, first, best);
-  }
-
- private:
-  void search(const tile_stream::tile& tile, const vector_set& queries, std::int64_t first,
-              neighbour_lists& best) {
-    // Where queries may find themselves, one candidate more is asked for and they are left out.
-    const bool own = request_.exclude_self && first < tile.first + tile.vectors.count &&
-                     tile.first < first + queries.count;
-    cuda_knn_report report;
-    const knn_request part{.base = tile.vectors,
-                           .query = &queries,
-                           .metric = request_.metric,
-                           .k = std::min(request_.k + (own ? 1 : 0), tile.vectors.count),
-                           .entry = *request_.entry.algorithm,
-                           .block_bytes = block_rows(request_.k, tile.vectors.count) *
-                                          tile.vectors.count *
-                                          static_cast<std::int64_t>(sizeof(float)),
-                           .cuda = request_.cuda,
-                           .report = &report};
-    knn(part, place_, [&](const knn_block& block) {
-      const int threads = place_.description().threads;
-#pragma omp parallel for num_threads(threads) schedule(static)
-      for (std::int64_t q = 0; q < block.count; ++q) {
-        const std::size_t at = index(q * part.k), length = index(part.k);
-        best.merge(block.first + q, {.distances = block.distances.subspan(at, length),
-                                     .indices = block.indices.subspan(at, length),
-                                     .offset = tile.first,
-                                     .excluded = own ? first + block.first + q : no_neighbour});
-      }
-    });
-  }
-
-  const tiled_request& request_;
-  tile_stream stream_;
-  backend& place_;
-};
-
-// Makes the lists that each rank has of all queries the lists of the whole corpus, on rank 0.
-neighbour_lists merged_over_ranks(communicator& ranks, neighbour_lists mine, int threads) {
-  if (ranks.size() == 1) return mine;
-  const std::int64_t k = mine.k();
-  const std::vector<std::int64_t> shares = shares_of(mine.queries(), ranks.size());
-  const std::int64_t share = shares[index(ranks.rank())];
-  const auto move = [&](auto step, const neighbour_lists& from, std::span<float> distances,
-                        std::span<std::int64_t> indices) {
-    const std::array<communicator::column, 2> columns = {
-        {{index(k) * sizeof(float), std::as_bytes(from.distances()),
-          std::as_writable_bytes(distances)},
-         {index(k) * sizeof(std::int64_t), std::as_bytes(from.indices()),
-          std::as_writable_bytes(indices)}}};
-    (ranks.*step)(columns, shares);
-  };
-  std::vector<float> distances(index(ranks.size() * share * k));
-  std::vector<std::int64_t> indices(distances.size());
-  move(&communicator::exchange, mine, distances, indices);
-  neighbour_lists merged(share, k);
-  merge_lists(ranks.size(), distances, indices, threads, merged);
-  // `mine` has been sent and has the size of the answer.
-  move(&communicator::collect, merged, mine.distances(), mine.indices());
-  return mine;
-}
-
 class tiled_search {
  public:
   tiled_search(const tiled_request& request, backend& place, communicator& ranks,
@@ -117,25 +45,64 @@ class tiled_search {
       : request_(request), place_(place), ranks_(ranks), observer_(observer) {}
 
   tiled_report run() {
-    std::int64_t query_tile = 0;
-    for (const json& proposal : agree(ranks_, [&] { return prepare(); })) {
-      const std::int64_t proposed = proposal;
-      query_tile = query_tile == 0 ? proposed : std::min(query_tile, proposed);
+    tiled_times& times = report_.times;
+    {
+      const lap setup(times.setup);
+      prepare_all();
     }
-    agree(ranks_, [&] { return open_results(); });
-    if (uses_nccl()) gpu_ = open_gpu_exchange(ranks_, place_);
-    struct {
-      std::int64_t query_tile, done;
-    } start{query_tile, store_ ? store_->done() : 0};
-    ranks_.broadcast(std::as_writable_bytes(std::span(&start, 1)));
-    return search(start.query_tile, start.done);
+    {
+      const lap whole(times.search);
+      search();
+      finish();
+    }
+    report_.shard = shard_->report();
+    times.read = report_.shard.read_s;
+    times.read_wait = report_.shard.wait_s;
+    times.exchange = exchange_->taken().moving;
+    times.merge = exchange_->taken().merging;
+    return report_;
   }
 
  private:
   const vector_files& queries() const { return query_ ? *query_ : *base_; }
 
-  // Opens the files and plans; what must be equal on all ranks.
-  json prepare() {
+  // All ranks have agreed and have their memory.
+  void prepare_all() {
+    agree(ranks_, [&] { return open_files(); });
+    // What a GPU's context and NCCL take is held before the first tile.
+    report_.nccl = choose_nccl(request_.exchange, ranks_, place_);
+    exchange_ = open_list_exchange(report_.nccl, ranks_, place_);
+    agree(ranks_, [&] { return open_place(); });
+    std::int64_t query_tile = 0;
+    for (const json& proposal : agree(ranks_, [&] { return propose_tile(); })) {
+      const std::int64_t proposed = proposal;
+      query_tile = query_tile == 0 ? proposed : std::min(query_tile, proposed);
+    }
+    agree(ranks_, [&] { return open_results(); });
+    struct {
+      std::int64_t query_tile, done;
+    } start{query_tile, store_ ? store_->done() : 0};
+    ranks_.broadcast(std::as_writable_bytes(std::span(&start, 1)));
+    // The same length of query tiles everywhere; each rank's own memory for the corpus.
+    report_.plan = plan_for(start.query_tile);
+    report_.n = base_->count();
+    report_.queries = queries().count();
+    report_.dimension = base_->dimension();
+    report_.compressed = base_->compressed();
+    report_.query_tiles = (report_.queries - start.done + start.query_tile - 1) / start.query_tile;
+    report_.queries_before = start.done;
+    shard_ = open_shard(request_, *base_, first_, end_, report_.plan.corpus_tile,
+                        report_.plan.query_tile, place_);
+    report_.plan.corpus_tile = shard_->tile();
+    report_.shard = shard_->report();
+    report_.vectors = end_ - first_;
+    report_.corpus_tiles = shard_->tiles();
+    if (ranks_.rank() == 0) observer_.planned(report_);
+    ranks_.meet();
+  }
+
+  // Opens the files; what must be equal on all ranks.
+  json open_files() {
     // Large buffers go back to the system when they are freed, so that the bound holds.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     base_.emplace(vector_files::open(request_.base, request_.limit));
@@ -144,23 +111,21 @@ class tiled_search {
     const int rank = ranks_.rank();
     first_ = first_of_rank(base_->count(), rank, ranks_.size());
     end_ = first_of_rank(base_->count(), rank + 1, ranks_.size());
-    report_.held_bytes = resident_bytes();
-    const tile_plan plan = plan_for(request_.query_tile);
     json facts = job();
     facts["program"] = version_line();
-    facts["exchange"] = uses_nccl() ? "nccl" : "mpi";
-    facts["proposal"] = plan.query_tile;
+    facts["exchange"] = to_string(request_.exchange);
     return facts;
   }
 
-  // The same on all ranks, or they do not agree.
-  bool uses_nccl() const {
-    if (request_.exchange == exchange_kind::mpi || ranks_.size() == 1) return false;
-    const std::string why_not = why_no_gpu_exchange(place_);
-    if (!why_not.empty() && request_.exchange == exchange_kind::nccl) {
-      throw error(failure::unsupported, why_not);
-    }
-    return why_not.empty();
+  json open_place() {
+    const status there = place_.synchronise();
+    if (!there.ok()) throw error(failure::unsupported, there.message);
+    return json::object();
+  }
+
+  json propose_tile() {
+    report_.held_bytes = resident_bytes() / ranks_.process_size();
+    return {{"proposal", plan_for(request_.query_tile).query_tile}};
   }
 
   // What the answer depends on.
@@ -208,8 +173,18 @@ class tiled_search {
     sizes.dimension = base_->dimension();
     sizes.k = request_.k;
     if (place_.shares_host_memory()) sizes.most_query_tile = most_queries_on_cpu;
+#if KSELECT_HAS_CUDA
+    if (!place_.shares_host_memory()) {
+      const gpu_tile_bounds bounds = bound_gpu_tiles(request_, sizes.dimension, sizes.queries,
+                                                     std::max<std::int64_t>(1, sizes.n), place_);
+      sizes.most_query_tile = std::min(sizes.most_query_tile, bounds.queries);
+      sizes.most_corpus_tile = bounds.corpus_tile;
+    }
+#endif
     sizes.ranks = ranks_.size();
     sizes.threads = place_.description().threads;
+    const std::int64_t readers = place_.shares_host_memory() ? 2 : gpu_readers;
+    sizes.reading_bytes += readers * std::max(base_->reading_bytes(), queries().reading_bytes());
     sizes.keeps_input = !entry.promises.modifies_input;
     sizes.workspace = [&](std::int64_t rows, std::int64_t n) -> std::int64_t {
       if (entry.workspace == nullptr || !place_.shares_host_memory()) return 0;
@@ -220,7 +195,8 @@ class tiled_search {
       p.index = preferred_index(entry);
       return static_cast<std::int64_t>(entry.workspace(p, place_.description()));
     };
-    return plan_tiles(sizes, request_.memory_bytes - report_.held_bytes, query_tile);
+    return plan_tiles(sizes, request_.memory_bytes / ranks_.process_size() - report_.held_bytes,
+                      query_tile);
   }
 
   // On rank 0, which alone writes.
@@ -236,30 +212,28 @@ class tiled_search {
     return json::object();
   }
 
-  tiled_report search(std::int64_t query_tile, std::int64_t done) {
-    // The same length of query tiles everywhere; each rank's own memory for the corpus.
-    report_.plan = plan_for(query_tile);
-    report_.n = base_->count();
-    report_.queries = queries().count();
-    report_.dimension = base_->dimension();
-    report_.query_tiles = (report_.queries - done + query_tile - 1) / query_tile;
-    report_.queries_before = done;
-    shard_search shard(request_, *base_, first_, end_, report_.plan.corpus_tile, place_);
-    report_.corpus_tiles = shard.tiles();
-    if (ranks_.rank() == 0) observer_.planned(report_);
-    for (std::int64_t first = done; first < report_.queries; first += query_tile) {
-      const vector_set tile = read_queries(first, std::min(query_tile, report_.queries - first));
+  void search() {
+    tiled_times& times = report_.times;
+    for (std::int64_t first = report_.queries_before; first < report_.queries;
+         first += report_.plan.query_tile) {
+      const vector_set tile =
+          read_queries(first, std::min(report_.plan.query_tile, report_.queries - first));
       neighbour_lists best(tile.count, request_.k);
-      shard.nearest(tile, first, best);
-      write(gpu_ ? gpu_->merged(std::move(best))
-                 : merged_over_ranks(ranks_, std::move(best), place_.description().threads));
+      {
+        const lap searching(times.nearest);
+        shard_->nearest(tile, first, best);
+      }
+      {
+        // Names the rank that does not come; NCCL could not.
+        const lap waiting(times.ranks_wait);
+        ranks_.meet();
+      }
+      write(exchange_->merged(std::move(best)));
     }
-    finish();
-    report_.bytes_read = shard.bytes_read();
-    return report_;
   }
 
   vector_set read_queries(std::int64_t first, std::int64_t count) {
+    const lap reading(report_.times.queries);
     vector_set tile;
     tile.count = count;
     tile.dimension = base_->dimension();
@@ -276,13 +250,17 @@ class tiled_search {
     await_written();
     answer_.emplace(std::move(answer));
     writing_ = std::async(std::launch::async, [this] {
+      const lap writing(report_.times.write);
       store_->append(answer_->queries(), answer_->distances(), answer_->indices());
     });
   }
 
   void await_written() {
     if (!writing_.valid()) return;
-    writing_.get();
+    {
+      const lap waiting(report_.times.write_wait);
+      writing_.get();
+    }
     observer_.finished_tile(store_->done());
   }
 
@@ -303,8 +281,9 @@ class tiled_search {
   const tiled_observer& observer_;
   tiled_report report_;
   std::optional<vector_files> base_, query_;
-  std::int64_t first_ = 0, end_ = 0;   // of this rank's part of the corpus
-  std::unique_ptr<gpu_exchange> gpu_;  // null: through MPI
+  std::int64_t first_ = 0, end_ = 0;  // of this rank's part of the corpus
+  std::unique_ptr<list_exchange> exchange_;
+  std::unique_ptr<shard_search> shard_;
   std::optional<result_store> store_;
   std::optional<neighbour_lists> answer_;  // being written
   std::future<void> writing_;

@@ -13,55 +13,29 @@
 // memory and the number of ranks. On executor cuda the products' tiles are cuBLAS's, and the answer
 // is that of candidates.hpp: proven by error bounds, not bit by bit.
 
-#include <array>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "harness/exchange/communicator.hpp"
-#include "harness/knn/knn.hpp"
 #include "harness/knn/tiled/plan.hpp"
-#include "kselect/registry.hpp"
+#include "harness/knn/tiled/shard_search.hpp"
+#include "harness/knn/tiled/tiled_request.hpp"
+#include "harness/knn/tiled/times.hpp"
 
 namespace kselect {
-
-// How ranks exchange their lists: by NCCL between GPUs, or by MPI through the hosts.
-enum class exchange_kind : std::uint8_t {
-  automatic,  // NCCL where it is there, which must be so on all ranks or on none; else MPI
-  mpi,
-  nccl
-};
-template <>
-inline constexpr std::array<named<exchange_kind>, 3> names<exchange_kind> = {
-    {{exchange_kind::automatic, "auto"},
-     {exchange_kind::mpi, "mpi"},
-     {exchange_kind::nccl, "nccl"}}};
-
-struct tiled_request {
-  std::vector<std::filesystem::path> base, query;  // no query: every base vector is one
-  std::int64_t limit = 0;                          // of base vectors; 0: all
-  bool exclude_self = false;
-  kselect::metric metric = kselect::metric::sqeuclidean;
-  std::int64_t k = 0;
-  const registered& entry;
-  std::int64_t memory_bytes = 0;  // of host memory a rank, all of the process included
-  std::int64_t query_tile = 0;    // 0: what fits
-  exchange_kind exchange = exchange_kind::automatic;
-  bool resume = false;
-  std::filesystem::path indices, distances;
-  cuda_knn_options cuda = {};
-};
 
 struct tiled_report {
   std::int64_t n = 0, queries = 0, dimension = 0;
   tile_plan plan;                   // of this rank
-  std::int64_t held_bytes = 0;      // by the process before the first tile
+  std::int64_t held_bytes = 0;      // by the process before the first tile, a rank's share
   std::int64_t query_tiles = 0;     // still to do when it started
-  std::int64_t corpus_tiles = 0;    // of this rank
+  std::int64_t vectors = 0;         // of this rank's part of the corpus
+  std::int64_t corpus_tiles = 0;    // of it
   std::int64_t queries_before = 0;  // done by an earlier run of the job
-  std::int64_t bytes_read = 0;      // of the corpus, by this rank
+  bool compressed = false;          // the corpus, which every pass inflates again
+  bool nccl = false;                // lists went from GPU to GPU
+  shard_report shard;               // of this rank
+  tiled_times times;                // of this rank
 };
 
 // Told as the search goes, on rank 0.

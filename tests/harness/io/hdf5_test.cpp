@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <hdf5.h>
 
+#include "harness/io/vector_file.hpp"
 #include "harness/io/vectors.hpp"
 #include "tests/harness/io/input_files.hpp"
 
@@ -53,6 +54,27 @@ TEST(Hdf5, ConvertsOtherNumbers) {
     const float last = type == H5T_IEEE_F64BE ? 6.5F : 6.0F;
     EXPECT_THAT(load_vectors(scratch / "x.h5").data, ElementsAre(1, 2, 3, 4, 5, last));
   }
+}
+
+TEST(Hdf5, NumbersOfOtherTypesPieceByPiece) {
+  const folder scratch;
+  for (const hid_t type : {H5T_IEEE_F64BE, H5T_IEEE_F32BE, H5T_STD_I32LE, H5T_STD_U8LE,
+                           H5T_STD_I16BE, H5T_STD_I64LE}) {
+    write_dataset(scratch / "x.h5", type, {2, 3});
+    const vector_file file = vector_file::open(scratch / "x.h5");
+    std::vector<float> last(3);
+    file.read(1, 1, last.data());
+    EXPECT_THAT(last, ElementsAre(4, 5, H5Tget_class(type) == H5T_FLOAT ? 6.5F : 6.0F));
+  }
+  write_dataset(scratch / "x.h5", H5T_STD_U32LE, {2, 3});
+  EXPECT_THAT(message_of([&] { vector_file::open(scratch / "x.h5"); }),
+              HasSubstr("of a type that is not read piece by piece"));
+  const hid_t compact = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_layout(compact, H5D_COMPACT);
+  write_dataset(scratch / "x.h5", H5T_IEEE_F32LE, {2, 3}, compact);
+  EXPECT_THAT(message_of([&] { vector_file::open(scratch / "x.h5"); }),
+              HasSubstr("no run of bytes of its own"));
+  H5Pclose(compact);
 }
 
 TEST(Hdf5, ReadsNoMoreThanTheLimit) {

@@ -128,6 +128,52 @@ TEST_F(KnnPlan, SquaresRespectWhatTheAlgorithmTakes) {
   EXPECT_EQ(plan({roomy.corpus, roomy.tile, 1600 * 5000}).corpus.parts, 3);  // 4992 = 78 * 64
 }
 
+// Counts again what the plan by passes holds on the device.
+TEST_F(KnnPlan, PassesStayWithinTheirBounds) {
+  std::mt19937_64 bits(2);
+  const auto up_to = [&](std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(most));
+  };
+  int resident = 0, streamed = 0, many = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    base_.count = 1000 + up_to(trial % 2 == 0 ? 20000 : 20000000);
+    base_.dimension = up_to(300);
+    k_ = up_to(200);
+    vector_set query;
+    query.dimension = base_.dimension;
+    memory_bounds limit = split_memory((64 + up_to(8192)) * mebibyte);
+    limit.widest = 512 + up_to(1 << 20);
+    const knn_request request{
+        .base = base_, .query = &query, .metric = metric_, .k = k_, .entry = entry_};
+    const std::int64_t most = most_queries_of_passes(request, place_, limit);
+    ASSERT_GE(most, 1);
+    query.count = up_to(most);
+    SCOPED_TRACE(testing::Message() << "n = " << base_.count << ", dimension " << base_.dimension
+                                    << ", k = " << k_ << ", queries " << query.count);
+    const knn_plan p = plan_passes(request, place_, limit);
+    ASSERT_FALSE(p.by_pairs);
+    ASSERT_EQ(p.corpus.count, base_.count);
+    ASSERT_GE(p.corpus.width(0), std::min(p.kept, base_.count));
+    ASSERT_LE(p.corpus.widest(), std::max(limit.widest, 2 * p.kept));
+    ASSERT_GE(p.tile_queries * p.query_tiles, query.count);
+    ASSERT_LT(p.tile_queries * (p.query_tiles - 1), query.count);
+    ASSERT_EQ(p.slots, p.streamed ? 2 : p.corpus.parts);
+    const std::int64_t vector = device_vectors::bytes_per_vector(base_.dimension, metric_);
+    const std::int64_t held = p.slots * p.corpus.widest() * vector +
+                              p.tile_queries * p.query_tiles * vector +
+                              candidate_bytes(p, p.query_tiles + 1);
+    // A tile is never shorter than two selections, however little there is.
+    if (p.corpus.widest() > 2 * p.kept) {
+      ASSERT_LE(held, limit.corpus);
+    }
+    p.streamed ? ++streamed : ++resident;
+    many += p.query_tiles > 1 ? 1 : 0;
+  }
+  EXPECT_GT(resident, 200);
+  EXPECT_GT(streamed, 200);
+  EXPECT_GT(many, 200);
+}
+
 TEST_F(KnnPlan, NeverTakesMoreThanItsBounds) {
   std::mt19937_64 bits(1);
   const auto up_to = [&](std::int64_t most) {

@@ -46,8 +46,22 @@ TEST(Generator, GivesTheSameBitsForEver) {
     return std::vector<std::uint32_t>{bits_of(rows[0]), bits_of(rows[1]), bits_of(rows[2]),
                                       bits_of(rows[3])};
   };
-  EXPECT_EQ(bits("uniform"), (std::vector<std::uint32_t>{1060431514, 1062085229, 1053209362, 1064663858}));
-  EXPECT_EQ(bits("normal"), (std::vector<std::uint32_t>{1057696199, 1063010940, 3197211025, 1071545582}));
+  EXPECT_EQ(bits("uniform"),
+            (std::vector<std::uint32_t>{1060431514, 1062085229, 1053209362, 1064663858}));
+  EXPECT_EQ(bits("normal"),
+            (std::vector<std::uint32_t>{1057696199, 1063010940, 3197211025, 1071545582}));
+}
+
+TEST(Generator, RowsCanBeMadePieceByPiece) {
+  for (const char* text : every_distribution) {
+    problem p = make_problem(text, 70, 9);
+    const auto whole = generate(p);
+    p.q = 4;
+    std::vector<float> piece(static_cast<std::size_t>(p.input_elements()));
+    generate_rows(p, std::as_writable_bytes(std::span(piece)), 2, 5);
+    EXPECT_EQ(std::memcmp(piece.data(), whole.data() + 5 * p.n, piece.size() * sizeof(float)), 0)
+        << text;
+  }
 }
 
 TEST(Generator, DoesNotDependOnThreadsOrLayout) {

@@ -20,6 +20,7 @@
 #include "harness/knn/tiled/cuda/nccl_exchange.hpp"
 #include "harness/knn/tiled/merge_kernel.cuh"
 #include "harness/knn/tiled/plan.hpp"
+#include "harness/knn/tiled/times.hpp"
 
 namespace kselect {
 namespace {
@@ -70,9 +71,16 @@ const nccl_functions& nccl() {
 
 // Distances and indices of some lists in device memory.
 struct device_lists {
-  device_lists(backend& place, std::int64_t neighbours)
-      : distances(make_array<float>(place, neighbours)),
-        indices(make_array<std::int64_t>(place, neighbours)) {}
+  // Room for so many neighbours; what was there is lost where it was too little.
+  void reserve(backend& place, std::int64_t neighbours) {
+    if (neighbours <= room) return;
+    distances = {};  // before the larger ones are allocated
+    indices = {};
+    distances = make_array<float>(place, neighbours);
+    indices = make_array<std::int64_t>(place, neighbours);
+    room = neighbours;
+  }
+  std::int64_t room = 0;
   device_buffer distances, indices;
 };
 
@@ -81,7 +89,7 @@ simt::global<T> elements(const device_buffer& memory, std::int64_t count) {
   return {as<std::remove_const_t<T>>(memory), count};
 }
 
-class nccl_exchange final : public gpu_exchange {
+class nccl_exchange final : public list_exchange {
  public:
   nccl_exchange(communicator& ranks, backend& place) : ranks_(ranks), place_(place) {
     ncclUniqueId id{};
@@ -101,23 +109,34 @@ class nccl_exchange final : public gpu_exchange {
   }
 
   neighbour_lists merged(neighbour_lists mine) override {
-    // Names the rank that does not come; NCCL could not.
-    ranks_.gather({});
     const std::int64_t k = mine.k(), queries = mine.queries(), size = ranks_.size();
     const std::vector<std::int64_t> shares = shares_of(queries, ranks_.size());
     const std::int64_t share = shares[static_cast<std::size_t>(ranks_.rank())];
-    const device_lists own(place_, queries * k), received(place_, size * share * k);
-    const device_lists merged(place_, share * k);
-    place_.to_device(own.distances.data(), std::as_bytes(std::as_const(mine).distances()));
-    place_.to_device(own.indices.data(), std::as_bytes(std::as_const(mine).indices()));
-    trade(own, received, shares, k);
-    merge(received, merged, share, k);
-    // `own` has been sent and has the size of the answer.
-    collect(merged, own, shares, k);
-    await("the exchange of neighbours");
+    own_.reserve(place_, queries * k);
+    received_.reserve(place_, size * share * k);
+    merged_.reserve(place_, share * k);
+    // NCCL's kernels wait for those of other GPUs, and an allocation may wait for kernels: nobody
+    // begins before all have their memory.
+    ranks_.meet();
+    {
+      const lap moving(taken_.moving);
+      place_.to_device(own_.distances.data(), std::as_bytes(std::as_const(mine).distances()));
+      place_.to_device(own_.indices.data(), std::as_bytes(std::as_const(mine).indices()));
+      trade(own_, received_, shares, k);
+      await("the exchange of neighbours");
+    }
+    {
+      const lap merging(taken_.merging);
+      merge(received_, merged_, share, k);
+      await("the merge of neighbours");
+    }
+    const lap moving(taken_.moving);
+    // `own_` has been sent and has the size of the answer.
+    collect(merged_, own_, shares, k);
+    await("the collection of neighbours");
     if (ranks_.rank() != 0) return mine;
-    place_.to_host(std::as_writable_bytes(mine.distances()), own.distances.data());
-    place_.to_host(std::as_writable_bytes(mine.indices()), own.indices.data());
+    place_.to_host(std::as_writable_bytes(mine.distances()), own_.distances.data());
+    place_.to_host(std::as_writable_bytes(mine.indices()), own_.indices.data());
     return mine;
   }
 
@@ -241,6 +260,7 @@ class nccl_exchange final : public gpu_exchange {
 
   communicator& ranks_;
   backend& place_;
+  device_lists own_, received_, merged_;
   ncclComm_t communicator_ = nullptr;
 };
 
@@ -248,7 +268,7 @@ class nccl_exchange final : public gpu_exchange {
 
 std::string why_no_nccl() { return nccl().why; }
 
-std::unique_ptr<gpu_exchange> open_nccl_exchange(communicator& ranks, backend& place) {
+std::unique_ptr<list_exchange> open_nccl_exchange(communicator& ranks, backend& place) {
   return std::make_unique<nccl_exchange>(ranks, place);
 }
 

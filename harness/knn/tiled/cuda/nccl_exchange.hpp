@@ -1,15 +1,15 @@
 #pragma once
-// What gpu_exchange.cpp calls in builds with CUDA and NCCL's header.
+// What list_exchange.cpp calls in builds with CUDA and NCCL's header.
 
 #include <memory>
 #include <string>
 
-#include "harness/knn/tiled/gpu_exchange.hpp"
+#include "harness/knn/tiled/list_exchange.hpp"
 
 namespace kselect {
 
 // Why libnccl cannot be loaded; empty if it can.
 std::string why_no_nccl();
-std::unique_ptr<gpu_exchange> open_nccl_exchange(communicator& ranks, backend& place);
+std::unique_ptr<list_exchange> open_nccl_exchange(communicator& ranks, backend& place);
 
 }  // namespace kselect

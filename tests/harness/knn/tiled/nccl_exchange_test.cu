@@ -1,11 +1,12 @@
 // The exchange between GPUs with the one GPU that is here: every send goes to itself. More of them
-// are tested by tests/cli/test_knn_mpi.py.
+// are tested by tests/cli/test_knn_ranks.py.
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "harness/knn/tiled/gpu_exchange.hpp"
+#include "harness/error.hpp"
+#include "harness/knn/tiled/list_exchange.hpp"
 #include "lists.hpp"
 
 namespace kselect {
@@ -16,9 +17,13 @@ TEST(GpuExchange, OneGpuGetsBackWhatItHas) {
     GTEST_SKIP() << why;
   }
   const auto place = open_backend(executor_kind::cuda);
-  if (const std::string why = why_no_gpu_exchange(*place); !why.empty()) GTEST_SKIP() << why;
   const auto one = alone();
-  const auto exchange = open_gpu_exchange(*one, *place);
+  std::unique_ptr<list_exchange> exchange;
+  try {
+    exchange = open_list_exchange(true, *one, *place);
+  } catch (const error& none) {
+    GTEST_SKIP() << none.what();
+  }
   for (const std::int64_t queries : {1, 1000}) {
     const auto table = testing_lists::some_table(9, 1, queries, 33);
     neighbour_lists mine(queries, 33);

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# How exact k-NN scales over the GPUs of this machine: the same search on 1, 2, 4, ... of them (strong),
+# as many vectors for each of them (weak), and a corpus read from its file while it is searched (out
+# of core). Records go to OUT/scaling.jsonl, one line a search; draw them with `python -m plots.scaling
+# OUT`. Answers of several GPUs are compared with those of one, those of one with the processor's,
+# and both with a search that proves a sample of its selections, which takes too long to be timed.
+#
+# Usage: scripts/scaling.sh KSELECT OUT [DATA [DISK]]
+#   DATA  folder for vectors and answers, 6 GB; default /dev/shm where it has room, so that no disk is
+#         measured, else /tmp
+#   DISK  folder on a disk: the out-of-core search is also made from there, with cold caches
+# Environment: N, Q, D, K (10^7, 10^5, 128, 100), GPUS ("1 2 4 ..." as there are), REPEATS (2),
+#   LAUNCH (threads: one process with --gpus, or mpi: mpirun with a process a GPU),
+#   EXCHANGE (auto, host or nccl), MEMORY (MiB of host memory, 16384 for each GPU), ALGORITHM (auto), EXECUTOR (cuda)
+set -euo pipefail
+kselect=$1 out=$2 data=${3:-} disk=${4:-}
+n=${N:-10000000} q=${Q:-100000} d=${D:-128} k=${K:-100}
+repeats=${REPEATS:-2} launch=${LAUNCH:-threads} memory=${MEMORY:-16384}
+algorithm=${ALGORITHM:-auto} executor=${EXECUTOR:-cuda}
+# NVLink multicast can take the GPUs of a shared machine out of service.
+export NCCL_NVLS_ENABLE=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+if [ -z "$data" ]; then
+  room=$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1 || true)
+  data=/tmp
+  [ "${room:-0}" -lt $((n * d * 4 / 1024 + (1 << 20))) ] || data=/dev/shm
+fi
+mkdir -p "$out"
+work=$(mktemp -d "$data/kselect-scaling.XXXXXX")
+trap 'rm -rf "$work" "${on_disk:-}"' EXIT
+here=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
+if [ -z "${GPUS:-}" ]; then
+  GPUS=1
+  for ((g = 2; g <= here; g *= 2)); do GPUS+=" $g"; done
+fi
+most=${GPUS##* }
+begin=$SECONDS
+
+say() { printf '%4d s  %s\n' $((SECONDS - begin)) "$*"; }
+# EXPERIMENT REPEAT RECORD: one line of scaling.jsonl. A JSON text has no line end within strings.
+keep() {
+  printf '{"experiment": "%s", "repeat": %d, "record": %s}\n' "$1" "$2" "$(tr '\n' ' ' <"$3")" \
+    >>"$out/scaling.jsonl"
+}
+search() { # EXPERIMENT REPEAT GPUS NAME OPTION...: a search whose answer is NAME.{i,d}.npy
+  local experiment=$1 repeat=$2 gpus=$3 name=$work/$4
+  shift 4
+  local start=() ranks=(--gpus "$gpus") limit=$((memory * gpus)) prove=()
+  [ "$executor" = cuda ] || ranks=(--ranks "$gpus")
+  [ "$executor" != cuda ] || [ "$experiment" = proven ] || prove=(--prove none)
+  if [ "$launch" = mpi ]; then
+    start=(mpirun --bind-to none --oversubscribe -n "$gpus") ranks=(--mpi) limit=$memory
+  fi
+  rm -rf "$name".*
+  if ! timeout 150 "${start[@]}" "$kselect" knn --k "$k" --algorithm "$algorithm" \
+    --executor "$executor" --wait-limit 100 --exchange "${EXCHANGE:-auto}" --memory-limit "$limit" \
+    --indices "$name.i.npy" --distances "$name.d.npy" --record "$name.json" "${ranks[@]}" "${prove[@]}" "$@" \
+    >"$name.log" 2>&1; then
+    say "FAILED  $experiment on $gpus: $(tail -n 3 "$name.log")"
+    failed=1
+    return
+  fi
+  keep "$experiment" "$repeat" "$name.json"
+  # With all vectors on all GPUs both are the same search.
+  [ "$experiment" != strong ] || [ "$gpus" != "$most" ] || keep weak "$repeat" "$name.json"
+  say "$experiment on $gpus: $(seconds "$name.json")"
+}
+seconds() { # of the record: those of the search on rank 0
+  awk -F'[:,]' '/"search"/ && !done { printf "%.3f s", $2 / 1e9; done = 1 }' "$1"
+}
+same() { # A B ROWS: whether the first rows of both answers are equal
+  local part bytes equal=equal
+  for part in i d; do
+    bytes=$(($3 * k * $([ $part = i ] && echo 8 || echo 4)))
+    cmp -s -i 128 -n "$bytes" "$work/$1.$part.npy" "$work/$2.$part.npy" || equal=DIFFERENT
+  done
+  [ $equal = equal ] || failed=1
+  say "$3 answers of $1 and $2: $equal"
+}
+
+failed=0
+: >"$out/scaling.jsonl"
+"$kselect" generate --count "$n" --dimension "$d" --seed 1 --output "$work/base.npy" >/dev/null
+"$kselect" generate --count "$q" --dimension "$d" --seed 2 --output "$work/query.npy" >/dev/null
+say "$n and $q vectors generated"
+
+# Once before anything counts: the driver, kernels and the file wake up.
+search warm-up 0 "$most" warm --base "$work/base.npy" --query "$work/query.npy" --limit $((n / 10))
+for g in $GPUS; do
+  for ((r = 1; r <= repeats; ++r)); do
+    search strong "$r" "$g" "strong$g" --base "$work/base.npy" --query "$work/query.npy"
+  done
+  [ "$g" = "${GPUS%% *}" ] || same "strong${GPUS%% *}" "strong$g" "$q"
+done
+for g in $GPUS; do
+  [ "$g" != "$most" ] || continue
+  for ((r = 1; r <= repeats; ++r)); do
+    search weak "$r" "$g" "weak$g" --base "$work/base.npy" --query "$work/query.npy" \
+      --limit $((n / most * g))
+  done
+done
+
+if [ "$executor" = cuda ]; then
+  search proven 1 "$most" proven --base "$work/base.npy" --query "$work/query.npy"
+  same "strong$most" proven "$q"
+fi
+
+# The processor's answer to some of the queries.
+some=${TRUTH:-32}
+"$kselect" generate --count "$some" --dimension "$d" --seed 2 --output "$work/some.npy" >/dev/null
+timeout 100 "$kselect" knn --base "$work/base.npy" --query "$work/some.npy" --k "$k" --executor cpu \
+  --memory-limit $((memory * most)) --indices "$work/cpu.i.npy" --distances "$work/cpu.d.npy" \
+  >"$work/cpu.log" 2>&1 || say "FAILED  on the processor: $(tail -n 1 "$work/cpu.log")"
+same "strong${GPUS%% *}" cpu "$some"
+
+# Out of core: device memory for a fraction of the corpus, so that every tile of queries reads the
+# file. Few queries: the file sets the pace; many: the products.
+out_of_core() { # NAME FILE QUERIES...
+  local name=$1 file=$2 queries g
+  shift 2
+  for queries in "$@"; do
+    "$kselect" generate --count "$queries" --dimension "$d" --seed 3 --output "$work/few.npy" >/dev/null
+    for g in $(printf '%s\n' 1 "$most" | sort -u); do
+      [ "$name" = out-of-core ] || drop "$file"
+      search "$name" 1 "$g" "$name" --base "$file" --query "$work/few.npy" --memory "${DEVICE_MEMORY:-4096}"
+    done
+  done
+}
+drop() { dd if="$1" iflag=nocache count=0 2>/dev/null; }
+rate() { # NAME FILE: how fast the file is read by itself
+  local from to
+  from=$(date +%s%N)
+  dd if="$2" of=/dev/null bs=16M 2>/dev/null
+  to=$(date +%s%N)
+  printf '{"experiment": "file", "name": "%s", "bytes": %d, "ns": %d}\n' "$1" "$(stat -c %s "$2")" \
+    $((to - from)) >>"$out/scaling.jsonl"
+  say "$1: the file alone takes $(((to - from) / 1000000)) ms"
+}
+rate out-of-core "$work/base.npy"
+out_of_core out-of-core "$work/base.npy" $((q / 100)) $((q / 10)) $((q / 4))
+if [ -n "$disk" ]; then
+  on_disk=$(mktemp "$disk/kselect-scaling.XXXXXX.npy")
+  "$kselect" generate --count $((n / 4)) --dimension "$d" --seed 1 --output "$on_disk" >/dev/null
+  sync "$on_disk"
+  drop "$on_disk"
+  rate disk "$on_disk"
+  out_of_core disk "$on_disk" $((q / 100)) $((q / 10))
+fi
+say "done: $(wc -l <"$out/scaling.jsonl") records in $out/scaling.jsonl"
+exit $failed

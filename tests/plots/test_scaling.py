@@ -1,0 +1,106 @@
+"""`python -m plots.scaling` and `plots.scale_plan` on records as scripts/scaling.sh writes them."""
+
+import csv
+import json
+
+import pytest
+from plots import scale_plan, scaling
+
+
+def record(gpus, seconds, *, n=1000, queries=100, compute=None, read=0.1, resident=True):
+    """One record; every rank computes for `compute` seconds and has its part of the corpus."""
+    compute = seconds * 0.8 if compute is None else compute
+    names = ("setup", "queries", "nearest", "read_wait", "ranks_wait", "exchange", "merge",
+             "write", "write_wait")  # fmt: skip
+    rank = {
+        "vectors": n // gpus,
+        "bytes_read": 4 * 128 * n // gpus,
+        "resident": resident,
+        "time": {name: seconds * 0.02e9 for name in names}
+        | {"search": seconds * 1e9, "read": read * 1e9},
+        "gpu_time": {"norms": 0.0, "distance": compute * 0.5e9, "selection": compute * 0.25e9,
+                     "order": compute * 0.25e9, "redo": 0.0},
+        "gpu": {"name": "Test GPU"},
+        "host": {"cpu": "Test CPU"},
+    }  # fmt: skip
+    request = {"n": n, "queries": queries, "dimension": 128, "k": 100}
+    return {"request": request, "ranks": [rank | {"rank": r} for r in range(gpus)]}
+
+
+def write(directory, searches):
+    """Writes scaling.jsonl of (experiment, record), and what is no search."""
+    directory.mkdir(exist_ok=True)
+    lines = [{"experiment": "file", "name": "out-of-core", "bytes": 5, "ns": 7}]
+    lines += [{"experiment": e, "repeat": 1, "record": r} for e, r in searches]
+    (directory / "scaling.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    return str(directory)
+
+
+@pytest.fixture
+def measured(tmp_path):
+    searches = [("strong", record(1, t)) for t in (8.0, 9.0, 10.0)]
+    searches += [("strong", record(2, 5.0)), ("strong", record(4, 3.0))]
+    searches += [("weak", record(1, 2.0, n=250)), ("weak", record(4, 2.5))]
+    searches += [("out-of-core", record(1, 4.0, compute=3.0, read=1.0, resident=False))]
+    searches += [("disk", record(1, 4.0, queries=10, compute=0.5, read=3.8, resident=False))]
+    searches += [("disk", record(1, 4.0, queries=50, compute=0.5, read=3.8))]
+    return write(tmp_path / "run", searches)
+
+
+def test_efficiencies_shares_and_overlaps(measured, tmp_path):
+    assert scaling.main([measured, "--out", str(tmp_path / "out")]) == 0
+    (table,) = (tmp_path / "out").glob("*.csv")
+    assert table.stem == "scaling-test-gpu-d128-k100"
+    rows = list(csv.DictReader(table.open()))
+    value = {(r["panel"], r["series"], r["x"]): float(r["value"]) for r in rows}
+    assert value["efficiency", "strong", "1"] == 1
+    assert value["efficiency", "strong", "2"] == pytest.approx(9 / (2 * 5))
+    assert value["efficiency", "strong", "4"] == pytest.approx(9 / (4 * 3))
+    assert value["efficiency", "weak", "4"] == pytest.approx(2 / 2.5)
+    assert value["share", "compute", "2"] == pytest.approx(0.8)
+    assert value["share", "exchange", "4"] == pytest.approx(0.02)
+    assert value["out of core", "from memory's file cache, 1 GPU", "100"] == pytest.approx(3 / 4)
+    assert value["out of core", "from disk, 1 GPU", "10"] == pytest.approx(3.8 / 4)
+    assert ("out of core", "from disk, 1 GPU", "50") not in value, "that one was resident"
+
+
+def test_equal_records_give_equal_files(measured, tmp_path):
+    for out in ("a", "b"):
+        assert scaling.main([measured, "--out", str(tmp_path / out)]) == 0
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
+
+
+def test_bad_input(tmp_path, capsys):
+    assert scaling.main([str(tmp_path / "none")]) == 3
+    assert "cannot be read" in capsys.readouterr().err
+    assert scaling.main([write(tmp_path / "one", [("strong", record(1, 1.0))])]) == 3
+    assert "no searches on several" in capsys.readouterr().err
+    (tmp_path / "one" / "scaling.jsonl").write_text('{"experiment": "strong", "record": {}}\n')
+    assert scaling.main([str(tmp_path / "one")]) == 3
+    assert "scaling.jsonl:1: is no record" in capsys.readouterr().err
+
+
+def test_the_plan_follows_from_the_rates(measured, capsys):
+    found = [r for _, r in scaling.records([scaling.Path(measured)])]
+    rates = scale_plan.rates_of([found[1]], 128)  # one GPU, 9 s, 7.2 of them computing
+    assert rates.products == pytest.approx(2 * 100 * 1000 * 128 / 3.6)
+    assert rates.selection == pytest.approx(100 * 1000 / 3.6)
+    assert rates.read == pytest.approx(4 * 128 * 1000 / 0.1)
+    assert rates.link is None, "one GPU alone"
+    arguments = [measured, "--n", "1e9", "--queries", "1e6", "--device-gib", "139"]
+    assert scale_plan.main(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    cells = {line.split("|")[1].strip(): [c.strip() for c in line.split("|")[2:-1]]
+             for line in lines if line.startswith("| ") and "GPUs" not in line}  # fmt: skip
+    assert cells["1"][:3] == ["476.8", "no", "10"]
+    assert cells["8"][:3] == ["59.6", "yes", "1"]
+    assert cells["1"][5] == "0 s" and cells["4"][5] != "open"
+
+
+def test_a_plan_without_a_record_of_a_gpu(measured, capsys):
+    assert scale_plan.main([measured, "--dimension", "64"]) == 3
+    assert "no record of a GPU with dimension 64" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        scale_plan.main([measured, "--n", "0"])
+    assert stopped.value.code == 2
