@@ -18,6 +18,9 @@
 // instead of drawing again. After a round that did not halve the rest, which only ties can cause,
 // the next one splits around a single element and sets its ties apart. The sample's places come
 // from a hash of the round, so runs repeat.
+//
+// Blocks of 512 threads, at most two a multiprocessor, with at least 16 elements a thread: shapes of
+// ours (bin_counts.cuh), as for the other selections of one row at a time.
 
 #include <cmath>
 

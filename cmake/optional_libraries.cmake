@@ -158,6 +158,14 @@ function(kselect_use_optional_libraries target)
   endif()
   if(KSELECT_FAISS_GPU)
     kselect_find_for_gpu(KSELECT_FAISS_GPU faiss faiss)
+    get_target_property(faiss_headers faiss INTERFACE_INCLUDE_DIRECTORIES)
+    find_path(FAISS_GPU_INCLUDE_DIR faiss/gpu/utils/BlockSelectKernel.cuh
+              PATHS ${faiss_headers} NO_DEFAULT_PATH)
+    if(NOT FAISS_GPU_INCLUDE_DIR)
+      message(FATAL_ERROR "kselect: KSELECT_FAISS_GPU=ON, but the FAISS in ${faiss_headers} was built "
+                          "without GPU support (no faiss/gpu/utils/BlockSelectKernel.cuh); point "
+                          "CMAKE_PREFIX_PATH at one with it, or leave KSELECT_FAISS_GPU off")
+    endif()
     kselect_compile_apart(${target} baselines/faiss_gpu_select.cu faiss KSELECT_HAS_FAISS_GPU=1)
   endif()
 endfunction()
