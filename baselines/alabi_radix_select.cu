@@ -15,8 +15,8 @@
 // of every pass. Here the counts stay on the device and only few survivors are moved; digits have
 // 11 bits. All three make it faster. Keys (order.hpp), so NaN and both zeros have their places.
 //
-// Blocks of 512 threads, at most two a multiprocessor, with at least 16 elements a thread: shapes of
-// ours (bin_counts.cuh), where its authors gave each multiprocessor a block.
+// Blocks of 512 threads, about two a multiprocessor, with at least 16 elements a thread: ours
+// (bin_counts.cuh).
 
 #include "baselines/radix_select_grid.cuh"
 

@@ -17,8 +17,8 @@
 // 10, and NaN, infinities and both zeros have their places. The original returns to the host every
 // round; here the rounds it may take are enqueued at once, and those not needed return at once.
 //
-// Blocks of 512 threads, at most two a multiprocessor, with at least 16 elements a thread: shapes of
-// ours (bin_counts.cuh), 1024 buckets are the authors'.
+// Blocks of 512 threads, about two a multiprocessor, with at least 16 elements a thread: ours
+// (bin_counts.cuh); 1024 buckets are the authors'.
 
 #include "baselines/narrowing.cuh"
 

@@ -19,12 +19,11 @@
 // the next one splits around a single element and sets its ties apart. The sample's places come
 // from a hash of the round, so runs repeat.
 //
-// Blocks of 512 threads, at most two a multiprocessor, with at least 16 elements a thread: shapes of
-// ours (bin_counts.cuh), as for the other selections of one row at a time.
-
-#include <cmath>
+// Blocks of 512 threads, about two a multiprocessor, with at least 16 elements a thread: ours
+// (bin_counts.cuh), as for the other selections of one row at a time.
 
 #include <algorithm>
+#include <cmath>
 
 #include "baselines/narrowing.cuh"
 #include "kselect/simt/transfer.hpp"

@@ -31,7 +31,7 @@ TEST(FaissGpuSelect, HandsOverRowsOfEveryTypeAndDirection) {
     problem pitched = sized(100, 5, 7);
     pitched.pitch = 103;
     for (const problem& p : {sized(1, 1, 1), sized(300, 3, 300), pitched}) {
-      // values, values with int32 and with int64 indices; both directions.
+      // Both payloads, index types and directions.
       EXPECT_EQ(testing_adapters::prove_all(entry, p, *place), 8U) << entry.name;
     }
     EXPECT_EQ(entry.name, std::string("faiss-gpu/") + faiss::gpu::called());
