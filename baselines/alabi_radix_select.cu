@@ -4,9 +4,9 @@
 // launches.
 //
 //   alabi-radix         the k-th element alone, as published
-//   alabi-radix+gather  the k smallest, with positions where they are wanted: written by the passes
-//   as
-//                       they narrow the row down, so that the comparison is fair to selections of k
+//   alabi-radix+gather  the k smallest, with positions where they are wanted: written
+//                       by the passes as they narrow the row down, so that the
+//                       comparison is fair to selections of k
 //
 // Cost: a launch a digit and two more for every row, so short rows cost launches, not bandwidth;
 // the row is read twice or three times, as radix_select.cu says, whose grid form this is.
@@ -14,6 +14,9 @@
 // Deviations: the original returns to the host for the counts of each digit and moves the survivors
 // of every pass. Here the counts stay on the device and only few survivors are moved; digits have
 // 11 bits. All three make it faster. Keys (order.hpp), so NaN and both zeros have their places.
+//
+// Blocks of 512 threads, about two a multiprocessor, with at least 16 elements a thread: ours
+// (bin_counts.cuh).
 
 #include "baselines/radix_select_grid.cuh"
 

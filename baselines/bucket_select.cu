@@ -5,9 +5,8 @@
 // elements of each are counted, and the bucket that holds the k-th one is cut up in the same way.
 //
 //   alabi-bucket         the k-th element alone, as published
-//   alabi-bucket+gather  the k smallest, with positions where they are wanted: written by the
-//   filter
-//                        of each round
+//   alabi-bucket+gather  the k smallest, with positions where they are wanted:
+//                        written by the filter of each round
 //
 // Cost: three reads of the row (extremes, counts, filter) whatever k is, and then of a thousandth
 // of it if the values are spread evenly. Values that crowd in one place cost a round each time: the
@@ -17,6 +16,9 @@
 // and in keys (order.hpp) from then on, so that no input takes more rounds than a key has bits /
 // 10, and NaN, infinities and both zeros have their places. The original returns to the host every
 // round; here the rounds it may take are enqueued at once, and those not needed return at once.
+//
+// Blocks of 512 threads, about two a multiprocessor, with at least 16 elements a thread: ours
+// (bin_counts.cuh); 1024 buckets are the authors'.
 
 #include "baselines/narrowing.cuh"
 

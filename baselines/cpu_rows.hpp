@@ -1,13 +1,11 @@
 #pragma once
-// What the CPU baselines share: a baseline is one function on one row, run for one row after another
-// (Komarov et al. 2014, Fig. 9; "CPU_1" of Tang et al. 2015, Table I) or for several at once, a row a
-// thread ("CPU_p"). Types, layouts, payloads and threads are handled here, once.
+// What the CPU baselines share: a baseline is one function on one row, run for one row after
+// another (Komarov et al. 2014, Fig. 9; "CPU_1" of Tang et al. 2015, Table I) or for several at
+// once, a row a thread ("CPU_p"). Types, layouts, payloads and threads are handled here, once.
 //
 // A row is read as *candidates* (candidate.hpp), integers whose order is the total one on bits,
 // ties by ascending index. It costs one shift and one or per element and is faster than comparing
 // pairs, whose order std:: algorithms would branch on twice.
-
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +13,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+
+#include <omp.h>
 
 #include "kselect/algorithm.hpp"
 #include "kselect/candidate.hpp"
@@ -32,11 +32,14 @@ class candidate_row {
   typename Candidate::type operator[](std::int64_t i) const {
     return Candidate::make(selection_key(first_[contiguous ? i : i * stride_], wanted_), i);
   }
+  order_key_t<T> key_at(std::int64_t i) const {
+    return selection_key(first_[contiguous ? i : i * stride_], wanted_);
+  }
   // The least key of `count` elements, in vectors where they are neighbours.
   order_key_t<T> least_key(std::int64_t first, std::int64_t count) const {
     auto least = static_cast<order_key_t<T>>(~order_key_t<T>{0});
     for (std::int64_t i = first; i < first + count; ++i) {
-      least = std::min(least, selection_key(first_[contiguous ? i : i * stride_], wanted_));
+      least = std::min(least, key_at(i));
     }
     return least;
   }
@@ -137,8 +140,8 @@ constexpr algorithm cpu_entry(std::string_view name, std::string_view family,
   entry.promises.ordering = ordering;
   entry.promises.tie_break = tie_break::prefer_smaller_index;
   // An unsorted answer comes in the order the standard library's partition left it in.
-  entry.promises.determinism = ordering == output_ordering::unsorted ? determinism::run_to_run
-                                                                     : determinism::gpu_to_gpu;
+  entry.promises.determinism =
+      ordering == output_ordering::unsorted ? determinism::run_to_run : determinism::gpu_to_gpu;
   entry.promises.limits.max_n = std::numeric_limits<std::uint32_t>::max();
   entry.promises.synchronises = true;
   entry.executors = set_of(executor_kind::cpu);

@@ -1,6 +1,7 @@
 // std::sort of a copy of each row, of which the first k are kept: what selection must beat.
 //
-// n log2 n compares whatever k is.
+// n log2 n compares whatever k is. Nothing here is tuned but what is sorted: candidates
+// (cpu_rows.hpp), of which one integer compare is the order. What is faster: radix_sort.cpp.
 
 #include "baselines/cpu_rows.hpp"
 

@@ -13,14 +13,15 @@
 //
 //   garcia            shared memory where k permits, else global
 //   garcia+global     always global
+//   +t64, +t256       threads a block, by default 128
 //
 // Cost: each element is read once; about k ln(n/k) insertions of k/2 moves a query on rows in
 // random order, and a warp waits for its slowest lane. n insertions of k moves on descending rows.
 // Workspace for global arrays: Q k keys and positions.
 //
-// Its authors tuned the block to 256 threads; a block here has 128 in global memory, and in shared
-// memory as many as fit, from 128 down to a warp, because more warps at large k would not fit at
-// all.
+// Its authors tuned the block to 256 threads. Here it is a parameter; in shared memory a block has
+// as many of them as fit, down to a warp, because at large k more warps would not fit at all, and
+// it has fewer where queries would not fill the card.
 
 #include <algorithm>
 
@@ -89,9 +90,9 @@ struct global_queue {
 
 // ---- the kernel
 
-template <class T, answer what, bool in_shared>
+template <class T, answer what, bool in_shared, int most_threads>
 struct kernel {
-  static constexpr int max_threads = 128;
+  static constexpr int max_threads = most_threads;
   using key = order_key_t<T>;
   static constexpr bool indexed = what == answer::pairs;
   struct storage {};
@@ -158,16 +159,22 @@ struct kernel {
 
 // ---- shapes
 
-inline constexpr int most_threads = 128;
+enum class memory_kind : std::uint8_t { shared_if_it_fits, global };
+
+// A variant: where the arrays lie, and threads a block.
+struct shape_choice {
+  memory_kind where;
+  int threads;
+};
 
 std::size_t queue_bytes(const problem& p) {
   return static_cast<std::size_t>(p.k) *
          (size_of(p.type) + (p.has_indices() ? sizeof(position) : 0));
 }
 
-// Fewer than 128 threads a block where there would not be two blocks for every multiprocessor.
-int threads_of(const problem& p, const device& where) {
-  int threads = most_threads;
+// Fewer threads a block where there would not be two blocks for every multiprocessor.
+int threads_of(shape_choice choice, const problem& p, const device& where) {
+  int threads = choice.threads;
   while (threads > simt::warp_size && p.q < std::int64_t{2} * threads * where.multiprocessors) {
     threads /= 2;
   }
@@ -175,8 +182,8 @@ int threads_of(const problem& p, const device& where) {
 }
 
 // Threads of a block whose arrays fit shared memory, 0 if not even a warp's do.
-int shared_threads(const problem& p, const device& where) {
-  int threads = threads_of(p, where);
+int shared_threads(shape_choice choice, const problem& p, const device& where) {
+  int threads = threads_of(choice, p, where);
   while (threads >= simt::warp_size &&
          queue_bytes(p) * static_cast<std::size_t>(threads) > where.shared_bytes) {
     threads /= 2;
@@ -184,9 +191,8 @@ int shared_threads(const problem& p, const device& where) {
   return threads >= simt::warp_size ? threads : 0;
 }
 
-template <bool always_global>
-bool in_shared(const problem& p, const device& where) {
-  return !always_global && shared_threads(p, where) != 0;
+bool in_shared(shape_choice choice, const problem& p, const device& where) {
+  return choice.where != memory_kind::global && shared_threads(choice, p, where) != 0;
 }
 
 template <class T>
@@ -203,9 +209,9 @@ global_queues<T> carve(const problem& p, simt::carver& memory) {
   return queues;
 }
 
-template <bool always_global>
+template <shape_choice choice>
 std::size_t workspace(const problem& p, const device& where) {
-  if (in_shared<always_global>(p, where)) return 0;
+  if (in_shared(choice, p, where)) return 0;
   simt::carver sizes(nullptr);
   visit(p.type, [&]<class T>(T) { carve<T>(p, sizes); });
   return sizes.used();
@@ -221,42 +227,46 @@ columns_view<T> columns_of(const problem& p, const io& buffers) {
           p.direction};
 }
 
-template <bool always_global>
+template <shape_choice choice>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
   return baselines::visit_list_answer(p, [&]<class T, answer what>() {
     const columns_view<T> matrix = columns_of<T>(p, buffers);
     const answer_view<T> out = baselines::answer_in<T>(p, buffers);
-    if (in_shared<always_global>(p, *on.device)) {
-      const int threads = shared_threads(p, *on.device);
+    constexpr int most = std::max(choice.threads, 128);
+    if (in_shared(choice, p, *on.device)) {
+      const int threads = shared_threads(choice, p, *on.device);
       const simt::grid shape{(p.q + threads - 1) / threads, threads,
                              queue_bytes(p) * static_cast<std::size_t>(threads)};
-      return simt::launch<kernel<T, what, true>>(on, shape, {matrix, out, {}, {}});
+      return simt::launch<kernel<T, what, true, most>>(on, shape, {matrix, out, {}, {}});
     }
     simt::carver pieces(memory.data());
     const global_queues<T> queues = carve<T>(p, pieces);
-    const int threads = threads_of(p, *on.device);
+    const int threads = threads_of(choice, p, *on.device);
     const simt::grid shape{(p.q + threads - 1) / threads, threads};
-    return simt::launch<kernel<T, what, false>>(on, shape,
-                                                {matrix, out, queues.keys, queues.positions});
+    return simt::launch<kernel<T, what, false, most>>(on, shape,
+                                                      {matrix, out, queues.keys, queues.positions});
   });
 }
 
-template <bool always_global>
+template <shape_choice choice>
 constexpr algorithm entry(std::string_view name) {
   algorithm a = baselines::gpu_entry(name, "insertion", "Garcia et al. 2008, 2010 (kNN-CUDA)");
   a.promises.ordering = output_ordering::stable_sorted;
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;
   a.layouts = set_of(layout::column_major);
-  a.workspace = &workspace<always_global>;
-  a.enqueue = &enqueue<always_global>;
+  a.workspace = &workspace<choice>;
+  a.enqueue = &enqueue<choice>;
   return a;
 }
 
 constexpr std::array variants = {
-    entry<false>("garcia"),
-    entry<true>("garcia+global"),
+    entry<shape_choice{memory_kind::shared_if_it_fits, 128}>("garcia"),
+    entry<shape_choice{memory_kind::shared_if_it_fits, 64}>("garcia+t64"),
+    entry<shape_choice{memory_kind::shared_if_it_fits, 256}>("garcia+t256"),
+    entry<shape_choice{memory_kind::global, 128}>("garcia+global"),
+    entry<shape_choice{memory_kind::global, 256}>("garcia+global+t256"),
 };
 
 }  // namespace

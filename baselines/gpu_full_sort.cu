@@ -1,11 +1,11 @@
 // Full sorts on the GPU: sort whole rows, keep the first k. What every selection must beat.
 //
-//   thrust-sort           thrust::stable_sort_by_key, a call a row (Komarov et al. 2014, Related
-//   work) clustered-sort        all rows in one sort keyed by (row, value): Pan & Manocha, "Fast
-//   GPU-based
-//                         Locality Sensitive Hashing for k-Nearest Neighbor Computation", 2011
-//                         (Tang et al. 2015, Sec. II-C); float32, as row and value share one 64-bit
-//                         key
+//   thrust-sort           thrust::stable_sort_by_key, a call a row
+//                         (Komarov et al. 2014, Related work)
+//   clustered-sort        all rows in one sort keyed by (row, value): Pan & Manocha,
+//                         "Fast GPU-based Locality Sensitive Hashing for k-Nearest
+//                         Neighbor Computation", 2011 (Tang et al. 2015, Sec. II-C);
+//                         float32, as row and value share one 64-bit key
 //   cub-segmented-radix   cub::DeviceSegmentedRadixSort, a segment a row
 //   cub-segmented-sort    cub::DeviceSegmentedSort::StableSort..., which suits its kernel to the
 //                         segments' lengths

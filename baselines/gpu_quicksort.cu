@@ -16,6 +16,9 @@
 // one that split nothing off, and halves of the keys' range after 24 rounds, so no input is
 // quadratic. Of the sorted row only the first k are written out. In the first phase blocks do not
 // share a partition.
+//
+// Its authors tuned threads and blocks of both phases to the card by n. Here blocks are a partition
+// each, enough of them to fill the card, and threads a parameter: +t128, by default 256.
 
 #include <algorithm>
 
@@ -219,24 +222,29 @@ struct sort_kernel {
 
 // ---- shapes
 
-int threads_on(const device& where) { return where.kind == executor_kind::cuda ? 256 : 64; }
+// Threads a block, as the variant has them or (0) by default; fibers are dear.
+int threads_on(int wanted, const device& where) {
+  if (wanted != 0) return wanted;
+  return where.kind == executor_kind::cuda ? 256 : 64;
+}
 
 // Rounds of the first phase: until every multiprocessor has a few partitions, of a row that is long
 // enough to be worth them.
-int rounds_of(const problem& p, const device& where) {
+int rounds_of(int wanted_threads, const problem& p, const device& where) {
   const bool gpu = where.kind == executor_kind::cuda;
   const std::int64_t filling = gpu ? std::int64_t{8} * where.multiprocessors : 8;
-  const std::int64_t least = std::int64_t{2} * threads_on(where) * qms::items;
+  const std::int64_t least = std::int64_t{2} * threads_on(wanted_threads, where) * qms::items;
   int rounds = 0;
   while ((p.q << rounds) < filling && (p.n >> rounds) > least) ++rounds;
   return rounds;
 }
 
 template <class T, bool indexed>
-sort_memory<T, indexed> carve(const problem& p, const device& where, simt::carver& memory) {
+sort_memory<T, indexed> carve(int wanted_threads, const problem& p, const device& where,
+                              simt::carver& memory) {
   using element = qms::element<order_key_t<T>, indexed>;
   const std::int64_t elements = p.q * p.n;
-  const std::int64_t partitions = p.q << rounds_of(p, where);
+  const std::int64_t partitions = p.q << rounds_of(wanted_threads, p, where);
   sort_memory<T, indexed> w;
   w.elements_0 = memory.take<element>(elements);
   w.elements_1 = memory.take<element>(elements);
@@ -245,25 +253,27 @@ sort_memory<T, indexed> carve(const problem& p, const device& where, simt::carve
   return w;
 }
 
+template <int wanted_threads>
 std::size_t workspace(const problem& p, const device& where) {
   simt::carver sizes(nullptr);
   baselines::visit_list_answer(p, [&]<class T, answer what>() {
-    carve<T, what == answer::pairs>(p, where, sizes);
+    carve<T, what == answer::pairs>(wanted_threads, p, where, sizes);
     return status{};
   });
   return sizes.used();
 }
 
+template <int wanted_threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
   return baselines::visit_list_answer(p, [&]<class T, answer what>() {
     constexpr bool indexed = what == answer::pairs;
     simt::carver pieces(memory.data());
     sort_args<T, indexed> a{baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers),
-                            carve<T, indexed>(p, *on.device, pieces), 0};
-    const int threads = threads_on(*on.device);
+                            carve<T, indexed>(wanted_threads, p, *on.device, pieces), 0};
+    const int threads = threads_on(wanted_threads, *on.device);
     const std::size_t bytes = qms::stage_bytes<order_key_t<T>, indexed>(threads / simt::warp_size);
-    const int rounds = rounds_of(p, *on.device);
+    const int rounds = rounds_of(wanted_threads, p, *on.device);
     status done;
     for (int round = 0; done.ok() && round < rounds; ++round) {
       a.round = round;
@@ -275,18 +285,19 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
   });
 }
 
-constexpr algorithm entry() {
-  algorithm a = baselines::gpu_entry("gpu-quicksort", "sort",
-                                     "Cederman & Tsigas 2009; Barrientos 2011, Sec. 3.1.1");
+template <int wanted_threads>
+constexpr algorithm entry(std::string_view name) {
+  algorithm a =
+      baselines::gpu_entry(name, "sort", "Cederman & Tsigas 2009; Barrientos 2011, Sec. 3.1.1");
   a.promises.ordering = output_ordering::sorted;
   a.promises.determinism = determinism::run_to_run;
   a.promises.limits.max_q = 0x3fffffff;
-  a.workspace = &workspace;
-  a.enqueue = &enqueue;
+  a.workspace = &workspace<wanted_threads>;
+  a.enqueue = &enqueue<wanted_threads>;
   return a;
 }
 
-constexpr std::array variants = {entry()};
+constexpr std::array variants = {entry<0>("gpu-quicksort"), entry<128>("gpu-quicksort+t128")};
 
 }  // namespace
 }  // namespace kselect::gpu_quicksort

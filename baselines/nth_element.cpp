@@ -2,6 +2,9 @@
 //
 // Introselect: n copied, then about 2-3 n compared and partly moved, in unpredictable branches, so
 // its time hardly depends on k. The k best come out unsorted.
+//
+// Nothing here is tuned, by Komarov et al. or by us, but what is partitioned: candidates
+// (cpu_rows.hpp), of which one integer compare is the order. What is faster: quickselect.cpp.
 
 #include "baselines/cpu_rows.hpp"
 

@@ -5,9 +5,10 @@
 //
 //   radix-select+block  a row a block, all passes in one launch, counts and candidates in shared
 //                       memory: no workspace
-//   radix-select+grid   many blocks a row, a launch a pass (radix_select_grid.cuh): for few long
-//   rows radix-select        whichever suits the shape +8bit, +11bit       the digit, where it is
-//   not left to the row's length
+//   radix-select+grid   many blocks a row, a launch a pass (radix_select_grid.cuh):
+//                       for few long rows
+//   radix-select        whichever suits the shape
+//   +8bit, +11bit       the digit, where it is not left to the row's length
 //
 // Cost: the row is read at least twice, first to count, then to write and to keep; in 11-bit digits
 // a third time if the k-th key's first digit is that of more elements than the buffer takes. Early

@@ -18,10 +18,12 @@
 // instead of drawing again. After a round that did not halve the rest, which only ties can cause,
 // the next one splits around a single element and sets its ties apart. The sample's places come
 // from a hash of the round, so runs repeat.
-
-#include <cmath>
+//
+// Blocks of 512 threads, about two a multiprocessor, with at least 16 elements a thread: ours
+// (bin_counts.cuh), as for the other selections of one row at a time.
 
 #include <algorithm>
+#include <cmath>
 
 #include "baselines/narrowing.cuh"
 #include "kselect/simt/transfer.hpp"

@@ -69,6 +69,39 @@ endif()
 # The others are used by adapters in baselines/ alone. Where one is absent its adapter is still listed,
 # with the reason.
 
+# Libraries of GPU adapters bring much along (RAFT a CCCL of its own), so they are used when asked for.
+option(KSELECT_RAFT "Compile the adapter of RAFT's select_k; needs nvcc, and RAFT or cuVS" OFF)
+option(KSELECT_FAISS_GPU "Compile the adapter of FAISS's GPU selection; needs nvcc, and FAISS with GPU" OFF)
+
+# Finds the package that defines `library`, which the switch asked for.
+function(kselect_find_for_gpu switch package library)
+  if(NOT KSELECT_HAS_CUDA)
+    message(FATAL_ERROR "kselect: ${switch}=ON needs nvcc, which was not found or is off (KSELECT_CUDA)")
+  endif()
+  set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+  find_package(${package} CONFIG QUIET)
+  if(NOT TARGET ${library})
+    message(FATAL_ERROR "kselect: ${switch}=ON, but CMake finds no package ${package} that defines "
+                        "${library}; point CMAKE_PREFIX_PATH at it, or leave ${switch} off")
+  endif()
+endfunction()
+
+# Compiles one source of `target` with a library that no other of them shall see, since what it includes
+# may clash with the toolkit's own.
+function(kselect_compile_apart target source library definition)
+  get_target_property(sources ${target} SOURCES)
+  list(REMOVE_ITEM sources ${source})
+  set_target_properties(${target} PROPERTIES SOURCES "${sources}")
+  get_filename_component(stem ${source} NAME_WE)
+  add_library(${target}_${stem} OBJECT ${source})
+  target_include_directories(${target}_${stem} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+  target_compile_definitions(${target}_${stem} PRIVATE ${definition})
+  target_link_libraries(${target}_${stem} PRIVATE kselect_core kselect_simt ${library})
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${stem}>)
+  # Whoever links `target` links the library, and compiles without it.
+  set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES $<LINK_ONLY:${library}>)
+endfunction()
+
 # kselect_use_optional_libraries(target): defines KSELECT_HAS_<LIBRARY> as 0 or 1 for the target's own
 # sources and links what was found.
 function(kselect_use_optional_libraries target)
@@ -80,7 +113,9 @@ function(kselect_use_optional_libraries target)
     target_include_directories(${target} SYSTEM PRIVATE ${FAISS_INCLUDE_DIR})
   endif()
 
-  # Highway: VQSelect came after Debian 12's libhwy 1.0, so it is tried instead of asking a version.
+  # Highway's sorting library. VQSelect came after Debian 12's libhwy 1.0, so each is tried instead of
+  # asking a version.
+  set(has_vqsort 0)
   set(has_vqselect 0)
   find_path(HIGHWAY_INCLUDE_DIR hwy/contrib/sort/vqsort.h)
   find_library(HIGHWAY_LIBRARY hwy)
@@ -91,11 +126,23 @@ function(kselect_use_optional_libraries target)
     check_cxx_source_compiles("#include <hwy/contrib/sort/vqsort.h>
       int main() {
         uint64_t keys[2] = {1, 0};
+        hwy::Sorter sort;
+        sort(keys, 2, hwy::SortAscending());
+        return static_cast<int>(keys[0]);
+      }" KSELECT_VQSORT_COMPILES)
+    check_cxx_source_compiles("#include <hwy/contrib/sort/vqsort.h>
+      int main() {
+        uint64_t keys[2] = {1, 0};
         hwy::VQSelect(keys, 2, 1, hwy::SortAscending());
         return 0;
       }" KSELECT_VQSELECT_COMPILES)
+    if(KSELECT_VQSORT_COMPILES)
+      set(has_vqsort 1)
+    endif()
     if(KSELECT_VQSELECT_COMPILES)
       set(has_vqselect 1)
+    endif()
+    if(has_vqsort OR has_vqselect)
       target_include_directories(${target} SYSTEM PRIVATE ${HIGHWAY_INCLUDE_DIR})
       target_link_libraries(${target} PRIVATE ${HIGHWAY_CONTRIB_LIBRARY} ${HIGHWAY_LIBRARY})
     endif()
@@ -103,5 +150,22 @@ function(kselect_use_optional_libraries target)
 
   target_link_libraries(${target} PRIVATE kselect_vectors)
   target_compile_definitions(${target} PRIVATE KSELECT_HAS_FAISS=${has_faiss}
+                                               KSELECT_HAS_VQSORT=${has_vqsort}
                                                KSELECT_HAS_VQSELECT=${has_vqselect})
+  if(KSELECT_RAFT)
+    kselect_find_for_gpu(KSELECT_RAFT raft raft::raft)
+    kselect_compile_apart(${target} baselines/raft_select_k.cu raft::raft KSELECT_HAS_RAFT=1)
+  endif()
+  if(KSELECT_FAISS_GPU)
+    kselect_find_for_gpu(KSELECT_FAISS_GPU faiss faiss)
+    get_target_property(faiss_headers faiss INTERFACE_INCLUDE_DIRECTORIES)
+    find_path(FAISS_GPU_INCLUDE_DIR faiss/gpu/utils/BlockSelectKernel.cuh
+              PATHS ${faiss_headers} NO_DEFAULT_PATH)
+    if(NOT FAISS_GPU_INCLUDE_DIR)
+      message(FATAL_ERROR "kselect: KSELECT_FAISS_GPU=ON, but the FAISS in ${faiss_headers} was built "
+                          "without GPU support (no faiss/gpu/utils/BlockSelectKernel.cuh); point "
+                          "CMAKE_PREFIX_PATH at one with it, or leave KSELECT_FAISS_GPU off")
+    endif()
+    kselect_compile_apart(${target} baselines/faiss_gpu_select.cu faiss KSELECT_HAS_FAISS_GPU=1)
+  endif()
 endfunction()

@@ -26,9 +26,9 @@ support check_support(const algorithm& entry, const problem& p, const device& wh
   if (p.has_indices() && !entry.index_types.contains(p.index)) {
     return unsupported(lacks("index type", p.index));
   }
-  for (std::string reason : {exceeds("n", p.n, promises.limits.max_n),
-                             exceeds("Q", p.q, promises.limits.max_q),
-                             exceeds("k", p.k, promises.limits.max_k)}) {
+  for (std::string reason :
+       {exceeds("n", p.n, promises.limits.max_n), exceeds("Q", p.q, promises.limits.max_q),
+        exceeds("k", p.k, promises.limits.max_k)}) {
     if (!reason.empty()) return unsupported(std::move(reason));
   }
   if (p.has_indices() && p.index == index_type::int32 && p.n > std::int64_t{0x7fffffff}) {
@@ -36,6 +36,9 @@ support check_support(const algorithm& entry, const problem& p, const device& wh
   }
   if (promises.nan == nan_policy::unsupported && may_contain_nan(p.distribution)) {
     return unsupported("rows may hold NaN, which the contract excludes");
+  }
+  if (!promises.infinities && may_contain_infinities(p.distribution)) {
+    return unsupported("rows may hold infinities, which the contract excludes");
   }
   const auto pitch_bytes = p.effective_pitch() * static_cast<std::int64_t>(size_of(p.type));
   if (promises.limits.alignment != 0 && pitch_bytes % promises.limits.alignment != 0) {

@@ -27,7 +27,9 @@ std::vector<std::string> members(enum_set<Enum> set) {
 
 json limits_json(const limits& l) {
   const auto bound = [](std::int64_t value) { return value == unlimited ? json() : json(value); };
-  return {{"n", bound(l.max_n)}, {"q", bound(l.max_q)}, {"k", bound(l.max_k)},
+  return {{"n", bound(l.max_n)},
+          {"q", bound(l.max_q)},
+          {"k", bound(l.max_k)},
           {"alignment_bytes", l.alignment}};
 }
 
@@ -56,6 +58,7 @@ json entry_json(const registered& row) {
             {"determinism", to_string(promises.determinism)},
             {"nan", to_string(promises.nan)},
             {"zeros", to_string(promises.zeros)},
+            {"infinities", promises.infinities},
             {"synchronises", promises.synchronises},
             {"modifies_input", promises.modifies_input}}},
           {"limits", limits_json(promises.limits)},
@@ -84,9 +87,10 @@ void print_entry(const registered& row) {
   fmt::print("{}\n", entry.name);
   fmt::print("  family     {}\n", entry.family);
   fmt::print("  source     {}\n", entry.source);
-  fmt::print("  contract   {}; ties: {}; deterministic: {}; NaN: {}; zeros: {}{}{}\n",
+  fmt::print("  contract   {}; ties: {}; deterministic: {}; NaN: {}; zeros: {}{}{}{}\n",
              to_string(promises.ordering), to_string(promises.tie_break),
              to_string(promises.determinism), to_string(promises.nan), to_string(promises.zeros),
+             promises.infinities ? "" : "; no infinities",
              promises.synchronises ? "; synchronises" : "",
              promises.modifies_input ? "; modifies its input" : "");
   fmt::print("  takes      {}; {}; {}\n", fmt::join(members(entry.dtypes), ", "),

@@ -1,5 +1,7 @@
 #include "harness/select/select_rows.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "harness/error.hpp"
@@ -8,17 +10,27 @@
 namespace kselect {
 namespace {
 
-void refuse_nan(const algorithm& entry, const problem& p, std::span<const std::byte> rows) {
-  if (entry.promises.nan == nan_policy::total_order) return;
+// Refuses rows with values that the contract excludes.
+void refuse_excluded(const algorithm& entry, const problem& p, std::span<const std::byte> rows) {
+  const bool takes_nan = entry.promises.nan == nan_policy::total_order;
+  if (takes_nan && entry.promises.infinities) return;
   visit(p.type, [&]<class T>(T) {
     const T* const data = reinterpret_cast<const T*>(rows.data());
+    const auto refuse = [&](std::int64_t r, std::int64_t c, const char* what, const char* wanted) {
+      throw error(
+          failure::input,
+          fmt::format("row {}, column {} is {}, which the contract of {} excludes; choose an "
+                      "algorithm with {} (`kselect list`)",
+                      r, c, what, entry.name, wanted));
+    };
     for (std::int64_t r = 0; r < p.q; ++r) {
       for (std::int64_t c = 0; c < p.n; ++c) {
-        if (!is_nan(data[p.offset(r, c)])) continue;
-        throw error(failure::input,
-                    fmt::format("row {}, column {} is NaN, which the contract of {} excludes; choose "
-                                "an algorithm with `NaN: total_order` (`kselect list`)",
-                                r, c, entry.name));
+        const T value = data[p.offset(r, c)];
+        if (is_nan(value)) {
+          if (!takes_nan) refuse(r, c, "NaN", "`NaN: total_order`");
+        } else if (!entry.promises.infinities && std::isinf(value)) {
+          refuse(r, c, "infinite", "a contract without `no infinities`");
+        }
       }
     }
   });
@@ -40,14 +52,14 @@ index_type preferred_index(const algorithm& entry) {
 selection select_rows(const algorithm& entry, const problem& p, std::span<const std::byte> rows,
                       backend& place) {
   if (p.q == 0 || p.n == 0) return {};
-  refuse_nan(entry, p, rows);
+  refuse_excluded(entry, p, rows);
   const input_rows input(place, rows);
   trial attempt(entry, p, input, place);
   attempt.prepare();
   if (const status result = attempt.run(); !result.ok()) {
-    throw error(result.code == status_code::out_of_memory ? failure::resources
-                                                          : failure::unsupported,
-                fmt::format("{} failed on {}: {}", entry.name, to_string(p), result.message));
+    throw error(
+        result.code == status_code::out_of_memory ? failure::resources : failure::unsupported,
+        fmt::format("{} failed on {}: {}", entry.name, to_string(p), result.message));
   }
   // What is returned is the very copy that was proven.
   if (const std::string wrong = attempt.disprove_copy(); !wrong.empty()) {

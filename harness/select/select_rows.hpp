@@ -17,9 +17,9 @@ struct selection {
 };
 
 // Runs the algorithm once. Throws error(failure::unsupported) where its declaration excludes the
-// problem, error(failure::input) if the rows hold a NaN that its contract excludes, and
-// error(failure::wrong_answer) when the certificate fails: a wrong answer is never returned. Zero
-// rows or empty rows give an empty selection.
+// problem, error(failure::input) if the rows hold a NaN or an infinity that its contract excludes,
+// and error(failure::wrong_answer) when the certificate fails: a wrong answer is never returned.
+// Zero rows or empty rows give an empty selection.
 selection select_rows(const algorithm& entry, const problem& p, std::span<const std::byte> rows,
                       backend& place);
 

@@ -82,8 +82,9 @@ struct contract {
   kselect::determinism determinism = kselect::determinism::not_guaranteed;
   nan_policy nan = nan_policy::total_order;
   zero_policy zeros = zero_policy::distinct;
+  bool infinities = true;  // false: undefined on rows with them; the harness never gives it one
   kselect::limits limits;
-  bool synchronises = false;   // enqueue returns only after the work is done
+  bool synchronises = false;    // enqueue returns only after the work is done
   bool modifies_input = false;  // works in place; the harness restores the rows outside the timing
 };
 

@@ -74,6 +74,10 @@ constexpr bool may_contain_nan(const distribution& d) {
   return d.kind == distribution_kind::nan_fraction && d.parameter > 0;
 }
 
+constexpr bool may_contain_infinities(const distribution& d) {
+  return d.kind == distribution_kind::inf_fraction && d.parameter > 0;
+}
+
 // `uniform`, `few_distinct(16)`, `inf_fraction(0.9)`.
 inline std::string to_string(const distribution& d) {
   std::string text{to_string(d.kind)};
@@ -103,7 +107,8 @@ inline std::optional<distribution> parse_distribution(std::string_view text) {
   const auto [end, error] = std::from_chars(first, last, parsed.parameter);
   if (error != std::errc{} || end != last) return std::nullopt;
   if (!(parsed.parameter >= range->low && parsed.parameter <= range->high)) return std::nullopt;
-  const bool whole = parsed.parameter == static_cast<double>(static_cast<std::int64_t>(parsed.parameter));
+  const bool whole =
+      parsed.parameter == static_cast<double>(static_cast<std::int64_t>(parsed.parameter));
   if (!whole && range->counts) return std::nullopt;
   return parsed;
 }

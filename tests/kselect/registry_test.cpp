@@ -78,6 +78,10 @@ TEST(Support, NamesTheFirstDeclarationThatExcludesAProblem) {
   p.layout = layout::row_major;
   p.distribution = {distribution_kind::nan_fraction, 0.5};
   EXPECT_EQ(reason(), "rows may hold NaN, which the contract excludes");
+  p.distribution = {distribution_kind::inf_fraction, 0.5};
+  EXPECT_EQ(reason(), "");
+  entry.promises.infinities = false;
+  EXPECT_EQ(reason(), "rows may hold infinities, which the contract excludes");
   p.distribution = {};
   p.n = std::int64_t{1} << 31;
   EXPECT_EQ(reason(), "n > 2147483647 does not fit index type int32");

@@ -1,0 +1,2 @@
+#pragma once
+#include "faiss_standin.hpp"

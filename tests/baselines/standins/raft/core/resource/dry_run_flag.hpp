@@ -1,0 +1,2 @@
+#pragma once
+#include "raft_standin.hpp"
