@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/ordered_select/of_auto.hpp"
 #include "kselect/choose.hpp"
 
 namespace kselect::entries {
@@ -253,7 +254,11 @@ constexpr algorithm entry() {
   return a;
 }
 
-constexpr std::array all = {entry()};
+constexpr std::array all = {
+    entry(),
+    ordered::of_auto<ordered::form::sorted>::entry("auto+sorted", entry()),
+    ordered::of_auto<ordered::form::stable>::entry("auto+stable", entry()),
+};
 
 }  // namespace
 
@@ -295,6 +300,12 @@ const algorithm* find_member(std::string_view name) {
     }
   }
   return nullptr;
+}
+
+choice choose_algorithm(const problem& p, const device& where, const requirements& wanted) {
+  if (keeps(all[0].promises, wanted)) return choose_algorithm(p, where);
+  const bool sorted = keeps(all[1].promises, wanted);
+  return ordered::member_for(p, where, sorted ? ordered::form::sorted : ordered::form::stable);
 }
 
 }  // namespace kselect

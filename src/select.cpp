@@ -20,8 +20,28 @@ std::span<const algorithm> auto_select();
 
 namespace {
 
+// The entry named, or the form of `auto` that promises what is required with the least work.
 const algorithm& chosen(const select_options& options) {
-  return options.algorithm != nullptr ? *options.algorithm : entries::auto_select().front();
+  if (options.algorithm != nullptr) return *options.algorithm;
+  const auto forms = entries::auto_select();
+  const auto found = std::ranges::find_if(
+      forms, [&](const algorithm& a) { return keeps(a.promises, options.require); });
+  return found != forms.end() ? *found : forms.back();
+}
+
+// As check_support, for what is required as well.
+support supports(const algorithm& entry, const problem& p, const place& where,
+                 const requirements& wanted) {
+  if (!keeps(entry.promises, wanted)) {
+    const contract& c = entry.promises;
+    return unsupported("it promises no more than " + std::string(to_string(c.ordering)) + ", " +
+                       std::string(to_string(c.tie_break)) + ", " +
+                       std::string(to_string(c.determinism)) + "; required are " +
+                       std::string(to_string(wanted.ordering)) + ", " +
+                       std::string(to_string(wanted.tie_break)) + ", " +
+                       std::string(to_string(wanted.determinism)));
+  }
+  return check_support(entry, p, where.device());
 }
 
 std::string number(std::int64_t value) { return std::to_string(value); }
@@ -152,7 +172,7 @@ std::size_t detail::workspace_for(const problem& p, const place& where,
   values_only.payload = payload::values;
   std::size_t bytes = 0;
   for (const problem& one : {p, values_only}) {
-    if (!check_support(entry, one, where.device()) || entry.workspace == nullptr) continue;
+    if (!supports(entry, one, where, options.require) || entry.workspace == nullptr) continue;
     bytes = std::max(bytes, entry.workspace(one, where.device()));
   }
   return bytes;
@@ -166,7 +186,7 @@ status detail::select_checked(const problem& p, const io& buffers, std::int64_t 
     return {status_code::invalid, std::move(wrong)};
   }
   const algorithm& entry = chosen(options);
-  if (const support able = check_support(entry, p, where.device()); !able) {
+  if (const support able = supports(entry, p, where, options.require); !able) {
     return {status_code::unsupported, std::string(entry.name) + ": " + able.reason};
   }
   const std::size_t needed = entry.workspace == nullptr ? 0 : entry.workspace(p, where.device());

@@ -8,6 +8,7 @@
 
 #include "harness/backend/backend.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/required_order.hpp"
 #include "harness/error.hpp"
 #include "kselect/choose.hpp"
 #include "kselect/simt/launch_notes.hpp"
@@ -24,6 +25,7 @@ struct options {
   int multiprocessors = 0;
   int shared_kib = 227;
   bool as_json = false;
+  requirements require;
 };
 
 template <class Enum>
@@ -119,6 +121,7 @@ std::string launch_text(const simt::noted_launch& l) {
 }
 
 struct explanation {
+  std::string_view entry;  // `auto`, or its form that promises what is required
   choice chosen;
   std::vector<ranked_member> ranked;
   std::vector<simt::noted_launch> launches;
@@ -128,6 +131,7 @@ struct explanation {
 void print_json(const options& o, const device& where, const explanation& e) {
   nlohmann::ordered_json shown = {{"problem", to_string(o.shape)},
                                   {"device", device_text(where)},
+                                  {"entry", e.entry},
                                   {"algorithm", e.chosen.member->name},
                                   {"reason", reason_text(e.chosen, e.ranked)},
                                   {"workspace_bytes", e.workspace},
@@ -158,7 +162,7 @@ void print_text(const options& o, const device& where, const explanation& e) {
   };
   const choice& c = e.chosen;
   fmt::print("{}\n", to_string(o.shape));
-  line("auto runs", std::string(c.member->name));
+  line(fmt::format("{} runs", e.entry).c_str(), std::string(c.member->name));
   if (c.table != nullptr) {
     line("predicted",
          fmt::format("{:.4g} us, the rows not in cache", microseconds(c.predicted_ns)));
@@ -179,17 +183,19 @@ int explain(options o) {
   if (p.k > p.n) {
     throw error(failure::usage, fmt::format("--k {} is more than --n {}", p.k, p.n));
   }
-  const device where = device_of(o, *require_algorithm("auto").algorithm);
-  const choice c = choose_algorithm(p, where);
+  const algorithm& entry = *require_algorithm("auto", o.require).algorithm;
+  const device where = device_of(o, entry);
+  const choice c = choose_algorithm(p, where, o.require);
   if (c.member == nullptr) {
     throw error(failure::unsupported,
                 fmt::format("no member of auto takes {} on {}", to_string(p), device_text(where)));
   }
   explanation e;
+  e.entry = entry.name;
   e.chosen = c;
   if (c.table != nullptr) e.ranked = rank_members(p, where);
-  e.launches = launches_of(*c.member, p, where);
-  e.workspace = c.member->workspace == nullptr ? 0 : c.member->workspace(p, where);
+  e.launches = launches_of(entry, p, where);
+  e.workspace = entry.workspace(p, where);
   (o.as_json ? print_json : print_text)(o, where, e);
   return 0;
 }
@@ -208,6 +214,7 @@ void add_explain(CLI::App& app, action& chosen) {
   command->add_option("--layout", o->layout, "row_major or column_major")->capture_default_str();
   command->add_option("--payload", o->payload, "values, values_and_indices or kth_value")
       ->capture_default_str();
+  option_order(*command, o->require);
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);
   command->add_option("--device", o->device,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/required_order.hpp"
 #include "harness/error.hpp"
 #include "harness/io/npy.hpp"
 #include "harness/select/select_rows.hpp"
@@ -16,6 +17,7 @@ struct options {
   std::string executor = "auto";
   std::int64_t k = 0;
   bool largest = false;
+  requirements require;
   int threads = 0;
 };
 
@@ -52,7 +54,7 @@ problem problem_of(const options& o, const npy_file& matrix, const algorithm& en
 }
 
 int select(const options& o) {
-  const algorithm& entry = *require_algorithm(o.algorithm).algorithm;
+  const algorithm& entry = *require_algorithm(o.algorithm, o.require).algorithm;
   const auto place = open_backend(require_executor(o.executor, entry), o.threads);
   const npy_file matrix = npy_file::open(o.input);
   const problem p = problem_of(o, matrix, entry);
@@ -85,6 +87,7 @@ void add_select(CLI::App& app, action& chosen) {
   command->add_option("--values", o->values, "where to write the values, Q x k (.npy)");
   command->add_option("--indices", o->indices, "where to write the indices, int64 Q x k (.npy)");
   command->add_flag("--largest", o->largest, "the k largest instead");
+  option_order(*command, o->require);
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);
   command->callback([&chosen, o] { chosen = [o] { return select(*o); }; });

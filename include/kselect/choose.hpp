@@ -7,6 +7,7 @@
 
 #include "kselect/algorithm.hpp"
 #include "kselect/cost_table.hpp"
+#include "kselect/requirements.hpp"
 
 namespace kselect {
 
@@ -23,6 +24,10 @@ struct choice {
 // take a problem; a thread's last few choices are kept. The rules are in
 // algorithms/auto_select.cpp.
 choice choose_algorithm(const problem& p, const device& where);
+
+// The same for the form of `auto` that promises what is required: `auto` itself, `auto+sorted` or
+// `auto+stable`. These order the member's answers, for which it may be asked for k + 1 elements.
+choice choose_algorithm(const problem& p, const device& where, const requirements& wanted);
 
 // The members that take the problem with their predicted times, fastest first; empty where rules
 // choose.

@@ -7,8 +7,8 @@
 //     kselect::status done =
 //         kselect::select(rows, 100, values, indices, workspace, gpu);  // spans of device memory
 //
-// What is promised, in the words of CUB's requirements (contract.hpp), unless another algorithm
-// than "auto" is named, whose own contract then holds:
+// What is promised, in the words of CUB's requirements (contract.hpp), unless more is required by
+// select_options, or another algorithm than "auto" is named, whose own contract then holds:
 //   determinism      not_guaranteed: which of elements equal to the k-th are chosen, and the order,
 //                    may differ from run to run; the values chosen never do
 //   tie_break        unspecified
@@ -28,6 +28,7 @@
 #include <utility>
 
 #include "kselect/algorithm.hpp"
+#include "kselect/requirements.hpp"
 
 namespace kselect {
 
@@ -66,8 +67,13 @@ class place {
 
 struct select_options {
   kselect::direction direction = direction::smallest;
+  // What the answer has to be, at the price of some more work on it. For instance
+  //     {.require = {.ordering = output_ordering::sorted}}
+  // is each row's best first; with .tie_break = tie_break::prefer_smaller_index or .determinism =
+  // determinism::gpu_to_gpu the answer is one and the same everywhere, indices and order included.
+  requirements require = {};
   // Another entry than `auto`; null: `auto`. For instance find_algorithm("qms-block")->algorithm,
-  // which links in all algorithms.
+  // which links in all algorithms. One that does not promise what is required is `unsupported`.
   const kselect::algorithm* algorithm = nullptr;
 };
 

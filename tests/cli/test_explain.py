@@ -55,6 +55,18 @@ def test_says_whose_table_speaks_for_an_unknown_card(kselect):
     assert "Abacus" in wrong and "NVIDIA H200" in wrong and "kselect tune" in wrong
 
 
+def test_says_what_order_takes(kselect):
+    base = ["explain", "--n", 8192, "--q", 4096, "--k", 256, "--multiprocessors", 132, "--json"]
+    plain, ordered, stable = (json.loads(kselect(*base, *flags).stdout)
+                              for flags in ([], ["--sorted"], ["--stable"]))
+    assert [s["entry"] for s in (plain, ordered, stable)] == ["auto", "auto+sorted", "auto+stable"]
+    assert all(s["algorithm"].startswith("bms-block") for s in (plain, ordered, stable))
+    assert stable["workspace_bytes"] >= 4096 * 257 * 8
+    assert len(plain["launches"]) == 1
+    assert "finish_kernel" in ordered["launches"][1]["kernel"]
+    assert "finish_kernel" in stable["launches"][1]["kernel"]
+
+
 def test_names_what_is_wrong(kselect):
     base = ["explain", "--n", 100, "--q", 1]
     assert "--k 101" in kselect(*base, "--k", 101, check=2).stderr

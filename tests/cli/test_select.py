@@ -27,6 +27,37 @@ def test_agrees_with_numpy(kselect, tmp_path, algorithm, largest, dtype, order):
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("algorithm", ["auto", "one-pass", "cpu/sort"])
+@pytest.mark.parametrize("largest", [False, True])
+def test_orders_the_answer_when_asked(kselect, tmp_path, algorithm, largest):
+    rows = RNG.integers(0, 20, (7, 300)).astype(np.float32)
+    np.save(tmp_path / "rows.npy", rows)
+    base = ["select", "--algorithm", algorithm, "--input", "rows.npy", "--k", 40]
+    base += ["--values", "v.npy", "--indices", "i.npy", "--executor", "cpu"]
+    base += ["--largest"] * largest
+    if algorithm == "one-pass":
+        done = kselect(*base, "--sorted", check=2)
+        assert "one-pass does not promise" in one_line(done.stderr)
+        return
+    kselect(*base, "--sorted")
+    ranked = np.argsort(-rows if largest else rows, axis=1, kind="stable")[:, :40]
+    np.testing.assert_array_equal(np.load(tmp_path / "v.npy"),
+                                  np.take_along_axis(rows, ranked, axis=1))
+    done = kselect(*base, "--stable")
+    np.testing.assert_array_equal(np.load(tmp_path / "i.npy"), ranked)
+    assert done.stdout.startswith("auto+" if algorithm == "auto" else "cpu/sort:")
+
+
+def test_orders_by_kernels_too(kselect, tmp_path):
+    rows = RNG.integers(0, 9, (2, 500)).astype(np.float64)
+    np.save(tmp_path / "rows.npy", rows)
+    done = kselect("select", "--algorithm", "bms-block", "--executor", "fiber", "--stable",
+                   "--input", "rows.npy", "--k", 70, "--indices", "i.npy")
+    assert done.stdout.startswith("bms-block+stable:")
+    ranked = np.argsort(rows, axis=1, kind="stable")[:, :70]
+    np.testing.assert_array_equal(np.load(tmp_path / "i.npy"), ranked)
+
+
 def test_nan_is_the_largest(kselect, tmp_path):
     rows = np.array([[np.nan, 1, np.inf, -np.inf, 0.0, -0.0]], np.float32)
     np.save(tmp_path / "rows.npy", rows)

@@ -139,6 +139,42 @@ TEST(choose, has_only_members_that_keep_what_auto_promises) {
   EXPECT_EQ(find_member("bms"), nullptr);
 }
 
+// The forms of `auto` run its members, on one element more where ties are to be settled.
+TEST(choose, follows_what_is_required) {
+  const requirements sorted{.ordering = output_ordering::sorted};
+  const requirements stable{.tie_break = tie_break::prefer_smaller_index};
+  const problem p = shaped(8192, 10'000, 32);
+  problem one_more = p;
+  ++one_more.k;
+  EXPECT_EQ(choose_algorithm(p, large_gpu(), {}).member, choose_algorithm(p, large_gpu()).member);
+  EXPECT_EQ(choose_algorithm(p, large_gpu(), sorted).member,
+            choose_algorithm(p, large_gpu()).member);
+  EXPECT_EQ(choose_algorithm(p, large_gpu(), stable).member,
+            choose_algorithm(one_more, large_gpu()).member);
+  const auto workspace = [&](const char* name) {
+    return find_algorithm(name)->algorithm->workspace(p, large_gpu());
+  };
+  EXPECT_EQ(workspace("auto+sorted"), workspace("auto"));  // sorted where it lies
+  EXPECT_GE(workspace("auto+stable"), 33U * 10'000 * 8);
+}
+
+// What the CPU's form builds on (algorithms/ordered_select/of_auto.hpp).
+TEST(choose, has_only_members_on_the_cpu_that_prefer_smaller_indices) {
+  device d;
+  d.kind = executor_kind::cpu;
+  for (const int threads : {1, 8}) {
+    d.threads = threads;
+    for (const layout order : {layout::row_major, layout::column_major}) {
+      for (const std::int64_t n : {10, 100'000}) {
+        problem p = shaped(n, 50, 5);
+        p.layout = order;
+        EXPECT_EQ(choose_algorithm(p, d).member->promises.tie_break,
+                  tie_break::prefer_smaller_index);
+      }
+    }
+  }
+}
+
 TEST(choose, gives_a_reason_with_every_member) {
   for (const executor_kind kind : {executor_kind::cpu, executor_kind::fiber, executor_kind::cuda}) {
     device d = large_gpu();
@@ -167,7 +203,9 @@ TEST(choose, never_chooses_what_does_not_take_the_problem_nor_refuses_row_major_
     const choice c = choose_algorithm(p, large_gpu());
     ASSERT_NE(c.member, nullptr) << to_string(p);
     EXPECT_TRUE(check_support(*c.member, p, large_gpu())) << to_string(p);
-    EXPECT_TRUE(check_support(*find_algorithm("auto")->algorithm, p, large_gpu()));
+    for (const char* form : {"auto", "auto+sorted", "auto+stable"}) {
+      EXPECT_TRUE(check_support(*find_algorithm(form)->algorithm, p, large_gpu())) << to_string(p);
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include "kselect/select.hpp"
 
 #include <algorithm>
+#include <array>
 #include <gmock/gmock.h>
 #include <numeric>
 #include <vector>
@@ -75,6 +76,60 @@ TEST(select, gives_values_alone_without_indices) {
   const status done = select<float, std::int32_t>(rows, 3, values, {}, memory.start, here);
   ASSERT_TRUE(done.ok()) << done.message;
   EXPECT_THAT(values, testing::UnorderedElementsAre(0, 1, 2));
+}
+
+// Rows full of ties, whose one right answer a sort finds.
+TEST(select, gives_the_one_answer_that_is_required) {
+  constexpr std::int64_t q = 4, n = 500, k = 90;
+  auto data = shuffled_rows(q, n, n);
+  for (float& x : data) x = static_cast<float>(static_cast<int>(x) % 12);
+  const row_matrix<float> rows{.data = data.data(), .q = q, .n = n};
+  const std::array<requirements, 3> all_wanted = {
+      requirements{.ordering = output_ordering::stable_sorted},
+      requirements{.tie_break = tie_break::prefer_smaller_index},
+      requirements{.determinism = determinism::gpu_to_gpu}};
+  for (const requirements& wanted : all_wanted) {
+    const auto here = place::cpu(2);
+    const select_options options{.require = wanted};
+    std::vector<float> values(q * k);
+    std::vector<std::int32_t> indices(q * k);
+    const scratch memory(select_workspace<float, std::int32_t>(rows, k, here, options));
+    const status done =
+        select<float, std::int32_t>(rows, k, values, indices, memory.start, here, options);
+    ASSERT_TRUE(done.ok()) << done.message;
+    for (std::int64_t r = 0; r < q; ++r) {
+      std::vector<std::int32_t> order(n);
+      std::iota(order.begin(), order.end(), 0);
+      const float* const row = data.data() + r * n;
+      std::ranges::stable_sort(order, {}, [&](std::int32_t c) { return row[c]; });
+      for (std::int64_t j = 0; j < k; ++j) {
+        EXPECT_EQ(indices[static_cast<std::size_t>(r * k + j)], order[static_cast<std::size_t>(j)]);
+        EXPECT_EQ(values[static_cast<std::size_t>(r * k + j)],
+                  row[order[static_cast<std::size_t>(j)]]);
+      }
+    }
+  }
+}
+
+TEST(select, refuses_a_named_algorithm_that_does_not_promise_what_is_required) {
+  const auto data = shuffled_rows(1, 64, 64);
+  const row_matrix<float> rows{.data = data.data(), .q = 1, .n = 64};
+  select_options options{.require = {.ordering = output_ordering::sorted},
+                         .algorithm = find_algorithm("cpu/nth_element")->algorithm};
+  std::vector<float> values(4);
+  std::vector<std::int32_t> indices(4);
+  const scratch memory(std::size_t{1} << 16);
+  const auto run = [&] {
+    return select<float, std::int32_t>(rows, 4, values, indices, memory.start, place::cpu(1),
+                                       options);
+  };
+  const status refused = run();
+  EXPECT_EQ(refused.code, status_code::unsupported);
+  EXPECT_THAT(refused.message, HasSubstr("no more than unsorted"));
+  EXPECT_EQ((select_workspace<float, std::int32_t>(rows, 4, place::cpu(1), options)), 0U);
+  options.algorithm = find_algorithm("cpu/partial_sort")->algorithm;
+  EXPECT_TRUE(run().ok());
+  EXPECT_THAT(values, testing::ElementsAre(0, 1, 2, 3));
 }
 
 // Each call with one thing wrong, and what the message must name.

@@ -1,0 +1,320 @@
+// Ordered selection: buffered multi-select with its answers in order (+sorted), and with every tie
+// settled by index as well (+stable). Composed, not copied: the member runs as it is, and a kernel
+// after it finishes its answers, which L2 mostly still holds.
+//
+//   +sorted  Each answer is sorted where it lies (sort.cuh). Beyond what a block holds, runs are
+//            sorted, then merged pair by pair (runs.cuh), so any k will do.
+//   +stable  The member is asked for k + 1 elements. Only if the worst of these comes twice can an
+//            element equal to the k-th have been left out; then, and only then, the row is looked
+//            at again, as far as the last of the ties that are wanted (finish.cuh, ties.cuh).
+//
+// To settle ties within the member, by narrowing (key, index), would do without that look, but make
+// its stream compare indices and carry other instances of its largest kernels; and to look along
+// every row would cost half a read. One element more costs next to nothing.
+//
+// What it costs beside the member (configs/ordered_price.json measures it): one launch, which
+// overlaps the member's end, two where blocks share a row; the answer read and written once more;
+// log2(k) (log2(k) + 1) / 2 comparisons for each of its elements; and, of rows with surplus ties,
+// at most one more read. Nothing is allocated and nothing waits for the host.
+//
+// The order is (key, index): the same on any device, whatever order the member left.
+
+#include <algorithm>
+#include <array>
+
+#include "algorithms/ordered_select/finish.cuh"
+#include "algorithms/ordered_select/ordered.hpp"
+#include "algorithms/ordered_select/runs.cuh"
+
+namespace kselect::ordered {
+namespace {
+
+// How the finishing kernels are launched.
+struct plan {
+  bool settles;  // ties, of k + 1 elements that the member left in the workspace
+  int team;      // threads that sort a run
+  int threads;   // of a block
+  int runs_of_block;
+  position run, runs;
+  position parts;  // blocks that look for the ties of one row
+};
+
+template <class T, bool indexed>
+std::size_t shared_bytes(int threads) {
+  return exchange_memory<key_word<T>, indexed>::bytes(threads);
+}
+
+// The largest team whose runs fit into shared memory. Small on fibers, so that tests see several.
+template <class T, bool indexed>
+int largest_team(const device& where) {
+  constexpr int least = simt::warp_size;
+  if (where.kind != executor_kind::cuda) return least;
+  const std::size_t most = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
+  constexpr std::size_t own = sizeof(typename finish_kernel<T, indexed, indexed>::storage);
+  for (int team = simt::thread_limit; team > least; team /= 2) {
+    if (shared_bytes<T, indexed>(team) + own <= most) return team;
+  }
+  return least;
+}
+
+int settling_threads(const device& where) { return where.kind == executor_kind::cuda ? 512 : 64; }
+
+// As many as fill the card, if rows do not, of some thousand elements at least.
+position parts_of(const problem& p, const device& where) {
+  const bool on_gpu = where.kind == executor_kind::cuda;
+  const std::int64_t blocks = on_gpu ? 4 * where.multiprocessors : 5;
+  const std::int64_t most = std::min<std::int64_t>(p.n / (on_gpu ? 4096 : 100), most_parts);
+  return static_cast<position>(std::max<std::int64_t>(std::min(blocks / p.q, most), 1));
+}
+
+// Short answers share a block if enough blocks are left to fill the card.
+int runs_of_block(std::int64_t runs, int teams, const device& where) {
+  if (where.kind != executor_kind::cuda) return teams;
+  const std::int64_t blocks = 8 * std::max(where.multiprocessors, 1);
+  return static_cast<int>(std::clamp<std::int64_t>(runs / blocks, 1, teams));
+}
+
+template <class T, bool indexed>
+plan plan_of(const problem& p, const device& where, bool settles) {
+  plan chosen{};
+  chosen.settles = settles;
+  const int largest = largest_team<T, indexed>(where);
+  chosen.team = 1;
+  while (chosen.team < largest && each * chosen.team < p.k) chosen.team *= 2;
+  chosen.run = static_cast<position>(each * chosen.team);
+  chosen.runs = (static_cast<position>(p.k) + chosen.run - 1) / chosen.run;
+  chosen.parts = settles ? parts_of(p, where) : 1;
+  const bool shared = chosen.parts > 1 && chosen.runs == 1;  // blocks that look for ties
+  const int least = where.kind != executor_kind::cuda ? (shared ? 64 : 32) : (shared ? 256 : 128);
+  chosen.threads = std::max(chosen.team, least);
+  const int teams = chosen.threads / chosen.team;
+  chosen.runs_of_block = shared ? 1 : runs_of_block(p.q * chosen.runs, teams, where);
+  return chosen;
+}
+
+// ---- memory
+
+template <class T>
+struct scratch {
+  answer_view<T> answers;  // [Q][k + 1] from the member, or [Q][k] runs; empty if neither is needed
+  tie_memory ties;
+};
+
+template <class T>
+answer_view<T> take_answers(simt::carver& memory, std::int64_t count, bool indexed) {
+  answer_view<T> taken;
+  taken.values = memory.take<T>(count);
+  if (indexed) taken.indices_32 = memory.take<std::int32_t>(count);
+  return taken;
+}
+
+template <class T>
+scratch<T> carve(const problem& p, const plan& how, simt::carver& memory) {
+  scratch<T> s{};
+  if (how.settles || how.runs > 1) {
+    s.answers = take_answers<T>(memory, p.q * (p.k + (how.settles ? 1 : 0)), p.has_indices());
+  }
+  if (how.parts > 1) {
+    const std::int64_t share = (p.n + how.parts - 1) / how.parts;
+    s.ties.room = static_cast<position>(std::min(p.k, share));
+    s.ties.complete = memory.take<position>(p.q);
+    s.ties.counts = memory.take<position>(p.q * how.parts);
+    s.ties.places = memory.take<position>(p.q * how.parts * s.ties.room);
+  }
+  return s;
+}
+
+// ---- launches
+
+template <class Kernel>
+status start(const executor& on, std::int64_t blocks, int threads, std::size_t shared,
+             const typename Kernel::args& a) {
+  return simt::launch<Kernel>(on, {blocks, threads, shared, true}, a);
+}
+
+template <class T>
+tie_args<T> ties_of(const problem& p, const io& buffers, const plan& how, const scratch<T>& s) {
+  return {source_of<T>(p, buffers),
+          baselines::answer_in<T>(p, buffers),
+          s.ties,
+          p.direction,
+          static_cast<position>(p.k),
+          how.parts};
+}
+
+// Sorts runs of what lies in `from`, and settles its ties if `settles`.
+template <class T, bool indexed, bool settles>
+status finish(const problem& p, const plan& how, const answer_view<T>& from,
+              const answer_view<T>& out, const tie_args<T>& ties, const executor& on) {
+  const finish_args<T> a{
+      from,    out,      ties,     p.direction,      p.q, static_cast<position>(p.k),
+      how.run, how.runs, how.team, how.runs_of_block};
+  const std::int64_t blocks = (p.q * how.runs + how.runs_of_block - 1) / how.runs_of_block;
+  return start<finish_kernel<T, indexed, settles>>(on, blocks * (settles ? how.parts : 1),
+                                                   how.threads,
+                                                   shared_bytes<T, indexed>(how.threads), a);
+}
+
+template <class T>
+status gather(const problem& p, const tie_args<T>& ties, const executor& on) {
+  if (ties.parts == 1) return {};
+  return start<gather_ties_kernel<T>>(on, p.q, most_parts, 0, ties);
+}
+
+// Sorts answers of several runs: the runs first, into the memory from which as many merges as it
+// takes lead into `out`.
+template <class T, bool indexed>
+status sort_long(const problem& p, const plan& how, const answer_view<T>& out,
+                 const answer_view<T>& spare, const executor& on) {
+  int merges = 0;
+  for (position runs = how.runs; runs > 1; runs = (runs + 1) / 2) ++merges;
+  const answer_view<T> both[2] = {out, spare};
+  status done = finish<T, indexed, false>(p, how, out, both[merges % 2], {}, on);
+  constexpr int threads = merge_kernel<T, indexed>::max_threads;
+  const std::int64_t blocks = (p.q * p.k + threads - 1) / threads;
+  for (std::int64_t run = how.run; merges > 0 && done.ok(); run *= 2, --merges) {
+    done = start<merge_kernel<T, indexed>>(on, blocks, threads, 0,
+                                           {both[merges % 2], both[(merges - 1) % 2], p.direction,
+                                            p.q, static_cast<position>(p.k), run});
+  }
+  return done;
+}
+
+// What follows the member, whose answers lie in s.answers if ties are to be settled, else in
+// `buffers`.
+template <class T, bool indexed>
+status finish_answers(const problem& p, const plan& how, const io& buffers, const scratch<T>& s,
+                      const executor& on) {
+  const answer_view<T> out = baselines::answer_in<T>(p, buffers);
+  if constexpr (indexed) {
+    if (how.settles) {
+      const tie_args<T> ties = ties_of<T>(p, buffers, how, s);
+      status done;
+      if (how.runs == 1) {
+        done = finish<T, true, true>(p, how, s.answers, out, ties, on);
+      } else {
+        done = start<settle_kernel<T>>(on, p.q * how.parts, settling_threads(*on.device), 0,
+                                       {s.answers, ties});
+      }
+      if (done.ok()) done = gather(p, ties, on);
+      if (!done.ok() || how.runs == 1) return done;
+    }
+  }
+  if (how.runs == 1) return finish<T, indexed, false>(p, how, out, out, {}, on);
+  return sort_long<T, indexed>(p, how, out, s.answers, on);
+}
+
+bool settles_ties(const algorithm& member, const problem& p, form wanted) {
+  return wanted == form::stable && p.has_indices() && p.k < p.n &&
+         member.promises.tie_break != tie_break::prefer_smaller_index;
+}
+
+template <class F>
+decltype(auto) visit_plan(const algorithm& member, const problem& p, const device& where,
+                          form wanted, F&& f) {
+  const bool settles = settles_ties(member, p, wanted);
+  return baselines::visit_list_answer(p, [&]<class T, baselines::answer what>() {
+    constexpr bool indexed = what == baselines::answer::pairs;
+    return f.template operator()<T, indexed>(plan_of<T, indexed>(p, where, settles));
+  });
+}
+
+}  // namespace
+
+problem asked_of(const algorithm& member, const problem& p, form wanted) {
+  problem asked = p;
+  if (settles_ties(member, p, wanted)) {
+    asked.k = p.k + 1;
+    asked.index = index_type::int32;
+  }
+  return asked;
+}
+
+support supports(const algorithm& member, const problem& p, const device& where, form wanted) {
+  if (p.n > baselines::longest_row) return unsupported("n > 2147483647");
+  return check_support(member, asked_of(member, p, wanted), where);
+}
+
+std::size_t workspace(const algorithm& member, const problem& p, const device& where, form wanted) {
+  simt::carver sizes(nullptr);
+  visit_plan(member, p, where, wanted, [&]<class T, bool indexed>(const plan& how) {
+    static_cast<void>(carve<T>(p, how, sizes));
+  });
+  const problem asked = asked_of(member, p, wanted);
+  return sizes.used() + (member.workspace == nullptr ? 0 : member.workspace(asked, where));
+}
+
+status enqueue(const algorithm& member, const problem& p, const io& buffers,
+               std::span<std::byte> memory, const executor& on, form wanted) {
+  const problem asked = asked_of(member, p, wanted);
+  return visit_plan(member, p, *on.device, wanted, [&]<class T, bool indexed>(const plan& how) {
+    simt::carver pieces(memory.data());
+    const scratch<T> own = carve<T>(p, how, pieces);
+    io members = buffers;
+    if (how.settles) {
+      members.values = own.answers.values.data;
+      members.indices = own.answers.indices_32.data;
+    }
+    const std::size_t rest = memory.size() - pieces.used();
+    auto* const start = pieces.take<std::byte>(static_cast<std::int64_t>(rest)).data;
+    status done = member.enqueue(asked, members, {start, rest}, on);
+    if (done.ok()) done = finish_answers<T, indexed>(p, how, buffers, own, on);
+    return done;
+  });
+}
+
+// ---- entries
+
+namespace {
+
+using entries_of_file = std::span<const algorithm> (*)();
+
+// The first entry of a file of buffered multi-select, or the second.
+template <entries_of_file file, int number, form wanted>
+struct composed {
+  static const algorithm& member() { return file()[number]; }
+
+  static support can(const problem& p, const device& where) {
+    return supports(member(), p, where, wanted);
+  }
+  static std::size_t bytes(const problem& p, const device& where) {
+    return workspace(member(), p, where, wanted);
+  }
+  static status run(const problem& p, const io& buffers, std::span<std::byte> memory,
+                    const executor& on) {
+    return enqueue(member(), p, buffers, memory, on, wanted);
+  }
+
+  static constexpr algorithm entry(std::string_view name) {
+    algorithm a = baselines::gpu_entry(name, "buffered multi-select", "kselect");
+    a.promises = promises_of(a.promises, wanted);
+    a.supports = &can;
+    a.workspace = &bytes;
+    a.enqueue = &run;
+    return a;
+  }
+};
+
+}  // namespace
+}  // namespace kselect::ordered
+
+namespace kselect::entries {
+
+std::span<const algorithm> buffered_multi_select_block();
+std::span<const algorithm> buffered_multi_select_grid();
+
+std::span<const algorithm> ordered_select() {
+  using ordered::composed;
+  using ordered::form;
+  static constexpr std::array all = {
+      composed<&buffered_multi_select_block, 0, form::sorted>::entry("bms-warp+sorted"),
+      composed<&buffered_multi_select_block, 0, form::stable>::entry("bms-warp+stable"),
+      composed<&buffered_multi_select_block, 1, form::sorted>::entry("bms-block+sorted"),
+      composed<&buffered_multi_select_block, 1, form::stable>::entry("bms-block+stable"),
+      composed<&buffered_multi_select_grid, 0, form::sorted>::entry("bms-grid+sorted"),
+      composed<&buffered_multi_select_grid, 0, form::stable>::entry("bms-grid+stable"),
+  };
+  return all;
+}
+
+}  // namespace kselect::entries

@@ -1,0 +1,238 @@
+#pragma once
+// Ordered selection: the kernel after the member's. It brings answers, or runs of them, into order,
+// and settles which of several elements equal to the k-th belong to them.
+//
+// To settle them the member was asked for one element more. If the worst of these k + 1 is worse
+// than all others, the others are the answer: no equal element was left out. Else the elements
+// better than the worst are final, and the rest are the first in the row that equal it
+// (ties.cuh). So rows without such ties are not read again.
+
+#include "algorithms/ordered_select/sort.cuh"
+#include "algorithms/ordered_select/ties.cuh"
+
+namespace kselect::ordered {
+
+template <class T>
+struct finish_args {
+  answer_view<T> from;  // [rows][k], or [rows][k + 1] to settle ties
+  answer_view<T> out;   // [rows][k]; may be `from`
+  tie_args<T> ties;     // used to settle ties
+  direction wanted;
+  std::int64_t rows;
+  position k;
+  position run, runs;  // elements sorted together, at most 8 * team; and runs of an answer
+  int team;            // threads that sort a run
+  int runs_of_block;   // at most as many as there are teams; 1 where blocks share a row's ties
+};
+
+inline constexpr int most_runs_of_block = 256;
+
+// Settles which ties belong to an answer of at most 8 elements a thread.
+template <class Team, class Element>
+class settling {
+ public:
+  using key = decltype(Element::key);
+
+  // `k`: the answer's elements; 0 where the team has no row.
+  KSELECT_HD settling(Team& team, position k) : team_(team), k_(k) {}
+
+  KSELECT_HD key last() const { return last_; }               // the k-th key
+  KSELECT_HD position complete() const { return complete_; }  // elements that are final
+
+  // `own`: the first k elements, number r of thread t from place r * threads + t; `extra` reads the
+  // one after. Leaves in `own` those that are final, and padding.
+  template <class Read>
+  KSELECT_HD void run(Element (&own)[each], const Read& extra) {
+    const Element beyond = k_ != 0 ? extra() : Element{};
+    key worst = beyond.key;
+    for_own([&](auto r) { worst = own[r].key > worst ? own[r].key : worst; });
+    last_ = worst = team_.greatest(worst);
+    position count = 0;
+    for_own([&](auto r) { count += own[r].key == worst ? 1U : 0U; });
+    const position holder = team_.least(count != 0 ? team_.thread() : team_.threads());
+    complete_ = k_ + 1 - team_.sum(count) - (beyond.key == worst ? 1U : 0U);
+    // All that are as bad go; the extra one, if it is better, takes the place of one of them.
+    bool takes = beyond.key != worst && holder == team_.thread();
+    for_own([&](auto r) {
+      if (own[r].key != worst) return;
+      own[r] = takes ? beyond : baselines::padding<key, true>();
+      takes = false;
+    });
+  }
+
+ private:
+  // Calls f(r) for the caller's elements; r is a constant, so that these stay in registers.
+  template <class F>
+  KSELECT_HD void for_own(const F& f) const {
+    baselines::unrolled<each>([&](auto r) {
+      if (r * team_.threads() + team_.thread() < k_) f(r);
+    });
+  }
+
+  Team& team_;
+  position k_;
+  key last_{};
+  position complete_ = 0;
+};
+
+template <class T, bool indexed, bool settles>
+struct finish_kernel {
+  static_assert(indexed || !settles, "without indices equal elements cannot be told apart");
+  static constexpr int max_threads = simt::thread_limit;
+  using key = key_word<T>;
+  using element = item<key, indexed>;
+  using args = finish_args<T>;
+
+  // Elements that are final, the others being equal to `last`.
+  struct end_of_run {
+    position complete;
+    key last;
+  };
+  struct nothing {};
+  struct settled {
+    end_of_run ends[most_runs_of_block];
+    tie_storage search;
+  };
+  struct storage {
+    team_storage teams;
+    std::conditional_t<settles, settled, nothing> ties;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    if (settles && a.ties.parts > 1) simt.let_next_start();
+    simt.wait_for_previous();
+    work<Simt>(simt, shared, a).run();
+  }
+
+ private:
+  // One run: the elements of a row's answer that a team brings into order.
+  struct run_of {
+    std::int64_t row;
+    position first, size;  // of its elements in the answer; none if the team has no run
+  };
+
+  template <class Simt>
+  class work {
+   public:
+    KSELECT_HD work(Simt& simt, storage& shared, const args& a)
+        : simt_(simt),
+          shared_(shared),
+          a_(a),
+          team_(simt, shared.teams, a.team),
+          memory_(simt.dynamic_shared(), simt.threads()) {
+      const std::int64_t parts = settles ? a.ties.parts : 1;
+      part_ = static_cast<position>(simt.block() % parts);
+      first_run_ = simt.block() / parts * a.runs_of_block;
+    }
+
+    KSELECT_HD void run() {
+      element own[each];
+      const run_of mine = run_of_team();
+      load(mine, own);
+      end_of_run end{mine.size, 0};
+      if constexpr (settles) end = settle(mine, own);
+      if (part_ == 0) {
+        team_sort<Simt, key, indexed>(simt_, memory_, a_.team).run(own);
+        write(mine, own, end);
+      }
+      if constexpr (settles) find_ties();
+    }
+
+   private:
+    KSELECT_HD run_of run_of_team() const {
+      const std::int64_t number = first_run_ + team_.number();
+      if (team_.number() >= a_.runs_of_block || number >= a_.rows * a_.runs) return {0, 0, 0};
+      if (a_.runs == 1) return {number, 0, a_.k};
+      const auto first = static_cast<position>(number % a_.runs) * a_.run;
+      return {number / a_.runs, first, a_.k - first < a_.run ? a_.k - first : a_.run};
+    }
+
+    // Calls f(r, i) for the caller's elements of a run of `size`: its r-th is the run's i-th. As r
+    // is a constant, elements stay in registers.
+    template <class F>
+    KSELECT_HD void for_own(position size, const F& f) const {
+      baselines::unrolled<each>([&](auto r) {
+        const position i = r * team_.threads() + team_.thread();
+        if (i < size) f(r, i);
+      });
+    }
+
+    // All elements are in registers before the first is written, as both may be the same memory.
+    KSELECT_HD void load(const run_of& mine, element (&own)[each]) {
+      const position given = settles ? a_.k + 1 : a_.k;
+      const std::int64_t from = mine.row * given + mine.first;
+      baselines::unrolled<each>([&](auto r) { own[r] = baselines::padding<key, indexed>(); });
+      for_own(mine.size, [&](auto r, position i) {
+        own[r].key = selection_key(simt_.load(a_.from.values, from + i), a_.wanted);
+      });
+      if constexpr (indexed) {
+        with_indices(a_.from, [&](auto indices) {
+          for_own(mine.size, [&](auto r, position i) {
+            own[r].at = static_cast<position>(simt_.load(indices, from + i));
+          });
+        });
+      }
+    }
+
+    KSELECT_HD end_of_run settle(const run_of& mine, element (&own)[each]) {
+      settling<answer_team<Simt>, element> ties(team_, mine.size);
+      ties.run(own, [&] {
+        return read_element<true>(simt_, a_.from, mine.row * (a_.k + 1) + a_.k, a_.wanted);
+      });
+      const end_of_run end{mine.size != 0 ? ties.complete() : a_.k, ties.last()};
+      if (team_.thread() == 0 && team_.number() < a_.runs_of_block) {
+        shared_.ties.ends[team_.number()] = end;
+      }
+      simt_.sync_block();
+      return end;
+    }
+
+    // By way of shared memory, so that neighbouring threads write neighbouring elements.
+    KSELECT_HD void write(const run_of& mine, const element (&own)[each], const end_of_run& end) {
+      const auto thread = static_cast<position>(simt_.thread());
+      baselines::unrolled<each>([&](auto r) { memory_.put(thread * each + r, own[r]); });
+      simt_.sync_block();
+      const position first = static_cast<position>(team_.number()) * each * team_.threads();
+      const std::int64_t to = mine.row * a_.k + mine.first;
+      for_own(mine.size, [&](auto, position i) {
+        const key found = i < end.complete ? memory_.get(first + i).key : end.last;
+        simt_.store(a_.out.values, to + i, value_of<T>(found, a_.wanted));
+      });
+      if constexpr (indexed) {
+        with_indices(a_.out, [&]<class Index>(simt::global<Index> indices) {
+          for_own(end.complete < mine.size ? end.complete : mine.size, [&](auto, position i) {
+            simt_.store(indices, to + i, static_cast<Index>(memory_.get(first + i).at));
+          });
+        });
+      }
+    }
+
+    KSELECT_HD void find_ties() {
+      tie_search<Simt, T> search(simt_, shared_.ties.search, a_.ties);
+      const end_of_run* const ends = shared_.ties.ends;
+      if (a_.ties.parts > 1) {
+        search.finish(first_run_, part_, ends[0].complete, ends[0].last);
+        return;
+      }
+      for (int first = 0; first < a_.runs_of_block; first += simt::warp_size) {
+        const int own = first + simt_.lane();
+        const bool open = own < a_.runs_of_block && ends[own].complete < a_.k;
+        for (auto left = simt_.ballot(simt::full_mask, open); left != 0; left &= left - 1) {
+          const int run = first + simt_.ffs(left) - 1;
+          search.finish(first_run_ + run, 0, ends[run].complete, ends[run].last);
+        }
+      }
+    }
+
+    Simt& simt_;
+    storage& shared_;
+    const args& a_;
+    answer_team<Simt> team_;
+    exchange_memory<key, indexed> memory_;
+    position part_;
+    std::int64_t first_run_;
+  };
+};
+
+}  // namespace kselect::ordered

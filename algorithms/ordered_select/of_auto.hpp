@@ -1,0 +1,133 @@
+#pragma once
+// Ordered selection by `auto`: the member that it takes, and what ordered_select.cu adds to that.
+// On the CPU every member prefers smaller indices, so that its answers only have to be sorted, and
+// both forms are the same. Included by auto_select.cpp alone.
+
+#include <algorithm>
+
+#include <omp.h>
+
+#include "algorithms/ordered_select/ordered.hpp"
+#include "kselect/candidate.hpp"
+#include "kselect/choose.hpp"
+
+namespace kselect::ordered {
+
+// ---- on the CPU
+
+// A thread without a row would only cost its start, as would threads with little to sort.
+inline int sorting_threads(const problem& p, const device& where) {
+  if (p.q * p.k < std::int64_t{1} << 14) return 1;
+  return static_cast<int>(std::min<std::int64_t>(where.threads, p.q));
+}
+
+// Elements as integers whose order is the wanted one (candidate.hpp).
+template <class T>
+using sortable = typename keyed_candidate<T>::type;
+
+inline std::size_t sorting_bytes(const problem& p, const device& where) {
+  if (!p.has_indices()) return 0;
+  return visit(p.type, [&]<class T>(T) {
+    const auto elements = static_cast<std::size_t>(p.k * sorting_threads(p, where));
+    return (elements * sizeof(sortable<T>) + 255) / 256 * 256;
+  });
+}
+
+template <class T, class Index>
+void sort_row(const problem& p, T* values, Index* indices, sortable<T>* own) {
+  for (std::int64_t j = 0; j < p.k; ++j) {
+    own[j] = keyed_candidate<T>::make(selection_key(values[j], p.direction), indices[j]);
+  }
+  std::sort(own, own + p.k);
+  for (std::int64_t j = 0; j < p.k; ++j) {
+    values[j] = from_selection_key<T>(keyed_candidate<T>::key(own[j]), p.direction);
+    indices[j] = static_cast<Index>(keyed_candidate<T>::index(own[j]));
+  }
+}
+
+template <class T>
+void sort_row(const problem& p, T* values) {
+  std::sort(values, values + p.k, [&](T a, T b) {
+    return selection_key(a, p.direction) < selection_key(b, p.direction);
+  });
+}
+
+inline void sort_answers(const problem& p, const io& buffers, std::span<std::byte> memory,
+                         const device& where) {
+  const int threads = sorting_threads(p, where);
+  visit(p.type, [&]<class T>(T) {
+    visit(p.index, [&]<class Index>(Index) {
+      auto* const own = reinterpret_cast<sortable<T>*>(memory.data());
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+      for (std::int64_t r = 0; r < p.q; ++r) {
+        T* const values = static_cast<T*>(buffers.values) + r * p.k;
+        if (p.has_indices()) {
+          sort_row(p, values, static_cast<Index*>(buffers.indices) + r * p.k,
+                   own + omp_get_thread_num() * p.k);
+        } else {
+          sort_row(p, values);
+        }
+      }
+    });
+  });
+}
+
+// ---- the entries
+
+inline choice member_for(const problem& p, const device& where, form wanted) {
+  if (where.kind == executor_kind::cpu || p.payload == payload::kth_value) {
+    return choose_algorithm(p, where);
+  }
+  // What `auto` takes may depend on the one element more that some members are asked for.
+  problem asked = p;
+  if (wanted == form::stable && p.has_indices() && p.k < p.n) ++asked.k;
+  const choice found = choose_algorithm(asked, where);
+  if (found.member == nullptr || !supports(*found.member, p, where, wanted)) return {};
+  return found;
+}
+
+// The entry `auto` with its answers in order, as the registry has it.
+template <form wanted>
+struct of_auto {
+  static support can(const problem& p, const device& where) {
+    if (member_for(p, where, wanted).member != nullptr) return supported();
+    return unsupported("no member of auto takes this problem");
+  }
+
+  static std::size_t bytes(const problem& p, const device& where) {
+    const algorithm* const member = member_for(p, where, wanted).member;
+    if (member == nullptr) return 0;
+    const bool needs_order = p.payload != payload::kth_value;
+    if (needs_order && where.kind != executor_kind::cpu)
+      return workspace(*member, p, where, wanted);
+    const std::size_t own = member->workspace == nullptr ? 0 : member->workspace(p, where);
+    return needs_order ? std::max(own, sorting_bytes(p, where)) : own;
+  }
+
+  static status run(const problem& p, const io& buffers, std::span<std::byte> memory,
+                    const executor& on) {
+    const algorithm* const member = member_for(p, *on.device, wanted).member;
+    if (member == nullptr) {
+      return {status_code::unsupported, "no member of auto takes this problem"};
+    }
+    if (p.payload == payload::kth_value) return member->enqueue(p, buffers, memory, on);
+    if (on.device->kind != executor_kind::cpu) {
+      return enqueue(*member, p, buffers, memory, on, wanted);
+    }
+    status done = member->enqueue(p, buffers, memory, on);
+    if (done.ok()) sort_answers(p, buffers, memory, *on.device);
+    return done;
+  }
+
+  static constexpr algorithm entry(std::string_view name, algorithm plain) {
+    plain.name = name;
+    plain.dtypes = set_of(dtype::float32, dtype::float64);
+    plain.promises = promises_of(plain.promises, wanted);
+    plain.supports = &can;
+    plain.workspace = &bytes;
+    plain.enqueue = &run;
+    return plain;
+  }
+};
+
+}  // namespace kselect::ordered

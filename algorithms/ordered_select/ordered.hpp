@@ -1,0 +1,31 @@
+#pragma once
+// Ordered selection: any member on fibers or a GPU, followed by what brings its answers into order
+// (ordered_select.cu has the essay). What an entry composed with this promises is promises_of().
+
+#include "kselect/algorithm.hpp"
+
+namespace kselect::ordered {
+
+// sorted: best first, equal keys by ascending index.
+// stable: also prefers smaller indices among those equal to the k-th; nothing is left to chance.
+enum class form : std::uint8_t { sorted, stable };
+
+constexpr contract promises_of(contract member, form wanted) {
+  member.ordering = output_ordering::stable_sorted;
+  if (wanted == form::stable) {
+    member.tie_break = tie_break::prefer_smaller_index;
+    member.determinism = determinism::gpu_to_gpu;
+  }
+  return member;
+}
+
+// The problem that the member gets for `p`: with one element more where ties have to be settled.
+problem asked_of(const algorithm& member, const problem& p, form wanted);
+
+// As of an algorithm. Values with or without indices; the k-th value alone needs no order.
+support supports(const algorithm& member, const problem& p, const device& where, form wanted);
+std::size_t workspace(const algorithm& member, const problem& p, const device& where, form wanted);
+status enqueue(const algorithm& member, const problem& p, const io& buffers,
+               std::span<std::byte> memory, const executor& on, form wanted);
+
+}  // namespace kselect::ordered

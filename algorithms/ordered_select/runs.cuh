@@ -1,0 +1,132 @@
+#pragma once
+// Ordered selection, for answers too long to be sorted in shared memory: what settles their ties,
+// and the merge of the runs that finish.cuh sorts.
+
+#include "algorithms/ordered_select/ties.cuh"
+
+namespace kselect::ordered {
+
+// Of k + 1 elements those that are in the answer for certain, in any order, then the ties
+// (finish.cuh has the idea). `ties.parts` blocks a row; the first writes.
+template <class T>
+struct settle_kernel {
+  static constexpr int max_threads = 512;
+  using key = key_word<T>;
+  struct storage {
+    team_storage team;
+    tie_storage search;
+    position written;
+  };
+  struct args {
+    answer_view<T> from;  // [rows][k + 1]
+    tie_args<T> ties;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    if (a.ties.parts > 1) simt.let_next_start();
+    simt.wait_for_previous();
+    const std::int64_t row = simt.block() / a.ties.parts;
+    const auto part = static_cast<position>(simt.block() % a.ties.parts);
+    if (simt.thread() == 0) shared.written = 0;
+    simt.sync_block();
+    const position given = a.ties.k + 1;
+    const auto key_at = [&](position i) {
+      return selection_key(simt.load(a.from.values, row * given + i), a.ties.wanted);
+    };
+    const auto first = static_cast<position>(simt.thread());
+    const auto threads = static_cast<position>(simt.threads());
+    answer_team<Simt> team(simt, shared.team, simt.threads());
+    key worst = 0;
+    for (position i = first; i < given; i += threads) {
+      const key own = key_at(i);
+      if (own > worst) worst = own;
+    }
+    worst = team.greatest(worst);
+    position equal = 0;
+    for (position i = first; i < given; i += threads) equal += key_at(i) == worst ? 1U : 0U;
+    const position complete = given - team.sum(equal);
+    if (part == 0) write(simt, shared, a, row, worst, complete);
+    tie_search<Simt, T>(simt, shared.search, a.ties).finish(row, part, complete, worst);
+  }
+
+ private:
+  template <class Simt>
+  KSELECT_HD static void write(Simt& simt, storage& shared, const args& a, std::int64_t row,
+                               key worst, position complete) {
+    const position k = a.ties.k;
+    const auto thread = static_cast<position>(simt.thread());
+    const auto threads = static_cast<position>(simt.threads());
+    for (position tile = 0; tile < k + 1; tile += threads) {
+      const bool inside = tile + thread < k + 1;
+      const auto e =
+          inside ? read_element<true>(simt, a.from, row * (k + 1) + tile + thread, a.ties.wanted)
+                 : baselines::padding<key, true>();
+      const bool final = inside && e.key < worst;
+      const std::uint32_t lanes = simt.ballot(simt::full_mask, final);
+      position to = 0;
+      if (simt.lane() == 0) {
+        to = simt.atomic_add(shared.written, static_cast<position>(simt.popc(lanes)));
+      }
+      to = simt.shfl(simt::full_mask, to, 0) +
+           static_cast<position>(simt.popc(lanes & simt.lanemask_lt()));
+      if (final) write_element(simt, a.ties.out, row * k + to, e, a.ties.wanted);
+    }
+    for (position i = complete + thread; i < k; i += threads) {
+      simt.store(a.ties.out.values, row * k + i, value_of<T>(worst, a.ties.wanted));
+    }
+  }
+};
+
+// Merges neighbouring sorted runs of answers, a thread an element: its place among its own run is
+// known, and that among the other a binary search away. Of equal elements those of the first run
+// come first.
+template <class T, bool indexed>
+struct merge_kernel {
+  static constexpr int max_threads = 256;
+  using element = item<key_word<T>, indexed>;
+  struct storage {};
+  struct args {
+    answer_view<T> from, out;  // [rows][k]
+    direction wanted;
+    std::int64_t rows;
+    position k;
+    std::int64_t run;  // elements, the last of an answer's runs excepted
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    simt.wait_for_previous();
+    const std::int64_t place = std::int64_t{simt.block()} * simt.threads() + simt.thread();
+    if (place >= a.rows * a.k) return;
+    const std::int64_t row = place / a.k;
+    const std::int64_t i = place % a.k;
+    const std::int64_t pair = i / (2 * a.run) * (2 * a.run);
+    const bool second = i - pair >= a.run;
+    const auto read = [&](std::int64_t at) {
+      return read_element<indexed>(simt, a.from, row * a.k + at, a.wanted);
+    };
+    const element own = read(i);
+    // The others that come before it: all of [first, low), none from `high` on.
+    const std::int64_t first = second ? pair : min(pair + a.run, a.k);
+    std::int64_t low = first;
+    std::int64_t high = min(first + a.run, second ? pair + a.run : a.k);
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      const element other = read(middle);
+      const bool earlier = second ? !before(own, other) : before(other, own);
+      if (earlier) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    const std::int64_t to = pair + (i - pair) % a.run + (low - first);
+    write_element(simt, a.out, row * a.k + to, own, a.wanted);
+  }
+
+ private:
+  KSELECT_HD static std::int64_t min(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+};
+
+}  // namespace kselect::ordered
