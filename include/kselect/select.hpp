@@ -22,6 +22,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -71,12 +72,21 @@ struct select_options {
   const kselect::algorithm* algorithm = nullptr;
 };
 
-namespace detail {
+// Which elements T are. Specialise it for another type of the same layout, such as CUDA's __half:
+//     template <> inline constexpr std::optional<kselect::dtype> kselect::dtype_of<__half> =
+//         kselect::dtype::float16;
 template <class T>
-constexpr dtype dtype_of() {
-  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "rows are float or double");
-  return std::is_same_v<T, float> ? dtype::float32 : dtype::float64;
-}
+inline constexpr std::optional<dtype> dtype_of = {};
+template <>
+inline constexpr std::optional<dtype> dtype_of<float> = dtype::float32;
+template <>
+inline constexpr std::optional<dtype> dtype_of<double> = dtype::float64;
+template <>
+inline constexpr std::optional<dtype> dtype_of<float16> = dtype::float16;
+template <>
+inline constexpr std::optional<dtype> dtype_of<bfloat16> = dtype::bfloat16;
+
+namespace detail {
 template <class Index>
 constexpr index_type index_type_of() {
   static_assert(std::is_same_v<Index, std::int32_t> || std::is_same_v<Index, std::int64_t>,
@@ -91,7 +101,10 @@ problem problem_of(const row_matrix<T>& rows, std::int64_t k, bool indexed,
   p.n = rows.n;
   p.q = rows.q;
   p.k = k;
-  p.type = dtype_of<T>();
+  static_assert(dtype_of<T> && sizeof(T) == size_of(*dtype_of<T>),
+                "rows are of float, double, kselect::float16, kselect::bfloat16, or of a type for "
+                "which kselect::dtype_of says which of these it is");
+  p.type = *dtype_of<T>;
   p.index = index_type_of<Index>();
   p.direction = options.direction;
   p.payload = indexed ? payload::values_and_indices : payload::values;
