@@ -1,6 +1,5 @@
 #include "harness/select/select_rows.hpp"
 
-
 #include <fmt/format.h>
 
 #include "harness/error.hpp"

@@ -127,7 +127,7 @@ def test_accepts_all_with_a_dataset_only():
         ("axes", {"shapes": [[1024, 4]]}),
         ("axes", {"shapes": [[1024, 4, 0]]}),
         ("axes", {"shapes": []}),
-        ("axes/dtype", "float16"),
+        ("axes/dtype", "float8"),
         ("axes/dtype", []),
         ("axes/layout", ["row_major", "row_major"]),
         ("axes/distribution", "external"),
