@@ -11,6 +11,7 @@
 #include "harness/io/npy.hpp"
 #include "harness/io/vectors.hpp"
 #include "input_files.hpp"
+#include "kselect/float16.hpp"
 
 namespace kselect {
 namespace {

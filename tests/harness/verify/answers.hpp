@@ -63,8 +63,8 @@ std::vector<T> preferred(direction wanted) {
   const auto special = [](auto bits) {
     return std::bit_cast<T>(static_cast<order_key_t<T>>(sign_bit<T> | bits));
   };
-  constexpr order_key_t<T> infinity = infinity_bits<T>;
-  std::vector<T> keys = {special(infinity | infinity >> 1 | 0x12), special(infinity)};
+  constexpr order_key_t<T> infinity = infinity_bits<T>, payload = sizeof(T) == 2 ? 0x12 : 0x1234;
+  std::vector<T> keys = {special(infinity | infinity >> 1 | payload), special(infinity)};
   for (const float x : {-2.0F, -1.0F, -0.0F, 0.0F, 1.0F, 1.0F, 1.0F, 1.0F, 1.0F}) {
     keys.push_back(from_float<T>(x));
   }
