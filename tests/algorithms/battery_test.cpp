@@ -59,6 +59,7 @@ TEST_P(Battery, ExhaustiveSmallWorlds) {
       // Thread by thread the longest rows are dear: on fibers they are tried in one variant.
       const bool all = !on(executor_kind::fiber) || n < longest;
       for (const problem& p : all ? variants(smallest) : admitted_and_narrow(smallest)) {
+        if (n == longest && all && is_16_bits(p.type)) continue;  // as dear
         if (!mine()) continue;
         visit_number(p.type, [&]<class T>(T) {
           using limits = std::numeric_limits<float>;
