@@ -142,9 +142,10 @@ status select(const row_matrix<T>& rows, std::int64_t k, std::span<T> values,
               std::span<Index> indices, std::span<std::byte> workspace, const place& where,
               const select_options& options = {}) {
   const problem p = detail::problem_of<T, Index>(rows, k, !indices.empty(), options);
-  return detail::select_checked(
-      p, {rows.data, values.data(), indices.data()}, static_cast<std::int64_t>(values.size()),
-      static_cast<std::int64_t>(indices.size()), workspace, where, options);
+  const io buffers{rows.data, values.data(), indices.data()};  // nvcc fails on a list as argument
+  return detail::select_checked(p, buffers, static_cast<std::int64_t>(values.size()),
+                                static_cast<std::int64_t>(indices.size()), workspace, where,
+                                options);
 }
 
 }  // namespace kselect
