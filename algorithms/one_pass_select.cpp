@@ -153,7 +153,7 @@ class rows_selection {
     if constexpr (with_indices) {
       Index* const indices = static_cast<Index*>(buffers_.indices) + row * p_.k;
       for (std::int64_t j = 0; j < p_.k; ++j) {
-        indices[j] = static_cast<Index>(static_cast<order_key_t<T>>(list.indices[j]));
+        indices[j] = static_cast<Index>(static_cast<order_word_t<T>>(list.indices[j]));
       }
     }
   }
@@ -185,15 +185,15 @@ std::int64_t available(const device& where) {
 
 template <bool parallel>
 std::size_t workspace(const problem& p, const device& where) {
-  return static_cast<std::size_t>(division::of(p, available<parallel>(where)).keys(p.q)) *
-         size_of(p.type);
+  const std::size_t key = visit_bits(p.type, []<class T>(T) { return sizeof(key_of<T>); });
+  return static_cast<std::size_t>(division::of(p, available<parallel>(where)).keys(p.q)) * key;
 }
 
 template <bool parallel>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspace,
                const executor& on) {
   const division d = division::of(p, available<parallel>(*on.device));
-  visit(p.type, [&]<class T>(T) {
+  visit_bits(p.type, [&]<class T>(T) {
     visit(p.index, [&]<class Index>(Index) {
       auto* const keys = reinterpret_cast<key_of<T>*>(workspace.data());
       rows_selection<T, Index>(p, buffers, d, keys).run(parallel);
@@ -213,7 +213,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.limits.max_n = std::numeric_limits<std::int32_t>::max();  // lanes count in 32 bits
   a.promises.synchronises = true;
   a.executors = set_of(executor_kind::cpu);
-  a.dtypes = set_of(dtype::float32, dtype::float64);
+  a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
   a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
   a.workspace = &workspace<parallel>;
   a.enqueue = &enqueue<parallel>;

@@ -69,14 +69,17 @@ struct cpu_rows {
   }
 
   static std::size_t workspace(const problem& p, const device& where) {
-    const std::size_t candidate = size_of(p.type) * (p.has_indices() ? 2 : 1);
+    const std::size_t candidate = visit_bits(p.type, [&]<class T>(T) {
+      return p.has_indices() ? sizeof(typename keyed_candidate<T>::type)
+                             : sizeof(typename bare_candidate<T>::type);
+    });
     return static_cast<std::size_t>(Selector::scratch(p.n, p.k)) * candidate *
            static_cast<std::size_t>(threads(p, where));
   }
 
   static status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspace,
                         const executor& on) {
-    visit(p.type, [&]<class T>(T) {
+    visit_bits(p.type, [&]<class T>(T) {
       if (p.has_indices()) {
         rows<T, keyed_candidate<T>>(p, buffers, workspace, threads(p, *on.device));
       } else {
@@ -145,7 +148,7 @@ constexpr algorithm cpu_entry(std::string_view name, std::string_view family,
   entry.promises.limits.max_n = std::numeric_limits<std::uint32_t>::max();
   entry.promises.synchronises = true;
   entry.executors = set_of(executor_kind::cpu);
-  entry.dtypes = set_of(dtype::float32, dtype::float64);
+  entry.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
   entry.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
   entry.layouts = set_of(layout::row_major, layout::column_major);
   entry.workspace = &cpu_rows<Selector, parallel>::workspace;

@@ -8,10 +8,13 @@ function(kselect_add_registry target)
   file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
        algorithms/*.cu algorithms/*.cpp baselines/*.cu baselines/*.cpp)
   list(SORT sources)
+  # Their kernels that are compiled apart, and that several of them may share.
+  file(GLOB kernels RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.cu)
   # What all algorithms share; it enters every source hash, so that a resumed run never mixes code.
   file(GLOB_RECURSE shared RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
        include/kselect/*.hpp include/kselect/*.cuh algorithms/*.cuh algorithms/*.hpp
        baselines/*.cuh baselines/*.hpp)
+  list(APPEND shared ${kernels})
   # What one algorithm alone has, in the folder of its name; it enters that one's hash.
   file(GLOB parts RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.cpp)
   file(GLOB data RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.json)
@@ -45,11 +48,11 @@ function(kselect_add_registry target)
 
   set(costs ${CMAKE_CURRENT_BINARY_DIR}/generated/cost_tables.cpp)
   kselect_write_cost_tables(${costs})
-  add_library(${target} STATIC ${sources} ${table} ${hashes} ${costs} ${parts}
+  add_library(${target} STATIC ${sources} ${table} ${hashes} ${costs} ${parts} ${kernels}
               src/registry.cpp src/name_matching.cpp src/select.cpp src/support.cpp)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated
                                                ${CMAKE_CURRENT_SOURCE_DIR})
-  kselect_compile_kernels(${sources})
+  kselect_compile_kernels(${sources} ${kernels})
 endfunction()
 
 # Without nvcc, compiles those of the given files that are .cu as C++, for the fiber executor.

@@ -38,6 +38,8 @@ def why_not(record: Record) -> str:
         return f"distribution {record.workload} is not generated here"
     if record.payload != "values_and_indices":
         return f"payload {record.payload} is not supported"
+    if record.dtype not in ("float32", "float64"):
+        return f"dtype {record.dtype} is not generated here"
     return ""
 
 

@@ -13,13 +13,13 @@ namespace kselect::bms {
 template <class Team>
 class answer {
  public:
-  using value = typename Team::value;
+  using stored = typename Team::stored;
   using key = typename Team::key;
   using candidate = typename Team::candidate;
   using candidates = typename Team::candidates;
   static constexpr auto what = Team::indexed ? baselines::answer::pairs : baselines::answer::values;
 
-  KSELECT_HD answer(Team& team, narrowing<Team>& narrow, const answer_view<value>& out,
+  KSELECT_HD answer(Team& team, narrowing<Team>& narrow, const answer_view<stored>& out,
                     std::int64_t row, position k, direction wanted)
       : team_(team), narrow_(narrow), out_(out), first_(row * k), k_(k), wanted_(wanted) {}
 
@@ -81,7 +81,7 @@ class answer {
     const auto copy_to = [&]<class Index>(simt::global<Index> indices) {
       for (position i = team_.thread(); i < count; i += team_.threads()) {
         const candidate c = read(i);
-        team_.simt.store(values, i, from_selection_key<value>(candidates::key(c), wanted_));
+        team_.simt.store(values, i, element<stored>::selected(candidates::key(c), wanted_));
         if constexpr (Team::indexed) {
           team_.simt.store(indices, i, static_cast<Index>(candidates::index(c)));
         }
@@ -152,13 +152,14 @@ class answer {
     return all.size == 0 ? all : team_.simt.slice(all, first_, k_);
   }
   KSELECT_HD void store(position to, candidate c) {
-    baselines::write_answer<what>(team_.simt, out_, first_ + to, candidates::key(c),
+    baselines::write_answer<what>(team_.simt, out_, first_ + to,
+                                  static_cast<order_key_t<stored>>(candidates::key(c)),
                                   static_cast<position>(candidates::index(c)), wanted_);
   }
 
   Team& team_;
   narrowing<Team>& narrow_;
-  const answer_view<value>& out_;
+  const answer_view<stored>& out_;
   std::int64_t first_;
   position k_;
   direction wanted_;

@@ -22,10 +22,10 @@ namespace kselect::bms {
 template <class T, bool indexed>
 struct grid_memory {
   using candidate = typename candidate_of<T, indexed>::type;
-  simt::global<order_key_t<T>> minima;  // [rows][row_minima]
-  simt::global<candidate> survivors;    // [rows][parts][capacity]
-  simt::global<position> sizes;         // [rows][parts]: survivors of the part
-  simt::global<position> finished;      // [rows]: parts that have left theirs
+  simt::global<key_of<T>> minima;     // [rows][row_minima]
+  simt::global<candidate> survivors;  // [rows][parts][capacity]
+  simt::global<position> sizes;       // [rows][parts]: survivors of the part
+  simt::global<position> finished;    // [rows]: parts that have left theirs
 };
 
 template <class T, bool indexed>
@@ -77,9 +77,10 @@ template <class T, bool indexed, int loads>
 struct sample_kernel {
   static constexpr int max_threads = 512;
   static constexpr int most_groups = 16 / sizeof(T);
+  using value = typename element<T>::value;
   struct storage {
-    control<order_key_t<T>> team;
-    T of_warp[most_groups][max_threads / simt::warp_size];
+    control<key_of<T>> team;
+    value of_warp[most_groups][max_threads / simt::warp_size];
   };
   using args = grid_args<T, indexed>;
 
@@ -108,18 +109,18 @@ struct sample_kernel {
       if (a.lanes > simt::warp_size) {
         shared.of_warp[g][block.warp()] = joined;
       } else if (block.thread() % a.lanes == 0) {
-        simt.store(to, g * each + block.thread() / a.lanes, order_key(joined));
+        simt.store(to, g * each + block.thread() / a.lanes, element<T>::key_of(joined));
       }
     }
     if (a.lanes <= simt::warp_size) return;
     block.sync();
     if (block.thread() >= published) return;
-    const T* const warps = shared.of_warp[block.thread() / each];
+    const value* const warps = shared.of_warp[block.thread() / each];
     const position joins = a.lanes / simt::warp_size;
     const position first = block.thread() % each * joins;
-    T joined = warps[first];
+    value joined = warps[first];
     for (position w = 1; w < joins; ++w) joined = simt.smaller(joined, warps[first + w]);
-    simt.store(to, block.thread(), order_key(joined));
+    simt.store(to, block.thread(), element<T>::key_of(joined));
   }
 };
 
@@ -127,7 +128,7 @@ template <class T, bool indexed, int loads>
 struct stream_kernel {
   static constexpr int max_threads = 512;
   static constexpr int min_blocks = 2;
-  using key = order_key_t<T>;
+  using key = key_of<T>;
   struct storage {
     control<key> team;
     position finished;  // parts before this one

@@ -118,7 +118,7 @@ class resident_row {
     row_.load(0, own);
     held_ = own.held;
     KSELECT_UNROLL
-    for (int i = 0; i < items; ++i) keys_[i] = order_key(own.x[i]);
+    for (int i = 0; i < items; ++i) keys_[i] = element<typename Team::stored>::key_of(own.x[i]);
     if (held_ != ~item_set{0} >> (32 - items)) {
       KSELECT_UNROLL
       for (int i = 0; i < items; ++i) {
@@ -247,7 +247,7 @@ struct block_kernel {
   static constexpr int max_threads = 512;
   static constexpr int min_blocks = 2;
   struct storage {
-    control<order_key_t<T>> team;
+    control<key_of<T>> team;
   };
   using args = row_args<T>;
 
@@ -273,7 +273,7 @@ struct warp_kernel {
   static constexpr int max_threads = rows_per_block * simt::warp_size;
   static constexpr int min_blocks = how == form::resident ? 6 : 7;  // 80 and 72 registers
   struct storage {
-    control<order_key_t<T>> team[rows_per_block];
+    control<key_of<T>> team[rows_per_block];
   };
   using args = row_args<T>;
 

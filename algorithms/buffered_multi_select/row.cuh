@@ -25,9 +25,10 @@ using item_set = std::uint32_t;
 template <class Team, int loads>
 class row_reader {
  public:
+  using stored = typename Team::stored;
   using value = typename Team::value;
   using key = typename Team::key;
-  static constexpr int width = 16 / static_cast<int>(sizeof(value));
+  static constexpr int width = 16 / static_cast<int>(sizeof(stored));
   static constexpr int items = loads * width;  // of a thread in a tile
   static_assert(items <= 32);
 
@@ -37,7 +38,7 @@ class row_reader {
   };
 
   // Row number `number`, of which this team reads part `part` of `parts`, each as large as a team.
-  KSELECT_HD row_reader(Team& team, simt::global<const value> row, direction wanted,
+  KSELECT_HD row_reader(Team& team, simt::global<const stored> row, direction wanted,
                         std::int64_t number, position part = 0, position parts = 1)
       : team_(team),
         row_(row),
@@ -46,7 +47,7 @@ class row_reader {
         step_(team.shape.tiles * parts * team.warps() * simt::warp_size) {
     const auto n = static_cast<position>(row.size);
     const auto misaligned =
-        static_cast<position>(reinterpret_cast<std::uintptr_t>(row.data) % 16 / sizeof(value));
+        static_cast<position>(reinterpret_cast<std::uintptr_t>(row.data) % 16 / sizeof(stored));
     head_ = misaligned == 0 ? 0 : width - misaligned;
     if (head_ > n) head_ = n;
     vectors_ = (n - head_) / width;
@@ -64,7 +65,7 @@ class row_reader {
       for (int v = 0; v < loads; ++v) {
         const auto loaded = team_.simt.load(body, first + static_cast<position>(v) * step_);
         KSELECT_UNROLL
-        for (int e = 0; e < width; ++e) into.x[v * width + e] = loaded[e];
+        for (int e = 0; e < width; ++e) into.x[v * width + e] = as_value(loaded[e]);
       }
     } else {
       load_part(first, into);
@@ -81,7 +82,7 @@ class row_reader {
   }
   // The element at a place that the row has.
   KSELECT_HD key key_at(position place) {
-    return order_key(oriented(team_.simt.load(row_, place)));
+    return element<stored>::key_of(oriented(as_value(team_.simt.load(row_, place))));
   }
   KSELECT_HD typename Team::candidate candidate_at(position place) {
     return Team::candidates::make(key_at(place), place);
@@ -105,15 +106,17 @@ class row_reader {
     for (int v = 0; v < loads; ++v) {
       const position i = first + static_cast<position>(v) * step_;
       const bool there = i < vectors_;
-      simt::vec<value, width> loaded;
+      simt::vec<stored, width> loaded;
       KSELECT_UNROLL
-      for (int e = 0; e < width; ++e) loaded[e] = std::bit_cast<value>(bits_of(infinity) ^ flip_);
+      for (int e = 0; e < width; ++e) {
+        loaded[e] = element<stored>::narrowed(std::bit_cast<value>(bits_of(infinity) ^ flip_));
+      }
       if (there) {
         loaded = team_.simt.load(body, i);
         into.held |= ((item_set{1} << width) - 1) << (v * width);
       }
       KSELECT_UNROLL
-      for (int e = 0; e < width; ++e) into.x[v * width + e] = loaded[e];
+      for (int e = 0; e < width; ++e) into.x[v * width + e] = as_value(loaded[e]);
     }
   }
 
@@ -133,9 +136,10 @@ class row_reader {
   }
   KSELECT_HD value oriented(value x) const { return std::bit_cast<value>(bits_of(x) ^ flip_); }
   static constexpr value infinity = std::numeric_limits<value>::infinity();
+  KSELECT_HD static value as_value(stored x) { return element<stored>::widened(x); }
 
   Team& team_;
-  simt::global<const value> row_;
+  simt::global<const stored> row_;
   key flip_;
   position warp_;  // among all that read the row
   position step_;  // from a vector of a thread to its next

@@ -16,8 +16,9 @@ template <class Team>
 class survivors {
  public:
   using value = typename Team::value;
+  using as_element = element<typename Team::stored>;
   using key = typename Team::key;
-  using signed_key = std::make_signed_t<key>;
+  using signed_key = std::make_signed_t<order_key_t<value>>;
   using candidate = typename Team::candidate;
   using candidates = typename Team::candidates;
 
@@ -38,13 +39,13 @@ class survivors {
     see_bound();
   }
 
-  KSELECT_HD bool admits(key k) const { return k <= order_key(limit_) && !closed(); }
+  KSELECT_HD bool admits(key k) const { return k <= as_element::key_of(limit_) && !closed(); }
   // Which of these oriented values are admitted, by one comparison of bits each. Those up to a
   // positive number are so as signed integers too, negative ones included; those up to a negative
   // number have the greater bits.
   template <int items>
   KSELECT_HD item_set admitted(const value (&x)[items]) const {
-    const key limit = bits_of(limit_);
+    const auto limit = bits_of(limit_);
     item_set set = 0;
     if (closed()) return set;
     if (limit < sign_bit<value>) {
@@ -216,7 +217,7 @@ class survivors {
     see_bound();
   }
 
-  KSELECT_HD void see_bound() { limit_ = from_order_key<value>(team_.shared.bound); }
+  KSELECT_HD void see_bound() { limit_ = as_element::value_of(team_.shared.bound); }
   KSELECT_HD bool closed() const { return team_.shared.closed != 0; }  // hardly ever
 
   Team& team_;

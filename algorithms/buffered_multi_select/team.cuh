@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "algorithms/buffered_multi_select/element.hpp"
 #include "baselines/gpu_rows.cuh"
 #include "kselect/candidate.hpp"
 
@@ -17,7 +18,7 @@ using baselines::rows_view;
 // The numbers of a launch, the same for all rows; shape.hpp chooses them.
 struct plan {
   position tiles;      // that a row is read in; 1: it stays in registers
-  position groups;     // of which a thread takes minima in the first tile: 1, 2 or 4
+  position groups;     // of which a thread takes minima in the first tile: 1, 2, 4 or 8
   position rank;       // the threshold is at least the rank-th smallest minimum,
   position slack;      // and at most this many minima more are not above it
   position capacity;   // of the list
@@ -47,8 +48,11 @@ struct control {
 // The entries of a bin that the answer cuts through are ranked, each against all, if so few.
 inline constexpr position ranked_most = 64;
 
-template <class T, bool indexed>
-using candidate_of = std::conditional_t<indexed, keyed_candidate<T>, bare_candidate<T>>;
+template <class T>
+using key_of = typename element<T>::key;
+
+template <class T, bool indexed, class Value = typename element<T>::value>
+using candidate_of = std::conditional_t<indexed, keyed_candidate<Value>, bare_candidate<Value>>;
 
 // A team's dynamic shared memory.
 template <class T, bool indexed>
@@ -61,7 +65,7 @@ struct team_memory {
 
   // The list as two arrays: [capacity] keys, and after them, with indices, as many places of the
   // same width. (Registers that are to be stored as a pair would be carried as pairs all along.)
-  using key = order_key_t<T>;
+  using key = key_of<T>;
   KSELECT_HD key* keys() const { return reinterpret_cast<key*>(list); }
 
   static constexpr std::size_t bytes(const plan& p) {
@@ -82,8 +86,9 @@ struct team_memory {
 template <class Simt, class T, bool indexed_, bool one_warp_>
 class team {
  public:
-  using value = T;
-  using key = order_key_t<T>;
+  using stored = T;  // in the row
+  using value = typename element<T>::value;
+  using key = key_of<T>;
   using candidates = candidate_of<T, indexed_>;
   using candidate = typename candidates::type;
   static constexpr bool indexed = indexed_;

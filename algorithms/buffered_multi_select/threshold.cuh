@@ -71,7 +71,7 @@ KSELECT_HD typename Team::key threshold_of(Team& team, narrowing<Team>& narrow,
   return threshold(narrow, count, rank, slack, [&](const auto& f) {
     KSELECT_UNROLL
     for (int g = 0; g < group_minima<Reader>::most; ++g) {
-      if (g < groups) f(order_key(least.x[g]));
+      if (g < groups) f(element<typename Reader::stored>::key_of(least.x[g]));
     }
   });
 }

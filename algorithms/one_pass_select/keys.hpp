@@ -8,6 +8,9 @@
 // To ask whether a key is at most some bound, the *bound's* sign may stand in for the element's
 // (`bound_test`): where the two signs differ the sign decides, and it still does. So the stream
 // costs one exclusive or and one compare a vector, whatever the direction and the sign.
+//
+// A 16-bit value is read as the upper half of 32 bits, the lower being zeros (order.hpp): vectors
+// of 16-bit integers would have to be widened anyway, with their indices, wherever one is a hit.
 
 #include <bit>
 #include <cstdint>
@@ -18,9 +21,9 @@
 
 namespace kselect::one_pass {
 
-// The signed integer with the width of T.
+// The signed integer with the width of T, or of 32 bits.
 template <class T>
-using key_of = std::make_signed_t<order_key_t<T>>;
+using key_of = std::make_signed_t<order_word_t<T>>;
 
 template <class Int>
 inline constexpr Int best_key = std::numeric_limits<Int>::min();
@@ -49,9 +52,13 @@ struct key_row {
       : values(values_), n(n_), flip(wanted == direction::largest ? Int{-1} : Int{0}) {}
 
   Int key(std::int64_t i) const {
-    return static_cast<Int>(flip_negative(std::bit_cast<Int>(values[i])) ^ flip);
+    return static_cast<Int>(flip_negative(static_cast<Int>(Int{signed_bits(values[i])} << beside)) ^
+                            flip);
   }
-  T value(Int key) const { return std::bit_cast<T>(flip_negative(static_cast<Int>(key ^ flip))); }
+  T value(Int key) const {
+    const Int bits = flip_negative(static_cast<Int>(key ^ flip));
+    return std::bit_cast<T>(static_cast<order_key_t<T>>(bits >> beside));
+  }
   // Asks for `count` values from the (i + ahead)-th on to be brought near. They may lie beyond the
   // row, where nothing is read.
   template <std::int64_t count>
@@ -67,11 +74,21 @@ struct key_row {
   // The bits of Lanes::size values from the i-th on, and their keys.
   template <class Lanes>
   typename Lanes::vector bits(std::int64_t i) const {
-    return Lanes::load(reinterpret_cast<const Int*>(values + i));
+    if constexpr (beside != 0) {
+      return Lanes::load_upper_halves(reinterpret_cast<const std::uint16_t*>(values + i));
+    } else {
+      return Lanes::load(reinterpret_cast<const Int*>(values + i));
+    }
   }
   template <class Lanes>
   typename Lanes::vector keys(typename Lanes::vector bits) const {
     return Lanes::exclusive_or(Lanes::flip_negative(bits), Lanes::set(flip));
+  }
+
+ private:
+  static constexpr int beside = 8 * static_cast<int>(sizeof(Int) - sizeof(T));  // bits of no value
+  static constexpr auto signed_bits(T x) {
+    return std::bit_cast<std::make_signed_t<order_key_t<T>>>(x);
   }
 };
 

@@ -56,6 +56,13 @@ struct plain_lanes {
     std::memcpy(&v, from, sizeof v);
     return v;
   }
+  // Of 32-bit integers; their lower halves are zeros.
+  static vector load_upper_halves(const std::uint16_t* from) {
+    typedef std::uint16_t halves __attribute__((vector_size(bytes / 2)));
+    halves v;
+    std::memcpy(&v, from, sizeof v);
+    return __builtin_convertvector(v, vector) << 16;
+  }
   static void store(vector v, Int* to) { std::memcpy(to, &v, sizeof v); }
   static vector set(Int x) { return vector{} + x; }
   static vector iota(Int first) { return add(load(detail::ascending<Int>.data()), set(first)); }
@@ -134,6 +141,11 @@ struct highway_lanes {
   using mask = hwy::HWY_NAMESPACE::Mask<decltype(tag)>;
 
   static vector load(const Int* from) { return hwy::HWY_NAMESPACE::LoadU(tag, from); }
+  static vector load_upper_halves(const std::uint16_t* from) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const hn::Rebind<std::uint16_t, decltype(tag)> halves;
+    return hn::ShiftLeft<16>(hn::PromoteTo(tag, hn::LoadU(halves, from)));
+  }
   static void store(vector v, Int* to) { hwy::HWY_NAMESPACE::StoreU(v, tag, to); }
   static vector set(Int x) { return hwy::HWY_NAMESPACE::Set(tag, x); }
   // Not Iota(tag, first), which 1.0.3 puts together lane by lane.

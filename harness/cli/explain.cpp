@@ -210,7 +210,8 @@ void add_explain(CLI::App& app, action& chosen) {
   command->add_option("--n", o->shape.n, "row length")->required()->check(size);
   command->add_option("--q", o->shape.q, "number of rows")->required()->check(size);
   command->add_option("--k", o->shape.k, "how many of each row")->required()->check(size);
-  command->add_option("--dtype", o->type, "float32 or float64")->capture_default_str();
+  command->add_option("--dtype", o->type, "float32, float64, float16 or bfloat16")
+      ->capture_default_str();
   command->add_option("--layout", o->layout, "row_major or column_major")->capture_default_str();
   command->add_option("--payload", o->payload, "values, values_and_indices or kth_value")
       ->capture_default_str();

@@ -17,8 +17,15 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// The rows and what is wanted of them, as far as it is not the usual: "float16 uniform largest".
+std::string rows_of(const problem& p) {
+  const bool usual = p.type == dtype::float32, smallest = p.direction == direction::smallest;
+  return fmt::format("{}{}{}{}", usual ? "" : to_string(p.type), usual ? "" : " ",
+                     to_string(p.distribution), smallest ? "" : " largest");
+}
+
 std::string title(const problem& p) {
-  return fmt::format("n={} Q={} k={} {}", p.n, p.q, p.k, to_string(p.distribution));
+  return fmt::format("n={} Q={} k={} {}", p.n, p.q, p.k, rows_of(p));
 }
 
 // A cell that is ok without a time had no rows, or ran on fibers, which are never timed.
@@ -94,6 +101,7 @@ namespace {
 // The table's rows and columns in order of first appearance.
 struct summary_table {
   std::vector<std::string> rows, columns;
+  std::size_t row_width = 44;  // of the longest row's title, but not less
   std::map<std::pair<std::string, std::string>, const finished_cell*> cells;
 };
 
@@ -101,9 +109,8 @@ void add_once(std::vector<std::string>& list, const std::string& item) {
   if (std::ranges::find(list, item) == list.end()) list.push_back(item);
 }
 
-// What the problems of a table share needs no column.
 std::string row_title(const problem& p) {
-  return fmt::format("{:>9} {:>7} {:>6}  {:<18}", p.n, p.q, p.k, to_string(p.distribution));
+  return fmt::format("{:>9} {:>7} {:>6}  {}", p.n, p.q, p.k, rows_of(p));
 }
 
 summary_table tabulate(const sweep_result& result) {
@@ -112,6 +119,7 @@ summary_table tabulate(const sweep_result& result) {
     const std::string row = row_title(c.what->problem);
     const std::string column{c.what->entry->algorithm->name};
     add_once(table.rows, row);
+    table.row_width = std::max(table.row_width, row.size());
     add_once(table.columns, column);
     table.cells.insert_or_assign({row, column}, &c);
   }
@@ -126,7 +134,7 @@ void print_row(const summary_table& table, const std::string& row) {
       best = std::min(best, found->second->median_ns.value_or(INFINITY));
     }
   }
-  fmt::print("{}", row);
+  fmt::print("{:<{}}", row, table.row_width);
   for (const std::string& column : table.columns) {
     const auto found = table.cells.find({row, column});
     std::string text = "-";
@@ -145,7 +153,8 @@ void print_row(const summary_table& table, const std::string& row) {
 void print_summary(const sweep_result& result) {
   const summary_table table = tabulate(result);
   if (!table.rows.empty()) {
-    fmt::print("{:>9} {:>7} {:>6}  {:<18}", "n", "Q", "k", "distribution");
+    fmt::print("{:<{}}", fmt::format("{:>9} {:>7} {:>6}  distribution", "n", "Q", "k"),
+               table.row_width);
     for (const std::string& column : table.columns) fmt::print("  {:>9}", column);
     fmt::print("\n");
     for (const std::string& row : table.rows) print_row(table, row);

@@ -28,14 +28,14 @@ problem problem_of(const options& o, const npy_file& matrix, const algorithm& en
                                             o.input, shape.size()));
   }
   problem p;
-  if (matrix.type() == element_type::float64) {
-    p.type = dtype::float64;
-  } else if (matrix.type() != element_type::float32) {
+  const auto type = parse<dtype>(to_string(matrix.type()));
+  if (!type) {
     throw error(failure::input,
-                fmt::format("{}: holds {}, but rows must be float32 or float64; convert it with "
-                            "numpy's .astype(numpy.float32)",
+                fmt::format("{}: holds {}, but rows must be float16, float32 or float64; convert "
+                            "it with numpy's .astype(numpy.float32)",
                             o.input, to_string(matrix.type())));
   }
+  p.type = *type;
   p.q = shape[0];
   p.n = shape[1];
   p.k = o.k;
@@ -61,8 +61,7 @@ int select(const options& o) {
   const selection chosen = select_rows(entry, p, {matrix.data(), p.input_bytes()}, *place);
   const std::vector<std::int64_t> shape = {p.q, p.k};
   if (!o.values.empty()) {
-    write_npy(o.values, p.type == dtype::float32 ? element_type::float32 : element_type::float64,
-              shape, chosen.values);
+    write_npy(o.values, matrix.type(), shape, chosen.values);
   }
   if (!o.indices.empty()) {
     write_npy(o.indices, element_type::int64, shape, std::as_bytes(std::span(chosen.indices)));
@@ -80,7 +79,8 @@ void add_select(CLI::App& app, action& chosen) {
   const auto o = std::make_shared<options>();
   command->add_option("--algorithm", o->algorithm, "name from `kselect list`")
       ->capture_default_str();
-  command->add_option("--input", o->input, "matrix Q x n, float32 or float64 (.npy)")->required();
+  command->add_option("--input", o->input, "matrix Q x n, float16, float32 or float64 (.npy)")
+      ->required();
   command->add_option("--k", o->k, "how many of each row, 1 <= k <= n")
       ->required()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
+
+#include "kselect/float16.hpp"
 
 namespace kselect {
 namespace {
@@ -14,7 +17,12 @@ void convert(std::endian order, const std::byte* in, std::span<float> out) {
     std::array<std::byte, sizeof(T)> bytes;
     std::memcpy(bytes.data(), in, sizeof(T));
     if (order == std::endian::big) std::ranges::reverse(bytes);
-    value = static_cast<float>(std::bit_cast<T>(bytes));
+    const T element = std::bit_cast<T>(bytes);
+    if constexpr (std::is_same_v<T, float16>) {
+      value = to_float(element);
+    } else {
+      value = static_cast<float>(element);
+    }
     in += sizeof(T);
   }
 }
@@ -45,6 +53,8 @@ void convert_elements(element_type type, std::endian order, const std::byte* in,
       return convert<std::int32_t>(order, in, out);
     case element_type::int64:
       return convert<std::int64_t>(order, in, out);
+    case element_type::float16:
+      return convert<float16>(order, in, out);
     case element_type::float32:
       return convert<float>(order, in, out);
     case element_type::float64:

@@ -19,15 +19,25 @@ namespace kselect {
 static_assert(std::endian::native == std::endian::little,
               "npy and xvecs files are mapped as they are: the host must be little-endian");
 
-enum class element_type : std::uint8_t { int8, uint8, int16, int32, int64, float32, float64 };
+enum class element_type : std::uint8_t {
+  int8,
+  uint8,
+  int16,
+  int32,
+  int64,
+  float16,
+  float32,
+  float64
+};
 
 template <>
-inline constexpr std::array<named<element_type>, 7> names<element_type> = {
+inline constexpr std::array<named<element_type>, 8> names<element_type> = {
     {{element_type::int8, "int8"},
      {element_type::uint8, "uint8"},
      {element_type::int16, "int16"},
      {element_type::int32, "int32"},
      {element_type::int64, "int64"},
+     {element_type::float16, "float16"},
      {element_type::float32, "float32"},
      {element_type::float64, "float64"}}};
 
@@ -37,6 +47,7 @@ constexpr std::int64_t size_of(element_type type) {
     case element_type::uint8:
       return 1;
     case element_type::int16:
+    case element_type::float16:
       return 2;
     case element_type::int32:
     case element_type::float32:

@@ -27,11 +27,12 @@ struct type_code {
   std::string_view code;  // what follows the byte order in `descr`
   element_type type;
 };
-constexpr std::array<type_code, 7> type_codes = {{{"i1", element_type::int8},
+constexpr std::array<type_code, 8> type_codes = {{{"i1", element_type::int8},
                                                   {"u1", element_type::uint8},
                                                   {"i2", element_type::int16},
                                                   {"i4", element_type::int32},
                                                   {"i8", element_type::int64},
+                                                  {"f2", element_type::float16},
                                                   {"f4", element_type::float32},
                                                   {"f8", element_type::float64}}};
 
@@ -154,6 +155,11 @@ class literal_parser {
         if (single_byte) return known.type;
         fail(file_, fmt::format("is big-endian (dtype '{}'); save it as '<{}'", descr, code));
       }
+    }
+    if (code == "V2") {
+      fail(file_, fmt::format("dtype '{}' names no type, as NumPy has no bfloat16; convert it with "
+                              ".astype(numpy.float32), which keeps every value",
+                              quoted(descr)));
     }
     fail(file_,
          fmt::format("dtype '{}' is not supported; save it as float32 or float64", quoted(descr)));

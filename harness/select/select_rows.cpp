@@ -1,7 +1,5 @@
 #include "harness/select/select_rows.hpp"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "harness/error.hpp"
@@ -14,7 +12,7 @@ namespace {
 void refuse_excluded(const algorithm& entry, const problem& p, std::span<const std::byte> rows) {
   const bool takes_nan = entry.promises.nan == nan_policy::total_order;
   if (takes_nan && entry.promises.infinities) return;
-  visit(p.type, [&]<class T>(T) {
+  visit_number(p.type, [&]<class T>(T) {
     const T* const data = reinterpret_cast<const T*>(rows.data());
     const auto refuse = [&](std::int64_t r, std::int64_t c, const char* what, const char* wanted) {
       throw error(
@@ -28,7 +26,7 @@ void refuse_excluded(const algorithm& entry, const problem& p, std::span<const s
         const T value = data[p.offset(r, c)];
         if (is_nan(value)) {
           if (!takes_nan) refuse(r, c, "NaN", "`NaN: total_order`");
-        } else if (!entry.promises.infinities && std::isinf(value)) {
+        } else if (!entry.promises.infinities && is_infinite(value)) {
           refuse(r, c, "infinite", "a contract without `no infinities`");
         }
       }

@@ -163,7 +163,7 @@ verdict verify(const problem& what, const contract& promises, const io& buffers,
   require(buffers.input != nullptr, "the input is null", what);
   require(buffers.values != nullptr, "the values are null", what);
   require(buffers.indices != nullptr || !what.has_indices(), "the indices are null", what);
-  return visit(what.type, [&](auto t) {
+  return visit_number(what.type, [&](auto t) {
     return visit(what.index, [&](auto i) {
       return verify_as<decltype(t), decltype(i)>(what, promises, buffers, threads);
     });

@@ -17,9 +17,8 @@ namespace kselect {
 
 namespace {
 
-// As float32 a NaN with payload 0x75ca1e, as int32 -669154; twice as wide, again a NaN and
-// negative.
-constexpr std::array<std::byte, 4> poison_word = {std::byte{0x1e}, std::byte{0xca}, std::byte{0xf5},
+// As int32 -655414; of any width from 16 bits on, and either half of it, a NaN and negative.
+constexpr std::array<std::byte, 4> poison_word = {std::byte{0xca}, std::byte{0xff}, std::byte{0xf5},
                                                   std::byte{0xff}};
 
 constexpr std::byte guard_byte(std::size_t offset) {

@@ -15,7 +15,7 @@ namespace kselect {
 // Bytes of a guard band; also keeps what it guards aligned as cudaMalloc aligns.
 inline constexpr std::size_t guard_bytes = 256;
 
-// Fills with a pattern that is NaN in both floating-point types and negative in both index types,
+// Fills with a pattern that is NaN in all floating-point types and negative in both index types,
 // and is none of the values programs write by themselves (0, -1, the canonical NaN).
 void poison(std::span<std::byte>);
 // The same pattern as a word in this machine's byte order, for what is filled by words.

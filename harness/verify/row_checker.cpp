@@ -16,7 +16,14 @@ namespace {
 
 template <class T>
 std::string show(T value) {
-  return fmt::format("{} (0x{:0{}x})", value, bits_of(value), 2 * sizeof(T));
+  const auto number = [value] {
+    if constexpr (sizeof(T) == 2) {
+      return to_float(value);
+    } else {
+      return value;
+    }
+  };
+  return fmt::format("{} (0x{:0{}x})", number(), bits_of(value), 2 * sizeof(T));
 }
 
 std::string times(std::int64_t count) {
@@ -330,5 +337,9 @@ template class row_checker<float, std::int32_t>;
 template class row_checker<float, std::int64_t>;
 template class row_checker<double, std::int32_t>;
 template class row_checker<double, std::int64_t>;
+template class row_checker<float16, std::int32_t>;
+template class row_checker<float16, std::int64_t>;
+template class row_checker<bfloat16, std::int32_t>;
+template class row_checker<bfloat16, std::int64_t>;
 
 }  // namespace kselect::verification

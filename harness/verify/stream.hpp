@@ -22,8 +22,9 @@ using signed_key_t = std::make_signed_t<order_key_t<T>>;
 template <class T>
 constexpr signed_key_t<T> signed_key(T value, signed_key_t<T> flip) {
   const auto bits = std::bit_cast<signed_key_t<T>>(value);
-  const signed_key_t<T> sign = bits >> (8 * sizeof(T) - 1);
-  return bits ^ (sign & static_cast<signed_key_t<T>>(~sign_bit<T>)) ^ flip;
+  const auto sign = static_cast<signed_key_t<T>>(bits >> (8 * sizeof(T) - 1));
+  return static_cast<signed_key_t<T>>(bits ^ (sign & static_cast<signed_key_t<T>>(~sign_bit<T>)) ^
+                                      flip);
 }
 
 // The `flip` of signed_key: all bits when the largest are wanted.
@@ -78,7 +79,9 @@ namespace detail {
 template <class T>
 std::int64_t better_among(const T* first, std::size_t size, const cut<T>& at) {
   order_key_t<T> better = 0;
-  for (std::size_t j = 0; j < size; ++j) better += signed_key(first[j], at.flip) < at.best;
+  for (std::size_t j = 0; j < size; ++j) {
+    better = static_cast<order_key_t<T>>(better + (signed_key(first[j], at.flip) < at.best));
+  }
   return static_cast<std::int64_t>(better);
 }
 
@@ -89,9 +92,9 @@ counts counts_among(const T* first, std::size_t size, const cut<T>& at) {
   order_key_t<T> at_worst = 0;
   for (std::size_t j = 0; j < size; ++j) {
     const signed_key_t<T> key = signed_key(first[j], at.flip);
-    better += key < at.best;
-    at_best += key == at.best;
-    at_worst += key == at.worst;
+    better = static_cast<order_key_t<T>>(better + (key < at.best));
+    at_best = static_cast<order_key_t<T>>(at_best + (key == at.best));
+    at_worst = static_cast<order_key_t<T>>(at_worst + (key == at.worst));
   }
   return {static_cast<std::int64_t>(better), static_cast<std::int64_t>(at_best),
           static_cast<std::int64_t>(at_worst)};

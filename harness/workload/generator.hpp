@@ -6,10 +6,11 @@
 // an IEEE operation that is rounded once (+, *, /, sqrt, explicit fma), so host and device agree to
 // the bit. Do not write a*b+c here: a compiler may contract it on one side and not on the other.
 
-#include <Random123/philox.h>
-
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
+
+#include <Random123/philox.h>
 
 #include "kselect/distribution.hpp"
 #include "kselect/hd.hpp"
@@ -17,7 +18,8 @@
 
 namespace kselect {
 
-// -log(x) for x in (0, 1/2], about 1e-15 relative. The library's log differs between host and device.
+// -log(x) for x in (0, 1/2], about 1e-15 relative. The library's log differs between host and
+// device.
 KSELECT_HD inline double negative_log(double x) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
   double exponent = static_cast<double>(static_cast<std::int64_t>(bits >> 52) - 1023);
@@ -34,7 +36,8 @@ KSELECT_HD inline double negative_log(double x) {
   return -fma(exponent, 0.6931471805599453, 2 * s * series);
 }
 
-// The standard normal quantile of p in (0, 1): Wichura 1988, algorithm AS 241 (PPND7), seven digits.
+// The standard normal quantile of p in (0, 1): Wichura 1988, algorithm AS 241 (PPND7), seven
+// digits.
 KSELECT_HD inline double normal_quantile(double p) {
   const double q = p - 0.5;
   if (fabs(q) <= 0.425) {
@@ -59,14 +62,16 @@ KSELECT_HD inline double normal_quantile(double p) {
   return q < 0 ? -(top / bottom) : top / bottom;
 }
 
-// Values of one row length, element by element. T is float or double; trivially copyable, so it
-// travels into kernels by value.
+// Values of one row length, element by element; trivially copyable, so it travels into kernels by
+// value. Numbers of 16 bits are those of float32, rounded; only what is made of bits (NaN, leading
+// bits that are shared) is made of their own.
 template <class T>
 class generator {
  public:
-  using bits_type = order_key_t<T>;
+  using real = std::conditional_t<sizeof(T) == 2, float, T>;
+  using bits_type = order_key_t<real>;
   // Elements made from one Philox block: 128 random bits.
-  static constexpr int lanes = 16 / static_cast<int>(sizeof(T));
+  static constexpr int lanes = 16 / static_cast<int>(sizeof(real));
 
   // k matters to kth_ties alone.
   KSELECT_HD generator(distribution d, std::uint64_t seed, std::int64_t n, std::int64_t k)
@@ -82,6 +87,8 @@ class generator {
   }
 
  private:
+  using pattern = order_key_t<T>;
+
   KSELECT_HD void draw(std::int64_t row, std::int64_t block, bits_type (&random)[lanes]) const {
     const auto low = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
     const auto high = [](std::int64_t x) { return static_cast<std::uint32_t>(x >> 32); };
@@ -90,7 +97,7 @@ class generator {
         {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)}};
     const auto words = r123::Philox4x32{}(counter, key);
     for (int lane = 0; lane < lanes; ++lane) {
-      if constexpr (sizeof(T) == 4) {
+      if constexpr (sizeof(real) == 4) {
         random[lane] = words[static_cast<unsigned>(lane)];
       } else {
         random[lane] = static_cast<bits_type>(words[static_cast<unsigned>(2 * lane + 1)]) << 32 |
@@ -99,17 +106,40 @@ class generator {
     }
   }
 
-  // [0, 1) with as many equally spaced values as T's mantissa holds.
-  KSELECT_HD static T unit(bits_type random) {
-    if constexpr (sizeof(T) == 4) {
-      return static_cast<T>(random >> 8) * static_cast<T>(0x1p-24);
+  // [0, 1) with as many equally spaced values as the mantissa holds.
+  KSELECT_HD static real unit(bits_type random) {
+    if constexpr (sizeof(real) == 4) {
+      return static_cast<real>(random >> 8) * static_cast<real>(0x1p-24);
     } else {
-      return static_cast<T>(random >> 11) * static_cast<T>(0x1p-53);
+      return static_cast<real>(random >> 11) * static_cast<real>(0x1p-53);
     }
   }
-  KSELECT_HD static double unit_double(bits_type random) { return static_cast<double>(unit(random)); }
+  KSELECT_HD static double unit_double(bits_type random) {
+    return static_cast<double>(unit(random));
+  }
 
   KSELECT_HD T value(std::int64_t row, std::int64_t column, bits_type random) const {
+    switch (kind_) {
+      case distribution_kind::same_leading_bits:
+        return leading(random);
+      case distribution_kind::inf_fraction:
+        return chosen(row, column) ? std::bit_cast<T>(infinity_bits<T>) : rounded(unit(random));
+      case distribution_kind::nan_fraction:
+        return chosen(row, column) ? nan(random) : rounded(unit(random));
+      default:
+        return rounded(number(row, column, random));
+    }
+  }
+
+  KSELECT_HD static T rounded(real x) {
+    if constexpr (sizeof(T) == 2) {
+      return from_float<T>(x);
+    } else {
+      return x;
+    }
+  }
+
+  KSELECT_HD real number(std::int64_t row, std::int64_t column, bits_type random) const {
     switch (kind_) {
       case distribution_kind::normal:
         return normal(random);
@@ -122,13 +152,7 @@ class generator {
       case distribution_kind::all_equal:
         return of_row(row);
       case distribution_kind::few_distinct:
-        return static_cast<T>(floor(unit_double(random) * parameter_) / parameter_);
-      case distribution_kind::same_leading_bits:
-        return leading(random);
-      case distribution_kind::inf_fraction:
-        return chosen(row, column) ? std::bit_cast<T>(infinity_bits()) : unit(random);
-      case distribution_kind::nan_fraction:
-        return chosen(row, column) ? nan(random) : unit(random);
+        return static_cast<real>(floor(unit_double(random) * parameter_) / parameter_);
       case distribution_kind::kth_ties:
         return tied(row, column, random);
       default:
@@ -136,21 +160,21 @@ class generator {
     }
   }
 
-  KSELECT_HD static T normal(bits_type random) {
+  KSELECT_HD static real normal(bits_type random) {
     // The middle of one of 2^32 (2^53) equal intervals: never 0 or 1.
-    const double p = sizeof(T) == 4 ? (static_cast<double>(random) + 0.5) * 0x1p-32
-                                    : (static_cast<double>(random >> 12) + 0.5) * 0x1p-52;
-    return static_cast<T>(normal_quantile(p));
+    const double p = sizeof(real) == 4 ? (static_cast<double>(random) + 0.5) * 0x1p-32
+                                       : (static_cast<double>(random >> 12) + 0.5) * 0x1p-52;
+    return static_cast<real>(normal_quantile(p));
   }
 
   // Rises with `place`; random within the step, so that rows and seeds differ.
-  KSELECT_HD T position(std::int64_t place, bits_type random) const {
-    return static_cast<T>((static_cast<double>(place) + unit_double(random)) /
-                          static_cast<double>(n_));
+  KSELECT_HD real position(std::int64_t place, bits_type random) const {
+    return static_cast<real>((static_cast<double>(place) + unit_double(random)) /
+                             static_cast<double>(n_));
   }
 
   // A value that only the row decides, from a block of its own (columns never reach it).
-  KSELECT_HD T of_row(std::int64_t row) const {
+  KSELECT_HD real of_row(std::int64_t row) const {
     bits_type random[lanes];
     draw(row, -1, random);
     return unit(random[0]);
@@ -165,35 +189,33 @@ class generator {
 
   // 1.xxx with the first `parameter` bits of the pattern of 1.0 kept, the others random.
   KSELECT_HD T leading(bits_type random) const {
-    const int free_bits = 8 * static_cast<int>(sizeof(T)) - static_cast<int>(parameter_);
-    const bits_type mask =
-        free_bits == 0 ? 0 : static_cast<bits_type>(~bits_type{0}) >> static_cast<int>(parameter_);
-    const bits_type one = std::bit_cast<bits_type>(T{1});
-    const bits_type bits = (one & static_cast<bits_type>(~mask)) | (random & mask);
+    const int shared = static_cast<int>(parameter_);
+    const auto mask = static_cast<pattern>(shared >= 8 * static_cast<int>(sizeof(T))
+                                               ? 0
+                                               : static_cast<pattern>(~pattern{0}) >> shared);
+    const auto one = std::bit_cast<pattern>(rounded(real{1}));
+    const auto bits = static_cast<pattern>((one & ~mask) | (random & mask));
     // With few shared bits the exponent is free: keep it below infinity's.
-    return std::bit_cast<T>(static_cast<bits_type>(
-        (bits & infinity_bits()) == infinity_bits() ? bits ^ (infinity_bits() & mask) : bits));
-  }
-
-  KSELECT_HD static constexpr bits_type infinity_bits() {
-    return sizeof(T) == 4 ? static_cast<bits_type>(0x7f800000U)
-                          : static_cast<bits_type>(0x7ff0000000000000ULL);
+    constexpr pattern infinity = infinity_bits<T>;
+    return std::bit_cast<T>(
+        static_cast<pattern>((bits & infinity) == infinity ? bits ^ (infinity & mask) : bits));
   }
 
   // A quiet NaN of either sign with a random payload.
   KSELECT_HD static T nan(bits_type random) {
-    const bits_type quiet = infinity_bits() | infinity_bits() >> 1;
-    return std::bit_cast<T>(static_cast<bits_type>(random | (quiet & ~sign_bit<T>)));
+    constexpr pattern infinity = infinity_bits<T>, quiet = infinity | infinity >> 1;
+    return std::bit_cast<T>(static_cast<pattern>(random | (quiet & ~sign_bit<T>)));
   }
 
   // By a random rank: the first k/2 distinct below 1/2, then ties at exactly 1/2 up to `parameter`
-  // past the k-th, then distinct above. So the k-th key is tied and only some of its ties are chosen.
-  KSELECT_HD T tied(std::int64_t row, std::int64_t column, bits_type random) const {
+  // past the k-th, then distinct above. So the k-th key is tied and only some of its ties are
+  // chosen.
+  KSELECT_HD real tied(std::int64_t row, std::int64_t column, bits_type random) const {
     const std::int64_t rank = permuted(row, column);
     const std::int64_t better = k_ / 2;
-    if (rank < better) return unit(random) * static_cast<T>(0.25);
-    if (rank < k_ + static_cast<std::int64_t>(parameter_)) return static_cast<T>(0.5);
-    return static_cast<T>(0.75) + unit(random) * static_cast<T>(0.125);
+    if (rank < better) return unit(random) * static_cast<real>(0.25);
+    if (rank < k_ + static_cast<std::int64_t>(parameter_)) return static_cast<real>(0.5);
+    return static_cast<real>(0.75) + unit(random) * static_cast<real>(0.125);
   }
 
   // A bijection of [0, n), one per row: a four-round Feistel network on the smallest even number of

@@ -35,7 +35,7 @@ void generate_rows(const problem& p, std::span<std::byte> out, int threads,
   if (p.q == 0 || p.n == 0) return;
   const std::int64_t dense = p.layout == layout::row_major ? p.n : p.q;
   if (p.effective_pitch() != dense) std::memset(out.data(), 0xa5, out.size());
-  visit(p.type, [&]<class T>(T) {
+  visit_number(p.type, [&]<class T>(T) {
     const generator<T> make(p.distribution, p.seed, p.n, p.k);
     T* const data = reinterpret_cast<T*>(out.data());
     const std::int64_t tasks_per_row = (p.n + task_columns - 1) / task_columns;

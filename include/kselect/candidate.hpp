@@ -19,8 +19,9 @@ template <class T>
 struct keyed_candidate {  // values with indices
   using key_type = order_key_t<T>;
   __extension__ typedef unsigned __int128 uint128;
-  using type = std::conditional_t<sizeof(T) == 4, std::uint64_t, uint128>;
-  static constexpr int index_bits = 8 * sizeof(key_type);
+  using index_type = std::conditional_t<sizeof(T) <= 4, std::uint32_t, std::uint64_t>;
+  using type = std::conditional_t<sizeof(T) <= 4, std::uint64_t, uint128>;
+  static constexpr int index_bits = 8 * sizeof(index_type);
 
   KSELECT_HD static constexpr type make(key_type key, std::int64_t index) {
     return static_cast<type>(key) << index_bits | static_cast<type>(index);
@@ -29,7 +30,7 @@ struct keyed_candidate {  // values with indices
     return static_cast<key_type>(c >> index_bits);
   }
   KSELECT_HD static constexpr std::int64_t index(type c) {
-    return static_cast<std::int64_t>(static_cast<key_type>(c));
+    return static_cast<std::int64_t>(static_cast<index_type>(c));
   }
 };
 

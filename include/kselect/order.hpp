@@ -9,10 +9,16 @@
 // `order_key` maps a value to an unsigned integer of the same width whose `<` is that order: a
 // negative number has all its bits flipped, a positive one its sign bit. `selection_key` flips the
 // key once more when the largest are wanted: in both directions *a smaller key is a better key*.
+//
+// It depends on the width of a type alone, not on where its exponent ends: float16 and bfloat16
+// with the same bits have the same key, and so has the float whose upper half they are, followed by
+// 16 bits that are all the same.
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
+#include "kselect/float16.hpp"
 #include "kselect/hd.hpp"
 
 namespace kselect {
@@ -22,6 +28,14 @@ enum class direction : std::uint8_t { smallest, largest };
 namespace detail {
 template <class T>
 struct order_key_of;
+template <>
+struct order_key_of<float16> {
+  using type = std::uint16_t;
+};
+template <>
+struct order_key_of<bfloat16> {
+  using type = std::uint16_t;
+};
 template <>
 struct order_key_of<float> {
   using type = std::uint32_t;
@@ -36,8 +50,23 @@ struct order_key_of<double> {
 template <class T>
 using order_key_t = typename detail::order_key_of<T>::type;
 
+// A word that holds a key and is wide enough for atomics and shuffles.
 template <class T>
-inline constexpr order_key_t<T> sign_bit = order_key_t<T>{1} << (8 * sizeof(T) - 1);
+using order_word_t = std::conditional_t<sizeof(T) == 2, std::uint32_t, order_key_t<T>>;
+
+template <class T>
+inline constexpr auto sign_bit = static_cast<order_key_t<T>>(order_key_t<T>{1}
+                                                             << (8 * sizeof(T) - 1));
+
+// The bits of +infinity: an exponent of all ones.
+template <class T>
+inline constexpr auto infinity_bits = order_key_t<T>{0x7f800000U};
+template <>
+inline constexpr auto infinity_bits<double> = order_key_t<double>{0x7ff0000000000000ULL};
+template <>
+inline constexpr auto infinity_bits<float16> = order_key_t<float16>{0x7c00U};
+template <>
+inline constexpr auto infinity_bits<bfloat16> = order_key_t<bfloat16>{0x7f80U};
 
 template <class T>
 KSELECT_HD constexpr order_key_t<T> bits_of(T value) {
@@ -49,14 +78,14 @@ KSELECT_HD constexpr order_key_t<T> order_key(T value) {
   // Negative: all bits flip; else the sign alone. Without a branch it is two instructions.
   const order_key_t<T> bits = bits_of(value);
   const auto negative = static_cast<order_key_t<T>>(0 - (bits >> (8 * sizeof(T) - 1)));
-  return bits ^ (negative | sign_bit<T>);
+  return static_cast<order_key_t<T>>(bits ^ (negative | sign_bit<T>));
 }
 
 // Inverse of order_key: the value whose key is `key`, to the bit.
 template <class T>
 KSELECT_HD constexpr T from_order_key(order_key_t<T> key) {
-  const order_key_t<T> bits =
-      (key & sign_bit<T>) != 0 ? (key ^ sign_bit<T>) : static_cast<order_key_t<T>>(~key);
+  const auto bits =
+      static_cast<order_key_t<T>>((key & sign_bit<T>) != 0 ? key ^ sign_bit<T> : ~key);
   return std::bit_cast<T>(bits);
 }
 
@@ -68,25 +97,24 @@ KSELECT_HD constexpr order_key_t<T> selection_key(T value, direction wanted) {
 
 template <class T>
 KSELECT_HD constexpr T from_selection_key(order_key_t<T> key, direction wanted) {
-  return from_order_key<T>(wanted == direction::smallest ? key
-                                                         : static_cast<order_key_t<T>>(~key));
+  return from_order_key<T>(wanted == direction::smallest ? key : static_cast<order_key_t<T>>(~key));
 }
 
 // The key with the two zeros merged, for contracts that promise `zero_policy::merged`.
 template <class T>
 KSELECT_HD constexpr order_key_t<T> selection_key_zeros_merged(T value, direction wanted) {
   const bool zero = static_cast<order_key_t<T>>(bits_of(value) << 1) == 0;
-  return selection_key(zero ? T{0} : value, wanted);
+  return selection_key(zero ? T{} : value, wanted);
 }
 
+// Both are written on bits, so that no optimisation flag can assume them away.
 template <class T>
 KSELECT_HD constexpr bool is_nan(T value) {
-  // Written on bits so that no optimisation flag can assume it away.
-  const order_key_t<T> magnitude = bits_of(value) & static_cast<order_key_t<T>>(~sign_bit<T>);
-  constexpr order_key_t<T> infinity = sizeof(T) == 4
-                                          ? static_cast<order_key_t<T>>(0x7f800000U)
-                                          : static_cast<order_key_t<T>>(0x7ff0000000000000ULL);
-  return magnitude > infinity;
+  return static_cast<order_key_t<T>>(bits_of(value) & ~sign_bit<T>) > infinity_bits<T>;
+}
+template <class T>
+KSELECT_HD constexpr bool is_infinite(T value) {
+  return static_cast<order_key_t<T>>(bits_of(value) & ~sign_bit<T>) == infinity_bits<T>;
 }
 
 }  // namespace kselect

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -16,7 +17,7 @@
 
 namespace kselect {
 
-enum class dtype : std::uint8_t { float32, float64 };
+enum class dtype : std::uint8_t { float32, float64, float16, bfloat16 };
 enum class index_type : std::uint8_t { int32, int64 };
 
 // Where element (row r, column c) lies, in elements from the start of the input:
@@ -32,8 +33,10 @@ template <>
 inline constexpr std::array<named<direction>, 2> names<direction> = {
     {{direction::smallest, "smallest"}, {direction::largest, "largest"}}};
 template <>
-inline constexpr std::array<named<dtype>, 2> names<dtype> = {
-    {{dtype::float32, "float32"}, {dtype::float64, "float64"}}};
+inline constexpr std::array<named<dtype>, 4> names<dtype> = {{{dtype::float32, "float32"},
+                                                              {dtype::float64, "float64"},
+                                                              {dtype::float16, "float16"},
+                                                              {dtype::bfloat16, "bfloat16"}}};
 template <>
 inline constexpr std::array<named<index_type>, 2> names<index_type> = {
     {{index_type::int32, "int32"}, {index_type::int64, "int64"}}};
@@ -46,7 +49,10 @@ inline constexpr std::array<named<payload>, 3> names<payload> = {
      {payload::values_and_indices, "values_and_indices"},
      {payload::kth_value, "kth_value"}}};
 
-constexpr std::size_t size_of(dtype type) { return type == dtype::float32 ? 4 : 8; }
+constexpr bool is_16_bits(dtype type) { return type == dtype::float16 || type == dtype::bfloat16; }
+constexpr std::size_t size_of(dtype type) {
+  return is_16_bits(type) ? 2 : type == dtype::float32 ? 4 : 8;
+}
 constexpr std::size_t size_of(index_type type) { return type == index_type::int32 ? 4 : 8; }
 
 struct problem {
@@ -114,16 +120,29 @@ inline std::string to_string(const problem& p) {
   return text;
 }
 
-// Calls f(T{}) with the C++ type that `type` names.
+// Calls f(T{}) with the C++ type that `type` names, float or double: for algorithms that do not
+// declare 16-bit types, and so are never asked about them.
 template <class F>
 decltype(auto) visit(dtype type, F&& f) {
-  switch (type) {
-    case dtype::float64:
-      return std::forward<F>(f)(double{});
-    case dtype::float32:
-      break;
-  }
+  if (is_16_bits(type)) std::abort();
+  if (type == dtype::float64) return std::forward<F>(f)(double{});
   return std::forward<F>(f)(float{});
+}
+
+// The same with 16-bit types, each its own: for whoever makes, reads or prints numbers.
+template <class F>
+decltype(auto) visit_number(dtype type, F&& f) {
+  if (type == dtype::float16) return std::forward<F>(f)(float16{});
+  if (type == dtype::bfloat16) return std::forward<F>(f)(bfloat16{});
+  return visit(type, std::forward<F>(f));
+}
+
+// The same with float16 standing for both: for whoever only orders and moves them, and so sees no
+// difference (order.hpp).
+template <class F>
+decltype(auto) visit_bits(dtype type, F&& f) {
+  if (is_16_bits(type)) return std::forward<F>(f)(float16{});
+  return visit(type, std::forward<F>(f));
 }
 
 template <class F>

@@ -22,6 +22,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -77,12 +78,21 @@ struct select_options {
   const kselect::algorithm* algorithm = nullptr;
 };
 
-namespace detail {
+// Which elements T are. Specialise it for another type of the same layout, such as CUDA's __half:
+//     template <> inline constexpr std::optional<kselect::dtype> kselect::dtype_of<__half> =
+//         kselect::dtype::float16;
 template <class T>
-constexpr dtype dtype_of() {
-  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "rows are float or double");
-  return std::is_same_v<T, float> ? dtype::float32 : dtype::float64;
-}
+inline constexpr std::optional<dtype> dtype_of = {};
+template <>
+inline constexpr std::optional<dtype> dtype_of<float> = dtype::float32;
+template <>
+inline constexpr std::optional<dtype> dtype_of<double> = dtype::float64;
+template <>
+inline constexpr std::optional<dtype> dtype_of<float16> = dtype::float16;
+template <>
+inline constexpr std::optional<dtype> dtype_of<bfloat16> = dtype::bfloat16;
+
+namespace detail {
 template <class Index>
 constexpr index_type index_type_of() {
   static_assert(std::is_same_v<Index, std::int32_t> || std::is_same_v<Index, std::int64_t>,
@@ -97,7 +107,10 @@ problem problem_of(const row_matrix<T>& rows, std::int64_t k, bool indexed,
   p.n = rows.n;
   p.q = rows.q;
   p.k = k;
-  p.type = dtype_of<T>();
+  static_assert(dtype_of<T> && sizeof(T) == size_of(*dtype_of<T>),
+                "rows are of float, double, kselect::float16, kselect::bfloat16, or of a type for "
+                "which kselect::dtype_of says which of these it is");
+  p.type = *dtype_of<T>;
   p.index = index_type_of<Index>();
   p.direction = options.direction;
   p.payload = indexed ? payload::values_and_indices : payload::values;
@@ -135,9 +148,10 @@ status select(const row_matrix<T>& rows, std::int64_t k, std::span<T> values,
               std::span<Index> indices, std::span<std::byte> workspace, const place& where,
               const select_options& options = {}) {
   const problem p = detail::problem_of<T, Index>(rows, k, !indices.empty(), options);
-  return detail::select_checked(
-      p, {rows.data, values.data(), indices.data()}, static_cast<std::int64_t>(values.size()),
-      static_cast<std::int64_t>(indices.size()), workspace, where, options);
+  const io buffers{rows.data, values.data(), indices.data()};  // nvcc fails on a list as argument
+  return detail::select_checked(p, buffers, static_cast<std::int64_t>(values.size()),
+                                static_cast<std::int64_t>(indices.size()), workspace, where,
+                                options);
 }
 
 }  // namespace kselect

@@ -67,6 +67,19 @@ problem Battery::admitted(problem p) const {
   return p;
 }
 
+std::vector<problem> Battery::admitted_and_narrow(const problem& p) {
+  std::vector<problem> both = {admitted(p)};
+  std::vector<dtype> narrow;
+  for (const dtype type : {dtype::float16, dtype::bfloat16}) {
+    if (entry().dtypes.contains(type)) narrow.push_back(type);
+  }
+  if (!narrow.empty()) {
+    both.push_back(both.front());
+    both.back().type = narrow[static_cast<std::size_t>(narrow_turn_++) % narrow.size()];
+  }
+  return both;
+}
+
 std::vector<problem> Battery::variants(const problem& p) const {
   std::vector<problem> all;
   for (const auto& type : names<dtype>) {

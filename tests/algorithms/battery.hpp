@@ -43,6 +43,8 @@ class Battery : public testing::TestWithParam<contender> {
 
   // The problem as this algorithm reads it: its first layout and types where `p` has others.
   problem admitted(problem p) const;
+  // That, and the same with a 16-bit type if one is declared; two of them take turns.
+  std::vector<problem> admitted_and_narrow(const problem& p);
   // All combinations of payload, direction, index type, dtype and layout that are declared, on the
   // sizes and distribution of `p`.
   std::vector<problem> variants(const problem& p) const;
@@ -63,6 +65,7 @@ class Battery : public testing::TestWithParam<contender> {
   void choose_share();
 
   int problem_number_ = 0, share_ = 1, offset_ = 0;
+  int narrow_turn_ = 0;
   std::unique_ptr<backend> place_;
 };
 

@@ -67,6 +67,18 @@ def test_says_what_order_takes(kselect):
     assert "finish_kernel" in stable["launches"][1]["kernel"]
 
 
+def test_knows_types_of_16_bits(kselect):
+    for dtype in "float16", "bfloat16":
+        on = {}
+        for place in [], ["--multiprocessors", 132]:
+            done = kselect("explain", "--n", 8192, "--q", 4096, "--k", 32, "--dtype", dtype, *place,
+                           "--json")
+            on[bool(place)] = json.loads(done.stdout)["algorithm"]
+        assert on[True] == "bms-block"
+        listed = {e["name"]: e["dtypes"] for e in json.loads(kselect("list", "--json").stdout)}
+        assert dtype in listed[on[False]] and dtype in listed[on[True]] and dtype in listed["auto"]
+
+
 def test_names_what_is_wrong(kselect):
     base = ["explain", "--n", 100, "--q", 1]
     assert "--k 101" in kselect(*base, "--k", 101, check=2).stderr

@@ -41,6 +41,25 @@ def keys(directory):
     return [r["key"] for r in records(directory) if r["status"] == "ok"]
 
 
+def test_types_and_directions_are_told_apart(kselect, config, tmp_path):
+    axes = {"n": 256, "q": 8, "k": 4, "dtype": ["float32", "float16", "bfloat16"],
+            "direction": ["smallest", "largest"]}
+    done = kselect("run", config(axes=axes), "--out", "o")
+    assert "12 cells run, 12 ok" in done.stdout
+    shown = [line.split()[3:-4] for line in done.stdout.splitlines()[1:7]]  # two times with units
+    assert sorted(shown) == sorted(
+        [*dtype, "uniform", *wanted]
+        for dtype in ([], ["float16"], ["bfloat16"]) for wanted in ([], ["largest"])
+    )
+    found = records(tmp_path / "o")
+    for record in found:
+        jsonschema.validate(record, RECORD_SCHEMA)
+    moved = {r["problem"]["dtype"]: r["floor"]["bytes"] for r in found}
+    rows, answers = 8 * 256, 8 * 4
+    narrow = 2 * rows + (2 + 4) * answers
+    assert moved == {"float32": 4 * rows + (4 + 4) * answers, "float16": narrow, "bfloat16": narrow}
+
+
 def test_every_cell_is_proven_timed_and_recorded(kselect, config, tmp_path):
     done = kselect("run", config(), "--out", "o")
     assert "8 cells run, 8 ok" in done.stdout

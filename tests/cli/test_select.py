@@ -9,7 +9,7 @@ RNG = np.random.default_rng(7)
 
 @pytest.mark.parametrize("algorithm", ["cpu/nth_element", "cpu/heap+omp", "cpu/sort"])
 @pytest.mark.parametrize("largest", [False, True])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_agrees_with_numpy(kselect, tmp_path, algorithm, largest, dtype, order):
     rows = RNG.standard_normal((13, 257)).astype(dtype)
@@ -85,6 +85,7 @@ def save_bad_inputs(folder):
     (folder / "empty.npy").write_bytes(b"")
     (folder / "text.npy").write_text("1,2,3\n")
     np.save(folder / "big_endian.npy", good.astype(">f4"))
+    np.save(folder / "bfloat16.npy", good.astype(np.float16).view("V2"))  # as ml_dtypes' is saved
     return {
         "missing.npy": "missing.npy",
         "flat.npy": "1 dimension",
@@ -93,6 +94,7 @@ def save_bad_inputs(folder):
         "empty.npy": "empty.npy",
         "text.npy": "text.npy",
         "big_endian.npy": "big-endian",
+        "bfloat16.npy": "NumPy has no bfloat16",
     }
 
 

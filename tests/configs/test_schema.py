@@ -62,7 +62,7 @@ def test_accepts_each_shipped_config(path):
     ("path", "value"),
     [
         ("axes/n", [0, "2^20 + 1", {"pow2": [10, 16]}, {"pow2": [20, 30, 2]}]),
-        ("axes/dtype", ["float32", "float64"]),
+        ("axes/dtype", ["float32", "float64", "float16", "bfloat16"]),
         ("axes/distribution", ["uniform", "inf_fraction(0.5)", "kth_ties(1e3)"]),
         ("axes/_note", "why"),
         ("axes", {"n_times_q": "2^22", "n": {"pow2": [10, 20]}, "k": 8}),
@@ -127,7 +127,7 @@ def test_accepts_all_with_a_dataset_only():
         ("axes", {"shapes": [[1024, 4]]}),
         ("axes", {"shapes": [[1024, 4, 0]]}),
         ("axes", {"shapes": []}),
-        ("axes/dtype", "float16"),
+        ("axes/dtype", "float8"),
         ("axes/dtype", []),
         ("axes/layout", ["row_major", "row_major"]),
         ("axes/distribution", "external"),

@@ -1,5 +1,7 @@
 #include "kselect/problem.hpp"
 
+#include <type_traits>
+
 #include <gtest/gtest.h>
 
 namespace kselect {
@@ -42,6 +44,25 @@ TEST(Problem, SizesFollowFromLayoutAndPayload) {
   EXPECT_EQ(p.input_bytes(), 0U);
 }
 
+TEST(Problem, KnowsItsTypes) {
+  problem p;
+  p.n = p.k = 3;
+  p.q = 5;
+  for (const auto& [type, name] : names<dtype>) {
+    p.type = type;
+    EXPECT_TRUE(to_string(p).starts_with(std::string(name) + "/"));
+    const std::size_t size = visit_number(type, []<class T>(T) { return sizeof(T); });
+    EXPECT_EQ(size_of(type), size);
+    EXPECT_EQ(p.input_bytes(), 15 * size);
+    EXPECT_EQ(p.values_bytes(), 15 * size);
+    EXPECT_EQ(visit_bits(type, []<class T>(T) { return sizeof(T); }), size);
+  }
+  const auto is_bfloat16 = []<class T>(T) { return std::is_same_v<T, bfloat16>; };
+  EXPECT_TRUE(visit_number(dtype::bfloat16, is_bfloat16));
+  EXPECT_FALSE(visit_number(dtype::float16, is_bfloat16));
+  EXPECT_DEATH(visit(dtype::float16, []<class T>(T) {}), "");
+}
+
 TEST(Distribution, NamesRoundTrip) {
   for (const char* text :
        {"uniform", "normal", "few_distinct(16)", "inf_fraction(0.999)", "kth_ties(3)"}) {
@@ -53,9 +74,10 @@ TEST(Distribution, NamesRoundTrip) {
 }
 
 TEST(Distribution, RefusesWhatItDoesNotDefine) {
-  for (const char* text : {"", "gaussian", "uniform(1)", "few_distinct(0)", "few_distinct(",
-                           "few_distinct()", "few_distinct(1", "few_distinct(1x)", "few_distinct(1.5)", "inf_fraction(2)",
-                           "nan_fraction(nan)", "external", "few_distinct(16) "}) {
+  for (const char* text :
+       {"", "gaussian", "uniform(1)", "few_distinct(0)", "few_distinct(", "few_distinct()",
+        "few_distinct(1", "few_distinct(1x)", "few_distinct(1.5)", "inf_fraction(2)",
+        "nan_fraction(nan)", "external", "few_distinct(16) "}) {
     EXPECT_FALSE(parse_distribution(text)) << text;
   }
 }

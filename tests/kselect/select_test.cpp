@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <gmock/gmock.h>
 #include <numeric>
 #include <vector>
@@ -65,6 +66,52 @@ TEST(select, finds_the_smallest_and_the_largest_on_the_cpu) {
       }
     }
   }
+}
+
+// Another type of the same layout, as CUDA's __half is one.
+struct half_of_another_library {
+  std::uint16_t storage;
+};
+
+}  // namespace
+
+template <>
+inline constexpr std::optional<dtype> dtype_of<half_of_another_library> = dtype::float16;
+
+namespace {
+
+template <class T>
+void expect_smallest_of_16_bits() {
+  constexpr std::int64_t q = 3, n = 200, k = 4;  // 200 whole numbers, each a number of either type
+  std::vector<T> data;
+  for (const float x : shuffled_rows(q, n, n)) {
+    const bool is_bfloat16 = dtype_of<T> == dtype::bfloat16;
+    data.push_back(
+        std::bit_cast<T>(is_bfloat16 ? from_float<bfloat16>(x).bits : from_float<float16>(x).bits));
+  }
+  const row_matrix<T> rows{.data = data.data(), .q = q, .n = n};
+  const auto here = place::cpu(1);
+  std::vector<T> values(q * k);
+  std::vector<std::int32_t> indices(q * k);
+  const scratch memory(select_workspace<T, std::int32_t>(rows, k, here));
+  const status done = select<T, std::int32_t>(rows, k, values, indices, memory.start, here);
+  ASSERT_TRUE(done.ok()) << done.message;
+  for (std::int64_t r = 0; r < q; ++r) {
+    std::vector<std::int64_t> found;
+    for (std::int64_t j = r * k; j < (r + 1) * k; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      found.push_back((std::int64_t{indices[at]} * 7919 + r) % n);
+      EXPECT_EQ(std::bit_cast<std::uint16_t>(values[at]),
+                std::bit_cast<std::uint16_t>(data[static_cast<std::size_t>(r * n + indices[at])]));
+    }
+    EXPECT_THAT(found, testing::UnorderedElementsAre(0, 1, 2, 3));
+  }
+}
+
+TEST(select, finds_the_smallest_of_16_bit_numbers) {
+  expect_smallest_of_16_bits<float16>();
+  expect_smallest_of_16_bits<bfloat16>();
+  expect_smallest_of_16_bits<half_of_another_library>();
 }
 
 TEST(select, gives_values_alone_without_indices) {

@@ -41,6 +41,7 @@ def run_of_ours(tmp_path, fake_torch):
         record_text(fake_torch(), k=5, direction="largest"),
         record_text(fake_torch(), dtype="float64", q=2),
         record_text(fake_torch(), workload="normal"),
+        record_text(fake_torch(), dtype="bfloat16"),
     ]
     (directory / "runs.jsonl").write_text("".join(lines))
     return directory
@@ -56,8 +57,10 @@ def test_every_problem_of_the_run_is_timed_proven_and_readable(run_of_ours, tmp_
         ("ok", "largest", "float32"),
         ("ok", "smallest", "float64"),
         ("unsupported", "smallest", "float32"),
+        ("unsupported", "smallest", "bfloat16"),
     ]
     assert loaded.records[3].reason == "distribution normal is not generated here"
+    assert loaded.records[4].reason == "dtype bfloat16 is not generated here"
     assert all(r.index == "int64" and r.algorithm == "torch-topk" for r in loaded.records)
     timed = loaded.records[0].time
     assert timed is not None and timed.low <= timed.median <= timed.high

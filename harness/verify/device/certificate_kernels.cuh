@@ -31,7 +31,7 @@ namespace kselect::device_proof {
 // The record of row r of a band; all zero at first.
 template <class T>
 struct row_records {
-  simt::global<order_key_t<T>> worst;      // the worst key returned
+  simt::global<order_word_t<T>> worst;     // the worst key returned
   simt::global<std::int64_t> balance;      // keys better than it: those returned less the row's
   simt::global<std::int64_t> ties;         // keys equal to it: those returned less the row's in
   simt::global<std::int64_t> tie_columns;  // columns [0, tie_columns), which end with the last one
@@ -79,7 +79,7 @@ struct arguments {
     return column_major ? column * pitch + row : row * pitch + column;
   }
   // Smaller is better; equal keys tie.
-  KSELECT_HD order_key_t<T> key(T value) const {
+  KSELECT_HD order_word_t<T> key(T value) const {
     return zeros_merged ? selection_key_zeros_merged(value, wanted) : selection_key(value, wanted);
   }
 };
@@ -120,11 +120,11 @@ struct outputs_kernel {
   KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
     for_each_stretch(simt, a.rows, a.k, a.stretch,
                      [&](std::int64_t row, std::int64_t begin, std::int64_t end) {
-                       order_key_t<T> worst = 0;
+                       order_word_t<T> worst = 0;
                        std::int32_t failed = 0;
                        for (std::int64_t j = begin + simt.lane(); j < end; j += simt::warp_size) {
                          const T value = simt.load(a.values, (a.first_row + row) * a.k + j);
-                         const order_key_t<T> key = a.key(value);
+                         const order_word_t<T> key = a.key(value);
                          if (key > worst) worst = key;
                          note(failed, mark_of_output(simt, a, row, j, value));
                          if (a.sorted && j > 0) note(failed, mark_of_order(simt, a, row, j, key));
@@ -160,9 +160,9 @@ struct outputs_kernel {
   // Output j > 0 against the one before it.
   template <class Simt>
   KSELECT_HD static std::int32_t mark_of_order(Simt& simt, const args& a, std::int64_t row,
-                                               std::int64_t j, order_key_t<T> key) {
+                                               std::int64_t j, order_word_t<T> key) {
     const std::int64_t at = (a.first_row + row) * a.k + j;
-    const order_key_t<T> before = a.key(simt.load(a.values, at - 1));
+    const order_word_t<T> before = a.key(simt.load(a.values, at - 1));
     if (key < before) return mark_of(check::ordering);
     if (!a.stable || key != before) return 0;
     const bool in_order = simt.load(a.indices, at - 1) <= simt.load(a.indices, at);
@@ -173,10 +173,10 @@ struct outputs_kernel {
 // Of elements of a row, how many are better than the worst key returned and how many tie with it.
 template <class T>
 struct tally {
-  order_key_t<T> worst;
+  order_word_t<T> worst;
   std::uint32_t better = 0, ties = 0;
 
-  KSELECT_HD void add(order_key_t<T> key, bool may_tie) {
+  KSELECT_HD void add(order_word_t<T> key, bool may_tie) {
     better += key < worst ? 1U : 0U;
     ties += may_tie && key == worst ? 1U : 0U;
   }
@@ -196,7 +196,7 @@ struct cut_kernel {
           std::int64_t tie_columns = 0;
           for (std::int64_t j = begin + simt.lane(); j < end; j += simt::warp_size) {
             const std::int64_t at = (a.first_row + row) * a.k + j;
-            const order_key_t<T> key = a.key(simt.load(a.values, at));
+            const order_word_t<T> key = a.key(simt.load(a.values, at));
             returned.add(key, true);
             if (key != returned.worst) continue;
             const std::int64_t column = simt.load(a.indices, at);

@@ -15,7 +15,7 @@ namespace d = device_proof;
 template <class T>
 d::row_records<T> lay_out(simt::carver& memory, std::int64_t rows, std::int64_t n) {
   d::row_records<T> records;
-  records.worst = memory.take<order_key_t<T>>(rows);
+  records.worst = memory.take<order_word_t<T>>(rows);
   records.balance = memory.take<std::int64_t>(rows);
   records.ties = memory.take<std::int64_t>(rows);
   records.tie_columns = memory.take<std::int64_t>(rows);
@@ -142,7 +142,7 @@ std::optional<device_verdict> verify_on_device(const problem& what, const contra
   require(buffers.input != nullptr, "the input is null", what);
   require(buffers.values != nullptr, "the values are null", what);
   require(buffers.indices != nullptr, "the indices are null", what);
-  return visit(what.type, [&](auto t) {
+  return visit_bits(what.type, [&](auto t) {
     return visit(what.index, [&](auto i) {
       return verify_as<decltype(t), decltype(i)>(what, promises, buffers, place, shape);
     });

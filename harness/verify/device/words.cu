@@ -9,21 +9,25 @@ namespace {
 
 // Enough to fill any GPU; a few for every thread of it.
 simt::grid grid_for(std::int64_t words) {
-  constexpr std::int64_t threads = fill_kernel::max_threads, most_blocks = 1 << 13;
+  constexpr std::int64_t threads = fill_kernel<std::uint32_t>::max_threads, most_blocks = 1 << 13;
   return {.blocks = std::clamp((words + threads - 1) / threads, std::int64_t{1}, most_blocks),
           .threads = static_cast<int>(threads)};
 }
 
-template <class T>
-simt::global<T> over(T* data, std::int64_t size) {
-  return {data, size};
-}
-
-std::int64_t words_of(std::size_t bytes) {
-  if (bytes % sizeof(std::uint32_t) != 0) {
-    throw error(failure::usage, std::to_string(bytes) + " bytes are no whole number of words");
-  }
-  return static_cast<std::int64_t>(bytes / sizeof(std::uint32_t));
+// Calls f(pieces) with the memory in words where it can be, else in halves of them.
+template <class Byte, class F>
+void visit_pieces(Byte* data, std::size_t bytes, const F& f) {
+  const auto in = [&]<class Piece>(Piece) {
+    if (bytes % sizeof(Piece) != 0 || reinterpret_cast<std::uintptr_t>(data) % sizeof(Piece) != 0) {
+      return false;
+    }
+    using piece = std::conditional_t<std::is_const_v<Byte>, const Piece, Piece>;
+    f(simt::global<piece>{reinterpret_cast<piece*>(data),
+                          static_cast<std::int64_t>(bytes / sizeof(Piece))});
+    return true;
+  };
+  if (in(std::uint32_t{}) || in(std::uint16_t{})) return;
+  throw error(failure::usage, std::to_string(bytes) + " bytes are no whole number of half words");
 }
 
 void require(const status& done) {
@@ -33,21 +37,23 @@ void require(const status& done) {
 }  // namespace
 
 void fill_words(backend& place, std::byte* to, std::size_t bytes, std::uint32_t word) {
-  const std::int64_t words = words_of(bytes);
-  if (words == 0) return;
-  require(simt::launch<fill_kernel>(place.executor(), grid_for(words),
-                                    {over(reinterpret_cast<std::uint32_t*>(to), words), word}));
+  if (bytes == 0) return;
+  visit_pieces(to, bytes, [&]<class Piece>(simt::global<Piece> pieces) {
+    require(
+        simt::launch<fill_kernel<Piece>>(place.executor(), grid_for(pieces.size), {pieces, word}));
+  });
 }
 
 std::uint64_t hash_words(backend& place, const std::byte* from, std::size_t bytes) {
-  const std::int64_t words = words_of(bytes);
   std::uint64_t sum = 0;
   const std::span host = std::as_writable_bytes(std::span(&sum, 1));
   const device_buffer result(place, sizeof sum);
   place.to_device(result.data(), host);
-  require(simt::launch<hash_kernel>(place.executor(), grid_for(words),
-                                    {over(reinterpret_cast<const std::uint32_t*>(from), words),
-                                     over(reinterpret_cast<std::uint64_t*>(result.data()), 1)}));
+  visit_pieces(from, bytes, [&]<class Piece>(simt::global<const Piece> pieces) {
+    require(simt::launch<hash_kernel<Piece>>(
+        place.executor(), grid_for(pieces.size),
+        {pieces, {reinterpret_cast<std::uint64_t*>(result.data()), 1}}));
+  });
   place.to_host(host, result.data());
   return sum;
 }

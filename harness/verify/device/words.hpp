@@ -1,6 +1,6 @@
 #pragma once
 // Fills and hashes memory of a backend where it lies, by kernels (cuda, fiber): no copy of it has
-// to cross the bus. All sizes are multiples of four bytes, all addresses of such.
+// to cross the bus. A word has four bytes; all sizes and addresses are multiples of two.
 //
 // The hash tells rows that are still the ones given from rows that something touched: a sum of
 // mixed (word, position) pairs modulo 2^64, which two different buffers share with a probability of
@@ -28,10 +28,11 @@ KSELECT_HD constexpr std::uint64_t hash_of_word(std::uint32_t word, std::int64_t
   return x ^ (x >> 31);
 }
 
-// Enqueues the fill. Throws error(failure::unsupported) if the place cannot run kernels.
+// Enqueues the fill, with the first half of a word at the end where half a word is left. Throws error(failure::unsupported) if the place cannot run kernels.
 void fill_words(backend& place, std::byte* to, std::size_t bytes, std::uint32_t word);
 
-// The hash of memory of the place. Waits for the work enqueued before it.
+// The hash of memory of the place, to whose end half a word of zeros is added if only half a one is
+// left. Waits for the work enqueued before it.
 std::uint64_t hash_words(backend& place, const std::byte* from, std::size_t bytes);
 
 // The same hash of the same bytes on the host, by at most `threads` threads.

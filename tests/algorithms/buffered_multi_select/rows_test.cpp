@@ -15,6 +15,7 @@
 #include "harness/backend/host_backend.hpp"
 #include "harness/run/trial.hpp"
 #include "kselect/registry.hpp"
+#include "kselect/select.hpp"
 #include "kselect/simt/fiber.hpp"
 
 namespace kselect {
@@ -24,8 +25,12 @@ using simt::counter;
 using simt::counters;
 
 // Selects from one row and proves the answer.
-counters select(const std::string& name, const std::vector<float>& row, std::int64_t k) {
+template <class T>
+counters select(const std::string& name, const std::vector<T>& row, std::int64_t k,
+                direction wanted = direction::smallest) {
   problem p;
+  p.type = *dtype_of<T>;
+  p.direction = wanted;
   p.n = static_cast<std::int64_t>(row.size());
   p.q = 1;
   p.k = k;
@@ -150,6 +155,109 @@ TEST(BufferedMultiSelect, PartsOfARowShareOneThreshold) {
   const counters c = select("bms-grid", uniform(100'000), 50);
   EXPECT_EQ(c[counter::buffer_flushes], 0);
   EXPECT_LE(c[counter::candidates], 2000);
+}
+
+// ---- 16-bit rows, read by the same steps
+
+template <class T>
+class BufferedMultiSelect16Bits : public testing::Test {
+ protected:
+  static std::vector<T> rounded(const std::vector<float>& row) {
+    std::vector<T> narrow(row.size());
+    std::transform(row.begin(), row.end(), narrow.begin(), from_float<T>);
+    return narrow;
+  }
+  static constexpr const char* names[] = {"bms-warp", "bms-block", "bms-grid"};
+};
+using types_of_16_bits = testing::Types<float16, bfloat16>;
+TYPED_TEST_SUITE(BufferedMultiSelect16Bits, types_of_16_bits);
+
+TYPED_TEST(BufferedMultiSelect16Bits, ReadsARowOnceAndKeepsFew) {
+  for (const char* name : {"bms-warp", "bms-block"}) {
+    const counters c = select(name, this->rounded(uniform(20'000)), 32);
+    EXPECT_EQ(c[counter::passes], 1) << name;
+    EXPECT_EQ(c[counter::buffer_flushes], 0) << name;
+    EXPECT_LE(c[counter::candidates], 1500) << name;
+    EXPECT_LE(c[counter::bytes_read], 2 * (20'000 + 2 * c[counter::candidates])) << name;
+  }
+}
+
+TYPED_TEST(BufferedMultiSelect16Bits, KeepsRowsInRegisters) {
+  for (const char* name : {"bms-warp", "bms-block+t128"}) {
+    const counters c = select(name, this->rounded(uniform(1000)), 600);
+    EXPECT_EQ(c[counter::passes], 1) << name;
+    EXPECT_LE(c[counter::bytes_read], 2 * (1000 + 600 + 64)) << name;
+  }
+}
+
+// From near 1 on, 16-bit numbers of [0, 1) are hundreds of times the same.
+TYPED_TEST(BufferedMultiSelect16Bits, TheLargestOfAUniformRowAreTies) {
+  for (const char* name : this->names) {
+    for (const std::int64_t k : {1, 100, 600}) {
+      select(name, this->rounded(uniform(16'000)), k, direction::largest);
+    }
+  }
+}
+
+// All 65536 patterns, each as often as the other: NaN of all payloads, both zeros, subnormals.
+TYPED_TEST(BufferedMultiSelect16Bits, EveryPatternHasItsPlace) {
+  std::vector<TypeParam> row(1 << 16);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    row[i] = {static_cast<std::uint16_t>(i * 40503)};  // odd, so each comes once
+  }
+  for (const char* name : this->names) {
+    for (const direction wanted : {direction::smallest, direction::largest}) {
+      for (const std::int64_t k : {1, 64, 127}) select(name, row, k, wanted);
+    }
+  }
+}
+
+TYPED_TEST(BufferedMultiSelect16Bits, EqualElementsAndExtremesAreCut) {
+  for (const unsigned bits : {0x0000U, 0x8000U, 0x3c00U, 0x7fffU, 0xffffU}) {
+    const std::vector<TypeParam> row(20'000, TypeParam{static_cast<std::uint16_t>(bits)});
+    for (const char* name : this->names) {
+      const counters c = select(name, row, 64);
+      if (std::string(name) == "bms-grid") continue;
+      EXPECT_EQ(c[counter::passes], 1) << name << " " << bits;
+      EXPECT_EQ(c[counter::buffer_flushes], 1) << name << " " << bits;
+    }
+  }
+}
+
+TYPED_TEST(BufferedMultiSelect16Bits, CutsThroughTies) {
+  constexpr std::int64_t n = 16 * 1024;
+  for (const char* name : this->names) {
+    for (const std::int64_t below : {1, 64, 200}) {
+      const auto row = made(n, [&](std::int64_t i) {
+        const std::int64_t shuffled = i * 7919 % n;
+        return shuffled < below    ? static_cast<float>(shuffled - below)
+               : shuffled % 3 == 0 ? 1.0F
+                                   : 2.0F;
+      });
+      select(name, this->rounded(row), 128);
+    }
+  }
+}
+
+// A tile of 64 threads has 1024 elements as well; segments of 256, of every 16th.
+TYPED_TEST(BufferedMultiSelect16Bits, AMisleadingFirstTileCostsASecondPass) {
+  constexpr std::int64_t n = 16 * 1024;
+  const auto noise = uniform(n);
+  const auto row = made(n, [&](std::int64_t i) {
+    const bool first_tile = i / 256 % 16 == 0;
+    return noise[static_cast<std::size_t>(i)] + (first_tile ? 0.0F : 4.0F);
+  });
+  const counters c = select("bms-block", this->rounded(row), 600);
+  EXPECT_GE(c[counter::passes], 2);
+}
+
+TYPED_TEST(BufferedMultiSelect16Bits, SortedRowsAreSelectedFrom) {
+  for (const char* name : this->names) {
+    for (const int sign : {1, -1}) {
+      const auto row = made(30'000, [&](std::int64_t i) { return static_cast<float>(sign * i); });
+      select(name, this->rounded(row), 100);
+    }
+  }
 }
 
 }  // namespace

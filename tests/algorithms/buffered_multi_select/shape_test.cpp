@@ -52,6 +52,23 @@ TEST(BufferedMultiSelectShape, APlanHoldsWhatTheKernelsNeed) {
   }
 }
 
+// Eight elements a load: with half the loads a tile is as large, and a thread has twice the groups.
+TEST(BufferedMultiSelectShape, SixteenBitRowsTakeHalfTheLoads) {
+  for (const std::int64_t n : {1000, 8192, 100'000}) {
+    for (const std::int64_t k : {1, 32, 256}) {
+      const auto narrow = filtering_plan<float16, true>(n, k, {256, 4}, 96 << 10);
+      const auto wide = filtering_plan<float, true>(n, k, {256, 8}, 96 << 10);
+      ASSERT_TRUE(narrow && wide);
+      EXPECT_EQ(narrow->tiles, wide->tiles);
+      EXPECT_EQ(narrow->rank, wide->rank);
+      EXPECT_LE(narrow->groups, 8U);
+      EXPECT_LE(narrow->rank + narrow->slack, 256 * narrow->groups);
+    }
+  }
+  EXPECT_TRUE((resident_plan<float16, true>(8192, 7000, {256, 4}, 96 << 10).has_value()));
+  EXPECT_FALSE((resident_plan<float16, true>(8193, 7000, {256, 4}, 96 << 10).has_value()));
+}
+
 TEST(BufferedMultiSelectShape, TakesTheShapesThatItIsMeantFor) {
   const auto takes = [](std::int64_t n, std::int64_t k, const reading& how) {
     return filtering_plan<float, true>(n, k, how, 96 << 10).has_value();

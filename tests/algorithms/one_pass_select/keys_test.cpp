@@ -68,5 +68,32 @@ TYPED_TEST(OnePassKeys, BoundTestNeedsNoKeyOfTheElement) {
   }
 }
 
+// All 16-bit values, in the order of their selection keys; and a vector of them.
+TEST(OnePassKeysOf16Bits, AreTheUpperOnes) {
+  using Lanes = best_lanes<std::int32_t>;
+  std::vector<float16> all;
+  for (std::uint32_t key = 0; key < 0x10000U; ++key) {
+    all.push_back(from_selection_key<float16>(static_cast<std::uint16_t>(key), direction::largest));
+  }
+  const auto n = static_cast<std::int64_t>(all.size());
+  const key_row largest(all.data(), n, direction::largest);
+  const key_row smallest(all.data(), n, direction::smallest);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::uint16_t bits = all[static_cast<std::size_t>(i)].bits;
+    EXPECT_EQ(largest.value(largest.key(i)).bits, bits);
+    EXPECT_EQ(smallest.value(smallest.key(i)).bits, bits);
+    if (i == 0) continue;
+    EXPECT_LT(largest.key(i - 1), largest.key(i));
+    EXPECT_GT(smallest.key(i - 1), smallest.key(i));
+  }
+  for (std::int64_t i = 0; i + Lanes::size <= n; i += Lanes::size - 1) {
+    std::vector<std::int32_t> keys(static_cast<std::size_t>(Lanes::size));
+    Lanes::store(largest.keys<Lanes>(largest.bits<Lanes>(i)), keys.data());
+    for (std::int64_t j = 0; j < Lanes::size; ++j) {
+      ASSERT_EQ(keys[static_cast<std::size_t>(j)], largest.key(i + j));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kselect::one_pass

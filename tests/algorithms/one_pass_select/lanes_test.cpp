@@ -84,5 +84,19 @@ TYPED_TEST(OnePassLanes, FirstIotaAndSum) {
   }
 }
 
+TYPED_TEST(OnePassLanes, LoadsUpperHalves) {
+  using Lanes = TypeParam;
+  if constexpr (sizeof(typename Lanes::Int) == 4) {
+    std::array<std::uint16_t, static_cast<std::size_t>(Lanes::size) + 2> halves{};
+    for (std::size_t i = 0; i < halves.size(); ++i) {
+      halves[i] = static_cast<std::uint16_t>(0x7ffd + 0x111 * i);
+    }
+    const auto loaded = this->lanes_of(Lanes::load_upper_halves(halves.data() + 1));
+    for (std::size_t i = 0; i < loaded.size(); ++i) {
+      EXPECT_EQ(static_cast<std::uint32_t>(loaded[i]), std::uint32_t{halves[i + 1]} << 16);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kselect::one_pass

@@ -115,8 +115,8 @@ TEST(parse_config, refuses_impossible_sizes) {
 
 TEST(parse_config, refuses_names_it_does_not_know) {
   const refusal table[] = {
-      {"/axes/dtype", R"("float16")",
-       R"(/axes/dtype: unknown dtype "float16"; did you mean "float32"?)"},
+      {"/axes/dtype", R"("float23")",
+       R"(/axes/dtype: unknown dtype "float23"; did you mean "float32"?)"},
       {"/axes/payload", R"(["values", "val"])",
        R"(/axes/payload/1: unknown payload "val"; did you mean "values"?)"},
       {"/axes/layout", R"("x")",

@@ -66,14 +66,15 @@ TEST(parse_config, expands_sizes_in_the_order_of_the_file) {
 
 TEST(parse_config, reads_every_axis) {
   const sweep_axes axes =
-      config_with({{"/axes/dtype", R"(["float64", "float32"])"},
+      config_with({{"/axes/dtype", R"(["float64", "float32", "bfloat16", "float16"])"},
                    {"/axes/payload", R"("kth_value")"},
                    {"/axes/direction", R"(["largest"])"},
                    {"/axes/layout", R"(["column_major", "row_major"])"},
                    {"/axes/index", R"("int64")"},
                    {"/axes/distribution", R"~(["normal", "few_distinct", "inf_fraction(0.25)"])~"}})
           .axes;
-  EXPECT_EQ(axes.types, (std::vector{dtype::float64, dtype::float32}));
+  EXPECT_EQ(axes.types, (std::vector{dtype::float64, dtype::float32, dtype::bfloat16,
+                                     dtype::float16}));
   EXPECT_EQ(axes.payloads, std::vector{payload::kth_value});
   EXPECT_EQ(axes.directions, std::vector{direction::largest});
   EXPECT_EQ(axes.layouts, (std::vector{layout::column_major, layout::row_major}));

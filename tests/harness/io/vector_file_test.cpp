@@ -11,6 +11,7 @@
 #include "harness/io/npy.hpp"
 #include "harness/io/vectors.hpp"
 #include "input_files.hpp"
+#include "kselect/float16.hpp"
 
 namespace kselect {
 namespace {
@@ -74,6 +75,12 @@ TEST(VectorFile, PiecesOfEveryFormat) {
   std::iota(floats.begin(), floats.end(), -3.5F);
   expect_pieces(npy(at, "f.npy", element_type::float32, {5, 4}, floats));
   expect_pieces(npy(at, "d.npy", element_type::float64, {2, 3}, std::vector<double>(6, 0.1)));
+  const float16 halves[] = {from_float<float16>(-2.5F), from_float<float16>(0x1p-24F)};
+  expect_pieces(npy(at, "h.npy", element_type::float16, {3, 2},
+                    std::vector<float16>{halves[0], halves[1], halves[1], halves[0], {}, {}}));
+  std::vector<float> read(6);
+  vector_file::open(at / "h.npy").read(0, 3, read.data());
+  EXPECT_EQ(read, (std::vector<float>{-2.5F, 0x1p-24F, 0x1p-24F, -2.5F, 0, 0}));
   expect_pieces(npy(at, "b.npy", element_type::uint8, {2, 3}, std::vector<std::uint8_t>(6, 200)));
   expect_pieces(at.write("x.fvecs", xvecs(3, {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}})));
   expect_pieces(at.write("t-idx3-ubyte", idx()));

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "harness/verify/certificate.hpp"
 #include "judges.hpp"
+#include "kselect/select.hpp"
 
 namespace kselect::testing_answers {
 
@@ -54,18 +54,22 @@ struct answered {
 
 template <class T>
 T negated(T value) {
-  return std::bit_cast<T>(bits_of(value) ^ sign_bit<T>);
+  return std::bit_cast<T>(static_cast<order_key_t<T>>(bits_of(value) ^ sign_bit<T>));
 }
 
 // The keys of a row, best first.
 template <class T>
 std::vector<T> preferred(direction wanted) {
-  constexpr T infinity = std::numeric_limits<T>::infinity();
-  const T odd_nan = std::bit_cast<T>(bits_of(-std::numeric_limits<T>::quiet_NaN()) | 0x1234U);
-  std::vector<T> keys = {odd_nan, -infinity, T{-2}, T{-1}, -T{0}, T{0},
-                         T{1},    T{1},      T{1},  T{1},  T{1}};
+  const auto special = [](auto bits) {
+    return std::bit_cast<T>(static_cast<order_key_t<T>>(sign_bit<T> | bits));
+  };
+  constexpr order_key_t<T> infinity = infinity_bits<T>, payload = sizeof(T) == 2 ? 0x12 : 0x1234;
+  std::vector<T> keys = {special(infinity | infinity >> 1 | payload), special(infinity)};
+  for (const float x : {-2.0F, -1.0F, -0.0F, 0.0F, 1.0F, 1.0F, 1.0F, 1.0F, 1.0F}) {
+    keys.push_back(from_float<T>(x));
+  }
   while (keys.size() < static_cast<std::size_t>(row_length)) {
-    keys.push_back(static_cast<T>(keys.size()));
+    keys.push_back(from_float<T>(static_cast<float>(keys.size())));
   }
   if (wanted == direction::largest)
     std::transform(keys.begin(), keys.end(), keys.begin(), negated<T>);
@@ -93,7 +97,7 @@ answered<T, Index> right_answer(direction wanted, layout lies, std::int64_t pitc
   made.what.n = row_length;
   made.what.q = rows;
   made.what.k = chosen;
-  made.what.type = sizeof(T) == 4 ? dtype::float32 : dtype::float64;
+  made.what.type = *dtype_of<T>;
   made.what.index = sizeof(Index) == 4 ? index_type::int32 : index_type::int64;
   made.what.direction = wanted;
   made.what.payload = asked;

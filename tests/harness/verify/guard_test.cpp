@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/error.hpp"
+#include "kselect/order.hpp"
 
 namespace kselect {
 namespace {
@@ -23,9 +24,13 @@ T poisoned() {
   return std::bit_cast<T>(bytes);
 }
 
-TEST(poison, is_nan_in_both_types) {
+TEST(poison, is_nan_in_all_types) {
   EXPECT_TRUE(std::isnan(poisoned<float>()));
   EXPECT_TRUE(std::isnan(poisoned<double>()));
+  for (const std::uint16_t half : std::bit_cast<std::array<std::uint16_t, 2>>(poison_as_word())) {
+    EXPECT_TRUE(is_nan(float16{half}));
+    EXPECT_TRUE(is_nan(bfloat16{half}));
+  }
 }
 
 TEST(poison, is_a_negative_index_other_than_minus_one) {

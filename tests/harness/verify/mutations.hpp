@@ -42,7 +42,16 @@ struct mutation {
 
 template <class T>
 void flip_last_bit(T& value) {
-  value = std::bit_cast<T>(bits_of(value) ^ 1U);
+  value = std::bit_cast<T>(static_cast<order_key_t<T>>(bits_of(value) ^ 1U));
+}
+
+template <class T>
+T scaled(T value, float factor) {
+  if constexpr (sizeof(T) == 2) {
+    return from_float<T>(to_float(value) * factor);
+  } else {
+    return value * static_cast<T>(factor);
+  }
 }
 
 template <class T>
@@ -104,7 +113,7 @@ std::vector<mutation<T, Index>> wrong_values() {
   using answer = answered<T, Index>;
   constexpr payload asked = payload::values_and_indices;
   const auto neighbour_of_2 = [](answer& it) { ++it.index(target, 2); };
-  const auto stale = [](answer& it) { it.value(target, 2) = T{12345}; };
+  const auto stale = [](answer& it) { it.value(target, 2) = from_float<T>(12345); };
   const auto values_never_written = [](answer& it) {
     for (std::int64_t j = 0; j < chosen; ++j) poison_one(it.value(target, j));
   };
@@ -177,7 +186,10 @@ std::vector<mutation<T, Index>> value_mutations() {
     for (std::int64_t j = 0; j < chosen; ++j) it.value(target, j) = it.value(target, 7);
   };
   const auto stale_worse = [](answer& it) {
-    it.value(target, 2) = it.element(target, column_of(target, 20)) * static_cast<T>(1.26);
+    it.value(target, 2) = scaled(it.element(target, column_of(target, 20)), 1.26F);
+  };
+  const auto stale_better = [](answer& it) {
+    it.value(target, 2) = scaled(it.value(target, 2), 1.25F);
   };
   constexpr check often = check::value_multiplicity;
   return {
@@ -190,8 +202,7 @@ std::vector<mutation<T, Index>> value_mutations() {
        check::count, 2},
       {"worst key for a tie", asked, nothing, choose<T, Index>(7, row_length - 1), check::count, 7},
       {"stale worse value", asked, nothing, stale_worse, often, 2},
-      {"stale better value", asked, nothing, [](answer& it) { it.value(target, 2) *= T{1.25}; },
-       often, 2},
+      {"stale better value", asked, nothing, stale_better, often, 2},
       {"NaN payload changed", asked, nothing,
        [](answer& it) { flip_last_bit(it.value(target, 0)); }, often, 0},
       {"sign of a zero lost", asked, nothing, copy(4, 5), often, 5},
@@ -247,8 +258,11 @@ void for_each_mutation(const std::vector<mutation<T, Index>>& mutations, F&& f) 
   }
 }
 
-using type_pairs = testing::Types<std::pair<float, std::int32_t>, std::pair<float, std::int64_t>,
-                                  std::pair<double, std::int32_t>, std::pair<double, std::int64_t>>;
+using type_pairs =
+    testing::Types<std::pair<float, std::int32_t>, std::pair<float, std::int64_t>,
+                   std::pair<double, std::int32_t>, std::pair<double, std::int64_t>,
+                   std::pair<float16, std::int32_t>, std::pair<float16, std::int64_t>,
+                   std::pair<bfloat16, std::int32_t>, std::pair<bfloat16, std::int64_t>>;
 
 // Expects each mutation of an answer with indices to be caught by the check meant for it.
 template <class T, class Index>

@@ -57,6 +57,7 @@ struct world {
   zero_policy zeros = zero_policy::distinct;
   kselect::direction wanted = direction::smallest;
   kselect::layout lies = layout::row_major;
+  dtype type = dtype::float32;
 };
 
 // What is right, by definition.
@@ -149,6 +150,7 @@ class batch {
     what_.direction = in.wanted;
     what_.layout = in.lies;
     what_.payload = asked;
+    what_.type = in.type;
   }
   ~batch() { flush(); }
   batch(const batch&) = delete;
@@ -169,13 +171,23 @@ class batch {
   void flush() {
     if (what_.layout == layout::column_major) input_ = transposed();
     if (what_.q == 0) return;
-    const judgement found = by_(what_, promises_, {input_.data(), values_.data(), indices_.data()});
+    const judgement found = visit_number(what_.type, [&]<class T>(T) {
+      auto input = numbers<T>(input_), values = numbers<T>(values_);
+      return by_(what_, promises_, {input.data(), values.data(), indices_.data()});
+    });
     EXPECT_EQ(found.rows_wrong, right_ ? 0 : what_.q)
         << to_string(what_) << (right_ ? "\n" + found.detail : "");
     input_.clear();
     values_.clear();
     indices_.clear();
     what_.q = 0;
+  }
+
+  template <class T>
+  static std::vector<T> numbers(const std::vector<float>& of) {
+    std::vector<T> converted(of.size());
+    std::transform(of.begin(), of.end(), converted.begin(), from_float<T>);
+    return converted;
   }
 
   std::vector<float> transposed() const {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "harness/workload/rows.hpp"
+#include "kselect/select.hpp"
 
 namespace kselect {
 namespace {
@@ -24,7 +26,7 @@ problem make_problem(const char* text, std::int64_t n = 1000, std::int64_t q = 3
 
 template <class T = float>
 std::vector<T> generate(problem p, int threads = 1) {
-  p.type = sizeof(T) == 4 ? dtype::float32 : dtype::float64;
+  p.type = *dtype_of<T>;
   std::vector<T> rows(static_cast<std::size_t>(p.input_elements()));
   generate_rows(p, std::as_writable_bytes(std::span(rows)), threads);
   return rows;
@@ -186,6 +188,52 @@ TEST(Generator, LeadingBitsAreShared) {
     }
     EXPECT_EQ(shared == 32 ? varying : varying >> (32 - shared), 0U) << text;
     EXPECT_EQ(varying != 0U, shared < 32) << text;
+  }
+}
+
+template <class T>
+class GeneratorOf16Bits : public testing::Test {};
+using types_of_16_bits = testing::Types<float16, bfloat16>;
+TYPED_TEST_SUITE(GeneratorOf16Bits, types_of_16_bits);
+
+// So a sweep over types is one over the same rows, as far as a type can hold them.
+TYPED_TEST(GeneratorOf16Bits, RoundsTheRowsOfFloat32) {
+  for (const char* text : every_distribution) {
+    const problem p = make_problem(text, 3001, 2);
+    const auto wide = generate(p);
+    const auto narrow = generate<TypeParam>(p);
+    const bool made_of_bits = p.distribution.kind == distribution_kind::same_leading_bits;
+    for (std::size_t i = 0; i < wide.size() && !made_of_bits; ++i) {
+      ASSERT_EQ(is_nan(narrow[i]), is_nan(wide[i])) << text << " " << i;
+      if (is_nan(wide[i])) continue;
+      ASSERT_EQ(narrow[i].bits, from_float<TypeParam>(wide[i]).bits) << text << " " << i;
+    }
+  }
+}
+
+TYPED_TEST(GeneratorOf16Bits, HasNaNsOfBothSignsAndManyPayloads) {
+  const auto rows = generate<TypeParam>(make_problem("nan_fraction(1)", 20000, 1));
+  std::set<unsigned> patterns;
+  for (const TypeParam x : rows) {
+    ASSERT_TRUE(is_nan(x));
+    patterns.insert(x.bits);
+  }
+  EXPECT_GT(patterns.size(), 100U);
+  EXPECT_LT(*patterns.begin(), 0x8000U);
+  EXPECT_GT(*patterns.rbegin(), 0x8000U);
+}
+
+TYPED_TEST(GeneratorOf16Bits, SharesLeadingBits) {
+  for (const int shared : {1, 5, 12, 15, 16, 20, 32}) {
+    const std::string text = "same_leading_bits(" + std::to_string(shared) + ")";
+    const auto rows = generate<TypeParam>(make_problem(text.c_str()));
+    unsigned varying = 0;
+    for (const TypeParam x : rows) {
+      EXPECT_FALSE(is_nan(x));
+      varying |= x.bits ^ rows[0].bits;
+    }
+    EXPECT_EQ(varying >> std::max(0, 16 - shared), 0U) << text;
+    EXPECT_EQ(varying != 0U, shared < 16) << text;
   }
 }
 

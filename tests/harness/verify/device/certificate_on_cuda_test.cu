@@ -40,6 +40,8 @@ TEST_F(CertificateOnCuda, EveryMutationIsCaughtByTheCheckMeantForIt) {
     expect_mutations_caught<float, std::int64_t>(by_kernels(*place_, cut, 1));
     expect_mutations_caught<double, std::int32_t>(by_kernels(*place_, cut, 1));
     expect_mutations_caught<double, std::int64_t>(by_kernels(*place_, cut));
+    expect_mutations_caught<float16, std::int32_t>(by_kernels(*place_, cut, 1));
+    expect_mutations_caught<bfloat16, std::int64_t>(by_kernels(*place_, cut));
   }
 }
 

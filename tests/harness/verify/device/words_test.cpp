@@ -67,6 +67,39 @@ TEST_F(DeviceWords, HashTellsFarPositionsApart) {
   EXPECT_NE(hash_of_word(7, 5), hash_of_word(7, (std::int64_t{1} << 33) + 5));
 }
 
+// Rows of 16-bit elements may begin and end in the middle of a word.
+TEST_F(DeviceWords, HalvesOfWordsAreHashedAlikeInEveryPlace) {
+  const auto words = some(300);
+  const auto bytes = std::as_bytes(std::span(words));
+  for (const std::size_t first : {0, 2, 4, 6}) {
+    for (const std::size_t size : {2, 4, 6, 512, 1022, 1024}) {
+      const auto part = bytes.subspan(first, size);
+      EXPECT_EQ(hash_words(*place_, part.data(), size), hash_words(part, 2))
+          << first << " " << size;
+      std::vector<std::byte> copy(part.begin(), part.end());
+      copy.back() ^= std::byte{1};
+      EXPECT_NE(hash_words(copy, 1), hash_words(part, 1)) << first << " " << size;
+    }
+  }
+}
+
+TEST_F(DeviceWords, FillWritesEveryHalfWordAndNoOther) {
+  for (const std::size_t first : {1, 2}) {
+    for (const std::size_t count : {1, 2, 3, 257, 9'999}) {
+      std::vector<std::uint16_t> halves(count + 3, 1);
+      fill_words(*place_, reinterpret_cast<std::byte*>(halves.data() + first), count * 2,
+                 poison_as_word());
+      EXPECT_EQ(halves[first - 1], 1U);
+      EXPECT_EQ(halves[first + count], 1U);
+      std::vector<std::byte> poisoned(count * 2);
+      poison(poisoned);
+      EXPECT_TRUE(
+          std::ranges::equal(std::as_bytes(std::span(halves).subspan(first, count)), poisoned))
+          << first << " " << count;
+    }
+  }
+}
+
 TEST_F(DeviceWords, HashRefusesWhatIsNoWord) {
   const std::vector<std::byte> bytes(7);
   EXPECT_THROW(hash_words(bytes, 1), error);

@@ -1,0 +1,144 @@
+#pragma once
+// Buffered multi-select, a row a block or a warp: which kernel in which shape, and its launch.
+// Definitions for the files that instantiate them; buffered_multi_select_block.cu has the essay.
+
+#include "algorithms/buffered_multi_select/kernels.cuh"
+#include "algorithms/buffered_multi_select/launches.hpp"
+#include "algorithms/buffered_multi_select/shape.hpp"
+
+namespace kselect::bms {
+
+// Of a thread in a tile: at most 32 elements, a bit each.
+template <class T>
+inline constexpr int most_loads = sizeof(T) == 2 ? 4 : 8;
+
+// What a block may use so that several fit on a multiprocessor, and on fibers.
+inline constexpr std::size_t most_shared = 96 << 10;
+
+// Whether k is so large a part of n that rows are better worked on in registers whole. (A threshold
+// then lets through half as much again, which is to be written, read and narrowed.)
+inline bool dense(const problem& p) { return 16 * p.k >= p.n; }
+
+// Threads for a row. Few finish a row in less time all told, as fewer wait for each other; many
+// hold more of it at once, and more of them are left if rows are few.
+inline int threads_for(const problem& p, const device& where) {
+  if (p.q < where.multiprocessors * 2 || (p.k >= 2048 && p.n > 16384)) return 512;
+  if (p.n > 16384 || (dense(p) && p.n > 4096)) return 256;
+  return 128;
+}
+
+template <class T>
+reading reading_of(const block_variant& v, const problem& p, const device& where) {
+  constexpr int most = most_loads<T>;
+  if (v.warp) {
+    constexpr std::int64_t held =
+        simt::warp_size * 16 / sizeof(T);  // by a warp, in one load a lane
+    int loads = most / 4;
+    while (loads < most && loads * held < p.n) loads *= 2;
+    return {simt::warp_size, loads};
+  }
+  if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 64 : v.threads, most / 2};
+  return {v.threads == 0 ? threads_for(p, where) : v.threads, most};
+}
+
+struct block_choice {
+  reading how;
+  plan shape;
+  form as;
+};
+
+template <class T, bool indexed>
+std::optional<block_choice> choose(const block_variant& v, const problem& p, const device& where) {
+  const reading first = reading_of<T>(v, p, where);
+  const std::size_t shared = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
+  const std::size_t most = std::min(shared, most_shared) / (v.warp ? rows_per_block : 1);
+  const auto filtered = [&](const reading& how) -> std::optional<block_choice> {
+    const auto shape = filtering_plan<T, indexed>(p.n, p.k, how, most);
+    if (!shape) return {};
+    const bool many = !v.warp && 32 * p.k >= p.n;
+    return block_choice{how, *shape, many ? form::filtered_many : form::filtered};
+  };
+  const auto resident = [&](int threads) -> std::optional<block_choice> {
+    const reading how{threads, most_loads<T>};
+    const auto shape = resident_plan<T, indexed>(p.n, p.k, how, most);
+    if (!shape) return {};
+    return block_choice{how, *shape, form::resident};
+  };
+  std::optional<block_choice> best;
+  if (dense(p) && !v.warp) best = resident(first.threads);
+  if (!best) best = filtered(first);
+  if (!best) best = resident(first.threads);
+  // More threads give more groups, and hold more.
+  for (int threads = 2 * first.threads; !best && !v.warp && threads <= 512; threads *= 2) {
+    best = filtered({threads, first.loads});
+    if (!best) best = resident(threads);
+  }
+  return best;
+}
+
+template <class Kernel, class T, bool indexed>
+status start(const block_choice& c, bool warp, const problem& p, const io& buffers,
+             const executor& on) {
+  const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
+  // Rows are cheap to start, so the card's own scheduler balances them.
+  const std::int64_t blocks = std::min<std::int64_t>((p.q + rows - 1) / rows, 1 << 24);
+  const std::size_t memory = team_memory<T, indexed>::bytes(c.shape) * rows;
+  return simt::launch<Kernel>(
+      on, {blocks, warp ? rows_per_block * simt::warp_size : c.how.threads, memory},
+      {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), c.shape});
+}
+
+template <class T, bool indexed>
+status enqueue_warps(const block_choice& c, const problem& p, const io& buffers,
+                     const executor& on) {
+  constexpr int most = most_loads<T>;
+  const auto started = [&]<int loads, form how>() {
+    return start<warp_kernel<T, indexed, loads, how>, T, indexed>(c, true, p, buffers, on);
+  };
+  if (c.as == form::resident) return started.template operator()<most, form::resident>();
+  if (c.how.loads == most / 4) return started.template operator()<most / 4, form::filtered>();
+  if (c.how.loads == most / 2) return started.template operator()<most / 2, form::filtered>();
+  return started.template operator()<most, form::filtered>();
+}
+
+template <class T, bool indexed>
+status enqueue_block(const block_choice& c, const problem& p, const io& buffers,
+                     const executor& on) {
+  constexpr int most = most_loads<T>;
+  const auto started = [&]<int loads, form how>() {
+    return start<block_kernel<T, indexed, loads, how>, T, indexed>(c, false, p, buffers, on);
+  };
+  if (c.as == form::resident) return started.template operator()<most, form::resident>();
+  const bool many = c.as == form::filtered_many;
+  if (c.how.loads == most / 2) {  // fibers
+    return many ? started.template operator()<most / 2, form::filtered_many>()
+                : started.template operator()<most / 2, form::filtered>();
+  }
+  return many ? started.template operator()<most, form::filtered_many>()
+              : started.template operator()<most, form::filtered>();
+}
+
+template <class T, bool indexed>
+status enqueue_by(const block_variant& v, const problem& p, const io& buffers, const executor& on) {
+  const auto c = choose<T, indexed>(v, p, *on.device);
+  if (!c) return {status_code::unsupported, "k is too large a part of n"};
+  return v.warp ? enqueue_warps<T, indexed>(*c, p, buffers, on)
+                : enqueue_block<T, indexed>(*c, p, buffers, on);
+}
+
+template <class T>
+status block_enqueue(const block_variant& v, const problem& p, const io& buffers,
+                     const executor& on) {
+  return p.has_indices() ? enqueue_by<T, true>(v, p, buffers, on)
+                         : enqueue_by<T, false>(v, p, buffers, on);
+}
+
+template <class T>
+support block_supports(const block_variant& v, const problem& p, const device& where) {
+  const bool possible = p.has_indices() ? choose<T, true>(v, p, where).has_value()
+                                        : choose<T, false>(v, p, where).has_value();
+  if (possible) return supported();
+  return unsupported("k is too large a part of n for a list in shared memory");
+}
+
+}  // namespace kselect::bms
