@@ -1,9 +1,11 @@
 """`kselect knn --memory-limit`: the same answer in bounded memory, streamed and resumable."""
 
+import gzip
 import os
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 
 import numpy as np
@@ -150,6 +152,26 @@ def test_bad_input(kselect, here):
     done = kselect(*graph_of("bad.npy"), *out, *LIMIT, check=3)
     assert "bad.npy: vector 5000, component 3 is nan" in done.stderr.splitlines()[-1]
     assert not (here / "o.i.npy").exists()
+
+
+def test_a_compressed_corpus_is_inflated_for_every_pass(kselect, here, binary):
+    images = np.random.default_rng(3).integers(0, 50, (9000, 16, 16)).astype(np.uint8)
+    head = struct.pack(">BBBBIII", 0, 0, 8, 3, *images.shape)
+    (here / "x-idx3-ubyte.gz").write_bytes(gzip.compress(head + images.tobytes(), 1))
+    graph = graph_of("x-idx3-ubyte.gz")
+    kselect(*graph, *outputs("a"))
+    done = kselect(*graph, *outputs("b"), *LIMIT, "--query-tile", 2048)
+    assert same(here, "a", "b") and "(read once)" in done.stderr
+    # Three tiles of the corpus or more.
+    limit = 40 + resident_mib(binary)
+    done = kselect(*graph, *outputs("c"), "--memory-limit", limit, "--threads", 1, "--query-tile",
+                   2048)
+    assert same(here, "a", "c")
+    assert "(5 passes, each of which inflates it again)" in done.stderr
+    packed = (here / "x-idx3-ubyte.gz").read_bytes()
+    (here / "x-idx3-ubyte.gz").write_bytes(packed[:-5])
+    done = kselect(*graph, *outputs("d"), *LIMIT, check=3)
+    assert "x-idx3-ubyte.gz: is truncated" in one_line(done.stderr)
 
 
 def test_more_candidates_than_a_tile_has(kselect, here, binary):

@@ -28,10 +28,11 @@ knn_stages::knn_stages(const knn_request& r, backend& place, knn_plan plan, corp
   rows_ = make_array<float>(place, queries * plan_.pitch);
   if (plan_.by_pairs && plan_.groups() > 1)
     transposed_ = make_array<float>(place, queries * plan_.pitch);
-  proven_ = make_array<std::uint8_t>(place, queries);
-  chosen_ = make_array<std::int32_t>(place, queries * plan_.groups());
-  indices_ = make_array<std::int64_t>(place, queries * r.k);
-  nearest_ = make_array<float>(place, queries * r.k);
+  const std::int64_t answers = queries * plan_.query_tiles;
+  proven_ = make_array<std::uint8_t>(place, answers);
+  chosen_ = make_array<std::int32_t>(place, answers);
+  indices_ = make_array<std::int64_t>(place, answers * r.k);
+  nearest_ = make_array<float>(place, answers * r.k);
   report_.times.resize(watch_.on() ? static_cast<std::size_t>(std::max(1, r.cuda.repeats)) : 0);
   report_.corpus_tiles = corpus_.count();
   report_.streamed = plan_.streamed;
@@ -83,31 +84,26 @@ void knn_stages::select(std::int64_t group, float* distances, const query_rows& 
   best_.add(group, found, queries, tile, first, selection_, watch_);
 }
 
-void knn_stages::order(std::int64_t group, const query_rows& queries, std::uint8_t* proven) {
+void knn_stages::order(std::int64_t group, const query_rows& queries, std::int64_t at,
+                       bool judged) {
   const std::int64_t dimension = request_.base.dimension;
   const error_bound bound{distances_.error_factor(dimension),
                           static_cast<double>(dimension) * distance_rows::smallest_step,
                           distance_rows::largest_scale, corpus_.largest_weighted_square()};
+  const candidate_order::answer to{.indices = as<std::int64_t>(indices_) + at * request_.k,
+                                   .distances = as<float>(nearest_) + at * request_.k,
+                                   .proven = judged ? as<std::uint8_t>(proven_) + at : nullptr,
+                                   .k = request_.k};
   watch_.time(&cuda_knn_times::order, [&] {
     order_.write(queries, best_.of(group), request_.metric, bound,
-                 plan_.kept == request_.base.count,
-                 {as<std::int64_t>(indices_), as<float>(nearest_), proven, request_.k},
-                 place_.executor().stream);
+                 plan_.kept == request_.base.count, to, place_.executor().stream);
   });
-}
-
-std::vector<std::int32_t> knn_stages::judge(std::int64_t group, const query_rows& queries,
-                                            bool counts) {
-  order(group, queries, as<std::uint8_t>(proven_));
-  std::vector<std::int32_t> which = unproven(queries.rows);
-  if (counts) report_.unproven += static_cast<std::int64_t>(which.size());
-  if (request_.cuda.tf32) which.clear();
-  return which;
 }
 
 query_rows knn_stages::again(std::int64_t group, query_rows queries,
                              const std::vector<std::int32_t>& which) {
-  auto* const chosen = as<std::int32_t>(chosen_) + group * plan_.tile_queries;
+  auto* const chosen =
+      as<std::int32_t>(chosen_) + (plan_.by_pairs ? 0 : group * plan_.tile_queries);
   place_.to_device(reinterpret_cast<std::byte*>(chosen), std::as_bytes(std::span(which)));
   queries.chosen = chosen;
   queries.rows = static_cast<std::int64_t>(which.size());
@@ -122,24 +118,27 @@ void knn_stages::select_again(std::int64_t group, const query_rows& queries,
 }
 
 void knn_stages::answer(std::int64_t group, const query_rows& queries, int repeat) {
-  const std::vector<std::int32_t> which = judge(group, queries, repeat == 0);
+  order(group, queries, 0, true);
+  const std::vector<std::int32_t> which = unproven(queries.rows, repeat == 0);
   if (which.empty()) return;
   watch_.time(&cuda_knn_times::redo, [&] {
     const query_rows chosen = again(group, queries, which);
     each_tile([&](const vectors_on_device& tile, std::int64_t first) {
       select_again(group, chosen, tile, first);
     });
-    order_again(group, chosen);
+    order(group, chosen, 0, false);
   });
 }
 
-std::vector<std::int32_t> knn_stages::unproven(std::int64_t count) {
+std::vector<std::int32_t> knn_stages::unproven(std::int64_t count, bool counted) {
   std::vector<std::uint8_t> proven(static_cast<std::size_t>(count));
   place_.to_host(std::as_writable_bytes(std::span(proven)), proven_.data());
   std::vector<std::int32_t> rows;
   for (std::size_t row = 0; row < proven.size(); ++row) {
     if (proven[row] == 0) rows.push_back(static_cast<std::int32_t>(row));
   }
+  if (counted) report_.unproven += std::ssize(rows);
+  if (request_.cuda.tf32) rows.clear();
   return rows;
 }
 

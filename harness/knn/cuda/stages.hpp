@@ -55,18 +55,19 @@ class knn_stages {
   // A group has met every corpus tile: orders its candidates, judges them, and does again what is
   // not proven to be the nearest. Counts those queries in the report if this is repeat 0.
   void answer(std::int64_t group, const query_rows& queries, int repeat);
-  // The parts of it: orders and judges; returns and counts the queries that are not proven.
-  std::vector<std::int32_t> judge(std::int64_t group, const query_rows& queries, bool counts);
-  // Enqueues: those of the group's queries whose numbers are in `which` become its only ones.
+  // The parts of it. Enqueues: the answers of a group go to rows `at` on, and where they are
+  // judged, whether they are proven.
+  void order(std::int64_t group, const query_rows& queries, std::int64_t at, bool judged);
+  // Of the first `count` answers, after the work: which are not proven. Counts them, and names none
+  // where TF32 was asked for.
+  std::vector<std::int32_t> unproven(std::int64_t count, bool counted);
+  // Enqueues: those of the group's queries whose numbers are in `which` become its only ones. Their
+  // answers still go to their old places.
   query_rows again(std::int64_t group, query_rows queries, const std::vector<std::int32_t>& which);
   // Enqueues: their distances to a tile that starts at corpus vector `first`, in float64.
   void select_again(std::int64_t group, const query_rows& queries, const vectors_on_device& tile,
                     std::int64_t first);
-  // Enqueues: puts the answers of these in their places among the answers of the group.
-  void order_again(std::int64_t group, const query_rows& queries) {
-    order(group, queries, nullptr);
-  }
-  // Brings the answer over.
+  // Brings the first `count` answers over; the sink's queries count from `first`.
   void deliver(std::int64_t first, std::int64_t count,
                const std::function<void(const knn_block&)>& sink);
 
@@ -86,9 +87,6 @@ class knn_stages {
   }
 
  private:
-  void order(std::int64_t group, const query_rows& queries, std::uint8_t* proven);
-  std::vector<std::int32_t> unproven(std::int64_t count);
-
   norm_reduction how() const {
     return request_.cuda.sum_by_warp ? norm_reduction::by_warp : norm_reduction::by_key;
   }

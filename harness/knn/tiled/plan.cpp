@@ -60,8 +60,9 @@ std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int
   const std::int64_t corpus =
       corpus_tile * (2 * s.dimension * float_bytes + 24) + s.threads * corpus_tile;
   // Queries; found so far and being written; with ranks sent, received and merged as well.
+  const std::int64_t lists = (s.ranks > 1 ? 5 : 2) + (s.delivers ? 1 : 0);
   const std::int64_t queries =
-      query_tile * (s.dimension * float_bytes + s.k * neighbour_bytes * (s.ranks > 1 ? 5 : 2));
+      query_tile * (s.dimension * float_bytes + s.k * neighbour_bytes * lists);
   // Products and their factors (distance.cpp), the BLAS's own packed ones, pieces of a file.
   const std::int64_t fixed = s.threads * 16 * mebibyte + s.reading_bytes;
   return fixed + corpus + queries + block + s.workspace(rows, corpus_tile);

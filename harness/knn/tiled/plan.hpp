@@ -28,6 +28,7 @@ struct tiled_sizes {
   std::int64_t most_corpus_tile = std::int64_t{1} << 62;
   int ranks = 1;
   int threads = 1;
+  bool delivers = false;                 // lists come over from a GPU, and need room of their own
   std::int64_t reading_bytes = 4 << 20;  // that reading from the files takes beside the tiles
   bool keeps_input = true;  // the algorithm leaves its input alone, so needs no copy of it
   // Workspace of the algorithm on so many rows of so many distances.

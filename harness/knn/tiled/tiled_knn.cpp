@@ -179,6 +179,7 @@ class tiled_search {
                                                      std::max<std::int64_t>(1, sizes.n), place_);
       sizes.most_query_tile = std::min(sizes.most_query_tile, bounds.queries);
       sizes.most_corpus_tile = bounds.corpus_tile;
+      sizes.delivers = true;
     }
 #endif
     sizes.ranks = ranks_.size();

@@ -113,18 +113,16 @@ class shard_on_gpu final : public shard_search {
     const std::int64_t most = stages_.plan().tile_queries;
     const even_cut cut{queries.count, (queries.count + most - 1) / most};
     meet(cut);
-    const std::vector<again> rest = deliver(cut, first, best);
-    if (!rest.empty()) do_again(cut, rest, first, best);
+    for (std::int64_t g = 0; g < cut.parts; ++g) {
+      stages_.order(g, group(cut, g), cut.first(g), true);
+    }
+    const std::vector<std::int32_t> again = stages_.unproven(queries.count, true);
+    if (!again.empty()) do_again(cut, again);
+    merge(queries.count, first, best);
     stages_.add_times(0);
   }
 
  private:
-  struct again {
-    std::int64_t group;
-    std::vector<std::int32_t> which;  // of its queries
-    query_rows rows;
-  };
-
   static knn_plan plan_for(const knn_request& r, std::int64_t tile, backend& place) {
     memory_bounds limit = device_memory(r.cuda);
     limit.widest = tile;
@@ -149,53 +147,42 @@ class shard_on_gpu final : public shard_search {
     });
   }
 
-  // Merges all answers; returns the queries whose answers are not proven, which are to be replaced.
-  std::vector<again> deliver(const even_cut& cut, std::int64_t first, neighbour_lists& best) {
-    std::vector<again> rest;
-    for (std::int64_t g = 0; g < cut.parts; ++g) {
-      const query_rows queries = group(cut, g);
-      std::vector<std::int32_t> which = stages_.judge(g, queries, true);
-      std::vector<bool> left_out(static_cast<std::size_t>(queries.rows), false);
-      for (const std::int32_t q : which) left_out[static_cast<std::size_t>(q)] = true;
-      stages_.deliver(cut.first(g), queries.rows, [&](const knn_block& block) {
-        const std::int64_t count = block.count;
-#pragma omp parallel for num_threads(threads_) schedule(static)
-        for (std::int64_t q = 0; q < count; ++q) {
-          if (!left_out[static_cast<std::size_t>(q)]) merge(block, q, first, best);
-        }
-      });
-      if (!which.empty()) rest.push_back({g, std::move(which), {}});
-    }
-    return rest;
-  }
-
-  // One more pass, for all of them together.
-  void do_again(const even_cut& cut, std::vector<again> rest, std::int64_t first,
-                neighbour_lists& best) {
+  // One more pass, in float64, for these of all queries; their answers take the places of the old.
+  void do_again(const even_cut& cut, const std::vector<std::int32_t>& which) {
+    struct part {
+      std::int64_t group;
+      query_rows queries;
+    };
+    std::vector<part> parts;
     stages_.watch().time(&cuda_knn_times::redo, [&] {
-      for (again& a : rest) a.rows = stages_.again(a.group, group(cut, a.group), a.which);
+      auto next = which.begin();
+      for (std::int64_t g = 0; g < cut.parts; ++g) {
+        std::vector<std::int32_t> own;  // numbers within the group
+        for (; next != which.end() && *next < cut.first(g + 1); ++next) {
+          own.push_back(*next - static_cast<std::int32_t>(cut.first(g)));
+        }
+        if (!own.empty()) parts.push_back({g, stages_.again(g, group(cut, g), own)});
+      }
       stages_.each_tile([&](const vectors_on_device& tile, std::int64_t at) {
-        for (const again& a : rest) stages_.select_again(a.group, a.rows, tile, at);
+        for (const part& p : parts) stages_.select_again(p.group, p.queries, tile, at);
       });
+      for (const part& p : parts) stages_.order(p.group, p.queries, cut.first(p.group), false);
     });
-    for (const again& a : rest) {
-      stages_.order_again(a.group, a.rows);
-      stages_.deliver(cut.first(a.group), cut.width(a.group), [&](const knn_block& block) {
-        for (const std::int32_t q : a.which) merge(block, q, first, best);
-      });
-    }
   }
 
-  // Query q of the block, whose numbers count from the first of the tile of queries.
-  void merge(const knn_block& block, std::int64_t q, std::int64_t first,
-             neighbour_lists& best) const {
-    const auto k = static_cast<std::size_t>(request_.get().k);
-    const std::size_t at = static_cast<std::size_t>(q) * k;
-    const std::int64_t query = block.first + q;
-    best.merge(query, {.distances = block.distances.subspan(at, k),
+  // Brings all answers over; the queries count from `first` among all.
+  void merge(std::int64_t count, std::int64_t first, neighbour_lists& best) {
+    stages_.deliver(0, count, [&](const knn_block& block) {
+      const auto k = static_cast<std::size_t>(request_.get().k);
+#pragma omp parallel for num_threads(threads_) schedule(static)
+      for (std::int64_t q = 0; q < count; ++q) {
+        const auto at = static_cast<std::size_t>(q) * k;
+        best.merge(q, {.distances = block.distances.subspan(at, k),
                        .indices = block.indices.subspan(at, k),
                        .offset = first_,
-                       .excluded = exclude_self_ ? first + query : no_neighbour});
+                       .excluded = exclude_self_ ? first + q : no_neighbour});
+      }
+    });
   }
 
   bool exclude_self_;
