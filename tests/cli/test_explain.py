@@ -74,7 +74,7 @@ def test_knows_types_of_16_bits(kselect):
             done = kselect("explain", "--n", 8192, "--q", 4096, "--k", 32, "--dtype", dtype, *place,
                            "--json")
             on[bool(place)] = json.loads(done.stdout)["algorithm"]
-        assert on[True] == "bms-block"
+        assert on[True].startswith("bms-")
         listed = {e["name"]: e["dtypes"] for e in json.loads(kselect("list", "--json").stdout)}
         assert dtype in listed[on[False]] and dtype in listed[on[True]] and dtype in listed["auto"]
 
