@@ -9,7 +9,7 @@ from conftest import ROOT
 
 
 def test_searches_are_recorded_compared_and_drawn(binary, tmp_path):
-    small = {"N": "3000", "Q": "300", "D": "16", "K": "5", "GPUS": "1 2", "REPEATS": "1",
+    small = {"N": "12000", "Q": "300", "D": "16", "K": "5", "GPUS": "1 2", "REPEATS": "1",
              "MEMORY": "600", "ALGORITHM": "cpu/heap", "EXECUTOR": "cpu", "TRUTH": "4"}
     (tmp_path / "data").mkdir()
     done = subprocess.run([ROOT / "scripts" / "scaling.sh", binary, tmp_path / "out",
@@ -26,7 +26,7 @@ def test_searches_are_recorded_compared_and_drawn(binary, tmp_path):
         assert {(experiment, 1), (experiment, 2)} <= set(made)
     weak = {len(s["record"]["ranks"]): s["record"]["request"]["n"] for s in searches
             if s["experiment"] == "weak"}
-    assert weak == {1: 1500, 2: 3000}
+    assert weak == {1: 6000, 2: 12000}
     drawn = subprocess.run([sys.executable, "-m", "plots.scaling",
                             tmp_path / "out", "--out", tmp_path / "figures"], cwd=ROOT, text=True,
                            capture_output=True, check=False)
