@@ -213,9 +213,9 @@ template <class F>
 decltype(auto) visit_plan(const algorithm& member, const problem& p, const device& where,
                           form wanted, F&& f) {
   const bool settles = settles_ties(member, p, wanted);
-  return baselines::visit_list_answer(p, [&]<class T, baselines::answer what>() {
-    constexpr bool indexed = what == baselines::answer::pairs;
-    return f.template operator()<T, indexed>(plan_of<T, indexed>(p, where, settles));
+  return visit_bits(p.type, [&]<class T>(T) {
+    return p.has_indices() ? f.template operator()<T, true>(plan_of<T, true>(p, where, settles))
+                           : f.template operator()<T, false>(plan_of<T, false>(p, where, settles));
   });
 }
 
@@ -287,6 +287,7 @@ struct composed {
 
   static constexpr algorithm entry(std::string_view name) {
     algorithm a = baselines::gpu_entry(name, "buffered multi-select", "kselect");
+    a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
     a.promises = promises_of(a.promises, wanted);
     a.supports = &can;
     a.workspace = &bytes;

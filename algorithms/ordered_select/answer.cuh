@@ -11,7 +11,7 @@ using baselines::position;
 
 // A selection key in a word wide enough for shuffles.
 template <class T>
-using key_word = std::conditional_t<sizeof(T) < 4, std::uint32_t, order_key_t<T>>;
+using key_word = order_word_t<T>;
 
 template <class T>
 KSELECT_HD T value_of(key_word<T> key, direction wanted) {

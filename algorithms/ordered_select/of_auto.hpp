@@ -27,7 +27,7 @@ using sortable = typename keyed_candidate<T>::type;
 
 inline std::size_t sorting_bytes(const problem& p, const device& where) {
   if (!p.has_indices()) return 0;
-  return visit(p.type, [&]<class T>(T) {
+  return visit_bits(p.type, [&]<class T>(T) {
     const auto elements = static_cast<std::size_t>(p.k * sorting_threads(p, where));
     return (elements * sizeof(sortable<T>) + 255) / 256 * 256;
   });
@@ -55,7 +55,7 @@ void sort_row(const problem& p, T* values) {
 inline void sort_answers(const problem& p, const io& buffers, std::span<std::byte> memory,
                          const device& where) {
   const int threads = sorting_threads(p, where);
-  visit(p.type, [&]<class T>(T) {
+  visit_bits(p.type, [&]<class T>(T) {
     visit(p.index, [&]<class Index>(Index) {
       auto* const own = reinterpret_cast<sortable<T>*>(memory.data());
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
@@ -121,7 +121,6 @@ struct of_auto {
 
   static constexpr algorithm entry(std::string_view name, algorithm plain) {
     plain.name = name;
-    plain.dtypes = set_of(dtype::float32, dtype::float64);
     plain.promises = promises_of(plain.promises, wanted);
     plain.supports = &can;
     plain.workspace = &bytes;
