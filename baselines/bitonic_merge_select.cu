@@ -4,19 +4,19 @@
 //
 // A row a block. The first elements of the row fill a list in shared memory: K best (k rounded up
 // to a power of two, at least 128) and a buffer. It is sorted in runs of K, and those are merged
-// pairwise, keeping the K best. Then all threads read the row once, 16 bytes at a time, four loads
+// pairwise, keeping the K best. Then all threads read the row once, 16 bytes at a time, two loads
 // in flight, and put what is better than the k-th best so far into the buffer; when it is full the
 // same is done again, which lowers the threshold. The answer comes out sorted.
 //
-// Cost: each element is read once, converted and compared; a barrier for every 16 elements a
+// Cost: each element is read once, converted and compared; a barrier for every 8 elements a
 // thread; about k ln(n/k) elements of a row in random order go through the buffer. A sort of a run
 // takes log2 K (log2 K + 1) / 2 steps and a merge log2 K, those at distances below 128 in
 // registers. A descending row sends every element through the buffer. A row never has more than
 // one block, so few long rows leave the GPU idle.
 //
 // Its authors tuned block size and batch per K and card: here +t128, +t256, +t512 threads a block;
-// by default 128, 256 or 512 by the row's length. The list has room for 4 elements a thread, and
-// for 2 K. Shared memory bounds k: 4096.
+// by default 128, 256 or 512 by k and the row's length. The list has room for 4 elements a thread,
+// and for 2 K. Shared memory bounds k: 4096.
 
 #include <algorithm>
 #include <bit>
@@ -36,7 +36,7 @@ using baselines::sorted_runs;
 using baselines::unrolled;
 
 inline constexpr std::int64_t most_k = 4096;
-inline constexpr int in_flight = 4;  // loads of a thread
+inline constexpr int in_flight = 2;  // loads of a thread; with 4, fewer blocks fit
 
 template <class T, answer what>
 struct kernel {
@@ -236,8 +236,9 @@ struct kernel {
 
 int threads_of(int wanted, const problem& p, const device& where) {
   if (wanted != 0) return wanted;
-  if (where.kind != executor_kind::cuda || p.n <= 8192) return 128;
-  return p.n <= 65536 ? 256 : 512;
+  if (where.kind != executor_kind::cuda) return 128;
+  if (p.n > 1 << 17) return 512;
+  return p.k > 1024 ? 256 : 128;
 }
 
 template <int wanted_threads>

@@ -316,7 +316,8 @@ constexpr algorithm entry(std::string_view name, std::string_view source) {
   a.promises.ordering = output_ordering::stable_sorted;
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;
-  a.promises.synchronises = by == library::thrust;
+  // CUB's segmented sort brings back how many segments each of its kernels gets.
+  a.promises.synchronises = by == library::thrust || by == library::segmented;
   a.executors = set_of(executor_kind::cuda);
   if (by == library::clustered) a.dtypes = set_of(dtype::float32);
   a.workspace = &workspace<by>;
