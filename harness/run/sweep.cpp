@@ -74,6 +74,13 @@ void require_same_sweep(const std::filesystem::path& meta, const sweep_config& c
   }
 }
 
+// Whether a run of this directory came to its end: its meta.json then tells of that one.
+bool is_complete(const std::filesystem::path& meta) {
+  std::ifstream file(meta);
+  const auto old = nlohmann::json::parse(file, nullptr, false);
+  return old.is_object() && old.value("state", "") == to_string(run_state::complete);
+}
+
 // Keys that an earlier run of this directory settled. What ended in an error is tried again.
 std::unordered_set<std::string> settled_keys(const journal& records) {
   std::unordered_set<std::string> keys;
@@ -118,6 +125,7 @@ class sweep {
     sweep_result result;
     result.skipped = cells.size() - remaining.size();
     observer_.planned(cells, result.skipped);
+    if (remaining.empty() && is_complete(directory / "meta.json")) return result;
     write_meta(run_state::running);
     for (const auto& group : grouped(remaining)) {
       if (stop_requested != 0) {

@@ -177,6 +177,16 @@ def test_kill_at_any_time_then_resume_gives_the_same_cells(kselect, config, tmp_
     assert sorted(found) == expected, "every cell once"
 
 
+def test_resuming_a_complete_run_leaves_it_as_it_is(kselect, config, tmp_path):
+    path = config()
+    kselect("run", path, "--out", "o")
+    meta = (tmp_path / "o" / "meta.json").read_text()
+    assert "cpu" in json.loads(meta)["floor"]
+    done = kselect("run", path, "--out", "o", "--resume")
+    assert "8 done before" in done.stdout
+    assert (tmp_path / "o" / "meta.json").read_text() == meta
+
+
 def test_interrupt_finishes_the_cell_and_resumes(kselect, config, tmp_path, binary):
     path = config(measure=CONFIG["measure"] | {"min_samples": 400, "max_samples": 400,
                                                "max_seconds": 1})
