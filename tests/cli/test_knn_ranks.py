@@ -165,12 +165,13 @@ def test_killing_a_rank_ends_all_and_a_restart_completes(here, binary, popen, vi
 
 
 def test_a_rank_that_hangs_is_named_and_ends_all(here, binary, popen):
-    command = over(3, binary, *graph_of("base.npy"), *outputs("mpi"), *SMALL, "--wait-limit", 2)
+    # Longer than three processes of a loaded machine take to start.
+    command = over(3, binary, *graph_of("base.npy"), *outputs("mpi"), *SMALL, "--wait-limit", 6)
     job = popen(command, cwd=here, env=clean_environment())
     wait_for_tiles(here, "mpi", 2, job)
     pids = ranks_of(job)
     os.kill(pids[1], signal.SIGSTOP)
-    await_end(job, pids, 30)
+    await_end(job, pids, 45)
     assert job.returncode != 0
     assert "rank 1 of 3" in job.stderr.read()
     assert run(here, *over(2, *command[6:], "--resume")).returncode == 0, "with other ranks"
