@@ -22,10 +22,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from plots import style
+from plots.command import draw_command
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
 from plots.records import read_journal
-from plots.save import save
 
 _KIND = {"none": "exhaustive", "list_of_clusters": "List of Clusters", "sss": "SSS-Index"}
 
@@ -221,22 +221,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m plots.index_searches", description="Draw searches with metric indexes."
     )
-    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="has runs.jsonl")
-    parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR")
-    options = parser.parse_args(arguments)
-    try:
-        style.apply()
-        drawings = draw(read(options.runs))
-        if not drawings:
-            names = ", ".join(str(path) for path in options.runs)
-            raise PlotError(Failure.INPUT, f"{names}: no searches to draw")
-        for drawing in drawings:
-            for path in save(drawing, options.out):
-                print(path, flush=True)
-    except PlotError as e:
-        print(f"plots: {e}", file=sys.stderr)
-        return int(e.failure)
-    return 0
+    nothing = "no searches to draw"
+    return draw_command(parser, arguments, "runs.jsonl", read, draw, nothing)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from plots import style
+from plots.command import draw_command
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
-from plots.save import save
 
 GOAL = 0.9  # of efficiency, and of overlap
 OVERLAP_GOAL = 0.8
@@ -235,23 +235,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m plots.scaling", description="Draw how k-NN scales over GPUs."
     )
-    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="has scaling.jsonl")
-    parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR")
-    options = parser.parse_args(arguments)
-    try:
-        style.apply()
-        drawings = draw(read(options.runs))
-        if not drawings:
-            names = ", ".join(str(path) for path in options.runs)
-            message = f"{names}: no searches on several numbers of GPUs to draw"
-            raise PlotError(Failure.INPUT, message)
-        for drawing in drawings:
-            for path in save(drawing, options.out):
-                print(path, flush=True)
-    except PlotError as e:
-        print(f"plots: {e}", file=sys.stderr)
-        return int(e.failure)
-    return 0
+    nothing = "no searches on several numbers of GPUs to draw"
+    return draw_command(parser, arguments, "scaling.jsonl", read, draw, nothing)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,22 @@ def outputs(name):
     return ["--indices", f"{name}.i.npy", "--distances", f"{name}.d.npy"]
 
 
+def make_graph(at, binary, count):
+    """A base file of `count` vectors and its graph, found by one process in memory: whole.*.npy."""
+    make_vectors(at / "base.npy", count, 96)
+    subprocess.run([binary, *graph_of("base.npy"), *outputs("whole")], cwd=at, check=True,
+                   capture_output=True)
+    return at
+
+
+@pytest.fixture
+def here(data, tmp_path):
+    """The files of the module's `data` in the test's own directory."""
+    for path in data.iterdir():
+        os.link(path, tmp_path / path.name)
+    return tmp_path
+
+
 def same(directory, a, b):
     """Whether the answers of two names are equal byte by byte."""
     return all((directory / f"{a}.{part}.npy").read_bytes()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, make_vectors, outputs,
-                      over, popen, ranks_in, ranks_of, resident_mib, same, sanitized,
-                      peak_memory_until_end, wait_for_tiles)
+from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, here, make_graph,
+                      make_vectors, outputs, over, peak_memory_until_end, popen, ranks_in, ranks_of,
+                      resident_mib, same, sanitized, wait_for_tiles)
 
-__all__ = ["popen"]  # a fixture
+__all__ = ["here", "popen"]  # fixtures
 
 BOUND = ["--memory-limit", 400]
 LIMIT = ["--mpi", *BOUND]
@@ -32,20 +32,7 @@ def _needs_mpi(request, binary):
 
 @pytest.fixture(scope="module")
 def data(binary, tmp_path_factory):
-    """A base file and its graph, found by one process in memory: whole.i.npy, whole.d.npy."""
-    at = tmp_path_factory.mktemp("mpi")
-    make_vectors(at / "base.npy", 7000, 96)
-    subprocess.run([binary, *graph_of("base.npy"), *outputs("whole")], cwd=at, check=True,
-                   capture_output=True)
-    return at
-
-
-@pytest.fixture
-def here(data, tmp_path):
-    """The same files in the test's own directory."""
-    for path in data.iterdir():
-        os.link(path, tmp_path / path.name)
-    return tmp_path
+    return make_graph(tmp_path_factory.mktemp("mpi"), binary, 7000)
 
 
 def run(here, *command, timeout=60):

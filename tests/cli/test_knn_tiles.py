@@ -1,7 +1,6 @@
 """`kselect knn --memory-limit`: the same answer in bounded memory, streamed and resumable."""
 
 import gzip
-import os
 import re
 import resource
 import shutil
@@ -12,29 +11,16 @@ import subprocess
 import numpy as np
 import pytest
 from conftest import one_line
-from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, make_vectors, outputs,
-                      over, peak_memory_until_end, popen, ranks_of, resident_mib, same, sanitized,
-                      wait_for_tiles)
+from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, here, make_graph,
+                      make_vectors, outputs, over, peak_memory_until_end, popen, ranks_of,
+                      resident_mib, same, sanitized, wait_for_tiles)
 
-__all__ = ["popen"]  # a fixture
+__all__ = ["here", "popen"]  # fixtures
 
 
 @pytest.fixture(scope="module")
 def data(binary, tmp_path_factory):
-    """A base file and its graph, found in memory: whole.i.npy, whole.d.npy."""
-    at = tmp_path_factory.mktemp("tiles")
-    make_vectors(at / "base.npy", 8000, 96)
-    subprocess.run([binary, *graph_of("base.npy"), *outputs("whole")], cwd=at, check=True,
-                   capture_output=True)
-    return at
-
-
-@pytest.fixture
-def here(data, tmp_path):
-    """The same files in the test's own directory."""
-    for path in data.iterdir():
-        os.link(path, tmp_path / path.name)
-    return tmp_path
+    return make_graph(tmp_path_factory.mktemp("tiles"), binary, 8000)
 
 
 LIMIT = ["--memory-limit", 400, "--threads", 1]

@@ -1,0 +1,44 @@
+"""The command of a page of figures that is drawn from directories of records."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from plots import style
+from plots.errors import Failure, PlotError
+from plots.figures import Drawing
+from plots.save import save
+
+Search = TypeVar("Search")
+
+
+def draw_command(
+    parser: argparse.ArgumentParser,
+    arguments: Sequence[str] | None,
+    file: str,
+    read: Callable[[Iterable[Path]], Sequence[Search]],
+    draw: Callable[[Sequence[Search]], Sequence[Drawing]],
+    nothing: str,
+) -> int:
+    """Draw what `read` finds in the directories named; returns the exit code (README).
+
+    `file` is what each directory has; `nothing` says what was not found if there is no drawing.
+    """
+    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help=f"has {file}")
+    parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR")
+    options = parser.parse_args(arguments)
+    try:
+        style.apply()
+        drawings = draw(read(options.runs))
+        if not drawings:
+            names = ", ".join(str(path) for path in options.runs)
+            raise PlotError(Failure.INPUT, f"{names}: {nothing}")
+        for drawing in drawings:
+            for path in save(drawing, options.out):
+                print(path, flush=True)
+    except PlotError as e:
+        print(f"plots: {e}", file=sys.stderr)
+        return int(e.failure)
+    return 0
