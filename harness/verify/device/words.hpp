@@ -28,7 +28,8 @@ KSELECT_HD constexpr std::uint64_t hash_of_word(std::uint32_t word, std::int64_t
   return x ^ (x >> 31);
 }
 
-// Enqueues the fill, with the first half of a word at the end where half a word is left. Throws error(failure::unsupported) if the place cannot run kernels.
+// Enqueues the fill, with the first half of a word at the end where half a word is left. Throws
+// error(failure::unsupported) if the place cannot run kernels.
 void fill_words(backend& place, std::byte* to, std::size_t bytes, std::uint32_t word);
 
 // The hash of memory of the place, to whose end half a word of zeros is added if only half a one is

@@ -73,8 +73,8 @@ TEST(parse_config, reads_every_axis) {
                    {"/axes/index", R"("int64")"},
                    {"/axes/distribution", R"~(["normal", "few_distinct", "inf_fraction(0.25)"])~"}})
           .axes;
-  EXPECT_EQ(axes.types, (std::vector{dtype::float64, dtype::float32, dtype::bfloat16,
-                                     dtype::float16}));
+  EXPECT_EQ(axes.types,
+            (std::vector{dtype::float64, dtype::float32, dtype::bfloat16, dtype::float16}));
   EXPECT_EQ(axes.payloads, std::vector{payload::kth_value});
   EXPECT_EQ(axes.directions, std::vector{direction::largest});
   EXPECT_EQ(axes.layouts, (std::vector{layout::column_major, layout::row_major}));
