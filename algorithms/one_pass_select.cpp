@@ -22,11 +22,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include <omp.h>
 
+#include "algorithms/one_pass_select/entry.hpp"
 #include "algorithms/one_pass_select/lanes.hpp"
 #include "algorithms/one_pass_select/select_row.hpp"
 #include "kselect/algorithm.hpp"
@@ -204,17 +204,10 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspa
 
 template <bool parallel>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a;
-  a.name = name;
-  a.family = "one-pass";
-  a.source = "ours; threshold after Tang et al. 2015, Sec. III-E; cut after Floyd & Rivest 1975";
-  a.promises.tie_break = tie_break::prefer_smaller_index;
-  a.promises.determinism = determinism::gpu_to_gpu;                    // ascending by index
-  a.promises.limits.max_n = std::numeric_limits<std::int32_t>::max();  // lanes count in 32 bits
-  a.promises.synchronises = true;
-  a.executors = set_of(executor_kind::cpu);
+  algorithm a = one_pass::entry_on_lanes(
+      name, "one-pass",
+      "ours; threshold after Tang et al. 2015, Sec. III-E; cut after Floyd & Rivest 1975");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
-  a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
   a.workspace = &workspace<parallel>;
   a.enqueue = &enqueue<parallel>;
   return a;

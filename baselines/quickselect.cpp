@@ -17,11 +17,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include <omp.h>
 
+#include "algorithms/one_pass_select/entry.hpp"
 #include "algorithms/one_pass_select/lanes.hpp"
 #include "algorithms/one_pass_select/select_row.hpp"
 #include "kselect/algorithm.hpp"
@@ -105,17 +105,9 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
 
 template <bool parallel>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a;
-  a.name = name;
-  a.family = "quickselect";
-  a.source = "ours; Hoare 1961, Floyd & Rivest 1975";
-  a.promises.tie_break = tie_break::prefer_smaller_index;
-  a.promises.determinism = determinism::gpu_to_gpu;                    // ascending by index
-  a.promises.limits.max_n = std::numeric_limits<std::int32_t>::max();  // lanes count in 32 bits
-  a.promises.synchronises = true;
-  a.executors = set_of(executor_kind::cpu);
+  algorithm a =
+      one_pass::entry_on_lanes(name, "quickselect", "ours; Hoare 1961, Floyd & Rivest 1975");
   a.dtypes = set_of(dtype::float32, dtype::float64);
-  a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
   a.workspace = &workspace<parallel>;
   a.enqueue = &enqueue<parallel>;
   return a;

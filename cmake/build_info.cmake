@@ -30,10 +30,4 @@ inline constexpr char nvcc[] = \"${NVCC}\";  // empty: built without CUDA
 inline constexpr char cuda_architectures[] = \"${CUDA_ARCHITECTURES}\";
 }  // namespace kselect::build
 ")
-set(old "")
-if(EXISTS ${OUTPUT})
-  file(READ ${OUTPUT} old)
-endif()
-if(NOT old STREQUAL text)
-  file(WRITE ${OUTPUT} "${text}")
-endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "${text}" @ONLY)  # written only if it changes

@@ -63,11 +63,5 @@ std::span<const cost_table> cost_tables() { return all; }
 
 }  // namespace kselect
 ")
-  set(old "")
-  if(EXISTS ${output})
-    file(READ ${output} old)
-  endif()
-  if(NOT old STREQUAL text)
-    file(WRITE ${output} "${text}")
-  endif()
+  file(CONFIGURE OUTPUT ${output} CONTENT "${text}" @ONLY)  # written only if it changes
 endfunction()

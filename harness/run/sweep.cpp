@@ -48,11 +48,12 @@ class stop_on_signal {
 };
 
 // A directory continues one shard of one config: others' cells would make its records a mixture.
-void require_same_sweep(const std::filesystem::path& meta, const sweep_config& config,
-                        const sweep_part& part) {
+// Returns what `meta` says of the run before; null without one.
+nlohmann::ordered_json require_same_sweep(const std::filesystem::path& meta,
+                                          const sweep_config& config, const sweep_part& part) {
   std::ifstream file(meta);
-  if (!file) return;
-  const auto old = nlohmann::ordered_json::parse(file, nullptr, false);
+  if (!file) return {};
+  auto old = nlohmann::ordered_json::parse(file, nullptr, false);
   if (!old.is_object() || !old.contains("config")) {
     throw error(failure::input,
                 fmt::format("{}: is no record of a run; move it away or use another "
@@ -64,7 +65,7 @@ void require_same_sweep(const std::filesystem::path& meta, const sweep_config& c
                 fmt::format("{} was started with another config than {}; use another --out",
                             meta.parent_path().string(), config.file_name));
   }
-  if (!old.contains("plan")) return;
+  if (!old.contains("plan")) return old;
   const shard before{old["plan"].at("shard"), old["plan"].at("of")};
   if (before != part.shard) {
     throw error(failure::usage, fmt::format("{} was started as shard {}/{}, this is {}/{}; use "
@@ -72,13 +73,7 @@ void require_same_sweep(const std::filesystem::path& meta, const sweep_config& c
                                             meta.parent_path().string(), before.index, before.count,
                                             part.shard.index, part.shard.count));
   }
-}
-
-// Whether a run of this directory came to its end: its meta.json then tells of that one.
-bool is_complete(const std::filesystem::path& meta) {
-  std::ifstream file(meta);
-  const auto old = nlohmann::json::parse(file, nullptr, false);
-  return old.is_object() && old.value("state", "") == to_string(run_state::complete);
+  return old;
 }
 
 // Keys that an earlier run of this directory settled. What ended in an error is tried again.
@@ -111,7 +106,10 @@ class sweep {
     const std::filesystem::path directory = request_.directory;
     journal records =
         journal::open(directory, request_.resume ? open_mode::resume : open_mode::create_new);
-    if (request_.resume) require_same_sweep(directory / "meta.json", request_.config, part_);
+    nlohmann::ordered_json before;
+    if (request_.resume) {
+      before = require_same_sweep(directory / "meta.json", request_.config, part_);
+    }
     if (const auto cut = records.cut()) {
       observer_.note(fmt::format("{}: cut {} bytes of a record that a killed run left unfinished",
                                  (directory / "runs.jsonl").string(), cut->bytes));
@@ -125,7 +123,10 @@ class sweep {
     sweep_result result;
     result.skipped = cells.size() - remaining.size();
     observer_.planned(cells, result.skipped);
-    if (remaining.empty() && is_complete(directory / "meta.json")) return result;
+    // Nothing is left of a run that came to its end: meta.json goes on telling of that one.
+    const bool was_complete =
+        !before.is_null() && before.value("state", "") == to_string(run_state::complete);
+    if (remaining.empty() && was_complete) return result;
     write_meta(run_state::running);
     for (const auto& group : grouped(remaining)) {
       if (stop_requested != 0) {

@@ -15,7 +15,6 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::int64_t prove_every_sample = std::int64_t{1} << 16;  // elements of the input
 constexpr std::int64_t prove_every_round = std::int64_t{1} << 24;
-constexpr int wall_samples = 1;  // a round; their median is over the rounds
 // The driver queues about a thousand launches before it makes the host wait.
 constexpr int most_queued_kernels = 500;
 constexpr double batch_ns = 5e6;  // about so long a batch
@@ -150,15 +149,12 @@ bool headline(sampling& s, bool cold, bool prove, round_samples& taken) {
   return true;
 }
 
-// Wall time and batches of a place whose headline is neither.
+// Wall time and a batch, once a round, of a place whose headline is neither.
 bool side_timings(sampling& s, row_variants& rows, round_samples& taken) {
   if (s.context.place.shares_host_memory() || s.c.is_long) return true;
-  const int most = std::min(wall_samples, static_cast<int>(taken.ns.size()));
-  for (int i = 0; i < most; ++i) {
-    const auto run = s.sample(true, false, [&] { return s.attempt.wall_time(); });
-    if (!run) return false;
-    taken.wall_ns.push_back(run->nanoseconds);
-  }
+  const auto run = s.sample(true, false, [&] { return s.attempt.wall_time(); });
+  if (!run) return false;
+  taken.wall_ns.push_back(run->nanoseconds);
   if (s.c.batch_calls == 0) return true;
   const auto batch = s.sample(
       false, false, [&] { return s.attempt.time_batch(rows.all(), s.c.batch_calls, s.c.gapless); });

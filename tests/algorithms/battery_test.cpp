@@ -10,6 +10,7 @@
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
 #include "kselect/simt/fiber.hpp"
+#include "tests/problems.hpp"
 
 namespace kselect::battery {
 namespace {
@@ -23,10 +24,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FiberBattery);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuBattery);
 
 problem sized(std::int64_t n, std::int64_t q, std::int64_t k) {
-  problem p;
-  p.n = n;
-  p.q = q;
-  p.k = k;
+  problem p = shaped(n, q, k);
   p.seed = 20140508;
   return p;
 }

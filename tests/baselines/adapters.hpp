@@ -10,8 +10,15 @@
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
 #include "kselect/algorithm.hpp"
+#include "tests/problems.hpp"
 
 namespace kselect::testing_adapters {
+
+inline problem sized(std::int64_t n, std::int64_t q, std::int64_t k) {
+  problem p = shaped(n, q, k);
+  p.seed = 7;
+  return p;
+}
 
 // The entry as if the place where stand-ins run, the host's memory, were its GPU.
 inline algorithm on_host(algorithm entry) {

@@ -14,14 +14,7 @@
 namespace kselect {
 namespace {
 
-problem sized(std::int64_t n, std::int64_t q, std::int64_t k) {
-  problem p;
-  p.n = n;
-  p.q = q;
-  p.k = k;
-  p.seed = 7;
-  return p;
-}
+using testing_adapters::sized;
 
 TEST(FaissGpuSelect, HandsOverRowsOfEveryTypeAndDirection) {
   const auto place = open_backend(executor_kind::fiber, 1);

@@ -17,14 +17,7 @@ namespace {
 using raft::matrix::SelectAlgo;
 using raft::matrix::standin;
 
-problem sized(std::int64_t n, std::int64_t q, std::int64_t k) {
-  problem p;
-  p.n = n;
-  p.q = q;
-  p.k = k;
-  p.seed = 7;
-  return p;
-}
+using testing_adapters::sized;
 
 TEST(RaftSelectK, HandsOverRowsOfEveryTypeAndDirection) {
   const auto place = open_backend(executor_kind::fiber, 1);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "kselect/registry.hpp"
+#include "tests/problems.hpp"
 
 namespace kselect {
 namespace {
@@ -20,14 +21,6 @@ device large_gpu() {
   d.compute_capability = 90;
   d.shared_bytes = 227 << 10;
   return d;
-}
-
-problem shaped(std::int64_t n, std::int64_t q, std::int64_t k) {
-  problem p;
-  p.n = n;
-  p.q = q;
-  p.k = k;
-  return p;
 }
 
 std::string_view chosen(const problem& p) {

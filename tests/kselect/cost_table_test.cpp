@@ -10,18 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "kselect/choose.hpp"
+#include "tests/problems.hpp"
 
 namespace kselect {
 namespace {
-
-problem shaped(std::int64_t n, std::int64_t q, std::int64_t k, dtype type = dtype::float32) {
-  problem p;
-  p.n = n;
-  p.q = q;
-  p.k = k;
-  p.type = type;
-  return p;
-}
 
 // A table of one member: 1000 ns a launch, 2 ns a wave's byte.
 struct small_table {

@@ -5,6 +5,7 @@
 
 #include "kselect/simt/launch.hpp"
 #include "src/registry_table.hpp"
+#include "tests/planted/entry.hpp"
 #include "tests/planted/faults.hpp"
 
 namespace kselect {
@@ -44,12 +45,8 @@ status faults_later(const problem& p, const io& b, std::span<std::byte> w, const
 }
 
 algorithm planted(std::string_view name, decltype(algorithm::enqueue) enqueue) {
-  algorithm entry = right();
-  entry.name = name;
-  entry.family = "planted";
-  entry.source = "tests/planted";
+  algorithm entry = kselect::planted(right(), name, enqueue);
   entry.executors = set_of(executor_kind::cuda);
-  entry.enqueue = enqueue;
   return entry;
 }
 

@@ -14,6 +14,7 @@
 
 #include "harness/cli/commands.hpp"
 #include "src/registry_table.hpp"
+#include "tests/planted/entry.hpp"
 #include "tests/planted/faults.hpp"
 
 namespace kselect {
@@ -32,14 +33,8 @@ status solve(const problem& p, const io& buffers, std::span<std::byte> workspace
   return right().enqueue(p, buffers, workspace, on);
 }
 
-// The shape of every entry: cpu/sort's declaration under another name.
 algorithm planted(std::string_view name, decltype(algorithm::enqueue) enqueue) {
-  algorithm entry = right();
-  entry.name = name;
-  entry.family = "planted";
-  entry.source = "tests/planted";
-  entry.enqueue = enqueue;
-  return entry;
+  return kselect::planted(right(), name, enqueue);
 }
 
 status fine(const problem& p, const io& b, std::span<std::byte> w, const executor& on) {

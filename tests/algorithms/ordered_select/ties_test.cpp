@@ -15,19 +15,12 @@
 #include "harness/run/trial.hpp"
 #include "kselect/registry.hpp"
 #include "kselect/simt/fiber.hpp"
+#include "tests/problems.hpp"
 
 namespace kselect {
 namespace {
 
 using rows_of = std::function<float(std::int64_t row, std::int64_t column)>;
-
-problem shaped(std::int64_t n, std::int64_t q, std::int64_t k) {
-  problem p;
-  p.n = n;
-  p.q = q;
-  p.k = k;
-  return p;
-}
 
 std::vector<float> made(const problem& p, const rows_of& element) {
   std::vector<float> rows(static_cast<std::size_t>(p.input_elements()));

@@ -7,18 +7,11 @@
 
 #include "harness/tune/tuning_data.hpp"
 #include "kselect/cost_table.hpp"
+#include "tests/problems.hpp"
 
 namespace kselect::tune {
 
 inline constexpr int made_up_multiprocessors = 100;
-
-inline problem shaped(std::int64_t n, std::int64_t q, std::int64_t k) {
-  problem p;
-  p.n = n;
-  p.q = q;
-  p.k = k;
-  return p;
-}
 
 // `count` problems, n from 2^6 to 2^24, n * Q up to 2^28.
 inline std::vector<problem> made_up_problems(std::size_t count, std::uint64_t seed) {
