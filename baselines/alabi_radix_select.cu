@@ -15,8 +15,8 @@
 // of every pass. Here the counts stay on the device and only few survivors are moved; digits have
 // 11 bits. All three make it faster. Keys (order.hpp), so NaN and both zeros have their places.
 //
-// Blocks of 512 threads, about two a multiprocessor, with at least 16 elements a thread: ours
-// (bin_counts.cuh).
+// Blocks of 512 threads, or +t128 and +t256, about 1024 threads a multiprocessor, with at least
+// 16 elements a thread: ours (bin_counts.cuh).
 
 #include "baselines/radix_select_grid.cuh"
 
@@ -31,6 +31,7 @@ std::size_t one_row_workspace(const problem& p, const device&) {
   return sizes.used();
 }
 
+template <int wanted_threads>
 status row_after_row(const problem& p, const io& buffers, std::span<std::byte> memory,
                      const executor& on) {
   return baselines::visit_answer(p, [&]<class T, answer what>() {
@@ -38,26 +39,31 @@ status row_after_row(const problem& p, const io& buffers, std::span<std::byte> m
     const grid_memory<T> w = carve_grid<T, digit_bits>(p, 1, pieces);
     status done;
     for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
-      done =
-          select_on_grid<T, digit_bits, what>(baselines::one_row_of<T>(p, buffers, row),
-                                              baselines::one_answer_in<T>(p, buffers, row), w, on);
+      done = select_on_grid<T, digit_bits, what>(baselines::one_row_of<T>(p, buffers, row),
+                                                 baselines::one_answer_in<T>(p, buffers, row), w,
+                                                 on, wanted_threads);
     }
     return done;
   });
 }
 
+template <int threads>
 constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
   algorithm a =
       baselines::gpu_entry(name, "radix select (one row)", "Alabi et al. 2012, radix select");
   a.payloads = payloads;
   a.workspace = &one_row_workspace;
-  a.enqueue = &row_after_row;
+  a.enqueue = &row_after_row<threads>;
   return a;
 }
 
 constexpr std::array variants = {
-    entry("alabi-radix", set_of(payload::kth_value)),
-    entry("alabi-radix+gather", set_of(payload::values, payload::values_and_indices)),
+    entry<0>("alabi-radix", baselines::kth_alone),
+    entry<128>("alabi-radix+t128", baselines::kth_alone),
+    entry<256>("alabi-radix+t256", baselines::kth_alone),
+    entry<0>("alabi-radix+gather", baselines::k_smallest),
+    entry<128>("alabi-radix+gather+t128", baselines::k_smallest),
+    entry<256>("alabi-radix+gather+t256", baselines::k_smallest),
 };
 
 }  // namespace

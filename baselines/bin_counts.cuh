@@ -69,17 +69,25 @@ struct clear_kernel {
   }
 };
 
-// Blocks a row, so that all rows together fill the card, but none has too little to do.
+// Blocks a row, so that all rows together fill the card with 1024 threads a multiprocessor, but
+// none has too little to do.
 inline int parts_of(std::int64_t n, std::int64_t rows, int threads, const device& where) {
   const bool gpu = where.kind == executor_kind::cuda;
-  const std::int64_t wanted = gpu ? std::int64_t{2} * where.multiprocessors : 4;
+  const std::int64_t wanted = gpu ? std::int64_t{1024} / threads * where.multiprocessors : 4;
   const std::int64_t least = std::int64_t{threads} * (gpu ? 16 : 4);  // elements a block
   const std::int64_t most = (n + least - 1) / least;
   return static_cast<int>(std::clamp<std::int64_t>((wanted + rows - 1) / rows, 1, most));
 }
 
-inline int grid_threads(const device& where) {
+// Threads a block: `wanted`, or if that is 0, what suits the place.
+inline int grid_threads(const device& where, int wanted) {
+  if (wanted != 0) return wanted;
   return where.kind == executor_kind::cuda ? 512 : 128;  // fibers are dear
 }
+
+// ---- registry entries of selections that take one row at a time: payloads
+
+inline constexpr auto kth_alone = set_of(payload::kth_value);  // as published
+inline constexpr auto k_smallest = set_of(payload::values, payload::values_and_indices);
 
 }  // namespace kselect::baselines

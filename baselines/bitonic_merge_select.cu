@@ -4,19 +4,24 @@
 //
 // A row a block. The first elements of the row fill a list in shared memory: K best (k rounded up
 // to a power of two, at least 128) and a buffer. It is sorted in runs of K, and those are merged
-// pairwise, keeping the K best. Then all threads read the row once, 16 bytes at a time, two loads
-// in flight, and put what is better than the k-th best so far into the buffer; when it is full the
-// same is done again, which lowers the threshold. The answer comes out sorted.
+// pairwise, keeping the K best. Then the warps read the row once, two 16-byte loads a lane and
+// tile, those of the next tile on their way while one is looked at, and put what is better than the
+// k-th best so far into the buffer; when it is full the same is done again, which lowers the
+// threshold. The answer comes out sorted.
 //
-// Cost: each element is read once, converted and compared; a barrier for every 8 elements a
-// thread; about k ln(n/k) elements of a row in random order go through the buffer. A sort of a run
-// takes log2 K (log2 K + 1) / 2 steps and a merge log2 K, those at distances below 128 in
-// registers. A descending row sends every element through the buffer. A row never has more than
-// one block, so few long rows leave the GPU idle.
+// Warps stream at their own pace: they meet only when the buffer is full, each as soon as it has
+// something to enter or has read its part. Most tiles have nothing to enter, which the smallest of
+// a lane's elements shows: a `min` each and one comparison of numbers. Only where it does not
+// reject them are the elements of a load turned into keys and compared one by one.
 //
-// Its authors tuned block size and batch per K and card: here +t128, +t256, +t512 threads a block;
-// by default 128, 256 or 512 by k and the row's length. The list has room for 4 elements a thread,
-// and for 2 K. Shared memory bounds k: 4096.
+// Cost: each element is read once; about k ln(n/k) elements of a row in random order go through the
+// buffer. A sort of a run takes log2 K (log2 K + 1) / 2 steps and a merge log2 K, those at
+// distances below 128 in registers. A descending row sends every element through the buffer. A row
+// never has more than one block, so few long rows leave the GPU idle.
+//
+// Its authors tuned block size and batch per K and card: here +t32 ... +t1024 threads a block. By
+// default as few as K allows, for then no warp waits for another's sorting, and more where rows are
+// few. The list has room for 4 elements a thread, and for 2 K. Shared memory bounds k: 4096.
 
 #include <algorithm>
 #include <bit>
@@ -28,7 +33,6 @@ namespace {
 
 using baselines::answer;
 using baselines::answer_view;
-using baselines::no_position;
 using baselines::position;
 using baselines::rows_view;
 using baselines::shared_list;
@@ -36,37 +40,36 @@ using baselines::sorted_runs;
 using baselines::unrolled;
 
 inline constexpr std::int64_t most_k = 4096;
-inline constexpr int in_flight = 2;  // loads of a thread; with 4, fewer blocks fit
+inline constexpr int loads = 2;      // of a lane and tile; as many again are on their way
+inline constexpr int room_each = 2;  // of the buffer, a thread, where K is not more
+inline constexpr int most_threads = 1024;
 
 template <class T, answer what>
 struct kernel {
-  static constexpr int max_threads = 512;
-  static constexpr int min_blocks = 2;
+  static constexpr int max_threads = most_threads;
   using key = order_key_t<T>;
   static constexpr bool indexed = what == answer::pairs;
   using list = shared_list<key, indexed>;
   static constexpr int width = 16 / static_cast<int>(sizeof(T));
-  static constexpr int items = in_flight * width;  // of a thread in a tile
+  using vector = simt::vec<T, width>;
+  using items = std::uint32_t;  // a set of a lane's elements of a tile, one bit each
 
   struct storage {
-    std::uint32_t buffered;
-    std::uint32_t open;  // the k-th best is still padding: every element may enter
-    key limit;           // else: the k-th best so far
-    // Whether one of a tile's elements found no place; of a tile, the next, and the one after it,
-    // so that a barrier a tile is enough.
-    std::uint32_t overflown[3];
+    std::uint32_t buffered;  // elements that asked for a place; more than the room: it is full
+    key limit;               // the k-th best so far
   };
   struct args {
     rows_view<T> matrix;
     answer_view<T> out;
     position log_run;  // of K
     position places;   // of the list: a multiple of K, at least 2 K
+    position room;     // of the buffer: K up to places - K
   };
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    selection<Simt> step(simt, shared, a);
     for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
+      selection<Simt> step(simt, shared, a, row);
       step.select(row);
       simt.sync_block();  // the next row uses the same lists
     }
@@ -76,17 +79,26 @@ struct kernel {
   template <class Simt>
   class selection {
    public:
-    KSELECT_HD selection(Simt& simt, storage& shared, const args& a)
+    KSELECT_HD selection(Simt& simt, storage& shared, const args& a, std::int64_t row)
         : simt_(simt),
           shared_(shared),
           a_(a),
           run_(position{1} << a.log_run),
-          list_(list::at(simt.dynamic_shared(), a.places)) {}
+          list_(list::at(simt.dynamic_shared(), a.places)) {
+      const auto elements = baselines::row_at(simt, a.matrix, row);
+      const auto misaligned =
+          static_cast<position>(reinterpret_cast<std::uintptr_t>(elements.data) % 16);
+      head_ = misaligned == 0 ? 0 : (16 - misaligned) / static_cast<position>(sizeof(T));
+      if (head_ > a.matrix.n) head_ = a.matrix.n;
+      vectors_ = (a.matrix.n - head_) / width;
+      body_ =
+          as_vec<width>(simt.slice(elements, head_, static_cast<std::int64_t>(vectors_) * width));
+    }
 
     KSELECT_HD void select(std::int64_t row) {
-      if (simt_.thread() < 3) shared_.overflown[simt_.thread()] = 0;
-      take_row(baselines::row_at(simt_, a_.matrix, row));
-      flush();
+      stream(fill(baselines::row_at(simt_, a_.matrix, row)));
+      while (meet()) {
+      }
       for (position i = thread(); i < a_.matrix.k; i += threads()) {
         const auto found = list_.get(i);
         baselines::write_answer<what>(simt_, a_.out, row * a_.matrix.k + i, found.key, found.at,
@@ -95,114 +107,158 @@ struct kernel {
     }
 
    private:
+    // What a lane reads at once. Of its `loads` vectors those beyond the row keep what they were.
+    struct tile {
+      vector x[loads];
+    };
+    static constexpr position tile_vectors = loads * simt::warp_size;  // of a warp
+
     KSELECT_HD position thread() const { return static_cast<position>(simt_.thread()); }
     KSELECT_HD position threads() const { return static_cast<position>(simt_.threads()); }
-
-    // The row in tiles of aligned loads, then what they do not cover, fewer than 32 elements.
-    KSELECT_HD void take_row(simt::global<const T> row) {
-      const auto misaligned =
-          static_cast<position>(reinterpret_cast<std::uintptr_t>(row.data) % 16);
-      const auto n = static_cast<position>(row.size);
-      position head = misaligned == 0 ? 0 : (16 - misaligned) / static_cast<position>(sizeof(T));
-      if (head > n) head = n;
-      const position vectors = (n - head) / width;
-      const auto body =
-          as_vec<width>(simt_.slice(row, head, static_cast<std::int64_t>(vectors) * width));
-      position first = vectors < a_.places / width ? vectors : a_.places / width;
-      fill(body, head, first);
-      for (; first < vectors; first += threads() * in_flight) {
-        take_tile(body, head, first, vectors);
-      }
-      const position tail = n - head - vectors * width;
-      if (head + tail != 0) take_rest(row, head, n - tail, n);
+    KSELECT_HD position first_tile() const {
+      return static_cast<position>(simt_.warp()) * tile_vectors;
     }
-
-    // The first `vectors` of the row fill the list, as nothing is known yet to keep any out.
-    KSELECT_HD void fill(simt::global<const simt::vec<T, width>> body, position head,
-                         position vectors) {
-      for (position i = thread(); i < vectors; i += threads()) {
-        const auto loaded = simt_.load(body, i);
-        unrolled<width>([&](auto e) {
-          const auto offset = static_cast<position>(decltype(e)::value);
-          list_.set(offset * vectors + i,
-                    {selection_key(loaded[decltype(e)::value], a_.matrix.wanted),
-                     head + i * width + offset});
-        });
-      }
-      keep_best(0, vectors * width);
+    KSELECT_HD position next_tile(position at) const { return at + threads() * loads; }
+    // Of load v in the tile at vector `at`.
+    template <class V>
+    KSELECT_HD position vector_of(position at, V) const {
+      return at + V::value * simt::warp_size + static_cast<position>(simt_.lane());
     }
-
-    KSELECT_HD void take_tile(simt::global<const simt::vec<T, width>> body, position head,
-                              position first, position vectors) {
-      key own[items] = {};
-      std::uint32_t entering = 0;  // one bit for each of them
-      const bool open = shared_.open != 0;
-      const key limit = shared_.limit;
-      simt::vec<T, width> loaded[in_flight];
-      unrolled<in_flight>([&](auto v) {
-        const position i = first + static_cast<position>(v) * threads() + thread();
-        if (i < vectors) loaded[v] = simt_.load(body, i);
-      });
-      unrolled<items>([&](auto j) {
-        constexpr int v = decltype(j)::value / width;
-        const position i = first + static_cast<position>(v) * threads() + thread();
-        if (i < vectors) {
-          own[j] = selection_key(loaded[v][decltype(j)::value % width], a_.matrix.wanted);
-          if (own[j] < limit || open) entering |= 1U << decltype(j)::value;
-        }
-      });
-      offer(own, entering, [&](int j) {
-        const position i = first + static_cast<position>(j / width) * threads() + thread();
-        return head + i * width + static_cast<position>(j % width);
+    KSELECT_HD void read(position at, position end, tile& own) {
+      unrolled<loads>([&](auto v) {
+        const position i = vector_of(at, v);
+        if (i < end) own.x[v] = simt_.load(body_, i);
       });
     }
 
-    KSELECT_HD void take_rest(simt::global<const T> row, position head, position tail_first,
-                              position n) {
-      const position i = thread() < head ? thread() : tail_first + (thread() - head);
-      key own[items] = {};
-      std::uint32_t entering = 0;
-      if (i < n) {
-        own[0] = selection_key(simt_.load(row, i), a_.matrix.wanted);
-        entering = own[0] < shared_.limit || shared_.open != 0 ? 1U : 0U;
-      }
-      offer(own, entering, [&](int) { return i; });
-    }
-
-    // Puts the entering ones of the block into the buffer. As often as it overflows it is merged,
-    // and those that found no place and still are better than the k-th best try again.
-    template <class Position>
-    KSELECT_HD void offer(const key (&own)[items], std::uint32_t entering, const Position& at) {
-      while (true) {
-        if (entering != 0) {
-          const auto count = static_cast<position>(simt_.popc(entering));
-          position place = run_ + simt_.atomic_add(shared_.buffered, count);
-          if (place + count > a_.places) shared_.overflown[turn_] = 1;
-          unrolled<items>([&](auto j) {
-            if ((entering >> decltype(j)::value & 1U) == 0 || place >= a_.places) return;
-            list_.set(place++, {own[j], at(decltype(j)::value)});
-            entering &= ~(1U << decltype(j)::value);
+    // The first of the row fill the list, as nothing is known yet to keep any out, and with them
+    // what the loads do not cover. Returns the number of vectors among them.
+    KSELECT_HD position fill(simt::global<const T> row) {
+      const position rest = a_.matrix.n - vectors_ * width;
+      const position most = (a_.places - rest) / width;
+      const position end = vectors_ < most ? vectors_ : most;
+      for (position at = first_tile(); at < end; at = next_tile(at)) {
+        tile own{};
+        read(at, end, own);
+        unrolled<loads>([&](auto v) {
+          const position i = vector_of(at, v);
+          if (i >= end) return;
+          unrolled<width>([&](auto e) {
+            const auto offset = static_cast<position>(decltype(e)::value);
+            list_.set(offset * end + i, {key_of(own.x[v][decltype(e)::value]), place_of(i, e)});
           });
-        }
-        simt_.sync_block();
-        const bool full = shared_.overflown[turn_] != 0;
-        const int before_last = turn_ == 0 ? 2 : turn_ - 1;  // and the one after the next
-        if (simt_.thread() == 0) shared_.overflown[before_last] = 0;
-        turn_ = turn_ == 2 ? 0 : turn_ + 1;
-        if (!full) return;
-        flush();
-        unrolled<items>([&](auto j) {
-          const bool still = own[j] < shared_.limit || shared_.open != 0;
-          if (!still) entering &= ~(1U << decltype(j)::value);
         });
+      }
+      if (thread() < rest) {
+        const position at = thread() < head_ ? thread() : vectors_ * width + thread();
+        list_.set(end * width + thread(), {key_of(simt_.load(row, at)), at});
+      }
+      keep_best(0, end * width + rest);
+      return end;
+    }
+
+    // The row's vectors from `first` on.
+    KSELECT_HD void stream(position first) {
+      position at = first + first_tile();
+      tile own{};
+      read(at, vectors_, own);
+      for (; at < vectors_; at = next_tile(at)) {
+        tile ahead = own;
+        read(next_tile(at), vectors_, ahead);
+        take(own, at);
+        own = ahead;
       }
     }
 
-    // Merges the buffer into the best and empties it.
-    KSELECT_HD void flush() {
+    KSELECT_HD void take(tile& own, position at) {
+      T least[loads];
+      if (a_.matrix.wanted == direction::smallest) {
+        find_least<false>(own, least);
+      } else {
+        find_least<true>(own, least);
+      }
+      T least_of_all = least[0];
+      unrolled<loads - 1>([&](auto v) {
+        least_of_all = simt_.smaller(least_of_all, least[decltype(v)::value + 1]);
+      });
+      if (!simt_.any(simt::full_mask, !rejects(least_of_all))) return;
+      items entering = 0;
+      unrolled<loads>([&](auto v) {
+        if (!rejects(least[v]) && vector_of(at, v) < vectors_) entering |= better(own, v);
+      });
+      while (true) {
+        entering = put(own, at, entering);
+        if (!simt_.any(simt::full_mask, entering != 0)) return;
+        meet();
+        own = {};
+        read(at, vectors_, own);  // again, so that it need not be kept in registers meanwhile
+        items still = 0;
+        unrolled<loads>([&](auto v) { still |= better(own, v); });
+        entering &= still;
+      }
+    }
+
+    // Of each vector, of numbers turned round if the largest are wanted; NaN if it holds one.
+    template <bool turned>
+    KSELECT_HD void find_least(const tile& own, T (&least)[loads]) {
+      unrolled<loads>([&](auto v) {
+        unrolled<width>([&](auto e) {
+          const T value = own.x[v][decltype(e)::value];
+          const T x = turned ? -value : value;
+          least[v] = decltype(e)::value == 0 ? x : simt_.smaller(least[v], x);
+        });
+      });
+    }
+    // Whether none of the numbers whose least it is comes before the k-th best; not always seen,
+    // among NaNs and zeros of both signs.
+    KSELECT_HD bool rejects(T least) const { return least > bound_; }
+
+    template <class V>
+    KSELECT_HD items better(const tile& own, V v) const {
+      const key limit = shared_.limit;
+      items found = 0;
+      unrolled<width>([&](auto e) {
+        constexpr int j = V::value * width + decltype(e)::value;
+        if (key_of(own.x[v][decltype(e)::value]) < limit) found |= items{1} << j;
+      });
+      return found;
+    }
+
+    // Into the buffer. Returns those that found no place.
+    KSELECT_HD items put(const tile& own, position at, items entering) {
+      if (entering == 0) return 0;
+      const auto count = static_cast<position>(simt_.popc(entering));
+      position place = run_ + simt_.atomic_add(shared_.buffered, count);
+      const position end = run_ + a_.room;
+      unrolled<loads>([&](auto v) {
+        constexpr int first = decltype(v)::value * width;
+        if ((entering >> first & ((items{1} << width) - 1)) == 0) return;
+        unrolled<width>([&](auto e) {
+          constexpr items bit = items{1} << (first + decltype(e)::value);
+          if ((entering & bit) == 0 || place >= end) return;
+          const T value = own.x[v][decltype(e)::value];
+          list_.set(place++, {key_of(value), place_of(vector_of(at, v), e)});
+          entering &= ~bit;
+        });
+      });
+      return entering;
+    }
+
+    KSELECT_HD key key_of(T value) const { return selection_key(value, a_.matrix.wanted); }
+    // In the row, of element e of a vector.
+    template <class E>
+    KSELECT_HD position place_of(position i, E) const {
+      return head_ + i * width + static_cast<position>(E::value);
+    }
+
+    // Waits for all warps; merges the buffer into the best and empties it. Whether it was full: if
+    // not, no warp has anything left.
+    KSELECT_HD bool meet() {
       simt_.sync_block();
-      const position filled = run_ + shared_.buffered;
-      keep_best(1, filled < a_.places ? filled : a_.places);
+      const position buffered = shared_.buffered;
+      const bool full = buffered > a_.room;
+      keep_best(1, run_ + (full ? a_.room : buffered));
+      return full;
     }
 
     // Of the first `filled` places, of which runs from `unsorted` on are not sorted yet.
@@ -217,12 +273,12 @@ struct kernel {
       sorting.sort(unsorted, runs);
       sorting.keep_best(runs);
       if (simt_.thread() == 0) {
-        const auto kth = list_.get(a_.matrix.k - 1);
         shared_.buffered = 0;
-        shared_.limit = kth.key;
-        shared_.open = indexed && kth.at == no_position ? 1U : 0U;
+        shared_.limit = list_.get(a_.matrix.k - 1).key;
       }
       simt_.sync_block();
+      const T bound = from_selection_key<T>(shared_.limit, a_.matrix.wanted);
+      bound_ = a_.matrix.wanted == direction::smallest ? bound : -bound;
     }
 
     Simt& simt_;
@@ -230,28 +286,38 @@ struct kernel {
     const args& a_;
     position run_;
     list list_;
-    int turn_ = 0;  // of `overflown`
+    position head_, vectors_;  // of the row: elements before the first aligned load, and loads
+    simt::global<const vector> body_;
+    T bound_;  // the k-th best so far, turned round if the largest are wanted
   };
 };
 
-int threads_of(int wanted, const problem& p, const device& where) {
+// As few as K allows, so that 32 warps a multiprocessor find room for their lists; more where there
+// are too few rows for so many warps.
+int threads_of(int wanted, const problem& p, position run, const device& where) {
   if (wanted != 0) return wanted;
   if (where.kind != executor_kind::cuda) return 128;
-  if (p.n > 1 << 17) return 512;
-  return p.k > 1024 ? 256 : 128;
+  int threads = std::clamp(static_cast<int>(run) / 8, 32, most_threads);
+  while (threads < most_threads && p.q * threads < std::int64_t{896} * where.multiprocessors) {
+    threads *= 2;
+  }
+  return threads;
 }
 
 template <int wanted_threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
   return baselines::visit_list_answer(p, [&]<class T, answer what>() {
-    const int threads = threads_of(wanted_threads, p, *on.device);
     position log_run = std::bit_width(baselines::least_run) - 1;
     while (position{1} << log_run < p.k) ++log_run;
-    const position places = std::max(position{2} << log_run, static_cast<position>(4 * threads));
+    const position run = position{1} << log_run;
+    const int threads = threads_of(wanted_threads, p, run, *on.device);
+    const position places = std::max(2 * run, static_cast<position>(4 * threads));
+    const position room = std::clamp(static_cast<position>(room_each * threads), run, places - run);
     const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
     return simt::launch<kernel<T, what>>(
         on, {blocks, threads, places * kernel<T, what>::list::item_bytes},
-        {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), log_run, places});
+        {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), log_run, places,
+         room});
   });
 }
 
@@ -266,10 +332,9 @@ constexpr algorithm entry(std::string_view name) {
 }
 
 constexpr std::array variants = {
-    entry<0>("bitonic-merge"),
-    entry<128>("bitonic-merge+t128"),
-    entry<256>("bitonic-merge+t256"),
-    entry<512>("bitonic-merge+t512"),
+    entry<0>("bitonic-merge"),        entry<32>("bitonic-merge+t32"),
+    entry<64>("bitonic-merge+t64"),   entry<128>("bitonic-merge+t128"),
+    entry<256>("bitonic-merge+t256"), entry<512>("bitonic-merge+t512"),
 };
 
 }  // namespace

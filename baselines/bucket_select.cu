@@ -17,8 +17,8 @@
 // 10, and NaN, infinities and both zeros have their places. The original returns to the host every
 // round; here the rounds it may take are enqueued at once, and those not needed return at once.
 //
-// Blocks of 512 threads, about two a multiprocessor, with at least 16 elements a thread: ours
-// (bin_counts.cuh); 1024 buckets are the authors'.
+// Blocks of 512 threads, or +t128 and +t256, about 1024 threads a multiprocessor, with at least
+// 16 elements a thread: ours (bin_counts.cuh); 1024 buckets are the authors'.
 
 #include "baselines/narrowing.cuh"
 
@@ -99,12 +99,13 @@ std::size_t workspace(const problem& p, const device&) {
   return sizes.used();
 }
 
+template <int wanted_threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
   return baselines::visit_answer(p, [&]<class T, answer what>() {
     simt::carver pieces(memory.data());
     const auto w = narrowing::carve<T>(p, even_buckets<T>::bits, most_rounds<T>, pieces);
-    const simt::grid shape = narrowing::shape_of(p, *on.device);
+    const simt::grid shape = narrowing::shape_of(p, *on.device, wanted_threads);
     status done;
     for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
       done = select_row<T, what>({baselines::one_row_of<T>(p, buffers, row),
@@ -115,18 +116,23 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
   });
 }
 
+template <int threads>
 constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
   algorithm a =
       baselines::gpu_entry(name, "bucket select (one row)", "Alabi et al. 2012, bucket select");
   a.payloads = payloads;
   a.workspace = &workspace;
-  a.enqueue = &enqueue;
+  a.enqueue = &enqueue<threads>;
   return a;
 }
 
 constexpr std::array variants = {
-    entry("alabi-bucket", set_of(payload::kth_value)),
-    entry("alabi-bucket+gather", set_of(payload::values, payload::values_and_indices)),
+    entry<0>("alabi-bucket", baselines::kth_alone),
+    entry<128>("alabi-bucket+t128", baselines::kth_alone),
+    entry<256>("alabi-bucket+t256", baselines::kth_alone),
+    entry<0>("alabi-bucket+gather", baselines::k_smallest),
+    entry<128>("alabi-bucket+gather+t128", baselines::k_smallest),
+    entry<256>("alabi-bucket+gather+t256", baselines::k_smallest),
 };
 
 }  // namespace

@@ -30,6 +30,10 @@
 namespace kselect::garcia {
 namespace {
 
+// A thread moves up to k elements for each of n, in order: more of either would take minutes.
+inline constexpr std::int64_t largest_k = 4096;
+inline constexpr std::int64_t longest_row = std::int64_t{1} << 26;
+
 using baselines::answer;
 using baselines::answer_view;
 using baselines::position;
@@ -255,6 +259,8 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.ordering = output_ordering::stable_sorted;
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;
+  a.promises.limits.max_n = longest_row;
+  a.promises.limits.max_k = largest_k;
   a.layouts = set_of(layout::column_major);
   a.workspace = &workspace<choice>;
   a.enqueue = &enqueue<choice>;

@@ -273,8 +273,8 @@ struct filter_kernel {
   }
 };
 
-inline simt::grid shape_of(const problem& p, const device& where) {
-  const int threads = baselines::grid_threads(where);
+inline simt::grid shape_of(const problem& p, const device& where, int wanted_threads) {
+  const int threads = baselines::grid_threads(where, wanted_threads);
   return {baselines::parts_of(p.n, 1, threads, where), threads};
 }
 

@@ -159,11 +159,11 @@ struct pass_kernel {
   }
 };
 
-// All rows of `m` by pass_count + 2 launches.
+// All rows of `m` by pass_count + 2 launches, with `wanted_threads` a block (0: ours to choose).
 template <class T, int bits, answer what>
 status select_on_grid(const rows_view<T>& m, const answer_view<T>& out, const grid_memory<T>& w,
-                      const executor& on) {
-  const int threads = baselines::grid_threads(*on.device);
+                      const executor& on, int wanted_threads = 0) {
+  const int threads = baselines::grid_threads(*on.device, wanted_threads);
   const int parts = baselines::parts_of(m.n, m.rows, threads, *on.device);
   const std::int64_t cleared = w.counts.size / threads + 1;
   status done = simt::launch<baselines::clear_kernel>(

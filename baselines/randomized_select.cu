@@ -19,8 +19,8 @@
 // the next one splits around a single element and sets its ties apart. The sample's places come
 // from a hash of the round, so runs repeat.
 //
-// Blocks of 512 threads, about two a multiprocessor, with at least 16 elements a thread: ours
-// (bin_counts.cuh), as for the other selections of one row at a time.
+// Blocks of 512 threads, or +t128 and +t256, about 1024 threads a multiprocessor, with at least
+// 16 elements a thread: ours (bin_counts.cuh), as for the other selections of one row at a time.
 
 #include <algorithm>
 #include <cmath>
@@ -156,12 +156,13 @@ std::size_t workspace(const problem& p, const device&) {
   return sizes.used();
 }
 
+template <int wanted_threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
   return baselines::visit_answer(p, [&]<class T, answer what>() {
     simt::carver pieces(memory.data());
     const auto w = narrowing::carve<T>(p, three_parts<T>::bits, most_rounds, pieces);
-    const simt::grid shape = narrowing::shape_of(p, *on.device);
+    const simt::grid shape = narrowing::shape_of(p, *on.device, wanted_threads);
     status done;
     for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
       done = select_row<T, what>({baselines::one_row_of<T>(p, buffers, row),
@@ -172,18 +173,23 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
   });
 }
 
+template <int threads>
 constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
   algorithm a = baselines::gpu_entry(name, "randomized select (one row)", "Monroe et al. 2011");
   a.promises.synchronises = true;
   a.payloads = payloads;
   a.workspace = &workspace;
-  a.enqueue = &enqueue;
+  a.enqueue = &enqueue<threads>;
   return a;
 }
 
 constexpr std::array variants = {
-    entry("monroe-randomized", set_of(payload::kth_value)),
-    entry("monroe-randomized+gather", set_of(payload::values, payload::values_and_indices)),
+    entry<0>("monroe-randomized", baselines::kth_alone),
+    entry<128>("monroe-randomized+t128", baselines::kth_alone),
+    entry<256>("monroe-randomized+t256", baselines::kth_alone),
+    entry<0>("monroe-randomized+gather", baselines::k_smallest),
+    entry<128>("monroe-randomized+gather+t128", baselines::k_smallest),
+    entry<256>("monroe-randomized+gather+t256", baselines::k_smallest),
 };
 
 }  // namespace

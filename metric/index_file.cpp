@@ -121,9 +121,17 @@ class reader {
   std::span<const std::byte> bytes_;
 };
 
+const space& space_of_file(std::string_view metric) {
+  try {
+    return find_space(metric);
+  } catch (const error& unknown) {
+    throw std::invalid_argument(unknown.what());  // the file is at fault, not the command line
+  }
+}
+
 indexed_objects assemble(const json& header, const sections& parts) {
   indexed_objects found;
-  found.in = &find_space(std::string(header.at("metric")));
+  found.in = &space_of_file(std::string(header.at("metric")));
   found.source = header.at("source");
   found.objects = found.in->read(parts);
   const std::int64_t n = found.objects->count();

@@ -1,6 +1,7 @@
 #pragma once
 // What a metric is: one struct in one file, from which every index, search and kernel here is made.
 //
+//     // metric/metrics/my_metric.hpp
 //     struct my_metric {
 //       static constexpr std::string_view name;
 //       static constexpr std::string_view objects;  // what it compares: "vectors", "words"
@@ -10,8 +11,8 @@
 //       ... and the functions that `metric` below asks for
 //     };
 //
-// metric/euclidean.hpp and metric/levenshtein.hpp are the two there are; metric/metrics.hpp lists
-// them.
+// The build finds the file (cmake/metrics.cmake); what only the host needs may be in a .cpp beside
+// it. Two metrics of the same objects share them: a metric may derive from another.
 //
 // A distance is a float32 and a pure function of two objects: symmetric, zero between equal
 // objects, the same bits on every executor. So an index may keep distances that it has computed

@@ -66,10 +66,14 @@ void require_buildable(std::int64_t objects, std::int64_t cluster_size) {
   }
 }
 
-void require_buildable(std::int64_t objects, double alpha) {
+void require_buildable(std::int64_t objects, double alpha, float diameter) {
   require_buildable(objects, std::int64_t{1});
-  if (alpha > 0 && alpha <= 1) return;
-  throw error(failure::usage, fmt::format("alpha = {} is not in (0, 1]", alpha));
+  if (!(alpha > 0 && alpha <= 1)) {
+    throw error(failure::usage, fmt::format("alpha = {} is not in (0, 1]", alpha));
+  }
+  if (diameter >= 0 && std::isfinite(diameter)) return;
+  throw error(failure::usage,
+              fmt::format("diameter {} is not a distance; give 0 to have it estimated", diameter));
 }
 
 void require_options(const search_options& o, index_kind kind, bool native) {

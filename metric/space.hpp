@@ -1,6 +1,6 @@
 #pragma once
 // A metric space behind one interface, whatever its metric: objects, their indexes, and searches on
-// a backend. metric/metrics.cpp has the spaces that there are.
+// a backend. metric/metrics/ has the metrics that there are.
 
 #include <cstdint>
 #include <memory>

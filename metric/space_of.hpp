@@ -11,7 +11,7 @@ namespace kselect::metric_space {
 
 // What does not depend on the metric. All throw failure::usage or failure::unsupported.
 void require_buildable(std::int64_t objects, std::int64_t cluster_size);
-void require_buildable(std::int64_t objects, double alpha);
+void require_buildable(std::int64_t objects, double alpha, float diameter);
 void require_options(const search_options& options, index_kind kind, bool native);
 
 template <metric M>
@@ -44,7 +44,7 @@ class space_of final : public space {
 
   pivot_table build_pivots(const object_set& objects, double alpha, float diameter,
                            backend& place) const override {
-    require_buildable(objects.count(), alpha);
+    require_buildable(objects.count(), alpha, diameter);
     const typename M::set& set = set_of<M>(objects);
     const int threads = place.description().threads;
     if (diameter == 0) diameter = estimate_diameter<M>(set, threads);

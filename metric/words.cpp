@@ -85,7 +85,9 @@ std::vector<word> read_words(const std::string& file, std::int64_t longest) {
   const std::string_view text(reinterpret_cast<const char*>(mapping.bytes().data()),
                               mapping.bytes().size());
   std::vector<word> words;
-  for (std::size_t start = 0; start < text.size();) {
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // of no word
+  const std::size_t first = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+  for (std::size_t start = first; start < text.size();) {
     std::size_t end = text.find('\n', start);
     if (end == std::string_view::npos) end = text.size();
     std::string_view line = text.substr(start, end - start);

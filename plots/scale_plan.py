@@ -46,7 +46,8 @@ def rates_of(found: Sequence[Mapping[str, Any]], dimension: int) -> Rates:
                 continue
             met = queries * rank["vectors"]
             _add(values["products"], 2 * met * dimension, gpu["distance"])
-            _add(values["selection"], met, gpu["selection"] + gpu["order"])
+            selecting = gpu["selection"] + gpu.get("merge", 0) + gpu["order"]
+            _add(values["selection"], met, selecting)
             _add(values["read"], rank["bytes_read"], time["read"])
             if len(ranks) > 1:
                 share = (len(ranks) - 1) / len(ranks)

@@ -11,7 +11,6 @@ Times are rank 0's, medians of the repeats; shares are means over the ranks.
 """
 
 import argparse
-import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,8 +24,8 @@ from matplotlib.figure import Figure
 
 from plots import style
 from plots.command import draw_command
-from plots.errors import Failure, PlotError
 from plots.figures import Drawing
+from plots.files import read_lines
 
 GOAL = 0.9  # of efficiency, and of overlap
 OVERLAP_GOAL = 0.8
@@ -60,21 +59,15 @@ class Search:
 
 def records(directories: Iterable[Path]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield experiment and record of every search; raises PlotError."""
-    for directory in directories:
-        path = directory / "scaling.jsonl"
-        try:
-            lines = path.read_text().splitlines()
-        except (OSError, UnicodeDecodeError) as e:
-            raise PlotError(Failure.INPUT, f"{path}: cannot be read: {e}") from e
-        for number, line in enumerate(lines, 1):
-            try:
-                value = json.loads(line)
-                if "record" in value:
-                    _search(value["experiment"], value["record"])  # has all that is asked of it
-                    yield value["experiment"], value["record"]
-            except (ValueError, KeyError, IndexError, TypeError) as e:
-                message = f"{path}:{number}: is no record of a search: {e!r}"
-                raise PlotError(Failure.INPUT, message) from e
+    for value in read_lines(directories, "scaling.jsonl", _checked, "record of a search"):
+        if "record" in value:
+            yield value["experiment"], value["record"]
+
+
+def _checked(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "record" in value:
+        _search(value["experiment"], value["record"])  # has all that is asked of it
+    return value
 
 
 def read(directories: Iterable[Path]) -> list[Search]:

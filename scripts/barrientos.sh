@@ -3,13 +3,16 @@
 # search one record of OUT/runs.jsonl; draw them with `python -m plots.index_searches OUT`. (Fig. 4.1
 # and 4.2 are configs/barrientos_fig4.json.)
 #
+# Every answer to every query is proven against all distances, which takes longer than the searches.
+#
 # Usage: scripts/barrientos.sh KSELECT OUT [EXECUTOR [QUERIES [COUNT]]]
 #   EXECUTOR  cuda (default), or fiber: counted work instead of times
 #   QUERIES   of each search; 0 (default): all that are held out. Give few on fibers
 #   COUNT     vectors of a database; default 120000
+# Environment: PROVE (all, sample or none), KSELECT_MNIST (MNIST's images, to be searched beside them)
 # Spanish is searched where Debian's package wspanish is installed.
 set -euo pipefail
-kselect=$1 out=$2 executor=${3:-cuda} queries=${4:-0} count=${5:-120000}
+kselect=$1 out=$2 executor=${3:-cuda} queries=${4:-0} count=${5:-120000} prove=${PROVE:-all}
 words=/usr/share/dict/spanish
 mkdir -p "$out"
 data=$out/data
@@ -17,16 +20,17 @@ mkdir -p "$data"
 
 index() { "$kselect" index "$@"; }
 build() { # METRIC OBJECTS NAME KIND [OPTION...]: 80 % indexed, 20 % held out
-  local metric=$1 objects=$2 name=$3 kind=$4
+  local metric=$1 objects=$2 name=$3 kind=$4 queries=npy
   shift 4
+  [ "$metric" = euclidean ] || queries=txt
   index build --metric "$metric" --objects "$objects" --kind "$kind" --executor cpu \
-    --index "$data/$name.kidx" --hold-out 0.2 --queries "$data/${name%%-*}-queries.${objects##*.}" "$@"
+    --index "$data/$name.kidx" --hold-out 0.2 --queries "$data/${name%%-*}-queries.$queries" "$@"
 }
 search_on() { # EXECUTOR WHAT NAME [OPTION...]
   local where=$1 what=$2 name=$3
   shift 3
   index "$what" --index "$data/$name.kidx" --queries "$(ls "$data/${name%%-*}-queries."*)" \
-    --limit "$queries" --prove sample --record "$out" --executor "$where" "$@"
+    --limit "$queries" --prove "$prove" --record "$out" --executor "$where" "$@"
 }
 search() { search_on "$executor" "$@"; }
 sequential() { search_on cpu "$@" --threads 1; }
@@ -43,6 +47,11 @@ if [ -f "$words" ]; then
   build levenshtein "$data/spanish.txt" spanish-lc list_of_clusters --cluster-size 32
   build levenshtein "$data/spanish.txt" spanish-sss sss --alpha 0.5
   databases+=(spanish)
+fi
+if [ -n "${KSELECT_MNIST:-}" ]; then
+  build euclidean "$KSELECT_MNIST" mnist-lc list_of_clusters --cluster-size 64
+  build euclidean "$KSELECT_MNIST" mnist-sss sss --alpha 0.66
+  databases+=(mnist)
 fi
 
 for k in 8 16 32; do

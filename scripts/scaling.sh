@@ -112,16 +112,17 @@ timeout 100 "$kselect" knn --base "$work/base.npy" --query "$work/some.npy" --k 
   >"$work/cpu.log" 2>&1 || say "FAILED  on the processor: $(tail -n 1 "$work/cpu.log")"
 same "strong${GPUS%% *}" cpu "$some"
 
-# Out of core: device memory for a fraction of the corpus, so that every tile of queries reads the
+# Out of core: device memory for two fifths of a GPU's part, so that every tile of queries reads the
 # file. Few queries: the file sets the pace; many: the products.
-out_of_core() { # NAME FILE QUERIES...
-  local name=$1 file=$2 queries g
-  shift 2
+out_of_core() { # NAME FILE VECTORS QUERIES...
+  local name=$1 file=$2 vectors=$3 queries g
+  shift 3
   for queries in "$@"; do
     "$kselect" generate --count "$queries" --dimension "$d" --seed 3 --output "$work/few.npy" >/dev/null
     for g in $(printf '%s\n' 1 "$most" | sort -u); do
       [ "$name" = out-of-core ] || drop "$file"
-      search "$name" 1 "$g" "$name" --base "$file" --query "$work/few.npy" --memory "${DEVICE_MEMORY:-4096}"
+      search "$name" 1 "$g" "$name" --base "$file" --query "$work/few.npy" \
+        --memory $((vectors * d * 4 / g * 4 / 5 / (1 << 20) + 1))
     done
   done
 }
@@ -136,14 +137,14 @@ rate() { # NAME FILE: how fast the file is read by itself
   say "$1: the file alone takes $(((to - from) / 1000000)) ms"
 }
 rate out-of-core "$work/base.npy"
-out_of_core out-of-core "$work/base.npy" $((q / 100)) $((q / 10)) $((q / 4))
+out_of_core out-of-core "$work/base.npy" "$n" $((q / 100)) $((q / 10)) $((q / 4))
 if [ -n "$disk" ]; then
   on_disk=$(mktemp "$disk/kselect-scaling.XXXXXX.npy")
   "$kselect" generate --count $((n / 4)) --dimension "$d" --seed 1 --output "$on_disk" >/dev/null
   sync "$on_disk"
   drop "$on_disk"
   rate disk "$on_disk"
-  out_of_core disk "$on_disk" $((q / 100)) $((q / 10))
+  out_of_core disk "$on_disk" $((n / 4)) $((q / 100)) $((q / 10))
 fi
 say "done: $(wc -l <"$out/scaling.jsonl") records in $out/scaling.jsonl"
 exit $failed

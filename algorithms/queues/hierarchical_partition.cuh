@@ -66,6 +66,17 @@ KSELECT_HD order_key_t<T> key_at(Simt& simt, const matrix_view<T>& m, const leve
   return simt.load(levels.keys, levels.at[l].offset + at * m.rows + row);
 }
 
+// Several of them, as load_keys of a matrix has it.
+template <int count, class Simt, class T>
+KSELECT_HD void load_keys(Simt& simt, const matrix_view<T>& m, const levels_view<T>& levels, int l,
+                          std::int64_t row, const position (&at)[count],
+                          order_key_t<T> (&keys)[count]) {
+  if (l == 0) return load_keys(simt, m, row, at, keys);
+  const std::int64_t first = levels.at[l].offset + row;
+  KSELECT_UNROLL
+  for (int u = 0; u < count; ++u) keys[u] = simt.load(levels.keys, first + at[u] * m.rows);
+}
+
 // ---- construction, bottom up
 
 template <int log_g>
@@ -121,19 +132,20 @@ KSELECT_HD void build_chunk(Simt& simt, const matrix_view<T>& m, const levels_vi
     return;
   }
   for (position part = first; part < first + chunk; part += in_flight) {
+    position at[in_flight];
     order_key_t<T> keys[in_flight];
     KSELECT_UNROLL
-    for (position u = 0; u < in_flight; ++u) {
-      keys[u] = key_at(simt, m, levels, base, row, part + u);
-    }
+    for (int u = 0; u < in_flight; ++u) at[u] = part + static_cast<position>(u);
+    load_keys(simt, m, levels, base, row, at, keys);
     KSELECT_UNROLL
-    for (position u = 0; u < in_flight; ++u) groups.take(simt, keys[u], part + u + 1);
+    for (int u = 0; u < in_flight; ++u) groups.take(simt, keys[u], at[u] + 1);
   }
 }
 
 template <class T, int log_g>
 struct build_kernel {
   static constexpr int max_threads = 256;
+  static constexpr int min_blocks = sizeof(T) == 4 ? 4 : 2;  // 64 and 128 registers
   struct storage {};
   struct args {
     matrix_view<T> matrix;
@@ -206,22 +218,39 @@ class top_down_search {
   KSELECT_HD entry entry_at(int l, position at) {
     return Candidate::make(key_at(warp_.simt, m_, levels_, l, row_, at), at);
   }
+  // Those that are not `real` are none; instead of them the level's first key is loaded.
+  KSELECT_HD void load_entries(int l, position (&at)[group_loads], const bool (&real)[group_loads],
+                               entry (&to)[group_loads]) {
+    order_key_t<T> keys[group_loads];
+    KSELECT_UNROLL
+    for (int u = 0; u < group_loads; ++u) at[u] = real[u] ? at[u] : 0;
+    load_keys(warp_.simt, m_, levels_, l, row_, at, keys);
+    KSELECT_UNROLL
+    for (int u = 0; u < group_loads; ++u) to[u] = real[u] ? Candidate::make(keys[u], at[u]) : none;
+  }
 
   // All elements of a level; the only one, where a row is no longer than k.
   KSELECT_HD void offer_level(int l) {
     const position size = levels_.at[l].size;
     for (position first = 0; first < size; first += group_loads) {
-      offer_all<group_loads>(warp_, search_, [&](int u) {
-        const position at = first + static_cast<position>(u);
-        return at < size ? entry_at(l, at) : none;
-      });
+      position at[group_loads];
+      bool real[group_loads];
+      entry seen[group_loads];
+      KSELECT_UNROLL
+      for (int u = 0; u < group_loads; ++u) {
+        at[u] = first + static_cast<position>(u);
+        real[u] = at[u] < size;
+      }
+      load_entries(l, at, real, seen);
+      offer_all(warp_, search_, seen,
+                [&](int u) { return entry_at(l, first + static_cast<position>(u)); });
     }
     search_.finish();
   }
 
   // Gives every leader in the queue its position in level l, one below its own, and lists the
   // groups in which another element may be better than the queue's head. Returns how many these
-  // are.
+  // are; the list has a first one in any case.
   KSELECT_HD int rename_leaders(int l) {
     const int g = 1 << levels_.log_g;
     const position size = levels_.at[l].size;
@@ -230,50 +259,67 @@ class top_down_search {
     int count = 0;
     for (int j = 0; j < slots_.size(); j += group_loads >> levels_.log_g) {
       entry parents[group_loads], children[group_loads];
+      position at[group_loads];
+      bool real[group_loads];
       KSELECT_UNROLL
       for (int u = 0; u < group_loads; ++u) {
         const int slot = j + (u >> levels_.log_g);
-        parents[u] = slot < slots_.size() ? slots_[slot] : none;
-        const std::int64_t at = (Candidate::index(parents[u]) << levels_.log_g) + (u & (g - 1));
-        const bool real = parents[u] != none && at < size;
-        children[u] = real ? entry_at(l, static_cast<position>(at)) : none;
+        parents[u] = slots_[slot < slots_.size() ? slot : 0];
+        const std::int64_t child = (Candidate::index(parents[u]) << levels_.log_g) + (u & (g - 1));
+        real[u] = slot < slots_.size() && parents[u] != none && child < size;
+        at[u] = static_cast<position>(child);
       }
+      load_entries(l, at, real, children);
       bool found = false, others = false;
       position leader = 0;
       KSELECT_UNROLL
       for (int u = 0; u < group_loads; ++u) {
         if ((u & (g - 1)) == 0) found = others = false;
-        const bool real = children[u] != none;
-        if (real && !found && Candidate::key(children[u]) == Candidate::key(parents[u])) {
+        if (real[u] && !found && Candidate::key(children[u]) == Candidate::key(parents[u])) {
           found = true;
-          leader = static_cast<position>(Candidate::index(children[u]));
+          leader = at[u];
           slots_.set(j + (u >> levels_.log_g), children[u]);
-        } else if (real && Candidate::key(children[u]) <= worst) {
+        } else if (real[u] && Candidate::key(children[u]) <= worst) {
           others = true;
         }
         if ((u & (g - 1)) == g - 1 && others) groups_.put(count++, leader);
       }
     }
+    if (count == 0) groups_.put(0, 0);
     return count;
   }
 
   // Offers all elements but the leaders of the first `count` listed groups. Lanes have different
   // numbers of groups; they stay together until the last one is done.
   KSELECT_HD void offer_groups(int l, int count) {
-    const int g = 1 << levels_.log_g;
     const position size = levels_.at[l].size;
     for (int first = 0; warp_.simt.any(warp_.mask, first < count);
          first += group_loads >> levels_.log_g) {
-      offer_all<group_loads>(warp_, search_, [&](int u) {
+      position leaders[group_loads], at[group_loads];
+      bool real[group_loads];
+      entry seen[group_loads];
+      KSELECT_UNROLL
+      for (int u = 0; u < group_loads; ++u) {
         const int i = first + (u >> levels_.log_g);
-        if (i >= count) return none;
-        const position leader = groups_[i];
-        const std::int64_t at = (std::int64_t{leader} & -std::int64_t{g}) + (u & (g - 1));
-        const bool other = at != std::int64_t{leader} && at < std::int64_t{size};
-        return other ? entry_at(l, static_cast<position>(at)) : none;
+        leaders[u] = groups_[i < count ? i : 0];
+      }
+      KSELECT_UNROLL
+      for (int u = 0; u < group_loads; ++u) {
+        at[u] = member(leaders[u], u);
+        real[u] = first + (u >> levels_.log_g) < count && at[u] != leaders[u] && at[u] < size;
+      }
+      load_entries(l, at, real, seen);
+      offer_all(warp_, search_, seen, [&](int u) {
+        return entry_at(l, member(groups_[first + (u >> levels_.log_g)], u));
       });
     }
     search_.finish();
+  }
+
+  // Element u, modulo the groups' size, of the group with that leader.
+  KSELECT_HD position member(position leader, int u) const {
+    const position g = position{1} << levels_.log_g;
+    return (leader & ~(g - 1)) + (static_cast<position>(u) & (g - 1));
   }
 
   const lanes<Simt>& warp_;

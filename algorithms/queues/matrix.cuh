@@ -49,6 +49,18 @@ KSELECT_HD order_key_t<T> key_at(Simt& simt, const matrix_view<T>& m, std::int64
   return selection_key(simt.load(m.input, at * m.pitch + row), m.wanted);
 }
 
+// The keys of several elements, which must exist: no branch stands between the loads, so that their
+// latencies overlap.
+template <int count, class Simt, class T>
+KSELECT_HD void load_keys(Simt& simt, const matrix_view<T>& m, std::int64_t row,
+                          const position (&at)[count], order_key_t<T> (&keys)[count]) {
+  T loaded[count];
+  KSELECT_UNROLL
+  for (int u = 0; u < count; ++u) loaded[u] = simt.load(m.input, at[u] * m.pitch + row);
+  KSELECT_UNROLL
+  for (int u = 0; u < count; ++u) keys[u] = selection_key(loaded[u], m.wanted);
+}
+
 // Writes a row's queue, best first as far as the queue is ordered at all.
 template <class Candidate, class Simt, class T, class Slots>
 KSELECT_HD void write_answer(Simt& simt, const matrix_view<T>& m, std::int64_t row,

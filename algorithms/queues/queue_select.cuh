@@ -90,10 +90,23 @@ KSELECT_HD void select_row(const lanes<Simt>& warp, const search_args<T, Candida
           .run();
     } else {
       for (position first = 0; first < a.matrix.n; first += scan_loads) {
-        offer_all<scan_loads>(warp, search, [&](int u) {
-          const position at = first + static_cast<position>(u);
-          return at < a.matrix.n ? Candidate::make(key_at(warp.simt, a.matrix, row, at), at)
-                                 : no_candidate<Candidate>;
+        position at[scan_loads];
+        order_key_t<T> keys[scan_loads];
+        typename Slots::entry seen[scan_loads];
+        KSELECT_UNROLL
+        for (int u = 0; u < scan_loads; ++u) {
+          at[u] = first + static_cast<position>(u);
+          if (at[u] >= a.matrix.n) at[u] = first;
+        }
+        load_keys(warp.simt, a.matrix, row, at, keys);
+        KSELECT_UNROLL
+        for (int u = 0; u < scan_loads; ++u) {
+          const bool real = u == 0 || at[u] != first;
+          seen[u] = real ? Candidate::make(keys[u], at[u]) : no_candidate<Candidate>;
+        }
+        offer_all(warp, search, seen, [&](int u) {
+          const position place = first + static_cast<position>(u);
+          return Candidate::make(key_at(warp.simt, a.matrix, row, place), place);
         });
       }
       search.finish();

@@ -102,18 +102,15 @@ class buffered_search {
   int waiting_ = 0;
 };
 
-// Offers the elements at(0) ... at(count - 1), each lane its own in this order. All of them are
-// loaded first, so that their latencies overlap; the few that pass the head of that moment are
-// loaded again (from the L1 cache) and offered one after another, as Algorithms 1 and 3 have it.
-// Lanes need not be at the same element: each goes on to its next one that passed, so that the warp
-// is done after as many steps as the lane with the most of them needs.
-template <int count, class Simt, class Search, class At>
-KSELECT_HD void offer_all(const lanes<Simt>& warp, Search& search, At at) {
-  using entry = typename Search::entry;
+// Offers the elements `seen`, each lane its own in this order. All of them have been loaded, so
+// that their latencies overlapped; the few that pass the head of this moment are loaded again, by
+// at(u) (from the L1 cache), and offered one after another, as Algorithms 1 and 3 have it. Lanes
+// need not be at the same element: each goes on to its next one that passed, so that the warp is
+// done after as many steps as the lane with the most of them needs.
+template <int count, class Simt, class Search, class Entry, class At>
+KSELECT_HD void offer_all(const lanes<Simt>& warp, Search& search, const Entry (&seen)[count],
+                          At at) {
   static_assert(count <= 32, "one bit an element");
-  entry seen[count];
-  KSELECT_UNROLL
-  for (int u = 0; u < count; ++u) seen[u] = at(u);
   std::uint32_t passed = 0;
   KSELECT_UNROLL
   for (int u = 0; u < count; ++u) passed |= (seen[u] < search.head() ? 1U : 0U) << u;
@@ -122,7 +119,7 @@ KSELECT_HD void offer_all(const lanes<Simt>& warp, Search& search, At at) {
     const int u = mine ? warp.simt.ffs(passed) - 1 : 0;
     passed &= passed - 1;
     if (mine) warp.simt.count(simt::counter::candidates);
-    search.offer(mine ? at(u) : static_cast<entry>(~entry{0}));
+    search.offer(mine ? at(u) : static_cast<Entry>(~Entry{0}));
   }
 }
 

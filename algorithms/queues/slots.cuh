@@ -1,10 +1,10 @@
 #pragma once
-// Where a lane keeps its queue and its buffer: an array of entries of its own, reached as slots[j]
-// and slots.put(j, e).
+// Where a lane keeps its queue and its buffer: an array of entries of its own. slots[j] reads,
+// slots.put(j, e) writes and counts an update, slots.set(j, e) and slots.count_update(j) do either.
 //
-// In shared and in global memory the arrays of a block's 32 rows are interleaved, slot j of row r at
-// 32 j + r: lanes at the same slot meet no bank conflict and one coalesced access, and so do lanes
-// at different slots in shared memory, as a lane's bank does not depend on j. Local memory is
+// In shared and in global memory the arrays of a block's 32 rows are interleaved, slot j of row r
+// at 32 j + r: lanes at the same slot meet no bank conflict and one coalesced access, and so do
+// lanes at different slots in shared memory, as a lane's bank does not depend on j. Local memory is
 // interleaved likewise by the hardware: an array that is indexed at run time lives there, which is
 // no spill of a register (ptxas tells the two apart as "stack frame" and "spill").
 
@@ -27,6 +27,8 @@ class plain_slots {
   KSELECT_HD explicit plain_slots(Entry* first) : first_(first) {}
   KSELECT_HD Entry operator[](int j) const { return first_[j * stride]; }
   KSELECT_HD void put(int j, Entry e) { first_[j * stride] = e; }
+  KSELECT_HD void set(int j, Entry e) { put(j, e); }
+  KSELECT_HD void count_update(int) const {}
   KSELECT_HD plain_slots from(int j) const { return plain_slots(first_ + j * stride); }
 
  private:
@@ -44,6 +46,8 @@ class global_slots {
       : simt_(&simt), whole_(whole), first_(first) {}
   KSELECT_HD Entry operator[](int j) const { return simt_->load(whole_, place(j)); }
   KSELECT_HD void put(int j, Entry e) { simt_->store(whole_, place(j), e); }
+  KSELECT_HD void set(int j, Entry e) { put(j, e); }
+  KSELECT_HD void count_update(int) const {}
   KSELECT_HD global_slots from(int j) const { return {*simt_, whole_, place(j)}; }
 
  private:
@@ -65,11 +69,12 @@ class queue_slots {
   KSELECT_HD int size() const { return size_; }
   KSELECT_HD entry operator[](int j) const { return slots_[j]; }
   KSELECT_HD void put(int j, entry e) {
-    slots_.put(j, e);
-    simt_->count_at(simt::counter::queue_updates, j);
+    set(j, e);
+    count_update(j);
   }
-  // A write that is no update: the first filling, or another name for the same element.
+  // No update alone: the first filling, or another name for the same element.
   KSELECT_HD void set(int j, entry e) { slots_.put(j, e); }
+  KSELECT_HD void count_update(int j) { simt_->count_at(simt::counter::queue_updates, j); }
   KSELECT_HD Simt& simt() const { return *simt_; }
 
  private:

@@ -12,11 +12,11 @@ namespace kselect::cli {
 const registered& require_algorithm(const std::string& name) {
   if (const registered* const found = find_algorithm(name)) return *found;
   const auto nearest = nearest_algorithms(name);
-  throw error(failure::usage,
-              fmt::format("unknown algorithm '{}'; {}", name,
-                          nearest.empty() ? std::string("see `kselect list`")
-                                          : fmt::format("did you mean {}?",
-                                                        fmt::join(nearest, " or "))));
+  throw error(
+      failure::usage,
+      fmt::format("unknown algorithm '{}'; {}", name,
+                  nearest.empty() ? std::string("see `kselect list`")
+                                  : fmt::format("did you mean {}?", fmt::join(nearest, " or "))));
 }
 
 executor_kind require_executor(const std::string& name, const algorithm& entry) {
@@ -24,8 +24,9 @@ executor_kind require_executor(const std::string& name, const algorithm& entry) 
     // CLI11 admits only the known names.
     const executor_kind kind = parse<executor_kind>(name).value();
     if (!entry.executors.contains(kind)) {
-      throw error(failure::unsupported,
-                  fmt::format("{} does not run on executor {}; see `kselect list`", entry.name, name));
+      throw error(
+          failure::unsupported,
+          fmt::format("{} does not run on executor {}; see `kselect list`", entry.name, name));
     }
     if (const std::string reason = why_unavailable(kind); !reason.empty()) {
       throw error(failure::unsupported,

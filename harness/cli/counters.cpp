@@ -11,7 +11,7 @@
 namespace kselect::cli {
 namespace {
 
-struct options {
+struct counters_arguments {
   std::string config, check, update, filter;
 };
 
@@ -23,7 +23,7 @@ void print_work(const work_record& counted) {
   }
 }
 
-int report_check(const work_check& check, const options& o, std::size_t counted) {
+int report_check(const work_check& check, const counters_arguments& o, std::size_t counted) {
   for (const work_difference& d : check.more) fmt::print("MORE WORK  {}\n", to_string(d));
   for (const work_difference& d : check.less) fmt::print("LESS WORK  {}\n", to_string(d));
   for (const auto& [algorithm, problem] : check.gone) {
@@ -45,7 +45,7 @@ int report_check(const work_check& check, const options& o, std::size_t counted)
   return static_cast<int>(failure::cells);
 }
 
-int counters(const options& o) {
+int counters(const counters_arguments& o) {
   const sweep_config config = load_config(o.config);
   const auto input = open_input(config, std::nullopt, 1);
   const auto filter = o.filter.empty() ? std::nullopt : std::optional(o.filter);
@@ -67,7 +67,7 @@ int counters(const options& o) {
 void add_counters(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "counters", "Count the exact work of every kernel (on fibers) and check it against a record");
-  const auto o = std::make_shared<options>();
+  const auto o = std::make_shared<counters_arguments>();
   command->add_option("config", o->config, "config file, e.g. configs/counters.json")->required();
   CLI::Option* const check =
       command->add_option("--check", o->check,

@@ -16,7 +16,7 @@
 namespace kselect::cli {
 namespace {
 
-struct options {
+struct explain_arguments {
   problem shape;
   std::string type = "float32", layout = "row_major", payload = "values_and_indices";
   std::string executor = "auto";
@@ -37,7 +37,7 @@ Enum value_of(const std::string& option, const std::string& name) {
 }
 
 // A GPU that is not here: one with a cost table, by its name, or as described.
-device described(const options& o) {
+device described(const explain_arguments& o) {
   device d;
   d.kind = executor_kind::cuda;
   d.name = o.device.empty() ? "a GPU as described" : o.device;
@@ -59,7 +59,7 @@ device described(const options& o) {
   return d;
 }
 
-device device_of(const options& o, const algorithm& entry) {
+device device_of(const explain_arguments& o, const algorithm& entry) {
   if (o.multiprocessors != 0 || !o.device.empty()) return described(o);
   return open_backend(require_executor(o.executor, entry), o.threads)->description();
 }
@@ -128,7 +128,7 @@ struct explanation {
   std::size_t workspace = 0;
 };
 
-void print_json(const options& o, const device& where, const explanation& e) {
+void print_json(const explain_arguments& o, const device& where, const explanation& e) {
   nlohmann::ordered_json shown = {{"problem", to_string(o.shape)},
                                   {"device", device_text(where)},
                                   {"entry", e.entry},
@@ -156,7 +156,7 @@ void print_json(const options& o, const device& where, const explanation& e) {
   fmt::print("{}\n", shown.dump(2));
 }
 
-void print_text(const options& o, const device& where, const explanation& e) {
+void print_text(const explain_arguments& o, const device& where, const explanation& e) {
   const auto line = [](const char* what, const std::string& text) {
     fmt::print("  {:<10} {}\n", what, text);
   };
@@ -174,7 +174,7 @@ void print_text(const options& o, const device& where, const explanation& e) {
   line("workspace", fmt::format("{} bytes", e.workspace));
 }
 
-int explain(options o) {
+int explain(explain_arguments o) {
   problem& p = o.shape;
   p.type = value_of<dtype>("--dtype", o.type);
   p.layout = value_of<layout>("--layout", o.layout);
@@ -205,7 +205,7 @@ int explain(options o) {
 void add_explain(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("explain", "Say what `auto` would run on a problem, and why");
-  const auto o = std::make_shared<options>();
+  const auto o = std::make_shared<explain_arguments>();
   const auto size = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40);
   command->add_option("--n", o->shape.n, "row length")->required()->check(size);
   command->add_option("--q", o->shape.q, "number of rows")->required()->check(size);

@@ -12,11 +12,11 @@
 namespace kselect::cli {
 namespace {
 
-struct options {
+struct export_arguments {
   std::string run, format, output;
 };
 
-int export_run(const options& o) {
+int export_run(const export_arguments& o) {
   const compare::recorded_run run = compare::read_run(o.run);
   const std::string text = o.format == "gbench" ? gbench_export(run)
                            : o.format == "ci"   ? ci_export(run)
@@ -38,7 +38,7 @@ int export_run(const options& o) {
 void add_export(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("export", "A recorded run in the format of another program");
-  const auto o = std::make_shared<options>();
+  const auto o = std::make_shared<export_arguments>();
   command->add_option("run", o->run, "directory of the run")->required();
   command
       ->add_option("--format", o->format,

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t piece_bytes = 64 << 20;
 
-struct options {
+struct generate_arguments {
   std::string output, distribution = "uniform";
   std::int64_t count = 0, dimension = 0;
   std::uint64_t seed = 1;
@@ -26,7 +26,7 @@ struct options {
 };
 
 // One piece is written while the next is made.
-int generate(const options& o) {
+int generate(const generate_arguments& o) {
   const int threads = o.threads == 0 ? available_threads() : o.threads;
   problem p;
   p.n = o.dimension;
@@ -58,7 +58,7 @@ int generate(const options& o) {
 void add_generate(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "generate", "Vectors of independent components, the same on every machine (.npy)");
-  const auto o = std::make_shared<options>();
+  const auto o = std::make_shared<generate_arguments>();
   command->add_option("--count", o->count, "how many vectors")
       ->required()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));

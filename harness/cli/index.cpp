@@ -12,9 +12,9 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/index_commands.hpp"
 #include "harness/error.hpp"
-#include "metric/euclidean.hpp"
 #include "metric/hold_out.hpp"
 #include "metric/index_file.hpp"
+#include "metric/metrics/euclidean.hpp"
 #include "metric/search_record.hpp"
 #include "metric/sets.hpp"
 #include "metric/stand_ins.hpp"
@@ -149,10 +149,8 @@ void add_build(CLI::App& group, action& chosen) {
       ->capture_default_str();
   command->add_option("--alpha", o->alpha, "sss: pivots are this share of the diameter apart")
       ->capture_default_str();
-  command
-      ->add_option("--diameter", o->diameter,
-                   "sss: the greatest distance between objects; 0: estimated")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--diameter", o->diameter,
+                      "sss: the greatest distance between objects; 0: estimated");
   command->add_option("--hold-out", o->hold_out, "share of the objects to keep back as queries");
   command->add_option("--queries", o->held_out, "where to write the objects held out");
   command->add_option("--seed", o->seed, "of what is held out")->capture_default_str();
@@ -182,7 +180,7 @@ void add_stand_in(CLI::App& group, action& chosen) {
   command->add_option("name", o->name, help)->required()->check(CLI::IsMember(known));
   command->add_option("--output", o->file, "where to write the vectors (.npy)")->required();
   command->add_option("--count", o->count, "vectors; 0: as many as the database has")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, most_objects));
   command->add_option("--seed", o->seed, "another seed, other vectors")->capture_default_str();
   command->callback([&chosen, o] { chosen = [o] { return generate_stand_in(*o); }; });
 }

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/backend/backend.hpp"
+#include "harness/backend/host_backend.hpp"
 #include "harness/cli/index_commands.hpp"
 #include "harness/error.hpp"
 #include "harness/format.hpp"
@@ -20,6 +20,7 @@
 #include "metric/index_file.hpp"
 #include "metric/prove.hpp"
 #include "metric/search_record.hpp"
+#include "metric/sets.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -27,12 +28,13 @@ namespace {
 using namespace metric_space;
 using json = nlohmann::ordered_json;
 
-struct options {
+struct index_search_arguments {
   std::string index, queries, indices, distances, starts, json_file, record;
   std::string executor = "auto", radius_rule = "increasing", distribution = "elements";
   std::string prove = "all";
   std::int64_t k = 0, limit = 0, batch = 0;
-  float radius = -1, first_radius = -1, radius_step = 0;
+  float radius = -1, radius_step = 0;
+  std::optional<float> first_radius;
   double share = 0;
   int threads = 0, block_threads = 256, timing = 1;
   bool exhaustive = false;
@@ -41,7 +43,7 @@ struct options {
 // The index file, its queries and the place to search, with what both commands do alike.
 class session {
  public:
-  explicit session(const options& o)
+  explicit session(const index_search_arguments& o)
       : o_(o),
         started_(std::chrono::system_clock::now()),
         place_(open_backend(index_executor(o.executor), o.threads)),
@@ -73,7 +75,8 @@ class session {
     return answer;
   }
 
-  // Throws failure::wrong_answer. `part` gives the answer to some queries alone.
+  // Throws failure::wrong_answer. `part` gives the answer to some queries alone. A proof is not
+  // timed, so it takes all threads there are, also where the search is to have one.
   template <class Part, class... Arguments>
   void prove(const Part& part, const Arguments&... arguments) {
     const auto scope = parse<proof_scope>(o_.prove).value();
@@ -88,8 +91,8 @@ class session {
     proven_ = static_cast<std::int64_t>(numbers.size());
     if (numbers.empty()) return;
     const auto asked = queries_->gather(numbers);
-    const std::string wrong =
-        disprove(*indexed_.in, *indexed_.objects, *asked, arguments..., part(numbers), threads());
+    const std::string wrong = disprove(*indexed_.in, *indexed_.objects, *asked, arguments...,
+                                       part(numbers), available_threads());
     if (wrong.empty()) return;
     throw error(failure::wrong_answer,
                 fmt::format("{}: a wrong answer, nothing was written: {}", o_.index, wrong));
@@ -137,7 +140,7 @@ class session {
     fmt::print("{}\n", text);
   }
 
-  const options& o_;
+  const index_search_arguments& o_;
   std::chrono::system_clock::time_point started_;
   std::unique_ptr<backend> place_;
   indexed_objects indexed_;
@@ -163,7 +166,7 @@ void write_array(const std::string& file, element_type type, std::vector<std::in
 }
 
 // One object a query: its number, its text if it has one, and the objects found.
-void write_json(const options& o, const session& s, const range_answer& answer) {
+void write_json(const index_search_arguments& o, const session& s, const range_answer& answer) {
   if (o.json_file.empty()) return;
   json all = json::array();
   for (std::int64_t q = 0; q < s.queries().count(); ++q) {
@@ -198,13 +201,14 @@ range_answer as_range(const knn_answer& answer, std::int64_t queries) {
   return list;
 }
 
-radius_plan planned(const options& o, const session& s, double& seconds) {
+radius_plan planned(const index_search_arguments& o, const session& s, double& seconds) {
   if (!s.runs_kernels() || s.indexed().index.kind == index_kind::none) return {};
-  if (o.first_radius >= 0) {
+  if (o.first_radius) {
+    require_radius(*o.first_radius);
     if (!(o.radius_step > 0)) {
       throw error(failure::usage, "--first-radius needs --radius-step, more than 0");
     }
-    return {o.first_radius, o.radius_step};
+    return {*o.first_radius, o.radius_step};
   }
   const auto start = std::chrono::steady_clock::now();
   const radius_plan plan =
@@ -213,8 +217,9 @@ radius_plan planned(const options& o, const session& s, double& seconds) {
   return plan;
 }
 
-int knn_search(const options& o) {
+int knn_search(const index_search_arguments& o) {
   session s(o);
+  require_k(o.k, s.indexed().objects->count());
   double training = 0;
   const radius_plan plan = planned(o, s, training);
   const knn_answer answer = s.repeat([&](searcher& with, search_report& report) {
@@ -250,8 +255,8 @@ int knn_search(const options& o) {
   return 0;
 }
 
-int range_search(const options& o) {
-  if ((o.radius < 0) == (o.share <= 0)) {
+int range_search(const index_search_arguments& o) {
+  if ((o.radius < 0) == !(o.share > 0)) {
     throw error(failure::usage, "give either --radius R, 0 or more, or --share S, such as 0.001");
   }
   session s(o);
@@ -292,11 +297,11 @@ int range_search(const options& o) {
   return 0;
 }
 
-void add_common(CLI::App& command, options& o) {
+void add_common(CLI::App& command, index_search_arguments& o) {
   command.add_option("--index", o.index, "index file of `kselect index build`")->required();
   command.add_option("--queries", o.queries, "vectors or words, as for build")->required();
   command.add_option("--limit", o.limit, "only so many queries; 0: all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, most_objects));
   command.add_flag("--exhaustive", o.exhaustive, "leave the index aside: every distance");
   command.add_option("--distances", o.distances, "where to write distances, float32 (.npy)");
   command.add_option("--json", o.json_file, "where to write the answers as JSON, words included");
@@ -318,7 +323,7 @@ void add_common(CLI::App& command, options& o) {
       ->capture_default_str()
       ->group(kernels);
   command.add_option("--batch", o.batch, "queries in a launch; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::int64_t{0}, most_objects))
       ->group(kernels);
   command.add_option("--block-threads", o.block_threads, "threads of a query's block")
       ->capture_default_str()
@@ -331,7 +336,7 @@ void add_common(CLI::App& command, options& o) {
 
 void add_index_knn(CLI::App& group, action& chosen) {
   CLI::App* const command = group.add_subcommand("knn", "The k nearest objects of each query");
-  const auto o = std::make_shared<options>();
+  const auto o = std::make_shared<index_search_arguments>();
   add_common(*command, *o);
   command->add_option("--k", o->k, "neighbours of each query")->required();
   command->add_option("--indices", o->indices, "where to write numbers, int64 Q x k (.npy)");
@@ -348,7 +353,7 @@ void add_index_knn(CLI::App& group, action& chosen) {
 
 void add_index_range(CLI::App& group, action& chosen) {
   CLI::App* const command = group.add_subcommand("range", "All objects within a radius of queries");
-  const auto o = std::make_shared<options>();
+  const auto o = std::make_shared<index_search_arguments>();
   add_common(*command, *o);
   command->add_option("--radius", o->radius, "the radius");
   command->add_option(

@@ -21,7 +21,7 @@
 namespace kselect::cli {
 namespace {
 
-struct options {
+struct knn_arguments {
   std::vector<std::string> base;
   std::string query, indices, distances, record;
   std::string algorithm = "auto";
@@ -35,7 +35,7 @@ struct options {
   int threads = 0, timing = 0;
 };
 
-cuda_knn_options cuda_options(const options& o) {
+cuda_knn_options cuda_options(const knn_arguments& o) {
   cuda_knn_options cuda;
   cuda.memory_bytes = o.memory_mib << 20;
   cuda.tf32 = o.tf32;
@@ -46,7 +46,7 @@ cuda_knn_options cuda_options(const options& o) {
   return cuda;
 }
 
-void refuse_cuda_options(const options& o, const backend& place) {
+void refuse_cuda_options(const knn_arguments& o, const backend& place) {
   if (!place.shares_host_memory()) return;
   if (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0 || o.timing != 0 ||
       o.prove != "sample" || !o.record.empty()) {
@@ -63,14 +63,14 @@ void print_times(std::span<const cuda_knn_times> repeats) {
   const median_times median = medians_of(repeats);
   const cuda_knn_times& stages = median.stages;
   fmt::print(stderr,
-             "medians of {}: {:.3f} ms; norms {:.3f}, distance {:.3f}, selection {:.3f}, order "
-             "{:.3f}, done again {:.3f}; the bare product {:.3f}\n",
+             "medians of {}: {:.3f} ms; norms {:.3f}, distance {:.3f}, selection {:.3f}, merge "
+             "{:.3f}, order {:.3f}, done again {:.3f}; with gaps {:.3f}; the bare product {:.3f}\n",
              median.repeats, median.total, stages.norms, stages.distance, stages.selection,
-             stages.order, stages.redo, stages.bare_product);
+             stages.merge, stages.order, stages.redo, stages.elapsed, stages.bare_product);
 }
 
 // What is known of the answer, for the last line.
-std::string proof_of(const options& o, const backend& place, const cuda_knn_report& report) {
+std::string proof_of(const knn_arguments& o, const backend& place, const cuda_knn_report& report) {
   if (place.shares_host_memory()) return "proven";
   const std::string tiles =
       fmt::format("{} x {} tiles{}{}", report.query_tiles, report.corpus_tiles,
@@ -82,7 +82,7 @@ std::string proof_of(const options& o, const backend& place, const cuda_knn_repo
                      o.tf32 ? "not provably right with TF32" : "done again in float64");
 }
 
-void refuse_combinations(const options& o) {
+void refuse_combinations(const knn_arguments& o) {
   if (o.query.empty() == !o.self) {
     throw error(failure::usage,
                 "give either --query FILE or --self (every base vector is a query)");
@@ -103,7 +103,7 @@ void refuse_combinations(const options& o) {
 // written is no lost hour, and appears under its name only after it.
 class output_files {
  public:
-  output_files(const options& o, std::int64_t queries)
+  output_files(const knn_arguments& o, std::int64_t queries)
       : queries_(queries),
         indices_(o.indices, element_type::int64, std::array{queries, o.k}),
         distances_(o.distances, element_type::float32, std::array{queries, o.k}) {
@@ -132,7 +132,7 @@ class output_files {
   std::optional<atomic_file> record_;
 };
 
-void print_outcome(const options& o, const knn_request& r, const backend& place) {
+void print_outcome(const knn_arguments& o, const knn_request& r, const backend& place) {
   fmt::print("{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, {}\n",
              r.entry.name, r.k, r.base.count - (r.exclude_self ? 1 : 0), o.metric, r.base.dimension,
              r.queries().count, proof_of(o, place, *r.report));
@@ -143,7 +143,7 @@ void print_outcome(const options& o, const knn_request& r, const backend& place)
   print_times(r.report->times);
 }
 
-int in_tiles(const options& o) {
+int in_tiles(const knn_arguments& o) {
   if (o.half_product || o.timing != 0) {
     throw error(failure::usage,
                 "--half-product and --timing are for a search in memory: leave out --memory-limit, "
@@ -164,7 +164,7 @@ int in_tiles(const options& o) {
                          {.executor = o.executor, .threads = o.threads, .record = o.record});
 }
 
-int find_neighbours(const options& o) {
+int find_neighbours(const knn_arguments& o) {
   refuse_combinations(o);
   if (o.tiled.wanted()) return in_tiles(o);
   refuse_what_needs_tiles(o.tiled, o.base.size());
@@ -194,12 +194,13 @@ int find_neighbours(const options& o) {
                 .report = report,
                 .threads = place->description().threads,
                 .started = started,
-                .elapsed_s = elapsed.count()});
+                .elapsed_s = elapsed.count(),
+                .ceilings = o.record.empty() ? memory_ceilings{} : place->measure_ceilings()});
   print_outcome(o, request, *place);
   return 0;
 }
 
-void add_cuda_options(CLI::App& command, options& o) {
+void add_cuda_options(CLI::App& command, knn_arguments& o) {
   constexpr const char* group = "Executor cuda";
   command
       .add_option("--memory", o.memory_mib,
@@ -226,8 +227,10 @@ void add_cuda_options(CLI::App& command, options& o) {
       ->capture_default_str()
       ->group(group);
   command
-      .add_option("--timing", o.timing,
-                  "repeat so often and print the time of each stage on stderr; use --prove none")
+      .add_option(
+          "--timing", o.timing,
+          "repeat so often and print the time of each stage on stderr; the first of several "
+          "repeats proves, and does not count")
       ->check(CLI::Range(1, 10000))
       ->group(group);
   command
@@ -241,7 +244,7 @@ void add_cuda_options(CLI::App& command, options& o) {
 void add_knn(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("knn", "Exact k-nearest neighbours of vectors, or their k-NN graph");
-  const auto o = std::make_shared<options>();
+  const auto o = std::make_shared<knn_arguments>();
   command
       ->add_option("--base", o->base,
                    "vectors: .npy, .fvecs, .bvecs, .ivecs, idx, .hdf5[:dataset]; also .gz of idx; "

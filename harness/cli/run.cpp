@@ -14,7 +14,7 @@
 namespace kselect::cli {
 namespace {
 
-struct options {
+struct run_arguments {
   std::string config, out, executor, filter, dataset;
   std::string shard = "1/1";
   bool resume = false, dry_run = false, in_process = false;
@@ -30,7 +30,7 @@ std::optional<std::string> given(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-int run(const options& o, const std::vector<std::string>& arguments) {
+int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   sweep_request request;
   request.config = load_config(o.config);
   const shard which = parse_shard(o.shard);
@@ -69,7 +69,7 @@ int run(const options& o, const std::vector<std::string>& arguments) {
 
 void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& arguments) {
   CLI::App* const command = app.add_subcommand("run", "Run a sweep from a config (JSON)");
-  const auto o = std::make_shared<options>();
+  const auto o = std::make_shared<run_arguments>();
   command->add_option("config", o->config, "config file, e.g. configs/quick.json")->required();
   command->add_option("--out", o->out, "directory for the records; default out/NAME-TIME");
   command->add_flag("--resume", o->resume, "continue --out: skip cells that are done");

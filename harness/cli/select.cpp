@@ -11,7 +11,7 @@
 namespace kselect::cli {
 namespace {
 
-struct options {
+struct select_arguments {
   std::string algorithm = "auto";
   std::string input, values, indices;
   std::string executor = "auto";
@@ -21,7 +21,7 @@ struct options {
   int threads = 0;
 };
 
-problem problem_of(const options& o, const npy_file& matrix, const algorithm& entry) {
+problem problem_of(const select_arguments& o, const npy_file& matrix, const algorithm& entry) {
   const auto& shape = matrix.shape();
   if (shape.size() != 2) {
     throw error(failure::input, fmt::format("{}: has {} dimensions, but rows are a matrix (Q x n)",
@@ -53,7 +53,7 @@ problem problem_of(const options& o, const npy_file& matrix, const algorithm& en
   return p;
 }
 
-int select(const options& o) {
+int select(const select_arguments& o) {
   const algorithm& entry = *require_algorithm(o.algorithm, o.require).algorithm;
   const auto place = open_backend(require_executor(o.executor, entry), o.threads);
   const npy_file matrix = npy_file::open(o.input);
@@ -76,7 +76,7 @@ int select(const options& o) {
 void add_select(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("select", "Select the k smallest of each row of a matrix (.npy)");
-  const auto o = std::make_shared<options>();
+  const auto o = std::make_shared<select_arguments>();
   command->add_option("--algorithm", o->algorithm, "name from `kselect list`")
       ->capture_default_str();
   command->add_option("--input", o->input, "matrix Q x n, float16, float32 or float64 (.npy)")

@@ -18,7 +18,7 @@
 namespace kselect::cli {
 namespace {
 
-struct options {
+struct tune_arguments {
   std::vector<std::string> configs = {"configs/tune.json", "configs/tune_types.json"};
   std::vector<std::string> from, regret;
   std::string run, out, table;
@@ -62,7 +62,8 @@ std::string measure(const std::string& config, const std::string& directory,
   return request.directory;
 }
 
-std::vector<std::string> measure_all(const options& o, const std::vector<std::string>& arguments) {
+std::vector<std::string> measure_all(const tune_arguments& o,
+                                     const std::vector<std::string>& arguments) {
   const std::string directory = o.run.empty() ? default_directory() : o.run;
   std::vector<std::string> runs;
   for (const std::string& config : o.configs) {
@@ -106,7 +107,7 @@ nlohmann::ordered_json regret_json(const tune::regret& r) {
 }
 
 // Of `auto` as it ran, and of the table in a file or, without one, that of this program.
-int judge(const options& o) {
+int judge(const tune_arguments& o) {
   const tune::tuning_data data = read(o.regret);
   const tune::regret ran = tune::of_auto(data);
   std::optional<tune::learned_table> from_file;
@@ -131,7 +132,7 @@ int judge(const options& o) {
   return 0;
 }
 
-int learn(const options& o, const std::vector<std::string>& arguments) {
+int learn(const tune_arguments& o, const std::vector<std::string>& arguments) {
   if (o.out.empty()) {
     throw error(failure::usage,
                 "--out FILE is needed, for example "
@@ -159,7 +160,7 @@ int learn(const options& o, const std::vector<std::string>& arguments) {
 void add_tune(CLI::App& app, action& chosen, const std::vector<std::string>& arguments) {
   CLI::App* const command = app.add_subcommand(
       "tune", "Learn what the members of `auto` cost on this GPU, or judge what it chose");
-  const auto o = std::make_shared<options>();
+  const auto o = std::make_shared<tune_arguments>();
   CLI::Option* const config =
       command->add_option("configs", o->configs, "the sweeps to run and learn from")
           ->capture_default_str();

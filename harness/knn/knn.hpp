@@ -34,7 +34,7 @@ struct cuda_knn_options {
   // Device memory: half for the corpus, which is streamed where it does not fit, a quarter for
   // distances and candidates, a quarter for the algorithm's workspace. (With half a product the
   // candidates of all vectors belong to the corpus' half.) 0: as much of the free
-  // memory, but an eighth and at most 2 GiB for distances. The queries of a tile and cuBLAS's own
+  // memory, but an eighth and at most 4 GiB for distances. The queries of a tile and cuBLAS's own
   // come on top; and a tile is never smaller than one query against 4096 vectors, or twice its
   // candidates if they are more.
   std::int64_t memory_bytes = 0;
@@ -47,7 +47,9 @@ struct cuda_knn_options {
   bool half_product = false;
   bool sum_by_warp = false;  // norms and means by a warp a vector, not by thrust::reduce_by_key
   proof_scope prove = proof_scope::sample;
-  int repeats = 0;           // > 0: do everything so many times and time every stage of it
+  // > 0: do everything so many times and time every stage of it. Of several the first, which loads
+  // kernels and grows workspaces, alone proves selections, and is no part of the medians.
+  int repeats = 0;
   bool time_stages = false;  // the same of one time, without the bare product
 };
 
@@ -55,29 +57,40 @@ struct cuda_knn_options {
 struct cuda_knn_times {
   double norms = 0;         // norms, means and images of queries and corpus
   double distance = 0;      // product and the pass over its result
-  double selection = 0;     // of candidates, and from merged candidates
-  double order = 0;         // true distances of the candidates, and their order
+  double selection = 0;     // of candidates, from the distances
+  double merge = 0;         // selection from the candidates of several corpus tiles
+  double order = 0;         // true distances of the candidates, their order and its proof
   double redo = 0;          // queries done again, all stages of it
-  double bare_product = 0;  // once more, alone, to compare `distance` with; not in total
+  double elapsed = 0;       // from the first start to the last stop, gaps and all
+  double bare_product = 0;  // once more, alone, to compare `distance` with; not in elapsed
   cuda_knn_times& operator+=(const cuda_knn_times& more);
-  double total() const { return norms + distance + selection + order + redo; }
+  double total() const;  // of the stages, without the gaps between them
 };
 
 struct cuda_knn_stage {
   std::string_view name;
   double cuda_knn_times::*time;
+  bool of_total = true;
 };
-inline constexpr std::array<cuda_knn_stage, 6> cuda_knn_stages = {
+inline constexpr std::array<cuda_knn_stage, 8> cuda_knn_stages = {
     {{"norms", &cuda_knn_times::norms},
      {"distance", &cuda_knn_times::distance},
      {"selection", &cuda_knn_times::selection},
+     {"merge", &cuda_knn_times::merge},
      {"order", &cuda_knn_times::order},
      {"redo", &cuda_knn_times::redo},
-     {"bare_product", &cuda_knn_times::bare_product}}};
+     {"elapsed", &cuda_knn_times::elapsed, false},
+     {"bare_product", &cuda_knn_times::bare_product, false}}};
 
 inline cuda_knn_times& cuda_knn_times::operator+=(const cuda_knn_times& more) {
   for (const cuda_knn_stage& stage : cuda_knn_stages) this->*stage.time += more.*stage.time;
   return *this;
+}
+
+inline double cuda_knn_times::total() const {
+  double sum = 0;
+  for (const cuda_knn_stage& stage : cuda_knn_stages) sum += stage.of_total ? this->*stage.time : 0;
+  return sum;
 }
 
 struct cuda_knn_report {

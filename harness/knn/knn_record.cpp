@@ -10,6 +10,7 @@
 #include "harness/environment/host.hpp"
 #include "harness/measure/statistics.hpp"
 #include "harness/record/records.hpp"
+#include "harness/run/worker.hpp"
 
 namespace kselect {
 namespace {
@@ -110,6 +111,7 @@ std::string knn_record(const knn_run& run) {
         {"unproven_queries", run.report.unproven},
         {"done_again", !run.request.cuda.tf32}}},
       {"time", run.report.times.empty() ? json() : time_json(run.report.times)},
+      {"ceilings", run.ceilings.read > 0 ? to_json(run.ceilings) : json()},
       {"git", git_json()},
       {"build", build_json()},
       {"host", to_json(observe_host())},

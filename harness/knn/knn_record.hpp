@@ -28,7 +28,8 @@ struct knn_run {
   const cuda_knn_report& report;
   int threads = 0;  // of the host, which prove
   std::chrono::system_clock::time_point started;
-  double elapsed_s = 0;  // from there: loading and proving included
+  double elapsed_s = 0;           // from there: loading and proving included
+  memory_ceilings ceilings = {};  // of the GPU, measured beside the times
 };
 
 // The text of the file. Times are in nanoseconds, as in runs.jsonl; null where there was nothing to

@@ -11,8 +11,9 @@ from plots.page import KEY_LINE, Grid, Page, key_columns
 from plots.reproduce.library import Source, StageRecord
 from plots.reproduce.manifest import Experiment
 
-# In the order of the pipeline; `bare_product` and `total` are measured beside them.
-_STAGES = ("norms", "distance", "selection", "order", "redo")
+# In the order of the pipeline, and what is measured beside them.
+_STAGES = ("norms", "distance", "selection", "merge", "order", "redo")
+_BESIDE = {"bare_product", "elapsed", "total"}
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
 _BAR = 0.34  # inches
 
@@ -37,7 +38,7 @@ def draw(experiment: Experiment, source: Source) -> Drawing:
 
 def _stages(record: StageRecord) -> list[str]:
     known = [stage for stage in _STAGES if record.stages.get(stage)]
-    others = sorted(set(record.stages) - {*_STAGES, "bare_product", "total"})
+    others = sorted(set(record.stages) - {*_STAGES, *_BESIDE})
     return [*known, *(stage for stage in others if record.stages[stage])]
 
 

@@ -120,6 +120,8 @@ def test_generate(kselect, tmp_path):
     "change, code, message",
     [
         (("--k", "301"), 2, "k = 301 is not in 1 .. 300"),
+        (("--k", "-1", "--executor", "fiber"), 2, "k = -1 is not in 1 .. 300"),
+        (("--k", "3", "--executor", "fiber", "--first-radius", "nan"), 2, "radius nan"),
         (("--k", "3", "--executor", "fiber", "--radius-rule", "decreasing"), 4, "List of Clusters"),
         (("--k", "3", "--queries", "narrow.npy"), 2, "dimension 5, the indexed vectors 6"),
         (("--k", "3", "--index", "cut.kidx"), 3, "cut.kidx"),
@@ -138,8 +140,23 @@ def test_errors(kselect, tmp_path, vectors, change, code, message):
     assert not (tmp_path / "i.npy").exists()
 
 
+def test_errors_of_building(kselect, tmp_path, vectors):
+    for options, message in (
+        (("--alpha", "nan"), "alpha = nan"),
+        (("--diameter", "nan"), "diameter nan is not a distance"),
+        (("--diameter", "-1"), "diameter -1 is not a distance"),
+        (("--hold-out", "0.2", "--queries", "held.dat"), "held.dat: vectors are written as .npy"),
+    ):
+        done = kselect("index", "build", "--metric", "euclidean", "--objects", "base.npy",
+                       "--kind", "sss", "--index", "x.kidx", *options, check=2)  # fmt: skip
+        assert message in one_line(done.stderr)
+        assert not (tmp_path / "x.kidx").exists()
+
+
 def test_bad_word_lists(kselect, tmp_path):
-    for text, message in ((b"a\n\nb\n", "line 2 is empty"), (b"a\n\xff\n", "line 2 is not UTF-8")):
+    every = "\n".join(map(chr, [*range(0x100, 0xD800), *range(0x10000, 0x13000)]))
+    for text, message in ((b"a\n\nb\n", "line 2 is empty"), (b"a\n\xff\n", "line 2 is not UTF-8"),
+                          (every.encode(), "more than 65,534 different characters")):  # fmt: skip
         (tmp_path / "bad.txt").write_bytes(text)
         done = kselect("index", "build", "--metric", "levenshtein", "--objects", "bad.txt",
                        "--kind", "none", "--index", "x.kidx", check=3)  # fmt: skip

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "metric/euclidean.hpp"
-#include "metric/levenshtein.hpp"
+#include "metric/metrics/euclidean.hpp"
+#include "metric/metrics/levenshtein.hpp"
 #include "tests/metric/objects.hpp"
 
 namespace kselect::metric_space {

@@ -4,8 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "metric/euclidean.hpp"
-#include "metric/levenshtein.hpp"
+#include "metric/metrics/euclidean.hpp"
+#include "metric/metrics/levenshtein.hpp"
 
 namespace kselect::metric_space {
 

@@ -36,6 +36,10 @@ std::string refusal(const std::string& text) {
 TEST(Words, AreLines) {
   EXPECT_THAT(read_words(file_with("año\r\nb\nÿ"), 8), ElementsAre(U"año", U"b", U"ÿ"));
   EXPECT_TRUE(read_words(file_with(""), 8).empty());
+  EXPECT_THAT(read_words(file_with("\xef\xbb\xbf"
+                                   "a\nb\n"),
+                         8),
+              ElementsAre(U"a", U"b"));
 }
 
 TEST(Words, NameTheLineThatIsWrong) {

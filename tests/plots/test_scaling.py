@@ -104,3 +104,15 @@ def test_a_plan_without_a_record_of_a_gpu(measured, capsys):
     with pytest.raises(SystemExit) as stopped:
         scale_plan.main([measured, "--n", "0"])
     assert stopped.value.code == 2
+
+
+def test_the_documentation_follows_from_the_record(tmp_path, capsys):
+    """docs/scale.md has the plan by the committed record, which has its figure's points beside it."""
+    root = scaling.Path(__file__).parents[2]
+    run = root / "results" / "nvidia-h200-x2" / "scaling"
+    text = (root / "docs" / "scale.md").read_text()
+    assert scale_plan.main([str(run), "--n", "1e9", "--queries", "1e6", "--tile", "100000"]) == 0
+    assert all(row in text for row in capsys.readouterr().out.splitlines() if row.startswith("|"))
+    assert scaling.main([str(run), "--out", str(tmp_path)]) == 0
+    (points,) = run.glob("*.csv")
+    assert points.read_bytes() == (tmp_path / points.name).read_bytes()

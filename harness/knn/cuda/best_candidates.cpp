@@ -34,12 +34,10 @@ void best_candidates::add(std::int64_t group, const selected& found, const query
     place_candidates(found, queries, tile, first, mine.held, mine.empty ? 0 : kept, stream_);
   });
   if (std::exchange(mine.empty, false)) return;
-  selected best{};
-  watch.time(&cuda_knn_times::selection, [&] {
-    best = selection.run(mine.held.ranked, queries.rows, 2 * kept, mine.held.pitch);
+  watch.time(&cuda_knn_times::merge, [&] {
+    const selected best = selection.run(mine.held.ranked, queries.rows, 2 * kept, mine.held.pitch);
+    gather_candidates(best, queries.rows, mine.held, spare_, stream_);
   });
-  watch.time(&cuda_knn_times::order,
-             [&] { gather_candidates(best, queries.rows, mine.held, spare_, stream_); });
   std::swap(mine.held, spare_);
 }
 

@@ -47,6 +47,7 @@ void graph_by_pairs(knn_stages& work, const std::function<void(const knn_block&)
   const even_cut& tiles = work.plan().corpus;
   const int repeats = std::max(1, work.request().cuda.repeats);
   for (int repeat = 0; repeat < repeats; ++repeat) {
+    work.begin(repeat);
     work.summarise_corpus();
     for (std::int64_t i = 0; i < tiles.parts; ++i) work.forget(i);
     for (std::int64_t i = 0; i < tiles.parts; ++i) {

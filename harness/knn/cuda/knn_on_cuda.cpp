@@ -39,6 +39,7 @@ void answer_by_rows(knn_stages& work, const std::function<void(const knn_block&)
     const std::int64_t count = std::min(work.plan().tile_queries, all - first);
     work.load_queries(first, count);
     for (int repeat = 0; repeat < repeats; ++repeat) {
+      work.begin(repeat);
       if (first == 0) work.summarise_corpus();
       work.summarise_queries(count);
       const query_rows queries = work.queries(first, count);

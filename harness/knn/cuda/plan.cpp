@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t alignment = 64;          // of rows, in elements: 256 bytes
 constexpr std::int64_t enough_queries = 1024;   // for a tile to keep a GPU busy
 constexpr std::int64_t most_queries = 1 << 19;  // of a tile: distance_rows.hpp
+constexpr std::int64_t even_queries = 128;      // what blocks of products and selections divide
 constexpr std::int64_t widest_tile = 1 << 30;
 constexpr std::int64_t wide = 4096;  // below it, launches take longer than the work
 constexpr std::int64_t distance_bytes = sizeof(float);
@@ -77,7 +78,9 @@ problem planner::rows(std::int64_t count, std::int64_t length, std::int64_t kept
 // Without the margin where the algorithm's k ends before.
 std::int64_t planner::choose_kept() const {
   const std::int64_t least = r_.k + (r_.exclude_self ? 1 : 0);
-  const std::int64_t margin = std::max<std::int64_t>(8, r_.k / 8);
+  // The more terms a product has, the further its error bound reaches beyond the k-th.
+  const std::int64_t terms = r_.base.dimension;
+  const std::int64_t margin = std::max<std::int64_t>(8, r_.k / 8 + r_.k * terms / 2048);
   problem p = rows(1, std::min(n(), most().max_n), std::min(least + margin, n()));
   if (check_support(r_.entry, p, place_)) return p.k;
   p.k = least;
@@ -141,7 +144,8 @@ std::int64_t planner::queries_of_tile(std::int64_t width) const {
   std::int64_t count = std::clamp<std::int64_t>(
       limit_.tile / each, 1, std::min({r_.queries().count, most_queries, most().max_q}));
   while (count > 1 && workspace_bytes(count, width) > limit_.workspace) count = (count + 1) / 2;
-  return count;
+  const bool several = count < r_.queries().count && count > even_queries;
+  return several ? count / even_queries * even_queries : count;
 }
 
 knn_plan planner::by_rows() const {
@@ -247,7 +251,7 @@ memory_bounds split_memory(std::int64_t bytes) {
 
 memory_bounds split_free_memory(std::int64_t free_bytes) {
   return {.corpus = free_bytes / 2,
-          .tile = std::min(free_bytes / 8, std::int64_t{2} << 30),
+          .tile = std::min(free_bytes / 8, std::int64_t{4} << 30),
           .workspace = free_bytes / 4};
 }
 

@@ -68,7 +68,7 @@ selected proven_selection::run(float* rows, std::int64_t count, std::int64_t n,
 }
 
 std::vector<std::int64_t> proven_selection::rows_to_prove(std::int64_t count) {
-  if (scope_ == proof_scope::none) return {};
+  if (scope_ == proof_scope::none || !proves_) return {};
   const bool all = scope_ == proof_scope::all || count <= sample_size;
   std::vector<std::int64_t> rows(static_cast<std::size_t>(all ? count : sample_size));
   std::iota(rows.begin(), rows.end(), 0);

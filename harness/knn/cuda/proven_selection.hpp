@@ -32,6 +32,8 @@ class proven_selection {
   // algorithm cannot do it, and error(failure::wrong_answer) when a certificate fails.
   selected run(float* rows, std::int64_t count, std::int64_t n, std::int64_t pitch);
 
+  // Whether the selections to come are proven, as far as the scope says; at first they are.
+  void prove_from_now_on(bool wanted) { proves_ = wanted; }
   // Rows proven so far.
   std::int64_t rows_proven() const { return rows_proven_; }
 
@@ -48,6 +50,7 @@ class proven_selection {
   std::int64_t kept_;
   index_type index_;
   device_buffer values_, positions_, workspace_;
+  bool proves_ = true;
   std::uint64_t samples_drawn_ = 0;
   std::int64_t rows_proven_ = 0;
 };

@@ -36,6 +36,8 @@ class knn_stages {
   float* rows() const;
   float* transposed_rows() const;
 
+  // What comes next belongs to that repeat.
+  void begin(int repeat) { selection_.prove_from_now_on(repeat == 0); }
   // Queries [first, first + count): brings over those that are not in the resident corpus.
   void load_queries(std::int64_t first, std::int64_t count);
   // Enqueues their norms and images, of a resident corpus once for all.

@@ -43,14 +43,15 @@ class stopwatch {
   // Waits for the work and returns what it took since the last call.
   cuda_knn_times take() {
     cuda_knn_times times;
+    if (laps_.empty()) return times;
+    require_cuda(cudaEventSynchronize(laps_.back().stop), "cudaEventSynchronize");
+    times.elapsed = milliseconds(laps_.front().start, laps_.back().stop);
     for (const lap& l : laps_) {
-      float milliseconds = 0;
-      require_cuda(cudaEventSynchronize(l.stop), "cudaEventSynchronize");
-      require_cuda(cudaEventElapsedTime(&milliseconds, l.start, l.stop), "cudaEventElapsedTime");
-      times.*l.of += milliseconds;
+      times.*l.of += milliseconds(l.start, l.stop);
       free_.push_back(l.start);
       free_.push_back(l.stop);
     }
+    times.elapsed -= times.bare_product;
     laps_.clear();
     return times;
   }
@@ -60,6 +61,12 @@ class stopwatch {
     stage of;
     cudaEvent_t start, stop;
   };
+
+  static double milliseconds(cudaEvent_t start, cudaEvent_t stop) {
+    float passed = 0;
+    require_cuda(cudaEventElapsedTime(&passed, start, stop), "cudaEventElapsedTime");
+    return passed;
+  }
 
   cudaEvent_t mark() {
     if (free_.empty()) {

@@ -24,8 +24,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 class host_exchange final : public list_exchange {
  public:
   host_exchange(communicator& ranks, int threads) : ranks_(ranks), threads_(threads) {}

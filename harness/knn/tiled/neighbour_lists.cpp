@@ -9,8 +9,6 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 }  // namespace
 
 neighbour_lists::neighbour_lists(std::int64_t queries, std::int64_t k)

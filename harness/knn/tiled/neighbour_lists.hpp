@@ -6,12 +6,16 @@
 // are merged, because that order is total; where every part prefers the smaller index among equal
 // distances, so does the union.
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
 
 namespace kselect {
+
+// In a container, whose sizes are unsigned, of what the k-NN counts in signed numbers.
+inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Stands after all neighbours where fewer than k have been found yet. No vector has this index.
 inline constexpr std::int64_t no_neighbour = std::numeric_limits<std::int64_t>::max();

@@ -11,8 +11,6 @@
 namespace kselect {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // Every tile is a search in the host's memory.
 class shard_by_tiles final : public shard_search {
  public:

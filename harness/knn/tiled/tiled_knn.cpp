@@ -29,8 +29,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 std::int64_t resident_bytes() {
   std::ifstream statm("/proc/self/statm");
   std::int64_t size = 0, resident = 0;

@@ -22,12 +22,11 @@ json times_json(const tiled_times& times) {
   return all;
 }
 
-// By the GPU's own clock; the bare product is not taken.
+// By the GPU's own clock.
 json gpu_times_json(const cuda_knn_times& times) {
   json all = json::object();
   for (const cuda_knn_stage& stage : cuda_knn_stages) {
-    if (stage.time == &cuda_knn_times::bare_product) continue;
-    all[std::string(stage.name)] = times.*stage.time * ns_per_ms;
+    if (stage.of_total) all[std::string(stage.name)] = times.*stage.time * ns_per_ms;
   }
   return all;
 }

@@ -25,7 +25,7 @@ void fill_run(std::uint32_t* first, int size, int ones) {
 }
 
 TEST(ReverseBitonicMerge, MergesEveryPairOfRuns) {
-  for (const int half : {1, 2, 4, 8, 16, 32}) {
+  for (const int half : {1, 2, 4, 8, 16, 32, 64}) {
     for (int a = 0; a <= half; ++a) {
       for (int b = 0; b <= half; ++b) {
         std::vector<std::uint32_t> all(static_cast<std::size_t>(2 * half));
@@ -41,16 +41,17 @@ TEST(ReverseBitonicMerge, MergesEveryPairOfRuns) {
 
 // A queue of any k: the network is cut off inside its second run, and nothing behind is touched.
 TEST(ReverseBitonicMerge, MergesARunThatIsCutOff) {
-  constexpr int half = 16;
-  for (int size = half + 1; size <= 2 * half; ++size) {
-    for (int a = 0; a <= half; ++a) {
-      for (int b = 0; b <= size - half; ++b) {
-        std::vector<std::uint32_t> all(static_cast<std::size_t>(size));
-        fill_run(all.data(), half, a);
-        fill_run(all.data() + half, size - half, b);
-        slots own(all.data());
-        reverse_bitonic_merge(own, size, 0, half);  // ASan watches the end
-        ASSERT_TRUE(descending(all)) << "size " << size << ", " << a << " and " << b << " ones";
+  for (const int half : {2, 4, 16, 64}) {
+    for (int size = half + 1; size <= 2 * half; ++size) {
+      for (int a = 0; a <= half; ++a) {
+        for (int b = 0; b <= size - half; ++b) {
+          std::vector<std::uint32_t> all(static_cast<std::size_t>(size));
+          fill_run(all.data(), half, a);
+          fill_run(all.data() + half, size - half, b);
+          slots own(all.data());
+          reverse_bitonic_merge(own, size, 0, half);  // ASan watches the end
+          ASSERT_TRUE(descending(all)) << "size " << size << ", " << a << " and " << b << " ones";
+        }
       }
     }
   }

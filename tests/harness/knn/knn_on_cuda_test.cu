@@ -376,8 +376,12 @@ TEST_F(KnnOnCuda, EveryRowIsProvenWhenAskedForAndNoneForTimes) {
     EXPECT_GT(t.distance, 0);
     EXPECT_GT(t.selection, 0);
     EXPECT_GT(t.order, 0);
+    EXPECT_EQ(t.merge, 0) << "one tile";
+    EXPECT_GT(t.elapsed, 0.99 * t.total());
   }
   EXPECT_EQ(timed.distances, all.distances);
+  const neighbours first = answer(q, on_cuda(), *cuda_, {.prove = proof_scope::all, .repeats = 3});
+  EXPECT_EQ(first.report.rows_proven, all.report.rows_proven) << "others than the first prove";
 }
 
 TEST_F(KnnOnCuda, AWrongSelectionIsNeverReturned) {

@@ -11,7 +11,11 @@ namespace {
 using json = nlohmann::json;
 
 cuda_knn_times times(double distance, double selection) {
-  return {.norms = 0.25, .distance = distance, .selection = selection, .bare_product = 1000};
+  return {.norms = 0.25,
+          .distance = distance,
+          .selection = selection,
+          .elapsed = 500,
+          .bare_product = 1000};
 }
 
 class KnnRecord : public testing::Test {
@@ -48,13 +52,15 @@ class KnnRecord : public testing::Test {
                                          .report = report_,
                                          .threads = 4,
                                          .started = std::chrono::system_clock::time_point{},
-                                         .elapsed_s = 1.5});
+                                         .elapsed_s = 1.5,
+                                         .ceilings = ceilings_});
     EXPECT_EQ(text.back(), '\n');
     return json::parse(text);
   }
 
   vector_set base_, query_;
   cuda_knn_report report_;
+  memory_ceilings ceilings_;
 };
 
 TEST_F(KnnRecord, HoldsEveryRepeatAndTheMediansOfAllButTheFirst) {
@@ -65,9 +71,10 @@ TEST_F(KnnRecord, HoldsEveryRepeatAndTheMediansOfAllButTheFirst) {
   EXPECT_EQ(time["samples"]["selection"], (json{80e6, 30e6, 10e6, 50e6}));
   EXPECT_EQ(time["median"]["distance"], 3e6);
   EXPECT_EQ(time["median"]["selection"], 30e6);
-  // 0.25 + {2 + 30, 3 + 10, 4 + 50}; the bare product is no part of it.
+  // 0.25 + {2 + 30, 3 + 10, 4 + 50}; gaps and the bare product are no part of it.
   EXPECT_EQ(time["samples"]["total"], (json{170.25e6, 32.25e6, 13.25e6, 54.25e6}));
   EXPECT_EQ(time["median"]["total"], 32.25e6);
+  EXPECT_EQ(time["median"]["elapsed"], 500e6);
   EXPECT_EQ(time["median"]["bare_product"], 1000e6);
   for (const cuda_knn_stage& stage : cuda_knn_stages) {
     EXPECT_EQ(time["samples"][std::string(stage.name)].size(), 4U) << stage.name;
@@ -128,6 +135,9 @@ TEST_F(KnnRecord, SaysHowItWasDoneProvenAndBuilt) {
   EXPECT_TRUE(found["build"].contains("compiler"));
   EXPECT_TRUE(found["host"].contains("cpu"));
   EXPECT_TRUE(found.contains("gpu"));
+  EXPECT_TRUE(found["ceilings"].is_null()) << "not measured";
+  ceilings_.read = 4e12;
+  EXPECT_EQ(record()["ceilings"]["read"], 4e12);
 }
 
 }  // namespace

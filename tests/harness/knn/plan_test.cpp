@@ -82,7 +82,7 @@ TEST_F(KnnPlan, CutsEvenly) {
 TEST_F(KnnPlan, KeepsAMarginAndTheQueryItself) {
   EXPECT_EQ(plan(split_memory(1024 * mebibyte)).kept, 10 + 1 + 8);
   k_ = 800;
-  EXPECT_EQ(plan(split_memory(1024 * mebibyte)).kept, 800 + 1 + 100);
+  EXPECT_EQ(plan(split_memory(1024 * mebibyte)).kept, 800 + 1 + 100 + 39) << "more for the terms";
   entry_.promises.limits.max_k = 850;
   EXPECT_EQ(plan(split_memory(1024 * mebibyte)).kept, 801) << "the margin is what can be spared";
   entry_.promises.limits.max_k = 800;
@@ -101,6 +101,19 @@ TEST_F(KnnPlan, ByRowsUnlessAskedFor) {
   EXPECT_FALSE(p.by_pairs);
   EXPECT_EQ(p.whole_product_because, "");
   EXPECT_EQ(p.groups(), 1);
+}
+
+TEST_F(KnnPlan, OnALargeGpuRowsAreWholeAndTilesOfQueriesEven) {
+  base_.count = 1'000'000;
+  vector_set query = base_;
+  query.count = 10'000;
+  const memory_bounds limit = split_free_memory(std::int64_t{139} << 30);
+  const knn_plan p = plan(limit, false, &query);
+  EXPECT_EQ(p.corpus.parts, 1) << "nothing to merge";
+  EXPECT_EQ(p.tile_queries, 1024);
+  EXPECT_LE(distance_bytes(p), limit.tile);
+  query.count = 1000;
+  EXPECT_EQ(plan(limit, false, &query).tile_queries, 1000) << "all of them";
 }
 
 TEST_F(KnnPlan, SaysWhyTheWholeProductIsTaken) {
