@@ -17,11 +17,13 @@ set(KSELECT_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,
 set(KSELECT_CUDA "AUTO" CACHE STRING "Compile the CUDA executor: AUTO (where nvcc is found), ON, OFF")
 set(KSELECT_MARCH "native" CACHE STRING "-march of the host code; recorded with every result")
 
-# A result must not depend on whether ccache is there: it only caches.
+# A result must not depend on whether ccache is there: it only caches. Paths below the project count as
+# relative ones, so that two clones of it share what they compiled.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
-  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
 # Selection moves bits; flags that change what a NaN, an infinity, a zero or a denormal is would make
@@ -57,7 +59,7 @@ if(NOT KSELECT_CUDA STREQUAL "OFF")
 endif()
 
 add_library(kselect_options INTERFACE)
-set(host_flags -march=${KSELECT_MARCH} -ffp-contract=off)
+set(host_flags -march=${KSELECT_MARCH} -ffp-contract=off -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 set(host_warnings -Wall -Wextra -Wshadow -Wconversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overlapping copies inside std::string's operator+ at -O3 (GCC bug 105651).

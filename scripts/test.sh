@@ -33,22 +33,23 @@ build_preset() { # PRESET
   cmake --preset "$1" -B "build/test-$1" -DKSELECT_UNITY=ON -DKSELECT_WERROR=OFF >/dev/null
   cmake --build "build/test-$1"
 }
-test_preset() { # PRESET CTEST_OPTION...
-  ctest --test-dir "build/test-$1" --output-on-failure --no-tests=error -j 2 "${@:2}"
+# GoogleTest's cases are shares of one program (tests/CMakeLists.txt), chosen among by GTEST_FILTER.
+test_preset() { # PRESET GTEST_FILTER CTEST_OPTION...
+  GTEST_FILTER=$2 ctest --test-dir "build/test-$1" --output-on-failure --no-tests=error -j 2 "${@:3}"
 }
 
 # Without CUDA nothing runs on a GPU; and blocks of hundreds of fibers take a minute a test under the
 # sanitizers, for what blocks of dozens show.
-many_fibers='/Battery\.ExhaustiveSmallWorlds/.*_t(256|512|1024)_on_fiber'
+many_fibers=$(printf '*Battery.ExhaustiveSmallWorlds/*_t%s_on_fiber:' 256 512 1024)
 build_preset cpu-asan-ubsan
-test_preset cpu-asan-ubsan --exclude-regex "_on_cuda\$|$many_fibers" "$@"
+test_preset cpu-asan-ubsan "-*_on_cuda:$many_fibers" "$@"
 # What the sanitizers have just seen of the battery's longest tests on fibers is not repeated, only what
 # they were spared; and a thousand tests that would each say that there is no GPU are left out at once.
-seen='/Battery\.(ExhaustiveSmallWorlds|BoundarySizes|EveryDistribution|ManyShortRows)/.*_on_fiber'
+seen=$(printf '*Battery.%s/*_on_fiber:' ExhaustiveSmallWorlds BoundarySizes EveryDistribution ManyShortRows)
 if ! nvidia-smi -L >/dev/null 2>&1; then
   say "no GPU found: tests that run on one are left out"
-  seen+='|_on_cuda$'
+  seen+='*_on_cuda'
 fi
 build_preset "$main"
-test_preset "$main" --tests-regex "$many_fibers" "$@"
-test_preset "$main" --exclude-regex "$seen" "$@"
+test_preset "$main" "$many_fibers" --label-regex tests "$@"
+test_preset "$main" "-$seen" "$@"

@@ -42,20 +42,20 @@ bool same_site(const std::source_location& a, const std::source_location& b) {
          (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
 }
 
-// What is wrong whatever the other lanes do.
+// What is wrong whatever the other lanes do. Text is made for errors alone: every collective comes here.
 void block::check_call(const lane& self, const collective_call& call, std::source_location at) {
-  const std::string what = call_text(call.op, call.mask);
+  const auto what = [&] { return call_text(call.op, call.mask); };
   if (!contains(call.mask, self.index())) {
-    fail(self, what + ": the calling lane is not in its own mask", at);
+    fail(self, what() + ": the calling lane is not in its own mask", at);
   }
   if (!is_shuffle(call.op)) return;
   if (call.width < 1 || call.width > warp_size || (call.width & (call.width - 1)) != 0) {
-    fail(self, what + ": width " + std::to_string(call.width) + " is no power of two up to 32", at);
+    fail(self, what() + ": width " + std::to_string(call.width) + " is no power of two up to 32", at);
   }
   const int source = shuffle_source(call.op, self.index(), call.argument, call.width);
   if (contains(call.mask, source)) return;
   if (!options_.poison_inactive_reads) {
-    fail(self, what + ": reads from lane " + std::to_string(source) + ", which is not in the mask",
+    fail(self, what() + ": reads from lane " + std::to_string(source) + ", which is not in the mask",
          at);
   }
   counts_.add(counter::inactive_reads, 1);
