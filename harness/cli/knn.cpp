@@ -254,7 +254,7 @@ void add_knn(CLI::App& app, action& chosen) {
   command->add_flag("--self", o->self, "every base vector is a query: the k-NN graph");
   command->add_flag("--exclude-self", o->exclude_self, "a vector is not its own neighbour");
   command->add_option("--limit", o->limit, "read only so many base vectors; 0 means all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   std::vector<std::string> metrics;
   for (const auto& entry : names<metric>) metrics.emplace_back(entry.name);
   command->add_option("--metric", o->metric, "distance")

@@ -39,7 +39,7 @@ TEST(choose, follows_the_shape) {
   EXPECT_EQ(chosen(p), "radix-select");
   p.payload = payload::values;
   p.layout = layout::column_major;
-  EXPECT_EQ(chosen(p), "tang/heap+full_buffer+partition4");
+  EXPECT_EQ(chosen(p), "tang/heap+partition4");
 }
 
 TEST(choose, takes_the_member_predicted_fastest_among_those_that_take_the_problem) {

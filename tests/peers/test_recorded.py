@@ -1,12 +1,14 @@
-"""The adapter against a torch that is numpy."""
+"""The adapters: numpy's, and torch's against a torch that is numpy."""
 
 import json
 
 import numpy as np
 import pytest
 
-from peers import torch_topk
+from peers import recorded
 from peers.certificate import disprove
+from peers.numpy_argpartition import NumpyArgpartition
+from peers.torch_topk import TorchTopk
 from plots.records import load
 
 META = {
@@ -19,7 +21,7 @@ META = {
 }
 
 
-def record_text(torch, **problem):
+def record_text(peer, **problem):
     """Return a line of a run of ours with one problem; the adapter's own writer frames it."""
     from types import SimpleNamespace
 
@@ -28,7 +30,7 @@ def record_text(torch, **problem):
         "payload": "values_and_indices", "layout": "row_major", "pitch": 0,
         "workload": "uniform", "seed": 7,
     }  # fmt: skip
-    return torch_topk.line_of(torch, SimpleNamespace(**(fields | problem)))
+    return recorded.line_of(peer, SimpleNamespace(**(fields | problem)))
 
 
 @pytest.fixture
@@ -37,19 +39,25 @@ def run_of_ours(tmp_path, fake_torch):
     directory.mkdir()
     (directory / "meta.json").write_text(json.dumps(META))
     lines = [
-        record_text(fake_torch(), k=5),
-        record_text(fake_torch(), k=5, direction="largest"),
-        record_text(fake_torch(), dtype="float64", q=2),
-        record_text(fake_torch(), workload="normal"),
-        record_text(fake_torch(), dtype="bfloat16"),
+        record_text(TorchTopk(fake_torch()), k=5),
+        record_text(TorchTopk(fake_torch()), k=5, direction="largest"),
+        record_text(TorchTopk(fake_torch()), dtype="float64", q=2),
+        record_text(TorchTopk(fake_torch()), workload="normal"),
+        record_text(TorchTopk(fake_torch()), dtype="bfloat16"),
     ]
     (directory / "runs.jsonl").write_text("".join(lines))
     return directory
 
 
-def test_every_problem_of_the_run_is_timed_proven_and_readable(run_of_ours, tmp_path, fake_torch):
-    torch_topk.write_run(fake_torch(), run_of_ours, tmp_path / "torch")
-    loaded = load(tmp_path / "torch")
+@pytest.fixture(params=["torch-topk", "numpy-argpartition"])
+def peer(request, fake_torch, monkeypatch):
+    monkeypatch.setattr(NumpyArgpartition, "machine", lambda _: "Fake CPU")
+    return TorchTopk(fake_torch()) if request.param == "torch-topk" else NumpyArgpartition()
+
+
+def test_every_problem_of_the_run_is_timed_proven_and_readable(run_of_ours, tmp_path, peer):
+    recorded.write_run(peer, run_of_ours, tmp_path / "peer")
+    loaded = load(tmp_path / "peer")
     assert loaded.run.state == "complete" and loaded.run.gpu == "Fake GPU"
     assert loaded.warnings == ()
     assert [(r.status, r.direction, r.dtype) for r in loaded.records] == [
@@ -61,24 +69,27 @@ def test_every_problem_of_the_run_is_timed_proven_and_readable(run_of_ours, tmp_
     ]
     assert loaded.records[3].reason == "distribution normal is not generated here"
     assert loaded.records[4].reason == "dtype bfloat16 is not generated here"
-    assert all(r.index == "int64" and r.algorithm == "torch-topk" for r in loaded.records)
+    assert all(r.index == "int64" and r.algorithm == peer.facts.name for r in loaded.records)
     timed = loaded.records[0].time
     assert timed is not None and timed.low <= timed.median <= timed.high
 
 
 def test_a_wrong_answer_has_no_time(fake_torch):
-    value = json.loads(record_text(fake_torch(honest=False)))
+    value = json.loads(record_text(TorchTopk(fake_torch(honest=False))))
     assert value["status"] == "wrong" and value["time"] is None
     assert "left out" in value["reason"]
     assert value["verify"]["rows"] == 0
 
 
-def test_another_gpu_is_refused(run_of_ours, tmp_path, fake_torch):
-    torch = fake_torch()
-    torch.cuda.get_device_name = lambda _: "Another GPU"
-    with pytest.raises(SystemExit, match="Another GPU"):
-        torch_topk.write_run(torch, run_of_ours, tmp_path / "torch")
-    assert not (tmp_path / "torch").exists()
+def test_another_machine_is_refused(run_of_ours, tmp_path, peer, monkeypatch):
+    monkeypatch.setattr(type(peer), "machine", lambda _: "Another")
+    with pytest.raises(SystemExit, match="this is Another"):
+        recorded.write_run(peer, run_of_ours, tmp_path / "peer")
+    assert not (tmp_path / "peer").exists()
+
+
+def test_the_processor_has_a_name():
+    assert NumpyArgpartition().machine()
 
 
 @pytest.mark.parametrize(

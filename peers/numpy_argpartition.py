@@ -1,0 +1,71 @@
+"""Times `numpy.argpartition` on the cells of a finished run, beside that run's own records.
+
+    python -m peers.numpy_argpartition results/MACHINE/RUN --out results/MACHINE/RUN-numpy
+
+What a user of numpy writes: the indices of the k best of each row by `argpartition`, then their
+values. On a processor with AVX-512 or AVX2 numpy's partition is x86-simd-sort's `argselect`; it has
+no threads.
+"""
+
+import re
+import time
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from peers import recorded
+from plots.records import Record
+
+Answer: TypeAlias = tuple[np.ndarray, np.ndarray]
+
+
+class NumpyArgpartition:
+    """`numpy.argpartition` along rows in host memory."""
+
+    facts = recorded.Facts(
+        name="numpy-argpartition",
+        family="library top-k",
+        source=f"NumPy {np.__version__}, numpy.argpartition",
+        file="peers/numpy_argpartition.py",
+        executor="cpu",
+        clock="steady",
+    )
+
+    def machine(self) -> str:
+        """Return the processor's model name, as kselect records it."""
+        found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        return found[1].strip() if found else ""
+
+    def rows(self, record: Record) -> np.ndarray:
+        """Return the whole input, generated a chunk at a time."""
+        parts = [recorded.generated(record, *chunk) for chunk in recorded.chunks(record)]
+        return np.concatenate(parts)
+
+    def select(self, rows: np.ndarray, record: Record) -> Answer:
+        """Partition and take the side with the k best."""
+        n, k = record.n, record.k
+        if record.direction == "largest":
+            indices = np.argpartition(rows, n - k, axis=1)[:, n - k :]
+        else:
+            indices = np.argpartition(rows, k - 1, axis=1)[:, :k]
+        return np.take_along_axis(rows, indices, 1), indices
+
+    def timed(self, rows: np.ndarray, record: Record) -> tuple[Answer, float]:
+        """Call it between two readings of the clock."""
+        begin = time.perf_counter_ns()
+        answer = self.select(rows, record)
+        return answer, float(time.perf_counter_ns() - begin)
+
+    def fetched(self, answer: Answer) -> Answer:
+        """Return it: it is here."""
+        return answer
+
+
+def main() -> None:
+    """Read the command line and run."""
+    recorded.main(__doc__, NumpyArgpartition())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""Times a library's selection on the cells of a finished run, beside that run's own records.
+
+Each problem of the run (uniform rows, row-major, values and indices) is generated anew, selected
+from, proven, timed and proven again. Outputs are allocated by the call, as the library's users have
+it; indices are 64-bit. The new run has the old one's meta.json, so it must be run on the machine of
+that run: another is refused.
+"""
+
+import argparse
+import hashlib
+import json
+import statistics
+import sys
+import time
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from peers.certificate import disprove
+from peers.generator import uniform_rows
+from plots.errors import PlotError
+from plots.records import SCHEMA, Loaded, Record, Run, load
+
+ELEMENTS_AT_ONCE = 1 << 22  # elements generated or proven at a time
+SAMPLES = 15
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a record says of a library."""
+
+    name: str
+    family: str
+    source: str
+    file: str  # the adapter, for the record and its hash
+    executor: str
+    clock: str
+
+
+class Peer(Protocol):
+    """A library's selection."""
+
+    facts: Facts
+
+    def machine(self) -> str:
+        """Return the model name of what it runs on."""
+
+    def rows(self, record: Record) -> Any:
+        """Return the whole input where the library wants it."""
+
+    def select(self, rows: Any, record: Record) -> Any:
+        """Run the library once; return its answer."""
+
+    def timed(self, rows: Any, record: Record) -> tuple[Any, float]:
+        """Run it once; return its answer and the time in ns."""
+
+    def fetched(self, answer: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return an answer's values and indices, (Q, k) each."""
+
+
+def why_not(record: Record) -> str:
+    """Return why a library is not asked this problem; empty if it is."""
+    if record.workload != "uniform":
+        return f"distribution {record.workload} is not generated here"
+    if record.payload != "values_and_indices":
+        return f"payload {record.payload} is not supported"
+    if record.dtype not in ("float32", "float64"):
+        return f"dtype {record.dtype} is not generated here"
+    return ""
+
+
+def problems(loaded: Loaded) -> list[Record]:
+    """Return one record for each problem of a run, as a library would be asked it."""
+    seen: dict[tuple[Any, ...], Record] = {}
+    for r in loaded.records:
+        if r.layout == "row_major" and r.pitch == 0:
+            seen.setdefault((r.n, r.q, r.k, r.dtype, r.direction, r.payload, r.workload, r.seed), r)
+    return list(seen.values())
+
+
+def chunks(record: Record) -> Iterable[tuple[int, int]]:
+    """Yield (first row, rows) such that a chunk is small enough to generate at once."""
+    step = max(1, ELEMENTS_AT_ONCE // record.n)
+    for first in range(0, record.q, step):
+        yield first, min(step, record.q - first)
+
+
+def generated(record: Record, first: int, count: int) -> np.ndarray:
+    """Return rows of the record's problem."""
+    return uniform_rows(first, count, record.n, record.seed, np.dtype(record.dtype))
+
+
+def prove(record: Record, values: np.ndarray, indices: np.ndarray) -> str | None:
+    """Check an answer against the generated rows; return what is wrong, or None."""
+    for first, count in chunks(record):
+        part = slice(first, first + count)
+        rows = generated(record, first, count)
+        wrong = disprove(rows, values[part], indices[part], largest=record.direction == "largest")
+        if wrong:
+            return f"rows from {first}: {wrong}"
+    return None
+
+
+def measure(peer: Peer, record: Record) -> tuple[str, str, list[float]]:
+    """Return status, reason and the samples in ns."""
+    rows = peer.rows(record)
+    answer = peer.select(rows, record)
+    wrong = prove(record, *peer.fetched(answer))
+    samples = []
+    for _ in range(SAMPLES if wrong is None else 0):
+        answer, elapsed = peer.timed(rows, record)
+        samples.append(elapsed)
+    wrong = wrong or prove(record, *peer.fetched(answer))
+    return ("wrong", wrong, []) if wrong else ("ok", "", samples)
+
+
+def summary(clock: str, samples: list[float]) -> dict[str, Any]:
+    """Return the record's "time": order statistics as harness/measure makes them."""
+    ordered = sorted(samples)
+    # For 15 samples the 4th smallest and the 4th largest enclose the median at 96.5 %.
+    rank = 3
+    quarters = statistics.quantiles(ordered, n=4, method="inclusive")
+    return {
+        "clock": clock,
+        "unit": "ns",
+        "median": statistics.median(ordered),
+        "q1": quarters[0],
+        "q3": quarters[2],
+        "min": ordered[0],
+        "max": ordered[-1],
+        "ci95": [ordered[rank], ordered[-1 - rank]],
+        "stop": "max_samples",
+        "samples": samples,
+    }
+
+
+def line_of(peer: Peer, record: Record) -> str:
+    """Measure one problem and return its line for runs.jsonl."""
+    started, clock = datetime.now(UTC), time.monotonic()
+    reason = why_not(record)
+    status, reason, samples = ("unsupported", reason, []) if reason else measure(peer, record)
+    facts = peer.facts
+    code = b"".join((Path(__file__).with_name(f)).read_bytes()
+                    for f in (Path(__file__).name, Path(facts.file).name))
+    source_hash = hashlib.sha256(code).hexdigest()[:16]
+    problem = {
+        "n": record.n, "q": record.q, "k": record.k, "dtype": record.dtype,
+        "index": "int64", "direction": record.direction, "payload": record.payload,
+        "layout": "row_major", "pitch": 0, "distribution": record.workload, "seed": record.seed,
+    }  # fmt: skip
+    identity = json.dumps([problem, facts.source, source_hash], sort_keys=True)
+    proven = status == "ok"
+    value = {
+        "schema": SCHEMA,
+        "key": hashlib.sha256(identity.encode()).hexdigest()[:16],
+        "status": status,
+        "reason": reason,
+        "problem": problem,
+        "input": {"kind": "generated"},
+        "algorithm": {
+            "name": facts.name,
+            "family": facts.family,
+            "source": facts.source,
+            "file": facts.file,
+            "source_hash": source_hash,
+        },
+        "executor": facts.executor,
+        "threads": 1,
+        "time": summary(facts.clock, samples) if samples else None,
+        "workspace_bytes": 0,
+        "verify": {
+            "method": "certificate", "rows": record.q if proven else 0,
+            "before": proven, "after": proven,
+        },
+        "started": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        "elapsed_s": time.monotonic() - clock,
+    }  # fmt: skip
+    text = json.dumps(value, separators=(",", ":"))
+    return f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
+
+
+def machine_of(run: Run, executor: str) -> str:
+    """Return the model name of what a run's cells on that executor ran on."""
+    return run.gpu if executor == "cuda" else run.cpu
+
+
+def write_run(peer: Peer, source: Path, out: Path) -> None:
+    """Time the library on every problem of `source` and write the run directory `out`."""
+    loaded = load(source)
+    was, this = machine_of(loaded.run, peer.facts.executor), peer.machine()
+    if this != was:
+        raise SystemExit(f"{source} was recorded on {was or 'no GPU'}, this is {this}")
+    meta = json.loads((source / "meta.json").read_text())
+    meta |= {"run": out.name, "state": "running", "arguments": sys.argv}
+    out.mkdir(parents=True)
+    (out / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
+    with (out / "runs.jsonl").open("w") as journal:
+        for record in problems(loaded):
+            journal.write(line_of(peer, record))
+            journal.flush()
+    meta["state"] = "complete"
+    (out / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
+
+
+def main(description: str, peer: Peer) -> None:
+    """Read the command line and run."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("run", type=Path, help="a finished run of kselect on this machine")
+    parser.add_argument("--out", type=Path, required=True, help="run directory to write")
+    arguments = parser.parse_args()
+    try:
+        write_run(peer, arguments.run, arguments.out)
+    except PlotError as problem:
+        raise SystemExit(str(problem)) from None
