@@ -14,15 +14,19 @@
 //   3. The list is narrowed down to the exact k smallest (narrowing.cuh, answer.cuh).
 //
 // Where k is a large part of n a threshold would hold little back: such rows, if they fit, stay in
-// registers, and step 3 works on those.
+// registers, and step 3 works on those. Where a row fits one warp and k is small, there is no list:
+// step 3 works on the survivors in registers (brief_row.cuh).
 //
 // What limits it, on an H200, whose 132 multiprocessors can execute 29 warp instructions in the
 // time that its memory takes to bring 32 elements (ncu's counts; times in
 // results/nvidia-h200/goal_*):
 //   k <= 32, n >= 8192   memory: 85 to 94 % of the read ceiling
-//   a warp a row         instructions: 34 for 32 elements at n = 1024, k = 32
-//   in registers         instructions: 44 at n = 4096, k = 1024, and shared-memory atomics
-//   k of n / 16 and up   instructions: 35 at n = 16384, k = 1024, half of them to enter survivors
+//   a warp a row         waiting, step for step, with 24 warps on a multiprocessor; and
+//   instructions:
+//                        22 for 32 elements at n = 1024, k = 8, and 30 at k = 32, a third of them
+//                        to narrow
+//   in registers         instructions: 40 at n = 8192, k = 1024, and shared-memory atomics
+//   k of n / 16 and up   instructions: 33 at n = 16384, k = 1024, and waiting as above
 // So nothing may spill: a few registers spilt in the stream cost up to a tenth of the time. Loads
 // that do not stay in L1 cost up to half the speed; a list longer than it has to be costs nothing.
 //

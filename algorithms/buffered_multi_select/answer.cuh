@@ -29,7 +29,7 @@ class answer {
     const candidate* const list = team_.memory.list;
     if (size <= ranked_most) {
       if constexpr (Team::one_warp) {
-        write_by_lanes(all, size);
+        write_few<ranked_most>(size, all.high, [&](position i) { return list[i]; });
       } else {
         rank(size, 0, k_, [&](position i) { return list[i]; });
       }
@@ -40,11 +40,12 @@ class answer {
       shared.written = 0;
       shared.gathered = 0;
     }
-    // A warp halves the range to its end, which takes less than ranking.
-    const position few = Team::one_warp ? 1 : ranked_most;
-    const auto r = narrow_.to_rank(all, k_, 0, few, [&](const auto& f) {
-      for (position i = team_.thread(); i < size; i += team_.threads()) f(candidates::key(list[i]));
-    });
+    // A warp quarters the range to its end, which takes less than ranking.
+    const auto r =
+        narrow_.to_rank(all, k_, 0, Team::one_warp ? 1 : ranked_most, [&](const auto& f) {
+          for (position i = team_.thread(); i < size; i += team_.threads())
+            f(candidates::key(list[i]));
+        });
     team_.sync();
     const bool whole = r.below + r.count == k_;
     const bool tied = !whole && r.low == r.high;
@@ -72,6 +73,20 @@ class answer {
     if (whole || tied) return;
     team_.sync();
     rank(r.count, r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
+  }
+
+  // The same by one warp, of at most `most` candidates with keys up to `highest`, in registers;
+  // `read(i)` reads the i-th.
+  template <position most, class Read>
+  KSELECT_HD void write_few(position size, key highest, const Read& read) {
+    constexpr position lanes = simt::warp_size;
+    if (size <= lanes) {
+      rank_lanes(size, read);
+    } else if (most == 2 * lanes || size <= 2 * lanes) {
+      write_by_lanes<2>(size, highest, read);
+    } else {
+      write_by_lanes<static_cast<int>(most / lanes)>(size, highest, read);
+    }
   }
 
   // Writes `count` candidates to the first places; `read(i)` reads the i-th.
@@ -110,18 +125,35 @@ class answer {
   }
 
  private:
-  // The same by one warp, for a list so short that it fits into a few registers a lane.
-  KSELECT_HD void write_by_lanes(const key_range<key>& all, position size) {
-    constexpr int each = ranked_most / simt::warp_size;
+  // The k smallest of as many candidates as a warp has lanes, at most, best first.
+  template <class Read>
+  KSELECT_HD void rank_lanes(position size, const Read& read) {
+    const position lane = team_.lane();
+    const candidate own = lane < size ? read(lane) : candidate{};
+    const key mine = candidates::key(own);
+    position smaller = 0;
+    for (position i = 0; i < size; ++i) {
+      const key other = team_.simt.shfl(simt::full_mask, mine, static_cast<int>(i));
+      smaller += other < mine || (other == mine && i < lane) ? 1U : 0U;
+    }
+    if (lane < size && smaller < k_) store(smaller, own);
+  }
+
+  // The k smallest of `each` candidates a lane.
+  template <int each, class Read>
+  KSELECT_HD void write_by_lanes(position size, key highest, const Read& read) {
     constexpr auto worst = static_cast<key>(~key{0});
     candidate own[each];
     key keys[each];
+    key lowest = worst;
     KSELECT_UNROLL
     for (int e = 0; e < each; ++e) {
       const position i = e * simt::warp_size + team_.lane();
-      own[e] = i < size ? team_.memory.list[i] : candidate{};
+      own[e] = i < size ? read(i) : candidate{};
       keys[e] = i < size ? candidates::key(own[e]) : worst;  // above the middle of any range
+      if (keys[e] < lowest) lowest = keys[e];
     }
+    const key_range<key> all{team_.warp_min(lowest), highest, 0, size};
     const auto r = narrow_.to_rank(all, k_, 0, 1, [&](const auto& f) {
       KSELECT_UNROLL
       for (int e = 0; e < each; ++e) f(keys[e]);

@@ -19,6 +19,12 @@ inline constexpr std::size_t most_shared = 96 << 10;
 // then lets through half as much again, which is to be written, read and narrowed.)
 inline bool dense(const problem& p) { return 16 * p.k >= p.n; }
 
+// Whether hardly ever more survives than a warp's registers take. Survivors are about as many as a
+// Poisson distribution says.
+inline bool brief(const plan& shape) {
+  return shape.tiles == 1 && shape.survivors + 3 * std::sqrt(shape.survivors) <= brief_most;
+}
+
 // Threads for a row. Few finish a row in less time all told, as fewer wait for each other; many
 // hold more of it at once, and more of them are left if rows are few.
 inline int threads_for(const problem& p, const device& where) {
@@ -52,11 +58,14 @@ std::optional<block_choice> choose(const block_variant& v, const problem& p, con
   const reading first = reading_of<T>(v, p, where);
   const std::size_t shared = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
   const std::size_t most = std::min(shared, most_shared) / (v.warp ? rows_per_block : 1);
-  const auto filtered = [&](const reading& how) -> std::optional<block_choice> {
+  const bool many = !v.warp && 32 * p.k >= p.n;
+  const auto filtered = [&](reading how) -> std::optional<block_choice> {
+    if (many) how.groups = many_groups;
     const auto shape = filtering_plan<T, indexed>(p.n, p.k, how, most);
     if (!shape) return {};
-    const bool many = !v.warp && 32 * p.k >= p.n;
-    return block_choice{how, *shape, many ? form::filtered_many : form::filtered};
+    if (v.warp && brief(*shape)) return block_choice{how, *shape, form::brief};
+    const bool several = v.warp ? shape->survivors >= 16 * shape->tiles : many;  // in a warp's tile
+    return block_choice{how, *shape, several ? form::filtered_many : form::filtered};
   };
   const auto resident = [&](int threads) -> std::optional<block_choice> {
     const reading how{threads, most_loads<T>};
@@ -96,9 +105,16 @@ status enqueue_warps(const block_choice& c, const problem& p, const io& buffers,
     return start<warp_kernel<T, indexed, loads, how>, T, indexed>(c, true, p, buffers, on);
   };
   if (c.as == form::resident) return started.template operator()<most, form::resident>();
-  if (c.how.loads == most / 4) return started.template operator()<most / 4, form::filtered>();
-  if (c.how.loads == most / 2) return started.template operator()<most / 2, form::filtered>();
-  return started.template operator()<most, form::filtered>();
+  if (c.as == form::brief) {
+    if (c.how.loads == most / 4) return started.template operator()<most / 4, form::brief>();
+    if (c.how.loads == most / 2) return started.template operator()<most / 2, form::brief>();
+    return started.template operator()<most, form::brief>();
+  }
+  // A row of less than a tile that is not brief has many survivors.
+  if (c.how.loads == most / 4) return started.template operator()<most / 4, form::filtered_many>();
+  if (c.how.loads == most / 2) return started.template operator()<most / 2, form::filtered_many>();
+  return c.as == form::filtered ? started.template operator()<most, form::filtered>()
+                                : started.template operator()<most, form::filtered_many>();
 }
 
 template <class T, bool indexed>

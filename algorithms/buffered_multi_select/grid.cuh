@@ -59,7 +59,9 @@ class row_share {
     source_.load(0, own_);
   }
 
-  KSELECT_HD group_minima<reader> minima() { return minima_of<reader>(team_, own_); }
+  KSELECT_HD auto minima() {
+    return minima_of<few_groups<typename Team::stored>, reader>(team_, own_);
+  }
 
   // Enters what the list admits. Returns the size of the list.
   KSELECT_HD position filter(survivors<Team>& list) {
@@ -76,7 +78,7 @@ class row_share {
 template <class T, bool indexed, int loads>
 struct sample_kernel {
   static constexpr int max_threads = 512;
-  static constexpr int most_groups = 16 / sizeof(T);
+  static constexpr int most_groups = few_groups<T>;
   using value = typename element<T>::value;
   struct storage {
     control<key_of<T>> team;

@@ -2,6 +2,7 @@
 // Buffered multi-select: the kernels. Each gives teams their rows and calls the steps.
 
 #include "algorithms/buffered_multi_select/answer.cuh"
+#include "algorithms/buffered_multi_select/brief_row.cuh"
 #include "algorithms/buffered_multi_select/stream.cuh"
 #include "algorithms/buffered_multi_select/threshold.cuh"
 
@@ -22,8 +23,8 @@ class filtered_row {
 
   KSELECT_HD void select(answer<Team>& out) {
     position size = 0;
-    // The first tile misleads if it has more than its share of the smallest elements: once in
-    // 500,000 rows in random order, and in one of `tiles` sorted ones. Then the k-th of its minima
+    // The first tile misleads if it has more than its share of the smallest elements: in one of
+    // 5,000 rows in random order, and in one of `tiles` sorted ones. Then the k-th of its minima
     // is a guarantee, if there are so many and they are numbers; else everything may enter.
     for (int attempt = 0; size < k_; ++attempt) {
       if (attempt != 0) {
@@ -44,7 +45,9 @@ class filtered_row {
     if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
     tile own;
     row_.load(0, own);
-    list_.start(threshold_of<reader>(team_, narrow_, own, rank, slack));
+    constexpr int groups =
+        many && !Team::one_warp ? many_groups : few_groups<typename Team::stored>;
+    list_.start(threshold_of<groups, reader>(team_, narrow_, own, rank, slack));
     stream<Team, loads, many>(team_, row_, list_).run(own);
     return list_.finish();
   }
@@ -216,8 +219,8 @@ class resident_row {
 // ---- launches
 
 // How a row is worked on: filtered by a threshold that few elements pass, or several of a thread's;
-// or in registers whole.
-enum class form : std::uint8_t { filtered, filtered_many, resident };
+// in registers whole; or, by a warp, in registers until few are left.
+enum class form : std::uint8_t { filtered, filtered_many, resident, brief };
 
 template <class T>
 struct row_args {
@@ -236,8 +239,11 @@ KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
   if constexpr (how == form::resident) {
     resident_row<Team, loads>(team, narrow, source, a.matrix.k).select(out);
   } else {
-    filtered_row<Team, loads, how == form::filtered_many>(team, narrow, source, a.matrix.k)
-        .select(out);
+    if constexpr (how == form::brief) {
+      if (brief_row<Team, loads>(team, narrow, source, a.matrix.k).select(out)) return;
+      team.sync();
+    }
+    filtered_row<Team, loads, how != form::filtered>(team, narrow, source, a.matrix.k).select(out);
   }
 }
 
@@ -271,7 +277,8 @@ inline constexpr int rows_per_block = 4;  // of the warp form
 template <class T, bool indexed, int loads, form how>
 struct warp_kernel {
   static constexpr int max_threads = rows_per_block * simt::warp_size;
-  static constexpr int min_blocks = how == form::resident ? 6 : 7;  // 80 and 72 registers
+  static constexpr int min_blocks =
+      how == form::resident || how == form::brief ? 6 : 7;  // 80 and 72 registers
   struct storage {
     control<key_of<T>> team[rows_per_block];
   };
@@ -284,8 +291,10 @@ struct warp_kernel {
         static_cast<std::size_t>(simt.warp()) * team_memory<T, indexed>::bytes(a.shape);
     const auto memory = team_memory<T, indexed>::at(own, a.shape);
     team<Simt, T, indexed, true> warp(simt, shared.team[simt.warp()], memory, a.shape);
-    narrowing<decltype(warp)>(warp).prepare();
-    simt.sync_warp(simt::full_mask);
+    if constexpr (how == form::resident) {  // the others do not count into bins
+      narrowing<decltype(warp)>(warp).prepare();
+      simt.sync_warp(simt::full_mask);
+    }
     const std::int64_t stride = std::int64_t{simt.blocks()} * rows_per_block;
     const std::int64_t first = std::int64_t{simt.block()} * rows_per_block + simt.warp();
     for (std::int64_t row = first; row < a.matrix.rows; row += stride) {

@@ -22,6 +22,30 @@ namespace kselect::bms {
 // A set of a thread's elements of a tile, one bit each.
 using item_set = std::uint32_t;
 
+// Which of these oriented values are not above `limit`, by one comparison of bits each. Those up to
+// a positive number are so as signed integers too, negative ones included; those up to a negative
+// number have the greater bits.
+template <class Value, int items>
+KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Value> limit) {
+  using signed_bits = std::make_signed_t<order_key_t<Value>>;
+  const auto last = bits_of(limit);
+  item_set set = 0;
+  if (last < sign_bit<Value>) {
+    KSELECT_UNROLL
+    for (int i = 0; i < items; ++i) {
+      if (static_cast<signed_bits>(bits_of(x[i])) <= static_cast<signed_bits>(last)) {
+        set |= item_set{1} << i;
+      }
+    }
+  } else {
+    KSELECT_UNROLL
+    for (int i = 0; i < items; ++i) {
+      if (bits_of(x[i]) >= last) set |= item_set{1} << i;
+    }
+  }
+  return set;
+}
+
 template <class Team, int loads>
 class row_reader {
  public:
@@ -75,10 +99,11 @@ class row_reader {
     for (int i = 0; i < items; ++i) into.x[i] = oriented(into.x[i]);
   }
 
-  // Where in the row item i of the thread's part of tile t stands.
-  KSELECT_HD position place(position t, int i) const {
+  // Where in the row item i of the thread's part of tile t stands, or of that of another lane.
+  KSELECT_HD position place(position t, int i) const { return place(t, i, team_.lane()); }
+  KSELECT_HD position place(position t, int i, position lane) const {
     const position v = static_cast<position>(i) / width;
-    return head_ + (first_vector(t) + v * step_) * width + static_cast<position>(i) % width;
+    return head_ + (first_vector(t, lane) + v * step_) * width + static_cast<position>(i) % width;
   }
   // The element at a place that the row has.
   KSELECT_HD key key_at(position place) {
@@ -90,8 +115,9 @@ class row_reader {
 
   KSELECT_HD bool any_ends() const { return ends_ != 0; }
   KSELECT_HD bool has_end() const { return reader() < ends_; }
-  KSELECT_HD position end_place() const {
-    const position i = reader();
+  KSELECT_HD position end_place() const { return end_place(team_.lane()); }
+  KSELECT_HD position end_place(position lane) const {
+    const position i = warp_ * simt::warp_size + lane;
     return i < head_ ? i : vectors_ * width + i;
   }
 
@@ -129,10 +155,11 @@ class row_reader {
   KSELECT_HD position reader() const { return warp_ * simt::warp_size + team_.lane(); }
 
   // The thread's first vector of tile t; the others follow in steps.
-  KSELECT_HD position first_vector(position t) const {
+  KSELECT_HD position first_vector(position t) const { return first_vector(t, team_.lane()); }
+  KSELECT_HD position first_vector(position t, position lane) const {
     const position turned = t + rotation_;
     const position segment = turned < team_.shape.tiles ? turned : turned - team_.shape.tiles;
-    return (warp_ * team_.shape.tiles + segment) * simt::warp_size + team_.lane();
+    return (warp_ * team_.shape.tiles + segment) * simt::warp_size + lane;
   }
   KSELECT_HD value oriented(value x) const { return std::bit_cast<value>(bits_of(x) ^ flip_); }
   static constexpr value infinity = std::numeric_limits<value>::infinity();

@@ -10,25 +10,34 @@
 
 namespace kselect::bms {
 
-// How a row is read: by how many threads, in how many 16-byte loads a thread and tile.
+// How a row is read: by how many threads, in how many 16-byte loads a thread and tile, of which the
+// minima of so many groups are taken at most (0: few_groups).
 struct reading {
   int threads;
   int loads;
+  int groups = 0;
 };
 
 // Of the k smallest elements of a row in random order, about `expected` fall into a tile. The least
-// r such that r or more do so at most once in 500,000 rows (the tail of a Poisson distribution):
-// then the r-th smallest of the tile is not below the row's k-th smallest.
-inline position safe_rank(double expected, position k) {
-  constexpr double rare = 2e-6;
+// r such that r or more do so at no more than the given risk (the tail of a Poisson distribution):
+// then the r-th smallest of the tile is not below the row's k-th smallest, else the row is read
+// again.
+struct risk {
+  double probability;
+  double deviations;  // the same for a normal distribution
+};
+inline constexpr risk of_one_among_many{2e-4, 3.6};
+inline constexpr risk of_all{2e-6, 4.75};  // one row's delay is everyone's
+
+inline position safe_rank(double expected, position k, const risk& taken = of_all) {
   double term = std::exp(-expected);
   if (term == 0) {  // a normal distribution by now
-    const double r = expected + 4.75 * std::sqrt(expected) + 4;
+    const double r = expected + taken.deviations * std::sqrt(expected) + 4;
     return static_cast<position>(std::min(r, static_cast<double>(k)));
   }
   double at_most = 0;
   position r = 0;
-  while (r < k && 1 - at_most > rare) {
+  while (r < k && 1 - at_most > taken.probability) {
     at_most += term;
     ++r;
     term *= expected / r;
@@ -59,25 +68,33 @@ std::optional<plan> filtering_plan(std::int64_t n, std::int64_t k, const reading
   p.tiles = static_cast<position>(std::max<std::int64_t>(1, (n + tile - 1) / tile));
   const double in_tile = static_cast<double>(n) / p.tiles;
   const auto wanted = static_cast<position>(k);
-  p.rank = p.tiles == 1 ? wanted : safe_rank(static_cast<double>(k) / p.tiles, wanted);
-  p.slack = p.rank / 8 + 1;
+  p.rank = p.tiles == 1 ? wanted
+                        : safe_rank(static_cast<double>(k) / p.tiles, wanted,
+                                    shared.parts > 1 ? of_all : of_one_among_many);
+  const bool one_warp = how.threads == simt::warp_size;
+  const bool many = how.groups != 0;
+  // Of many, what passes is to be little more than has to; of few, a step of narrowing costs more.
+  p.slack = p.rank / (many ? 32 : 8) + 1;
   // Threads that hold elements; a tile may be partly empty. Unaligned rows have one vector less.
   const double holding =
       std::min(static_cast<double>(readers), std::max(1.0, in_tile / width - 1)) / shared.lanes;
   p.groups = 1;
-  while (p.groups < width && p.rank + p.slack > 0.6 * holding * p.groups) p.groups *= 2;
+  const double most_passing = one_warp ? 0.35 : many ? 0.45 : 0.6;
+  const auto most = static_cast<position>(many ? how.groups : few_groups<T>);
+  while (p.groups < most && p.rank + p.slack > most_passing * holding * p.groups) p.groups *= 2;
   const double minima = holding * p.groups;
   if (p.rank + p.slack > 0.75 * minima) return {};
   // What passes: a group's minimum does with this probability, and so an element with that one.
   const double passing = (p.rank + p.slack) / minima;
   const double survivors =
       static_cast<double>(n) * (1 - std::pow(1 - passing, minima / std::max(in_tile, minima)));
+  p.survivors = static_cast<position>(std::min(survivors, 4e9));
   p.kept_most = wanted + wanted / 8 + 1;
   const double room =
       std::max(1.6 * survivors / shared.parts + 64, p.kept_most + std::max(64.0, wanted / 2.0));
   p.capacity = static_cast<position>(std::min(room, 4e9)) / 32 * 32 + 32;
   // Sorted rows let several times as many through: in them a sample is not one of single elements.
-  if (how.threads > simt::warp_size) {
+  if (!one_warp) {
     p.capacity = std::max(p.capacity, static_cast<position>(4 * how.threads));
   }
   if (shared.parts > 1) {  // one of the teams will hold what survives of all
@@ -85,7 +102,7 @@ std::optional<plan> filtering_plan(std::int64_t n, std::int64_t k, const reading
     const auto together = static_cast<position>(std::min(1.6 * survivors + 64, most_together));
     p.capacity = std::max(p.capacity, together / 32 * 32 + 32);
   }
-  p.bin_bits = how.threads == simt::warp_size ? 0 : bin_bits_for(how.threads);  // a warp halves
+  p.bin_bits = one_warp ? 0 : bin_bits_for(how.threads);  // a warp does without
   if (team_memory<T, indexed>::bytes(p) > most_bytes) return {};
   return p;
 }

@@ -18,7 +18,6 @@ class survivors {
   using value = typename Team::value;
   using as_element = element<typename Team::stored>;
   using key = typename Team::key;
-  using signed_key = std::make_signed_t<order_key_t<value>>;
   using candidate = typename Team::candidate;
   using candidates = typename Team::candidates;
 
@@ -40,28 +39,10 @@ class survivors {
   }
 
   KSELECT_HD bool admits(key k) const { return k <= as_element::key_of(limit_) && !closed(); }
-  // Which of these oriented values are admitted, by one comparison of bits each. Those up to a
-  // positive number are so as signed integers too, negative ones included; those up to a negative
-  // number have the greater bits.
+  // Which of these oriented values are admitted.
   template <int items>
   KSELECT_HD item_set admitted(const value (&x)[items]) const {
-    const auto limit = bits_of(limit_);
-    item_set set = 0;
-    if (closed()) return set;
-    if (limit < sign_bit<value>) {
-      KSELECT_UNROLL
-      for (int i = 0; i < items; ++i) {
-        if (static_cast<signed_key>(bits_of(x[i])) <= static_cast<signed_key>(limit)) {
-          set |= item_set{1} << i;
-        }
-      }
-    } else {
-      KSELECT_UNROLL
-      for (int i = 0; i < items; ++i) {
-        if (bits_of(x[i]) >= limit) set |= item_set{1} << i;
-      }
-    }
-    return set;
+    return closed() ? 0 : not_above(x, limit_);
   }
   // Whether none of the values whose smallest this is (NaN if any is) is admitted; not always seen.
   KSELECT_HD bool rejects_from(value smallest) const { return smallest > limit_; }

@@ -18,15 +18,22 @@ using baselines::rows_view;
 // The numbers of a launch, the same for all rows; shape.hpp chooses them.
 struct plan {
   position tiles;      // that a row is read in; 1: it stays in registers
-  position groups;     // of which a thread takes minima in the first tile: 1, 2, 4 or 8
+  position groups;     // of which a thread takes minima in the first tile: a power of two
   position rank;       // the threshold is at least the rank-th smallest minimum,
   position slack;      // and at most this many minima more are not above it
   position capacity;   // of the list
   position kept_most;  // that a cut of the full list leaves: at least k, less than the capacity
+  position survivors;  // that are expected of a row
   int bin_bits;        // 2^bin_bits counting bins
 };
 
 inline constexpr int most_warps = 32;
+
+// The most groups of a thread in a tile: as many as a load has elements; and where so much of a row
+// is wanted that more of them hold more back, by more than it takes to count them.
+template <class T>
+inline constexpr int few_groups = 16 / sizeof(T);
+inline constexpr int many_groups = 8;
 
 // Counting bins of each thread: one 16-byte access.
 inline constexpr int bins_each = 4;
@@ -47,6 +54,9 @@ struct control {
 
 // The entries of a bin that the answer cuts through are ranked, each against all, if so few.
 inline constexpr position ranked_most = 64;
+
+// The survivors of a row that a warp takes into registers without a list.
+inline constexpr position brief_most = 4 * simt::warp_size;
 
 template <class T>
 using key_of = typename element<T>::key;

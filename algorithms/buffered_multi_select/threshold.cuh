@@ -16,17 +16,16 @@
 
 namespace kselect::bms {
 
-// The minima of the caller's groups of a tile: x[0] to x[plan.groups - 1].
-template <class Reader>
+// The minima of the caller's groups of a tile: x[0] to x[plan.groups - 1], at most `most`.
+template <class Value, int most>
 struct group_minima {
-  static constexpr int most = Reader::width;
-  typename Reader::value x[most];
+  Value x[most];
 };
 
-template <class Reader, class Team>
-KSELECT_HD group_minima<Reader> minima_of(Team& team, const typename Reader::tile& t) {
-  constexpr int most = group_minima<Reader>::most;
-  group_minima<Reader> least;
+template <int most, class Reader, class Team>
+KSELECT_HD auto minima_of(Team& team, const typename Reader::tile& t) {
+  static_assert(Reader::items % most == 0);
+  group_minima<typename Reader::value, most> least;
   KSELECT_UNROLL
   for (int g = 0; g < most; ++g) {
     least.x[g] = t.x[g];
@@ -59,21 +58,52 @@ KSELECT_HD typename Team::key threshold(narrowing<Team>& narrow, position count,
   return narrow.to_rank(narrow.extremes(low, high, count), rank, slack, 0, visit).high;
 }
 
+// The same by one warp, of `minimum(0)` to minimum(own - 1) of each lane. The others count as the
+// worst key, which is above the middle of any range: that takes less than asking each time whether
+// there are as many.
+template <int most, class Team, class Minimum>
+KSELECT_HD typename Team::key threshold_of_lanes(narrowing<Team>& narrow, int own, position count,
+                                                 position rank, position slack,
+                                                 const Minimum& minimum) {
+  using key = typename Team::key;
+  key keys[most];
+  keys[0] = minimum(0);
+  key low = keys[0], high = keys[0];
+  KSELECT_UNROLL
+  for (int g = 1; g < most; ++g) {
+    keys[g] = g < own ? minimum(g) : static_cast<key>(~key{0});
+    if (keys[g] < low) low = keys[g];
+    if (g < own && keys[g] > high) high = keys[g];
+  }
+  return narrow
+      .to_rank(narrow.extremes(low, high, count), rank, slack, 0,
+               [&](const auto& f) {
+                 KSELECT_UNROLL
+                 for (int g = 0; g < most; ++g) f(keys[g]);
+               })
+      .high;
+}
+
 // The same, of the groups of the team's first tile; the worst key if there are too few.
-template <class Reader, class Team>
+template <int most, class Reader, class Team>
 KSELECT_HD typename Team::key threshold_of(Team& team, narrowing<Team>& narrow,
                                            const typename Reader::tile& t, position rank,
                                            position slack) {
   const auto groups = static_cast<int>(team.shape.groups);
   const position count = team.threads() * team.shape.groups;
   if (rank > count) return static_cast<typename Team::key>(~typename Team::key{0});
-  const auto least = minima_of<Reader>(team, t);
-  return threshold(narrow, count, rank, slack, [&](const auto& f) {
-    KSELECT_UNROLL
-    for (int g = 0; g < group_minima<Reader>::most; ++g) {
-      if (g < groups) f(element<typename Reader::stored>::key_of(least.x[g]));
-    }
-  });
+  const auto least = minima_of<most, Reader>(team, t);
+  const auto minimum = [&](int g) { return element<typename Reader::stored>::key_of(least.x[g]); };
+  if constexpr (Team::one_warp) {
+    return threshold_of_lanes<most>(narrow, groups, count, rank, slack, minimum);
+  } else {
+    return threshold(narrow, count, rank, slack, [&](const auto& f) {
+      KSELECT_UNROLL
+      for (int g = 0; g < most; ++g) {
+        if (g < groups) f(minimum(g));
+      }
+    });
+  }
 }
 
 }  // namespace kselect::bms

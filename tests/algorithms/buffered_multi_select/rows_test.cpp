@@ -72,6 +72,31 @@ TEST(BufferedMultiSelect, ReadsARowInRandomOrderOnceAndKeepsFew) {
   }
 }
 
+// A short row by one warp: what survives is found in registers, read a second time, and nothing
+// else.
+TEST(BufferedMultiSelect, ABriefRowHasNoList) {
+  for (const std::int64_t n : {100, 256, 784, 1000, 1024}) {
+    for (const std::int64_t k : {1, 8, 10, 32, 64}) {
+      if (16 * k > n) continue;
+      const counters c = select("bms-warp", uniform(n), k);
+      EXPECT_EQ(c[counter::passes], 1) << n << ' ' << k;
+      EXPECT_LE(c[counter::candidates], 2 * k + 8) << n << ' ' << k;
+      EXPECT_LE(c[counter::global_reads], n + 2 * c[counter::candidates] + 8) << n << ' ' << k;
+    }
+  }
+}
+
+// The k-th smallest is one of more equal elements than a brief row takes: it is filtered then.
+TEST(BufferedMultiSelect, ABriefRowWithManyTiesIsFiltered) {
+  const auto few = made(1024, [](std::int64_t i) { return i % 3 == 0 ? 0.25F : 0.5F; });
+  const counters c = select("bms-warp", few, 32);
+  EXPECT_GT(c[counter::candidates], 1024 / 3);
+  const auto one_lane = made(1024, [](std::int64_t i) {
+    return i % 128 < 4 ? static_cast<float>(i) / 1024 : 2.0F + static_cast<float>(i);
+  });
+  select("bms-warp", one_lane, 32);  // all of the smallest in one lane
+}
+
 // The smallest of a sorted row lie in one segment. Where that is in the first tile, as in the first
 // of these rows, the tile misleads; its own k-th minimum then still keeps most of the row out.
 TEST(BufferedMultiSelect, SortedRowsAreOnePassOrTwo) {

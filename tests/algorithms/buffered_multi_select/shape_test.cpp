@@ -3,6 +3,7 @@
 #include "algorithms/buffered_multi_select/shape.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -24,6 +25,12 @@ TEST(BufferedMultiSelectShape, RankIsTheLeastThatIsSafe) {
     const position r = safe_rank(mean, 100'000);
     EXPECT_LE(tail(mean, r), 2.1e-6) << mean;
     EXPECT_GT(tail(mean, r - 1), 1.9e-6) << mean;
+  }
+  for (const double mean : {0.5, 7.0, 300.0}) {
+    const position r = safe_rank(mean, 100'000, of_one_among_many);
+    EXPECT_LE(tail(mean, r), 2.1e-4) << mean;
+    EXPECT_GT(tail(mean, r - 1), 1.9e-4) << mean;
+    EXPECT_LT(r, safe_rank(mean, 100'000)) << mean;
   }
   EXPECT_EQ(safe_rank(300, 310), 310U);  // the k-th needs no more than k
   // Beyond what exp() takes the normal tail serves.
@@ -49,6 +56,18 @@ TEST(BufferedMultiSelectShape, APlanHoldsWhatTheKernelsNeed) {
         }
       }
     }
+  }
+}
+
+// Where much of a row is wanted, more and smaller groups let less through.
+TEST(BufferedMultiSelectShape, ManyGroupsHoldMoreBack) {
+  for (const auto& [n, k] : {std::pair{16'384, 1024}, std::pair{32'768, 2048}}) {
+    const auto few = filtering_plan<float, true>(n, k, {512, 8}, 96 << 10);
+    const auto many = filtering_plan<float, true>(n, k, {512, 8, many_groups}, 96 << 10);
+    ASSERT_TRUE(few && many);
+    EXPECT_GE(many->groups, few->groups);
+    EXPECT_LT(many->survivors, few->survivors);
+    EXPECT_GT(many->survivors, static_cast<position>(k));
   }
 }
 

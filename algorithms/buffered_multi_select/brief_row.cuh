@@ -1,0 +1,90 @@
+#pragma once
+// Buffered multi-select: a row that one warp holds in registers, and of which so few are wanted
+// that what passes the threshold is a few elements a lane. Then the list is never written: lanes
+// leave the numbers of their survivors in shared memory, each takes as many of them, and the k
+// smallest are found among registers.
+//
+// At n = 1024 what a row needs once takes longer than what its elements need, and most of that time
+// is waiting for the step before. So steps are few here: ballots where a list takes a scan,
+// survivors ranked among lanes if they are no more than those. Rows of which more survives, for
+// ties or NaNs, are left to filtered_row.
+
+#include "algorithms/buffered_multi_select/answer.cuh"
+#include "algorithms/buffered_multi_select/threshold.cuh"
+
+namespace kselect::bms {
+
+template <class Team, int loads>
+class brief_row {
+ public:
+  using key = typename Team::key;
+  using value = typename Team::value;
+  using reader = row_reader<Team, loads>;
+  using tile = typename reader::tile;
+
+  KSELECT_HD brief_row(Team& team, narrowing<Team>& narrow, reader& row, position k)
+      : team_(team), narrow_(narrow), row_(row), k_(k) {}
+
+  // Whether the row was selected from. If not, nothing has been written.
+  KSELECT_HD bool select(answer<Team>& out) {
+    tile own;
+    row_.load(0, own);
+    const plan& p = team_.shape;
+    constexpr int groups = few_groups<typename Team::stored>;
+    const key bound = threshold_of<groups, reader>(team_, narrow_, own, p.rank, p.slack);
+    const position size = leave_numbers(own, bound);
+    if (size < k_ || size > brief_most) return false;
+    if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
+    out.template write_few<brief_most>(
+        size, bound, [&](position i) { return row_.candidate_at(place_of(numbers()[i])); });
+    return true;
+  }
+
+ private:
+  // A number stands for an element: of a lane's tile, or its element of the row's ends.
+  static constexpr int number_bits = 6;  // of an element among its lane's
+  static constexpr position end_number = reader::items;
+  static_assert(end_number < 1U << number_bits);
+
+  // Of a lane's count of survivors, binary. A sorted row's are whole loads.
+  static constexpr int digits = reader::width > 4 ? 4 : 3;
+
+  // Leaves the numbers of the elements not above the bound, if there is room. Returns how many.
+  KSELECT_HD position leave_numbers(const tile& own, key bound) {
+    item_set passed = not_above(own.x, element<typename Team::stored>::value_of(bound)) & own.held;
+    const bool end = row_.any_ends() && row_.has_end() && row_.key_at(row_.end_place()) <= bound;
+    const position count = static_cast<position>(team_.simt.popc(passed)) + (end ? 1U : 0U);
+    team_.simt.count(simt::counter::candidates, count);
+    // The counts have few digits, whose ballots tell more, and sooner, than a scan.
+    if (team_.simt.any(simt::full_mask, count >= 1U << digits)) return ~position{0};
+    position to = 0, size = 0;
+    KSELECT_UNROLL
+    for (int d = 0; d < digits; ++d) {
+      const std::uint32_t set = team_.simt.ballot(simt::full_mask, (count >> d & 1U) != 0);
+      to += static_cast<position>(team_.simt.popc(set & team_.simt.lanemask_lt())) << d;
+      size += static_cast<position>(team_.simt.popc(set)) << d;
+    }
+    if (size > brief_most) return size;
+    const position of_lane = team_.lane() << number_bits;
+    for (; passed != 0; passed &= passed - 1, ++to) {
+      numbers()[to] = of_lane | static_cast<position>(team_.simt.ffs(passed) - 1);
+    }
+    if (end) numbers()[to] = of_lane | end_number;
+    team_.sync();
+    return size;
+  }
+
+  KSELECT_HD position place_of(position number) const {
+    const position lane = number >> number_bits;
+    const position item = number & ((1U << number_bits) - 1);
+    return item == end_number ? row_.end_place(lane) : row_.place(0, static_cast<int>(item), lane);
+  }
+  KSELECT_HD position* numbers() const { return reinterpret_cast<position*>(team_.memory.list); }
+
+  Team& team_;
+  narrowing<Team>& narrow_;
+  reader& row_;
+  position k_;
+};
+
+}  // namespace kselect::bms
