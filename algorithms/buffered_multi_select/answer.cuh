@@ -29,7 +29,12 @@ class answer {
     const candidate* const list = team_.memory.list;
     if (size <= ranked_most) {
       if constexpr (Team::one_warp) {
-        write_few<ranked_most>(size, all.high, [&](position i) { return list[i]; });
+        const auto read = [&](position i) { return list[i]; };
+        if constexpr (Team::quarters) {
+          write_few<ranked_most>(size, all.high, read);
+        } else {
+          write_by_lanes<ranked_most / simt::warp_size>(all, size, read);
+        }
       } else {
         rank(size, 0, k_, [&](position i) { return list[i]; });
       }
@@ -40,12 +45,11 @@ class answer {
       shared.written = 0;
       shared.gathered = 0;
     }
-    // A warp quarters the range to its end, which takes less than ranking.
-    const auto r =
-        narrow_.to_rank(all, k_, 0, Team::one_warp ? 1 : ranked_most, [&](const auto& f) {
-          for (position i = team_.thread(); i < size; i += team_.threads())
-            f(candidates::key(list[i]));
-        });
+    // A warp halves the range to its end, which takes less than ranking.
+    const position few = Team::one_warp ? 1 : ranked_most;
+    const auto r = narrow_.to_rank(all, k_, 0, few, [&](const auto& f) {
+      for (position i = team_.thread(); i < size; i += team_.threads()) f(candidates::key(list[i]));
+    });
     team_.sync();
     const bool whole = r.below + r.count == k_;
     const bool tied = !whole && r.low == r.high;
@@ -75,7 +79,7 @@ class answer {
     rank(r.count, r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
   }
 
-  // The same by one warp, of at most `most` candidates with keys up to `highest`, in registers;
+  // The same by one warp in few steps, of at most `most` candidates with keys up to `highest`;
   // `read(i)` reads the i-th.
   template <position most, class Read>
   KSELECT_HD void write_few(position size, key highest, const Read& read) {
@@ -83,9 +87,9 @@ class answer {
     if (size <= lanes) {
       rank_lanes(size, read);
     } else if (most == 2 * lanes || size <= 2 * lanes) {
-      write_by_lanes<2>(size, highest, read);
+      write_by_lanes<2>({0, highest, 0, size}, size, read);
     } else {
-      write_by_lanes<static_cast<int>(most / lanes)>(size, highest, read);
+      write_by_lanes<static_cast<int>(most / lanes)>({0, highest, 0, size}, size, read);
     }
   }
 
@@ -139,21 +143,19 @@ class answer {
     if (lane < size && smaller < k_) store(smaller, own);
   }
 
-  // The k smallest of `each` candidates a lane.
+  // The k smallest of so few candidates that `each` registers of the lanes hold them.
   template <int each, class Read>
-  KSELECT_HD void write_by_lanes(position size, key highest, const Read& read) {
+  KSELECT_HD void write_by_lanes(key_range<key> all, position size, const Read& read) {
     constexpr auto worst = static_cast<key>(~key{0});
     candidate own[each];
     key keys[each];
-    key lowest = worst;
     KSELECT_UNROLL
     for (int e = 0; e < each; ++e) {
       const position i = e * simt::warp_size + team_.lane();
       own[e] = i < size ? read(i) : candidate{};
       keys[e] = i < size ? candidates::key(own[e]) : worst;  // above the middle of any range
-      if (keys[e] < lowest) lowest = keys[e];
     }
-    const key_range<key> all{team_.warp_min(lowest), highest, 0, size};
+    if constexpr (Team::quarters) all.low = lowest_of(keys);
     const auto r = narrow_.to_rank(all, k_, 0, 1, [&](const auto& f) {
       KSELECT_UNROLL
       for (int e = 0; e < each; ++e) f(keys[e]);
@@ -166,6 +168,16 @@ class answer {
       to = put(to, has && (tied ? keys[e] < r.low : keys[e] <= r.high), own[e]);
       if (tied) to_equal = put(to_equal, has && keys[e] == r.low, own[e]);
     }
+  }
+
+  template <std::size_t each>
+  KSELECT_HD key lowest_of(const key (&keys)[each]) {
+    key lowest = keys[0];
+    KSELECT_UNROLL
+    for (std::size_t e = 1; e < each; ++e) {
+      if (keys[e] < lowest) lowest = keys[e];
+    }
+    return team_.warp_min(lowest);
   }
 
   // Writes the candidates of the lanes that have one to the places from `to` on, as far as the

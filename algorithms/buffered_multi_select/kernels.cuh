@@ -290,7 +290,8 @@ struct warp_kernel {
         static_cast<unsigned char*>(simt.dynamic_shared()) +
         static_cast<std::size_t>(simt.warp()) * team_memory<T, indexed>::bytes(a.shape);
     const auto memory = team_memory<T, indexed>::at(own, a.shape);
-    team<Simt, T, indexed, true> warp(simt, shared.team[simt.warp()], memory, a.shape);
+    constexpr bool quarters = how == form::brief || how == form::filtered_many;
+    team<Simt, T, indexed, true, quarters> warp(simt, shared.team[simt.warp()], memory, a.shape);
     if constexpr (how == form::resident) {  // the others do not count into bins
       narrowing<decltype(warp)>(warp).prepare();
       simt.sync_warp(simt::full_mask);

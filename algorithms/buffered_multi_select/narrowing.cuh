@@ -5,9 +5,9 @@
 // A block counts the keys of the range into bins of equal width *on the integer keys*. Those are
 // logarithmic in the values, so no distribution puts everything into one bin for long: a step
 // leaves at most 2^-bin_bits of the range, and four steps of 8 bits end any of 32-bit keys. A warp
-// has no barriers to save: it quarters the range, which is three comparisons a key and two sums;
-// half as many steps as by halves, and in a step most of the time is waiting. The same steps serve
-// a list in shared memory, the elements of a row in registers, and minima of groups.
+// has no barriers to save: it halves the range, which is a comparison a key and a sum, or quarters
+// it in one step. The same steps serve a list in shared memory, the elements of a row in registers,
+// and minima of groups.
 
 #include "algorithms/buffered_multi_select/team.cuh"
 
@@ -51,7 +51,13 @@ class narrowing {
   KSELECT_HD range to_rank(range r, position wanted, position slack, position few,
                            const Source& visit) {
     if constexpr (Team::one_warp) {
-      while (!narrow_enough(r, wanted, slack, few)) r = quarter(r, wanted, visit);
+      while (!narrow_enough(r, wanted, slack, few)) {
+        if constexpr (Team::quarters) {
+          r = quarter(r, wanted, visit);
+        } else {
+          r = half(r, wanted, visit);
+        }
+      }
       return r;
     } else {
       return by_bins(r, wanted, slack, few, visit);
@@ -116,6 +122,16 @@ class narrowing {
   KSELECT_HD static bool narrow_enough(const range& r, position wanted, position slack,
                                        position few) {
     return r.below + r.count <= wanted + slack || r.low == r.high || r.count <= few;
+  }
+
+  template <class Source>
+  KSELECT_HD range half(const range& r, position wanted, const Source& visit) {
+    const key middle = r.low + (r.high - r.low) / 2;
+    position own = 0;
+    visit([&](key k) { own += k <= middle ? 1U : 0U; });
+    const position up_to = team_.simt.reduce_add(simt::full_mask, own);
+    if (up_to >= wanted) return {r.low, middle, r.below, up_to - r.below};
+    return {static_cast<key>(middle + 1), r.high, up_to, r.below + r.count - up_to};
   }
 
   // Of the range, the quarter that holds the key of rank `wanted`. All ends are below r.high.

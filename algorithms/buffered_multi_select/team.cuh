@@ -23,8 +23,8 @@ struct plan {
   position slack;      // and at most this many minima more are not above it
   position capacity;   // of the list
   position kept_most;  // that a cut of the full list leaves: at least k, less than the capacity
-  position survivors;  // that are expected of a row
   int bin_bits;        // 2^bin_bits counting bins
+  position survivors;  // that are expected of a row
 };
 
 inline constexpr int most_warps = 32;
@@ -93,7 +93,9 @@ struct team_memory {
   }
 };
 
-template <class Simt, class T, bool indexed_, bool one_warp_>
+// `quarters`: whether a warp narrows by quarters. It takes half as many steps as by halves, and a
+// warp mostly waits for the step before; but more registers, which a stream has none of.
+template <class Simt, class T, bool indexed_, bool one_warp_, bool quarters_ = false>
 class team {
  public:
   using stored = T;  // in the row
@@ -103,6 +105,7 @@ class team {
   using candidate = typename candidates::type;
   static constexpr bool indexed = indexed_;
   static constexpr bool one_warp = one_warp_;
+  static constexpr bool quarters = quarters_;
 
   KSELECT_HD team(Simt& on, control<key>& storage, const team_memory<T, indexed>& own,
                   const plan& numbers)

@@ -58,9 +58,9 @@ KSELECT_HD typename Team::key threshold(narrowing<Team>& narrow, position count,
   return narrow.to_rank(narrow.extremes(low, high, count), rank, slack, 0, visit).high;
 }
 
-// The same by one warp, of `minimum(0)` to minimum(own - 1) of each lane. The others count as the
-// worst key, which is above the middle of any range: that takes less than asking each time whether
-// there are as many.
+// The same by one warp in quarters, of `minimum(0)` to minimum(own - 1) of each lane. The others
+// count as the worst key, which is above the middle of any range: that takes less than asking each
+// time whether there are as many.
 template <int most, class Team, class Minimum>
 KSELECT_HD typename Team::key threshold_of_lanes(narrowing<Team>& narrow, int own, position count,
                                                  position rank, position slack,
@@ -94,7 +94,7 @@ KSELECT_HD typename Team::key threshold_of(Team& team, narrowing<Team>& narrow,
   if (rank > count) return static_cast<typename Team::key>(~typename Team::key{0});
   const auto least = minima_of<most, Reader>(team, t);
   const auto minimum = [&](int g) { return element<typename Reader::stored>::key_of(least.x[g]); };
-  if constexpr (Team::one_warp) {
+  if constexpr (Team::quarters) {
     return threshold_of_lanes<most>(narrow, groups, count, rank, slack, minimum);
   } else {
     return threshold(narrow, count, rank, slack, [&](const auto& f) {
