@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <utility>
@@ -130,17 +131,24 @@ const cost_table* table_of(const problem& p, const device& where) {
 // The members of a table, by its order; null: no entry of that name.
 using table_members = std::array<const algorithm*, max_table_members>;
 
-// Looked up once for each table.
-const table_members& members_of(const cost_table& table) {
+table_members looked_up(const cost_table& table) {
+  table_members members{};
+  std::ranges::transform(table.members, members.begin(), &find_member);
+  return members;
+}
+
+// Looked up once for each table that is compiled in.
+table_members members_of(const cost_table& table) {
   static const std::vector<table_members> known = [] {
     std::vector<table_members> all;
-    for (const cost_table& t : cost_tables()) {
-      table_members& members = all.emplace_back();
-      std::ranges::transform(t.members, members.begin(), &find_member);
-    }
+    std::ranges::transform(cost_tables(), std::back_inserter(all), &looked_up);
     return all;
   }();
-  return known[static_cast<std::size_t>(&table - cost_tables().data())];
+  const auto tables = cost_tables();
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    if (&tables[i] == &table) return known[i];
+  }
+  return looked_up(table);
 }
 
 // Hands out the members of a table that take a problem, the fastest predicted first.
@@ -166,7 +174,7 @@ class ranking {
 
  private:
   static constexpr double taken = std::numeric_limits<double>::infinity();
-  const table_members& members_;
+  table_members members_;
   std::size_t count_;
   const problem& problem_;
   const device& where_;

@@ -4,6 +4,7 @@
 #include "kselect/cost_table.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 namespace kselect {
@@ -77,7 +78,17 @@ void predict_times(const cost_table& table, const problem& p, int multiprocessor
   }
 }
 
+namespace {
+
+std::atomic<const cost_table*> preferred = nullptr;
+
+}  // namespace
+
+void prefer_cost_table(const cost_table* table) { preferred = table; }
+
 const cost_table* find_cost_table(std::string_view device) {
+  const cost_table* const first = preferred;
+  if (first != nullptr && first->device == device) return first;
   const auto tables = cost_tables();
   const auto found =
       std::ranges::find_if(tables, [&](const cost_table& t) { return t.device == device; });

@@ -10,6 +10,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/environment/host.hpp"
 #include "harness/error.hpp"
+#include "harness/tune/own_table.hpp"
 
 namespace {
 
@@ -56,6 +57,7 @@ int run(int argc, char** argv) {
     const int code = app.exit(problem);
     return code == 0 ? 0 : static_cast<int>(kselect::failure::usage);
   }
+  kselect::tune::use_own_table();
   return chosen();
 }
 

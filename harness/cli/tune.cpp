@@ -151,7 +151,9 @@ int learn(const tune_arguments& o, const std::vector<std::string>& arguments) {
   print_regret("auto as it ran", tune::of_auto(data), o.shown);
   print_regret("the table, fitted", quality.fitted, o.shown);
   print_regret("the table, held out", quality.held_out, o.shown);
-  fmt::print("build again to compile it in, if it is in algorithms/auto_select/\n");
+  fmt::print(
+      "KSELECT_COST_TABLE={} has `auto` go by it; in algorithms/auto_select/ it is compiled in\n",
+      o.out);
   return 0;
 }
 

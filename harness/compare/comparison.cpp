@@ -42,6 +42,12 @@ std::vector<std::string> notes_on_builds(const recorded_run& base, const recorde
       notes.push_back(fmt::format("build {} differs: {} and {}", name, was.dump(), is.dump()));
     }
   }
+  const json went_by = base.fact({"cost_table", "source"}),
+             goes_by = now.fact({"cost_table", "source"});
+  if (went_by != goes_by) {
+    notes.push_back(
+        fmt::format("the cost table of auto differs: {} and {}", went_by.dump(), goes_by.dump()));
+  }
   return notes;
 }
 

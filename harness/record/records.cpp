@@ -7,6 +7,7 @@
 #include "harness/environment/gpu.hpp"
 #include "harness/environment/host.hpp"
 #include "harness/run/worker.hpp"
+#include "harness/tune/own_table.hpp"
 
 namespace kselect {
 namespace {
@@ -180,6 +181,7 @@ std::string meta_record(const sweep_config& config, const sweep_part& part,
       {"input", input.description()},
       {"git", git_json()},
       {"build", build_json()},
+      {"cost_table", tune::own_table_json()},
       {"host", to_json(observe_host())},
       {"gpu", gpu_json()},
       {"floor", std::move(floor)},

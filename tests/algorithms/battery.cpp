@@ -42,9 +42,9 @@ void Battery::SetUp() {
 
 void Battery::choose_share() {
   constexpr int most = 6;
-  const char* const wanted = std::getenv("KSELECT_BATTERY");
-  if (!on(executor_kind::fiber) || (wanted != nullptr && std::string_view(wanted) == "full"))
-    return;
+  const char* const set = std::getenv("KSELECT_BATTERY");
+  const std::string_view wanted = set == nullptr ? "" : set;
+  if (wanted == "full" || (wanted != "shared" && !on(executor_kind::fiber))) return;
   int family = 0;
   for (const registered& row : registry()) {
     if (row.file != GetParam().entry->file) continue;

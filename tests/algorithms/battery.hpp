@@ -56,7 +56,8 @@ class Battery : public testing::TestWithParam<contender> {
 
   // Whether the next of a test's problems is this entry's to prove. Always, except on fibers, where
   // the entries of one file - variants of the same code - share the longest tests: each takes every
-  // r-th problem, so that together they prove all (r is at most 6). KSELECT_BATTERY=full: always.
+  // r-th problem, so that together they prove all (r is at most 6). KSELECT_BATTERY=full: always;
+  // KSELECT_BATTERY=shared: as on fibers, for a GPU whose time is short.
   bool mine() { return problem_number_++ % share_ == offset_; }
 
   int proven_ = 0, beyond_limits_ = 0;

@@ -24,10 +24,11 @@ def binary() -> str:
 def kselect(binary, tmp_path):
     """Runs kselect in an empty directory; returns the finished process with text output."""
 
-    def run(*arguments, check: int | None = 0, timeout: float = 120):
+    def run(*arguments, check: int | None = 0, timeout: float = 120, env=None):
         done = subprocess.run(
             [binary, *map(str, arguments)],
             cwd=tmp_path,
+            env=None if env is None else {**os.environ, **env},
             capture_output=True,
             text=True,
             timeout=timeout,

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import one_line
 
 ROOT = Path(__file__).resolve().parents[2]
 GOAL = [ROOT / "results/nvidia-h200" / run for run in ("goal_shapes", "goal_many_rows")]
@@ -50,6 +51,33 @@ def test_auto_and_its_table_are_near_the_best_member_over_the_goal(kselect):
         assert shown[what]["geometric_mean"] <= 1.05 and shown[what]["worst"] <= 1.25
         ratios = [c["ratio"] for c in shown[what]["choices"]]
         assert ratios == sorted(ratios, reverse=True) and ratios[0] == shown[what]["worst"]
+
+
+def test_auto_goes_by_a_table_of_the_users(kselect, tmp_path):
+    table = json.loads((ROOT / "algorithms/auto_select/nvidia-h200.json").read_text())
+    table["device"]["name"] = "abacus"
+    table["source"] = "beads"
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps(table))
+    ask = ["explain", "--n", 5000, "--q", 100, "--k", 7, "--device"]
+    assert "abacus" in kselect(*ask, "abacus", check=2).stderr
+    shown = kselect(*ask, "abacus", env={"KSELECT_COST_TABLE": str(own)}).stdout
+    assert "abacus: beads" in shown
+    assert "beads" not in kselect(*ask, "NVIDIA H200", env={"KSELECT_COST_TABLE": str(own)}).stdout
+    run = ["run", ROOT / "configs/smoke.json", "--filter", "cpu/heap ", "--out", "run"]
+    kselect(*run, env={"KSELECT_COST_TABLE": str(own)})
+    meta = json.loads((tmp_path / "run/meta.json").read_text())
+    assert meta["cost_table"] == {"file": str(own), "device": "abacus", "source": "beads"}
+
+
+@pytest.mark.parametrize("text, said", [(None, "cannot be read"), ("{}", "is no cost table")])
+def test_names_a_table_of_the_users_that_is_none(kselect, tmp_path, text, said):
+    own = tmp_path / "own.json"
+    if text is not None:
+        own.write_text(text)
+    done = kselect("list", env={"KSELECT_COST_TABLE": str(own)}, check=3)
+    line = one_line(done.stderr)
+    assert "KSELECT_COST_TABLE" in line and str(own) in line and said in line and "unset" in line
 
 
 def test_prints_the_worst_choices(kselect):

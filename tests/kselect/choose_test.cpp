@@ -42,6 +42,31 @@ TEST(choose, follows_the_shape) {
   EXPECT_EQ(chosen(p), "tang/heap+partition4");
 }
 
+// On the device that it names, and there alone.
+TEST(choose, goes_by_a_preferred_table) {
+  device d = large_gpu();
+  d.name = "abacus";
+  const problem p = shaped(5000, 100, 7);
+  const cost_table* const nearest = table_for(d);
+  cost_table own = *nearest;
+  own.device = d.name;
+  constexpr std::array<std::string_view, 1> members = {"radix-select"};
+  constexpr std::array<double, cost_term_count> costs = {1000, 0, 0, 0, 0, 0, 0, 0, 0, 0.1, 0, 0};
+  own.members = members;
+  own.costs = costs;
+  own.points = {};
+  own.corrections = {};
+  prefer_cost_table(&own);
+  const choice c = choose_algorithm(p, d);
+  EXPECT_EQ(c.table, &own);
+  EXPECT_EQ(c.member->name, "radix-select");
+  EXPECT_EQ(rank_members(p, d).size(), 1U);
+  d.name = "NVIDIA H200";
+  EXPECT_EQ(choose_algorithm(p, d).table, nearest);
+  prefer_cost_table(nullptr);
+  EXPECT_EQ(find_cost_table("abacus"), nullptr);
+}
+
 TEST(choose, takes_the_member_predicted_fastest_among_those_that_take_the_problem) {
   device d = large_gpu();
   d.name = "NVIDIA H200";
