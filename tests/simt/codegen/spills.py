@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Checks that ptxas spills no register in the kernels of the given sources, and prints what each uses.
 
-    spills.py NVCC ARCH BUILD_DIR SOURCE...
+    spills.py [--kernels REGEX] NVCC ARCH BUILD_DIR SOURCE...
 
-A stack frame is no spill: an array that is indexed at run time lives in local memory. Exit code 0:
-none spills; 1: some do, they are named; 77: skipped, no nvcc.
+--kernels: only those whose mangled name matches. A stack frame is no spill: an array that is indexed
+at run time lives in local memory. Exit code 0: none spills; 1: some do, they are named, or none
+matches; 77: skipped, no nvcc.
 """
 
+import argparse
 import pathlib
 import re
 import shutil
@@ -42,22 +44,28 @@ def report(nvcc, arch, build_dir, source):
 
 
 def main():
-    if len(sys.argv) < 5:
-        sys.exit(__doc__)
-    nvcc, arch, build_dir, *sources = sys.argv[1:]
-    nvcc = shutil.which(nvcc)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kernels", type=re.compile, default=re.compile(""))
+    for name in ("nvcc", "arch", "build_dir"):
+        parser.add_argument(name)
+    parser.add_argument("sources", nargs="+", type=pathlib.Path)
+    given = parser.parse_args()
+    nvcc = shutil.which(given.nvcc)
     if not nvcc:
         print("skipped: no nvcc")
         return SKIPPED
-    build_dir = pathlib.Path(build_dir)
+    build_dir = pathlib.Path(given.build_dir)
     build_dir.mkdir(parents=True, exist_ok=True)
-    spilling = 0
-    for source in map(pathlib.Path, sources):
-        for name, registers, frame, spilled in report(nvcc, arch, build_dir, source):
+    spilling = matching = 0
+    for source in given.sources:
+        for name, registers, frame, spilled in report(nvcc, given.arch, build_dir, source):
+            if not given.kernels.search(name):
+                continue
+            matching += 1
             spilling += spilled > 0
             print(f"{registers:4} registers {frame:6} B frame {spilled:6} B spilled  {name}")
-    print(f"{arch}: {spilling} kernels spill")
-    return 1 if spilling else 0
+    print(f"{given.arch}: {spilling} of {matching} kernels spill")
+    return 1 if spilling or not matching else 0
 
 
 if __name__ == "__main__":
