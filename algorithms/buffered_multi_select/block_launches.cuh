@@ -21,7 +21,7 @@ inline bool dense(const problem& p) { return 16 * p.k >= p.n; }
 
 // Whether hardly ever more survives than a warp's registers take. Survivors are about as many as a
 // Poisson distribution says.
-inline bool brief(const plan& shape) {
+inline bool brief(const filtering& shape) {
   return shape.tiles == 1 && shape.survivors + 3 * std::sqrt(shape.survivors) <= brief_most;
 }
 
@@ -64,8 +64,10 @@ std::optional<block_choice> choose(const block_variant& v, const problem& p, con
     const auto shape = filtering_plan<T, indexed>(p.n, p.k, how, most);
     if (!shape) return {};
     if (v.warp && brief(*shape)) return block_choice{how, *shape, form::brief};
-    const bool several = v.warp ? shape->survivors >= 16 * shape->tiles : many;  // in a warp's tile
-    return block_choice{how, *shape, several ? form::filtered_many : form::filtered};
+    const bool half_of_lanes =
+        v.warp && 16 * shape->tiles <= shape->survivors;  // have one in a tile
+    const form as = many || half_of_lanes ? form::filtered_many : form::filtered;
+    return block_choice{how, *shape, as};
   };
   const auto resident = [&](int threads) -> std::optional<block_choice> {
     const reading how{threads, most_loads<T>};
@@ -104,17 +106,21 @@ status enqueue_warps(const block_choice& c, const problem& p, const io& buffers,
   const auto started = [&]<int loads, form how>() {
     return start<warp_kernel<T, indexed, loads, how>, T, indexed>(c, true, p, buffers, on);
   };
-  if (c.as == form::resident) return started.template operator()<most, form::resident>();
-  if (c.as == form::brief) {
-    if (c.how.loads == most / 4) return started.template operator()<most / 4, form::brief>();
-    if (c.how.loads == most / 2) return started.template operator()<most / 2, form::brief>();
-    return started.template operator()<most, form::brief>();
+  const auto with_loads = [&]<form how>() {
+    if (c.how.loads == most / 4) return started.template operator()<most / 4, how>();
+    if (c.how.loads == most / 2) return started.template operator()<most / 2, how>();
+    return started.template operator()<most, how>();
+  };
+  switch (c.as) {
+    case form::resident:
+      return started.template operator()<most, form::resident>();
+    case form::filtered:  // a row of one tile that is not brief has many survivors
+      return started.template operator()<most, form::filtered>();
+    case form::filtered_many:
+      return with_loads.template operator()<form::filtered_many>();
+    default:
+      return with_loads.template operator()<form::brief>();
   }
-  // A row of less than a tile that is not brief has many survivors.
-  if (c.how.loads == most / 4) return started.template operator()<most / 4, form::filtered_many>();
-  if (c.how.loads == most / 2) return started.template operator()<most / 2, form::filtered_many>();
-  return c.as == form::filtered ? started.template operator()<most, form::filtered>()
-                                : started.template operator()<most, form::filtered_many>();
 }
 
 template <class T, bool indexed>

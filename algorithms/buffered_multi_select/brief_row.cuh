@@ -18,7 +18,6 @@ template <class Team, int loads>
 class brief_row {
  public:
   using key = typename Team::key;
-  using value = typename Team::value;
   using reader = row_reader<Team, loads>;
   using tile = typename reader::tile;
 

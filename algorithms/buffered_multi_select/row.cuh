@@ -117,7 +117,7 @@ class row_reader {
   KSELECT_HD bool has_end() const { return reader() < ends_; }
   KSELECT_HD position end_place() const { return end_place(team_.lane()); }
   KSELECT_HD position end_place(position lane) const {
-    const position i = warp_ * simt::warp_size + lane;
+    const position i = reader(lane);
     return i < head_ ? i : vectors_ * width + i;
   }
 
@@ -152,7 +152,8 @@ class row_reader {
   }
 
   // The thread's number among all that read the row.
-  KSELECT_HD position reader() const { return warp_ * simt::warp_size + team_.lane(); }
+  KSELECT_HD position reader() const { return reader(team_.lane()); }
+  KSELECT_HD position reader(position lane) const { return warp_ * simt::warp_size + lane; }
 
   // The thread's first vector of tile t; the others follow in steps.
   KSELECT_HD position first_vector(position t) const { return first_vector(t, team_.lane()); }

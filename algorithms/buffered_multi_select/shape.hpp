@@ -56,15 +56,21 @@ struct sharing {
   position lanes = 1;
 };
 
+// With what the host chooses the form by. (A number more in a kernel's arguments once cost a
+// register in the stream, and 7 % of the time.)
+struct filtering : plan {
+  position survivors;  // that are expected of a row
+};
+
 // A plan for rows of n elements filtered by a threshold; none if k is so large that it would hold
 // too little back, or takes more than `most_bytes` of shared memory.
 template <class T, bool indexed>
-std::optional<plan> filtering_plan(std::int64_t n, std::int64_t k, const reading& how,
-                                   std::size_t most_bytes, const sharing& shared = {}) {
+std::optional<filtering> filtering_plan(std::int64_t n, std::int64_t k, const reading& how,
+                                        std::size_t most_bytes, const sharing& shared = {}) {
   constexpr int width = 16 / sizeof(T);
   const std::int64_t readers = std::int64_t{how.threads} * shared.parts;
   const std::int64_t tile = readers * how.loads * width;
-  plan p{};
+  filtering p{};
   p.tiles = static_cast<position>(std::max<std::int64_t>(1, (n + tile - 1) / tile));
   const double in_tile = static_cast<double>(n) / p.tiles;
   const auto wanted = static_cast<position>(k);

@@ -24,7 +24,6 @@ struct plan {
   position capacity;   // of the list
   position kept_most;  // that a cut of the full list leaves: at least k, less than the capacity
   int bin_bits;        // 2^bin_bits counting bins
-  position survivors;  // that are expected of a row
 };
 
 inline constexpr int most_warps = 32;
@@ -94,7 +93,8 @@ struct team_memory {
 };
 
 // `quarters`: whether a warp narrows by quarters. It takes half as many steps as by halves, and a
-// warp mostly waits for the step before; but more registers, which a stream has none of.
+// warp mostly waits for the step before; but more registers, which cost more than that where little
+// passes a stream.
 template <class Simt, class T, bool indexed_, bool one_warp_, bool quarters_ = false>
 class team {
  public:

@@ -10,8 +10,8 @@
 //   it
 //     reaches (kriging of the log residuals, by a kernel that ends; harness/tune/cost_fit.hpp).
 //     It is 1 far from every point.
-// Tables are data (algorithms/auto_select/*.json), compiled in by cmake/cost_tables.cmake. The program
-// also takes one from a file (KSELECT_COST_TABLE, harness/tune/own_table.hpp).
+// Tables are data (algorithms/auto_select/*.json), compiled in by cmake/cost_tables.cmake. The
+// program also takes one from a file (KSELECT_COST_TABLE, harness/tune/own_table.hpp).
 
 #include <array>
 #include <cstddef>
@@ -65,8 +65,8 @@ std::span<const cost_table> cost_tables();
 // The table whose device has that name, or null: the preferred one, else one compiled in.
 const cost_table* find_cost_table(std::string_view device);
 
-// Has `auto` go by this table on the device that it names, as if it were compiled in; null: none. The
-// table is used as long as it is preferred. Not to be called while selections are chosen.
+// Has `auto` go by this table on the device that it names, as if it were compiled in; null: none.
+// The table is used as long as it is preferred. Not to be called while selections are chosen.
 void prefer_cost_table(const cost_table* table);
 
 }  // namespace kselect
