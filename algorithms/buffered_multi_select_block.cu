@@ -21,8 +21,10 @@
 // time that its memory takes to bring 32 elements (ncu's counts; times in
 // results/nvidia-h200/goal_*):
 //   k <= 32, n >= 8192   memory: 85 to 94 % of the read ceiling
-//   a warp a row         waiting, step for step, 24 warps on a multiprocessor; and instructions,
-//                        22 for 32 elements at n = 1024, k = 8, 30 at k = 32, a third to narrow
+//   a warp a row         waiting, step for step, 28 warps on a multiprocessor; and instructions,
+//                        31 for 32 elements at n = 1024, k = 32, a third of them to narrow. Half
+//                        are of the pipe that compares, which ends one in two cycles: signs of
+//                        differences, from the other pipe, take its place where they can
 //   in registers         instructions: 40 at n = 8192, k = 1024, and shared-memory atomics
 //   k of n / 16 and up   instructions: 33 at n = 16384, k = 1024, and waiting as above
 // So nothing may spill: a few registers spilt in the stream cost up to a tenth of the time. Loads

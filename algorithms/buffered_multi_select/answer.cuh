@@ -146,14 +146,14 @@ class answer {
   // The k smallest of so few candidates that `each` registers of the lanes hold them.
   template <int each, class Read>
   KSELECT_HD void write_by_lanes(key_range<key> all, position size, const Read& read) {
-    constexpr auto worst = static_cast<key>(~key{0});
     candidate own[each];
     key keys[each];
     KSELECT_UNROLL
     for (int e = 0; e < each; ++e) {
       const position i = e * simt::warp_size + team_.lane();
       own[e] = i < size ? read(i) : candidate{};
-      keys[e] = i < size ? candidates::key(own[e]) : worst;  // above the middle of any range
+      // The other lanes' count as the greatest, which is above the middle of any range.
+      keys[e] = i < size ? candidates::key(own[e]) : all.high;
     }
     if constexpr (Team::quarters) all.low = lowest_of(keys);
     const auto r = narrow_.to_rank(all, k_, 0, 1, [&](const auto& f) {

@@ -8,29 +8,13 @@
 
 namespace kselect::bms {
 
-// Of a thread in a tile: at most 32 elements, a bit each.
-template <class T>
-inline constexpr int most_loads = sizeof(T) == 2 ? 4 : 8;
-
 // What a block may use so that several fit on a multiprocessor, and on fibers.
 inline constexpr std::size_t most_shared = 96 << 10;
-
-// Whether k is so large a part of n that rows are better worked on in registers whole. (A threshold
-// then lets through half as much again, which is to be written, read and narrowed.)
-inline bool dense(const problem& p) { return 16 * p.k >= p.n; }
 
 // Whether hardly ever more survives than a warp's registers take. Survivors are about as many as a
 // Poisson distribution says.
 inline bool brief(const filtering& shape) {
   return shape.tiles == 1 && shape.survivors + 3 * std::sqrt(shape.survivors) <= brief_most;
-}
-
-// Threads for a row. Few finish a row in less time all told, as fewer wait for each other; many
-// hold more of it at once, and more of them are left if rows are few.
-inline int threads_for(const problem& p, const device& where) {
-  if (p.q < where.multiprocessors * 2 || (p.k >= 2048 && p.n > 16384)) return 512;
-  if (p.n > 16384 || (dense(p) && p.n > 4096)) return 256;
-  return 128;
 }
 
 template <class T>
@@ -44,7 +28,7 @@ reading reading_of(const block_variant& v, const problem& p, const device& where
     return {simt::warp_size, loads};
   }
   if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 64 : v.threads, most / 2};
-  return {v.threads == 0 ? threads_for(p, where) : v.threads, most};
+  return {v.threads == 0 ? threads_for<T>(p, where) : v.threads, most};
 }
 
 struct block_choice {

@@ -14,14 +14,14 @@
 
 namespace kselect::bms {
 
-template <class Team, int loads>
+template <class Reader>
 class brief_row {
  public:
+  using Team = typename Reader::Team;
   using key = typename Team::key;
-  using reader = row_reader<Team, loads>;
-  using tile = typename reader::tile;
+  using tile = typename Reader::tile;
 
-  KSELECT_HD brief_row(Team& team, narrowing<Team>& narrow, reader& row, position k)
+  KSELECT_HD brief_row(Team& team, narrowing<Team>& narrow, Reader& row, position k)
       : team_(team), narrow_(narrow), row_(row), k_(k) {}
 
   // Whether the row was selected from. If not, nothing has been written.
@@ -30,8 +30,9 @@ class brief_row {
     row_.load(0, own);
     const plan& p = team_.shape;
     constexpr int groups = few_groups<typename Team::stored>;
-    const key bound = threshold_of<groups, reader>(team_, narrow_, own, p.rank, p.slack);
-    const position size = leave_numbers(own, bound);
+    const auto [bound, no_nans] =
+        threshold_of<groups, Reader>(team_, narrow_, own, p.rank, p.slack);
+    const position size = leave_numbers(own, bound, no_nans);
     if (size < k_ || size > brief_most) return false;
     if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
     out.template write_few<brief_most>(
@@ -42,15 +43,16 @@ class brief_row {
  private:
   // A number stands for an element: of a lane's tile, or its element of the row's ends.
   static constexpr int number_bits = 6;  // of an element among its lane's
-  static constexpr position end_number = reader::items;
+  static constexpr position end_number = Reader::items;
   static_assert(end_number < 1U << number_bits);
 
   // Of a lane's count of survivors, binary. A sorted row's are whole loads.
-  static constexpr int digits = reader::width > 4 ? 4 : 3;
+  static constexpr int digits = Reader::width > 4 ? 4 : 3;
 
   // Leaves the numbers of the elements not above the bound, if there is room. Returns how many.
-  KSELECT_HD position leave_numbers(const tile& own, key bound) {
-    item_set passed = not_above(own.x, element<typename Team::stored>::value_of(bound)) & own.held;
+  KSELECT_HD position leave_numbers(const tile& own, key bound, bool no_nans) {
+    const auto limit = element<typename Team::stored>::value_of(bound);
+    item_set passed = not_above(own.x, limit, no_nans) & own.held;
     const bool end = row_.any_ends() && row_.has_end() && row_.key_at(row_.end_place()) <= bound;
     const position count = static_cast<position>(team_.simt.popc(passed)) + (end ? 1U : 0U);
     team_.simt.count(simt::counter::candidates, count);
@@ -82,7 +84,7 @@ class brief_row {
 
   Team& team_;
   narrowing<Team>& narrow_;
-  reader& row_;
+  Reader& row_;
   position k_;
 };
 

@@ -65,7 +65,7 @@ class row_share {
 
   // Enters what the list admits. Returns the size of the list.
   KSELECT_HD position filter(survivors<Team>& list) {
-    stream<Team, loads>(team_, source_, list).run(own_);
+    stream<reader>(team_, source_, list).run(own_);
     return list.finish();
   }
 
@@ -160,12 +160,12 @@ struct stream_kernel {
       narrowing<block_team> narrow(block);
       narrow.prepare();
       simt_.wait_for_previous();
-      const key bound = find_threshold(block, narrow);
+      const auto [bound, no_nans] = find_threshold(block, narrow);
       survivors<block_team> list(block, narrow, a_.matrix.k);
-      list.start(bound);
+      list.start(bound, no_nans);
       leave(block, share.filter(list));
       if (shared_.finished + 1 != a_.parts) return;
-      list.start(bound);
+      list.start(bound, false);
       const position size = gather(block, list);
       if (size < a_.matrix.k) {  // the tile misled, as in the one-block form
         block_team whole(simt_, shared_.team, memory, a_.alone);
@@ -178,7 +178,8 @@ struct stream_kernel {
    private:
     // The row's minima are searched in shared memory, where the list will be. Several are asked for
     // before the first is waited for: the loop is bound by the way to memory and back.
-    KSELECT_HD key find_threshold(block_team& block, narrowing<block_team>& narrow) {
+    KSELECT_HD found_threshold<key> find_threshold(block_team& block,
+                                                   narrowing<block_team>& narrow) {
       constexpr int at_once = 4;
       key* const minima = reinterpret_cast<key*>(block.memory.list);
       const position count = a_.row_minima;
@@ -272,7 +273,7 @@ struct stream_kernel {
     KSELECT_HD void select(block_team& whole) {
       narrowing<block_team> narrow(whole);
       survivors<block_team> list(whole, narrow, a_.matrix.k);
-      list.start(static_cast<key>(~key{0}));
+      list.start(static_cast<key>(~key{0}), false);
       row_share<block_team, loads> share(whole, a_, row_);
       write(whole, narrow, list, share.filter(list));
     }

@@ -9,16 +9,14 @@
 namespace kselect::bms {
 
 // One row by one team, its elements in a list.
-template <class Team, int loads, bool many>
+template <class Reader, bool many>
 class filtered_row {
  public:
-  using value = typename Team::value;
+  using Team = typename Reader::Team;
   using key = typename Team::key;
-  using candidates = typename Team::candidates;
-  using reader = row_reader<Team, loads>;
-  using tile = typename reader::tile;
+  using tile = typename Reader::tile;
 
-  KSELECT_HD filtered_row(Team& team, narrowing<Team>& narrow, reader& row, position k)
+  KSELECT_HD filtered_row(Team& team, narrowing<Team>& narrow, Reader& row, position k)
       : team_(team), narrow_(narrow), row_(row), list_(team, narrow, k), k_(k) {}
 
   KSELECT_HD void select(answer<Team>& out) {
@@ -27,34 +25,43 @@ class filtered_row {
     // 5,000 rows in random order, and in one of `tiles` sorted ones. Then the k-th of its minima
     // is a guarantee, if there are so many and they are numbers; else everything may enter.
     for (int attempt = 0; size < k_; ++attempt) {
-      if (attempt != 0) {
-        team_.sync();  // all have seen the size
-        narrow_.forget_extremes();
-        team_.sync();
-      }
+      tile own;
+      row_.load(0, own);  // first: to prepare takes as long
+      prepare(attempt == 0);
       const plan& p = team_.shape;
       const position rank = attempt == 0 ? p.rank : attempt == 1 ? k_ : ~position{0};
-      size = pass(rank, attempt == 0 ? p.slack : p.kept_most - k_);
+      size = pass(own, rank, attempt == 0 ? p.slack : p.kept_most - k_);
     }
     out.write(list_.range(), size);
   }
 
  private:
-  // Reads the row once, with a threshold of that rank. Returns how many survived.
-  KSELECT_HD position pass(position rank, position slack) {
+  KSELECT_HD void prepare(bool first) {
+    if (first && Team::one_warp) return;  // a warp does not count into bins
+    if (first) {
+      narrow_.prepare();
+    } else {
+      team_.sync();  // all have seen the size
+      narrow_.forget_extremes();
+    }
+    team_.sync();
+  }
+
+  // Reads the row once, with a threshold of that rank; of its first tile the caller has loaded its
+  // part. Returns how many survived.
+  KSELECT_HD position pass(tile& own, position rank, position slack) {
     if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
-    tile own;
-    row_.load(0, own);
     constexpr int groups =
         many && !Team::one_warp ? many_groups : few_groups<typename Team::stored>;
-    list_.start(threshold_of<groups, reader>(team_, narrow_, own, rank, slack));
-    stream<Team, loads, many>(team_, row_, list_).run(own);
+    const auto [bound, no_nans] = threshold_of<groups, Reader>(team_, narrow_, own, rank, slack);
+    list_.start(bound, no_nans);
+    stream<Reader, many>(team_, row_, list_).run(own);
     return list_.finish();
   }
 
   Team& team_;
   narrowing<Team>& narrow_;
-  reader& row_;
+  Reader& row_;
   survivors<Team> list_;
   position k_;
 };
@@ -62,16 +69,16 @@ class filtered_row {
 // One row by one team, its elements in registers, as keys: for k so large a part of n that a
 // threshold would hold little back. Narrowing comes first, so that the list is the answer, staged
 // for neighbouring stores, and what has to be ranked for its last elements.
-template <class Team, int loads>
+template <class Reader>
 class resident_row {
  public:
+  using Team = typename Reader::Team;
   using key = typename Team::key;
-  using value = typename Team::value;
-  using reader = row_reader<Team, loads>;
+  using tile = typename Reader::tile;
   using candidates = typename Team::candidates;
-  static constexpr int items = reader::items;
+  static constexpr int items = Reader::items;
 
-  KSELECT_HD resident_row(Team& team, narrowing<Team>& narrow, reader& row, position k)
+  KSELECT_HD resident_row(Team& team, narrowing<Team>& narrow, Reader& row, position k)
       : team_(team), narrow_(narrow), row_(row), k_(k) {}
 
   KSELECT_HD void select(answer<Team>& out) {
@@ -117,7 +124,7 @@ class resident_row {
   // Elements that the row does not have get the worst key. It may be a NaN's as well, so they are
   // counted like one, but never enter the list.
   KSELECT_HD void load() {
-    typename reader::tile own;
+    tile own;
     row_.load(0, own);
     held_ = own.held;
     KSELECT_UNROLL
@@ -175,10 +182,10 @@ class resident_row {
       ++next;
     };
     const position first = row_.place(0, 0);
-    const position step = team_.threads() * reader::width;  // a load further on; there is one tile
+    const position step = team_.threads() * Reader::width;  // a load further on; there is one tile
     KSELECT_UNROLL
     for (int i = 0; i < items; ++i) {
-      const position beyond = i / reader::width * step + i % reader::width;
+      const position beyond = i / Reader::width * step + i % Reader::width;
       if ((p.items >> i & 1U) != 0) put(keys_[i], first + beyond);
     }
     if (p.end) put(end_, row_.end_place());
@@ -209,7 +216,7 @@ class resident_row {
 
   Team& team_;
   narrowing<Team>& narrow_;
-  reader& row_;
+  Reader& row_;
   position k_;
   key keys_[items];
   item_set held_;
@@ -232,18 +239,18 @@ struct row_args {
 // Selects from row number `row` with a team that is ready to be used again afterwards, if synced.
 template <class Team, int loads, form how, class T>
 KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
+  using reader = row_reader<Team, loads, how == form::brief>;
+  reader source(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted, row);
   narrowing<Team> narrow(team);
-  row_reader<Team, loads> source(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted,
-                                 row);
   answer<Team> out(team, narrow, a.out, row, a.matrix.k, a.matrix.wanted);
   if constexpr (how == form::resident) {
-    resident_row<Team, loads>(team, narrow, source, a.matrix.k).select(out);
+    resident_row<reader>(team, narrow, source, a.matrix.k).select(out);
   } else {
     if constexpr (how == form::brief) {
-      if (brief_row<Team, loads>(team, narrow, source, a.matrix.k).select(out)) return;
+      if (brief_row<reader>(team, narrow, source, a.matrix.k).select(out)) return;
       team.sync();
     }
-    filtered_row<Team, loads, how != form::filtered>(team, narrow, source, a.matrix.k).select(out);
+    filtered_row<reader, how != form::filtered>(team, narrow, source, a.matrix.k).select(out);
   }
 }
 
@@ -261,11 +268,13 @@ struct block_kernel {
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     const auto memory = team_memory<T, indexed>::at(simt.dynamic_shared(), a.shape);
     team<Simt, T, indexed, false> block(simt, shared.team, memory, a.shape);
-    narrowing<decltype(block)>(block).prepare();
-    simt.sync_block();
+    if constexpr (how == form::resident) {
+      narrowing<decltype(block)>(block).prepare();
+      simt.sync_block();
+    }
     for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
       select_row<decltype(block), loads, how>(block, a, row);
-      narrowing<decltype(block)>(block).forget_extremes();
+      if constexpr (how == form::resident) narrowing<decltype(block)>(block).forget_extremes();
       simt.sync_block();  // the next row uses the same storage
     }
   }
@@ -277,8 +286,7 @@ inline constexpr int rows_per_block = 4;  // of the warp form
 template <class T, bool indexed, int loads, form how>
 struct warp_kernel {
   static constexpr int max_threads = rows_per_block * simt::warp_size;
-  static constexpr int min_blocks =
-      how == form::resident || how == form::brief ? 6 : 7;  // 80 and 72 registers
+  static constexpr int min_blocks = how == form::resident ? 6 : 7;  // 80 and 72 registers
   struct storage {
     control<key_of<T>> team[rows_per_block];
   };

@@ -46,16 +46,20 @@ class narrowing {
   // Narrows `r`, in which the key of rank `wanted` lies (counted from 1 over the whole source),
   // until at most `slack` keys too many are not above r.high, or all keys in the range are equal,
   // or at most `few` are in it. `visit(f)` calls f(key) for the caller's share of the source. All
-  // threads of the team call it, after a sync, and return the same.
+  // threads of the team call it, after a sync, and return the same. Where the team is a warp, no
+  // key of the source is above `r`, or below it.
   template <class Source>
   KSELECT_HD range to_rank(range r, position wanted, position slack, position few,
                            const Source& visit) {
     if constexpr (Team::one_warp) {
+      const bool wide = is_negative(r.high - r.low);
       while (!narrow_enough(r, wanted, slack, few)) {
-        if constexpr (Team::quarters) {
+        if (wide) {
+          r = half(r, wanted, visit, [](key k, key last) { return k <= last ? 1U : 0U; });
+        } else if constexpr (Team::quarters) {
           r = quarter(r, wanted, visit);
         } else {
-          r = half(r, wanted, visit);
+          r = half(r, wanted, visit, not_above);
         }
       }
       return r;
@@ -124,11 +128,22 @@ class narrowing {
     return r.below + r.count <= wanted + slack || r.low == r.high || r.count <= few;
   }
 
-  template <class Source>
-  KSELECT_HD range half(const range& r, position wanted, const Source& visit) {
+  KSELECT_HD static bool is_negative(key difference) {
+    return difference >> (8 * sizeof(key) - 1) != 0;
+  }
+  // 1 if k <= last, else 0, of keys less than half of all keys apart: the sign of their difference.
+  // That is two instructions for two pipes; a comparison and a sum are two for the one that rows of
+  // a warp wait for.
+  KSELECT_HD static position not_above(key k, key last) {
+    return static_cast<position>((k - (last + 1)) >> (8 * sizeof(key) - 1));
+  }
+
+  template <class Source, class Compare>
+  KSELECT_HD range half(const range& r, position wanted, const Source& visit,
+                        const Compare& not_above) {
     const key middle = r.low + (r.high - r.low) / 2;
     position own = 0;
-    visit([&](key k) { own += k <= middle ? 1U : 0U; });
+    visit([&](key k) { own += not_above(k, middle); });
     const position up_to = team_.simt.reduce_add(simt::full_mask, own);
     if (up_to >= wanted) return {r.low, middle, r.below, up_to - r.below};
     return {static_cast<key>(middle + 1), r.high, up_to, r.below + r.count - up_to};
@@ -139,14 +154,14 @@ class narrowing {
   KSELECT_HD range quarter(const range& r, position wanted, const Source& visit) {
     const key span = r.high - r.low;
     const key first = r.low + span / 4, second = r.low + span / 2, third = second + span / 4;
-    position two = 0, up_to_third = 0;  // up to the first, and the second in the upper half
+    position to_first = 0, to_second = 0, to_third = 0;
     visit([&](key k) {
-      two += k <= first ? 1U : 0U;
-      two += k <= second ? 1U << 16 : 0U;
-      up_to_third += k <= third ? 1U : 0U;
+      to_first += not_above(k, first);
+      to_second += not_above(k, second);
+      to_third += not_above(k, third);
     });
-    two = team_.simt.reduce_add(simt::full_mask, two);
-    up_to_third = team_.simt.reduce_add(simt::full_mask, up_to_third);
+    const position two = team_.simt.reduce_add(simt::full_mask, to_first + (to_second << 16));
+    const position up_to_third = team_.simt.reduce_add(simt::full_mask, to_third);
     const position up_to_first = two & 0xffff, up_to_second = two >> 16;
     key low = r.low, high = first;
     position below = r.below, up_to = up_to_first;

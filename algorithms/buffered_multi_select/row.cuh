@@ -22,11 +22,27 @@ namespace kselect::bms {
 // A set of a thread's elements of a tile, one bit each.
 using item_set = std::uint32_t;
 
+// Which of these numbers, none of them NaN, come before `end`, which is finite. The sign of x - end
+// tells, to the last bit, and of zeros too: -0 - 0 is -0. An addition and a shift take less than a
+// comparison, a selection and an addition of bits: short rows wait for the pipe of the latter.
+template <int items>
+KSELECT_HD item_set before(const float (&x)[items], float end) {
+  item_set set = 0;
+  KSELECT_UNROLL
+  for (int i = items - 1; i >= 0; --i) set = set << 1 | bits_of(x[i] - end) >> 31;
+  return set;
+}
+
 // Which of these oriented values are not above `limit`, by one comparison of bits each. Those up to
 // a positive number are so as signed integers too, negative ones included; those up to a negative
-// number have the greater bits.
+// number have the greater bits. `no_nans`: whether none is known to be NaN.
 template <class Value, int items>
-KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Value> limit) {
+KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Value> limit,
+                              bool no_nans) {
+  if constexpr (std::is_same_v<Value, float>) {
+    const float next = from_order_key<float>(order_key(limit) + 1);
+    if (no_nans && !is_nan(next) && !is_infinite(next)) return before(x, next);
+  }
   using signed_bits = std::make_signed_t<order_key_t<Value>>;
   const auto last = bits_of(limit);
   item_set set = 0;
@@ -46,9 +62,11 @@ KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Valu
   return set;
 }
 
-template <class Team, int loads>
+// `whole`: whether the row is known to be one tile.
+template <class Team_, int loads, bool whole = false>
 class row_reader {
  public:
+  using Team = Team_;
   using stored = typename Team::stored;
   using value = typename Team::value;
   using key = typename Team::key;
@@ -68,7 +86,7 @@ class row_reader {
         row_(row),
         flip_(wanted == direction::largest ? sign_bit<value> : key{0}),
         warp_(part * team.warps() + team.warp()),
-        step_(team.shape.tiles * parts * team.warps() * simt::warp_size) {
+        step_(tiles() * parts * team.warps() * simt::warp_size) {
     const auto n = static_cast<position>(row.size);
     const auto misaligned =
         static_cast<position>(reinterpret_cast<std::uintptr_t>(row.data) % 16 / sizeof(stored));
@@ -76,8 +94,8 @@ class row_reader {
     if (head_ > n) head_ = n;
     vectors_ = (n - head_) / width;
     ends_ = n - vectors_ * width;
-    const position tiles = team.shape.tiles;
-    rotation_ = tiles == 1 ? 0 : static_cast<position>(number) % tiles;  // wide division is slow
+    // Wide division is slow.
+    rotation_ = tiles() == 1 ? 0 : static_cast<position>(number) % tiles();
   }
 
   KSELECT_HD void load(position t, tile& into) {
@@ -122,6 +140,7 @@ class row_reader {
   }
 
   KSELECT_HD position size() const { return static_cast<position>(row_.size); }
+  KSELECT_HD position tiles() const { return whole ? 1 : team_.shape.tiles; }
 
  private:
   // Where the row ends within the warp's part of a tile.
@@ -159,8 +178,8 @@ class row_reader {
   KSELECT_HD position first_vector(position t) const { return first_vector(t, team_.lane()); }
   KSELECT_HD position first_vector(position t, position lane) const {
     const position turned = t + rotation_;
-    const position segment = turned < team_.shape.tiles ? turned : turned - team_.shape.tiles;
-    return (warp_ * team_.shape.tiles + segment) * simt::warp_size + lane;
+    const position segment = turned < tiles() ? turned : turned - tiles();
+    return (warp_ * tiles() + segment) * simt::warp_size + lane;
   }
   KSELECT_HD value oriented(value x) const { return std::bit_cast<value>(bits_of(x) ^ flip_); }
   static constexpr value infinity = std::numeric_limits<value>::infinity();

@@ -18,6 +18,26 @@ struct reading {
   int groups = 0;
 };
 
+// Of a thread in a tile: at most 32 elements, a bit each.
+template <class T>
+inline constexpr int most_loads = sizeof(T) == 2 ? 4 : 8;
+
+// Whether k is so large a part of n that rows are better worked on in registers whole. (A threshold
+// then lets through half as much again, which is to be written, read and narrowed.)
+inline bool dense(const problem& p) { return 16 * p.k >= p.n; }
+
+// Threads for a row a block. Few finish a row in less time all told, as fewer wait for each other;
+// many hold more of it at once, and more of them are left if rows are few.
+template <class T>
+int threads_for(const problem& p, const device& where) {
+  if (p.q < where.multiprocessors * 2 || (p.k >= 2048 && p.n > 16384)) return 512;
+  constexpr std::int64_t held = most_loads<T> * 16 / sizeof(T);  // by a thread
+  // An eighth of a row, or more, is wanted, and only 512 hold it.
+  if (8 * p.k >= p.n && p.n > 256 * held && p.n <= 512 * held) return 512;
+  if (p.n > 16384 || (dense(p) && p.n > 4096)) return 256;
+  return 128;
+}
+
 // Of the k smallest elements of a row in random order, about `expected` fall into a tile. The least
 // r such that r or more do so at no more than the given risk (the tail of a Poisson distribution):
 // then the r-th smallest of the tile is not below the row's k-th smallest, else the row is read

@@ -7,26 +7,25 @@
 namespace kselect::bms {
 
 // `many`: whether several elements a lane and tile are expected to pass.
-template <class Team, int loads, bool many = false>
+template <class Reader, bool many = false>
 class stream {
  public:
+  using Team = typename Reader::Team;
   using value = typename Team::value;
-  using reader = row_reader<Team, loads>;
-  using tile = typename reader::tile;
+  using tile = typename Reader::tile;
 
-  KSELECT_HD stream(Team& team, reader& row, survivors<Team>& list)
+  KSELECT_HD stream(Team& team, Reader& row, survivors<Team>& list)
       : team_(team), row_(row), list_(list) {}
 
   // `own`: the caller's part of tile 0, which is overwritten by those that follow. Nothing is
   // fetched ahead: without a second tile in registers more warps fit, and their loads overlap.
   KSELECT_HD void run(tile& own) {
-    const position tiles = team_.shape.tiles;
-    for (position t = 0; t < tiles; ++t) {
+    for (position t = 0; t < row_.tiles(); ++t) {
       if (t != 0) row_.load(t, own);
       const item_set admitted = filter(own, t == 0);
       const auto again = [&] {  // read again, so that the tile is not kept in registers for this
         row_.load(t, own);
-        return list_.admitted(own.x);
+        return list_.admitted(own.x, false);
       };
       if constexpr (many) {
         list_.enter_many(
@@ -46,17 +45,21 @@ class stream {
   // What is not above the bound. Most tiles of a long row have nothing for a warp: one comparison
   // with the smallest element shows it. The first has, as the bound comes from it.
   KSELECT_HD item_set filter(const tile& own, bool first) {
-    if (!first) {
+    bool no_nans;
+    if (first) {
+      no_nans = list_.first_without_nans();
+    } else {
       value least = own.x[0];
       KSELECT_UNROLL
-      for (int i = 1; i < reader::items; ++i) least = team_.simt.smaller(least, own.x[i]);
+      for (int i = 1; i < Reader::items; ++i) least = team_.simt.smaller(least, own.x[i]);
       if (team_.simt.all(simt::full_mask, list_.rejects_from(least))) return 0;
+      no_nans = !is_nan(least);
     }
-    return list_.admitted(own.x) & own.held;
+    return list_.admitted(own.x, no_nans) & own.held;
   }
 
   Team& team_;
-  reader& row_;
+  Reader& row_;
   survivors<Team>& list_;
 };
 

@@ -24,14 +24,16 @@ class survivors {
   KSELECT_HD survivors(Team& team, narrowing<Team>& narrow, position k)
       : team_(team), narrow_(narrow), k_(k) {}
 
-  // Empties the list for elements up to `bound`. All threads of the team; ends with a sync.
-  KSELECT_HD void start(key bound) {
+  // Empties the list for elements up to `bound`; `no_nans`: whether the first tile has no NaN. All
+  // threads of the team; ends with a sync.
+  KSELECT_HD void start(key bound, bool no_nans) {
     if (team_.thread() == 0) {
       team_.shared.claimed = 0;
       team_.shared.bound = bound;
       team_.shared.lowest = static_cast<key>(~key{0});
       team_.shared.highest = bound;
       team_.shared.closed = 0;
+      team_.shared.no_nans = no_nans ? 1U : 0U;
     }
     least_ = static_cast<key>(~key{0});
     team_.sync();
@@ -39,10 +41,12 @@ class survivors {
   }
 
   KSELECT_HD bool admits(key k) const { return k <= as_element::key_of(limit_) && !closed(); }
-  // Which of these oriented values are admitted.
+  // Whether the first tile has no NaN. Kept in shared memory: a stream has no register to spare.
+  KSELECT_HD bool first_without_nans() const { return team_.shared.no_nans != 0; }
+  // Which of these oriented values are admitted; `no_nans`: none is NaN.
   template <int items>
-  KSELECT_HD item_set admitted(const value (&x)[items]) const {
-    return closed() ? 0 : not_above(x, limit_);
+  KSELECT_HD item_set admitted(const value (&x)[items], bool no_nans) const {
+    return closed() ? 0 : not_above(x, limit_, no_nans);
   }
   // Whether none of the values whose smallest this is (NaN if any is) is admitted; not always seen.
   KSELECT_HD bool rejects_from(value smallest) const { return smallest > limit_; }

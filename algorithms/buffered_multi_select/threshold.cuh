@@ -43,11 +43,27 @@ KSELECT_HD auto minima_of(Team& team, const typename Reader::tile& t) {
   return least;
 }
 
+// A threshold, and whether what it comes from is known to have no NaN.
+template <class Key>
+struct found_threshold {
+  Key bound;
+  bool no_nans;
+};
+
+// Whether no NaN is among the groups whose greatest minimum has that key: the minimum of two or
+// more floats of which one is NaN is the greatest number there is.
+template <class T>
+KSELECT_HD bool without_nans(key_of<T> greatest_minimum) {
+  constexpr auto infinity = std::numeric_limits<typename element<T>::value>::infinity();
+  return greatest_minimum <= element<T>::key_of(infinity);
+}
+
 // A key such that `rank` to rank + slack of `count` minima are not above it, or more where minima
 // are equal. `visit(f)` calls f(key) for the caller's share. After a sync.
 template <class Team, class Source>
-KSELECT_HD typename Team::key threshold(narrowing<Team>& narrow, position count, position rank,
-                                        position slack, const Source& visit) {
+KSELECT_HD found_threshold<typename Team::key> threshold(narrowing<Team>& narrow, position count,
+                                                         position rank, position slack,
+                                                         const Source& visit) {
   using key = typename Team::key;
   auto low = static_cast<key>(~key{0});
   key high = 0;
@@ -55,55 +71,63 @@ KSELECT_HD typename Team::key threshold(narrowing<Team>& narrow, position count,
     if (k < low) low = k;
     if (k > high) high = k;
   });
-  return narrow.to_rank(narrow.extremes(low, high, count), rank, slack, 0, visit).high;
+  const auto all = narrow.extremes(low, high, count);
+  return {narrow.to_rank(all, rank, slack, 0, visit).high,
+          without_nans<typename Team::stored>(all.high)};
 }
 
 // The same by one warp in quarters, of `minimum(0)` to minimum(own - 1) of each lane. The others
-// count as the worst key, which is above the middle of any range: that takes less than asking each
+// count as the greatest, to which no quarter but the last extends: that takes less than asking each
 // time whether there are as many.
 template <int most, class Team, class Minimum>
-KSELECT_HD typename Team::key threshold_of_lanes(narrowing<Team>& narrow, int own, position count,
-                                                 position rank, position slack,
-                                                 const Minimum& minimum) {
+KSELECT_HD found_threshold<typename Team::key> threshold_of_lanes(narrowing<Team>& narrow, int own,
+                                                                  position count, position rank,
+                                                                  position slack,
+                                                                  const Minimum& minimum) {
   using key = typename Team::key;
   key keys[most];
   keys[0] = minimum(0);
   key low = keys[0], high = keys[0];
   KSELECT_UNROLL
   for (int g = 1; g < most; ++g) {
-    keys[g] = g < own ? minimum(g) : static_cast<key>(~key{0});
+    keys[g] = minimum(g < own ? g : 0);
     if (keys[g] < low) low = keys[g];
-    if (g < own && keys[g] > high) high = keys[g];
+    if (keys[g] > high) high = keys[g];
   }
-  return narrow
-      .to_rank(narrow.extremes(low, high, count), rank, slack, 0,
-               [&](const auto& f) {
-                 KSELECT_UNROLL
-                 for (int g = 0; g < most; ++g) f(keys[g]);
-               })
-      .high;
+  const auto all = narrow.extremes(low, high, count);
+  KSELECT_UNROLL
+  for (int g = 1; g < most; ++g) keys[g] = g < own ? keys[g] : all.high;
+  const auto r = narrow.to_rank(all, rank, slack, 0, [&](const auto& f) {
+    KSELECT_UNROLL
+    for (int g = 0; g < most; ++g) f(keys[g]);
+  });
+  return {r.high, without_nans<typename Team::stored>(all.high)};
 }
 
 // The same, of the groups of the team's first tile; the worst key if there are too few.
 template <int most, class Reader, class Team>
-KSELECT_HD typename Team::key threshold_of(Team& team, narrowing<Team>& narrow,
-                                           const typename Reader::tile& t, position rank,
-                                           position slack) {
+KSELECT_HD found_threshold<typename Team::key> threshold_of(Team& team, narrowing<Team>& narrow,
+                                                            const typename Reader::tile& t,
+                                                            position rank, position slack) {
   const auto groups = static_cast<int>(team.shape.groups);
   const position count = team.threads() * team.shape.groups;
-  if (rank > count) return static_cast<typename Team::key>(~typename Team::key{0});
+  if (rank > count) return {static_cast<typename Team::key>(~typename Team::key{0}), false};
   const auto least = minima_of<most, Reader>(team, t);
   const auto minimum = [&](int g) { return element<typename Reader::stored>::key_of(least.x[g]); };
-  if constexpr (Team::quarters) {
-    return threshold_of_lanes<most>(narrow, groups, count, rank, slack, minimum);
-  } else {
-    return threshold(narrow, count, rank, slack, [&](const auto& f) {
-      KSELECT_UNROLL
-      for (int g = 0; g < most; ++g) {
-        if (g < groups) f(minimum(g));
-      }
-    });
-  }
+  const auto found = [&] {
+    if constexpr (Team::quarters) {
+      return threshold_of_lanes<most>(narrow, groups, count, rank, slack, minimum);
+    } else {
+      return threshold(narrow, count, rank, slack, [&](const auto& f) {
+        KSELECT_UNROLL
+        for (int g = 0; g < most; ++g) {
+          if (g < groups) f(minimum(g));
+        }
+      });
+    }
+  }();
+  constexpr bool alone = Reader::items == most;  // in its group, where a NaN keeps its bits
+  return {found.bound, found.no_nans && !alone};
 }
 
 }  // namespace kselect::bms

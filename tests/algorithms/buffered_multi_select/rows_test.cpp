@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -70,6 +71,27 @@ TEST(BufferedMultiSelect, ReadsARowInRandomOrderOnceAndKeepsFew) {
     // Survivors are read a second time, nothing else is.
     EXPECT_LE(c[counter::global_reads], 20'000 + 2 * c[counter::candidates]) << name;
   }
+}
+
+// Keys more than half of all keys apart, so that the sign of a difference does not order them.
+TEST(BufferedMultiSelect, OrdersKeysOfAnyDistance) {
+  std::mt19937 generator(7);
+  std::normal_distribution<float> exponent(0, 60);
+  for (const std::int64_t n : {100, 784, 1024, 3000}) {
+    for (const std::int64_t k : {1, 10, 50, 90}) {
+      const auto row = made(n, [&](std::int64_t i) {
+        return (i % 3 == 0 ? -1.0F : 1.0F) * std::exp2(exponent(generator));
+      });
+      for (const direction wanted : {direction::smallest, direction::largest}) {
+        for (const char* name : {"bms-warp", "bms-block"}) select(name, row, k, wanted);
+      }
+    }
+  }
+  // The threshold lies among negative numbers, or the few there are are wanted whole.
+  const auto mostly_negative = made(1024, [&](std::int64_t i) {
+    return (i % 100 == 0 ? 1.0F : -1.0F) * std::exp2(exponent(generator));
+  });
+  for (const std::int64_t k : {1, 8, 64, 1010, 1020}) select("bms-warp", mostly_negative, k);
 }
 
 // A short row by one warp: what survives is found in registers, read a second time, and nothing

@@ -39,6 +39,29 @@ TEST(BufferedMultiSelectShape, RankIsTheLeastThatIsSafe) {
   EXPECT_LT(r, 2000 + 5.5 * std::sqrt(2000));
 }
 
+// Of rows that 256 threads do not hold, if enough of them is wanted.
+TEST(BufferedMultiSelectShape, MoreThreadsWhereTheyHoldARow) {
+  device card;
+  card.kind = executor_kind::cuda;
+  card.multiprocessors = 132;
+  problem p;
+  p.q = 8192;
+  const auto threads = [&]<class T>(T, std::int64_t n, std::int64_t k) {
+    p.n = n;
+    p.k = k;
+    return threads_for<T>(p, card);
+  };
+  EXPECT_EQ(threads(float{}, 16384, 2048), 512);
+  EXPECT_EQ(threads(float{}, 8820, 2438), 512);
+  EXPECT_EQ(threads(float{}, 16384, 1024), 256);  // little enough for a threshold
+  EXPECT_EQ(threads(float{}, 8192, 2048), 256);   // 256 hold it
+  EXPECT_EQ(threads(float{}, 17000, 2040), 256);  // 512 do not
+  EXPECT_EQ(threads(float{}, 8192, 32), 128);
+  EXPECT_EQ(threads(float16{}, 16384, 2048), 512);
+  EXPECT_EQ(threads(double{}, 8192, 1024), 512);
+  EXPECT_EQ(threads(double{}, 4096, 1024), 128);
+}
+
 TEST(BufferedMultiSelectShape, APlanHoldsWhatTheKernelsNeed) {
   for (const int threads : {32, 64, 256, 512}) {
     for (const int loads : {4, 8}) {
