@@ -21,10 +21,10 @@
 // time that its memory takes to bring 32 elements (ncu's counts; times in
 // results/nvidia-h200/goal_*):
 //   k <= 32, n >= 8192   memory: 85 to 94 % of the read ceiling
-//   a warp a row         waiting, step for step, 28 warps on a multiprocessor; and instructions,
-//                        31 for 32 elements at n = 1024, k = 32, a third of them to narrow. Half
-//                        are of the pipe that compares, which ends one in two cycles: signs of
-//                        differences, from the other pipe, take its place where they can
+//   a warp a row         waiting, step for step, with 24 or 28 warps on a multiprocessor; and
+//                        instructions, 31 for 32 elements at n = 1024, k = 32, a third of them to
+//                        narrow. Half are for the pipe of comparisons, which takes two cycles for
+//                        each; so where the sign of a difference tells the same, it is used
 //   in registers         instructions: 40 at n = 8192, k = 1024, and shared-memory atomics
 //   k of n / 16 and up   instructions: 33 at n = 16384, k = 1024, and waiting as above
 // So nothing may spill: a few registers spilt in the stream cost up to a tenth of the time. Loads
@@ -36,8 +36,9 @@
 // memory. Ties are many, and cost what they cost any row.
 //
 // Exact on every input, in the total order on bits: numbers are compared as such only to pass over
-// tiles, all else compares integer keys. Which of equal elements are chosen, and the order of the
-// answer, are unspecified and may differ from run to run.
+// tiles, and subtracted only where there is no NaN (row.cuh); all else compares integer keys. Which
+// of equal elements are chosen, and the order of the answer, are unspecified and may differ from
+// run to run.
 
 #include "algorithms/buffered_multi_select/launches.hpp"
 #include "baselines/gpu_rows.cuh"

@@ -23,8 +23,8 @@ class answer {
                     std::int64_t row, position k, direction wanted)
       : team_(team), narrow_(narrow), out_(out), first_(row * k), k_(k), wanted_(wanted) {}
 
-  // The k smallest of the list's first `size` entries, at least k, whose keys lie in `all` or below
-  // it, as it says. After a sync.
+  // The k smallest of the list's first `size` entries, at least k, whose keys lie in `all`. After a
+  // sync.
   KSELECT_HD void write(const key_range<key>& all, position size) {
     const candidate* const list = team_.memory.list;
     if (size <= ranked_most) {
@@ -152,7 +152,7 @@ class answer {
     for (int e = 0; e < each; ++e) {
       const position i = e * simt::warp_size + team_.lane();
       own[e] = i < size ? read(i) : candidate{};
-      // The other lanes' count as the greatest, which is above the middle of any range.
+      // Where there is none, the greatest key stands, which is above the middle of any range.
       keys[e] = i < size ? candidates::key(own[e]) : all.high;
     }
     if constexpr (Team::quarters) all.low = lowest_of(keys);

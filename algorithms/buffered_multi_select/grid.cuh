@@ -60,7 +60,9 @@ class row_share {
   }
 
   KSELECT_HD auto minima() {
-    return minima_of<few_groups<typename Team::stored>, reader>(team_, own_);
+    constexpr int groups = few_groups<typename Team::stored>;
+    static_assert(reader::items > groups);  // or a group's minimum would not tell of a NaN
+    return minima_of<groups, reader>(team_, own_);
   }
 
   // Enters what the list admits. Returns the size of the list.

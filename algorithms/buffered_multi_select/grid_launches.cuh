@@ -24,13 +24,9 @@ inline constexpr double passing = 0.4;
 // Threads that gather from one part: with what they read ahead enough for nearly all parts.
 inline constexpr position most_gatherers = 16;
 
-// Loads of a thread in a tile: at most 32 elements, a bit each.
-template <class T>
-inline constexpr int grid_loads = sizeof(T) == 2 ? 4 : 8;
-
 template <class T>
 reading grid_reading(const grid_variant& v, const problem& p, const device& where) {
-  constexpr int most = grid_loads<T>;
+  constexpr int most = most_loads<T>;
   if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 64 : v.threads, most / 2};
   if (v.threads != 0) return {v.threads, most};
   return {p.n < 1 << 20 ? 256 : 512, most};
@@ -142,7 +138,7 @@ status grid_enqueue(const grid_variant& v, const problem& p, const io& buffers,
     auto a = carve<T, indexed>(p, *c, pieces);
     a.matrix = baselines::rows_of<T>(p, buffers);
     a.out = baselines::answer_in<T>(p, buffers);
-    constexpr int most = grid_loads<T>;
+    constexpr int most = most_loads<T>;
     if (c->how.loads == most / 2) return start<T, indexed, most / 2>(*c, a, on);  // fibers
     return start<T, indexed, most>(*c, a, on);
   });

@@ -26,7 +26,7 @@ class filtered_row {
     // is a guarantee, if there are so many and they are numbers; else everything may enter.
     for (int attempt = 0; size < k_; ++attempt) {
       tile own;
-      row_.load(0, own);  // first: to prepare takes as long
+      row_.load(0, own);  // first, so that loads and preparations overlap
       prepare(attempt == 0);
       const plan& p = team_.shape;
       const position rank = attempt == 0 ? p.rank : attempt == 1 ? k_ : ~position{0};

@@ -5,9 +5,9 @@
 // A block counts the keys of the range into bins of equal width *on the integer keys*. Those are
 // logarithmic in the values, so no distribution puts everything into one bin for long: a step
 // leaves at most 2^-bin_bits of the range, and four steps of 8 bits end any of 32-bit keys. A warp
-// has no barriers to save: it halves the range, which is a comparison a key and a sum, or quarters
-// it in one step. The same steps serve a list in shared memory, the elements of a row in registers,
-// and minima of groups.
+// has no barriers to save: it halves the range, which is a difference and a sum for each key, or
+// quarters it in one step. The same steps serve a list in shared memory, the elements of a row in
+// registers, and minima of groups.
 
 #include "algorithms/buffered_multi_select/team.cuh"
 
@@ -28,7 +28,7 @@ class narrowing {
 
   KSELECT_HD explicit narrowing(Team& team) : team_(team) {}
 
-  // Once a kernel, before anything else; the next sync makes it known.
+  // Once a kernel or a row, before anything else here; the next sync makes it known.
   KSELECT_HD void prepare() {
     for (position bin = team_.thread(); bin < bins(); bin += team_.threads()) {
       team_.memory.bins[bin] = 0;
@@ -47,12 +47,13 @@ class narrowing {
   // until at most `slack` keys too many are not above r.high, or all keys in the range are equal,
   // or at most `few` are in it. `visit(f)` calls f(key) for the caller's share of the source. All
   // threads of the team call it, after a sync, and return the same. Where the team is a warp, no
-  // key of the source is above `r`, or below it.
+  // key of the source is above `r`, or below it: signs of differences tell the order of keys less
+  // than half of all keys apart.
   template <class Source>
   KSELECT_HD range to_rank(range r, position wanted, position slack, position few,
                            const Source& visit) {
     if constexpr (Team::one_warp) {
-      const bool wide = is_negative(r.high - r.low);
+      const bool wide = sign_of(r.high - r.low) != 0;
       while (!narrow_enough(r, wanted, slack, few)) {
         if (wide) {
           r = half(r, wanted, visit, [](key k, key last) { return k <= last ? 1U : 0U; });
@@ -128,22 +129,21 @@ class narrowing {
     return r.below + r.count <= wanted + slack || r.low == r.high || r.count <= few;
   }
 
-  KSELECT_HD static bool is_negative(key difference) {
-    return difference >> (8 * sizeof(key) - 1) != 0;
+  KSELECT_HD static position sign_of(key difference) {
+    return static_cast<position>(difference >> (8 * sizeof(key) - 1));
   }
-  // 1 if k <= last, else 0, of keys less than half of all keys apart: the sign of their difference.
-  // That is two instructions for two pipes; a comparison and a sum are two for the one that rows of
-  // a warp wait for.
-  KSELECT_HD static position not_above(key k, key last) {
-    return static_cast<position>((k - (last + 1)) >> (8 * sizeof(key) - 1));
-  }
+  // 1 if k <= last, else 0, of keys less than half of all keys apart. The difference and the sum of
+  // signs are for two pipes, a comparison and a sum for one, and that is the one which rows of a
+  // warp wait for.
+  KSELECT_HD static position not_above(key k, key last) { return sign_of(k - (last + 1)); }
 
+  // `up_to_last(k, last)`: 1 if k <= last, else 0.
   template <class Source, class Compare>
   KSELECT_HD range half(const range& r, position wanted, const Source& visit,
-                        const Compare& not_above) {
+                        const Compare& up_to_last) {
     const key middle = r.low + (r.high - r.low) / 2;
     position own = 0;
-    visit([&](key k) { own += not_above(k, middle); });
+    visit([&](key k) { own += up_to_last(k, middle); });
     const position up_to = team_.simt.reduce_add(simt::full_mask, own);
     if (up_to >= wanted) return {r.low, middle, r.below, up_to - r.below};
     return {static_cast<key>(middle + 1), r.high, up_to, r.below + r.count - up_to};
@@ -160,6 +160,7 @@ class narrowing {
       to_second += not_above(k, second);
       to_third += not_above(k, third);
     });
+    // Two of the sums at once, in halves.
     const position two = team_.simt.reduce_add(simt::full_mask, to_first + (to_second << 16));
     const position up_to_third = team_.simt.reduce_add(simt::full_mask, to_third);
     const position up_to_first = two & 0xffff, up_to_second = two >> 16;

@@ -23,8 +23,9 @@ namespace kselect::bms {
 using item_set = std::uint32_t;
 
 // Which of these numbers, none of them NaN, come before `end`, which is finite. The sign of x - end
-// tells, to the last bit, and of zeros too: -0 - 0 is -0. An addition and a shift take less than a
-// comparison, a selection and an addition of bits: short rows wait for the pipe of the latter.
+// tells, to the last bit, and of zeros too: -0 - 0 is -0. (Differences may not be flushed to zero;
+// the build refuses flags that do so.) An addition and a shift: of the instructions that comparing,
+// selecting and collecting bits takes, all are for one pipe, which short rows wait for.
 template <int items>
 KSELECT_HD item_set before(const float (&x)[items], float end) {
   item_set set = 0;
@@ -33,9 +34,9 @@ KSELECT_HD item_set before(const float (&x)[items], float end) {
   return set;
 }
 
-// Which of these oriented values are not above `limit`, by one comparison of bits each. Those up to
-// a positive number are so as signed integers too, negative ones included; those up to a negative
-// number have the greater bits. `no_nans`: whether none is known to be NaN.
+// Which of these oriented values are not above `limit`. `no_nans`: floats of which none is NaN, for
+// certain. Else by one comparison of bits each: those up to a positive number are so as signed
+// integers too, negative ones included; those up to a negative number have the greater bits.
 template <class Value, int items>
 KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Value> limit,
                               bool no_nans) {

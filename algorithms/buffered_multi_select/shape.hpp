@@ -32,7 +32,7 @@ template <class T>
 int threads_for(const problem& p, const device& where) {
   if (p.q < where.multiprocessors * 2 || (p.k >= 2048 && p.n > 16384)) return 512;
   constexpr std::int64_t held = most_loads<T> * 16 / sizeof(T);  // by a thread
-  // An eighth of a row, or more, is wanted, and only 512 hold it.
+  // An eighth of the row or more is wanted, and fewer threads would not hold the row.
   if (8 * p.k >= p.n && p.n > 256 * held && p.n <= 512 * held) return 512;
   if (p.n > 16384 || (dense(p) && p.n > 4096)) return 256;
   return 128;

@@ -24,8 +24,8 @@ class survivors {
   KSELECT_HD survivors(Team& team, narrowing<Team>& narrow, position k)
       : team_(team), narrow_(narrow), k_(k) {}
 
-  // Empties the list for elements up to `bound`; `no_nans`: whether the first tile has no NaN. All
-  // threads of the team; ends with a sync.
+  // Empties the list for elements up to `bound`; `no_nans`: the first tile has none, for certain.
+  // All threads of the team; ends with a sync.
   KSELECT_HD void start(key bound, bool no_nans) {
     if (team_.thread() == 0) {
       team_.shared.claimed = 0;
@@ -41,9 +41,10 @@ class survivors {
   }
 
   KSELECT_HD bool admits(key k) const { return k <= as_element::key_of(limit_) && !closed(); }
-  // Whether the first tile has no NaN. Kept in shared memory: a stream has no register to spare.
+  // Whether the first tile has no NaN, for certain. Kept in shared memory: a stream has no register
+  // to spare.
   KSELECT_HD bool first_without_nans() const { return team_.shared.no_nans != 0; }
-  // Which of these oriented values are admitted; `no_nans`: none is NaN.
+  // Which of these oriented values are admitted; `no_nans`: none is NaN, for certain.
   template <int items>
   KSELECT_HD item_set admitted(const value (&x)[items], bool no_nans) const {
     return closed() ? 0 : not_above(x, limit_, no_nans);

@@ -45,7 +45,7 @@ struct control {
   Key bound;                         // nothing above it enters the list
   Key lowest, highest;               // between which the keys of the list lie
   std::uint32_t closed;              // nothing enters at all
-  std::uint32_t no_nans;             // in the first tile, as far as is known
+  std::uint32_t no_nans;             // of the first tile: it is certain
   position written, tied, gathered;  // of an answer
   position holes, moved;             // of a cut
   position bin, before, in_bin;      // found by narrowing

@@ -50,16 +50,17 @@ struct found_threshold {
   bool no_nans;
 };
 
-// Whether no NaN is among the groups whose greatest minimum has that key: the minimum of two or
-// more floats of which one is NaN is the greatest number there is.
+// Whether it is certain that no NaN is in groups of two floats or more whose greatest minimum has
+// that key: the minimum of floats of which one is NaN is the NaN with the greatest key. (That of
+// doubles may be another; of them nobody asks, as not_above() in row.cuh shows.)
 template <class T>
 KSELECT_HD bool without_nans(key_of<T> greatest_minimum) {
   constexpr auto infinity = std::numeric_limits<typename element<T>::value>::infinity();
   return greatest_minimum <= element<T>::key_of(infinity);
 }
 
-// A key such that `rank` to rank + slack of `count` minima are not above it, or more where minima
-// are equal. `visit(f)` calls f(key) for the caller's share. After a sync.
+// The bound is a key such that `rank` to rank + slack of `count` minima are not above it, or more
+// where minima are equal. `visit(f)` calls f(key) for the caller's share. After a sync.
 template <class Team, class Source>
 KSELECT_HD found_threshold<typename Team::key> threshold(narrowing<Team>& narrow, position count,
                                                          position rank, position slack,

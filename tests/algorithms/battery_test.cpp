@@ -219,7 +219,7 @@ TEST_P(FiberBattery, EveryLaneSchedule) {
 // A single problem of more than 2^31 elements: where 32-bit offsets wrap. GPU memory holds it.
 TEST_P(GpuBattery, MoreThanTwoToThe31Elements) {
   prove(admitted(sized((std::int64_t{1} << 31) / 4 + 7, 4, 100)));
-  // One row after another takes some algorithms minutes.
+  // Algorithms that take rows one after another need minutes for these.
   if (mine()) prove(admitted(sized(1000, (std::int64_t{1} << 31) / 1000 + 5, 10)));
 }
 

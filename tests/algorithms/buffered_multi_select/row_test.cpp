@@ -79,5 +79,25 @@ TEST(BufferedMultiSelectRow, BitsTellItOfNaNs) {
   }
 }
 
+// A bound for 16-bit elements is the last float that an element with its key could have become.
+TEST(BufferedMultiSelectRow, SixteenBitElementsToo) {
+  using as = element<float16>;
+  std::mt19937 bits(6);
+  for (int trial = 0; trial < 2000; ++trial) {
+    float x[items];
+    bool no_nans = true;
+    for (float& element : x) {
+      element = as::widened({static_cast<std::uint16_t>(bits())});
+      no_nans &= !is_nan(element);
+    }
+    const std::uint32_t bound = bits() & 0xffffU;
+    item_set expected = 0;
+    for (int i = 0; i < items; ++i) {
+      if (as::key_of(x[i]) <= bound) expected |= item_set{1} << i;
+    }
+    EXPECT_EQ(not_above(x, as::value_of(bound), no_nans), expected) << bound;
+  }
+}
+
 }  // namespace
 }  // namespace kselect::bms

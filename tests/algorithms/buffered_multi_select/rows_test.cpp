@@ -87,7 +87,7 @@ TEST(BufferedMultiSelect, OrdersKeysOfAnyDistance) {
       }
     }
   }
-  // The threshold lies among negative numbers, or the few there are are wanted whole.
+  // The few positive numbers are above any threshold, or the only ones that are not wanted.
   const auto mostly_negative = made(1024, [&](std::int64_t i) {
     return (i % 100 == 0 ? 1.0F : -1.0F) * std::exp2(exponent(generator));
   });
