@@ -78,10 +78,7 @@ def test_every_cell_is_proven_timed_and_recorded(kselect, config, tmp_path):
     assert meta["config"]["axes"]["n"] == [256, 1024]
     assert meta["host"]["threads"] >= 1 and meta["build"]["compiler"]
     assert meta["gpu"] == [] or meta["gpu"][0]["uuid"].startswith("GPU-")
-    floor = meta["floor"]["cpu"]
-    assert floor["read"] > 1e8
-    # Faster out of a cache, by several times on a quiet machine; others may have it meanwhile.
-    assert floor["cached_read"] > floor["read"] / 2
+    assert meta["floor"]["cpu"]["cached_read"] > meta["floor"]["cpu"]["read"] > 1e8
 
 
 def test_the_schema_is_valid_itself():

@@ -44,8 +44,7 @@ TEST(HostCeilings, AreOfThisWorld) {
   EXPECT_GT(found.read, 1e8);
   EXPECT_LT(found.read, 2e12);
   EXPECT_GT(found.copy, 1e8);
-  // Caches are several times as fast as memory, but others may have the cores meanwhile.
-  EXPECT_GT(found.cached_read, found.read / 2);
+  EXPECT_GT(found.cached_read, found.read) << "caches are faster than memory";
 }
 
 }  // namespace
