@@ -5,14 +5,16 @@
 // the list without a branch of their own. When the list is full it is cut to its k best, whose last
 // one is the new bound, and a strict one: the list now holds k elements with smaller indices.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "algorithms/one_pass_select/cut.hpp"
 
 namespace kselect::one_pass {
 
-// Elements that a list must have room for so that a cut is rare enough not to matter.
-constexpr std::int64_t list_capacity(std::int64_t k) { return 2 * k + 512; }
+// Elements that a list has room for. A cut every max(k, 512) hits costs little, and the stricter
+// bound that it brings spares the row many a hit.
+constexpr std::int64_t list_capacity(std::int64_t k) { return k + std::max<std::int64_t>(k, 512); }
 
 // Streams the row's elements [first, last) into `list`, whose indices they follow; `bound` is the
 // worst key that may enter. At the end the list holds at least k elements, if it and the range have

@@ -35,10 +35,11 @@ inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
   const std::int64_t factor = k <= 8 ? 4 : 2;
   plan.groups = (factor * k + unit - 1) / unit * unit;
   // A sample of s costs s / 16 vectors and leaves about 1.4 k n / s hits, which cost the more the
-  // rarer they are; 256 is where the sum was least. On long rows cuts do the rest.
+  // rarer they are; 256 is where the sum was least. On long rows, which the pass after it reads
+  // from memory once more, a smaller one is best, and cuts do the rest.
   const auto balanced =
       static_cast<std::int64_t>(std::sqrt(256.0 * static_cast<double>(k) * static_cast<double>(n)));
-  const std::int64_t size = std::min(balanced, std::max<std::int64_t>(1 << 16, 256 * k));
+  const std::int64_t size = std::min(balanced, std::max<std::int64_t>(1 << 15, 256 * k));
   const std::int64_t piece = std::max(page / plan.groups, std::int64_t{4}) * plan.groups;
   if (size >= n / 4 * 3 || piece > size) {
     plan.rounds = n / plan.groups;
