@@ -79,6 +79,8 @@ function(kselect_find_for_gpu switch package library)
     message(FATAL_ERROR "kselect: ${switch}=ON needs nvcc, which was not found or is off (KSELECT_CUDA)")
   endif()
   set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+  # The wheels on PyPI keep their packages in lib64, where Debian's CMake does not look by itself.
+  set_property(GLOBAL PROPERTY FIND_LIBRARY_USE_LIB64_PATHS ON)
   find_package(${package} CONFIG QUIET)
   if(NOT TARGET ${library})
     message(FATAL_ERROR "kselect: ${switch}=ON, but CMake finds no package ${package} that defines "
