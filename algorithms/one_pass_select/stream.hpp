@@ -1,9 +1,14 @@
 #pragma once
 // Phase 2: one pass over the row, one compare an element; what is at or below the bound is a hit.
 //
-// Four vectors are compared at a time, and most of the time that is all. Hits are compressed into
-// the list without a branch of their own. When the list is full it is cut to its k best, whose last
-// one is the new bound, and a strict one: the list now holds k elements with smaller indices.
+// Four vectors, a block, are compared at a time. Where hits are rare that is nearly all, and a
+// branch to a block's hits is seldom taken. Where some blocks have hits and others none, the branch
+// would be guessed wrong at a cost above all else: blocks with hits are noted without one, and
+// looked at again batch by batch. Where most have hits, none is looked at twice.
+//
+// Hits are compressed into the list without a branch of their own. When the list is full it is cut
+// to its k best, whose last one is the new bound, and a strict one: the list now holds k elements
+// with smaller indices.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,14 +22,18 @@ namespace kselect::one_pass {
 constexpr std::int64_t list_capacity(std::int64_t k) { return k + std::max<std::int64_t>(k, 512); }
 
 // Streams the row's elements [first, last) into `list`, whose indices they follow; `bound` is the
-// worst key that may enter. At the end the list holds at least k elements, if it and the range have
-// that many at or below the bound, and among them the k best. `capacity` > k + 4 * Lanes::size; the
-// list's arrays are longer by `padding`.
+// worst key that may enter, and `expected_hits` how many are thought to, which decides nothing but
+// the time. At the end the list holds at least k elements, if it and the range have that many at or
+// below the bound, and among them the k best. `capacity` > k + 4 * Lanes::size; the list's arrays
+// are longer by `padding`.
 template <class Lanes, bool with_indices, class T>
 void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t k, key_of<T> bound,
-            hit_list<key_of<T>>& list, std::int64_t capacity, key_of<T>* scratch) {
+            double expected_hits, hit_list<key_of<T>>& list, std::int64_t capacity,
+            key_of<T>* scratch) {
   using Int = key_of<T>;
   constexpr std::int64_t step = Lanes::size, block = 4 * step;
+  // Blocks between two looks at the noted ones: 32 KiB at most, which are near a second time.
+  constexpr std::int64_t batch = 128;
   // Locals, because a store through a vector may alias anything that lies in memory.
   Int *const keys = list.keys, *const indices = list.indices;
   std::int64_t count = list.count;
@@ -37,28 +46,57 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
     }
     return at + Lanes::count(chosen);
   };
-  std::int64_t i = first;
-  for (; i + block <= last; i += block) {
-    row.template prefetch<block>(i, fetched_ahead<T>);
-    const auto a = row.template bits<Lanes>(i), b = row.template bits<Lanes>(i + step);
-    const auto c = row.template bits<Lanes>(i + 2 * step),
-               d = row.template bits<Lanes>(i + 3 * step);
-    const auto test_a = Lanes::exclusive_or(a, flip), test_b = Lanes::exclusive_or(b, flip);
-    const auto test_c = Lanes::exclusive_or(c, flip), test_d = Lanes::exclusive_or(d, flip);
-    const auto least = Lanes::min(Lanes::min(test_a, test_b), Lanes::min(test_c, test_d));
-    if (!Lanes::any(Lanes::less_equal(least, limit))) continue;
-    count = enter(count, i, a, Lanes::less_equal(test_a, limit));
-    count = enter(count, i + step, b, Lanes::less_equal(test_b, limit));
-    count = enter(count, i + 2 * step, c, Lanes::less_equal(test_c, limit));
-    count = enter(count, i + 3 * step, d, Lanes::less_equal(test_d, limit));
-    if (count + block <= capacity) continue;
+  const auto load = [&](std::int64_t at) { return row.template bits<Lanes>(at); };
+  const auto test = [&](auto bits) { return Lanes::exclusive_or(bits, flip); };
+  const auto is_hit = [&](auto bits) { return Lanes::less_equal(test(bits), limit); };
+  const auto has_hits = [&](std::int64_t at) {
+    const auto two = Lanes::min(test(load(at)), test(load(at + step)));
+    const auto others = Lanes::min(test(load(at + 2 * step)), test(load(at + 3 * step)));
+    return Lanes::any(Lanes::less_equal(Lanes::min(two, others), limit));
+  };
+  // Enters a block's hits; false if nothing after them can be better.
+  const auto take = [&](std::int64_t at) {
+    const auto a = load(at), b = load(at + step);
+    const auto c = load(at + 2 * step), d = load(at + 3 * step);
+    count = enter(count, at, a, is_hit(a));
+    count = enter(count, at + step, b, is_hit(b));
+    count = enter(count, at + 2 * step, c, is_hit(c));
+    count = enter(count, at + 3 * step, d, is_hit(d));
+    if (count + block <= capacity) return true;
     list.count = count;
     bound = cut<Lanes, with_indices>(list, k, scratch);
     count = list.count;
-    if (bound == best_key<Int>) return;  // nothing can be better
+    if (bound == best_key<Int>) return false;
     --bound;
     flip = Lanes::set(bound_test_flip(bound, row.flip));
     limit = Lanes::set(bound);
+    return true;
+  };
+  const double hits_a_block =
+      expected_hits * static_cast<double>(block) / static_cast<double>(last - first);
+  const std::int64_t end = first + (last - first) / block * block;
+  std::int64_t i = first;
+  if (hits_a_block >= 1) {  // a look at a block would nearly always find one
+    for (; i < end; i += block) {
+      if (!take(i)) return;
+    }
+  } else if (hits_a_block < 1.0 / 8) {
+    for (; i < end; i += block) {
+      row.template prefetch<block>(i, fetched_ahead<T>);
+      if (has_hits(i) && !take(i)) return;
+    }
+  } else {
+    while (i < end) {
+      std::int64_t with_hits[batch], found = 0;
+      for (const std::int64_t until = std::min(end, i + batch * block); i < until; i += block) {
+        row.template prefetch<block>(i, fetched_ahead<T>);
+        with_hits[found] = i;
+        found += has_hits(i);
+      }
+      for (std::int64_t f = 0; f < found; ++f) {
+        if (!take(with_hits[f])) return;
+      }
+    }
   }
   for (; i < last; ++i) {
     const Int key = row.key(i);
