@@ -2,7 +2,6 @@
 // One row from end to end: threshold, stream, cut.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "algorithms/one_pass_select/cut.hpp"
@@ -24,12 +23,6 @@ struct plan {
     if (n >= least_ratio * k) p.sample = plan_sampling(n, k);
     if (p.sample.groups != 0) p.capacity = std::min(n + 256, list_capacity(k));
     return p;
-  }
-  // Hits in a row in random order, about: those at or below the threshold until the list is cut,
-  // and then each element with the chance that it is among the k best so far.
-  double expected_hits() const {
-    const double length = static_cast<double>(n) / static_cast<double>(sample.elements());
-    return static_cast<double>(k) * (1.4 + std::log(length));
   }
   // Keys of scratch beyond the list.
   std::int64_t scratch() const {
@@ -63,8 +56,7 @@ void find_hits(key_row<T> row, const plan& how, hit_list<key_of<T>>& list, key_o
     take_all<Lanes, with_indices>(row, list);
   } else {
     const auto bound = threshold<Lanes>(row, how.k, how.sample, scratch);
-    stream<Lanes, with_indices>(row, 0, row.n, how.k, bound, how.expected_hits(), list,
-                                how.capacity, scratch);
+    stream<Lanes, with_indices>(row, 0, row.n, how.k, bound, list, how.capacity, scratch);
   }
 }
 

@@ -4,7 +4,8 @@
 // Four vectors, a block, are compared at a time. Where hits are rare that is nearly all, and a
 // branch to a block's hits is seldom taken. Where some blocks have hits and others none, the branch
 // would be guessed wrong at a cost above all else: blocks with hits are noted without one, and
-// looked at again batch by batch. Where most have hits, none is looked at twice.
+// looked at again. Where most have hits, none is looked at twice. Which of these it is, a batch of
+// blocks tells the next.
 //
 // Hits are compressed into the list without a branch of their own. When the list is full it is cut
 // to its k best, whose last one is the new bound, and a strict one: the list now holds k elements
@@ -22,23 +23,22 @@ namespace kselect::one_pass {
 constexpr std::int64_t list_capacity(std::int64_t k) { return k + std::max<std::int64_t>(k, 512); }
 
 // Streams the row's elements [first, last) into `list`, whose indices they follow; `bound` is the
-// worst key that may enter, and `expected_hits` how many are thought to, which decides nothing but
-// the time. At the end the list holds at least k elements, if it and the range have that many at or
-// below the bound, and among them the k best. `capacity` > k + 4 * Lanes::size; the list's arrays
-// are longer by `padding`.
+// worst key that may enter. At the end the list holds at least k elements, if it and the range have
+// that many at or below the bound, and among them the k best. `capacity` > k + 4 * Lanes::size; the
+// list's arrays are longer by `padding`.
 template <class Lanes, bool with_indices, class T>
 void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t k, key_of<T> bound,
-            double expected_hits, hit_list<key_of<T>>& list, std::int64_t capacity,
-            key_of<T>* scratch) {
+            hit_list<key_of<T>>& list, std::int64_t capacity, key_of<T>* scratch) {
   using Int = key_of<T>;
   constexpr std::int64_t step = Lanes::size, block = 4 * step;
-  // Blocks between two looks at the noted ones: 32 KiB at most, which are near a second time.
-  constexpr std::int64_t batch = 128;
+  constexpr std::int64_t batch = 64;  // blocks: 16 KiB at most, which are near a second time
   // Locals, because a store through a vector may alias anything that lies in memory.
   Int *const keys = list.keys, *const indices = list.indices;
   std::int64_t count = list.count;
   auto flip = Lanes::set(bound_test_flip(bound, row.flip));
   auto limit = Lanes::set(bound);
+  bool few = false, most = false;  // of the last batch's blocks had hits
+  bool stricter = false;           // the bound has become, since then
   const auto enter = [=](std::int64_t at, std::int64_t i, auto bits, auto chosen) {
     Lanes::store(Lanes::compress(row.template keys<Lanes>(bits), chosen), keys + at);
     if constexpr (with_indices) {
@@ -54,8 +54,9 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
     const auto others = Lanes::min(test(load(at + 2 * step)), test(load(at + 3 * step)));
     return Lanes::any(Lanes::less_equal(Lanes::min(two, others), limit));
   };
-  // Enters a block's hits; false if nothing after them can be better.
-  const auto take = [&](std::int64_t at) {
+  // Enters a block's hits; false if nothing after them can be better. Inlined three times, because
+  // out of line it would have the vectors that it changes in memory.
+  const auto take = [&](std::int64_t at) __attribute__((always_inline)) {
     const auto a = load(at), b = load(at + step);
     const auto c = load(at + 2 * step), d = load(at + 3 * step);
     count = enter(count, at, a, is_hit(a));
@@ -70,25 +71,30 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
     --bound;
     flip = Lanes::set(bound_test_flip(bound, row.flip));
     limit = Lanes::set(bound);
+    stricter = true;
     return true;
   };
-  const double hits_a_block =
-      expected_hits * static_cast<double>(block) / static_cast<double>(last - first);
   const std::int64_t end = first + (last - first) / block * block;
   std::int64_t i = first;
-  if (hits_a_block >= 1) {  // a look at a block would nearly always find one
-    for (; i < end; i += block) {
-      if (!take(i)) return;
-    }
-  } else if (hits_a_block < 1.0 / 8) {
-    for (; i < end; i += block) {
-      row.template prefetch<block>(i, fetched_ahead<T>);
-      if (has_hits(i) && !take(i)) return;
-    }
-  } else {
-    while (i < end) {
-      std::int64_t with_hits[batch], found = 0;
-      for (const std::int64_t until = std::min(end, i + batch * block); i < until; i += block) {
+  while (i < end) {
+    const std::int64_t until = std::min(end, i + batch * block), eighth = (until - i) / block / 8;
+    std::int64_t found = 0;
+    stricter = false;
+    if (most) {
+      for (; i < end && !stricter; i += block) {
+        row.template prefetch<block>(i, fetched_ahead<T>);
+        if (!take(i)) return;
+      }
+    } else if (few) {
+      for (; i < until; i += block) {
+        row.template prefetch<block>(i, fetched_ahead<T>);
+        if (!has_hits(i)) continue;
+        ++found;
+        if (!take(i)) return;
+      }
+    } else {
+      std::int64_t with_hits[batch];
+      for (; i < until; i += block) {
         row.template prefetch<block>(i, fetched_ahead<T>);
         with_hits[found] = i;
         found += has_hits(i);
@@ -97,6 +103,8 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
         if (!take(with_hits[f])) return;
       }
     }
+    few = !most && found <= eighth;
+    most = !stricter && found >= 7 * eighth;
   }
   for (; i < last; ++i) {
     const Int key = row.key(i);

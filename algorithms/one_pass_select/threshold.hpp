@@ -25,7 +25,6 @@ namespace kselect::one_pass {
 // is too short for that.
 struct sampling {
   std::int64_t groups = 0, rounds = 0, pieces = 0, stride = 0;
-  std::int64_t elements() const { return groups * rounds * pieces; }
 };
 
 inline sampling plan_sampling(std::int64_t n, std::int64_t k) {

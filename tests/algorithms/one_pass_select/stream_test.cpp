@@ -15,17 +15,6 @@ class OnePassStream : public testing::Test {
   // Streams the row with the worst bound there is, or a given one, and compares the k best hits.
   void expect_best(const pattern<key>& given, std::int64_t n, std::int64_t k, direction wanted,
                    std::int64_t capacity, key bound = worst_key<key>) {
-    // How many hits are expected decides how they are looked for, and nothing else.
-    for (const double share : {0.0, 0.5, 1.0}) {
-      const double blocks = static_cast<double>(n) / static_cast<double>(4 * Lanes::size);
-      expect_best(given, n, k, wanted, capacity, bound, share * blocks);
-      if (testing::Test::HasFatalFailure()) return;
-    }
-  }
-
- private:
-  void expect_best(const pattern<key>& given, std::int64_t n, std::int64_t k, direction wanted,
-                   std::int64_t capacity, key bound, double expected_hits) {
     using Int = key;
     using T = value_of<Int>;
     const std::vector<T> values = values_with(given.keys, n, wanted);
@@ -33,8 +22,8 @@ class OnePassStream : public testing::Test {
     std::vector<Int> keys(length), indices(length);
     auto scratch = scratch_for<Int>(order_statistic_scratch(capacity));
     hit_list<Int> list{keys.data(), indices.data(), 0};
-    stream<Lanes, true>(key_row<T>(values.data(), n, wanted), 0, n, k, bound, expected_hits, list,
-                        capacity, scratch.data());
+    stream<Lanes, true>(key_row<T>(values.data(), n, wanted), 0, n, k, bound, list, capacity,
+                        scratch.data());
     ASSERT_LE(list.count, capacity);
     ASSERT_GE(list.count, k) << given.name;
     ASSERT_TRUE(std::is_sorted(indices.begin(), indices.begin() + list.count)) << given.name;
