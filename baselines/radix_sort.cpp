@@ -3,14 +3,20 @@
 //
 // Least significant digit first (Knuth, The Art of Computer Programming 3, 5.2.5), on the key
 // alone: the sort is stable and reads the row in the order of its indices, so ties come by
-// ascending index without their bits being sorted. One pass over the row counts all digits at once;
-// then a read and a write of every element for each digit that is not the same in all of them,
+// ascending index without their bits being sorted. A read and a write of every element a digit,
 // whatever k is.
 //
-// Ours: the first pass reads the row itself, so nothing is copied; digits of 11 bits, a pass
-// in four less, from 2^13 to 2^17 elements, else of 8: below, the counts of 2^11 places cost more
-// than a pass, and above, so many places to write to cost more than that in the translation buffer;
-// rows of at most 64 are sorted by std::sort, which then costs less than the counts.
+// Ours: digits are of the key's distance from the row's least one, which is seldom as wide as a key
+// (uniform floats differ in 28 bits of 32), and as narrow as their number allows; the first pass
+// reads the row itself, so nothing is copied, and each pass counts the next one's digits. Digits
+// are of 11 bits at most: more places to write to cost more in the translation buffer than a pass.
+// Rows of at most 64 are sorted by std::sort, which then costs less than the counts.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
 
 #include "baselines/cpu_rows.hpp"
 
@@ -22,72 +28,85 @@ struct radix_sort_of_row {
 
   template <class Row, class Candidate>
   static void select(const Row& row, std::int64_t, Candidate* sorted) {
-    const std::int64_t n = row.size();
-    if (n <= 64) {
+    if (row.size() <= 64) {
       baselines::copy_row(row, sorted);
-      std::sort(sorted, sorted + n);
-    } else if (n < 1 << 13 || n > 1 << 17) {
-      sort<8>(row, sorted);
+      std::sort(sorted, sorted + row.size());
     } else {
-      sort<11>(row, sorted);
+      sort(row, sorted);
     }
   }
 
  private:
-  // Leaves the sorted row in the first half of `sorted`.
-  template <int bits, class Row, class Candidate>
-  static void sort(const Row& row, Candidate* sorted) {
-    using key_type = decltype(Row::key(Candidate{}));
-    constexpr int digits = (8 * sizeof(key_type) + bits - 1) / bits;
-    const std::int64_t n = row.size();
-    std::uint32_t places[digits][1 << bits] = {};
-    for (std::int64_t i = 0; i < n; ++i) {
-      const key_type key = row.key_at(i);
-      for (int d = 0; d < digits; ++d) ++places[d][digit<bits>(key, d)];
+  static constexpr int most_bits = 11;
+  using digit_counts = std::array<std::uint32_t, 1 << most_bits>;
+
+  // A digit of a key: `bits` of its distance from `low`, from bit `shift` on.
+  template <class Key>
+  struct digit {
+    Key low;
+    int shift, bits;
+    std::size_t operator()(Key key) const {
+      return static_cast<std::size_t>(static_cast<Key>(key - low) >> shift) %
+             (std::size_t{1} << bits);
     }
-    bool needed[digits];
-    for (int d = 0; d < digits; ++d) needed[d] = to_places(places[d], n);
+    digit next() const { return {low, shift + bits, bits}; }
+  };
+
+  // Leaves the sorted row in the first half of `sorted`.
+  template <class Row, class Candidate>
+  static void sort(const Row& row, Candidate* sorted) {
+    const std::int64_t n = row.size();
+    auto low = row.key_at(0), high = low;
+    for (std::int64_t i = 1; i < n; ++i) {
+      low = std::min(low, row.key_at(i));
+      high = std::max(high, row.key_at(i));
+    }
+    const auto width = static_cast<int>(std::bit_width(static_cast<decltype(low)>(high - low)));
+    const int passes = std::max(1, (width + most_bits - 1) / most_bits);
+    digit<decltype(low)> by{low, 0, std::max(1, (width + passes - 1) / passes)};
+    digit_counts counts{}, next{};
+    for (std::int64_t i = 0; i < n; ++i) ++counts[by(row.key_at(i))];
     // So that the last pass writes to the first half.
-    const bool odd = std::count(needed, needed + digits, true) % 2 != 0;
-    Candidate* to = odd ? sorted : sorted + n;
+    Candidate* to = passes % 2 != 0 ? sorted : sorted + n;
     const Candidate* from = nullptr;
-    for (int d = 0; d < digits; ++d) {
-      if (!needed[d]) continue;
-      if (from == nullptr) {
-        scatter(row, n, to, [&](Candidate c) { return places[d][digit<bits>(Row::key(c), d)]++; });
+    for (int pass = 0; pass < passes; ++pass) {
+      to_places(counts, by.bits);
+      const auto move = [&](const auto& source) {
+        if (pass + 1 < passes) {
+          std::fill_n(next.begin(), std::size_t{1} << by.bits, 0);
+          scatter<Row, true>(source, n, by, counts, next, to);
+        } else {
+          scatter<Row, false>(source, n, by, counts, next, to);
+        }
+      };
+      if (pass == 0) {
+        move(row);
       } else {
-        scatter(from, n, to, [&](Candidate c) { return places[d][digit<bits>(Row::key(c), d)]++; });
+        move(from);
       }
+      std::swap(counts, next);
+      by = by.next();
       from = to;
       to = to == sorted ? sorted + n : sorted;
     }
-    if (from == nullptr) baselines::copy_row(row, sorted);  // all keys are equal
   }
 
-  template <int bits, class Key>
-  static std::size_t digit(Key key, int number) {
-    return static_cast<std::size_t>(key >> (number * bits)) % (std::size_t{1} << bits);
-  }
-
-  template <class From, class Candidate, class Place>
-  static void scatter(const From& from, std::int64_t n, Candidate* to, const Place& place) {
+  // Moves each candidate to the place of its digit, and counts the digits that come next.
+  template <class Row, bool counts_next, class From, class Digit, class Candidate>
+  static void scatter(const From& from, std::int64_t n, Digit by, digit_counts& places,
+                      digit_counts& next, Candidate* to) {
     for (std::int64_t i = 0; i < n; ++i) {
       const Candidate c = from[i];
-      to[place(c)] = c;
+      const auto key = Row::key(c);
+      to[places[by(key)]++] = c;
+      if constexpr (counts_next) ++next[by.next()(key)];
     }
   }
 
-  // Counts become the places of each digit's first element; false if all have the same digit.
-  template <std::size_t bins>
-  static bool to_places(std::uint32_t (&counts)[bins], std::int64_t n) {
+  // Counts become the places of each digit's first element.
+  static void to_places(digit_counts& counts, int bits) {
     std::uint32_t sum = 0;
-    for (std::uint32_t& place : counts) {
-      const std::uint32_t count = place;
-      if (count == n) return false;
-      place = sum;
-      sum += count;
-    }
-    return true;
+    for (std::size_t d = 0; d < std::size_t{1} << bits; ++d) sum += std::exchange(counts[d], sum);
   }
 };
 
