@@ -37,8 +37,6 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
   std::int64_t count = list.count;
   auto flip = Lanes::set(bound_test_flip(bound, row.flip));
   auto limit = Lanes::set(bound);
-  bool few = false, most = false;  // of the last batch's blocks had hits
-  bool stricter = false;           // the bound has become, since then
   const auto enter = [=](std::int64_t at, std::int64_t i, auto bits, auto chosen) {
     Lanes::store(Lanes::compress(row.template keys<Lanes>(bits), chosen), keys + at);
     if constexpr (with_indices) {
@@ -71,21 +69,24 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
     --bound;
     flip = Lanes::set(bound_test_flip(bound, row.flip));
     limit = Lanes::set(bound);
-    stricter = true;
     return true;
   };
   const std::int64_t end = first + (last - first) / block * block;
   std::int64_t i = first;
+  enum { few, some, most } had_hits = some;  // of the last batch's blocks
   while (i < end) {
-    const std::int64_t until = std::min(end, i + batch * block), eighth = (until - i) / block / 8;
-    std::int64_t found = 0;
-    stricter = false;
-    if (most) {
-      for (; i < end && !stricter; i += block) {
+    const Int bound_before = bound;
+    if (had_hits == most) {  // until a cut makes hits fewer
+      for (; i < end && bound == bound_before; i += block) {
         row.template prefetch<block>(i, fetched_ahead<T>);
         if (!take(i)) return;
       }
-    } else if (few) {
+      had_hits = some;
+      continue;
+    }
+    const std::int64_t until = std::min(end, i + batch * block);
+    std::int64_t found = 0;
+    if (had_hits == few) {
       for (; i < until; i += block) {
         row.template prefetch<block>(i, fetched_ahead<T>);
         if (!has_hits(i)) continue;
@@ -103,8 +104,8 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
         if (!take(with_hits[f])) return;
       }
     }
-    few = !most && found <= eighth;
-    most = !stricter && found >= 7 * eighth;
+    const bool as_before = bound == bound_before;
+    had_hits = found <= batch / 8 ? few : as_before && found >= batch / 8 * 7 ? most : some;
   }
   for (; i < last; ++i) {
     const Int key = row.key(i);

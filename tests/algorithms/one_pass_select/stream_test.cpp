@@ -40,7 +40,8 @@ TYPED_TEST_SUITE(OnePassStream, every_lanes);
 
 TYPED_TEST(OnePassStream, SurvivesEveryOverflow) {
   using Int = typename TypeParam::Int;
-  for (const std::int64_t n : {70, 500, 3001}) {
+  // The longest has batches of blocks enough for each way of looking at the next.
+  for (const std::int64_t n : {70, 500, 3001, 20000}) {
     for (const auto& given : patterns<Int>(n)) {
       for (const std::int64_t k : {1, 5, 64}) {
         // The least list there may be, and one that hardly overflows.
