@@ -64,43 +64,53 @@ struct radix_sort_of_row {
     const auto width = static_cast<int>(std::bit_width(static_cast<decltype(low)>(high - low)));
     const int passes = std::max(1, (width + most_bits - 1) / most_bits);
     digit<decltype(low)> by{low, 0, std::max(1, (width + passes - 1) / passes)};
-    digit_counts counts{}, next{};
-    for (std::int64_t i = 0; i < n; ++i) ++counts[by(row.key_at(i))];
+    digit_counts counts[2];  // in turns of the pass at hand and of the next
+    clear(counts[0], by.bits);
+    for (std::int64_t i = 0; i < n; ++i) ++counts[0][by(row.key_at(i))];
     // So that the last pass writes to the first half.
     Candidate* to = passes % 2 != 0 ? sorted : sorted + n;
     const Candidate* from = nullptr;
     for (int pass = 0; pass < passes; ++pass) {
-      to_places(counts, by.bits);
-      const auto move = [&](const auto& source) {
-        if (pass + 1 < passes) {
-          std::fill_n(next.begin(), std::size_t{1} << by.bits, 0);
-          scatter<Row, true>(source, n, by, counts, next, to);
-        } else {
-          scatter<Row, false>(source, n, by, counts, next, to);
-        }
-      };
+      digit_counts& places = counts[pass % 2];
+      digit_counts* const next = pass + 1 < passes ? &counts[(pass + 1) % 2] : nullptr;
+      to_places(places, by.bits);
       if (pass == 0) {
-        move(row);
+        move<Row>(row, n, by, places, next, to);
       } else {
-        move(from);
+        move<Row>(from, n, by, places, next, to);
       }
-      std::swap(counts, next);
       by = by.next();
       from = to;
       to = to == sorted ? sorted + n : sorted;
     }
   }
 
-  // Moves each candidate to the place of its digit, and counts the digits that come next.
-  template <class Row, bool counts_next, class From, class Digit, class Candidate>
-  static void scatter(const From& from, std::int64_t n, Digit by, digit_counts& places,
-                      digit_counts& next, Candidate* to) {
+  // Moves each candidate to the place of its digit, and counts the digits after those, if asked to.
+  template <class Row, class From, class Digit, class Candidate>
+  static void move(const From& from, std::int64_t n, Digit by, digit_counts& places,
+                   digit_counts* next, Candidate* to) {
+    if (next == nullptr) {
+      scatter(from, n, to, [&](Candidate c) { return places[by(Row::key(c))]++; });
+    } else {
+      clear(*next, by.bits);
+      scatter(from, n, to, [&](Candidate c) {
+        const auto key = Row::key(c);
+        ++(*next)[by.next()(key)];
+        return places[by(key)]++;
+      });
+    }
+  }
+
+  template <class From, class Candidate, class Place>
+  static void scatter(const From& from, std::int64_t n, Candidate* to, const Place& place) {
     for (std::int64_t i = 0; i < n; ++i) {
       const Candidate c = from[i];
-      const auto key = Row::key(c);
-      to[places[by(key)]++] = c;
-      if constexpr (counts_next) ++next[by.next()(key)];
+      to[place(c)] = c;
     }
+  }
+
+  static void clear(digit_counts& counts, int bits) {
+    std::fill_n(counts.begin(), std::size_t{1} << bits, 0);
   }
 
   // Counts become the places of each digit's first element.
