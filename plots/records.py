@@ -47,6 +47,7 @@ class Run:
     dirty: bool
     state: str  # "complete", "interrupted" or "running"
     multiprocessors: int = 0  # of the GPU; 0 where the run had none or does not say
+    started: str = ""  # ISO 8601 in UTC; "" where the run does not say
     path: str = field(default="", compare=False)  # the directory, as it was given
     digest: str = field(default="", compare=False)  # of runs.jsonl: sha256, 16 digits
 
@@ -269,6 +270,7 @@ def _run_of(meta: dict[str, Any], where: str, number: int, directory: str) -> Ru
         dirty=_member(meta, "git.dirty", bool, where),
         state=_member(meta, "state", str, where),
         multiprocessors=int(gpus[0].get("multiprocessors") or 0) if gpus else 0,
+        started=str(meta.get("started") or ""),
         path=directory,
     )
 

@@ -68,11 +68,18 @@ class Library:
             raise PlotError(Failure.INPUT, message)
 
     def sources(self, experiment: Experiment) -> Iterator[Source]:
-        """Yield what each machine has of an experiment: its own run, else slices of others."""
+        """Yield what each machine has of an experiment: its own run, else slices of others.
+
+        Of runs on one model of device the newest alone is drawn, and slices only where none is.
+        """
+        yield from _newest(list(self._all(experiment)))
+
+    def _all(self, experiment: Experiment) -> Iterator[Source]:
+        names = (experiment.config, *experiment.records) if experiment.config else ()
         for machine in sorted({folder.parent.name for folder in self._folders}):
             folders = [f for f in self._folders if f.parent.name == machine]
-            own = [f for f in folders if experiment.config and self._name(f) == experiment.config]
-            source = self._source(machine, own, is_slice=False)
+            own = [f for f in folders if self._name(f) in names]
+            source = self._latest(machine, own)
             if source is None:
                 slices = [
                     f for name in experiment.slices_of for f in folders if self._name(f) == name
@@ -80,8 +87,9 @@ class Library:
                 source = self._source(machine, slices, is_slice=True)
             stages = [f for f in folders if f.name in experiment.stages_of]
             found = [stage for folder in stages for stage in self._stages(folder)]
-            names = experiment.searches_of
-            indexed = [s for f in folders if f.name in names for s in self._searches(f)]
+            indexed = [
+                s for f in folders if f.name in experiment.searches_of for s in self._searches(f)
+            ]
             if found or indexed:
                 yield Source(machine, (), (), tuple(found), False, tuple(indexed))
             elif source is not None:
@@ -93,6 +101,10 @@ class Library:
             return folder.name
         read = self._run(folder)
         return read[0].name if read else folder.name
+
+    def _latest(self, machine: str, folders: list[Path]) -> Source | None:
+        sources = [s for f in folders if (s := self._source(machine, [f], is_slice=False))]
+        return max(sources, key=lambda s: s.runs[0].started, default=None)
 
     def _source(self, machine: str, folders: list[Path], *, is_slice: bool) -> Source | None:
         read = [found for folder in folders if (found := self._run(folder))]
@@ -135,6 +147,20 @@ class Library:
                 message = f"{path}: no record of kselect knn that is known: {e!r}"
                 if message not in self.failures:
                     self.failures.append(message)
+
+
+def _newest(sources: list[Source]) -> Iterator[Source]:
+    """Yield of sources with cells of one model of device the last; all others as they are."""
+    best: dict[str, Source] = {}
+    for source in sources:
+        if source.runs:
+            device = source.runs[0].gpu or source.runs[0].cpu
+            best[device] = max(best.get(device, source), source, key=_rank)
+    yield from (s for s in sources if not s.runs or any(s is kept for kept in best.values()))
+
+
+def _rank(source: Source) -> tuple[bool, str]:
+    return (not source.is_slice, max(run.started for run in source.runs))
 
 
 def _folders(root: Path) -> Iterator[Path]:

@@ -5,6 +5,7 @@ A file has one `[paper]` (key, cite, hardware) and its `[[experiment]]`s in the 
     id            unique; begins the names of its figures' files
     title         one line
     config        configs/CONFIG.json; its records are runs of that name under results/MACHINE/
+    records       other names of its runs; of all on one model of device the newest is drawn
     slices_of     other runs whose cells serve while the experiment's own is not recorded
     stages_of     folders with records of `kselect knn --record` instead
     searches_of   folders with records of `kselect index ... --record` instead
@@ -35,8 +36,8 @@ from plots.errors import Failure, PlotError
 EXPERIMENTS = Path(__file__).parent / "experiments"
 _PAPER_KEYS = ("key", "cite", "hardware")
 _EXPERIMENT_KEYS = (
-    *("id", "title", "config", "slices_of", "stages_of", "searches_of", "command", "needs"),
-    *("like", "where", "disagreement", "figure", "claim"),
+    *("id", "title", "config", "records", "slices_of", "stages_of", "searches_of", "command"),
+    *("needs", "like", "where", "disagreement", "figure", "claim"),
 )
 _FIGURE_KEYS = (
     "kind",
@@ -101,6 +102,7 @@ class Experiment:
     paper: Paper
     title: str
     config: str
+    records: Sequence[str]
     slices_of: Sequence[str]
     stages_of: Sequence[str]
     searches_of: Sequence[str]
@@ -174,6 +176,7 @@ def _experiment(table: Table, paper: Paper, found: Sequence[Experiment], path: s
         paper=paper,
         title=str(table.get("title", name)),
         config=str(table.get("config", "")),
+        records=tuple(table.get("records", ())),
         slices_of=tuple(table.get("slices_of", ())),
         stages_of=tuple(table.get("stages_of", ())),
         searches_of=tuple(table.get("searches_of", ())),

@@ -51,7 +51,7 @@ def source(tmp_path: Path, cells: Sequence[JsonObject]) -> Source:
 def experiment(**changes: Any) -> manifest.Experiment:
     """Return an experiment without figures."""
     base = manifest.Experiment(
-        "K-fig0", PAPER, "A title", "some_config", (), (), (), "", "", {}, "", (), ()
+        "K-fig0", PAPER, "A title", "some_config", (), (), (), (), "", "", {}, "", (), ()
     )
     return dataclasses.replace(base, **changes)
 

@@ -101,6 +101,26 @@ def test_another_run_serves_as_a_slice_until_the_own_is_there(tmp_path: Path) ->
     assert "its own run is not recorded" not in texts(drawing)
 
 
+def test_of_runs_on_one_model_of_device_the_newest_is_drawn(tmp_path: Path) -> None:
+    def write(where: str, started: str, **meta: Any) -> None:
+        write_run(tmp_path / where, garcia_cells(), started=started, **meta)
+
+    def found(name: str) -> list[str]:
+        sources = Library(tmp_path).sources(EXPERIMENTS[name])
+        return [run.path.removeprefix(f"{tmp_path}/") for s in sources for run in s.runs]
+
+    write("a/goal_many_rows", "2026-11-21T08:00:00Z")
+    write("b/goal_many_rows", "2026-11-20T08:00:00Z")
+    assert found("X-goal-rows") == ["a/goal_many_rows"]
+    write("b/tuned_goal_many_rows", "2026-11-22T08:00:00Z")
+    assert found("X-goal-rows") == ["b/tuned_goal_many_rows"]
+    write("c/goal_many_rows", "2026-11-20T08:00:00Z", gpu=[])
+    assert found("X-goal-rows") == ["b/tuned_goal_many_rows", "c/goal_many_rows"]
+    write("d/komarov_grid", "2026-11-23T08:00:00Z")  # a slice, though newer
+    write("b/winner_map", "2026-11-22T08:00:00Z")
+    assert found("X-winner") == ["b/winner_map"]
+
+
 def test_the_table_has_ours_beside_the_published_and_subtracts(tmp_path: Path) -> None:
     def takes(name: str, milliseconds: float) -> JsonObject:
         made = cell(dataclasses.replace(QMS, name=name), problem(1 << 15, 8192, 32))
