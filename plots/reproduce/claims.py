@@ -2,12 +2,15 @@
 
 A cause is put together from the record alone: the shares of the read ceiling that both sides reach,
 and their counted work where the record has it, else that of the same kernels in
-results/counters.json. Where neither is on record the sentence says so instead of guessing.
+results/counters.json on the problem there that is nearest in k and n. What these do not show may be
+explained in the list of experiments; such a sentence is told apart. Where nothing is on record and
+nothing explained, the sentence says so instead of guessing.
 """
 
 import json
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -28,6 +31,7 @@ _WORK = (
     ("collectives", "warp collectives"),
     ("block_syncs", "barriers"),
     ("queue_updates", "queue updates"),
+    ("queue_merges", "queue merges"),
 )
 _SAME = 0.05  # within which two counts say nothing
 _RATIOS = ("speed-up", "place", "change", "flatness", "updates-ratio", "updates-growth", "searches")
@@ -96,22 +100,49 @@ def cause(claim: Claim, found: Measured, source: Source, work: Work) -> str:
     """Return what the record shows of why a claim differs, in one or two sentences."""
     sentences = []
     limit = re.match(r"(?:>=|>) ([\d.]+)", claim.expect)
-    for pair in dict.fromkeys(found.pairs):
+    for pair in dict.fromkeys(_deciding(claim, found)):
         wanted = float(limit[1]) if limit and claim.measure == "speed-up" else None
+        if claim.measure == "fastest":
+            sentences += _times(pair)
         sentences += _shares(pair, wanted)
-    for pair in found.pairs[:1]:
+    for pair in _apart(_deciding(claim, found)):
         sentences += _work_of(pair, work)
     sentences += [_of_search(search) for search in found.searches]
     if not found.pairs:
-        sentences += _of_cells(found.cells)
+        sentences += _of_cells(found.cells, rounds=claim.measure == "spread")
     if claim.measure == "flattens" and source.runs[0].multiprocessors:
         sentences.append(f"This GPU has {source.runs[0].multiprocessors} multiprocessors.")
+    if claim.explanation:
+        sentences.append(f"*Explanation, not measured:* {claim.explanation}")
     if sentences:
         return " ".join(dict.fromkeys(sentences))
     return (
         "The record has neither shares of the read ceiling nor counters of these cells, "
         "so it does not show the cause; record it anew with this version."
     )
+
+
+def _deciding(claim: Claim, found: Measured) -> list[Pair]:
+    """Return the pairs that are not as expected; where no one is by itself, all of them."""
+    if claim.measure != "speed-up":
+        return list(found.pairs)
+    meets = expectation(claim.expect, claim.says)
+    return [pair for pair in found.pairs if pair.ratio and not meets(pair.ratio)]
+
+
+def _apart(found: Sequence[Pair]) -> list[Pair]:
+    """Return the first pair, and the last if its k is another: work is counted for few problems."""
+    return [pair for i, pair in enumerate(found) if i == 0 or pair.at[2] != found[0].at[2]][:2]
+
+
+def _times(pair: Pair) -> list[str]:
+    mine, other = pair.cell.time, pair.over.time
+    if mine is None or other is None:
+        return []
+    return [
+        f"At {place(pair.at)} {pair.cell.algorithm} takes {mine.median / 1e6:.3g} ms and "
+        f"{pair.over.algorithm} {other.median / 1e6:.3g} ms."
+    ]
 
 
 def _shares(pair: Pair, wanted: float | None) -> list[str]:
@@ -124,7 +155,7 @@ def _shares(pair: Pair, wanted: float | None) -> list[str]:
         f"{_percent(mine.share)} of the {ceiling} ceiling and {pair.over.algorithm} at "
         f"{_percent(other.share)}"
     )
-    if wanted is None or not pair.ratio:
+    if wanted is None or wanted <= 1 or not pair.ratio:
         return [f"{text}."]
     # What the expected ratio over this baseline would ask of the memory.
     due = mine.share * wanted / pair.ratio
@@ -141,10 +172,31 @@ def _work_of(pair: Pair, work: Work) -> list[str]:
     here = work.get(pair.cell.algorithm, {})
     there = work.get(pair.over.algorithm, {})
     # Layouts differ by what an algorithm likes; the problem is the same without it.
-    common = sorted(set(here) & set(there), key=lambda p: (p.count("uniform"), p), reverse=True)
+    common = sorted(set(here) & set(there), key=lambda p: (_distance(p, pair), p))
     if not common:
         return []
-    return _compare(pair, here[common[0]], there[common[0]], f"on {common[0]}")
+    return _compare(pair, here[common[0]], there[common[0]], _on(common[0]))
+
+
+def _distance(problem: str, pair: Pair) -> tuple[bool, float]:
+    """Return how far a counted problem is from a pair's: k counts twice, ties not at all."""
+    n, _, k = pair.at
+    far = 0.0
+    for name, value, weight in (("n", n, 1), ("k", k, 2)):
+        if size := _size(problem, name):
+            far += weight * abs(math.log2(size / value))
+    return "uniform" not in problem, far
+
+
+def _size(problem: str, name: str) -> int:
+    found = re.search(rf"(?:^|/){name}=(\d+)", problem)
+    return int(found[1]) if found else 0
+
+
+def _on(problem: str) -> str:
+    """Return a counted problem in words, or as it stands where it does not say all of n, Q, k."""
+    at = _size(problem, "n"), _size(problem, "Q"), _size(problem, "k")
+    return f"at {place(at)}" if all(at) else f"on {problem}"
 
 
 def _compare(
@@ -173,7 +225,7 @@ def _of_search(search: Search) -> str:
     return f"{in_words(search)}: {', '.join(parts)} (time in ns of all queries, else a query)."
 
 
-def _of_cells(cells: tuple[Record, ...]) -> list[str]:
+def _of_cells(cells: tuple[Record, ...], *, rounds: bool) -> list[str]:
     sentences = []
     for cell in cells:
         at = f"At {place((cell.n, cell.q, cell.k))} {cell.algorithm}"
@@ -183,7 +235,7 @@ def _of_cells(cells: tuple[Record, ...]) -> list[str]:
             sentences.append(
                 f"{at} makes {sum(cell.queue_updates) / cell.q:.4g} updates a query{each}."
             )
-        elif cell.floor:
+        elif cell.floor and not rounds:
             sentences.append(
                 f"{at} moves its least bytes at {_percent(cell.floor.share)} of the "
                 f"{cell.floor.ceiling.replace('_', ' ')} ceiling."

@@ -18,7 +18,9 @@ A file has one `[paper]` (key, cite, hardware) and its `[[experiment]]`s in the 
                   drawings only those whose names end so), `algorithms` (names or
                   globs: these alone), `title` in place of the experiment's, and what the
                   kind asks for
-    claim         says, paper, measure, expect, and what the measure asks for (`measures`)
+    claim         says, paper, measure, expect, what the measure asks for (`measures`), and an
+                  `explanation` of a difference that counters and shares do not show: one
+                  sentence, printed as an explanation and not as a measurement
 
 Sizes are integers or powers, "2^15".
 """
@@ -59,8 +61,8 @@ _FIGURE_KEYS = (
     "over",
 )
 _CLAIM_KEYS = (
-    *("says", "paper", "measure", "of", "over", "among", "over_where", "where", "take"),
-    *("along", "from", "to", "unit", "expect", "mine", "theirs", "quantity"),
+    *("says", "paper", "measure", "explanation", "of", "over", "among", "over_where", "where"),
+    *("take", "along", "from", "to", "unit", "expect", "mine", "theirs", "quantity"),
 )
 Table = Mapping[str, Any]
 
@@ -83,6 +85,7 @@ class Claim:
     measure: str  # "" where nothing can measure it yet
     expect: str
     ask: Table  # what the measure asks for, as it stands in the file
+    explanation: str = ""
 
 
 @dataclass(frozen=True)
@@ -217,11 +220,12 @@ def _claim(table: Table, where: str) -> Claim:
     if "says" not in table or ("measure" in table) != ("expect" in table):
         message = f"{where}: a claim has `says`, and both of measure and expect or none"
         raise PlotError(Failure.INPUT, message)
-    own = ("says", "paper", "measure", "expect")
+    own = ("says", "paper", "measure", "expect", "explanation")
     return Claim(
         says=table["says"],
         paper=str(table.get("paper", "")),
         measure=str(table.get("measure", "")),
         expect=str(table.get("expect", "")),
         ask={k: v for k, v in table.items() if k not in own},
+        explanation=str(table.get("explanation", "")),
     )

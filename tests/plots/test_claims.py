@@ -258,6 +258,21 @@ def test_the_cause_names_counted_work_of_the_cells_or_of_the_kernels(tmp_path: P
     assert "does not show the cause" in verdict(tmp_path, asked, bare).why
 
 
+def test_work_counted_nearest_to_the_claim_speaks(tmp_path: Path) -> None:
+    cells = [c | {"counters": None, "floor": None} for c in timed(COSTS, [(1024, 8, 16)])]
+    asked = claim("speed-up", ">= 60", of=["new"], over=["old"])
+    problems = ("Q=8/n=64/k=2/uniform#1", "Q=8/n=512/k=16/uniform#1", "Q=8/n=1024/k=16/ties#1")
+    kernel = {
+        "new": {p: {"queue_updates": 10} for p in problems},
+        "old": {p: {"queue_updates": 20 + i} for i, p in enumerate(problems)},
+    }
+    why = verdict(tmp_path, asked, cells, kernel).why
+    assert why == "Counted at n = 512, Q = 8, k = 16, old has 2.1 times the queue updates of new."
+    explained = dataclasses.replace(asked, explanation="It is so.")
+    why = verdict(tmp_path, explained, cells).why
+    assert why == "*Explanation, not measured:* It is so."
+
+
 def test_counted_work_is_read_without_the_layout(tmp_path: Path) -> None:
     path = tmp_path / "counters.json"
     path.write_text(
