@@ -7,7 +7,7 @@ speaks for it: an algorithm is given the layout it likes.
 import fnmatch
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from plots.errors import Failure, PlotError
@@ -64,6 +64,29 @@ def along(axis: str, context: str) -> str:
         message = f"{context}: no axis is called {axis!r}; there are {', '.join(AXES)}"
         raise PlotError(Failure.INPUT, message)
     return AXES[axis]
+
+
+def best_of_family(records: Iterable[Record], families: Sequence[str]) -> list[Record]:
+    """Keep of each family (a name, and NAME+... its variants) the fastest on each problem.
+
+    Where records have several of a family, what is kept is named "NAME (best)".
+    """
+    kept: list[Record] = []
+    best: dict[tuple[object, ...], Record] = {}
+    members: dict[str, set[str]] = {}
+    for record in records:
+        family = next((f for f in families if f"{record.algorithm}+".startswith(f"{f}+")), None)
+        if family is None:
+            kept.append(record)
+            continue
+        members.setdefault(family, set()).add(record.algorithm)
+        problem = (family, record.n, record.q, record.k, record.dtype, record.payload)
+        more = (record.direction, record.index, record.workload, record.executor, record.seed)
+        best[problem + more] = min(best.get(problem + more, record), record, key=_rank)
+    for (family, *_), record in best.items():
+        several = len(members[str(family)]) > 1
+        kept.append(replace(record, algorithm=f"{family} (best)") if several else record)
+    return kept
 
 
 class Cells:

@@ -22,6 +22,7 @@ from plots.reproduce.cells import (
     Missing,
     Pair,
     along,
+    best_of_family,
     choose,
     coordinate,
     pairs,
@@ -70,6 +71,7 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
     if "algorithms" in figure.ask:
         wanted = set(Cells(records).names(figure.ask["algorithms"]))
         records = [record for record in records if record.algorithm in wanted]
+    records = best_of_family(records, figure.ask.get("families", ()))
     every = kinds[figure.kind].draw(records, figures.Options())
     drawings = [drawing for drawing in every if drawing.name.endswith(ending)]
     if not drawings:
@@ -132,10 +134,20 @@ def _lines(
         _Y_LABELS[y] + (f" ({unit})" if unit else ""),
         x_scale=figure.ask.get("x_scale", "linear" if x == "log2(n/Q)" else "log2"),
         stars=_stars(figure, panels, context),
-        notes=[*_slice_note(source), *(f"Missing: {text}." for text in dict.fromkeys(lacking))],
+        notes=[*_slice_note(source), *_choices(figure, source.records), *(f"Missing: {text}." for text in dict.fromkeys(lacking))],
         order=tuple(dict.fromkeys(order)),
     )
     return Drawing("", line_panels.draw(sheet), line_panels.rows(sheet))
+
+
+def _choices(figure: FigureSpec, records: Sequence[Record]) -> list[str]:
+    """Say of which algorithms the fastest is drawn, where an entry names several."""
+    cells = Cells(records)
+    asked: list[Sequence[str]] = []
+    for panel in figure.ask.get("panels", ()):
+        asked += [panel.get("of", ()), panel.get("over", ())]
+        asked += [line["of"] for line in panel.get("lines", ())]
+    return tables.chosen(cells, asked)
 
 
 def _panel(

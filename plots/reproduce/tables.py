@@ -1,7 +1,7 @@
 """Tables drawn as figures: times beside published ones, and the scatter of many trials."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from matplotlib.patches import Rectangle
 
@@ -65,10 +65,26 @@ def times(
         [column["label"] for column in columns],
         grid,
         f"Seconds for all Q rows; in brackets the published ones, {experiment.paper.hardware}",
-        [style.literal(f"n/a {number}:  {why}") for why, number in notes.items()],
+        [
+            *(style.literal(f"n/a {number}:  {why}") for why, number in notes.items()),
+            *map(style.literal, chosen(Cells(records), (row["of"] for row in figure.ask["rows"]))),
+        ],
         list(used.values()),
     )
     return Drawing("", page.figure, rows)
+
+
+def chosen(cells: Cells, asked: Iterable[Sequence[str]]) -> list[str]:
+    """Say for each list of several names or a glob which are there: the fastest is shown."""
+    notes = []
+    for names in asked:
+        if len(names) > 1 or any("*" in name for name in names):
+            found = cells.names(names)
+            if len(found) > 1:
+                notes.append(f"At each point the fastest of {', '.join(found)}.")
+            elif found:
+                notes.append(f"Of {', '.join(names)} the record has {found[0]} alone.")
+    return list(dict.fromkeys(notes))
 
 
 def _cell(cells: Cells, row: dict[str, object]) -> list[Record]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from plots import line_panels, style
 from plots.reproduce import claims, figures, manifest
-from plots.reproduce.cells import Missing
+from plots.reproduce.cells import Missing, best_of_family
 from plots.reproduce.library import Library
 from plots.save import points
 
@@ -84,8 +84,29 @@ def test_the_page_of_a_paper_figure_holds_all_that_is_written(here: Path) -> Non
 def test_a_run_without_the_cells_of_a_figure_says_which(tmp_path: Path) -> None:
     run = write_run(tmp_path / "gpu" / "komarov_fig4", garcia_cells()[:2])
     (source,) = Library(run).sources(EXPERIMENTS["K-fig4"])
-    with pytest.raises(Missing, match="have no cell of garcia to compare qms-block with"):
+    with pytest.raises(Missing, match=r"no cell of garcia, garcia\+\* to compare qms-block with"):
         figures.draw(EXPERIMENTS["K-fig4"], EXPERIMENTS["K-fig4"].figures[0], source)
+
+
+def test_the_best_of_a_family_is_one_series(tmp_path: Path) -> None:
+    def takes(name: str, n: int, ns: float | None) -> JsonObject:
+        made = cell(dataclasses.replace(QMS, name=name), problem(n, 8, 8))
+        if ns is None:
+            return made | {"status": "timeout", "reason": "60 s", "time": None}
+        return made | {"time": made["time"] | {"median": ns, "ci95": [ns, ns]}}
+
+    cells = [takes("sort", 1024, 30), takes("sort+t512", 1024, 20), takes("sorted", 1024, 10)]
+    cells += [takes("sort", 2048, 40), takes("sort+t512", 2048, None), takes("heap", 1024, 50)]
+    (source,) = Library(write_run(tmp_path / "gpu" / "run", cells)).sources(
+        dataclasses.replace(EXPERIMENTS["K-fig4"], config="run")
+    )
+    kept = best_of_family(source.records, ["sort", "heap"])
+    assert sorted((r.algorithm, r.n, r.time and r.time.median) for r in kept) == [
+        ("heap", 1024, 50),
+        ("sort (best)", 1024, 20),
+        ("sort (best)", 2048, 40),
+        ("sorted", 1024, 10),
+    ]
 
 
 def test_another_run_serves_as_a_slice_until_the_own_is_there(tmp_path: Path) -> None:
