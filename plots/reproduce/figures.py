@@ -134,7 +134,11 @@ def _lines(
         _Y_LABELS[y] + (f" ({unit})" if unit else ""),
         x_scale=figure.ask.get("x_scale", "linear" if x == "log2(n/Q)" else "log2"),
         stars=_stars(figure, panels, context),
-        notes=[*_slice_note(source), *_choices(figure, source.records), *(f"Missing: {text}." for text in dict.fromkeys(lacking))],
+        notes=[
+            *_slice_note(source),
+            *_choices(figure, source.records),
+            *(f"Missing: {text}." for text in dict.fromkeys(lacking)),
+        ],
         order=tuple(dict.fromkeys(order)),
     )
     return Drawing("", line_panels.draw(sheet), line_panels.rows(sheet))

@@ -15,10 +15,10 @@ A file has one `[paper]` (key, cite, hardware) and its `[[experiment]]`s in the 
     where         the cells that belong to it, by n, q, k, nq, "log2(n/Q)", payload, ...
     disagreement  where caption and text of the paper say different things
     figure        kind, `name` (follows the id in the file's name), `ending` (of the kind's several
-                  drawings only those whose names end so), `algorithms` (names or
-                  globs: these alone), `families` (of a name and its variants, NAME+..., the
-                  best at each point is drawn as one series), `title` in place of the experiment's, and what the
-                  kind asks for
+                  drawings only those whose names end so), `algorithms` (names or globs: these
+                  alone), `families` (of a name and its variants, NAME+..., the best at each point
+                  is drawn as one series), `title` in place of the experiment's, and what the kind
+                  asks for
     claim         says, paper, measure, expect, what the measure asks for (`measures`), and an
                   `explanation` of a difference that counters and shares do not show: one
                   sentence, printed as an explanation and not as a measurement

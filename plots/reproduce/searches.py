@@ -37,6 +37,7 @@ _QUANTITIES = {
     "distances": "distances evaluated a query",
     "bytes": "bytes read and written a query",
 }
+_X_LABELS = {"batch": "queries in a launch"}
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
 # Where several executors have a quantity, the first speaks.
 _EXECUTORS = ("cuda", "fiber", "cpu")
@@ -196,7 +197,7 @@ def _bars(
             own = [(ratio, a) for ratio, a, _ in pairs if a is search]
             if own:
                 bars[search.traits.get(x), search.traits.get(by)] = own[0]
-        return _sorted(bars)
+        return _sorted(bars, x)
 
     # Of several the fastest, then the one with fewer pivots.
     def first(s: Search) -> tuple[float, ...]:
@@ -206,11 +207,20 @@ def _bars(
         if quantity in search.values and x in search.traits and by in search.traits:
             at = (search.traits[x], search.traits[by])
             bars.setdefault(at, (search.values[quantity] / _length(quantity), search))
-    return _sorted(bars)
+    return _sorted(bars, x)
 
 
-def _sorted(bars: Bars) -> Bars:
-    return dict(sorted(bars.items(), key=lambda item: tuple((str(type(v)), v) for v in item[0])))
+def _sorted(bars: Bars, x: str) -> Bars:
+    def order(item: tuple[tuple[Any, Any], object]) -> tuple[tuple[bool, str, Any], ...]:
+        place, one = item[0]
+        return (_is_all(place, x), str(type(place)), place), (False, str(type(one)), one)
+
+    return dict(sorted(bars.items(), key=order))
+
+
+def _is_all(place: object, x: str) -> bool:
+    """Tell whether a place along x is a batch of 0, which stands for all queries in one launch."""
+    return x == "batch" and place == 0
 
 
 def _length(quantity: str) -> float:
@@ -231,7 +241,7 @@ def _figure(experiment: Experiment, figure: FigureSpec, panels: Mapping[str, Bar
     )
     used = [search for bars in panels.values() for _, search in bars.values()]
     page = Page(
-        style.literal(f"{experiment.id}  {experiment.title}"),
+        style.literal(f"{experiment.id}  {figure.ask.get('title', experiment.title)}"),
         f"by {figure.ask['by'].replace('_', ' ')}",
         KEY_LINE * -(-len(series) // columns) + 0.08,
         grid,
@@ -271,10 +281,11 @@ def _figure(experiment: Experiment, figure: FigureSpec, panels: Mapping[str, Bar
             for one in absent:  # never blank: said where the bar would stand
                 left = i - 0.4 + (series.index(one) + 0.5) * wide
                 axes.text(left, 0, "not recorded", rotation=90, size=5.5, ha="center", va="bottom")
-        names = [str(place).replace("_", " ") for place in places]
+        x = figure.ask["x"]
+        names = ["all" if _is_all(p, x) else str(p).replace("_", " ") for p in places]
         upright = sum(style.width(name, 7.0) + 0.1 for name in names) < box.width
         axes.set_xticks(range(len(places)), names, rotation=0 if upright else 90)
-        axes.set_xlabel(figure.ask["x"].replace("_", " "), labelpad=2)
+        axes.set_xlabel(_X_LABELS.get(x, x.replace("_", " ")), labelpad=2)
         name = "speed-up" if "over" in figure.ask else _QUANTITIES[quantity]
         axes.set_ylabel(
             f"{name.split(' (')[0]}, normalised" if figure.ask.get("normalised") else name
