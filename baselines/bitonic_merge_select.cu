@@ -19,7 +19,7 @@
 // distances below 128 in registers. A descending row sends every element through the buffer. A row
 // never has more than one block, so few long rows leave the GPU idle.
 //
-// Its authors tuned block size and batch per K and card: here +t32 ... +t1024 threads a block. By
+// Its authors tuned block size and batch per K and card: here +t32 ... +t512 threads a block. By
 // default as few as K allows, for then no warp waits for another's sorting, and more where rows are
 // few. The list has room for 4 elements a thread, and for 2 K. Shared memory bounds k: 4096.
 
