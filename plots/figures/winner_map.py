@@ -2,7 +2,7 @@
 
 A cell has the letter and the colour of its winner and how many times as long the second takes; a
 dot says that the two 95 % intervals overlap, so that the order is not shown. A cell that no
-algorithm solved is hatched and numbered as in the notes; one with a dash was not in the run.
+algorithm solved is hatched and numbered as in the notes, and so is one that was not in the config.
 """
 
 import string
@@ -27,7 +27,7 @@ DESCRIPTION = "the fastest algorithm over n and k, a panel for each Q (two or mo
 _WIDTH, _HEIGHT = 0.46, 0.27  # of a cell, inches
 _LEFT, _ABOVE, _BELOW, _FOOT, _GAP = 0.52, 0.24, 0.22, 0.17, 0.2
 _PAGE = 8.4
-_ABSENT = "–  not in the run"
+_ABSENT = "not in the config"
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 
@@ -98,7 +98,8 @@ def _figure(head: slices.Slice, panels: Mapping[str, Panel], members: list[Recor
     letters = {name: _LETTERS[i % len(_LETTERS)] for i, name in enumerate(winners)}
     colours = {name: style.COLOURS[i % len(style.COLOURS)] for i, name in enumerate(winners)}
     unsolved = _unsolved(panels)
-    any_absent = any(len(panel) < len(n) * len(k) for panel in panels.values())
+    if any(len(panel) < len(n) * len(k) for panel in panels.values()):
+        unsolved[(_ABSENT,)] = None
     grid = _grid(len(panels), len(n), len(k))
     entries = _entries(winners, letters, colours, unsolved)
     columns = key_columns([text for _, text in entries], max(grid.total()[0], 6.2))
@@ -107,7 +108,7 @@ def _figure(head: slices.Slice, panels: Mapping[str, Panel], members: list[Recor
         head.title(),
         KEY_LINE * -(-len(entries) // columns) + 0.08,
         grid,
-        [*_notes(unsolved), *([_ABSENT] if any_absent else [])],
+        _notes(unsolved),
         footer(members),
         least_width=6.4,
     )
@@ -125,7 +126,7 @@ def _figure(head: slices.Slice, panels: Mapping[str, Panel], members: list[Recor
                 _hatched(axes, at, list(unsolved).index(_why(cell)) + 1)
         for at in ((x, y) for x in range(len(n)) for y in range(len(k))):
             if (n[at[0]], k[at[1]]) not in panel:
-                axes.text(*at, "–", size=6, color=style.MUTED, ha="center", va="center_baseline")
+                _hatched(axes, at, list(unsolved).index((_ABSENT,)) + 1)
         _ticks(axes, n, k)
         if grid.lowest(i):
             axes.set_xlabel("n, elements of a row", labelpad=2)

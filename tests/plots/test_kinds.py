@@ -91,9 +91,9 @@ def test_the_fastest_wins_with_its_lead_for_each_q(tmp_path: Path) -> None:
     seconds = [float(row["over_best"]) for row in found if row["rank"] == "2"]
     assert seconds == pytest.approx([4] * 4, rel=0.2)
     assert sum(text.startswith("A ") for text in texts(drawing)) == 4
-    assert hatched(drawing) == 1
+    assert hatched(drawing) == 2
     assert "n/a 1:  fast, timeout: too slow; slow, timeout: too slow" in texts(drawing)
-    assert texts(drawing).count("–") == 1  # n = 2^12 was not run at Q = 1
+    assert "n/a 2:  not in the config" in texts(drawing)  # n = 2^12 at Q = 1
 
 
 def test_an_unsure_winner_has_a_dot(tmp_path: Path) -> None:
