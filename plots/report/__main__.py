@@ -10,6 +10,7 @@ from plots.errors import Failure, PlotError
 from plots.files import write_file
 from plots.records import load_whole
 from plots.report.build import build
+from plots.report.kinds import other_kind
 
 
 class _Parser(argparse.ArgumentParser):
@@ -29,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         options = parser.parse_args(arguments)
+        if other := other_kind(options.run):
+            raise PlotError(Failure.INPUT, other)
         run = load_whole(options.run)
         for warning in run.warnings:
             print(f"report: {warning}", file=sys.stderr)

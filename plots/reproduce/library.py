@@ -85,8 +85,7 @@ class Library:
                     f for name in experiment.slices_of for f in folders if self._name(f) == name
                 ]
                 source = self._source(machine, slices, is_slice=True)
-            stages = [f for f in folders if f.name in experiment.stages_of]
-            found = [stage for folder in stages for stage in self._stages(folder)]
+            found = [s for f in folders if self._of_stages(f, experiment) for s in self._stages(f)]
             indexed = [
                 s for f in folders if f.name in experiment.searches_of for s in self._searches(f)
             ]
@@ -97,7 +96,7 @@ class Library:
 
     def _name(self, folder: Path) -> str:
         """Return a run's name: its folder's, or of a single run, which lies anywhere, its own."""
-        if not self._single:
+        if not self._single or not (folder / "runs.jsonl").is_file():
             return folder.name
         read = self._run(folder)
         return read[0].name if read else folder.name
@@ -138,6 +137,12 @@ class Library:
             return []
         self.warnings += [warning for warning in told if warning not in self.warnings]
         return searches
+
+    def _of_stages(self, folder: Path, experiment: Experiment) -> bool:
+        """Tell whether a folder has the stages asked for; a single one may have any name."""
+        if self._single and not (folder / "runs.jsonl").is_file():
+            return bool(experiment.stages_of)
+        return folder.name in experiment.stages_of
 
     def _stages(self, folder: Path) -> Iterator[StageRecord]:
         for path in sorted(folder.glob("*.json")):

@@ -39,6 +39,24 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "command"),
+    [
+        ("runs.jsonl", '{"schema":1,"what":"index_search"', "python -m plots.index_searches"),
+        ("knn_end_to_end.jsonl", "{}", "python -m plots.knn_end_to_end"),
+        ("scaling.jsonl", "{}", "python -m plots.scaling"),
+        ("whole.json", '{\n  "schema": 1,\n  "what": "knn",', "scripts/reproduce.sh --from"),
+        ("runs.jsonl", '{"schema":1,"key":"0"', "meta.json: cannot be read"),
+    ],
+)
+def test_another_kind_of_record_is_told_with_what_draws_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, command: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert main([str(tmp_path)]) == 3
+    assert command in capsys.readouterr().err
+
+
 @pytest.fixture(scope="module")
 def page(report: Path) -> Iterator[chromium.Page]:
     """Return the report open in a browser without network."""
