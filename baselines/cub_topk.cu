@@ -1,20 +1,30 @@
-// CUB's own top-k, where the installed CCCL has it.
+// CUB's own top-k, where the CCCL that the build uses has it (the toolkit's, or KSELECT_CCCL's).
 //
 //   cub-topk          cub::DeviceTopK (CCCL 3.2): one problem a call, a call a row
 //   cub-batched-topk  cub::DeviceBatchedTopK (CCCL 3.5): all rows in one call
 //
 // Both are adaptive radix selections. They read the rows as they are and write values and indices
 // themselves, so nothing of ours is inside the time but, for the first, a launch loop over the
-// rows. Unsorted, ties unspecified, not deterministic: what CUB's documentation says. Tuning is
-// CUB's own.
+// rows. Unsorted, ties unspecified, not deterministic: CUB wants exactly these required of it and
+// refuses to compile otherwise. Workspace is what CUB's own query says. Tuning is CUB's own, by
+// what it is told: 32-bit sizes, and for the batched form the tightest bound of n that it has a
+// block for (segment_bound), or n itself where a block's items are as many, whose loads need no
+// guard.
 //
-// Limits: the batched form of CCCL 3.5 takes rows that fit one block (fits_a_block).
+// Limits: the batched form of CCCL 3.5 takes rows that fit one block (fits_a_block), and fewer than
+// 2^31 of them; it ranks -0 with +0, as the other does not. Before CCCL 3.5, DeviceTopK loads
+// vectors without asking whether the row is aligned to them.
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <type_traits>
 
 #include "baselines/gpu_rows.cuh"
 
-#if defined(__CUDACC__)
+// Tests compile the adapter on the host, against stand-ins (tests/baselines/standins).
+#if defined(__CUDACC__) || defined(KSELECT_CUB_STANDIN)
 #include <cuda/std/version>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -31,10 +41,10 @@
 namespace kselect::cub_topk {
 namespace {
 
-// CCCL 3.5 gives a segment one block, whose shared memory the longest one that the call admits has
-// to fit: 32 KiB of values and indices do for all types.
-constexpr std::int64_t longest_segment(std::size_t value_bytes, std::size_t index_bytes) {
-  return static_cast<std::int64_t>(32768 / (value_bytes + index_bytes));
+// CCCL 3.5 gives a segment one block, which passes values and then positions through at most 48 KiB
+// of shared memory: 32 KiB of the wider ones, with padding, and not twice as many.
+constexpr std::int64_t longest_segment(std::size_t widest_bytes) {
+  return static_cast<std::int64_t>(32768 / widest_bytes);
 }
 
 #if defined(KSELECT_CUB_TOPK) || defined(KSELECT_CUB_BATCHED_TOPK)
@@ -63,16 +73,17 @@ cudaError_t select_row(void* temporary, std::size_t& bytes, const problem& p, co
                        T* values, Index* indices, cudaStream_t stream) {
   const thrust::counting_iterator<Index> positions(0);
   const auto environment = requirements(stream);
+  // CUB counts in the type of the sizes, and 64-bit counts cost it twice the candidates' memory.
+  const auto n = static_cast<std::uint32_t>(p.n), k = static_cast<std::uint32_t>(p.k);
   const bool smallest = p.direction == direction::smallest;
   if (indices == nullptr) {
-    return smallest
-               ? cub::DeviceTopK::MinKeys(temporary, bytes, row, values, p.n, p.k, environment)
-               : cub::DeviceTopK::MaxKeys(temporary, bytes, row, values, p.n, p.k, environment);
+    return smallest ? cub::DeviceTopK::MinKeys(temporary, bytes, row, values, n, k, environment)
+                    : cub::DeviceTopK::MaxKeys(temporary, bytes, row, values, n, k, environment);
   }
-  return smallest ? cub::DeviceTopK::MinPairs(temporary, bytes, row, values, positions, indices,
-                                              p.n, p.k, environment)
-                  : cub::DeviceTopK::MaxPairs(temporary, bytes, row, values, positions, indices,
-                                              p.n, p.k, environment);
+  return smallest ? cub::DeviceTopK::MinPairs(temporary, bytes, row, values, positions, indices, n,
+                                              k, environment)
+                  : cub::DeviceTopK::MaxPairs(temporary, bytes, row, values, positions, indices, n,
+                                              k, environment);
 }
 
 std::size_t row_workspace(const problem& p, const device&) {
@@ -116,11 +127,24 @@ status row_enqueue(const problem&, const io&, std::span<std::byte>, const execut
   return {status_code::unsupported, "this build has no cub::DeviceTopK"};
 }
 constexpr std::string_view row_missing =
-    "built without cub::DeviceTopK: it needs nvcc and CCCL 3.2 (CUDA 13.2) or newer";
+    "built without cub::DeviceTopK: it needs nvcc and CCCL 3.2 (CUDA 13.2) or newer; an older "
+    "toolkit's is replaced by -DKSELECT_CCCL=DIR";
 
 #endif
 
 #if defined(KSELECT_CUB_BATCHED_TOPK)
+
+// The elements that CUB's blocks take, from the shortest on: the first of them that covers n.
+constexpr std::int32_t segment_bound(std::int64_t n) {
+  std::int32_t bound = 256;
+  while (bound < n) bound = bound == 256 ? 1024 : 2 * bound;
+  return bound;
+}
+
+template <class T, class Index>
+constexpr std::size_t widest = std::max(sizeof(T), sizeof(Index));
+template <class T>
+constexpr std::size_t widest<T, void> = sizeof(T);
 
 // Where row number `row` of a matrix begins.
 template <class T>
@@ -142,53 +166,80 @@ struct same_positions {
   }
 };
 
-template <class T, class Index>
-cudaError_t select_rows(void* temporary, std::size_t& bytes, const problem& p, const io& buffers,
-                        cudaStream_t stream) {
+// All rows, of `size` elements each, an annotated argument that bounds them at compile time.
+template <std::int32_t bound, class T, class Index, class Size>
+cudaError_t select_sized(void* temporary, std::size_t& bytes, const problem& p, const io& buffers,
+                         Size size, cudaStream_t stream) {
   namespace argument = ::cuda::args;
   const auto rows = rows_from(static_cast<const T*>(buffers.input), p.effective_pitch());
   const auto values = rows_from(static_cast<T*>(buffers.values), p.k);
-  const auto indices = rows_from(static_cast<Index*>(buffers.indices), p.k);
-  const auto positions = thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0),
-                                                         same_positions<Index>{});
-  constexpr auto bounds =
-      argument::bounds<std::int64_t{1}, longest_segment(sizeof(T), sizeof(Index))>();
-  const auto size = argument::immediate{p.n, bounds};
-  const auto k = argument::immediate{p.k, bounds};
-  const auto count = argument::immediate{p.q};
+  const auto k = argument::immediate{static_cast<std::int32_t>(p.k),
+                                     argument::bounds<std::int32_t{1}, bound>()};
+  const auto count = argument::immediate{static_cast<std::int32_t>(p.q)};
   const auto environment = requirements(stream);
   const bool smallest = p.direction == direction::smallest;
-  if (!p.has_indices()) {
+  if constexpr (std::is_void_v<Index>) {
     return smallest ? cub::DeviceBatchedTopK::MinKeys(temporary, bytes, rows, values, size, k,
                                                       count, environment)
                     : cub::DeviceBatchedTopK::MaxKeys(temporary, bytes, rows, values, size, k,
                                                       count, environment);
+  } else {
+    const auto indices = rows_from(static_cast<Index*>(buffers.indices), p.k);
+    const auto positions = thrust::make_transform_iterator(
+        thrust::counting_iterator<std::int64_t>(0), same_positions<Index>{});
+    return smallest ? cub::DeviceBatchedTopK::MinPairs(temporary, bytes, rows, values, positions,
+                                                       indices, size, k, count, environment)
+                    : cub::DeviceBatchedTopK::MaxPairs(temporary, bytes, rows, values, positions,
+                                                       indices, size, k, count, environment);
   }
-  return smallest ? cub::DeviceBatchedTopK::MinPairs(temporary, bytes, rows, values, positions,
-                                                     indices, size, k, count, environment)
-                  : cub::DeviceBatchedTopK::MaxPairs(temporary, bytes, rows, values, positions,
-                                                     indices, size, k, count, environment);
+}
+
+// Chooses the bound; from `bound` on, as all shorter ones are too short.
+template <class T, class Index, std::int32_t bound = segment_bound(0)>
+cudaError_t select_rows(void* temporary, std::size_t& bytes, const problem& p, const io& buffers,
+                        cudaStream_t stream) {
+  namespace argument = ::cuda::args;
+  if constexpr (bound < longest_segment(widest<T, Index>)) {
+    if (p.n > bound) {
+      return select_rows<T, Index, segment_bound(bound + 1)>(temporary, bytes, p, buffers, stream);
+    }
+  }
+  if (p.n == bound) {
+    return select_sized<bound, T, Index>(temporary, bytes, p, buffers, argument::constant<bound>{},
+                                         stream);
+  }
+  return select_sized<bound, T, Index>(
+      temporary, bytes, p, buffers,
+      argument::immediate{static_cast<std::int32_t>(p.n),
+                          argument::bounds<std::int32_t{1}, bound>()},
+      stream);
+}
+
+// Calls f with the types of the values and of the indices, which are void for values alone.
+template <class F>
+cudaError_t visit_columns(const problem& p, F&& f) {
+  return visit(p.type, [&]<class T>(T) {
+    if (!p.has_indices()) return f.template operator()<T, void>();
+    return visit(p.index, [&]<class Index>(Index) { return f.template operator()<T, Index>(); });
+  });
 }
 
 std::size_t batched_workspace(const problem& p, const device&) {
   std::size_t bytes = 0;
-  visit(p.type, [&]<class T>(T) {
-    visit(p.index,
-          [&]<class Index>(Index) { select_rows<T, Index>(nullptr, bytes, p, {}, nullptr); });
+  visit_columns(p, [&]<class T, class Index>() {
+    return select_rows<T, Index>(nullptr, bytes, p, {}, nullptr);
   });
   return bytes;
 }
 
 status batched_enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                        const executor& on) {
-  return visit(p.type, [&]<class T>(T) {
-    return visit(p.index, [&]<class Index>(Index) {
-      std::size_t bytes = memory.size();
-      return simt::detail::cuda_status(select_rows<T, Index>(memory.data(), bytes, p, buffers,
-                                                             static_cast<cudaStream_t>(on.stream)),
-                                       "DeviceBatchedTopK", "cub");
-    });
+  const cudaError_t done = visit_columns(p, [&]<class T, class Index>() {
+    std::size_t bytes = memory.size();
+    return select_rows<T, Index>(memory.data(), bytes, p, buffers,
+                                 static_cast<cudaStream_t>(on.stream));
   });
+  return simt::detail::cuda_status(done, "DeviceBatchedTopK", "cub");
 }
 constexpr std::string_view batched_missing = {};
 
@@ -199,12 +250,14 @@ status batched_enqueue(const problem&, const io&, std::span<std::byte>, const ex
   return {status_code::unsupported, "this build has no cub::DeviceBatchedTopK"};
 }
 constexpr std::string_view batched_missing =
-    "built without cub::DeviceBatchedTopK: it needs nvcc and CCCL 3.5 (CUDA 13.5) or newer";
+    "built without cub::DeviceBatchedTopK: it needs nvcc and CCCL 3.5 (CUDA 13.5) or newer; an "
+    "older toolkit's is replaced by -DKSELECT_CCCL=DIR";
 
 #endif
 
 support fits_a_block(const problem& p, const device&) {
-  const std::int64_t longest = longest_segment(size_of(p.type), size_of(p.index));
+  const std::size_t index_bytes = p.has_indices() ? size_of(p.index) : 0;
+  const std::int64_t longest = longest_segment(std::max(size_of(p.type), index_bytes));
   if (p.n <= longest) return supported();
   return unsupported("n > " + std::to_string(longest) + ": CUB gives a segment one block");
 }
@@ -218,12 +271,17 @@ constexpr algorithm entry(std::string_view name, std::string_view source,
 }
 constexpr algorithm row_entry() {
   algorithm a = entry("cub-topk", "CUB DeviceTopK", row_missing);
+#if defined(KSELECT_CUB_TOPK) && CCCL_VERSION < 3005000
+  a.promises.limits.alignment = 16;
+#endif
   a.workspace = row_workspace;
   a.enqueue = &row_enqueue;
   return a;
 }
 constexpr algorithm batched_entry() {
   algorithm a = entry("cub-batched-topk", "CUB DeviceBatchedTopK", batched_missing);
+  a.promises.limits.max_q = std::numeric_limits<std::int32_t>::max();
+  a.promises.zeros = zero_policy::merged;
   a.supports = &fits_a_block;
   a.workspace = batched_workspace;
   a.enqueue = &batched_enqueue;
