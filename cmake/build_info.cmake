@@ -27,6 +27,7 @@ inline constexpr char compiler[] = \"${CXX}\";
 inline constexpr char flags[] = \"${CXX_FLAGS}\";
 inline constexpr char sanitizers[] = \"${SANITIZE}\";
 inline constexpr char nvcc[] = \"${NVCC}\";  // empty: built without CUDA
+inline constexpr char cccl[] = \"${CCCL}\";  // Thrust's and CUB's version
 inline constexpr char cuda_architectures[] = \"${CUDA_ARCHITECTURES}\";
 }  // namespace kselect::build
 ")

@@ -15,6 +15,7 @@ option(KSELECT_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(KSELECT_UNITY "Compile the .cpp files of a folder together: less time for all, more after a change" OFF)
 set(KSELECT_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined")
 set(KSELECT_CUDA "AUTO" CACHE STRING "Compile the CUDA executor: AUTO (where nvcc is found), ON, OFF")
+set(KSELECT_CCCL "" CACHE PATH "Include folder of a CCCL (Thrust, CUB, libcu++) that replaces the toolkit's")
 set(KSELECT_MARCH "native" CACHE STRING "-march of the host code; recorded with every result")
 
 # A result must not depend on whether ccache is there: it only caches. Paths below the project count as
@@ -58,7 +59,32 @@ if(NOT KSELECT_CUDA STREQUAL "OFF")
   endif()
 endif()
 
+# Which CCCL the CUDA sources see is recorded: two versions of CUB's sorts are two baselines.
+set(KSELECT_CCCL_VERSION "")
+if(KSELECT_CCCL AND NOT KSELECT_HAS_CUDA)
+  message(FATAL_ERROR "kselect: KSELECT_CCCL needs nvcc, which was not found or is off (KSELECT_CUDA)")
+elseif(KSELECT_CCCL AND NOT EXISTS ${KSELECT_CCCL}/cub/version.cuh)
+  message(FATAL_ERROR "kselect: KSELECT_CCCL=${KSELECT_CCCL} has no cub/version.cuh; name the folder that "
+                      "holds cub/, thrust/ and cuda/, or leave it empty for the toolkit's")
+elseif(KSELECT_HAS_CUDA)
+  find_file(cccl_version_header cub/version.cuh PATHS ${KSELECT_CCCL} ${CUDAToolkit_INCLUDE_DIRS}
+            PATH_SUFFIXES cccl NO_DEFAULT_PATH NO_CACHE)
+  if(cccl_version_header)
+    file(STRINGS ${cccl_version_header} cub_version REGEX "define +CUB_VERSION +[0-9]+")
+    string(REGEX MATCH "[0-9]+" cub_version "${cub_version}")
+    math(EXPR major "${cub_version} / 100000")
+    math(EXPR minor "${cub_version} / 100 % 1000")
+    math(EXPR patch "${cub_version} % 100")
+    set(KSELECT_CCCL_VERSION "${major}.${minor}.${patch}")
+    message(STATUS "kselect: CCCL ${KSELECT_CCCL_VERSION}")
+  endif()
+endif()
+
 add_library(kselect_options INTERFACE)
+if(KSELECT_CCCL)
+  # -I comes before the toolkit's own, which nvcc and CMake give as system folders.
+  target_include_directories(kselect_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:${KSELECT_CCCL}>)
+endif()
 set(host_flags -march=${KSELECT_MARCH} -ffp-contract=off -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 set(host_warnings -Wall -Wextra -Wshadow -Wconversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

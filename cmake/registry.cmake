@@ -77,7 +77,7 @@ function(kselect_add_build_info target)
             -DVERSION=${PROJECT_VERSION} -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
             "-DCXX=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}" "-DCXX_FLAGS=${cxx_flags}"
             "-DSANITIZE=${KSELECT_SANITIZE}" "-DNVCC=${CMAKE_CUDA_COMPILER_VERSION}"
-            "-DCUDA_ARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES}"
+            "-DCCCL=${KSELECT_CCCL_VERSION}" "-DCUDA_ARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES}"
             -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/build_info.cmake
     BYPRODUCTS ${info} COMMENT "Reading the git state" VERBATIM)
   add_dependencies(${target} kselect_build_info)

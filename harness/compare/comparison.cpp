@@ -36,7 +36,7 @@ std::vector<std::string> obstacles_between(const recorded_run& base, const recor
 // What may explain a difference but is often what is being compared.
 std::vector<std::string> notes_on_builds(const recorded_run& base, const recorded_run& now) {
   std::vector<std::string> notes;
-  for (const char* const name : {"type", "compiler", "flags", "sanitizers", "nvcc"}) {
+  for (const char* const name : {"type", "compiler", "flags", "sanitizers", "nvcc", "cccl"}) {
     const json was = base.fact({"build", name}), is = now.fact({"build", name});
     if (was != is) {
       notes.push_back(fmt::format("build {} differs: {} and {}", name, was.dump(), is.dump()));

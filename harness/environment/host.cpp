@@ -81,6 +81,7 @@ nlohmann::ordered_json build_json() {
           {"flags", build::flags},
           {"sanitizers", build::sanitizers},
           {"nvcc", build::nvcc},
+          {"cccl", build::cccl},
           {"cuda_architectures", build::cuda_architectures}};
 }
 
