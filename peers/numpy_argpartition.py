@@ -7,14 +7,13 @@ values. On a processor with AVX-512 or AVX2 numpy's partition is x86-simd-sort's
 no threads.
 """
 
-import re
 import time
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
 from peers import recorded
+from peers.machine import processor
 from plots.records import Record
 
 Answer: TypeAlias = tuple[np.ndarray, np.ndarray]
@@ -30,12 +29,16 @@ class NumpyArgpartition:
         file="peers/numpy_argpartition.py",
         executor="cpu",
         clock="steady",
+        cache="warm",
+        gap_hidden=False,
     )
 
     def machine(self) -> str:
         """Return the processor's model name, as kselect records it."""
-        found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-        return found[1].strip() if found else ""
+        return processor()
+
+    def gpus(self) -> None:
+        """Return nothing: it uses none."""
 
     def rows(self, record: Record) -> np.ndarray:
         """Return the whole input, generated a chunk at a time."""
@@ -57,9 +60,10 @@ class NumpyArgpartition:
         answer = self.select(rows, record)
         return answer, float(time.perf_counter_ns() - begin)
 
-    def fetched(self, answer: Answer) -> Answer:
-        """Return it: it is here."""
-        return answer
+    def disprove(self, rows: np.ndarray, record: Record, answer: Answer) -> str | None:
+        """Check it against rows generated anew."""
+        del rows
+        return recorded.prove(record, *answer)
 
 
 def main() -> None:

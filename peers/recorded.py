@@ -1,9 +1,10 @@
-"""Times a library's selection on the cells of a finished run, beside that run's own records.
+"""Times a library's selection on the problems of a finished run, or of a config.
 
-Each problem of the run (uniform rows, row-major, values and indices) is generated anew, selected
-from, proven, timed and proven again. Outputs are allocated by the call, as the library's users have
-it; indices are 64-bit. The new run has the old one's meta.json, so it must be run on the machine of
-that run: another is refused.
+Each problem (uniform rows, row-major, values and indices) is generated anew, selected from, proven,
+timed and proven again. Outputs are allocated by the call, as the library's users have it; indices
+are 64-bit. Beside a run's own records the new run has that one's meta.json, so it must be run on
+the machine of that run: another is refused. From a config it has a meta.json of its own
+(peers/machine.py), and nothing of kselect's program is needed.
 """
 
 import argparse
@@ -23,11 +24,13 @@ import numpy as np
 
 from peers.certificate import disprove
 from peers.generator import uniform_rows
+from peers.machine import meta_of
+from peers.shapes import listed
 from plots.errors import PlotError
 from plots.records import SCHEMA, Loaded, Record, Run, load
 
 ELEMENTS_AT_ONCE = 1 << 22  # elements generated or proven at a time
-SAMPLES = 15
+ROUNDS = 11  # as kselect's by default, of a sample each
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Facts:
     file: str  # the adapter, for the record and its hash
     executor: str
     clock: str
+    cache: str  # "cold" or "warm" before each sample
+    gap_hidden: bool  # whether calls are queued before the first of them begins
 
 
 class Peer(Protocol):
@@ -50,6 +55,9 @@ class Peer(Protocol):
     def machine(self) -> str:
         """Return the model name of what it runs on."""
 
+    def gpus(self) -> list[dict[str, Any]] | None:
+        """Return meta.json's facts of the GPUs, the one it runs on first; None without any."""
+
     def rows(self, record: Record) -> Any:
         """Return the whole input where the library wants it."""
 
@@ -59,8 +67,8 @@ class Peer(Protocol):
     def timed(self, rows: Any, record: Record) -> tuple[Any, float]:
         """Run it once; return its answer and the time in ns."""
 
-    def fetched(self, answer: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return an answer's values and indices, (Q, k) each."""
+    def disprove(self, rows: Any, record: Record, answer: Any) -> str | None:
+        """Return what is wrong with an answer, or None."""
 
 
 def why_not(record: Record) -> str:
@@ -92,7 +100,7 @@ def chunks(record: Record) -> Iterable[tuple[int, int]]:
 
 def generated(record: Record, first: int, count: int) -> np.ndarray:
     """Return rows of the record's problem."""
-    return uniform_rows(first, count, record.n, record.seed, np.dtype(record.dtype))
+    return uniform_rows(first, count, record.n, record.seed, record.dtype)
 
 
 def prove(record: Record, values: np.ndarray, indices: np.ndarray) -> str | None:
@@ -110,32 +118,42 @@ def measure(peer: Peer, record: Record) -> tuple[str, str, list[float]]:
     """Return status, reason and the samples in ns."""
     rows = peer.rows(record)
     answer = peer.select(rows, record)
-    wrong = prove(record, *peer.fetched(answer))
+    wrong = peer.disprove(rows, record, answer)
     samples = []
-    for _ in range(SAMPLES if wrong is None else 0):
+    for _ in range(ROUNDS if wrong is None else 0):
         answer, elapsed = peer.timed(rows, record)
         samples.append(elapsed)
-    wrong = wrong or prove(record, *peer.fetched(answer))
+    wrong = wrong or peer.disprove(rows, record, answer)
     return ("wrong", wrong, []) if wrong else ("ok", "", samples)
 
 
-def summary(clock: str, samples: list[float]) -> dict[str, Any]:
+def summary(facts: Facts, samples: list[float]) -> dict[str, Any]:
     """Return the record's "time": order statistics as harness/measure makes them."""
     ordered = sorted(samples)
-    # For 15 samples the 4th smallest and the 4th largest enclose the median at 96.5 %.
-    rank = 3
     quarters = statistics.quantiles(ordered, n=4, method="inclusive")
+    far = 3 * (quarters[2] - quarters[0])
     return {
-        "clock": clock,
+        "clock": facts.clock,
         "unit": "ns",
+        "cache": facts.cache,
+        "gap_hidden": facts.gap_hidden,
         "median": statistics.median(ordered),
         "q1": quarters[0],
         "q3": quarters[2],
         "min": ordered[0],
         "max": ordered[-1],
-        "ci95": [ordered[rank], ordered[-1 - rank]],
+        # Of 11 the 2nd smallest and the 2nd largest enclose the median at 98.8 %, the 3rd at 93.5.
+        "ci95": [ordered[1], ordered[-2]],
         "stop": "max_samples",
+        "rounds": samples,
+        "round_sizes": [1] * len(samples),
         "samples": samples,
+        "outliers": [
+            i for i, s in enumerate(samples) if s < quarters[0] - far or s > quarters[2] + far
+        ],
+        "wall": None,
+        "batch": None,
+        "sm_mhz": None,
     }
 
 
@@ -171,10 +189,19 @@ def line_of(peer: Peer, record: Record) -> str:
         },
         "executor": facts.executor,
         "threads": 1,
-        "time": summary(facts.clock, samples) if samples else None,
+        "time": summary(facts, samples) if samples else None,
+        "throttled": False,
+        "pinned": False,
+        "floor": None,
+        "counters": None,
+        "places": None,
+        "graph": None,
+        "gpu_state": None,
+        "inputs": {"copies": 1, "fresh": False},
         "workspace_bytes": 0,
         "verify": {
-            "method": "certificate", "rows": record.q if proven else 0,
+            "method": "certificate on the device" if facts.executor == "cuda" else "certificate",
+            "rows": record.q if proven else 0, "answers": 2 if proven else 0,
             "before": proven, "after": proven,
         },
         "started": f"{started:%Y-%m-%dT%H:%M:%SZ}",
@@ -189,18 +216,26 @@ def machine_of(run: Run, executor: str) -> str:
     return run.gpu if executor == "cuda" else run.cpu
 
 
-def write_run(peer: Peer, source: Path, out: Path) -> None:
-    """Time the library on every problem of `source` and write the run directory `out`."""
+def asked_by_run(peer: Peer, source: Path) -> tuple[list[Record], dict[str, Any]]:
+    """Return the problems of a finished run, and its meta.json; refuse one of another machine."""
     loaded = load(source)
     was, this = machine_of(loaded.run, peer.facts.executor), peer.machine()
     if this != was:
         raise SystemExit(f"{source} was recorded on {was or 'no GPU'}, this is {this}")
-    meta = json.loads((source / "meta.json").read_text())
+    return problems(loaded), json.loads((source / "meta.json").read_text())
+
+
+def write_run(peer: Peer, source: Path, out: Path) -> None:
+    """Time the library on every problem of a run or a config and write the run directory `out`."""
+    if source.is_file():
+        asked, meta = listed(source), meta_of(source, peer.gpus())
+    else:
+        asked, meta = asked_by_run(peer, source)
     meta |= {"run": out.name, "state": "running", "arguments": sys.argv}
     out.mkdir(parents=True)
     (out / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
     with (out / "runs.jsonl").open("w") as journal:
-        for record in problems(loaded):
+        for record in asked:
             journal.write(line_of(peer, record))
             journal.flush()
     meta["state"] = "complete"
@@ -210,7 +245,9 @@ def write_run(peer: Peer, source: Path, out: Path) -> None:
 def main(description: str, peer: Peer) -> None:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
-    parser.add_argument("run", type=Path, help="a finished run of kselect on this machine")
+    parser.add_argument(
+        "run", type=Path, help="a finished run of kselect on this machine, or a config with shapes"
+    )
     parser.add_argument("--out", type=Path, required=True, help="run directory to write")
     arguments = parser.parse_args()
     try:

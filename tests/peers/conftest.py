@@ -11,16 +11,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 
-class Tensor:
-    """As much of a tensor as the adapter touches."""
-
-    def __init__(self, array: np.ndarray) -> None:
-        """Wrap an array."""
-        self.array = array
-
-    def __setitem__(self, where: slice, value: "Tensor") -> None:
-        """Copy into rows."""
-        self.array[where] = value.array
+class Tensor(np.ndarray):
+    """An array with those of a tensor's methods that the adapter calls and arrays lack."""
 
     def cpu(self) -> "Tensor":
         """Everything is on the CPU."""
@@ -28,7 +20,31 @@ class Tensor:
 
     def numpy(self) -> np.ndarray:
         """Return the array."""
-        return self.array
+        return self.view(np.ndarray)
+
+    def to(self, dtype: Any) -> "Tensor":
+        """Convert."""
+        return self.astype(dtype)
+
+    def sort(self, dim: int) -> tuple["Tensor", "Tensor"]:
+        """Return the sorted array and where its elements were."""
+        return np.sort(self.numpy(), axis=dim).view(Tensor), self.argsort(axis=dim)
+
+    def gather(self, dim: int, places: "Tensor") -> "Tensor":
+        """Return the elements at the places."""
+        return np.take_along_axis(self.numpy(), places.numpy(), dim).view(Tensor)
+
+    def amin(self, dim: int, keepdim: bool) -> "Tensor":
+        """Return the least of each row."""
+        return self.min(axis=dim, keepdims=keepdim)
+
+    def amax(self, dim: int, keepdim: bool) -> "Tensor":
+        """Return the largest of each row."""
+        return self.max(axis=dim, keepdims=keepdim)
+
+    def sum(self, dim: int) -> "Tensor":
+        """Return the sum of each row."""
+        return np.sum(self.numpy(), axis=dim).view(Tensor)
 
 
 class Event:
@@ -54,33 +70,53 @@ class FakeTorch:
     """torch, whose topk leaves out the best element where `honest` is false."""
 
     __version__ = "0.0-fake"
-    float32, float64 = np.float32, np.float64
+    float32, float64, int64 = np.float32, np.float64, np.int64
+    version = SimpleNamespace(cuda="13.0")
 
     def __init__(self, honest: bool = True) -> None:
         """Choose whether topk is right."""
         self.honest = honest
+        facts = {"major": 9, "minor": 0, "multi_processor_count": 132, "total_memory": 1 << 37}
         self.cuda = SimpleNamespace(
-            Event=Event, synchronize=lambda: None, get_device_name=lambda _: "Fake GPU"
+            Event=Event,
+            synchronize=lambda: None,
+            _sleep=lambda cycles: None,
+            get_device_name=lambda _: "Fake GPU",
+            get_device_properties=lambda _: SimpleNamespace(**facts),
         )
 
-    def empty(self, shape: tuple[int, int], dtype: Any, device: str) -> Tensor:
+    def empty(self, shape: tuple[int, ...], dtype: Any, device: str) -> Tensor:
         """Return an uninitialised tensor."""
         assert device == "cuda"
-        return Tensor(np.empty(shape, dtype))
+        return np.empty(shape, dtype).view(Tensor)
 
-    def from_numpy(self, array: np.ndarray) -> Tensor:
-        """Wrap an array."""
-        return Tensor(array)
+    def zeros(self, shape: tuple[int, ...], dtype: Any, device: str) -> Tensor:
+        """Return a tensor of zeros."""
+        assert device == "cuda"
+        return np.zeros(shape, dtype).view(Tensor)
+
+    def tensor(self, values: Any) -> Tensor:
+        """Return a tensor of the values."""
+        return np.array(values).view(Tensor)
+
+    def arange(self, first: int, end: int, dtype: Any, device: str) -> Tensor:
+        """Return the numbers from first up to end."""
+        assert device == "cuda" and dtype == np.int64
+        return np.arange(first, end, dtype=dtype).view(Tensor)
+
+    def stack(self, parts: list[Tensor], dim: int) -> Tensor:
+        """Stack along a new axis."""
+        return np.stack(parts, axis=dim).view(Tensor)
 
     def topk(
         self, rows: Tensor, k: int, dim: int, largest: bool, sorted: bool  # noqa: A002
     ) -> tuple[Tensor, Tensor]:
         """Sort and take k, or the k behind the first."""
         assert dim == 1 and not sorted
-        order = np.argsort(-rows.array if largest else rows.array, axis=1, kind="stable")
+        order = np.argsort(-rows if largest else rows, axis=1, kind="stable")
         first = 0 if self.honest else 1
         chosen = order[:, first : first + k]
-        return Tensor(np.take_along_axis(rows.array, chosen, 1)), Tensor(chosen)
+        return rows.gather(1, chosen), chosen
 
 
 @pytest.fixture

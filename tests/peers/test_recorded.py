@@ -1,16 +1,23 @@
 """The adapters: numpy's, and torch's against a torch that is numpy."""
 
 import json
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
 from peers import recorded
 from peers.certificate import disprove
+from peers.machine import processor
 from peers.numpy_argpartition import NumpyArgpartition
+from peers.shapes import listed
 from peers.torch_topk import TorchTopk
+from plots.errors import PlotError
 from plots.records import load
 
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "results" / "record.schema.json").read_text())
 META = {
     "schema": 1,
     "run": "mine",
@@ -70,6 +77,8 @@ def test_every_problem_of_the_run_is_timed_proven_and_readable(run_of_ours, tmp_
     assert loaded.records[3].reason == "distribution normal is not generated here"
     assert loaded.records[4].reason == "dtype bfloat16 is not generated here"
     assert all(r.index == "int64" and r.algorithm == peer.facts.name for r in loaded.records)
+    for line in (tmp_path / "peer" / "runs.jsonl").read_text().splitlines():
+        jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(line))
     timed = loaded.records[0].time
     assert timed is not None and timed.low <= timed.median <= timed.high
 
@@ -79,6 +88,85 @@ def test_a_wrong_answer_has_no_time(fake_torch):
     assert value["status"] == "wrong" and value["time"] is None
     assert "left out" in value["reason"]
     assert value["verify"]["rows"] == 0
+
+
+CONFIG = {
+    "schema": "kselect-config/1",
+    "name": "small",
+    "seed": 5,
+    "axes": {"shapes": [[40, 3, 7], [1, 1, 1]], "dtype": ["float32", "float64"]},
+    "algorithms": ["auto"],
+    "executor": "cuda",
+}
+
+
+def config_file(directory, **axes):
+    path = directory / "small.json"
+    path.write_text(json.dumps(CONFIG | {"axes": CONFIG["axes"] | axes}))
+    return path
+
+
+def test_a_configs_shapes_are_timed_without_a_run(tmp_path, peer):
+    recorded.write_run(peer, config_file(tmp_path), tmp_path / "peer")
+    loaded = load(tmp_path / "peer")
+    assert loaded.run.name == "peer" and loaded.run.state == "complete"
+    assert loaded.run.gpu == ("Fake GPU" if peer.facts.executor == "cuda" else "")
+    assert loaded.run.cpu == processor()
+    assert [(r.status, r.n, r.q, r.k, r.dtype, r.seed) for r in loaded.records] == [
+        ("ok", 40, 3, 7, "float32", 5),
+        ("ok", 1, 1, 1, "float32", 5),
+        ("ok", 40, 3, 7, "float64", 5),
+        ("ok", 1, 1, 1, "float64", 5),
+    ]
+
+
+def test_the_goals_shapes_are_read():
+    problems = listed(ROOT / "configs" / "goal.json")
+    assert len(problems) == 53
+    assert {(p.dtype, p.direction, p.seed) for p in problems} == {("float32", "smallest", 42)}
+    assert (problems[0].n, problems[0].q, problems[0].k) == (1024, 131072, 8)
+
+
+@pytest.mark.parametrize(
+    ("axes", "reason"),
+    [
+        ({"layout": ["column_major"]}, "axes.layout is not read here"),
+        ({"distribution": ["uniform", "normal"]}, "axes.distribution is not uniform alone"),
+        ({"payload": "values"}, "axes.payload is not values_and_indices alone"),
+        ({"shapes": [["2^10", 3, 7]]}, "its shapes are not all plain numbers"),
+    ],
+)
+def test_what_a_config_says_beyond_shapes_is_refused(tmp_path, axes, reason):
+    with pytest.raises(PlotError, match=reason):
+        listed(config_file(tmp_path, **axes))
+
+
+def test_rows_that_the_processor_makes_otherwise_are_wrong(fake_torch, monkeypatch):
+    peer = TorchTopk(fake_torch())
+    zeros = peer.torch.zeros((3, 50), np.float32, "cuda")
+    monkeypatch.setattr(peer, "rows", lambda _: zeros)
+    value = json.loads(record_text(peer))
+    assert value["status"] == "wrong"
+    assert value["reason"] == "row 2 is not what the processor generates"
+
+
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize(
+    ("values", "places", "reason"),
+    [
+        ([[1.0, 2.0], [7.0, 8.0]], [[2, 0], [1, 2]], None),
+        ([[1.0, 2.0], [7.0, 9.0]], [[2, 0], [1, 0]], "left out"),
+        ([[1.0, 2.0], [7.0, 7.0]], [[2, 0], [1, 1]], "twice"),
+        ([[1.0, 2.0], [7.0, 8.0]], [[2, 0], [1, 3]], "outside"),
+        ([[1.0, 2.0], [7.0, 8.5]], [[2, 0], [1, 2]], "not the input's"),
+    ],
+)
+def test_the_gpus_proof_names_what_is_wrong(fake_torch, values, places, reason, largest):
+    torch, sign = fake_torch(), -1.0 if largest else 1.0
+    rows = torch.tensor([[2.0, 3.0, 1.0], [9.0, 7.0, 8.0]]) * sign
+    chosen = torch.tensor(values) * sign
+    wrong = TorchTopk(torch).disprove_on_gpu(rows, chosen, torch.tensor(places), largest=largest)
+    assert wrong is None if reason is None else reason in wrong
 
 
 def test_another_machine_is_refused(run_of_ours, tmp_path, peer, monkeypatch):
