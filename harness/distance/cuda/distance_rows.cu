@@ -45,14 +45,18 @@ __global__ void __launch_bounds__(block)
 constexpr int side = 32;
 constexpr int strips = 8;  // rows of a tile that a block moves at once
 
+enum class written : std::uint8_t { both_ways, by_itself, transposed_alone };
+
 // Block (x, y) takes the tile of rows y and columns x and writes it and its transpose, both a whole
-// line of memory at a time. A product of vectors by themselves is written where column >= row alone
-// and is `transposed` in itself: then blocks with x >= y do the work, and no other touches either
-// of the two tiles.
-template <bool by_itself>
+// line of memory at a time, or the transpose alone. A product of vectors by themselves is written
+// where column >= row alone and is `transposed` in itself: then blocks with x >= y do the work, and
+// no other touches either of the two tiles.
+template <written what>
 __global__ void __launch_bounds__(side* strips)
-    add_norms_both_ways(const float* of_queries, std::int64_t queries, const float* of_corpus,
-                        std::int64_t corpus, float* out, float* transposed, std::int64_t pitch) {
+    add_norms_transposing(const float* of_queries, std::int64_t queries, const float* of_corpus,
+                          std::int64_t corpus, float* out, std::int64_t pitch, float* transposed,
+                          std::int64_t transposed_pitch) {
+  constexpr bool by_itself = what == written::by_itself;
   if (by_itself && blockIdx.x < blockIdx.y) return;
   __shared__ float tile[side][side + 1];
   const std::int64_t top = std::int64_t{blockIdx.y} * side;
@@ -63,7 +67,7 @@ __global__ void __launch_bounds__(side* strips)
     const std::int64_t row = top + r;
     if (row >= queries || column >= corpus || (by_itself && column < row)) continue;
     const float d = ranked(out[row * pitch + column] + (of_queries[row] + of_corpus[column]));
-    out[row * pitch + column] = d;
+    if constexpr (what != written::transposed_alone) out[row * pitch + column] = d;
     tile[r][lane] = d;
   }
   __syncthreads();
@@ -71,7 +75,7 @@ __global__ void __launch_bounds__(side* strips)
   for (int r = static_cast<int>(threadIdx.y); r < side; r += strips) {
     const std::int64_t neighbour = left + r;
     if (neighbour >= corpus || query >= queries || (by_itself && query >= neighbour)) continue;
-    transposed[neighbour * pitch + query] = tile[lane][r];
+    transposed[neighbour * transposed_pitch + query] = tile[lane][r];
   }
 }
 
@@ -147,6 +151,18 @@ __global__ void __launch_bounds__(tile_threads* tile_threads)
 // -2 w.
 float product_weight(const vectors_on_device& v) { return v.scales == nullptr ? -2 : -1; }
 
+template <written what>
+void add_norms_transposing_on(cudaStream_t stream, const vectors_on_device& queries,
+                              const vectors_on_device& corpus, float* out, std::int64_t pitch,
+                              float* transposed, std::int64_t transposed_pitch) {
+  const dim3 grid(static_cast<unsigned>(blocks_for(corpus.count, side)),
+                  static_cast<unsigned>(blocks_for(queries.count, side)));
+  add_norms_transposing<what><<<grid, dim3(side, strips), 0, stream>>>(
+      queries.weighted_squares, queries.count, corpus.weighted_squares, corpus.count, out, pitch,
+      transposed, transposed_pitch);
+  require_launch("add_norms_transposing");
+}
+
 }  // namespace
 
 distance_rows::distance_rows(void* stream, bool tf32)
@@ -182,17 +198,6 @@ void distance_rows::multiply(const vectors_on_device& queries, const vectors_on_
   require_launch("add_norms");
 }
 
-template <bool by_itself>
-void distance_rows::add_both_ways(const vectors_on_device& queries, const vectors_on_device& corpus,
-                                  float* out, float* transposed, std::int64_t pitch) {
-  const dim3 grid(static_cast<unsigned>(blocks_for(corpus.count, side)),
-                  static_cast<unsigned>(blocks_for(queries.count, side)));
-  add_norms_both_ways<by_itself><<<grid, dim3(side, strips), 0, stream_>>>(
-      queries.weighted_squares, queries.count, corpus.weighted_squares, corpus.count, out,
-      transposed, pitch);
-  require_launch("add_norms_both_ways");
-}
-
 void distance_rows::multiply_by_itself(const vectors_on_device& all, float* out,
                                        std::int64_t pitch) {
   const float alpha = product_weight(all);
@@ -206,14 +211,24 @@ void distance_rows::multiply_by_itself(const vectors_on_device& all, float* out,
       cublasSsyrk(cublas_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, static_cast<int>(all.count),
                   dimension, &alpha, all.images, dimension, &beta, out, static_cast<int>(pitch)),
       "cublasSsyrk");
-  add_both_ways<true>(all, all, out, out, pitch);
+  add_norms_transposing_on<written::by_itself>(stream_, all, all, out, pitch, out, pitch);
 }
 
 void distance_rows::multiply_both_ways(const vectors_on_device& queries,
                                        const vectors_on_device& corpus, float* out,
                                        float* transposed, std::int64_t pitch) {
   product_only(queries, corpus, out, pitch);
-  add_both_ways<false>(queries, corpus, out, transposed, pitch);
+  add_norms_transposing_on<written::both_ways>(stream_, queries, corpus, out, pitch, transposed,
+                                               pitch);
+}
+
+void distance_rows::multiply_transposed(const vectors_on_device& queries,
+                                        const vectors_on_device& corpus, float* product,
+                                        std::int64_t pitch, float* transposed,
+                                        std::int64_t transposed_pitch) {
+  product_only(queries, corpus, product, pitch);
+  add_norms_transposing_on<written::transposed_alone>(stream_, queries, corpus, product, pitch,
+                                                      transposed, transposed_pitch);
 }
 
 void distance_rows::directly(const vectors_on_device& queries, const std::int32_t* chosen,

@@ -48,6 +48,11 @@ class distance_rows {
   // too: one read and two writes, where a cublasSgeam of its own would read once more.
   void multiply_both_ways(const vectors_on_device& queries, const vectors_on_device& corpus,
                           float* out, float* transposed, std::int64_t pitch);
+  // transposed[j * transposed_pitch + i]: what multiply writes to out[i * pitch + j], bit for bit.
+  // `product` is room for multiply's product, with its pitch and alignment. At most 2^19 queries.
+  void multiply_transposed(const vectors_on_device& queries, const vectors_on_device& corpus,
+                           float* product, std::int64_t pitch, float* transposed,
+                           std::int64_t transposed_pitch);
   // The bare product of multiply, without the pass: what its time is compared with.
   void product_only(const vectors_on_device& queries, const vectors_on_device& corpus, float* out,
                     std::int64_t pitch);
@@ -60,10 +65,6 @@ class distance_rows {
   double error_factor(std::int64_t dimension) const;
 
  private:
-  template <bool by_itself>
-  void add_both_ways(const vectors_on_device& queries, const vectors_on_device& corpus, float* out,
-                     float* transposed, std::int64_t pitch);
-
   cudaStream_t stream_;
   cublasHandle_t cublas_ = nullptr;
   bool tf32_;
