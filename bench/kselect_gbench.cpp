@@ -136,8 +136,8 @@ int run(int argc, char** argv) {
     return text.empty() ? std::nullopt : std::optional(text);
   };
   backends places(config.measure.threads);
-  const auto input = open_input(config, given(o.dataset), config.measure.threads);
   const auto executor = o.executor.empty() ? std::nullopt : parse<executor_kind>(o.executor);
+  const auto input = open_input(config, given(o.dataset), config.measure.threads, executor);
   const std::vector<cell> cells = plan_cells({config, *input, executor, given(o.filter)}, places);
   bench shared(config, *input, places);
   register_cells(cells, shared);

@@ -47,7 +47,7 @@ int report_check(const work_check& check, const counters_arguments& o, std::size
 
 int counters(const counters_arguments& o) {
   const sweep_config config = load_config(o.config);
-  const auto input = open_input(config, std::nullopt, 1);
+  const auto input = open_input(config, std::nullopt, 1, executor_kind::fiber);
   const auto filter = o.filter.empty() ? std::nullopt : std::optional(o.filter);
   const work_record counted = count_work(config, *input, filter);
   if (!o.update.empty()) {

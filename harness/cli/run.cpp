@@ -46,7 +46,8 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   }
 
   backends places(request.config.measure.threads);
-  const auto input = open_input(request.config, request.dataset, request.config.measure.threads);
+  const auto input =
+      open_input(request.config, request.dataset, request.config.measure.threads, request.executor);
   const sweep_part part =
       part_of(plan_cells({request.config, *input, request.executor, request.filter}, places),
               request.config.measure, which);

@@ -40,7 +40,8 @@ std::string measure(const std::string& config, const std::string& directory,
   request.arguments = arguments;
   request.executor = executor_kind::cuda;
   backends places(request.config.measure.threads);
-  const auto input = open_input(request.config, {}, request.config.measure.threads);
+  const auto input =
+      open_input(request.config, {}, request.config.measure.threads, request.executor);
   const sweep_part part =
       part_of(plan_cells({request.config, *input, request.executor, {}}, places),
               request.config.measure, shard{});

@@ -6,6 +6,7 @@
 
 #include "harness/environment/gpu.hpp"
 #include "harness/environment/host.hpp"
+#include "harness/measure/statistics.hpp"
 #include "harness/run/worker.hpp"
 #include "harness/tune/own_table.hpp"
 
@@ -85,6 +86,21 @@ json floor_json(const floor_share& floor) {
   return {{"bytes", floor.bytes}, {"ceiling", floor.ceiling}, {"share", floor.share}};
 }
 
+json stage_json(const stage_times& stage) {
+  return {{"executor", to_string(stage.executor)},
+          {"clock", stage.clock},
+          {"unit", "ns"},
+          {"median", summarise(stage.samples_ns).median},
+          {"samples", stage.samples_ns}};
+}
+
+json inputs_json(const cell_outcome& outcome) {
+  json inputs = {{"copies", outcome.input_copies}, {"fresh", outcome.fresh_inputs}};
+  if (outcome.distances) inputs["distances"] = stage_json(*outcome.distances);
+  if (outcome.rows_to_host) inputs["to_host"] = stage_json(*outcome.rows_to_host);
+  return inputs;
+}
+
 json graph_json(const graph_capture& graph) {
   return {
       {"captured", graph.refused.empty()}, {"reason", graph.refused}, {"kernels", graph.kernels}};
@@ -150,7 +166,7 @@ std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_c
       {"places", or_null(outcome.work, places_json)},
       {"graph", or_null(outcome.graph, graph_json)},
       {"gpu_state", or_null(outcome.gpu, gpu_span_json)},
-      {"inputs", {{"copies", outcome.input_copies}, {"fresh", outcome.fresh_inputs}}},
+      {"inputs", inputs_json(outcome)},
       {"workspace_bytes", outcome.workspace_bytes},
       {"verify",
        {{"method", proof_method(outcome)},

@@ -78,6 +78,8 @@ class group {
       row_variants& rows = inputs_.of(what.problem);
       c.outcome.input_copies = rows.copies();
       c.outcome.fresh_inputs = rows.fresh();
+      c.outcome.distances = rows.distances();
+      c.outcome.rows_to_host = rows.to_host();
       prove_first(c, rows, context_);
     } catch (const error& problem) {
       const bool full = problem.category() == failure::resources;

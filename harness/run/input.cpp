@@ -1,6 +1,7 @@
 #include "harness/run/input.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -11,7 +12,12 @@
 #include "harness/distance/distance.hpp"
 #include "harness/error.hpp"
 #include "harness/io/vectors.hpp"
+#include "harness/workload/device/rows_on_device.hpp"
 #include "harness/workload/rows.hpp"
+
+#if KSELECT_HAS_CUDA
+#include "harness/distance/cuda/distance_matrix.hpp"
+#endif
 
 namespace kselect {
 namespace {
@@ -27,13 +33,25 @@ class generated_source final : public input_source {
 
   std::optional<dataset_sizes> sizes() const override { return std::nullopt; }
   nlohmann::ordered_json description() const override { return {{"kind", "generated"}}; }
-  void fill(const problem& p, std::span<std::byte> rows, int variant) const override {
-    problem other = p;
-    other.seed = seed_of(p, variant);
-    generate_rows(other, rows, threads_);
+  std::optional<distance_stage> fill(const problem& p, std::span<std::byte> rows,
+                                     int variant) const override {
+    generate_rows(other(p, variant), rows, threads_);
+    return std::nullopt;
+  }
+  // A GPU makes rows faster than they could be copied to it.
+  bool makes_rows_at(const backend& place) const override { return !place.shares_host_memory(); }
+  std::optional<distance_stage> fill_at(backend& place, const problem& p, std::byte* rows,
+                                        int variant) const override {
+    generate_rows(place, other(p, variant), rows);
+    return std::nullopt;
   }
 
  private:
+  static problem other(problem p, int variant) {
+    p.seed = seed_of(p, variant);
+    return p;
+  }
+
   int threads_;
 };
 
@@ -45,8 +63,8 @@ struct distance_options {
 
 // Writes the distances from Q of `queries`, from the `at`-th on and around the end, to all vectors
 // of `base`, in the problem's layout.
-void fill_distances(const problem& p, vector_view base, vector_view queries,
-                    const distance_options& how, std::int64_t at, float* out) {
+void write_distances(const problem& p, vector_view base, vector_view queries,
+                     const distance_options& how, std::int64_t at, float* out) {
   const distance_calculator calculator(base, how.metric, {.threads = how.threads});
   // The calculator writes row-major; other layouts are transposed a few rows at a time.
   const bool transposed = p.layout == layout::column_major;
@@ -74,7 +92,39 @@ void fill_distances(const problem& p, vector_view base, vector_view queries,
   }
 }
 
-// Distances between vectors whose components the generator makes: Tang et al. 2015, Sec. IV.
+// The same, and what it took.
+distance_stage fill_distances(const problem& p, vector_view base, vector_view queries,
+                              const distance_options& how, std::int64_t at, float* out) {
+  using clock = std::chrono::steady_clock;
+  const auto begin = clock::now();
+  write_distances(p, base, queries, how, at, out);
+  return {executor_kind::cpu, "steady",
+          std::chrono::duration<double, std::nano>(clock::now() - begin).count()};
+}
+
+// The vectors between which distances are taken where the generator makes their components: as rows
+// of its own. Another variant has other queries of the same corpus.
+problem base_of(const problem& p, const generated_vectors& spec) {
+  problem components;
+  components.n = spec.dimension;
+  components.q = p.n;
+  components.k = 1;
+  components.distribution = p.distribution;
+  components.seed = p.seed;
+  return components;
+}
+problem queries_of(const problem& p, const generated_vectors& spec, int variant) {
+  problem components = base_of(p, spec);
+  components.q = p.q;
+  components.seed = ~seed_of(p, variant);
+  return components;
+}
+
+nlohmann::ordered_json describe(const generated_vectors& spec) {
+  return {{"dimension", spec.dimension}, {"metric", to_string(spec.metric)}};
+}
+
+// Distances between generated vectors (Tang et al. 2015, Sec. IV), on the CPU.
 class generated_vectors_source final : public input_source {
  public:
   generated_vectors_source(const generated_vectors& spec, int threads)
@@ -82,28 +132,21 @@ class generated_vectors_source final : public input_source {
 
   std::optional<dataset_sizes> sizes() const override { return std::nullopt; }
   nlohmann::ordered_json description() const override {
-    return {{"kind", "generated"},
-            {"vectors", {{"dimension", spec_.dimension}, {"metric", to_string(spec_.metric)}}}};
+    return {{"kind", "generated"}, {"vectors", describe(spec_)}};
   }
-  // Another variant has other queries of the same corpus.
-  void fill(const problem& p, std::span<std::byte> rows, int variant) const override {
-    if (p.q == 0 || p.n == 0) return;
-    const std::vector<float> base = vectors(p, p.n, p.seed);
-    const std::vector<float> queries = vectors(p, p.q, ~seed_of(p, variant));
-    const vector_view from{queries.data(), p.q, spec_.dimension};
-    fill_distances(p, {base.data(), p.n, spec_.dimension}, from, {spec_.metric, false, threads_}, 0,
-                   reinterpret_cast<float*>(rows.data()));
+  std::optional<distance_stage> fill(const problem& p, std::span<std::byte> rows,
+                                     int variant) const override {
+    if (p.q == 0 || p.n == 0) return std::nullopt;
+    const std::vector<float> base = vectors(base_of(p, spec_));
+    const std::vector<float> queries = vectors(queries_of(p, spec_, variant));
+    return fill_distances(p, {base.data(), p.n, spec_.dimension},
+                          {queries.data(), p.q, spec_.dimension}, {spec_.metric, false, threads_},
+                          0, reinterpret_cast<float*>(rows.data()));
   }
 
  private:
-  std::vector<float> vectors(const problem& p, std::int64_t count, std::uint64_t seed) const {
-    problem components;
-    components.n = spec_.dimension;
-    components.q = count;
-    components.k = 1;
-    components.distribution = p.distribution;
-    components.seed = seed;
-    std::vector<float> made(static_cast<std::size_t>(count * spec_.dimension));
+  std::vector<float> vectors(const problem& components) const {
+    std::vector<float> made(static_cast<std::size_t>(components.input_elements()));
     generate_rows(components, std::as_writable_bytes(std::span(made)), threads_);
     return made;
   }
@@ -111,6 +154,50 @@ class generated_vectors_source final : public input_source {
   generated_vectors spec_;
   int threads_;
 };
+
+#if KSELECT_HAS_CUDA
+// The same vectors; made, and their distances taken, on a GPU. Rows for the host are a copy of what
+// that GPU makes, so that all cells of a sweep select from the same bits.
+class vectors_on_gpu_source final : public input_source {
+ public:
+  vectors_on_gpu_source(const generated_vectors& spec, int threads)
+      : spec_(spec), gpu_(open_backend(executor_kind::cuda, threads)) {}
+
+  std::optional<dataset_sizes> sizes() const override { return std::nullopt; }
+  // The last bits of a distance are the GPU's.
+  nlohmann::ordered_json description() const override {
+    return {{"kind", "generated"},
+            {"vectors", describe(spec_)},
+            {"distances", {{"executor", "cuda"}, {"device", gpu_->description().name}}}};
+  }
+  std::optional<distance_stage> fill(const problem& p, std::span<std::byte> rows,
+                                     int variant) const override {
+    const device_buffer made(*gpu_, rows.size());
+    const auto stage = fill_at(*gpu_, p, made.data(), variant);
+    gpu_->to_host(rows, made.data());
+    return stage;
+  }
+  bool makes_rows_at(const backend& place) const override { return !place.shares_host_memory(); }
+  std::optional<distance_stage> fill_at(backend& place, const problem& p, std::byte* rows,
+                                        int variant) const override {
+    if (p.q == 0 || p.n == 0) return std::nullopt;
+    distance_matrix distances(place, p, spec_.metric, spec_.dimension);
+    generate_rows(place, base_of(p, spec_), reinterpret_cast<std::byte*>(distances.base()));
+    generate_rows(place, queries_of(p, spec_, variant),
+                  reinterpret_cast<std::byte*>(distances.queries()));
+    const timed_run run = place.time([&] {
+      distances.write(reinterpret_cast<float*>(rows));
+      return status{};
+    });
+    if (!run.outcome.ok()) throw error(failure::unsupported, run.outcome.message);
+    return distance_stage{executor_kind::cuda, place.clock_name(), run.nanoseconds};
+  }
+
+ private:
+  generated_vectors spec_;
+  std::unique_ptr<backend> gpu_;
+};
+#endif
 
 // Distances from the first Q queries to the first n base vectors, on the CPU.
 class dataset_source final : public input_source {
@@ -134,8 +221,9 @@ class dataset_source final : public input_source {
   }
 
   // Variant v has the queries from v * Q on, around the end.
-  void fill(const problem& p, std::span<std::byte> rows, int variant) const override {
-    if (p.q == 0 || p.n == 0) return;
+  std::optional<distance_stage> fill(const problem& p, std::span<std::byte> rows,
+                                     int variant) const override {
+    if (p.q == 0 || p.n == 0) return std::nullopt;
     // A row of n distances that leaves out its own vector comes from n + 1 base vectors, and its
     // query must be one of those.
     vector_view base = base_.view();
@@ -143,8 +231,8 @@ class dataset_source final : public input_source {
     vector_view from = queries().view();
     if (spec_.exclude_self) from.count = base.count;
     const std::int64_t first = variant * p.q % queries().count;
-    fill_distances(p, base, from, {spec_.metric, spec_.exclude_self, threads_},
-                   first < from.count ? first : 0, reinterpret_cast<float*>(rows.data()));
+    return fill_distances(p, base, from, {spec_.metric, spec_.exclude_self, threads_},
+                          first < from.count ? first : 0, reinterpret_cast<float*>(rows.data()));
   }
 
  private:
@@ -156,10 +244,33 @@ class dataset_source final : public input_source {
   int threads_;
 };
 
+// Whether a cell of the sweep may run on a GPU that is there: then rows are the same for all.
+bool uses_gpu(const sweep_config& config, std::optional<executor_kind> executor) {
+  const auto is_gpu = [](executor_kind kind) { return kind == executor_kind::cuda; };
+  const bool asked_for =
+      executor ? is_gpu(*executor)
+               : config.executors.empty() || std::ranges::any_of(config.executors, is_gpu);
+  return asked_for && why_unavailable(executor_kind::cuda).empty();
+}
+
+std::unique_ptr<input_source> open_vectors(const generated_vectors& spec, int threads,
+                                           [[maybe_unused]] bool on_gpu) {
+#if KSELECT_HAS_CUDA
+  if (on_gpu) return std::make_unique<vectors_on_gpu_source>(spec, threads);
+#endif
+  return std::make_unique<generated_vectors_source>(spec, threads);
+}
+
 }  // namespace
 
+std::optional<distance_stage> input_source::fill_at(backend&, const problem& p, std::byte*,
+                                                    int) const {
+  throw error(failure::usage, fmt::format("{}: rows are not made there", to_string(p)));
+}
+
 std::unique_ptr<input_source> open_input(const sweep_config& config,
-                                         const std::optional<std::string>& dataset, int threads) {
+                                         const std::optional<std::string>& dataset, int threads,
+                                         std::optional<executor_kind> executor) {
   const int count = threads > 0 ? threads : available_threads();
   const auto* const spec = std::get_if<dataset_input>(&config.input);
   if (spec == nullptr) {
@@ -168,7 +279,7 @@ std::unique_ptr<input_source> open_input(const sweep_config& config,
                                               config.file_name));
     }
     const auto& vectors = std::get<generated_input>(config.input).vectors;
-    if (vectors) return std::make_unique<generated_vectors_source>(*vectors, count);
+    if (vectors) return open_vectors(*vectors, count, uses_gpu(config, executor));
     return std::make_unique<generated_source>(count);
   }
   load_options options;

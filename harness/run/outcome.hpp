@@ -44,8 +44,9 @@ struct cell_outcome {
   bool throttled = false;              // in some round
   std::optional<gpu_span> gpu;         // cuda
   int input_copies = 0;
-  bool fresh_inputs = false;  // other rows in each round
-  bool pinned = false;        // cpu: its threads were kept on processors of their own
+  bool fresh_inputs = false;                           // other rows in each round
+  std::optional<stage_times> distances, rows_to_host;  // row_variants
+  bool pinned = false;  // cpu: its threads were kept on processors of their own
   std::chrono::system_clock::time_point started{};
   double elapsed_s = 0;  // of the cell, with proofs and warm-up
 };

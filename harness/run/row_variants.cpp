@@ -7,6 +7,9 @@ namespace {
 
 constexpr std::int64_t largest_fresh = std::int64_t{1} << 24;  // elements
 constexpr int fewest_copies = 3, most_copies = 32;
+// What is done to rows besides selecting is timed so many times, or for so long.
+constexpr std::size_t most_stage_samples = 5;
+constexpr double longest_stage_ns = 5e9;
 
 // Whether two problems have the very same rows (k matters to kth_ties alone).
 bool same_rows(const problem& a, const problem& b) {
@@ -18,7 +21,8 @@ bool same_rows(const problem& a, const problem& b) {
 }  // namespace
 
 bool row_variants::fresh() const {
-  return problem_ && problem_->input_elements() <= largest_fresh && copies() > 1;
+  if (!problem_) return false;
+  return made_at_place() || (problem_->input_elements() <= largest_fresh && copies() > 1);
 }
 
 int row_variants::copies_for(const problem& p) const {
@@ -36,14 +40,44 @@ int row_variants::copies_for(const problem& p) const {
                                                                static_cast<std::size_t>(wanted)));
 }
 
-void row_variants::make(row_set& set, int variant) {
+std::optional<distance_stage> row_variants::make(row_set& set, int variant) {
   set.rows.reset();
   const std::size_t bytes = problem_->input_bytes();
-  if (set.host.size() < bytes) set.host = host_buffer(bytes);
-  const std::span<std::byte> rows{set.host.data(), bytes};
-  source_.fill(*problem_, rows, variant);
-  set.rows = std::make_unique<input_rows>(place_, rows);
+  std::optional<distance_stage> stage;
+  if (made_at_place()) {
+    if (set.device.size() < bytes) set.device = device_buffer(place_, bytes);
+    stage = source_.fill_at(place_, *problem_, set.device.data(), variant);
+    set.rows = std::make_unique<input_rows>(input_rows::made_at(place_, set.device.data(), bytes));
+  } else {
+    if (set.host.size() < bytes) set.host = host_buffer(bytes);
+    const std::span<std::byte> rows{set.host.data(), bytes};
+    stage = source_.fill(*problem_, rows, variant);
+    set.rows = std::make_unique<input_rows>(place_, rows);
+  }
   set.variant = variant;
+  return stage;
+}
+
+// The first time is left out where there are others: it may have loaded code.
+void row_variants::time_distances(const distance_stage& first) {
+  distances_ = stage_times{first.executor, first.clock, {}};
+  const auto repeated = [](double first_ns, const auto& again) {
+    std::vector<double> samples;
+    for (double spent = first_ns; samples.size() < most_stage_samples && spent < longest_stage_ns;
+         spent += samples.back()) {
+      samples.push_back(again());
+    }
+    if (samples.empty()) samples.push_back(first_ns);
+    return samples;
+  };
+  row_set& set = sets_.front();
+  distances_->samples_ns =
+      repeated(first.nanoseconds, [&] { return make(set, set.variant)->nanoseconds; });
+  const std::size_t there = available_memory();
+  if (!made_at_place() || (there != 0 && there < problem_->input_bytes())) return;
+  const auto copy = [&] { return set.rows->time_to_host().nanoseconds; };
+  to_host_ = stage_times{place_.description().kind, place_.clock_name(), {}};
+  to_host_->samples_ns = repeated(copy(), copy);
 }
 
 void row_variants::require(const problem& p) {
@@ -51,18 +85,30 @@ void row_variants::require(const problem& p) {
   forget();
   problem_ = p;
   sets_.resize(static_cast<std::size_t>(copies_for(p)));
-  for (std::size_t i = 0; i < sets_.size(); ++i) make(sets_[i], static_cast<int>(i));
+  try {
+    std::optional<distance_stage> first;
+    for (std::size_t i = 0; i < sets_.size(); ++i) {
+      const auto stage = make(sets_[i], static_cast<int>(i));
+      if (i == 0) first = stage;
+    }
+    if (first) time_distances(*first);
+  } catch (...) {
+    forget();  // the next to ask must not find sets without rows
+    throw;
+  }
 }
 
 void row_variants::forget() {
   sets_.clear();  // before new ones are allocated: both may not fit
   problem_.reset();
+  distances_.reset();
+  to_host_.reset();
 }
 
 const input_rows& row_variants::of_round(int round) {
   row_set& set = sets_[static_cast<std::size_t>(round) % sets_.size()];
   const int variant = fresh() ? round : set.variant;
-  if (set.variant != variant) make(set, variant);
+  if (!set.rows || set.variant != variant) make(set, variant);
   return *set.rows;
 }
 

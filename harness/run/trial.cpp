@@ -28,16 +28,23 @@ std::int64_t some_row(std::int64_t q) {
 }  // namespace
 
 input_rows::input_rows(backend& place, std::span<const std::byte> host, const std::byte* device)
-    : place_(&place), host_(host), device_(device), hash_(hash_of_host()) {}
+    : place_(&place), bytes_(host.size()), host_(host), device_(device), hash_(hash_of(host)) {}
 
-std::uint64_t input_rows::hash_of_host() const {
+input_rows::input_rows(backend& place, const std::byte* device, std::size_t bytes)
+    : place_(&place), bytes_(bytes), device_(device), hash_(hash_words(place, device, bytes)) {}
+
+std::uint64_t input_rows::hash_of(std::span<const std::byte> host) const {
   const int threads = place_->description().threads;
-  return place_->proves_in_place() ? hash_words(host_, threads) : hash_bytes(host_, threads);
+  return place_->proves_in_place() ? hash_words(host, threads) : hash_bytes(host, threads);
 }
 
 input_rows input_rows::at(backend& place, std::span<const std::byte> host,
                           const std::byte* device) {
   return {place, host, device};
+}
+
+input_rows input_rows::made_at(backend& place, const std::byte* device, std::size_t bytes) {
+  return {place, device, bytes};
 }
 
 input_rows::input_rows(backend& place, std::span<const std::byte> host)
@@ -48,9 +55,33 @@ input_rows::input_rows(backend& place, std::span<const std::byte> host)
   device_ = copy_.data();
 }
 
+std::span<const std::byte> input_rows::host() const {
+  if (host_.size() == bytes_) return host_;
+  if (const status done = time_to_host().outcome; !done.ok()) {
+    throw error(failure::unsupported, "copying rows to the host: " + done.message);
+  }
+  const std::span<const std::byte> copy(host_copy_.data(), bytes_);
+  if (hash_of(copy) != hash_) {
+    throw error(
+        failure::unsupported,
+        fmt::format("rows that were copied from {} to the host are not those that were made "
+                    "there; either something wrote to them, or the copy went wrong",
+                    place_->description().name));
+  }
+  return host_ = copy;
+}
+
+timed_run input_rows::time_to_host() const {
+  if (host_copy_.size() < bytes_) host_copy_ = host_buffer(bytes_);
+  return place_->time([&] {
+    place_->to_host({host_copy_.data(), bytes_}, device_);
+    return status{};
+  });
+}
+
 bool input_rows::unchanged() const {
-  if (place_->proves_in_place()) return hash_words(*place_, device_, host_.size()) == hash_;
-  return hash_bytes({device_, host_.size()}, place_->description().threads) == hash_;
+  if (place_->proves_in_place()) return hash_words(*place_, device_, bytes_) == hash_;
+  return hash_bytes({device_, bytes_}, place_->description().threads) == hash_;
 }
 
 std::byte* trial::guarded::data() const { return memory.data() + guard_bytes; }
@@ -74,7 +105,7 @@ trial::trial(const algorithm& entry, const problem& p, const input_rows& input, 
   indices_ = make_guarded(p.indices_bytes());
   workspace_ =
       make_guarded(entry.workspace == nullptr ? 0 : entry.workspace(p, place.description()));
-  if (entry.promises.modifies_input) own_input_ = device_buffer(place, input.host().size());
+  if (entry.promises.modifies_input) own_input_ = device_buffer(place, input.bytes());
   if (place_.proves_in_place()) return;
   poison_.resize(std::min(std::max(p.values_bytes(), p.indices_bytes()), largest_poison));
   poison(poison_);
@@ -97,7 +128,7 @@ void trial::prepare() {
   poison_output(values_);
   poison_output(indices_);
   if (entry_.promises.modifies_input) {
-    place_.copy(own_input_.data(), input_->device(), input_->host().size());
+    place_.copy(own_input_.data(), input_->device(), input_->bytes());
   }
   // So that no run waits for it.
   if (const status done = place_.synchronise(); !done.ok()) {
@@ -139,7 +170,7 @@ timed_run trial::time_batch(std::span<const input_rows* const> inputs, int calls
 
 void trial::evict() {
   const std::array<memory_range, 4> working_set = {
-      memory_range{static_cast<const std::byte*>(buffers().input), input_->host().size()},
+      memory_range{static_cast<const std::byte*>(buffers().input), input_->bytes()},
       memory_range{values_.data(), values_.bytes}, memory_range{indices_.data(), indices_.bytes},
       memory_range{workspace_.data(), workspace_.bytes}};
   place_.evict(working_set);

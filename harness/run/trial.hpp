@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/backend/backend.hpp"
+#include "harness/backend/host_memory.hpp"
 #include "kselect/algorithm.hpp"
 
 namespace kselect {
@@ -27,19 +28,31 @@ class input_rows {
   // Rows that already lie at `device` in the backend's memory, with a copy of them on the host to
   // prove answers against.
   static input_rows at(backend& place, std::span<const std::byte> host, const std::byte* device);
+  // Rows that were made at `device`, in a place that proves answers there: the host gets a copy
+  // only when it is asked for.
+  static input_rows made_at(backend& place, const std::byte* device, std::size_t bytes);
 
-  std::span<const std::byte> host() const { return host_; }
+  std::size_t bytes() const { return bytes_; }
+  // Throws error(failure::resources) if a copy has no room, and error(failure::unsupported) if it
+  // is not what was made.
+  std::span<const std::byte> host() const;
   const std::byte* device() const { return device_; }
+  // Copies rows that were made at the backend to the host, whether or not they are there; by the
+  // backend's clock.
+  timed_run time_to_host() const;
   // Whether the bytes at the backend are still the ones given.
   bool unchanged() const;
 
  private:
   input_rows(backend& place, std::span<const std::byte> host, const std::byte* device);
-  std::uint64_t hash_of_host() const;
+  input_rows(backend& place, const std::byte* device, std::size_t bytes);
+  std::uint64_t hash_of(std::span<const std::byte> host) const;
 
   backend* place_;
-  std::span<const std::byte> host_;
-  device_buffer copy_;  // empty where the backend reads host memory
+  std::size_t bytes_;
+  mutable host_buffer host_copy_;            // of rows that were made at the backend
+  mutable std::span<const std::byte> host_;  // empty until there is that copy
+  device_buffer copy_;                       // empty where the backend reads host memory
   const std::byte* device_;
   std::uint64_t hash_;
 };

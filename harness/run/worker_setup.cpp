@@ -23,13 +23,12 @@ worker_setup::worker_setup(const std::string& line) {
   for (const auto& [name, value] : setup.at("ceilings").items()) {
     ceilings[parse<executor_kind>(name).value()] = ceilings_from(value);
   }
-  const std::optional<std::string> executor = text_from(setup.at("executor"));
+  const std::optional<std::string> name = text_from(setup.at("executor"));
+  const auto executor = name ? parse<executor_kind>(*name) : std::nullopt;
   const int threads = config.measure.threads;
-  input = open_input(config, text_from(setup.at("dataset")), threads);
+  input = open_input(config, text_from(setup.at("dataset")), threads, executor);
   places = std::make_unique<backends>(threads);
-  cells = plan_cells({config, *input, executor ? parse<executor_kind>(*executor) : std::nullopt,
-                      text_from(setup.at("filter"))},
-                     *places);
+  cells = plan_cells({config, *input, executor, text_from(setup.at("filter"))}, *places);
 }
 
 std::string setup_line(const sweep_request& request,

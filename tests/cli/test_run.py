@@ -93,6 +93,22 @@ def test_kernels_on_fibers_are_counted_and_not_timed(kselect, config, tmp_path):
         assert record["counters"]["global_reads"] >= 8 * record["problem"]["n"]
 
 
+@pytest.mark.parametrize("executor", ["cpu", "fiber"])
+def test_a_record_tells_what_its_distances_took(kselect, config, tmp_path, executor):
+    vectors = {"generator": {"vectors": {"dimension": 16, "metric": "sqeuclidean"}}}
+    algorithm = {"cpu": "cpu/heap", "fiber": "tang/heap"}[executor]
+    path = config(input=vectors, algorithms=[algorithm], executor=executor)
+    kselect("run", path, "--out", "r")
+    for record in records(tmp_path / "r"):
+        taken = record["inputs"]["distances"]
+        assert (taken["executor"], taken["clock"], taken["unit"]) == ("cpu", "steady", "ns")
+        assert min(taken["samples"]) <= taken["median"] <= max(taken["samples"])
+        assert "to_host" not in record["inputs"]
+        assert "distances" not in record["input"], "made on the CPU, as ever"
+    kselect("run", config(), "--out", "s")
+    assert all("distances" not in record["inputs"] for record in records(tmp_path / "s"))
+
+
 def test_in_process_gives_the_same_cells(kselect, config, tmp_path):
     kselect("run", config(), "--out", "a")
     kselect("run", config(), "--out", "b", "--in-process")

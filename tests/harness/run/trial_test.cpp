@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/backend/host_backend.hpp"
 #include "harness/error.hpp"
 #include "harness/workload/rows.hpp"
 #include "kselect/registry.hpp"
+#include "tests/harness/run/fibers_in_place.hpp"
 
 namespace kselect {
 namespace {
@@ -33,39 +33,6 @@ algorithm spoilt() {
   };
   return entry;
 }
-
-// Fibers that are treated as a GPU is: poisoned, hashed and proven by kernels. `arriving` sees what
-// is copied from there before the host does.
-class fibers_in_place final : public backend {
- public:
-  const device& description() const override { return inner_->description(); }
-  kselect::executor executor() const override { return inner_->executor(); }
-  std::byte* allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
-  void release(std::byte* memory) noexcept override { inner_->release(memory); }
-  void to_device(std::byte* to, std::span<const std::byte> from) override {
-    inner_->to_device(to, from);
-  }
-  void to_host(std::span<std::byte> to, const std::byte* from) override {
-    inner_->to_host(to, from);
-    if (arriving) arriving(to);
-  }
-  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    inner_->copy(to, from, bytes);
-  }
-  status synchronise() override { return inner_->synchronise(); }
-  timed_run time(const std::function<status()>& enqueue, bool gapless) override {
-    return inner_->time(enqueue, gapless);
-  }
-  const char* clock_name() const override { return inner_->clock_name(); }
-  void evict(std::span<const memory_range> working_set) override { inner_->evict(working_set); }
-  memory_ceilings measure_ceilings() override { return {}; }
-  bool proves_in_place() const override { return true; }
-
-  std::function<void(std::span<std::byte>)> arriving;
-
- private:
-  std::unique_ptr<backend> inner_ = open_host_backend(executor_kind::fiber, 2);
-};
 
 // Every test on the host's certificate and on the device's.
 class Trial : public testing::TestWithParam<bool> {
@@ -237,6 +204,70 @@ TEST_P(TrialInPlace, ReportsAnAnswerThatOnlyTheHostFindsWrong) {
     EXPECT_THAT(disagreement.what(), HasSubstr("by the latter row"));
   }
 }
+
+// Rows that only the device has: the host's copy is made when the host first looks at an answer.
+class RowsMadeInPlace : public TrialInPlace {
+ protected:
+  RowsMadeInPlace() {
+    made_ = device_buffer(*place_, rows_.size());
+    place_->to_device(made_.data(), rows_);
+    fibers().arriving = [this](std::span<std::byte> copy) {
+      copies_ += copy.size() == rows_.size() ? 1 : 0;
+    };
+  }
+  input_rows made() { return input_rows::made_at(*place_, made_.data(), rows_.size()); }
+
+  device_buffer made_;
+  int copies_ = 0;
+};
+
+TEST_P(RowsMadeInPlace, AreCopiedToTheHostOnceAndOnlyIfItAsks) {
+  const input_rows input = made();
+  EXPECT_TRUE(input.unchanged());
+  EXPECT_EQ(input.bytes(), rows_.size());
+  EXPECT_EQ(copies_, 0);
+  EXPECT_TRUE(std::ranges::equal(input.host(), rows_));
+  EXPECT_TRUE(std::ranges::equal(input.host(), rows_));
+  EXPECT_EQ(copies_, 1);
+}
+
+TEST_P(RowsMadeInPlace, AreWhatAnswersAreProvenAgainst) {
+  algorithm entry = right();
+  const auto verdict = [&] {
+    const input_rows input = made();
+    entry.executors = set_of(executor_kind::cpu, executor_kind::fiber);
+    trial attempt(entry, problem_, input, *place_);
+    attempt.prepare();
+    EXPECT_TRUE(attempt.run().ok());
+    return attempt.disprove();
+  };
+  EXPECT_EQ(verdict(), "");
+  entry = spoilt<[](const problem& p, const io& b, std::span<std::byte>) {
+    static_cast<std::int32_t*>(b.indices)[2 * p.k] ^= 1;
+  }>();
+  EXPECT_THAT(verdict(), HasSubstr("1 of 6 rows wrong"));
+  entry = spoilt<[](const problem&, const io& b, std::span<std::byte>) {
+    static_cast<float*>(const_cast<void*>(b.input))[77] = 0.5F;
+  }>();
+  EXPECT_EQ(verdict(), "changed its input");
+}
+
+TEST_P(RowsMadeInPlace, AreNotTheHostsIfSomethingWroteToThem) {
+  const input_rows input = made();
+  made_.data()[77] ^= std::byte{1};
+  EXPECT_FALSE(input.unchanged());
+  EXPECT_THROW(static_cast<void>(input.host()), error);
+}
+
+TEST_P(RowsMadeInPlace, TellHowLongACopyToTheHostTakes) {
+  const input_rows input = made();
+  const timed_run copied = input.time_to_host();
+  EXPECT_TRUE(copied.outcome.ok());
+  EXPECT_GT(copied.nanoseconds, 0);
+  EXPECT_EQ(copies_, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(, RowsMadeInPlace, testing::Values(true));
 
 INSTANTIATE_TEST_SUITE_P(, TrialInPlace, testing::Values(true));
 
