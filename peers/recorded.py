@@ -27,7 +27,8 @@ from peers.generator import uniform_rows
 from peers.machine import meta_of
 from peers.shapes import listed
 from plots.errors import PlotError
-from plots.records import SCHEMA, Loaded, Record, Run, load
+from plots.journal import SCHEMA
+from plots.records import Loaded, Record, Run, load
 
 ELEMENTS_AT_ONCE = 1 << 22  # elements generated or proven at a time
 ROUNDS = 11  # as kselect's by default, of a sample each

@@ -25,7 +25,7 @@ from plots import style
 from plots.command import draw_command
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
-from plots.records import read_journal
+from plots.journal import read_journal
 
 _KIND = {"none": "exhaustive", "list_of_clusters": "List of Clusters", "sss": "SSS-Index"}
 

@@ -1,24 +1,18 @@
 """Reads run directories: `runs.jsonl`, one finished cell a line, and `meta.json`.
 
-The file is append-only and each line ends in a checksum of itself. What an interrupted append left
-behind at the end (a torn tail) is told and ignored; any other line that does not check is an error
-with its number, because a figure drawn from damaged data looks like any other figure. What counts
-as torn is the rule of the journal that writes the file.
+What is wrong with a line is an error with its number (`journal`).
 """
 
 import hashlib
-import json
 import math
-import re
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, NoReturn
+from typing import Any
 
 from plots.errors import Failure, PlotError
+from plots.journal import decode, read_bytes, split
 
-SCHEMA = 1
 STATUSES = frozenset(
     (
         "ok",
@@ -31,8 +25,6 @@ STATUSES = frozenset(
         "implausible",
     )
 )
-_NEVER_IN_JSON = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\xc0\xc1\xf5-\xff]")
-_CHECKSUM = re.compile(rb',"crc32":"([0-9a-f]{8})"}\Z')
 
 
 @dataclass(frozen=True)
@@ -73,6 +65,16 @@ class Floor:
 
 
 @dataclass(frozen=True)
+class Inputs:
+    """The rows that a cell selected from, and what was done to them besides."""
+
+    copies: int  # sets of rows that took turns
+    fresh: bool  # whether each round had rows of its own
+    distances: float | None = None  # ns to make them, where they are distances; None in old records
+    to_host: float | None = None  # ns to copy them from the GPU that made them; None in old records
+
+
+@dataclass(frozen=True)
 class Record:
     """One cell: a problem, the algorithm that was to solve it, and how that ended."""
 
@@ -102,6 +104,15 @@ class Record:
     floor: Floor | None = None  # None in old records, too
     counters: Mapping[str, int] = field(default_factory=dict, hash=False)  # {} where not counted
     elapsed_s: float = 0.0
+    inputs: Inputs | None = None  # None in old records
+
+    @property
+    def data_sets(self) -> int | None:
+        """On how many different data sets the rounds were; None where the record does not say."""
+        if self.inputs is None or self.time is None:
+            return None
+        rounds = len(self.time.rounds)
+        return rounds if self.inputs.fresh else min(self.inputs.copies, rounds)
 
     @property
     def machine(self) -> str:
@@ -147,26 +158,18 @@ def _read(
     if not directory.is_dir():
         raise PlotError(Failure.INPUT, f"{directory}: no such run directory")
     where = str(directory / "meta.json")
-    meta = _decode(_read_bytes(directory / "meta.json"), where)
+    meta = decode(read_bytes(directory / "meta.json"), where)
     run = _run_of(meta, where, number, str(directory))
     path = directory / "runs.jsonl"
-    data = _read_bytes(path)
+    data = read_bytes(path)
     run = replace(run, digest=hashlib.sha256(data).hexdigest()[:16])
-    lines, torn = _split(data, str(path))
-    values = [_decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
+    lines, torn = split(data, str(path))
+    values = [decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
     records = [_parse(value, run, f"{path}:{i}") for i, value in enumerate(values, 1)]
     warnings = []
     if torn:
         warnings.append(f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)")
     return run, meta, _counting(zip(records, values, strict=True)), tuple(warnings)
-
-
-def read_journal(path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Return the objects of a journal, whatever they record, and what to tell about the file."""
-    lines, torn = _split(_read_bytes(path), str(path))
-    objects = [_decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
-    told = f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)"
-    return objects, (told,) if torn else ()
 
 
 def _counting(
@@ -179,70 +182,6 @@ def _counting(
         if earlier is None or record.time is not None or earlier[0].time is None:
             chosen[record.key] = record, value
     return list(chosen.values())
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as e:
-        raise PlotError(Failure.INPUT, f"{path}: cannot be read: {e.strerror}") from e
-
-
-def _split(data: bytes, where: str) -> tuple[list[bytes], int]:
-    """Return the valid lines and the length of the torn tail."""
-    lines: list[bytes] = []
-    rest = data
-    while rest:
-        line, newline, after = rest.partition(b"\n")
-        if not newline or not _is_intact(line):
-            if not _is_torn(rest):
-                message = (
-                    f"{where}:{len(lines) + 1}: the checksum does not match; restore the file, or "
-                    "delete the line to measure its cell again"
-                )
-                raise PlotError(Failure.INPUT, message)
-            break
-        lines.append(line)
-        rest = after
-    return lines, len(rest)
-
-
-def _is_torn(rest: bytes) -> bool:
-    """Tell whether `rest`, which begins with an invalid line, is what an interrupted append left.
-
-    That is one line, or bytes that no JSON text holds (power failures leave zeros).
-    """
-    _, newline, after = rest.partition(b"\n")
-    if not newline or not after:
-        return True
-    if any(_is_intact(line) for line in after.split(b"\n")[:-1]):
-        return False
-    return _NEVER_IN_JSON.search(rest) is not None
-
-
-def _is_intact(line: bytes) -> bool:
-    found = _CHECKSUM.search(line)
-    if found is None:
-        return False
-    return zlib.crc32(line[: found.start()] + b"}") == int(found[1], 16)
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _decode(text: bytes, where: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
-    except ValueError as e:
-        raise PlotError(Failure.INPUT, f"{where}: not JSON: {e}") from e
-    if not isinstance(value, dict):
-        raise PlotError(Failure.INPUT, f"{where}: not a JSON object")
-    schema = value.get("schema")
-    if type(schema) is not int or schema != SCHEMA:  # neither true nor 1.0
-        message = f"{where}: schema {schema!r} is not known, this reads {SCHEMA}"
-        raise PlotError(Failure.INPUT, message)
-    return value
 
 
 def _member(value: dict[str, Any], path: str, kind: type, where: str) -> Any:
@@ -314,6 +253,7 @@ def _parse(value: dict[str, Any], run: Run, where: str) -> Record:
         floor=_floor(value, where),
         counters=_counters(value, where),
         elapsed_s=_number(value.get("elapsed_s", 0), "elapsed_s", where),
+        inputs=_inputs(value, where),
     )
 
 
@@ -344,6 +284,24 @@ def _counters(value: dict[str, Any], where: str) -> dict[str, int]:
     if not isinstance(counters, dict) or not all(type(c) is int for c in counters.values()):
         raise PlotError(Failure.INPUT, f"{where}: 'counters' holds what is no count")
     return counters
+
+
+def _inputs(value: dict[str, Any], where: str) -> Inputs | None:
+    if value.get("inputs") is None:
+        return None
+
+    def stage(name: str) -> float | None:
+        if name not in value["inputs"]:
+            return None
+        found = _member(value, f"inputs.{name}", dict, where)
+        return _number(found.get("median"), f"inputs.{name}.median", where)
+
+    return Inputs(
+        copies=_member(value, "inputs.copies", int, where),
+        fresh=_member(value, "inputs.fresh", bool, where),
+        distances=stage("distances"),
+        to_host=stage("to_host"),
+    )
 
 
 def _floor(value: dict[str, Any], where: str) -> Floor | None:

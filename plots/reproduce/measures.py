@@ -8,7 +8,7 @@
     flattens        the least place `along` q from which time per query is within 10 % of the last
     fastest         the share of problems on which `of` beats each of `among`
     searches        `theirs` over `mine` of a quantity of searches (`searches`); take as in speed-up
-    spread          standard deviation over mean of a cell's rounds, the largest
+    spread          standard deviation over mean of a cell's rounds, the largest; each on other data
     updates-linear  R² of a straight line through the updates of each position
     updates-head    the share of the updates in the first quarter of the positions
     updates-ratio   updates of `of` over those of `over`, for each k
@@ -282,13 +282,15 @@ def _spread(asked: Asked) -> Measured:
     found = []
     for at in asked.cells.problems(asked.names("of")):
         record = asked.cells.best(asked.names("of"), at)
-        if record and record.time and len(record.time.rounds) > 1:
+        on_one = record is not None and record.inputs is not None and not record.inputs.fresh
+        if record and record.time and len(record.time.rounds) > 1 and not on_one:
             mean, deviation = scatter(record)
             found.append((deviation / mean, record))
     if not found:
-        raise Missing("no cell has the times of two or more rounds")
+        raise Missing("no cell has the times of two or more rounds, each on other data")
     worst, record = max(found, key=lambda f: f[0])
-    detail = f"most of {len(found)} settings, at {place((record.n, record.q, record.k))}"
+    at = place((record.n, record.q, record.k))
+    detail = f"most of {len(found)} settings with other data in each trial, at {at}"
     return Measured((worst,), detail, (), (record,))
 
 

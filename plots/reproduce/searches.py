@@ -22,8 +22,8 @@ from matplotlib.patches import Patch
 from plots import style
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
+from plots.journal import read_journal
 from plots.page import KEY_LINE, Grid, Page, key_columns
-from plots.records import read_journal
 from plots.reproduce.cells import Missing
 from plots.reproduce.manifest import Experiment, FigureSpec, Table, check_keys
 

@@ -19,55 +19,56 @@ _SIZE = 6.5
 def times(
     experiment: Experiment, figure: FigureSpec, records: list[Record], context: str
 ) -> Drawing:
-    """Draw a table of times in seconds, the paper's in brackets, failures hatched with a note."""
+    """Draw a table of times in seconds, the paper's in brackets, failures hatched with a note.
+
+    A row's time is that of its fastest algorithm, or of a `stage` beside selection that the record
+    of that cell holds. `{threads}` in its label stands for the record's.
+    """
     columns = figure.ask["columns"]
     notes: dict[str, int] = {}
     grid: list[list[tuple[str, bool]]] = []
+    labels = []
     rows: list[dict[str, object]] = []
     used: dict[str, Record] = {}
     for row in figure.ask["rows"]:
-        check_keys(row, ("label", "of", "less", "published"), f"{context}: row")
+        check_keys(row, ("label", "of", "stage", "published"), f"{context}: row")
+        stage = _stage(row, context)
+        cells = [
+            _best(Cells(choose(records, column["where"], context)), row["of"])
+            for column in columns
+        ]
+        found = [cell for cell in cells if cell]
+        labels.append(_label(row["label"], found))
         line = []
-        for column, published in zip(columns, row["published"], strict=True):
-            cells = Cells(choose(records, column["where"], context))
-            found = _cell(cells, row)
-            cell = found[0] if found else None
-            seconds = _seconds(found)
-            used |= {r.key: r for r in found}
-            text, hatched = "not in the record", True
-            if seconds is not None:
-                text, hatched = f"{seconds:.3g}", False
-            elif cell is not None:
-                failed = next((r for r in found if r.time is None), cell)
-                why = f"{failed.algorithm}, {failed.status.replace('_', ' ')}: {failed.reason}"
-                text = f"n/a {notes.setdefault(why, len(notes) + 1)}"
-            elif not found:
-                why = f"{' or '.join(row['of'])}: not in the record"
-                text = f"n/a {notes.setdefault(why, len(notes) + 1)}"
-            line.append((f"{text} ({published})", hatched))
+        for column, published, cell in zip(columns, row["published"], cells, strict=True):
+            seconds, why = _seconds(cell, stage, row["of"])
+            text = f"n/a {notes.setdefault(why, len(notes) + 1)}" if why else f"{seconds:.3g}"
+            line.append((f"{text} ({published})", bool(why)))
             rows.append(
                 {
-                    "row": row["label"],
+                    "row": labels[-1],
                     "column": column["label"],
-                    "seconds": "" if seconds is None else seconds,
+                    "seconds": "" if why else seconds,
                     "published_s": "" if published == "-" else published,
                     "algorithm": cell.algorithm if cell else "",
-                    "status": cell.status if cell else "not in the record",
+                    "threads": cell.threads if cell else "",
+                    "status": _status(cell, why),
                     "reason": cell.reason if cell else "",
                     "key": cell.key if cell else "",
-                    "baseline_key": found[1].key if len(found) > 1 else "",
                 }
             )
+        used |= {r.key: r for r in found}
         grid.append(line)
+    selections = [row["of"] for row in figure.ask["rows"] if not row.get("stage")]
     page = _page(
         experiment,
-        [row["label"] for row in figure.ask["rows"]],
+        labels,
         [column["label"] for column in columns],
         grid,
         f"Seconds for all Q rows; in brackets the published ones, {experiment.paper.hardware}",
         [
             *(style.literal(f"n/a {number}:  {why}") for why, number in notes.items()),
-            *map(style.literal, chosen(Cells(records), (row["of"] for row in figure.ask["rows"]))),
+            *map(style.literal, chosen(Cells(records), selections)),
         ],
         list(used.values()),
     )
@@ -87,21 +88,50 @@ def chosen(cells: Cells, asked: Iterable[Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def _cell(cells: Cells, row: dict[str, object]) -> list[Record]:
-    """Return the fastest record of a row's algorithms, and what is to be subtracted from it."""
-    found = []
-    for names in (row["of"], row.get("less", ())):
-        for at in cells.problems(names):
-            if record := cells.best(names, at):
-                found.append(record)
-    return found if len(found) == (2 if row.get("less") else 1) else []
+# What a cell's record may hold besides the time of its selection, and what a note calls it.
+_STAGES = {
+    "distances": (lambda inputs: inputs.distances, "the time of the distances"),
+    "to_host": (lambda inputs: inputs.to_host, "the time of a copy of the rows to the host"),
+}
 
 
-def _seconds(found: Sequence[Record]) -> float | None:
-    times = [r.time.median / 1e9 for r in found if r.time]
-    if not found or len(times) < len(found):
-        return None
-    return times[0] - sum(times[1:])
+def _stage(row: dict[str, object], context: str) -> str:
+    name = str(row.get("stage", ""))
+    if name:
+        check_keys({name: 0}, tuple(_STAGES), f"{context}: stage of row {row['label']!r}")
+    return name
+
+
+def _best(cells: Cells, names: Sequence[str]) -> Record | None:
+    """Return the fastest record of a row's algorithms in a column, which has one problem."""
+    for at in cells.problems(names):
+        if record := cells.best(names, at):
+            return record
+    return None
+
+
+def _seconds(cell: Record | None, stage: str, names: Sequence[str]) -> tuple[float, str]:
+    """Return a cell's time or that of a stage of its input, or why there is none."""
+    if cell is None:
+        return 0.0, f"{' or '.join(names)}: not in the record"
+    if stage:
+        of, called = _STAGES[stage]
+        ns = of(cell.inputs) if cell.inputs else None
+        return (0.0, f"{called} is not in this record") if ns is None else (ns / 1e9, "")
+    if cell.time is None:
+        return 0.0, f"{cell.algorithm}, {cell.status.replace('_', ' ')}: {cell.reason}"
+    return cell.time.median / 1e9, ""
+
+
+def _status(cell: Record | None, why: str) -> str:
+    if cell is None or (why and cell.time is not None):
+        return "not in the record"
+    return cell.status
+
+
+def _label(label: str, found: Sequence[Record]) -> str:
+    threads = sorted({r.threads for r in found})
+    return label.replace("{threads}", "/".join(map(str, threads)) or "p")
 
 
 def spread(experiment: Experiment, records: list[Record]) -> Drawing:
@@ -119,6 +149,7 @@ def spread(experiment: Experiment, records: list[Record]) -> Drawing:
                 (f"{mean / 1e3:.5g}", False),
                 (f"{deviation / 1e3:.3g}", False),
                 (f"{deviation / mean:.3%}", False),
+                ("n/a", True) if r.data_sets is None else (f"{r.data_sets}", False),
             ]
         )
         rows.append(
@@ -131,12 +162,13 @@ def spread(experiment: Experiment, records: list[Record]) -> Drawing:
                 "mean_ns": mean,
                 "deviation_ns": deviation,
                 "relative": deviation / mean,
+                "data_sets": "" if r.data_sets is None else r.data_sets,
                 "key": r.key,
             }
         )
     if not rows:
         raise Missing("no cell with the times of two or more rounds")
-    columns = ["trials", "mean (µs)", "s.d. (µs)", "s.d. / mean"]
+    columns = ["trials", "mean (µs)", "s.d. (µs)", "s.d. / mean", "data sets"]
     page = _page(experiment, labels, columns, grid, "Of the medians of rounds", [], timed)
     return Drawing("", page.figure, rows)
 

@@ -161,6 +161,10 @@ def test_spread_is_the_largest_relative_deviation(tmp_path: Path) -> None:
     made = measure(experiment(), claim("spread", of=["new"]), source(tmp_path, cells))
     assert made.values == (pytest.approx(0.02),)
     assert "n = 2^11" in made.detail
+    # Trials on one data set are no trials on different data.
+    cells[1]["inputs"] = {"copies": 1, "fresh": False}
+    other = measure(experiment(), claim("spread", of=["new"]), source(tmp_path / "other", cells))
+    assert other.values == (pytest.approx(0.01),)
 
 
 def counted(name: str, k: int, updates: list[int]) -> JsonObject:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from plots import line_panels, style
+from plots.figures import Drawing
 from plots.reproduce import claims, figures, manifest
 from plots.reproduce.cells import Missing, best_of_family
 from plots.reproduce.library import Library
@@ -142,35 +143,78 @@ def test_of_runs_on_one_model_of_device_the_newest_is_drawn(tmp_path: Path) -> N
     assert found("X-winner") == ["b/winner_map"]
 
 
-def test_the_table_has_ours_beside_the_published_and_subtracts(tmp_path: Path) -> None:
-    def takes(name: str, milliseconds: float) -> JsonObject:
-        made = cell(dataclasses.replace(QMS, name=name), problem(1 << 15, 8192, 32))
-        ns = milliseconds * 1e6
-        return made | {"time": made["time"] | {"median": ns, "ci95": [ns, ns]}}
+def at_table1(name: str, milliseconds: float, **changes: Any) -> JsonObject:
+    """Return a cell of T-table1 that takes so long, with other members replaced."""
+    made = cell(dataclasses.replace(QMS, name=name), problem(1 << 15, 8192, 32))
+    ns = milliseconds * 1e6
+    return made | {"time": made["time"] | {"median": ns, "ci95": [ns, ns]}} | changes
 
+
+def table1(tmp_path: Path, cells: list[JsonObject]) -> tuple[Drawing, dict[Any, dict[str, str]]]:
+    write_run(tmp_path / "gpu" / "tang_table1", cells)
+    drawing = drawn("T-table1", tmp_path)
+    return drawing, {(row["row"], row["column"]): row for row in rows(drawing)}
+
+
+def test_the_table_has_ours_beside_the_published(tmp_path: Path) -> None:
     failed = cell(
         dataclasses.replace(QMS, name="tang/merge"), problem(1 << 15, 8192, 32), "timeout", "60 s"
     )
-    cells = [takes("data_copy/heap", 30), takes("cpu/heap", 20), takes("tang/heap", 3), failed]
-    write_run(tmp_path / "gpu" / "tang_table1", cells)
-    drawing = drawn("T-table1", tmp_path)
-    found = {(row["row"], row["column"]): row for row in rows(drawing)}
-    assert float(found["Data_Copy", "k = 2^5"]["seconds"]) == pytest.approx(0.01)
-    assert found["Data_Copy", "k = 2^5"]["published_s"] == "0.46"
+    cells = [at_table1("tang/heap", 3), at_table1("cpu/heap+omp", 20, threads=24), failed]
+    drawing, found = table1(tmp_path, cells)
     assert found["Heap_Queue", "k = 2^5"]["seconds"] == "0.003"
+    assert found["Heap_Queue", "k = 2^5"]["published_s"] == "0.05"
     assert found["Merge_Queue", "k = 2^5"]["status"] == "timeout"
     assert found["Heap_Queue", "n = 2^13"]["status"] == "not in the record"
     assert "tang/merge, timeout: 60 s" in texts(drawing)
+    assert found["CPU_24 (CPU_16)", "k = 2^5"]["seconds"] == "0.02"
     hatches = [p for axes in drawing.figure.axes for p in axes.patches if p.get_hatch()]
-    assert len(hatches) == len(found) - 3
+    assert len(hatches) == len(found) - 2
+
+
+def stage(milliseconds: float) -> JsonObject:
+    ns = milliseconds * 1e6
+    timed = {"clock": "cuda_event", "unit": "ns", "median": ns, "samples": [ns]}
+    return {"executor": "cuda"} | timed
+
+
+def test_the_table_has_the_stages_beside_selection(tmp_path: Path) -> None:
+    inputs = {"copies": 1, "fresh": True, "distances": stage(7), "to_host": stage(90)}
+    cells = [at_table1(n, 3, inputs=inputs) for n in ("tang/heap", "data_copy/heap")]
+    _, found = table1(tmp_path, cells)
+    assert found["Distance calculation", "k = 2^5"]["seconds"] == "0.007"
+    assert found["Distance calculation", "k = 2^5"]["published_s"] == "0.14"
+    assert found["Data_Copy", "k = 2^5"]["seconds"] == "0.09"
+
+
+# A difference of two noisy times was below zero.
+def test_the_table_says_which_stages_an_old_record_lacks(tmp_path: Path) -> None:
+    old = {"inputs": {"copies": 1, "fresh": False}}
+    cells = [at_table1("tang/heap", 3, **old), at_table1("data_copy/heap", 20, **old)]
+    drawing, found = table1(tmp_path, [*cells, at_table1("cpu/heap", 30, **old)])
+    for row in ("Distance calculation", "Data_Copy"):
+        assert found[row, "k = 2^5"]["seconds"] == ""
+        assert found[row, "k = 2^5"]["status"] == "not in the record"
+    assert "the time of the distances is not in this record" in texts(drawing)
+    assert "the time of a copy of the rows to the host is not in this record" in texts(drawing)
+
+
+def trials(n: int, **inputs: Any) -> JsonObject:
+    made = cell(QMS, problem(n, 256, 32))
+    made["time"]["rounds"] = [99.0, 100.0, 101.0]
+    return made | ({"inputs": inputs} if inputs else {})
 
 
 def test_trials_are_drawn_as_mean_and_deviation(tmp_path: Path) -> None:
-    made = cell(QMS, problem(1 << 16, 256, 32))
-    made["time"]["rounds"] = [99.0, 100.0, 101.0]
-    write_run(tmp_path / "gpu" / "komarov_table2", [made])
-    (row,) = rows(drawn("K-table2", tmp_path))
-    assert (row["trials"], float(row["mean_ns"]), float(row["deviation_ns"])) == ("3", 100, 1)
+    cells = [
+        trials(1 << 16, copies=1, fresh=True),
+        trials(1 << 18, copies=1, fresh=False),
+        trials(1 << 20),
+    ]
+    write_run(tmp_path / "gpu" / "komarov_table2", cells)
+    fresh, same, unknown = rows(drawn("K-table2", tmp_path))
+    assert (fresh["trials"], float(fresh["mean_ns"]), float(fresh["deviation_ns"])) == ("3", 100, 1)
+    assert [row["data_sets"] for row in (fresh, same, unknown)] == ["3", "1", ""]
 
 
 def stage_record(**stages: float) -> JsonObject:
