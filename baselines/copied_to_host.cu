@@ -1,8 +1,8 @@
 // Selection on the CPU of rows that lie in GPU memory: "Data_Copy" and "CPU_1", "CPU_p" of Tang et
 // al. 2015 (Table I) in one, since the distances of a k-NN search are made on the GPU. The rows are
 // copied to the host, the heaps of binary_heap.cpp select there, and the answer is copied back.
-// Data_Copy alone stands in its record as the time of a copy of the rows to the host
-// (row_variants::to_host): two selections differ by more than a copy takes.
+// Data_Copy alone stands in its record (inputs.to_host): less cpu/heap, such a cell's time would be
+// the difference of two selections, which vary by more than the copy takes.
 //
 // The host's buffers are pageable, as the paper's seem to be (2.3 GB/s), and kept from call to
 // call, so that only the first one meets fresh pages.

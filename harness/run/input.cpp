@@ -185,10 +185,12 @@ class vectors_on_gpu_source final : public input_source {
     generate_rows(place, base_of(p, spec_), reinterpret_cast<std::byte*>(distances.base()));
     generate_rows(place, queries_of(p, spec_, variant),
                   reinterpret_cast<std::byte*>(distances.queries()));
-    const timed_run run = place.time([&] {
+    const auto write = [&] {
       distances.write(reinterpret_cast<float*>(rows));
       return status{};
-    });
+    };
+    write();  // the first product of a cuBLAS handle also gets memory and loads code
+    const timed_run run = place.time(write);
     if (!run.outcome.ok()) throw error(failure::unsupported, run.outcome.message);
     return distance_stage{executor_kind::cuda, place.clock_name(), run.nanoseconds};
   }
