@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from plots.records import SCHEMA
+from plots.journal import SCHEMA
 
 
 def processor() -> str:

@@ -6,8 +6,9 @@
 //
 // At n = 1024 what a row needs once takes longer than what its elements need, and most of that time
 // is waiting for the step before. So steps are few here: ballots where a list takes a scan,
-// survivors ranked among lanes if they are no more than those. Rows of which more survives, for
-// ties or NaNs, are left to filtered_row.
+// survivors ranked among lanes if they are no more than those. Where more survives for ties with
+// the threshold, lanes leave as many of those as are wanted; other rows of which more survives are
+// left to filtered_row.
 
 #include "algorithms/buffered_multi_select/answer.cuh"
 #include "algorithms/buffered_multi_select/threshold.cuh"
@@ -33,7 +34,8 @@ class brief_row {
     const auto [bound, no_nans] =
         threshold_of<groups, Reader>(team_, narrow_, own, p.rank, p.slack);
     const position size = leave_numbers(own, bound, no_nans);
-    if (size < k_ || size > brief_most) return false;
+    if (size > brief_most) return select_ties(out, bound);
+    if (size < k_) return false;
     if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
     out.template write_few<brief_most>(
         size, bound, [&](position i) { return row_.candidate_at(place_of(numbers()[i])); });
@@ -73,6 +75,42 @@ class brief_row {
     if (end) numbers()[to] = of_lane | end_number;
     team_.sync();
     return size;
+  }
+
+  // The k smallest, if fewer than k are below the bound: then the others equal it. The tile is read
+  // again, so that it is not kept in registers for this.
+  KSELECT_HD bool select_ties(answer<Team>& out, key bound) {
+    using as_element = element<typename Team::stored>;
+    tile own;
+    row_.load(0, own);
+    const item_set passed = not_above(own.x, as_element::value_of(bound), false) & own.held;
+    const item_set below =
+        bound == 0 ? 0 : not_above(own.x, as_element::value_of(bound - 1), false) & own.held;
+    const bool has_end = row_.any_ends() && row_.has_end();
+    const key end = has_end ? row_.key_at(row_.end_place()) : key{0};
+    const bool end_below = has_end && end < bound, end_tied = has_end && end == bound;
+
+    const position own_below =
+        static_cast<position>(team_.simt.popc(below)) + (end_below ? 1U : 0U);
+    const position up_to_own = team_.scan(own_below);
+    const position all_below = team_.simt.shfl(simt::full_mask, up_to_own, simt::warp_size - 1);
+    if (all_below >= k_) return false;
+    const item_set tied = passed & ~below;
+    const position own_tied = static_cast<position>(team_.simt.popc(tied)) + (end_tied ? 1U : 0U);
+    const position first_tied = all_below + team_.scan(own_tied) - own_tied;
+    const position of_lane = team_.lane() << number_bits;
+    const auto leave = [&](item_set items, bool and_end, position to) {
+      for (; items != 0 && to < k_; items &= items - 1, ++to) {
+        numbers()[to] = of_lane | static_cast<position>(team_.simt.ffs(items) - 1);
+      }
+      if (and_end && to < k_) numbers()[to] = of_lane | end_number;
+    };
+    leave(below, end_below, up_to_own - own_below);
+    leave(tied, end_tied, first_tied);
+    team_.sync();
+    if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
+    out.copy(k_, [&](position i) { return row_.candidate_at(place_of(numbers()[i])); });
+    return true;
   }
 
   KSELECT_HD position place_of(position number) const {

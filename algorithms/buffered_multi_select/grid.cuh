@@ -48,7 +48,7 @@ inline constexpr int gathered_ahead = 8;
 template <class Team, int loads>
 class row_share {
  public:
-  using reader = row_reader<Team, loads>;
+  using reader = row_reader<Team, loads, false, true>;
 
   template <class Args>
   KSELECT_HD row_share(Team& team, const Args& a, std::int64_t row, position part = 0,

@@ -4,7 +4,9 @@
 // A tile is `loads` vectors a thread. Its 512-byte segments, one a warp and load, are not
 // neighbours: segment s of tile t is number s * tiles + t of the row, so that each tile is a sample
 // of the whole row, whatever its order; and the tile that comes first changes with the row, because
-// starts that are a power of two apart fall on the same memory channels. Load v of warp w is
+// starts that are a power of two apart fall on the same memory channels. It is one of the middle
+// where a row would be waited for alone: in sorted rows the k smallest are neighbours, and a first
+// tile that has a whole segment of them takes the threshold for a lower one. Load v of warp w is
 // segment v * warps + w: in a sorted row the smallest then belong to many threads, a few to each.
 // The fewer than 8 elements that aligned loads do not reach are the row's *ends*; each belongs to
 // one thread.
@@ -63,8 +65,9 @@ KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Valu
   return set;
 }
 
-// `whole`: whether the row is known to be one tile.
-template <class Team_, int loads, bool whole = false>
+// `whole`: whether the row is known to be one tile. `shared`: whether blocks share rows, which are
+// few then.
+template <class Team_, int loads, bool whole = false, bool shared = false>
 class row_reader {
  public:
   using Team = Team_;
@@ -95,8 +98,7 @@ class row_reader {
     if (head_ > n) head_ = n;
     vectors_ = (n - head_) / width;
     ends_ = n - vectors_ * width;
-    // Wide division is slow.
-    rotation_ = tiles() == 1 ? 0 : static_cast<position>(number) % tiles();
+    rotation_ = tiles() == 1 ? 0 : first_tile(static_cast<position>(number));
   }
 
   KSELECT_HD void load(position t, tile& into) {
@@ -144,6 +146,15 @@ class row_reader {
   KSELECT_HD position tiles() const { return whole ? 1 : team_.shape.tiles; }
 
  private:
+  // Of row `number`. Rows of few tiles that no blocks share are so many that it takes all of their
+  // starts to be apart, and one that is misled is not waited for.
+  KSELECT_HD position first_tile(position number) const {
+    constexpr position many = 32;
+    if (shared) return tiles() / 4 + number % (tiles() / 2);
+    if (tiles() < many) return number % tiles();  // wide division is slow
+    return tiles() / 4 + number % (tiles() / 2);
+  }
+
   // Where the row ends within the warp's part of a tile.
   KSELECT_HD void load_part(position first, tile& into) {
     into.held = 0;

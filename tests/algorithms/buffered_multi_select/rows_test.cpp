@@ -108,11 +108,23 @@ TEST(BufferedMultiSelect, ABriefRowHasNoList) {
   }
 }
 
-// The k-th smallest is one of more equal elements than a brief row takes: it is filtered then.
-TEST(BufferedMultiSelect, ABriefRowWithManyTiesIsFiltered) {
-  const auto few = made(1024, [](std::int64_t i) { return i % 3 == 0 ? 0.25F : 0.5F; });
-  const counters c = select("bms-warp", few, 32);
-  EXPECT_GT(c[counter::candidates], 1024 / 3);
+// The k-th smallest is one of more equal elements than a brief row takes: then as many of them are
+// taken as are wanted, with those below them, and without a list.
+TEST(BufferedMultiSelect, ABriefRowWithManyTiesIsReadTwice) {
+  for (const std::int64_t n : {1024, 1021}) {  // with and without ends
+    for (const std::int64_t below : {0, 5, 31}) {
+      const auto few = made(n, [&](std::int64_t i) {
+        if (i * 37 % n < below) return -static_cast<float>(i);
+        return i % 3 == 0 ? 0.25F : 0.5F;
+      });
+      const counters c = select("bms-warp", few, 32);
+      EXPECT_GT(c[counter::candidates], n / 3 - below);
+      EXPECT_EQ(c[counter::passes], 1);
+      EXPECT_LE(c[counter::global_reads], 2 * n + 32 + 8);
+    }
+  }
+  const auto least = std::bit_cast<float>(0xffffffffU);  // has no key below its own
+  select("bms-warp", made(1024, [&](std::int64_t) { return least; }), 32);
   const auto one_lane = made(1024, [](std::int64_t i) {
     return i % 128 < 4 ? static_cast<float>(i) / 1024 : 2.0F + static_cast<float>(i);
   });
@@ -129,6 +141,18 @@ TEST(BufferedMultiSelect, SortedRowsAreOnePassOrTwo) {
       EXPECT_LE(c[counter::passes], 2) << name;
       EXPECT_LE(c[counter::candidates], 30'000 / 5) << name;
     }
+  }
+}
+
+// Of a row that would be waited for alone the first tile is from its middle, which a sorted row's
+// smallest do not reach from either end.
+TEST(BufferedMultiSelect, LongSortedRowsAreOnePass) {
+  constexpr std::int64_t n = 64 * 1024;
+  for (const int sign : {1, -1}) {
+    const auto row = made(n, [&](std::int64_t i) { return static_cast<float>(sign * i); });
+    EXPECT_EQ(select("bms-block", row, 300)[counter::passes], 1);
+    // Blocks that share a row read its first tile twice; no block reads all of it.
+    EXPECT_LE(select("bms-grid", row, 200)[counter::global_reads], n + n / 2);
   }
 }
 
@@ -151,7 +175,7 @@ TEST(BufferedMultiSelect, TheLeastKeyOfAllClosesTheList) {
 }
 
 // With 64 threads and 4 loads a tile of the row has 1024 elements: segments of 128, of every 16th.
-// All of the smallest lie in the first, whose minima then promise too much.
+// All of the smallest lie in the first tile, whose minima then promise too much.
 TEST(BufferedMultiSelect, AMisleadingFirstTileCostsASecondPass) {
   constexpr std::int64_t n = 16 * 1024;
   const auto noise = uniform(n);
