@@ -150,7 +150,7 @@ class row_reader {
   // starts to be apart, and one that is misled is not waited for.
   KSELECT_HD position first_tile(position number) const {
     constexpr position many = 32;
-    if (shared) return tiles() / 4 + number % (tiles() / 2);
+    if (shared) return tiles() / 2 + (number & 3U) * (tiles() / 16);
     if (tiles() < many) return number % tiles();  // wide division is slow
     return tiles() / 4 + number % (tiles() / 2);
   }
