@@ -77,8 +77,10 @@ class brief_row {
     return size;
   }
 
-  // The k smallest, if fewer than k are below the bound: then the others equal it. The tile is read
-  // again, so that it is not kept in registers for this.
+  // The k smallest, if fewer than k are below the bound: then the others equal it. At least k are
+  // not above it: a minimum counts that no element has, infinity, only where lanes hold no element,
+  // and then no lane holds so many that its count overflows. The tile is read again, so that it is
+  // not kept in registers for this.
   KSELECT_HD bool select_ties(answer<Team>& out, key bound) {
     using as_element = element<typename Team::stored>;
     tile own;

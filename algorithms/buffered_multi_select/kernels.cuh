@@ -286,8 +286,8 @@ inline constexpr int rows_per_block = 4;  // of the warp form
 template <class T, bool indexed, int loads, form how>
 struct warp_kernel {
   static constexpr int max_threads = rows_per_block * simt::warp_size;
-  static constexpr int min_blocks =
-      7;  // 72 registers; with 80, or 64, rows in registers take longer
+  // 72 registers: with 80, or with 64, rows in registers take longer.
+  static constexpr int min_blocks = 7;
   struct storage {
     control<key_of<T>> team[rows_per_block];
   };

@@ -12,12 +12,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "cuda_stream_standin.hpp"
 #include "kselect/algorithm.hpp"
 
 #define CCCL_VERSION 3005000
 
-struct CUstream_st;
-using cudaStream_t = CUstream_st*;
 using cudaError_t = int;
 
 // nvcc's side of the seam.
@@ -28,15 +27,6 @@ inline status cuda_status(cudaError_t error, const char* call, const char*) {
 }  // namespace kselect::simt::detail
 
 namespace cuda {
-
-class stream_ref {
- public:
-  explicit stream_ref(cudaStream_t stream) : stream_(stream) {}
-  cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_;
-};
 
 namespace execution {
 namespace determinism {

@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-struct CUstream_st;
-using cudaStream_t = CUstream_st*;
+#include "cuda_stream_standin.hpp"
 
 namespace faiss {
 

@@ -14,19 +14,9 @@
 #include <utility>
 #include <vector>
 
-struct CUstream_st;
-using cudaStream_t = CUstream_st*;
+#include "cuda_stream_standin.hpp"
 
 namespace cuda {
-
-class stream_ref {
- public:
-  explicit stream_ref(cudaStream_t stream) : stream_(stream) {}
-  cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_;
-};
 
 namespace mr {
 struct device_accessible {};

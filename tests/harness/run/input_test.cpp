@@ -9,24 +9,26 @@
 
 #include "harness/error.hpp"
 #include "tests/harness/config/minimal_config.hpp"
+#include "tests/problems.hpp"
 
 namespace kselect {
 namespace {
 
-std::vector<float> distances(const char* metric, problem p) {
+sweep_config vectors_under(const char* metric) {
   const std::string vectors =
       std::string(R"({"vectors": {"dimension": 128, "metric": ")") + metric + "\"}}";
-  const sweep_config config = testing_config::config_with({{"/input/generator", vectors.c_str()}});
+  return testing_config::config_with({{"/input/generator", vectors.c_str()}});
+}
+
+std::vector<float> distances(const char* metric, problem p) {
+  const sweep_config config = vectors_under(metric);
   std::vector<float> rows(static_cast<std::size_t>(p.input_elements()), -1);
   open_input(config, {}, 2, executor_kind::cpu)->fill(p, std::as_writable_bytes(std::span(rows)));
   return rows;
 }
 
 problem sized(std::int64_t n, std::int64_t q) {
-  problem p;
-  p.n = n;
-  p.q = q;
-  p.k = 1;
+  problem p = shaped(n, q, 1);
   p.seed = 5;
   return p;
 }
@@ -106,10 +108,7 @@ TEST(GeneratedVectorsOnCuda, AreTheSameRowsInEveryPlaceAndLayout) {
   }
   const auto place = open_backend(executor_kind::cuda, 2);
   for (const char* const metric : {"sqeuclidean", "euclidean", "cosine", "pearson"}) {
-    const std::string vectors =
-        std::string(R"({"vectors": {"dimension": 128, "metric": ")") + metric + "\"}}";
-    const sweep_config config =
-        testing_config::config_with({{"/input/generator", vectors.c_str()}});
+    const sweep_config config = vectors_under(metric);
     const auto input = open_input(config, {}, 2, executor_kind::cuda);
     ASSERT_TRUE(input->makes_rows_at(*place));
     EXPECT_EQ(input->description().at("distances").at("executor"), "cuda");

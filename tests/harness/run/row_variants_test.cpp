@@ -11,6 +11,7 @@
 
 #include "harness/error.hpp"
 #include "tests/harness/run/fibers_in_place.hpp"
+#include "tests/problems.hpp"
 
 namespace kselect {
 namespace {
@@ -53,13 +54,7 @@ float variant_of(const input_rows& rows) {
   return number;
 }
 
-problem sized(std::int64_t n) {
-  problem p;
-  p.n = n;
-  p.q = 1;
-  p.k = 1;
-  return p;
-}
+problem sized(std::int64_t n) { return shaped(n, 1, 1); }
 
 constexpr std::int64_t many = (std::int64_t{1} << 24) + 4;
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/workload/rows.hpp"
+#include "tests/problems.hpp"
 
 namespace kselect {
 namespace {
@@ -32,10 +33,7 @@ class RowsOnDevice : public testing::TestWithParam<executor_kind> {
 };
 
 problem sized(std::int64_t n, std::int64_t q) {
-  problem p;
-  p.n = n;
-  p.q = q;
-  p.k = 3;
+  problem p = shaped(n, q, 3);
   p.seed = 77;
   return p;
 }
