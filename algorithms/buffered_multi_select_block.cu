@@ -72,6 +72,7 @@ constexpr std::array variants = {
     entry<block_variant{false, 128}>("bms-block+t128"),
     entry<block_variant{false, 256}>("bms-block+t256"),
     entry<block_variant{false, 512}>("bms-block+t512"),
+    entry<block_variant{false, 1024}>("bms-block+t1024"),
 };
 
 }  // namespace

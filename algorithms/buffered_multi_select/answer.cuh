@@ -17,11 +17,10 @@ class answer {
   using key = typename Team::key;
   using candidate = typename Team::candidate;
   using candidates = typename Team::candidates;
-  static constexpr auto what = Team::indexed ? baselines::answer::pairs : baselines::answer::values;
 
   KSELECT_HD answer(Team& team, narrowing<Team>& narrow, const answer_view<stored>& out,
                     std::int64_t row, position k, direction wanted)
-      : team_(team), narrow_(narrow), out_(out), first_(row * k), k_(k), wanted_(wanted) {}
+      : team_(team), narrow_(narrow), out_(out), row_(row), k_(k), wanted_(wanted) {}
 
   // The k smallest of the list's first `size` entries, at least k, whose keys lie in `all`. After a
   // sync.
@@ -51,7 +50,7 @@ class answer {
       for (position i = team_.thread(); i < size; i += team_.threads()) f(candidates::key(list[i]));
     });
     team_.sync();
-    const bool whole = r.below + r.count == k_;
+    const bool whole = r.up_to == k_;
     const bool tied = !whole && r.low == r.high;
     const auto sure = [&](key k) { return whole ? k <= r.high : k < r.low; };
     // Each warp counts what it has to write, takes as many places, and writes.
@@ -61,22 +60,24 @@ class answer {
       if (k <= r.high) counts += sure(k) ? 1U : 1U << 16;
     }
     const position begin = team_.take(shared.written, counts);
-    position to = begin & 0xffff, to_equal = r.below + (begin >> 16);
-    for (position first = 0; first < size; first += team_.threads()) {
-      const position i = first + team_.thread();
-      const auto c = i < size ? list[i] : candidate{};
-      const key k = candidates::key(c);
-      const bool inside = i < size && k <= r.high;
-      to = put(to, inside && sure(k), c);
-      if (tied) {
-        to_equal = put(to_equal, inside && !sure(k), c);
-      } else if (inside && !sure(k)) {
-        team_.memory.ranked[team_.simt.atomic_add(shared.gathered, 1U)] = c;
+    with_outputs([&](const auto& row) {
+      position to = begin & 0xffff, to_equal = r.below + (begin >> 16);
+      for (position first = 0; first < size; first += team_.threads()) {
+        const position i = first + team_.thread();
+        const auto c = i < size ? list[i] : candidate{};
+        const key k = candidates::key(c);
+        const bool inside = i < size && k <= r.high;
+        to = put(row, to, inside && sure(k), c);
+        if (tied) {
+          to_equal = put(row, to_equal, inside && !sure(k), c);
+        } else if (inside && !sure(k)) {
+          team_.memory.ranked[team_.simt.atomic_add(shared.gathered, 1U)] = c;
+        }
       }
-    }
+    });
     if (whole || tied) return;
     team_.sync();
-    rank(r.count, r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
+    rank(r.count(), r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
   }
 
   // The same by one warp in few steps, of at most `most` candidates with keys up to `highest`;
@@ -96,21 +97,28 @@ class answer {
   // Writes `count` candidates to the first places; `read(i)` reads the i-th.
   template <class Read>
   KSELECT_HD void copy(position count, const Read& read) {
-    const auto values = mine(out_.values);
-    const auto copy_to = [&]<class Index>(simt::global<Index> indices) {
-      for (position i = team_.thread(); i < count; i += team_.threads()) {
-        const candidate c = read(i);
-        team_.simt.store(values, i, element<stored>::selected(candidates::key(c), wanted_));
-        if constexpr (Team::indexed) {
-          team_.simt.store(indices, i, static_cast<Index>(candidates::index(c)));
+    with_outputs([&](const auto& row) {
+      for (position i = team_.thread(); i < count; i += team_.threads()) store(row, i, read(i));
+    });
+  }
+
+  // The same for those staged as two arrays, as many at once as a load has.
+  KSELECT_HD void copy_staged(position count) {
+    const key* const keys = team_.memory.keys();
+    const key* const places = keys + team_.shape.capacity;
+    with_outputs([&]<class Index>(const outputs<Index>& row) {
+      position copied = 0;
+      // (A block's threads have about one store each in any case.)
+      if constexpr (Team::one_warp && sizeof(stored) == 4 && sizeof(Index) == 4) {
+        if (begins_aligned(row.values) && (!Team::indexed || begins_aligned(row.indices))) {
+          copied = copy_fours(row, keys, places, count / 4) * 4;
         }
       }
-    };
-    if (!Team::indexed || out_.indices_32.size != 0) {
-      copy_to(mine(out_.indices_32));
-    } else {
-      copy_to(mine(out_.indices_64));
-    }
+      for (position i = copied + team_.thread(); i < count; i += team_.threads()) {
+        const auto place = Team::indexed ? static_cast<position>(places[i]) : 0;
+        store(row, i, candidates::make(keys[i], place));
+      }
+    });
   }
 
   // Writes the `rest` smallest of `count` candidates, each compared with all, to the places from
@@ -124,23 +132,59 @@ class answer {
         const candidate other = read(j);
         smaller += other < own || (!Team::indexed && other == own && j < i) ? 1U : 0U;
       }
-      if (smaller < rest) store(below + smaller, own);
+      if (smaller < rest) store_one(below + smaller, own);
     }
   }
 
  private:
+  // The row's outputs, with indices of one type.
+  template <class Index>
+  struct outputs {
+    simt::global<stored> values;
+    simt::global<Index> indices;
+  };
+
+  template <class T>
+  KSELECT_HD static bool begins_aligned(simt::global<T> row) {
+    return reinterpret_cast<std::uintptr_t>(row.data) % 16 == 0;
+  }
+  template <class Index>
+  KSELECT_HD position copy_fours(const outputs<Index>& row, const key* keys, const key* places,
+                                 position fours) {
+    using four_keys = simt::vec<key, 4>;
+    const auto values = simt::as_vec<4>(row.values);
+    const auto indices = simt::as_vec<4>(row.indices);
+    for (position i = team_.thread(); i < fours; i += team_.threads()) {
+      const four_keys own = reinterpret_cast<const four_keys*>(keys)[i];
+      simt::vec<stored, 4> selected;
+      KSELECT_UNROLL
+      for (int e = 0; e < 4; ++e) selected[e] = element<stored>::selected(own[e], wanted_);
+      team_.simt.store(values, i, selected);
+      if constexpr (Team::indexed) {
+        const four_keys at = reinterpret_cast<const four_keys*>(places)[i];
+        simt::vec<Index, 4> index;
+        KSELECT_UNROLL
+        for (int e = 0; e < 4; ++e) index[e] = static_cast<Index>(at[e]);
+        team_.simt.store(indices, i, index);
+      }
+    }
+    return fours;
+  }
+
   // The k smallest of as many candidates as a warp has lanes, at most, best first.
   template <class Read>
   KSELECT_HD void rank_lanes(position size, const Read& read) {
     const position lane = team_.lane();
-    const candidate own = lane < size ? read(lane) : candidate{};
+    const candidate own = read(lane < size ? lane : 0);
     const key mine = candidates::key(own);
     position smaller = 0;
     for (position i = 0; i < size; ++i) {
       const key other = team_.simt.shfl(simt::full_mask, mine, static_cast<int>(i));
       smaller += other < mine || (other == mine && i < lane) ? 1U : 0U;
     }
-    if (lane < size && smaller < k_) store(smaller, own);
+    if (lane < size && smaller < k_) {
+      with_outputs([&](const auto& row) { store(row, smaller, own); });
+    }
   }
 
   // The k smallest of so few candidates that `each` registers of the lanes hold them.
@@ -151,7 +195,7 @@ class answer {
     KSELECT_UNROLL
     for (int e = 0; e < each; ++e) {
       const position i = e * simt::warp_size + team_.lane();
-      own[e] = i < size ? read(i) : candidate{};
+      own[e] = read(i < size ? i : 0);  // without a branch, so that all are on their way at once
       // Where there is none, the greatest key stands, which is above the middle of any range.
       keys[e] = i < size ? candidates::key(own[e]) : all.high;
     }
@@ -160,14 +204,21 @@ class answer {
       KSELECT_UNROLL
       for (int e = 0; e < each; ++e) f(keys[e]);
     });
-    const bool tied = r.below + r.count != k_;  // else the range ends with the k-th
-    position to = 0, to_equal = r.below;
-    KSELECT_UNROLL
-    for (int e = 0; e < each; ++e) {
-      const bool has = e * simt::warp_size + team_.lane() < size;
-      to = put(to, has && (tied ? keys[e] < r.low : keys[e] <= r.high), own[e]);
-      if (tied) to_equal = put(to_equal, has && keys[e] == r.low, own[e]);
-    }
+    const auto has = [&](int e) { return e * simt::warp_size + team_.lane() < size; };
+    with_outputs([&](const auto& row) {
+      position to = 0;
+      if (r.up_to == k_) {  // the range ends with the k-th
+        KSELECT_UNROLL
+        for (int e = 0; e < each; ++e) to = put(row, to, has(e) && keys[e] <= r.high, own[e]);
+      } else {
+        position to_equal = r.below;
+        KSELECT_UNROLL
+        for (int e = 0; e < each; ++e) {
+          to = put(row, to, has(e) && keys[e] < r.low, own[e]);
+          to_equal = put(row, to_equal, has(e) && keys[e] == r.low, own[e]);
+        }
+      }
+    });
   }
 
   template <std::size_t each>
@@ -182,29 +233,52 @@ class answer {
 
   // Writes the candidates of the lanes that have one to the places from `to` on, as far as the
   // answer has them. Returns the next place.
-  KSELECT_HD position put(position to, bool has, candidate c) {
+  template <class Index>
+  KSELECT_HD position put(const outputs<Index>& row, position to, bool has, candidate c) {
     const std::uint32_t writers = team_.simt.ballot(simt::full_mask, has);
     const auto own =
         to + static_cast<position>(team_.simt.popc(writers & team_.simt.lanemask_lt()));
-    if (has && own < k_) store(own, c);
+    if (has && own < k_) store(row, own, c);
     return to + static_cast<position>(team_.simt.popc(writers));
   }
 
+  template <class Index>
+  KSELECT_HD void store(const outputs<Index>& row, position to, candidate c) {
+    team_.simt.store(row.values, to, element<stored>::selected(candidates::key(c), wanted_));
+    if constexpr (Team::indexed) {
+      team_.simt.store(row.indices, to, static_cast<Index>(candidates::index(c)));
+    }
+  }
+
+  // The same for a thread that stores once.
+  KSELECT_HD void store_one(position to, candidate c) {
+    constexpr auto what = Team::indexed ? baselines::answer::pairs : baselines::answer::values;
+    baselines::write_answer<what>(team_.simt, out_, row_ * k_ + to,
+                                  static_cast<order_key_t<stored>>(candidates::key(c)),
+                                  static_cast<position>(candidates::index(c)), wanted_);
+  }
+
+  // Calls f with the row's outputs, once for a loop that stores: asking at each store which type
+  // indices have, and where the row begins, takes half as many instructions again.
+  template <class F>
+  KSELECT_HD void with_outputs(const F& f) {
+    const auto values = mine(out_.values);
+    if (!Team::indexed || out_.indices_32.size != 0) {
+      f(outputs<std::int32_t>{values, mine(out_.indices_32)});
+    } else {
+      f(outputs<std::int64_t>{values, mine(out_.indices_64)});
+    }
+  }
   // Of an output of the answer, or of none, the row's.
   template <class T>
   KSELECT_HD simt::global<T> mine(simt::global<T> all) {
-    return all.size == 0 ? all : team_.simt.slice(all, first_, k_);
-  }
-  KSELECT_HD void store(position to, candidate c) {
-    baselines::write_answer<what>(team_.simt, out_, first_ + to,
-                                  static_cast<order_key_t<stored>>(candidates::key(c)),
-                                  static_cast<position>(candidates::index(c)), wanted_);
+    return all.size == 0 ? all : team_.simt.slice(all, row_ * k_, k_);
   }
 
   Team& team_;
   narrowing<Team>& narrow_;
   const answer_view<stored>& out_;
-  std::int64_t first_;
+  std::int64_t row_;
   position k_;
   direction wanted_;
 };

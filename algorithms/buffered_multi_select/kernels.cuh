@@ -91,14 +91,14 @@ class resident_row {
     const auto r =
         narrow_.by_bins_around(sample(), k_, ranked_most, [&](const auto& f) { visit_own(f); });
     const position rest = k_ - r.below;  // wanted of those in the range
-    const bool whole = r.count == rest;
+    const bool whole = r.up_to == k_;
     const bool tied = r.low == r.high;
     part below{};
     if (whole || r.below != 0) below = not_above(whole ? r.high : static_cast<key>(r.low - 1));
     enter_many(below);
     if (!whole) {
       const part inside = not_above(r.high).without(below);
-      enter_few(inside, r, tied ? rest : r.count);
+      enter_few(inside, r, tied ? rest : r.count());
     }
     team_.sync();
     const auto staged = [&](position i) {
@@ -106,7 +106,7 @@ class resident_row {
       const auto place = Team::indexed ? static_cast<position>(at[team_.shape.capacity]) : 0;
       return candidates::make(at[0], place);
     };
-    out.copy(whole || tied ? k_ : r.below, staged);
+    out.copy_staged(whole || tied ? k_ : r.below);
     if (whole || tied) return;
     out.rank(team_.shared.gathered, r.below, rest, [&](position i) { return staged(r.below + i); });
   }
@@ -175,7 +175,13 @@ class resident_row {
     const position own = size_of(p);
     if (!team_.simt.any(simt::full_mask, own != 0)) return;
     key* next = team_.memory.keys() + team_.claim(team_.shared.claimed, own);
-    const position places = team_.shape.capacity;
+    // Where the next place stands, in two registers more: a warp enters much, and takes 5
+    // instructions for each item then instead of 7. (By a shuffle, or the compiler loads it for
+    // each item.) A block enters a part of an eighth or less, and has the registers for something
+    // else.
+    constexpr bool held = Team::one_warp;
+    const position capacity = team_.shape.capacity;
+    const position places = held ? team_.simt.shfl(simt::full_mask, capacity, 0) : capacity;
     const auto put = [&](key k, position place) {
       next[0] = k;
       if constexpr (Team::indexed) next[places] = place;
@@ -183,10 +189,12 @@ class resident_row {
     };
     const position first = row_.place(0, 0);
     const position step = team_.threads() * Reader::width;  // a load further on; there is one tile
+    position place = first;
     KSELECT_UNROLL
     for (int i = 0; i < items; ++i) {
-      const position beyond = i / Reader::width * step + i % Reader::width;
-      if ((p.items >> i & 1U) != 0) put(keys_[i], first + beyond);
+      if (!held) place = first + i / Reader::width * step + i % Reader::width;
+      if ((p.items >> i & 1U) != 0) put(keys_[i], place);
+      if (held) place += (i + 1) % Reader::width == 0 ? step - Reader::width + 1 : 1;
     }
     if (p.end) put(end_, row_.end_place());
   }
@@ -239,7 +247,7 @@ struct row_args {
 // Selects from row number `row` with a team that is ready to be used again afterwards, if synced.
 template <class Team, int loads, form how, class T>
 KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
-  using reader = row_reader<Team, loads, how == form::brief>;
+  using reader = row_reader<Team, loads, how == form::brief || how == form::resident>;
   reader source(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted, row);
   narrowing<Team> narrow(team);
   answer<Team> out(team, narrow, a.out, row, a.matrix.k, a.matrix.wanted);
@@ -257,8 +265,7 @@ KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
 // A row a block.
 template <class T, bool indexed, int loads, form how>
 struct block_kernel {
-  static constexpr int max_threads = 512;
-  static constexpr int min_blocks = 2;
+  static constexpr int max_threads = 1024;
   struct storage {
     control<key_of<T>> team;
   };
@@ -280,14 +287,15 @@ struct block_kernel {
   }
 };
 
-inline constexpr int rows_per_block = 4;  // of the warp form
+// Of the warp form: few, as a block's registers are free again only when its last row is done.
+inline constexpr int rows_per_block = 2;
 
 // A row a warp.
 template <class T, bool indexed, int loads, form how>
 struct warp_kernel {
   static constexpr int max_threads = rows_per_block * simt::warp_size;
   // 72 registers: with 80, or with 64, rows in registers take longer.
-  static constexpr int min_blocks = 7;
+  static constexpr int min_blocks = 28 / rows_per_block;
   struct storage {
     control<key_of<T>> team[rows_per_block];
   };

@@ -16,8 +16,9 @@ namespace kselect::bms {
 template <class Key>
 struct key_range {
   Key low, high;   // both included
-  position below;  // keys of the source below `low`
-  position count;  // in the range
+  position below;  // keys of the source below `low`,
+  position up_to;  // and not above `high`
+  KSELECT_HD position count() const { return up_to - below; }
 };
 
 template <class Team>
@@ -53,11 +54,14 @@ class narrowing {
   KSELECT_HD range to_rank(range r, position wanted, position slack, position few,
                            const Source& visit) {
     if constexpr (Team::one_warp) {
-      const bool wide = sign_of(r.high - r.low) != 0;
-      while (!narrow_enough(r, wanted, slack, few)) {
-        if (wide) {
+      if (sign_of(r.high - r.low) != 0) {  // wide, and so is the source to the end
+        while (!narrow_enough(r, wanted, slack, few)) {
           r = half(r, wanted, visit, [](key k, key last) { return k <= last ? 1U : 0U; });
-        } else if constexpr (Team::quarters) {
+        }
+        return r;
+      }
+      while (!narrow_enough(r, wanted, slack, few)) {
+        if constexpr (Team::quarters) {
           r = quarter(r, wanted, visit);
         } else {
           r = half(r, wanted, visit, not_above);
@@ -118,15 +122,15 @@ class narrowing {
       if (k < low) low = k;
       if (k > high) high = k;
     });
-    const range found = extremes(low, high, r.count);
-    return {found.low, found.high, r.below, r.count};
+    const range found = extremes(low, high, r.count());
+    return {found.low, found.high, r.below, r.up_to};
   }
 
   KSELECT_HD position bins() const { return position{1} << team_.shape.bin_bits; }
 
   KSELECT_HD static bool narrow_enough(const range& r, position wanted, position slack,
                                        position few) {
-    return r.below + r.count <= wanted + slack || r.low == r.high || r.count <= few;
+    return r.up_to <= wanted + slack || r.low == r.high || r.count() <= few;
   }
 
   KSELECT_HD static position sign_of(key difference) {
@@ -145,8 +149,8 @@ class narrowing {
     position own = 0;
     visit([&](key k) { own += up_to_last(k, middle); });
     const position up_to = team_.simt.reduce_add(simt::full_mask, own);
-    if (up_to >= wanted) return {r.low, middle, r.below, up_to - r.below};
-    return {static_cast<key>(middle + 1), r.high, up_to, r.below + r.count - up_to};
+    if (up_to >= wanted) return {r.low, middle, r.below, up_to};
+    return {static_cast<key>(middle + 1), r.high, up_to, r.up_to};
   }
 
   // Of the range, the quarter that holds the key of rank `wanted`. All ends are below r.high.
@@ -182,9 +186,9 @@ class narrowing {
       low = third + 1;
       high = r.high;
       below = up_to_third;
-      up_to = r.below + r.count;
+      up_to = r.up_to;
     }
-    return {low, high, below, up_to - below};
+    return {low, high, below, up_to};
   }
 
   // Keys outside of an `open` range count into its first and last bin; those outside of another
@@ -211,7 +215,7 @@ class narrowing {
     next.low = open && found.bin == 0 ? key{0} : low;
     next.high = high < low || high > most || (open && found.bin == last) ? most : high;
     next.below = r.below + found.before;
-    next.count = found.in_bin;
+    next.up_to = next.below + found.in_bin;
     return next;
   }
 

@@ -18,6 +18,7 @@
 #include <limits>
 
 #include "algorithms/buffered_multi_select/team.cuh"
+#include "kselect/simt/load_kept.hpp"
 
 namespace kselect::bms {
 
@@ -30,9 +31,16 @@ using item_set = std::uint32_t;
 // selecting and collecting bits takes, all are for one pipe, which short rows wait for.
 template <int items>
 KSELECT_HD item_set before(const float (&x)[items], float end) {
+  constexpr int at_once = items % 4 == 0 ? 4 : 1;  // chains of shifts, of which each is waited for
+  constexpr int each = items / at_once;
   item_set set = 0;
   KSELECT_UNROLL
-  for (int i = items - 1; i >= 0; --i) set = set << 1 | bits_of(x[i] - end) >> 31;
+  for (int c = 0; c < at_once; ++c) {
+    item_set part = 0;
+    KSELECT_UNROLL
+    for (int i = each - 1; i >= 0; --i) part = part << 1 | bits_of(x[c * each + i] - end) >> 31;
+    set |= part << (c * each);
+  }
   return set;
 }
 
@@ -103,12 +111,11 @@ class row_reader {
 
   KSELECT_HD void load(position t, tile& into) {
     const position first = first_vector(t);
-    const auto body = this->body();
     if (first - team_.lane() + (loads - 1) * step_ + simt::warp_size <= vectors_) {
       into.held = ~item_set{0} >> (32 - items);
       KSELECT_UNROLL
       for (int v = 0; v < loads; ++v) {
-        const auto loaded = team_.simt.load(body, first + static_cast<position>(v) * step_);
+        const auto loaded = load_vector(first, v);
         KSELECT_UNROLL
         for (int e = 0; e < width; ++e) into.x[v * width + e] = as_value(loaded[e]);
       }
@@ -174,6 +181,18 @@ class row_reader {
       }
       KSELECT_UNROLL
       for (int e = 0; e < width; ++e) into.x[v * width + e] = as_value(loaded[e]);
+    }
+  }
+
+  // Vector v of the thread's, whose first is number `first`. A warp's tile, and a block's if it is
+  // the whole row, is read again where it passes the bound, so it stays in L1. (For neither load
+  // the other's way to its address: it would cost registers, and so a spill in the streams.)
+  KSELECT_HD auto load_vector(position first, int v) {
+    const position beyond = static_cast<position>(v) * step_;
+    if constexpr (Team::one_warp || whole) {
+      return simt::load_kept(team_.simt, team_.simt.slice(body(), first, vectors_ - first), beyond);
+    } else {
+      return team_.simt.load(body(), first + beyond);
     }
   }
 

@@ -27,9 +27,11 @@ inline constexpr int most_loads = sizeof(T) == 2 ? 4 : 8;
 inline bool dense(const problem& p) { return 16 * p.k >= p.n; }
 
 // Threads for a row a block. Few finish a row in less time all told, as fewer wait for each other;
-// many hold more of it at once, and more of them are left if rows are few.
+// many hold more of it at once, and more of them are left if rows are few: one multiprocessor's at
+// most, all that it has registers for.
 template <class T>
 int threads_for(const problem& p, const device& where) {
+  if (p.q <= where.multiprocessors && p.n > 1 << 16) return 1024;
   if (p.q < where.multiprocessors * 2 || (p.k >= 2048 && p.n > 16384)) return 512;
   constexpr std::int64_t held = most_loads<T> * 16 / sizeof(T);  // by a thread
   // An eighth of the row or more is wanted, and fewer threads would not hold the row.

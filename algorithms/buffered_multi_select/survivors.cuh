@@ -167,8 +167,8 @@ class survivors {
       }
     };
     const auto r = narrow_.to_rank(range_of(size), k_, team_.shape.kept_most - k_, 0, visit);
-    const bool tied = r.below + r.count > team_.shape.kept_most;
-    const position kept = tied ? k_ : r.below + r.count;
+    const bool tied = r.up_to > team_.shape.kept_most;
+    const position kept = tied ? k_ : r.up_to;
     if (team_.thread() == 0) {
       team_.simt.count(simt::counter::buffer_flushes);
       shared.tied = 0;

@@ -91,7 +91,8 @@ KSELECT_HD found_threshold<typename Team::key> threshold_of_lanes(narrowing<Team
   key low = keys[0], high = keys[0];
   KSELECT_UNROLL
   for (int g = 1; g < most; ++g) {
-    keys[g] = minimum(g < own ? g : 0);
+    const key own_key = minimum(g);  // not of a chosen group: registers have no numbers
+    keys[g] = g < own ? own_key : keys[0];
     if (keys[g] < low) low = keys[g];
     if (keys[g] > high) high = keys[g];
   }
