@@ -247,7 +247,7 @@ struct row_args {
 // Selects from row number `row` with a team that is ready to be used again afterwards, if synced.
 template <class Team, int loads, form how, class T>
 KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
-  using reader = row_reader<Team, loads, how == form::brief || how == form::resident>;
+  using reader = row_reader<Team, loads, how == form::brief>;
   reader source(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted, row);
   narrowing<Team> narrow(team);
   answer<Team> out(team, narrow, a.out, row, a.matrix.k, a.matrix.wanted);

@@ -184,12 +184,13 @@ class row_reader {
     }
   }
 
-  // Vector v of the thread's, whose first is number `first`. A warp's tile, and a block's if it is
-  // the whole row, is read again where it passes the bound, so it stays in L1. (For neither load
-  // the other's way to its address: it would cost registers, and so a spill in the streams.)
+  // Vector v of the thread's, whose first is number `first`. A warp's tile is read again where it
+  // passes the bound, so it stays in L1; a block's rows took 4 to 25 % longer that way. (For
+  // neither load the other's way to its address: it would cost registers, and so a spill in the
+  // streams.)
   KSELECT_HD auto load_vector(position first, int v) {
     const position beyond = static_cast<position>(v) * step_;
-    if constexpr (Team::one_warp || whole) {
+    if constexpr (Team::one_warp) {
       return simt::load_kept(team_.simt, team_.simt.slice(body(), first, vectors_ - first), beyond);
     } else {
       return team_.simt.load(body(), first + beyond);
