@@ -21,8 +21,8 @@
 // time that its memory takes to bring 32 elements (ncu's counts; times in
 // results/nvidia-h200/goal_*):
 //   k <= 32, n >= 8192   memory: 85 to 94 % of the read ceiling
-//   a warp a row         waiting, step for step, with 24 or 28 warps on a multiprocessor; and
-//                        instructions, 31 for 32 elements at n = 1024, k = 32, a third of them to
+//   a warp a row         waiting, step for step, with 28 warps on a multiprocessor; and
+//                        instructions, 27 for 32 elements at n = 1024, k = 32, a third of them to
 //                        narrow. Half are for the pipe of comparisons, which takes two cycles for
 //                        each; so where the sign of a difference tells the same, it is used
 //   in registers         instructions: 40 at n = 8192, k = 1024, and shared-memory atomics

@@ -30,10 +30,10 @@ std::string_view chosen(const problem& p) {
 
 TEST(choose, follows_the_shape) {
   EXPECT_EQ(chosen(shaped(1024, 100'000, 8)), "bms-warp");
-  // With or without a number of threads: what was measured to be best.
+  // With or without a variant of the launch: what was measured to be best.
   EXPECT_TRUE(chosen(shaped(8192, 10'000, 32)).starts_with("bms-block"));
   EXPECT_TRUE(chosen(shaped(1 << 20, 1, 256)).starts_with("bms-grid"));
-  EXPECT_EQ(chosen(shaped(1 << 20, 1000, 500'000)), "radix-select");
+  EXPECT_TRUE(chosen(shaped(1 << 20, 1000, 500'000)).starts_with("radix-select"));
   problem p = shaped(1 << 16, 100, 10);
   p.payload = payload::kth_value;
   EXPECT_EQ(chosen(p), "radix-select");

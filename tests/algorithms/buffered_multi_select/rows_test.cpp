@@ -95,7 +95,7 @@ TEST(BufferedMultiSelect, OrdersKeysOfAnyDistance) {
 }
 
 // A short row by one warp: what survives is found in registers, read a second time, and nothing
-// else.
+// else; lanes that have no survivor read the first along.
 TEST(BufferedMultiSelect, ABriefRowHasNoList) {
   for (const std::int64_t n : {100, 256, 784, 1000, 1024}) {
     for (const std::int64_t k : {1, 8, 10, 32, 64}) {
@@ -103,7 +103,9 @@ TEST(BufferedMultiSelect, ABriefRowHasNoList) {
       const counters c = select("bms-warp", uniform(n), k);
       EXPECT_EQ(c[counter::passes], 1) << n << ' ' << k;
       EXPECT_LE(c[counter::candidates], 2 * k + 8) << n << ' ' << k;
-      EXPECT_LE(c[counter::global_reads], n + 2 * c[counter::candidates] + 8) << n << ' ' << k;
+      const std::int64_t again =
+          std::max<std::int64_t>(2 * c[counter::candidates], simt::warp_size);
+      EXPECT_LE(c[counter::global_reads], n + again + 8) << n << ' ' << k;
     }
   }
 }
