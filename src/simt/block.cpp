@@ -84,8 +84,10 @@ void early_write(lane& self, std::source_location at) {
                    at);
 }
 
-constexpr runtime verbs = {collective,        sync_block,  atomic,  bad_access,
-                           wait_for_previous, early_write, count_at};
+void wrong_await(lane& self, std::source_location at) { self.owner->wrong_await(self, at); }
+
+constexpr runtime verbs = {collective,        sync_block,  atomic,      bad_access,
+                           wait_for_previous, early_write, wrong_await, count_at};
 
 }  // namespace
 
@@ -159,8 +161,8 @@ void block::run_lane(lane& self) {
   try {
     if (!unwinding_) {
       fiber simt({self.thread, shape_.threads, index_, shape_.blocks, shared_.dynamic(), &counts_,
-                  options_.places != nullptr ? &places_ : nullptr, &previous_ended_, &self,
-                  &verbs});
+                  options_.places != nullptr ? &places_ : nullptr, &previous_ended_,
+                  shape_.awaits_earlier_blocks, &self, &verbs});
       kernel_.run(simt, shared_.storage(), args_);
     }
   } catch (const unwound&) {
@@ -210,6 +212,13 @@ void block::wait_for_previous(const lane& self, std::source_location at) {
          at);
   }
   previous_ended_ = true;
+}
+
+void block::wrong_await(const lane& self, std::source_location at) {
+  if (!shape_.awaits_earlier_blocks) {
+    fail(self, "await in a launch without grid::awaits_earlier_blocks", at);
+  }
+  fail(self, "await of a message that no block before this one has posted", at);
 }
 
 void block::fail(const lane& self, const std::string& what, std::source_location at) {

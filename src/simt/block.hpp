@@ -78,6 +78,7 @@ class block {
   void step_back(lane& self);
   void count(counter c) { counts_.add(c, 1); }
   void wait_for_previous(const lane& self, std::source_location at);
+  [[noreturn]] void wrong_await(const lane& self, std::source_location at);
   [[noreturn]] void fail(const lane& self, const std::string& what, std::source_location at);
 
  private:

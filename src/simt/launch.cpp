@@ -36,15 +36,16 @@ status failed(const std::string& kernel, const std::string& what) {
 // The order of blocks, as of lanes. Random: a stride without a common factor visits each once.
 class block_order {
  public:
-  block_order(const fiber_options& options, std::int64_t blocks)
-      : order_(options.order), blocks_(blocks) {
+  block_order(const fiber_options& options, const grid& shape)
+      : order_(shape.awaits_earlier_blocks ? schedule::in_order : options.order),
+        blocks_(shape.blocks) {
     if (order_ != schedule::random) return;
     random_bits random(options.seed);
-    const auto limit = static_cast<std::uint64_t>(blocks);
+    const auto limit = static_cast<std::uint64_t>(blocks_);
     first_ = static_cast<std::int64_t>(random.next() % limit);
     do {
       stride_ = static_cast<std::int64_t>(1 + random.next() % limit);
-    } while (std::gcd(stride_, blocks) != 1);
+    } while (std::gcd(stride_, blocks_) != 1);
   }
   std::int64_t operator[](std::int64_t turn) const {
     if (order_ == schedule::in_order) return turn;
@@ -108,7 +109,7 @@ void run_blocks(block& fibers, const block_order& order, launch_state& state) {
 
 status run_all(const fiber_kernel& kernel, const grid& shape, const void* args,
                const fiber_options& options, int host_threads) {
-  const block_order order(options, shape.blocks);
+  const block_order order(options, shape);
   launch_state state(shape.blocks);
   std::vector<borrowed_stacks> stacks;
   std::vector<std::unique_ptr<block>> blocks;
@@ -166,7 +167,8 @@ status launch_on_fibers(const fiber_kernel& kernel, const grid& shape, const voi
                                    ": a lane needs at least " + std::to_string(stack_limit));
   }
   const int wanted = options.host_threads > 0 ? options.host_threads : where.device->threads;
-  const auto host_threads = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, shape.blocks));
+  const std::int64_t at_once = shape.awaits_earlier_blocks ? 1 : shape.blocks;
+  const auto host_threads = static_cast<int>(std::clamp<std::int64_t>(wanted, 1, at_once));
   try {
     return run_all(kernel, shape, args, options, host_threads);
   } catch (const std::bad_alloc&) {

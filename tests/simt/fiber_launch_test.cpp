@@ -245,6 +245,34 @@ TEST(fiber_launch, a_launch_that_overlaps_waits_for_the_previous_one_before_it_w
   }
 }
 
+struct awaits {
+  using storage = nothing;
+  struct args {
+    std::int64_t posts, waits;  // blocks
+    global<message> out;
+  };
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    if (simt.block() == a.posts) simt.post(a.out, 0, {5, 42});
+    if (simt.block() == a.waits) simt.await(a.out, 0, 42);
+  }
+};
+
+TEST(fiber_launch, a_block_may_wait_for_one_with_a_lower_number_alone) {
+  for (fiber_options options : all_schedules()) {
+    options.host_threads = 3;
+    const auto run = [&](std::int64_t posts, std::int64_t waits, bool awaiting) {
+      std::vector<message> out(1);
+      const grid shape{.blocks = 4, .threads = 32, .awaits_earlier_blocks = awaiting};
+      return run_on_fibers<awaits>(shape, {posts, waits, over(out)}, options);
+    };
+    EXPECT_EQ(run(0, 1, true).message, "");
+    EXPECT_EQ(run(0, 3, true).message, "");
+    expect_failure(run(2, 1, true), {"block 1", "no block before this one has posted"});
+    expect_failure(run(0, 1, false), {"block 1", "without grid::awaits_earlier_blocks"});
+  }
+}
+
 struct fails_in_some_blocks {
   using storage = nothing;
   using args = nothing;

@@ -29,11 +29,15 @@ struct alignas(16) buffers {
 using question = std::function<word(const buffers&, int, int)>;
 
 template <class Kernel>
-void expect_answers(const std::vector<question>& questions, std::size_t dynamic_bytes = 0) {
+void expect_answers(const std::vector<question>& questions, std::size_t dynamic_bytes = 0,
+                    bool awaits = false) {
+  const grid shape{.blocks = blocks,
+                   .threads = threads,
+                   .dynamic_shared_bytes = dynamic_bytes,
+                   .awaits_earlier_blocks = awaits};
   for (const fiber_options& options : all_schedules()) {
     buffers data;
-    ASSERT_EQ(run_on_fibers<Kernel>({blocks, threads, dynamic_bytes}, data.args(), options).message,
-              "");
+    ASSERT_EQ(run_on_fibers<Kernel>(shape, data.args(), options).message, "");
     for (int i = 0; i < elements; ++i) {
       for (std::size_t q = 0; q < questions.size(); ++q) {
         ASSERT_EQ(data.out[static_cast<std::size_t>(i * answers) + q],
@@ -244,18 +248,26 @@ TEST(fiber_verbs, memory) {
       threads * sizeof(word));
 }
 
-TEST(fiber_verbs, arrivals) {
-  expect_answers<arrivals>({
-      [](auto& b, int first, int lane) { return b.given(first, lane); },
-      [](auto&, int first, int lane) { return word(first + lane == 0 ? blocks : 0); },
-      [](auto& b, int first, int lane) {
-        word sum = 0;
-        for (int i = first + lane; first < threads && i < elements; i += threads) {
-          sum += b.given(i, 0);
-        }
-        return sum;
+TEST(fiber_verbs, messages) {
+  // Of all blocks but the last, by the thread of that number.
+  const auto all_before = [](const buffers& b, int thread) {
+    word sum = 0;
+    for (int i = thread % threads; i < elements - threads; i += threads) sum += b.given(i, 0);
+    return sum;
+  };
+  const auto last = [](int thread) { return thread >= elements - threads; };
+  expect_answers<messages>(
+      {
+          [](auto& b, int first, int lane) { return b.given(first, lane); },
+          [=](auto&, int first, int lane) { return word{last(first + lane) ? 0U : 1U}; },
+          [=](auto& b, int first, int lane) {
+            return last(first + lane) ? all_before(b, first + lane) : 0;
+          },
+          [=](auto& b, int first, int lane) {
+            return last(first + lane) ? all_before(b, threads - 1 - (first + lane) % threads) : 0;
+          },
       },
-  });
+      0, true);
 }
 
 TEST(fiber_verbs, two_launches_that_overlap) {

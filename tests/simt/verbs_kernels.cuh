@@ -216,25 +216,37 @@ struct fresh {
   }
 };
 
-// The block that arrives last sees what all others stored.
-struct arrivals {
-  struct storage {
-    std::uint32_t before;
-  };
+// Every block but the last posts what it has stored; the last sees it. Messages stand in the places
+// of answers 4 to 7, and a look finds those that the thread itself has posted.
+struct messages {
+  using storage = nothing;
   using args = verb_args;
+  static constexpr std::uint64_t tag = 0x1234'5678'9abc'def0;
   template <class Simt>
-  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    answer(simt, a, 0, input(simt, a));
-    simt.sync_block();
-    if (simt.thread() == 0) shared.before = simt.ordered_add(a.out, 1, 1);
-    simt.sync_block();
-    if (shared.before + 1 != blocks) return;
-    // Each thread of the last block adds up its own number's in all blocks.
-    std::uint32_t sum = 0;
-    for (int block = 0; block < blocks; ++block) {
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const global<message> all{reinterpret_cast<message*>(a.out.data), words / 4};
+    const std::uint32_t own = input(simt, a);
+    answer(simt, a, 0, own);
+    const auto place = [](std::int64_t block, int thread) {
+      return 2 * (block * threads + thread) + 1;
+    };
+    if (simt.block() + 1 != blocks) {
+      simt.sync_block();
+      simt.fence();
+      // Of the whole block, not of the thread alone.
+      const int other = threads - 1 - simt.thread();
+      simt.post(all, place(simt.block(), other), {~std::uint64_t{own}, tag});
+      answer(simt, a, 1, simt.look(all, place(simt.block(), other)).tag == tag ? 1 : 0);
+      return;
+    }
+    std::uint32_t sum = 0, paid = 0;
+    for (int block = 0; block + 1 < blocks; ++block) {
+      const std::uint64_t payload = simt.await(all, place(block, simt.thread()), tag);
+      paid += static_cast<std::uint32_t>(~payload);
       sum += simt.load_fresh(a.out, std::int64_t{answers} * (block * threads + simt.thread()));
     }
-    simt.store(a.out, std::int64_t{answers} * simt.thread() + 2, sum);
+    answer(simt, a, 2, sum);
+    answer(simt, a, 3, paid);
   }
 };
 

@@ -108,7 +108,9 @@ class cuda {
     memcpy(&value, &bits, sizeof(value));
     return value;
   }
-  __device__ static void fence() { __threadfence(); }
+  __device__ static void fence() {  // (__threadfence() also orders all threads' fences.)
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  }
 
   template <std::integral T>
   __device__ T atomic_add(T& shared, std::type_identity_t<T> value) {
@@ -135,15 +137,38 @@ class cuda {
     return atomic_max(to.data[i], value);
   }
 
-  __device__ static std::uint32_t ordered_add(global<std::uint32_t> to, std::int64_t i,
-                                              std::uint32_t value) {
-    std::uint32_t before;
-    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
-                 : "=r"(before)
-                 : "l"(__cvta_generic_to_global(to.data + i)), "r"(value)
-                 : "memory");
-    return before;
+  // 16 bytes at once: a vector of two would be two accesses to the memory model.
+  __device__ static void post(global<message> to, std::int64_t i, message m) {
+    asm volatile(
+        "{ .reg .b128 both; mov.b128 both, {%1, %2};\n\t"
+        "st.relaxed.gpu.global.b128 [%0], both; }" ::"l"(__cvta_generic_to_global(to.data + i)),
+        "l"(m.payload), "l"(m.tag)
+        : "memory");
   }
+  __device__ static message look(global<message> from, std::int64_t i) {
+    message m;
+    asm volatile(
+        "{ .reg .b128 both; ld.relaxed.gpu.global.b128 both, [%2];\n\t"
+        "mov.b128 {%0, %1}, both; }"
+        : "=l"(m.payload), "=l"(m.tag)
+        : "l"(__cvta_generic_to_global(from.data + i))
+        : "memory");
+    return m;
+  }
+  __device__ static std::uint64_t await(global<message> from, std::int64_t i, std::uint64_t tag) {
+    message m;
+    do {
+      asm volatile(
+          "{ .reg .b128 both; ld.acquire.gpu.global.b128 both, [%2];\n\t"
+          "mov.b128 {%0, %1}, both; }"
+          : "=l"(m.payload), "=l"(m.tag)
+          : "l"(__cvta_generic_to_global(from.data + i))
+          : "memory");
+    } while (m.tag != tag);
+    return m.payload;
+  }
+
+  __device__ static void pause() { __nanosleep(100); }
 
   // Without a launch that overlaps they do nothing.
   __device__ static void let_next_start() {

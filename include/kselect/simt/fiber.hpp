@@ -11,7 +11,8 @@
 // at different calls; deadlock; global accesses out of bounds or misaligned; failed
 // KSELECT_ASSERTs; reads of shared memory never written (poison 0xCD; values from inactive lanes:
 // 0xDB); stacks that overflow (guard pages); a launch that overlaps the previous one and does not
-// wait for it, or writes before it does; with ASan, accesses beyond shared memory. It is stricter
+// wait for it, or writes before it does; a block that waits for one that has not run; with ASan,
+// accesses beyond shared memory. It is stricter
 // than CUDA in two rules that cost a sound kernel nothing: a lane that has returned must not be
 // named in a mask, and one rendezvous is one place in the source.
 //
@@ -19,7 +20,7 @@
 //
 // What it cannot show: what a launch reads of the previous one's before it waits; races between two
 // verbs beyond the orders tried (a read-modify-write of plain memory looks atomic here); weak
-// memory order and missing fences; blocks that wait for each other, or a lane that spins on plain
+// memory order and missing fences; blocks that wait for each other or a lane that spins, on plain
 // memory (both hang); clusters, TMA and asynchronous copies; registers, bank conflicts, coalescing:
 // anything about time. Those are tested on the GPU.
 
@@ -41,7 +42,8 @@ namespace kselect {
 namespace simt {
 
 // The order in which the lanes that can run do run. In order: the lowest lane first, until it has
-// to wait; reversed: the highest; random: any, from the seed. Blocks: in the same sense.
+// to wait; reversed: the highest; random: any, from the seed. Blocks: in the same sense, but in
+// order where they await each other.
 enum class schedule : std::uint8_t { in_order, reversed, random };
 
 inline constexpr std::size_t stack_limit = 64 << 10;  // the least a kernel may count on
@@ -112,6 +114,7 @@ struct runtime {
   void (*bad_access)(lane&, const access&, std::source_location);  // never returns
   void (*wait_for_previous)(lane&, std::source_location);
   void (*early_write)(lane&, std::source_location);  // never returns
+  void (*wrong_await)(lane&, std::source_location);  // never returns
   void (*count_at)(places&, counter, std::int64_t place, std::int64_t amount);
 };
 
@@ -122,6 +125,7 @@ struct lane_view {
   counters* counts;
   simt::places* places;   // null: not asked for
   const bool* may_write;  // false: the launch before may not have ended
+  bool awaits;            // grid::awaits_earlier_blocks
   detail::lane* lane;
   const detail::runtime* runtime;
 };
@@ -240,14 +244,16 @@ class fiber {
     view_.counts->add(counter::bytes_written, sizeof(T));
     to.data[i] = value;
   }
-  // Reads what another block of the same launch wrote, after an ordered_add by both, or a fence on
-  // both sides and an atomic in between; never what is left of it in a cache of the reader's.
+  // Reads what another block of the same launch wrote, after an await() of what it posted then, or a
+  // fence on both sides and an atomic in between; never what is left of it in a cache of the
+  // reader's.
   template <class T>
   KSELECT_HD std::remove_const_t<T> load_fresh(global<T> from, std::int64_t i,
                                                site at = site::current()) {
     return load(from, i, at);
   }
-  // What this thread wrote before is seen by whoever sees what it writes afterwards.
+  // What this thread wrote before, and what others wrote before a barrier with it, is seen by
+  // whoever sees what it writes afterwards.
   KSELECT_HD static void fence() {}
   // Elements first to first + count - 1: one row of a matrix, one part of a row.
   template <class T>
@@ -292,12 +298,25 @@ class fiber {
     return update(detail::atomic_op::max, to.data[i], value, at);
   }
 
-  // An atomic_add that also orders: what the calling thread wrote or saw before is seen, by
-  // load_fresh, by every thread whose ordered_add at the same place comes later, and by those it
-  // then synchronises with.
-  KSELECT_HD std::uint32_t ordered_add(global<std::uint32_t> to, std::int64_t i,
-                                       std::uint32_t value, site at = site::current()) {
-    return atomic_add(to, i, value, at);
+  // Leaves a message for other blocks of the launch; of what the thread wrote before it says nothing
+  // without a fence().
+  KSELECT_HD void post(global<message> to, std::int64_t i, message m, site at = site::current()) {
+    store(to, i, m, at);
+  }
+  // The message that is there now, or what the memory held before.
+  KSELECT_HD message look(global<message> from, std::int64_t i, site at = site::current()) {
+    return load(from, i, at);
+  }
+  // Between two looks, so that those who post are not kept from it: a tenth of a microsecond.
+  KSELECT_HD static void pause() {}
+  // Waits for a message with that tag from a block with a lower number, or from before a barrier of
+  // this one, in a launch with grid::awaits_earlier_blocks. Its payload; what came before a fence() before it is seen by
+  // load_fresh.
+  KSELECT_HD std::uint64_t await(global<message> from, std::int64_t i, std::uint64_t tag,
+                                 site at = site::current()) {
+    const message there = look(from, i, at);
+    if (there.tag != tag || !view_.awaits) view_.runtime->wrong_await(*view_.lane, at);
+    return there.payload;
   }
 
   // For a launch that overlaps this one (grid::overlaps_previous): as far as this thread's block is

@@ -39,6 +39,15 @@ struct grid {
   // (A programmatic dependent launch, CUDA C++ Programming Guide; GPUs before compute capability
   // 9.0, and fibers, run the two one after the other.)
   bool overlaps_previous = false;
+  // A block may wait for what one with a lower number posts (await()). On a GPU blocks start in the
+  // order of their numbers in any case, as CUB's scans rely on; fibers run one after the other then.
+  bool awaits_earlier_blocks = false;
+};
+
+// What a block posts for others of its launch. They see all of it or nothing.
+struct alignas(16) message {
+  std::uint64_t payload;
+  std::uint64_t tag;  // by which it is known to be there
 };
 
 // `size` elements of global memory. On a GPU the size costs nothing: it is never read.
