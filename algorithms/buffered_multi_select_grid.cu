@@ -5,7 +5,22 @@
 #include "algorithms/buffered_multi_select/launches.hpp"
 #include "baselines/gpu_rows.cuh"
 
+#include <atomic>
+#include <random>
+
 namespace kselect::bms {
+
+std::uint64_t new_tag() {
+  // Memory that a caller hands over may hold anything, but hardly numbers like these.
+  static std::atomic<std::uint64_t> next = [] {
+    std::random_device random;
+    return std::uint64_t{random()} << 32 | random();
+  }();
+  std::uint64_t tag = 0;
+  while (tag == 0) tag = next.fetch_add(1, std::memory_order_relaxed);
+  return tag;
+}
+
 namespace {
 
 template <grid_variant v>

@@ -10,7 +10,8 @@
 
 namespace kselect::bms {
 
-template <class Team>
+// `waited_for`: whether the row is one of few, all of which wait for each of its steps.
+template <class Team, bool waited_for = false>
 class answer {
  public:
   using stored = typename Team::stored;
@@ -97,27 +98,22 @@ class answer {
   // Writes `count` candidates to the first places; `read(i)` reads the i-th.
   template <class Read>
   KSELECT_HD void copy(position count, const Read& read) {
-    with_outputs([&](const auto& row) {
-      for (position i = team_.thread(); i < count; i += team_.threads()) store(row, i, read(i));
-    });
+    with_outputs([&](const auto& row) { copy_from(row, 0, count, read); });
   }
 
-  // The same for those staged as two arrays, as many at once as a load has.
-  KSELECT_HD void copy_staged(position count) {
-    const key* const keys = team_.memory.keys();
-    const key* const places = keys + team_.shape.capacity;
+  // The same for those staged as two arrays (team_memory::keys), by a warp as many at once as a
+  // store takes; a block's threads have about one store each in any case.
+  template <class Read>
+  KSELECT_HD void copy_staged(position count, const Read& read) {
     with_outputs([&]<class Index>(const outputs<Index>& row) {
       position copied = 0;
-      // (A block's threads have about one store each in any case.)
       if constexpr (Team::one_warp && sizeof(stored) == 4 && sizeof(Index) == 4) {
         if (begins_aligned(row.values) && (!Team::indexed || begins_aligned(row.indices))) {
-          copied = copy_fours(row, keys, places, count / 4) * 4;
+          copy_fours(row, count / 4);
+          copied = count / 4 * 4;
         }
       }
-      for (position i = copied + team_.thread(); i < count; i += team_.threads()) {
-        const auto place = Team::indexed ? static_cast<position>(places[i]) : 0;
-        store(row, i, candidates::make(keys[i], place));
-      }
+      copy_from(row, copied, count, read);
     });
   }
 
@@ -125,12 +121,27 @@ class answer {
   // `below` on.
   template <class Read>
   KSELECT_HD void rank(position count, position below, position rest, const Read& read) {
-    for (position i = team_.thread(); i < count; i += team_.threads()) {
-      const candidate own = read(i);
+    // To compare one is a chain of reads, which several lanes may share.
+    int log = 0;  // of the number of lanes that share one
+    if constexpr (waited_for) {
+      while (log < 5 && count << (log + 1) <= team_.threads()) ++log;
+    }
+    const position sharing = position{1} << log;
+    const position lane = team_.thread() & (sharing - 1);
+    for (position first = 0; first < count; first += team_.threads() >> log) {
+      const position i = first + (team_.thread() >> log);
+      if (!waited_for && i >= count) return;
+      const candidate own = read(i < count ? i : 0);
       position smaller = 0;
-      for (position j = 0; j < count; ++j) {
+      for (position j = lane; j < count; j += sharing) {
         const candidate other = read(j);
         smaller += other < own || (!Team::indexed && other == own && j < i) ? 1U : 0U;
+      }
+      if constexpr (waited_for) {
+        for (int delta = 1; delta < static_cast<int>(sharing); delta *= 2) {
+          smaller += team_.simt.shfl_xor(simt::full_mask, smaller, delta);
+        }
+        if (i >= count || lane != 0) continue;
       }
       if (smaller < rest) store_one(below + smaller, own);
     }
@@ -149,26 +160,36 @@ class answer {
     return reinterpret_cast<std::uintptr_t>(row.data) % 16 == 0;
   }
   template <class Index>
-  KSELECT_HD position copy_fours(const outputs<Index>& row, const key* keys, const key* places,
-                                 position fours) {
+  KSELECT_HD void copy_fours(const outputs<Index>& row, position fours) {
     using four_keys = simt::vec<key, 4>;
+    const key* const keys = team_.memory.keys();
+    const auto* const staged_keys = reinterpret_cast<const four_keys*>(keys);
+    const auto* const staged_places =
+        reinterpret_cast<const four_keys*>(keys + team_.shape.capacity);
     const auto values = simt::as_vec<4>(row.values);
     const auto indices = simt::as_vec<4>(row.indices);
     for (position i = team_.thread(); i < fours; i += team_.threads()) {
-      const four_keys own = reinterpret_cast<const four_keys*>(keys)[i];
+      const four_keys own = staged_keys[i];
       simt::vec<stored, 4> selected;
       KSELECT_UNROLL
       for (int e = 0; e < 4; ++e) selected[e] = element<stored>::selected(own[e], wanted_);
       team_.simt.store(values, i, selected);
       if constexpr (Team::indexed) {
-        const four_keys at = reinterpret_cast<const four_keys*>(places)[i];
+        const four_keys at = staged_places[i];
         simt::vec<Index, 4> index;
         KSELECT_UNROLL
         for (int e = 0; e < 4; ++e) index[e] = static_cast<Index>(at[e]);
         team_.simt.store(indices, i, index);
       }
     }
-    return fours;
+  }
+
+  template <class Index, class Read>
+  KSELECT_HD void copy_from(const outputs<Index>& row, position first, position count,
+                            const Read& read) {
+    for (position i = first + team_.thread(); i < count; i += team_.threads()) {
+      store(row, i, read(i));
+    }
   }
 
   // The k smallest of as many candidates as a warp has lanes, at most, best first.
@@ -182,7 +203,8 @@ class answer {
       const key other = team_.simt.shfl(simt::full_mask, mine, static_cast<int>(i));
       smaller += other < mine || (other == mine && i < lane) ? 1U : 0U;
     }
-    if (lane < size && smaller < k_) {
+    if (lane < size &&
+        smaller < k_) {  // not by store_one(), with which the streams of a warp spill
       with_outputs([&](const auto& row) { store(row, smaller, own); });
     }
   }

@@ -17,6 +17,7 @@ template <class T>
 struct element {
   using value = T;             // in registers
   using key = order_key_t<T>;  // a smaller one is better
+  static constexpr key worst = static_cast<key>(~key{0});
 
   KSELECT_HD static constexpr value widened(T x) { return x; }
   KSELECT_HD static constexpr T narrowed(value x) { return x; }  // of a widened one
@@ -33,6 +34,7 @@ template <>
 struct element<float16> {
   using value = float;
   using key = std::uint32_t;
+  static constexpr key worst = 0xffff;
 
   KSELECT_HD static constexpr value widened(float16 x) {
     return std::bit_cast<float>(std::uint32_t{x.bits} << 16);

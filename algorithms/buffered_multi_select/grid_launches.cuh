@@ -13,16 +13,29 @@ struct grid_choice {
   sharing shared;
   plan shape;
   position row_minima;
+  position survivors;  // that are expected of a row
 };
 
 // Published minima that each block reads again, at most.
 inline constexpr position most_minima = 4096;
 // The share of the minima that may lie below the threshold. With more minima fewer elements pass
 // (at this share 1.3 for each that has to), but each block reads and counts all of them.
-inline constexpr double passing = 0.4;
+inline constexpr double passing = 0.45;
 
-// Threads that gather from one part: with what they read ahead enough for nearly all parts.
-inline constexpr position most_gatherers = 16;
+// Looks of a block for a minimum that is not there: some 50 us. Blocks that run side by side see
+// all within a few; blocks that cannot, as others hold the device, go on with those there are.
+inline constexpr position most_looks = 64;
+
+// Blocks that fill the device: 1024 threads a multiprocessor hide each other's latencies.
+inline std::int64_t filling(int threads, const device& where) {
+  if (where.kind != executor_kind::cuda) return 6;
+  return std::int64_t{where.multiprocessors} * 1024 / threads;
+}
+
+template <class T>
+std::int64_t tile_of(const reading& how) {
+  return std::int64_t{how.threads} * how.loads * (16 / sizeof(T));
+}
 
 template <class T>
 reading grid_reading(const grid_variant& v, const problem& p, const device& where) {
@@ -32,19 +45,12 @@ reading grid_reading(const grid_variant& v, const problem& p, const device& wher
   return {p.n < 1 << 20 ? 256 : 512, most};
 }
 
-// Blocks that fill the device: 1024 threads a multiprocessor hide each other's latencies.
-inline std::int64_t filling(const reading& how, const device& where) {
-  if (where.kind != executor_kind::cuda) return 6;
-  return std::int64_t{where.multiprocessors} * 1024 / how.threads;
-}
-
 template <class T, bool indexed>
 std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const device& where) {
-  constexpr int width = 16 / sizeof(T);
-  grid_choice c{grid_reading<T>(v, p, where), {}, {}, 0};
-  const std::int64_t tile = std::int64_t{c.how.threads} * c.how.loads * width;
+  grid_choice c{grid_reading<T>(v, p, where), {}, {}, 0, 0};
+  const std::int64_t tile = tile_of<T>(c.how);
   c.shared.parts = static_cast<position>(
-      std::clamp<std::int64_t>(filling(c.how, where) / p.q, 1, (p.n + tile - 1) / tile));
+      std::clamp<std::int64_t>(filling(c.how.threads, where) / p.q, 1, (p.n + tile - 1) / tile));
   const std::size_t most =
       std::min<std::size_t>(where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes, 96 << 10);
   // As few minima as hold enough back; if none do, as many as there may be.
@@ -54,11 +60,10 @@ std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const
     const auto shape = filtering_plan<T, indexed>(p.n, p.k, c.how, most, c.shared);
     if (!shape) continue;
     c.shape = *shape;
+    c.survivors = shape->survivors;
     const position threads = c.shared.parts * static_cast<position>(c.how.threads);
     c.row_minima = threads / c.shared.lanes * shape->groups;
-    // The minima are searched where the list will be, and gathering reads ahead.
-    constexpr position ahead = most_gatherers * gathered_ahead;
-    c.shape.capacity = std::max({c.shape.capacity, c.row_minima, ahead});
+    c.shape.capacity = std::max(c.shape.capacity, c.row_minima);  // searched where the list will be
     if (c.row_minima > most_minima || team_memory<T, indexed>::bytes(c.shape) > most) break;
     best = c;
     if (c.shape.rank + c.shape.slack <= passing * c.row_minima) break;
@@ -66,11 +71,14 @@ std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const
   return best;
 }
 
-// As many threads for each part as there are.
-inline position gatherers_of(const grid_choice& c) {
-  position each = most_gatherers;
-  while (each > 1 && each * c.shared.parts > static_cast<position>(c.how.threads)) each /= 2;
-  return each;
+// Slots for a part's survivors: as many as it has but once in some hundreds. Their number varies
+// with the threshold, which has the spread of a minimum of that rank, and by chance.
+inline position slots_of(const grid_choice& c) {
+  constexpr double deviations = 3;
+  const double expected = static_cast<double>(c.survivors) / c.shared.parts;
+  const double nearly_all =
+      expected + 2 + deviations * (expected / std::sqrt(c.shape.rank) + std::sqrt(expected));
+  return std::min((static_cast<position>(nearly_all) + 7) / 8 * 8, c.shape.capacity);
 }
 
 template <class T, bool indexed>
@@ -78,29 +86,26 @@ grid_args<T, indexed> carve(const problem& p, const grid_choice& c, simt::carver
   grid_args<T, indexed> a{};
   a.shape = c.shape;
   a.alone = c.shape;
-  constexpr int width = 16 / sizeof(T);
-  const std::int64_t tile = std::int64_t{c.how.threads} * c.how.loads * width;
-  a.alone.tiles = static_cast<position>((p.n + tile - 1) / tile);
+  a.alone.tiles = static_cast<position>((p.n + tile_of<T>(c.how) - 1) / tile_of<T>(c.how));
   a.parts = c.shared.parts;
   a.lanes = c.shared.lanes;
-  a.row_minima = c.row_minima;
-  a.gatherers = gatherers_of(c);
-  a.memory.minima = memory.take<key_of<T>>(p.q * a.row_minima);
-  a.memory.survivors = memory.take<typename candidate_of<T, indexed>::type>(
+  a.messages = c.row_minima / a.parts / minima_each<T>(a.shape);
+  a.slots = slots_of(c);
+  a.memory.minima = memory.take<simt::message>(p.q * a.parts * std::int64_t{a.messages});
+  a.memory.entries =
+      memory.take<simt::message>(p.q * a.parts * std::int64_t{a.slots} * entry_words<T>);
+  a.memory.overflow = memory.take<typename candidate_of<T, indexed>::type>(
       p.q * a.parts * std::int64_t{a.shape.capacity});
-  a.memory.sizes = memory.take<position>(p.q * a.parts);
-  a.memory.finished = memory.take<position>(p.q);
   return a;
 }
 
 template <class T, bool indexed, int loads>
 status start(const grid_choice& c, const grid_args<T, indexed>& a, const executor& on) {
-  simt::grid shape{a.matrix.rows * a.parts, c.how.threads};
-  const status sampled = simt::launch<sample_kernel<T, indexed, loads>>(on, shape, a);
-  if (!sampled.ok()) return sampled;
-  shape.dynamic_shared_bytes = team_memory<T, indexed>::bytes(a.shape);
-  shape.overlaps_previous = true;
-  return simt::launch<stream_kernel<T, indexed, loads>>(on, shape, a);
+  const simt::grid shape{.blocks = a.matrix.rows * a.parts,
+                         .threads = c.how.threads,
+                         .dynamic_shared_bytes = team_memory<T, indexed>::bytes(a.shape),
+                         .awaits_earlier_blocks = true};
+  return simt::launch<grid_kernel<T, indexed, loads>>(on, shape, a);
 }
 
 // Calls f.template operator()<indexed>().
@@ -138,6 +143,9 @@ status grid_enqueue(const grid_variant& v, const problem& p, const io& buffers,
     auto a = carve<T, indexed>(p, *c, pieces);
     a.matrix = baselines::rows_of<T>(p, buffers);
     a.out = baselines::answer_in<T>(p, buffers);
+    a.tag = new_tag();
+    // On fibers blocks take turns, and what is not there does not come.
+    a.patience = on.device->kind == executor_kind::cuda ? most_looks : 1;
     constexpr int most = most_loads<T>;
     if (c->how.loads == most / 2) return start<T, indexed, most / 2>(*c, a, on);  // fibers
     return start<T, indexed, most>(*c, a, on);

@@ -106,7 +106,7 @@ class resident_row {
       const auto place = Team::indexed ? static_cast<position>(at[team_.shape.capacity]) : 0;
       return candidates::make(at[0], place);
     };
-    out.copy_staged(whole || tied ? k_ : r.below);
+    out.copy_staged(whole || tied ? k_ : r.below, staged);
     if (whole || tied) return;
     out.rank(team_.shared.gathered, r.below, rest, [&](position i) { return staged(r.below + i); });
   }
@@ -247,7 +247,8 @@ struct row_args {
 // Selects from row number `row` with a team that is ready to be used again afterwards, if synced.
 template <class Team, int loads, form how, class T>
 KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
-  using reader = row_reader<Team, loads, how == form::brief>;
+  using reader =
+      row_reader<Team, loads, how == form::brief || (how == form::resident && Team::one_warp)>;
   reader source(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted, row);
   narrowing<Team> narrow(team);
   answer<Team> out(team, narrow, a.out, row, a.matrix.k, a.matrix.wanted);

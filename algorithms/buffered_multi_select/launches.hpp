@@ -4,6 +4,7 @@
 // compile side by side. T is float, double, or float16 for both 16-bit types.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "kselect/algorithm.hpp"
@@ -34,5 +35,8 @@ std::size_t grid_workspace(const grid_variant& v, const problem& p, const device
 template <class T>
 status grid_enqueue(const grid_variant& v, const problem& p, const io& buffers,
                     std::span<std::byte> memory, const executor& on);
+
+// A number, not 0, that no call of this process had before, and most likely none of another.
+std::uint64_t new_tag();
 
 }  // namespace kselect::bms

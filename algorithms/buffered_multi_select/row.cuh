@@ -185,9 +185,9 @@ class row_reader {
   }
 
   // Vector v of the thread's, whose first is number `first`. A warp's tile is read again where it
-  // passes the bound, so it stays in L1; a block's rows took 4 to 25 % longer that way. (For
-  // neither load the other's way to its address: it would cost registers, and so a spill in the
-  // streams.)
+  // passes the bound, so it stays in L1; in a trial that is not on record, a block's rows took 4 to
+  // 26 % longer that way. (For neither load the other's way to its address: it would cost
+  // registers, and so a spill in the streams.)
   KSELECT_HD auto load_vector(position first, int v) {
     const position beyond = static_cast<position>(v) * step_;
     if constexpr (Team::one_warp) {

@@ -27,8 +27,8 @@ inline constexpr int most_loads = sizeof(T) == 2 ? 4 : 8;
 inline bool dense(const problem& p) { return 16 * p.k >= p.n; }
 
 // Threads for a row a block. Few finish a row in less time all told, as fewer wait for each other;
-// many hold more of it at once, and more of them are left if rows are few: one multiprocessor's at
-// most, all that it has registers for.
+// many hold more of it at once, and more of them are left if rows are few. With no more rows than
+// multiprocessors, each takes all that it has registers for.
 template <class T>
 int threads_for(const problem& p, const device& where) {
   if (p.q <= where.multiprocessors && p.n > 1 << 16) return 1024;

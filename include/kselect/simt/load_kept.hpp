@@ -1,10 +1,11 @@
 #pragma once
 // A load of 16 bytes that will soon be read again: on a GPU they stay in L1 as long as anything
-// does (PTX: ld.global.L1::evict_last), elsewhere it is a plain load. For what a block or a warp
-// reads as a whole and then looks up in parts; a stream that asks for it only keeps the next lines
-// out.
+// does (PTX: ld.global.L1::evict_last), elsewhere it is a plain load. For what a warp reads as a
+// whole and then looks up in parts; a stream that asks for it only keeps the next lines out.
 
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kselect/hd.hpp"
 #include "kselect/simt/types.hpp"

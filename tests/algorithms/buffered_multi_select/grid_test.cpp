@@ -1,5 +1,5 @@
-// Several blocks a row, on fibers, in shapes that the choice for fibers never makes: more parts
-// than threads to gather them, and parts that leave more survivors than are read ahead.
+// Several blocks a row, on fibers, in shapes that the choice for fibers never makes: more slots
+// than threads to gather them, and parts that leave more survivors than they have slots.
 
 #include "algorithms/buffered_multi_select/grid.cuh"
 
@@ -18,7 +18,53 @@ constexpr int loads = 4, width = 4, threads = 64;
 using simt::over;
 
 struct shape {
-  position parts, lanes, gatherers;
+  position parts, lanes, slots;
+};
+
+using kernel = grid_kernel<float, false, loads>;
+
+// One row for one call, and the memory that it is given, in which there may be anything.
+struct call {
+  call(const std::vector<float>& row, position k, const shape& s)
+      : values(k),
+        messages(s.parts * threads / s.lanes * many_groups, {7, 7}),
+        entries(s.parts * s.slots, {9, 9}) {
+    const auto n = static_cast<std::int64_t>(row.size());
+    args.matrix = {{row.data(), n}, 1, n, static_cast<position>(n), k, direction::smallest};
+    args.out.values = over(values);
+    const auto planned =
+        filtering_plan<float, false>(n, k, {threads, loads}, 48 << 10, {s.parts, s.lanes});
+    EXPECT_TRUE(planned.has_value());
+    if (!planned) return;
+    args.shape = *planned;
+    args.parts = s.parts;
+    args.lanes = s.lanes;
+    args.slots = s.slots;
+    args.tag = 42;
+    args.patience = 1;
+    const position minima = threads / s.lanes * args.shape.groups;  // of a part
+    args.messages = minima / minima_each<float>(args.shape);
+    messages.resize(std::size_t{s.parts} * args.messages);
+    args.shape.capacity = std::max(args.shape.capacity, s.parts * minima);
+    args.alone = args.shape;
+    args.alone.tiles =
+        static_cast<position>((n + threads * loads * width - 1) / (threads * loads * width));
+    overflow.resize(std::size_t{s.parts} * args.shape.capacity);
+    args.memory = {over(messages), over(entries), over(overflow)};
+  }
+
+  status run(std::int64_t blocks, const simt::fiber_options& options) const {
+    const simt::grid grid{.blocks = blocks,
+                          .threads = threads,
+                          .dynamic_shared_bytes = team_memory<float, false>::bytes(args.shape),
+                          .awaits_earlier_blocks = true};
+    return simt::run_on_fibers<kernel>(grid, args, options);
+  }
+
+  std::vector<float> values;
+  std::vector<simt::message> messages, entries;
+  std::vector<bare_candidate<float>::type> overflow;
+  kernel::args args{};
 };
 
 // The k smallest of one row, sorted. Nothing may be lost on the way, or a block would read the
@@ -27,45 +73,18 @@ std::vector<float> select(const std::vector<float>& row, position k, const shape
                           simt::fiber_options options) {
   simt::counters counted;
   options.counters = &counted;
+  call one(row, k, s);
+  EXPECT_EQ(one.run(s.parts, options).message, "");
+  // A graph repeats the call with the same tag.
+  const auto untagged = [](const simt::message& m) { return m.tag == 0; };
+  EXPECT_TRUE(std::all_of(one.messages.begin(), one.messages.end(), untagged));
+  EXPECT_TRUE(std::all_of(one.entries.begin(), one.entries.end() - s.slots, untagged));
   const auto n = static_cast<std::int64_t>(row.size());
-  std::vector<float> values(k);
-  grid_args<float, false> a{};
-  a.matrix = {{row.data(), n}, 1, n, static_cast<position>(n), k, direction::smallest};
-  a.out.values = over(values);
-  const auto planned =
-      filtering_plan<float, false>(n, k, {threads, loads}, 48 << 10, {s.parts, s.lanes});
-  EXPECT_TRUE(planned.has_value());
-  if (!planned) return values;
-  a.shape = *planned;
-  a.parts = s.parts;
-  a.lanes = s.lanes;
-  a.gatherers = s.gatherers;
-  a.row_minima = s.parts * threads / s.lanes * a.shape.groups;
-  a.shape.capacity = std::max({a.shape.capacity, a.row_minima, s.gatherers * gathered_ahead});
-  a.alone = a.shape;
-  a.alone.tiles =
-      static_cast<position>((n + threads * loads * width - 1) / (threads * loads * width));
-  std::vector<std::uint32_t> minima(a.row_minima), sizes(s.parts), finished{99};
-  std::vector<bare_candidate<float>::type> left(std::size_t{s.parts} * a.shape.capacity);
-  a.memory = {over(minima), over(left), over(sizes), over(finished)};
-  const simt::grid grid{.blocks = s.parts, .threads = threads};
-  EXPECT_EQ((simt::run_on_fibers<sample_kernel<float, false, loads>>(grid, a, options).message),
-            "");
-  if (a.shape.tiles == 1) {  // every element belongs to a published group
-    EXPECT_EQ(*std::min_element(minima.begin(), minima.end()),
-              order_key(*std::min_element(row.begin(), row.end())));
-  }
-  simt::grid next = grid;
-  next.dynamic_shared_bytes = team_memory<float, false>::bytes(a.shape);
-  next.overlaps_previous = true;
-  EXPECT_EQ((simt::run_on_fibers<stream_kernel<float, false, loads>>(next, a, options).message),
-            "");
-  EXPECT_EQ(finished[0], s.parts);
-  const std::int64_t between =
-      std::int64_t{s.parts} * (a.row_minima + s.gatherers * gathered_ahead);
-  EXPECT_LT(counted[simt::counter::global_reads], 2 * n + between + n / 2);
-  std::sort(values.begin(), values.end());
-  return values;
+  const std::int64_t looked_at =
+      std::int64_t{s.parts} * static_cast<std::int64_t>(one.messages.size());
+  EXPECT_LT(counted[simt::counter::global_reads], 2 * n + looked_at);
+  std::sort(one.values.begin(), one.values.end());
+  return one.values;
 }
 
 std::vector<float> shuffled(std::int64_t n) {
@@ -86,28 +105,62 @@ void expect_smallest(std::vector<float> row, position k, const shape& s) {
   }
 }
 
-TEST(BufferedMultiSelectGrid, MorePartsThanThreadsAreGatheredInRounds) {
-  expect_smallest(shuffled(140 * threads * loads * width / 2), 50, {140, 64, 1});
-  expect_smallest(shuffled(5 * threads * loads * width), 50, {5, 8, 32});  // two parts at once
+TEST(BufferedMultiSelectGrid, MoreSlotsThanThreadsAreGatheredInRounds) {
+  expect_smallest(shuffled(140 * threads * loads * width / 2), 50, {140, 64, 8});
+  expect_smallest(shuffled(5 * threads * loads * width), 50, {5, 8, 40});
+}
+
+// The least of what all parts but the last post for a row that is one tile.
+std::uint32_t least_posted(const std::vector<float>& row, const shape& s) {
+  const call one(row, 3, s);
+  EXPECT_EQ(one.args.shape.tiles, 1U);
+  EXPECT_EQ(one.run(s.parts - 1, {}).message, "");
+  auto least = ~std::uint32_t{0};
+  for (const simt::message& m : one.messages) {
+    if (m.tag != one.args.tag) continue;
+    least = std::min(least, static_cast<std::uint32_t>(m.payload));
+    if (minima_each<float>(one.args.shape) == 2) {
+      least = std::min(least, static_cast<std::uint32_t>(m.payload >> 32));
+    }
+  }
+  return least;
 }
 
 TEST(BufferedMultiSelectGrid, MinimaOfAnyNumberOfThreadsAreJoined) {
   for (const position lanes : {1, 2, 8, 32, 64}) {
-    for (const std::size_t least : {100, 600, 8000}) {  // of the first and of the second warp
+    const shape s{8, lanes, 8};
+    for (const std::size_t least : {100, 101, 102, 103, 600, 7000}) {  // of either warp of a part
       std::vector<float> row = shuffled(8 * threads * loads * width);
       row[least] = -1;
-      expect_smallest(row, 3, {8, lanes, 8});
+      expect_smallest(row, 3, s);
+      EXPECT_EQ(least_posted(row, s), order_key(-1.0F)) << lanes << " lanes, element " << least;
     }
-    expect_smallest(shuffled(8 * threads * loads * width + 3), 3, {8, lanes, 8});
+    expect_smallest(shuffled(8 * threads * loads * width + 3), 3, s);
   }
 }
 
-// One thread a part reads a few survivors ahead; here one part leaves all.
-TEST(BufferedMultiSelectGrid, APartMayLeaveMoreThanIsReadAhead) {
+// As on a GPU: a launch before, with the same tag, has left the minima of all blocks but the last.
+TEST(BufferedMultiSelectGrid, BlocksThatSeeEachOthersMinimaShareOneThreshold) {
+  const call one(shuffled(100'000), 50, {6, 1, 64});
+  simt::counters counted;
+  EXPECT_EQ(one.run(5, {}).message, "");
+  EXPECT_EQ(one.run(6, {.counters = &counted}).message, "");
+  EXPECT_EQ(counted[simt::counter::buffer_flushes], 0);
+  EXPECT_LE(counted[simt::counter::candidates], 700);
+}
+
+// Here one part leaves all, or two, of which one is the row's last.
+TEST(BufferedMultiSelectGrid, APartMayLeaveMoreThanItHasSlots) {
   constexpr std::int64_t n = 16 * threads * loads * width;
-  std::vector<float> row = shuffled(n);
-  for (std::size_t i = 0; i < row.size(); ++i) row[i] += i < n / 16 ? 0.0F : 1e6F;
-  for (const position gatherers : {1, 4}) expect_smallest(row, 100, {16, 1, gatherers});
+  for (const std::size_t first : {0, 1, 14, 15}) {
+    std::vector<float> row = shuffled(n);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      // Of one tile, segment s of 128 is of warp s of all.
+      const std::size_t part = i / 128 % 32 / 2;
+      row[i] += part == first || part == 15 ? 0.0F : 1e6F;
+    }
+    for (const position slots : {1, 8, 64}) expect_smallest(row, 100, {16, 1, slots});
+  }
 }
 
 }  // namespace

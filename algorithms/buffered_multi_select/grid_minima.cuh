@@ -1,0 +1,163 @@
+#pragma once
+// Buffered multi-select, several blocks a row: how the blocks of a row find its threshold together.
+// Each posts the minima of its groups, and looks up those of the others.
+
+#include "algorithms/buffered_multi_select/grid_args.cuh"
+#include "algorithms/buffered_multi_select/threshold.cuh"
+
+namespace kselect::bms {
+
+// Of a block's warps, where more than one is joined for a posted minimum.
+template <class T, int most_threads>
+struct grouped_minima {
+  typename element<T>::value of_warp[few_groups<T>][most_threads / simt::warp_size];
+};
+
+template <class Team>
+class posted_minima {
+ public:
+  using T = typename Team::stored;
+  using key = typename Team::key;
+  using value = typename Team::value;
+  using args = grid_args<T, Team::indexed>;
+  static constexpr int most_groups = few_groups<T>;
+  using storage = grouped_minima<T, 512>;
+
+  KSELECT_HD posted_minima(Team& team, storage& shared, const args& a, const row_part& part)
+      : team_(team), shared_(shared), a_(a), part_(part) {}
+
+  // The block's own, of the caller's groups.
+  template <class Minima>
+  KSELECT_HD void post(const Minima& least) {
+    const auto to = of_row(part_.number * a_.messages, a_.messages);
+    const auto groups = static_cast<int>(a_.shape.groups);
+    const int lanes_log = team_.simt.ffs(a_.lanes) - 1;
+    const position sets = team_.threads() >> lanes_log;  // of threads that are joined
+    value joined[most_groups];
+    KSELECT_UNROLL
+    for (int g = 0; g < most_groups; ++g) {
+      if (g >= groups) continue;
+      joined[g] = least.x[g];
+      for (int delta = 1; delta < simt::warp_size && delta < static_cast<int>(a_.lanes);
+           delta *= 2) {
+        joined[g] =
+            team_.simt.smaller(joined[g], team_.simt.shfl_xor(simt::full_mask, joined[g], delta));
+      }
+    }
+    if (a_.lanes <= simt::warp_size) {
+      if ((team_.thread() & (a_.lanes - 1)) != 0) return;
+      const position set = team_.thread() >> lanes_log;
+      KSELECT_UNROLL
+      for (int g = 0; g < most_groups; g += most_each) {
+        if (g >= groups) continue;
+        post_to(to, g / most_each * sets + set, [&](int i) { return joined[g + i]; });
+      }
+      return;
+    }
+    KSELECT_UNROLL
+    for (int g = 0; g < most_groups; ++g) {
+      if (g < groups && team_.lane() == 0) shared_.of_warp[g][team_.warp()] = joined[g];
+    }
+    team_.sync();
+    if (team_.thread() >= a_.messages) return;
+    const position joins = a_.lanes / simt::warp_size;
+    const position first = team_.thread() % sets * joins;
+    const position group = team_.thread() / sets * most_each;
+    post_to(to, team_.thread(), [&](int i) {
+      const value* const warps = shared_.of_warp[group + i] + first;
+      value least_of_all = warps[0];
+      for (position w = 1; w < joins; ++w) {
+        least_of_all = team_.simt.smaller(least_of_all, warps[w]);
+      }
+      return least_of_all;
+    });
+  }
+
+  // The row's threshold, of all its minima; or, of another block than the last, a bound that is not
+  // below it, of those that were there in time: one that was not counts as the worst. They are
+  // searched in shared memory, where the list will be. After a sync of those who posted.
+  KSELECT_HD found_threshold<key> threshold(narrowing<Team>& narrow) {
+    key* const minima = reinterpret_cast<key*>(team_.memory.list);
+    const position messages = a_.parts * a_.messages;
+    const auto each = static_cast<int>(minima_each<T>(a_.shape));
+    const auto from = all();
+    auto low = static_cast<key>(~key{0});
+    key high = 0;
+    for (position at = team_.thread(); at < messages; at += team_.threads()) {
+      const simt::message found = look(from, at);
+      KSELECT_UNROLL
+      for (int m = 0; m < most_each; ++m) {
+        if (m >= each) continue;
+        const key minimum = found.tag == a_.tag ? static_cast<key>(found.payload >> (m * key_bits))
+                                                : element<T>::worst;
+        minima[at * each + m] = minimum;
+        if (minimum < low) low = minimum;
+        if (minimum > high) high = minimum;
+      }
+    }
+    const position count = messages * each;
+    const auto extremes = narrow.extremes(low, high, count);
+    const plan& p = a_.shape;
+    // Of all minima up to rank + slack may be below the last block's bound.
+    const bool some_missing = extremes.high == element<T>::worst && !is_last();
+    const position rank = some_missing ? p.rank + p.slack : p.rank;
+    const auto visit = [&](const auto& f) {
+      for (position i = team_.thread(); i < count; i += team_.threads()) f(minima[i]);
+    };
+    return {narrow.to_rank(extremes, rank, p.slack, 0, visit).high, without_nans<T>(extremes.high)};
+  }
+
+  // The row's last block, when all have seen what they need: so that a repeated call does not take
+  // these for its own.
+  KSELECT_HD void take_tags_off() {
+    const auto messages = all();
+    for (position i = team_.thread(); i < a_.parts * a_.messages; i += team_.threads()) {
+      team_.simt.store(messages, i, {0, 0});
+    }
+  }
+
+ private:
+  // In a message: one, or two.
+  static constexpr int most_each = sizeof(std::uint64_t) / sizeof(key);
+  static constexpr int key_bits = 8 * static_cast<int>(sizeof(key));
+
+  // Posts as number `to` the minima `least(i)` of as many groups as a message has.
+  template <class Least>
+  KSELECT_HD void post_to(simt::global<simt::message> messages, position to, const Least& least) {
+    std::uint64_t payload = 0;
+    KSELECT_UNROLL
+    for (int i = 0; i < most_each; ++i) {
+      if (i == 0 || i < static_cast<int>(a_.shape.groups)) {
+        payload |= std::uint64_t{element<T>::key_of(least(i))} << (i * key_bits);
+      }
+    }
+    team_.simt.post(messages, to, {payload, a_.tag});
+  }
+
+  KSELECT_HD simt::global<simt::message> of_row(position first, position count) {
+    const position all = a_.parts * a_.messages;
+    return team_.simt.slice(a_.memory.minima, std::int64_t{part_.row} * all + first, count);
+  }
+
+  KSELECT_HD simt::global<simt::message> all() { return of_row(0, a_.parts * a_.messages); }
+
+  // A message of minima, if it is there in time.
+  KSELECT_HD simt::message look(simt::global<simt::message> from, position at) {
+    simt::message seen = team_.simt.look(from, at);
+    for (position looks = 1; seen.tag != a_.tag && looks < a_.patience; ++looks) {
+      team_.simt.pause();
+      seen = team_.simt.look(from, at);
+    }
+    if (seen.tag != a_.tag && is_last()) return {team_.simt.await(from, at, a_.tag), a_.tag};
+    return seen;
+  }
+
+  KSELECT_HD bool is_last() const { return part_.number + 1 == a_.parts; }
+
+  Team& team_;
+  storage& shared_;
+  const args& a_;
+  row_part part_;
+};
+
+}  // namespace kselect::bms
