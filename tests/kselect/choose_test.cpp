@@ -31,7 +31,7 @@ std::string_view chosen(const problem& p) {
 TEST(choose, follows_the_shape) {
   EXPECT_EQ(chosen(shaped(1024, 100'000, 8)), "bms-warp");
   // With or without a variant of the launch: what was measured to be best.
-  EXPECT_TRUE(chosen(shaped(8192, 10'000, 32)).starts_with("bms-block"));
+  EXPECT_TRUE(chosen(shaped(8192, 16'384, 32)).starts_with("bms-block"));
   EXPECT_TRUE(chosen(shaped(1 << 20, 1, 256)).starts_with("bms-grid"));
   EXPECT_TRUE(chosen(shaped(1 << 20, 1000, 500'000)).starts_with("radix-select"));
   problem p = shaped(1 << 16, 100, 10);
@@ -161,7 +161,7 @@ TEST(choose, has_only_members_that_keep_what_auto_promises) {
 TEST(choose, follows_what_is_required) {
   const requirements sorted{.ordering = output_ordering::sorted};
   const requirements stable{.tie_break = tie_break::prefer_smaller_index};
-  const problem p = shaped(8192, 10'000, 32);
+  const problem p = shaped(8192, 16'384, 32);
   problem one_more = p;
   ++one_more.k;
   EXPECT_EQ(choose_algorithm(p, large_gpu(), {}).member, choose_algorithm(p, large_gpu()).member);
