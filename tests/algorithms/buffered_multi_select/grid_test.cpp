@@ -25,6 +25,7 @@ using kernel = grid_kernel<float, false, loads>;
 
 // One row for one call, and the memory that it is given, in which there may be anything.
 struct call {
+  call(std::vector<float>&& row, position k, const shape& s) = delete;  // it is read later
   call(const std::vector<float>& row, position k, const shape& s)
       : values(k),
         messages(s.parts * threads / s.lanes * many_groups, {7, 7}),
@@ -141,7 +142,8 @@ TEST(BufferedMultiSelectGrid, MinimaOfAnyNumberOfThreadsAreJoined) {
 
 // As on a GPU: a launch before, with the same tag, has left the minima of all blocks but the last.
 TEST(BufferedMultiSelectGrid, BlocksThatSeeEachOthersMinimaShareOneThreshold) {
-  const call one(shuffled(100'000), 50, {6, 1, 64});
+  const std::vector<float> row = shuffled(100'000);
+  const call one(row, 50, {6, 1, 64});
   simt::counters counted;
   EXPECT_EQ(one.run(5, {}).message, "");
   EXPECT_EQ(one.run(6, {.counters = &counted}).message, "");
