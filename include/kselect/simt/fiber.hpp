@@ -244,8 +244,8 @@ class fiber {
     view_.counts->add(counter::bytes_written, sizeof(T));
     to.data[i] = value;
   }
-  // Reads what another block of the same launch wrote, after an await() of what it posted then, or a
-  // fence on both sides and an atomic in between; never what is left of it in a cache of the
+  // Reads what another block of the same launch wrote, after a fence on both sides and an atomic or
+  // a message in between (an await() is such a fence); never what is left of it in a cache of the
   // reader's.
   template <class T>
   KSELECT_HD std::remove_const_t<T> load_fresh(global<T> from, std::int64_t i,
@@ -298,8 +298,8 @@ class fiber {
     return update(detail::atomic_op::max, to.data[i], value, at);
   }
 
-  // Leaves a message for other blocks of the launch; of what the thread wrote before it says nothing
-  // without a fence().
+  // Leaves a message for other blocks of the launch; of what the thread wrote before it says
+  // nothing without a fence().
   KSELECT_HD void post(global<message> to, std::int64_t i, message m, site at = site::current()) {
     store(to, i, m, at);
   }
@@ -310,8 +310,8 @@ class fiber {
   // Between two looks, so that those who post are not kept from it: a tenth of a microsecond.
   KSELECT_HD static void pause() {}
   // Waits for a message with that tag from a block with a lower number, or from before a barrier of
-  // this one, in a launch with grid::awaits_earlier_blocks. Its payload; what came before a fence() before it is seen by
-  // load_fresh.
+  // this one, in a launch with grid::awaits_earlier_blocks, and returns its payload. What was
+  // written before a fence() before the message is seen by load_fresh.
   KSELECT_HD std::uint64_t await(global<message> from, std::int64_t i, std::uint64_t tag,
                                  site at = site::current()) {
     const message there = look(from, i, at);

@@ -40,7 +40,8 @@ struct grid {
   // 9.0, and fibers, run the two one after the other.)
   bool overlaps_previous = false;
   // A block may wait for what one with a lower number posts (await()). On a GPU blocks start in the
-  // order of their numbers in any case, as CUB's scans rely on; fibers run one after the other then.
+  // order of their numbers in any case, as CUB's scans rely on; fibers run one after the other
+  // then.
   bool awaits_earlier_blocks = false;
 };
 
