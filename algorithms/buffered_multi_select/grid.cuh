@@ -58,14 +58,14 @@ class row_share {
 
 template <class T, bool indexed, int loads>
 struct grid_kernel {
-  static constexpr int max_threads = 512;
+  static constexpr int max_threads = most_grid_threads;
   static constexpr int min_blocks = 2;
   using args = grid_args<T, indexed>;
   template <class Simt>
   using block_team = team<Simt, T, indexed, false>;
   struct storage {
     control<key_of<T>> team;
-    grouped_minima<T, max_threads> minima;
+    grouped_minima<T> minima;
   };
 
   template <class Simt>
@@ -86,7 +86,7 @@ struct grid_kernel {
     list.start(bound, no_nans);
     const position own = share.filter(list);
     posted_survivors<block_team<Simt>> others(block, a, part);
-    if (part.number + 1 != a.parts) return others.leave(own);
+    if (!part.is_last(a.parts)) return others.leave(own);
     block.sync();  // all have seen the size
     const position size = others.gather(list);
     if (size < a.matrix.k) {  // the tile misled, as in the one-block form

@@ -40,10 +40,22 @@ KSELECT_HD constexpr position minima_each(const plan& p) {
   return p.groups < most ? p.groups : most;
 }
 
+inline constexpr int most_grid_threads = 512;  // of a block
+
 // A block's place among those of its launch.
 struct row_part {
   position row;
   position number;  // of the parts of the row
+  KSELECT_HD bool is_last(position parts) const { return number + 1 == parts; }
 };
+
+// By the row's last block, when all have read what they need: so that a repeated call does not take
+// these messages for its own.
+template <class Team>
+KSELECT_HD void take_tags_off(Team& team, simt::global<simt::message> messages, position count) {
+  for (position i = team.thread(); i < count; i += team.threads()) {
+    team.simt.store(messages, i, {0, 0});
+  }
+}
 
 }  // namespace kselect::bms

@@ -8,9 +8,9 @@
 namespace kselect::bms {
 
 // Of a block's warps, where more than one is joined for a posted minimum.
-template <class T, int most_threads>
+template <class T>
 struct grouped_minima {
-  typename element<T>::value of_warp[few_groups<T>][most_threads / simt::warp_size];
+  typename element<T>::value of_warp[few_groups<T>][most_grid_threads / simt::warp_size];
 };
 
 template <class Team>
@@ -21,7 +21,7 @@ class posted_minima {
   using value = typename Team::value;
   using args = grid_args<T, Team::indexed>;
   static constexpr int most_groups = few_groups<T>;
-  using storage = grouped_minima<T, 512>;
+  using storage = grouped_minima<T>;
 
   KSELECT_HD posted_minima(Team& team, storage& shared, const args& a, const row_part& part)
       : team_(team), shared_(shared), a_(a), part_(part) {}
@@ -99,7 +99,7 @@ class posted_minima {
     const auto extremes = narrow.extremes(low, high, count);
     const plan& p = a_.shape;
     // Of all minima up to rank + slack may be below the last block's bound.
-    const bool some_missing = extremes.high == element<T>::worst && !is_last();
+    const bool some_missing = extremes.high == element<T>::worst && !part_.is_last(a_.parts);
     const position rank = some_missing ? p.rank + p.slack : p.rank;
     const auto visit = [&](const auto& f) {
       for (position i = team_.thread(); i < count; i += team_.threads()) f(minima[i]);
@@ -107,14 +107,7 @@ class posted_minima {
     return {narrow.to_rank(extremes, rank, p.slack, 0, visit).high, without_nans<T>(extremes.high)};
   }
 
-  // The row's last block, when all have seen what they need: so that a repeated call does not take
-  // these for its own.
-  KSELECT_HD void take_tags_off() {
-    const auto messages = all();
-    for (position i = team_.thread(); i < a_.parts * a_.messages; i += team_.threads()) {
-      team_.simt.store(messages, i, {0, 0});
-    }
-  }
+  KSELECT_HD void take_tags_off() { bms::take_tags_off(team_, all(), a_.parts * a_.messages); }
 
  private:
   // In a message: one, or two.
@@ -148,11 +141,10 @@ class posted_minima {
       team_.simt.pause();
       seen = team_.simt.look(from, at);
     }
-    if (seen.tag != a_.tag && is_last()) return {team_.simt.await(from, at, a_.tag), a_.tag};
+    if (seen.tag != a_.tag && part_.is_last(a_.parts))
+      return {team_.simt.await(from, at, a_.tag), a_.tag};
     return seen;
   }
-
-  KSELECT_HD bool is_last() const { return part_.number + 1 == a_.parts; }
 
   Team& team_;
   storage& shared_;

@@ -75,13 +75,8 @@ class posted_survivors {
     return list.finish();
   }
 
-  // The row's last block, when it has them.
   KSELECT_HD void take_tags_off() {
-    const auto entries = entries_from(0, part_.number);
-    const position count = part_.number * a_.slots * words;
-    for (position i = team_.thread(); i < count; i += team_.threads()) {
-      team_.simt.store(entries, i, {0, 0});
-    }
+    bms::take_tags_off(team_, entries_from(0, part_.number), part_.number * a_.slots * words);
   }
 
  private:
