@@ -87,7 +87,7 @@ class answer {
   KSELECT_HD void write_few(position size, key highest, const Read& read) {
     constexpr position lanes = simt::warp_size;
     if (size <= lanes) {
-      rank_lanes(size, read);
+      rank_lanes(size, 0, k_, read);
     } else if (most == 2 * lanes || size <= 2 * lanes) {
       write_by_lanes<2>({0, highest, 0, size}, size, read);
     } else {
@@ -98,22 +98,31 @@ class answer {
   // Writes `count` candidates to the first places; `read(i)` reads the i-th.
   template <class Read>
   KSELECT_HD void copy(position count, const Read& read) {
-    with_outputs([&](const auto& row) { copy_from(row, 0, count, read); });
+    with_outputs([&](const auto& row) {
+      for (position i = team_.thread(); i < count; i += team_.threads()) store(row, i, read(i));
+    });
   }
 
-  // The same for those staged as two arrays (team_memory::keys), by a warp as many at once as a
-  // store takes; a block's threads have about one store each in any case.
-  template <class Read>
-  KSELECT_HD void copy_staged(position count, const Read& read) {
+  // The same for those whose key's place holds a word of another kind, of which `element_of(word,
+  // wanted)` makes the element. Those of a warp are staged as two arrays (team_memory::keys), of
+  // which as many at once are copied as a store takes; a block's threads have about one each.
+  template <class Read, class Convert>
+  KSELECT_HD void copy_staged(position count, const Read& read, const Convert& element_of) {
     with_outputs([&]<class Index>(const outputs<Index>& row) {
       position copied = 0;
       if constexpr (Team::one_warp && sizeof(stored) == 4 && sizeof(Index) == 4) {
         if (begins_aligned(row.values) && (!Team::indexed || begins_aligned(row.indices))) {
-          copy_fours(row, count / 4);
+          copy_fours(row, count / 4, element_of);
           copied = count / 4 * 4;
         }
       }
-      copy_from(row, copied, count, read);
+      for (position i = copied + team_.thread(); i < count; i += team_.threads()) {
+        const candidate c = read(i);
+        team_.simt.store(row.values, i, element_of(candidates::key(c), wanted_));
+        if constexpr (Team::indexed) {
+          team_.simt.store(row.indices, i, static_cast<Index>(candidates::index(c)));
+        }
+      }
     });
   }
 
@@ -121,6 +130,7 @@ class answer {
   // `below` on.
   template <class Read>
   KSELECT_HD void rank(position count, position below, position rest, const Read& read) {
+    if (Team::one_warp && count <= simt::warp_size) return rank_lanes(count, below, rest, read);
     // To compare one is a chain of reads, which several lanes may share.
     int log = 0;  // of the number of lanes that share one
     if constexpr (waited_for) {
@@ -159,8 +169,8 @@ class answer {
   KSELECT_HD static bool begins_aligned(simt::global<T> row) {
     return reinterpret_cast<std::uintptr_t>(row.data) % 16 == 0;
   }
-  template <class Index>
-  KSELECT_HD void copy_fours(const outputs<Index>& row, position fours) {
+  template <class Index, class Convert>
+  KSELECT_HD void copy_fours(const outputs<Index>& row, position fours, const Convert& element_of) {
     using four_keys = simt::vec<key, 4>;
     const key* const keys = team_.memory.keys();
     const auto* const staged_keys = reinterpret_cast<const four_keys*>(keys);
@@ -172,7 +182,7 @@ class answer {
       const four_keys own = staged_keys[i];
       simt::vec<stored, 4> selected;
       KSELECT_UNROLL
-      for (int e = 0; e < 4; ++e) selected[e] = element<stored>::selected(own[e], wanted_);
+      for (int e = 0; e < 4; ++e) selected[e] = element_of(own[e], wanted_);
       team_.simt.store(values, i, selected);
       if constexpr (Team::indexed) {
         const four_keys at = staged_places[i];
@@ -184,17 +194,9 @@ class answer {
     }
   }
 
-  template <class Index, class Read>
-  KSELECT_HD void copy_from(const outputs<Index>& row, position first, position count,
-                            const Read& read) {
-    for (position i = first + team_.thread(); i < count; i += team_.threads()) {
-      store(row, i, read(i));
-    }
-  }
-
-  // The k smallest of as many candidates as a warp has lanes, at most, best first.
+  // The same by one warp, of as many candidates as it has lanes, at most.
   template <class Read>
-  KSELECT_HD void rank_lanes(position size, const Read& read) {
+  KSELECT_HD void rank_lanes(position size, position below, position rest, const Read& read) {
     const position lane = team_.lane();
     const candidate own = read(lane < size ? lane : 0);
     const key mine = candidates::key(own);
@@ -204,8 +206,8 @@ class answer {
       smaller += other < mine || (other == mine && i < lane) ? 1U : 0U;
     }
     if (lane < size &&
-        smaller < k_) {  // not by store_one(), with which the streams of a warp spill
-      with_outputs([&](const auto& row) { store(row, smaller, own); });
+        smaller < rest) {  // not by store_one(), with which the streams of a warp spill
+      with_outputs([&](const auto& row) { store(row, below + smaller, own); });
     }
   }
 

@@ -42,7 +42,7 @@ std::optional<block_choice> choose(const block_variant& v, const problem& p, con
   const reading first = reading_of<T>(v, p, where);
   const std::size_t shared = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
   const std::size_t most = std::min(shared, most_shared) / (v.warp ? rows_per_block : 1);
-  const bool many = !v.warp && 32 * p.k >= p.n;
+  const bool many = !v.warp && 64 * p.k >= p.n;
   const auto filtered = [&](reading how) -> std::optional<block_choice> {
     if (many) how.groups = many_groups;
     const auto shape = filtering_plan<T, indexed>(p.n, p.k, how, most);

@@ -31,9 +31,7 @@ class narrowing {
 
   // Once a kernel or a row, before anything else here; the next sync makes it known.
   KSELECT_HD void prepare() {
-    for (position bin = team_.thread(); bin < bins(); bin += team_.threads()) {
-      team_.memory.bins[bin] = 0;
-    }
+    *own_bins() = neighbours{};
     forget_extremes();
   }
   // Between calls of extremes() for different rows: at least one sync after the one, and before the
@@ -94,6 +92,18 @@ class narrowing {
     return r;
   }
 
+  // The bin, of all that `visit(f)` calls f(bin) for, at which `wanted` of them are reached: the
+  // caller's share. Numbers of bins up to 2^bin_bits, the last of which is not looked at: if it is
+  // reached there, shared.bin stays what it was, and that is returned. All threads of the team,
+  // after a sync.
+  template <class Source>
+  KSELECT_HD position bin_of_rank(position wanted, const Source& visit) {
+    visit([&](position bin) { team_.simt.atomic_add(team_.memory.bins[bin], 1U); });
+    team_.sync();
+    find_bin(wanted);
+    return team_.shared.bin;
+  }
+
   // The extremes of all threads' keys, as a range of `count`. No thread needs to have a key: then
   // it passes the worst key as `low` and the best as `high`.
   KSELECT_HD range extremes(key low, key high, position count) {
@@ -112,6 +122,24 @@ class narrowing {
     return {low, high, 0, count};
   }
 
+  // The same, but of the warps' greatest keys the least.
+  KSELECT_HD range inner_extremes(key low, key high, position count) {
+    low = team_.warp_min(low);
+    high = team_.warp_max(high);
+    if constexpr (!Team::one_warp) {
+      auto& shared = team_.shared;
+      if (team_.lane() == 0) {
+        team_.simt.atomic_min(shared.low, low);
+        // Counted down from the worst, as 0 is there; a warp without keys has passed that.
+        if (high != 0) team_.simt.atomic_max(shared.high, static_cast<key>(~high));
+      }
+      team_.sync();
+      low = shared.low;
+      high = static_cast<key>(~shared.high);
+    }
+    return {low, high, 0, count};
+  }
+
  private:
   template <class Source>
   KSELECT_HD range drawn_in(range r, const Source& visit) {
@@ -126,6 +154,11 @@ class narrowing {
     return {found.low, found.high, r.below, r.up_to};
   }
 
+  // The thread's bins: each has as many (shape.hpp).
+  using neighbours = simt::vec<std::uint32_t, bins_each>;
+  KSELECT_HD neighbours* own_bins() const {
+    return reinterpret_cast<neighbours*>(team_.memory.bins) + team_.thread();
+  }
   KSELECT_HD position bins() const { return position{1} << team_.shape.bin_bits; }
 
   KSELECT_HD static bool narrow_enough(const range& r, position wanted, position slack,
@@ -223,10 +256,9 @@ class narrowing {
   // neighbouring bins, the sums are scanned, and the one thread whose bins pass the mark looks
   // which.
   KSELECT_HD void find_bin(position wanted) {
-    using neighbours = simt::vec<std::uint32_t, bins_each>;
     auto& shared = team_.shared;
     const position first = team_.thread() * bins_each;
-    auto* const counts = reinterpret_cast<neighbours*>(team_.memory.bins + first);
+    auto* const counts = own_bins();
     const neighbours own = *counts;
     *counts = neighbours{};
     position sum = 0;

@@ -18,6 +18,7 @@
 #include <limits>
 
 #include "algorithms/buffered_multi_select/team.cuh"
+#include "kselect/simt/in_register.hpp"
 #include "kselect/simt/load_kept.hpp"
 
 namespace kselect::bms {
@@ -39,6 +40,22 @@ KSELECT_HD item_set before(const float (&x)[items], float end) {
     item_set part = 0;
     KSELECT_UNROLL
     for (int i = each - 1; i >= 0; --i) part = part << 1 | bits_of(x[c * each + i] - end) >> 31;
+    set |= part << (c * each);
+  }
+  return set;
+}
+
+// Which of these values are above `limit`, by the same means; NaNs are not.
+template <class Simt, int items>
+KSELECT_HD item_set above(Simt& simt, const float (&x)[items], float limit) {
+  constexpr int at_once = items % 4 == 0 ? 4 : 1;
+  constexpr int each = items / at_once;
+  item_set set = 0;
+  KSELECT_UNROLL
+  for (int c = 0; c < at_once; ++c) {
+    item_set part = 0;
+    KSELECT_UNROLL
+    for (int i = each - 1; i >= 0; --i) part = part << 1 | simt.exceeds(x[c * each + i], limit);
     set |= part << (c * each);
   }
   return set;
@@ -132,6 +149,18 @@ class row_reader {
   KSELECT_HD position place(position t, int i, position lane) const {
     const position v = static_cast<position>(i) / width;
     return head_ + (first_vector(t, lane) + v * step_) * width + static_cast<position>(i) % width;
+  }
+  // Calls f(i, place) for all of them, one after the other. `kept`: f branches, and each branch may
+  // be compiled to compute the place from the beginning, unless that is kept in a register.
+  template <bool kept = false, class F>
+  KSELECT_HD void each_place(position t, const F& f) const {
+    position at = kept ? simt::in_register(place(t, 0)) : place(t, 0);
+    const position step = step_ * width - width + 1;
+    KSELECT_UNROLL
+    for (int i = 0; i < items; ++i) {
+      f(i, at);
+      at += (i + 1) % width == 0 ? step : 1;
+    }
   }
   // The element at a place that the row has.
   KSELECT_HD key key_at(position place) {

@@ -28,8 +28,7 @@ class stream {
         return list_.admitted(own.x, false);
       };
       if constexpr (many) {
-        list_.enter_many(
-            row_, admitted, [&](int i) { return row_.place(t, i); }, again);
+        list_.enter_many(row_, own, t, admitted, again);
       } else {
         list_.enter(
             admitted, [&](int i) { return row_.candidate_at(row_.place(t, i)); }, again);

@@ -9,6 +9,7 @@
 
 #include "algorithms/buffered_multi_select/narrowing.cuh"
 #include "algorithms/buffered_multi_select/row.cuh"
+#include "algorithms/buffered_multi_select/staging.cuh"
 
 namespace kselect::bms {
 
@@ -72,11 +73,17 @@ class survivors {
       return admitted;
     });
   }
-  // The same for several items a lane, which stand in the row at `place_of(i)`.
-  template <class Reader, class Place, class Again>
-  KSELECT_HD void enter_many(Reader& row, item_set items, const Place& place_of,
-                             const Again& again) {
-    const auto put = [&](item_set set) { return put_while_room(row, set, place_of); };
+  // The same for several items a lane, of its part of tile t.
+  template <class Reader, class Again>
+  KSELECT_HD void enter_many(Reader& row, const typename Reader::tile& own, position t,
+                             item_set items, const Again& again) {
+    const auto put = [&](item_set set) {
+      if constexpr (Team::one_warp) {
+        return put_while_room(row, set, [&](int i) { return row.place(t, i); });
+      } else {
+        return put_while_room(row, own, t, set);
+      }
+    };
     enter_by(put, items, [&](item_set late) { return late & again(); });
   }
 
@@ -112,6 +119,7 @@ class survivors {
     return items;
   }
 
+  // A warp alone, which keeps back more.
   // First the items' places alone enter the list, by the lanes that found them. Then the lanes read
   // the elements, as many each, all at once; waiting for one after the other takes longer than all
   // else here.
@@ -133,6 +141,49 @@ class survivors {
       put(i, row.candidate_at(static_cast<position>(Team::indexed ? candidates::index(c) : c)));
     }
     return items;
+  }
+
+  // First the items' values enter the list as they are, by the lanes that have them, straight from
+  // registers; then the lanes make keys of them, as many each. (A loop over each lane's items takes
+  // more: it has as many turns as the lane with the most.)
+  template <class Reader>
+  KSELECT_HD item_set put_while_room(Reader& row, const typename Reader::tile& own, position t,
+                                     item_set items) {
+    const auto count = static_cast<position>(team_.simt.popc(items));
+    position to = team_.claim(team_.shared.claimed, count);
+    const position first = team_.simt.shfl(simt::full_mask, to, 0);
+    position end = team_.simt.shfl(simt::full_mask, to + count, simt::warp_size - 1);
+    const position capacity = team_.shape.capacity;
+    if (end > capacity) {  // the last few find no place
+      end = capacity;
+      item_set placed = to + count <= end ? items : 0;
+      if (placed != 0) items = 0;
+      for (position i = to; i < end && items != 0; ++i, items &= items - 1) {
+        placed |= items & (0 - items);
+      }
+      const item_set late = items;
+      put_words(row, own, t, placed, to);
+      items = late;
+    } else {
+      put_words(row, own, t, items, to);
+      items = 0;
+    }
+    team_.simt.sync_warp(simt::full_mask);
+    for (position i = first + team_.lane(); i < end; i += simt::warp_size) {
+      const candidate c = team_.memory.list[i];
+      const auto x = std::bit_cast<value>(candidates::key(c));
+      put(i, candidates::make(as_element::key_of(x), candidates::index(c)));
+    }
+    return items;
+  }
+  template <class Reader>
+  KSELECT_HD void put_words(Reader& row, const typename Reader::tile& own, position t,
+                            item_set items, position to) {
+    const staging<Team> words(team_);
+    typename staging<Team>::cursor cursor(words, to);
+    row.each_place(t, [&](int i, position place) {
+      if ((items >> i & 1U) != 0) cursor.put(bits_of(own.x[i]), place);
+    });
   }
 
   KSELECT_HD void put(position to, candidate c) {

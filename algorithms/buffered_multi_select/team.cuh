@@ -40,18 +40,21 @@ inline constexpr int bins_each = 4;
 // What a team shares, beside its dynamic shared memory.
 template <class Key>
 struct control {
-  position claimed;                  // places of the list; beyond the capacity, it has overflowed
-  Key low, high;                     // extremes, being found
-  Key bound;                         // nothing above it enters the list
-  Key lowest, highest;               // between which the keys of the list lie
-  std::uint32_t closed;              // nothing enters at all
-  std::uint32_t no_nans;             // of the first tile: it is certain
-  position gathered;                 // of an answer
-  position tied, holes, moved;       // of a cut
-  position written;                  // of an answer
+  position claimed;             // places of the list; beyond the capacity, it has overflowed
+  Key low, high;                // extremes, being found
+  Key bound;                    // nothing above it enters the list
+  Key lowest, highest;          // between which the keys of the list lie
+  std::uint32_t closed;         // nothing enters at all
+  std::uint32_t no_nans;        // of the first tile: it is certain
+  position gathered;            // of an answer
+  position tied, holes, moved;  // of a cut
+  position written;             // of an answer
   // Found by narrowing, and read in 16 bytes with the one before, which no cut sets meanwhile.
   position bin, before, in_bin;
   position warp_totals[most_warps];
+  std::uint32_t refuted;   // what was taken for granted, by any thread
+  std::uint32_t left_out;  // there are elements that have not been staged
+  std::uint32_t unlike;    // there are two values
 };
 
 // The entries of a bin that the answer cuts through are ranked, each against all, if so few.

@@ -220,6 +220,16 @@ TEST(fiber_verbs, numbers) {
         const auto [a, b] = pair(lane);
         return word(!has_nan(lane) && std::min(a, b) < 0 ? 1 : 0);
       },
+      [=](auto&, int, int lane) {
+        const auto [a, b] = pair(lane);
+        return word(!has_nan(lane) && a > b ? 1 : 0);
+      },
+      [](auto&, int, int lane) { return word(lane % 2 == 0 ? 1 : 0); },
+      [=](auto&, int, int lane) {
+        const auto [a, b] = pair(lane);
+        const float sum = has_nan(lane) ? 0.0F : a * 0.375F + b / 8;  // exact
+        return std::bit_cast<word>(std::clamp(sum, 0.0F, 1.0F));
+      },
   });
 }
 

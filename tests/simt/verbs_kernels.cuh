@@ -193,6 +193,10 @@ struct numbers {
     const double least = simt.smaller(wide(number(simt.lane() / 6)), wide(number(simt.lane() % 6)));
     answer(simt, a, 1, least != least ? 1 : 0);
     answer(simt, a, 2, least < 0 ? 1 : 0);
+    answer(simt, a, 3, simt.exceeds(one, other));
+    const float zero = simt.lane() % 2 == 0 ? 0.0F : -0.0F, minus = -zero;
+    answer(simt, a, 4, simt.exceeds(zero, minus));
+    answer(simt, a, 5, std::bit_cast<std::uint32_t>(simt.fma_clamped(one, 0.375F, other / 8)));
   }
   // As the high half of a double, each is of the same kind.
   KSELECT_HD static constexpr std::uint32_t number(int i) {

@@ -44,6 +44,14 @@ class cuda {
     return least;
   }
   __device__ static double smaller(double a, double b) { return a <= b || a != a ? a : b; }
+  __device__ static float fma_clamped(float a, float b, float c) {
+    float sum;
+    asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(sum) : "f"(a), "f"(b), "f"(c));
+    return sum;
+  }
+  __device__ static std::uint32_t exceeds(float a, float b) {  // a NaN of an addition has no sign
+    return __float_as_uint(b - a) >> 31;
+  }
   __device__ std::uint32_t lanemask_lt() const {
     std::uint32_t bits;
     asm("mov.u32 %0, %%lanemask_lt;" : "=r"(bits));

@@ -26,6 +26,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -166,6 +167,15 @@ class fiber {
     return a <= b ? a : b;
   }
   KSELECT_HD static double smaller(double a, double b) { return a <= b || a != a ? a : b; }
+  // a * b + c, rounded once, but at least 0 and at most 1; 0 for a NaN.
+  KSELECT_HD static float fma_clamped(float a, float b, float c) {
+    const float sum = std::fma(a, b, c);
+    return sum > 0 ? (sum < 1 ? sum : 1.0F) : 0.0F;
+  }
+  // 1 if a > b, and if a is 0 and b is -0; 0 else, and if either is a NaN: the sign of b - a.
+  KSELECT_HD static std::uint32_t exceeds(float a, float b) {
+    return a != a || b != b ? 0 : std::bit_cast<std::uint32_t>(b - a) >> 31;
+  }
   KSELECT_HD std::uint32_t lanemask_lt() const { return (1U << lane()) - 1; }
 
   // Warp collectives: every lane of `mask` must make the same call with the same mask.

@@ -223,6 +223,98 @@ TEST(BufferedMultiSelect, KeepsRowsInRegistersWhereAThresholdWouldHoldLittleBack
   }
 }
 
+// What is below the bracket of the k-th and inside is counted once if that proves the bracket, and
+// again if it does not.
+TEST(BufferedMultiSelect, ABracketOfTheKthIsProvenByCounting) {
+  const std::vector<std::pair<const char*, std::int64_t>> members{{"bms-warp", 1000},
+                                                                  {"bms-block+t128", 3999}};
+  for (const auto& [name, n] : members) {
+    for (const std::int64_t k : {n / 8, n / 3, n - n / 8}) {
+      const auto row = uniform(n);
+      EXPECT_LE(select(name, row, k)[counter::candidates], k + 64) << name << ' ' << k;
+      EXPECT_LE(select(name, row, k, direction::largest)[counter::candidates], k + 64)
+          << name << ' ' << k;
+    }
+  }
+}
+
+TEST(BufferedMultiSelect, ABracketOfOneValueHasAsManyAsAreWanted) {
+  for (const char* name : {"bms-warp", "bms-block+t128"}) {
+    for (const std::int64_t values : {1, 3, 5}) {
+      const auto row =
+          made(1000, [&](std::int64_t i) { return static_cast<float>(i * 7919 % values) - 2.0F; });
+      for (const std::int64_t k : {130, 200, 400, 999}) {
+        EXPECT_LE(select(name, row, k)[counter::candidates], 1000) << name << ' ' << k;
+      }
+    }
+  }
+}
+
+// NaNs of either sign count as below any bracket, so that they are seen, and keys decide.
+TEST(BufferedMultiSelect, NaNsAreNotOverlookedByABracket) {
+  for (const char* name : {"bms-warp", "bms-block+t128"}) {
+    for (const std::uint32_t bits : {0x7fc00001U, 0xffc00001U, 0xffffffffU}) {
+      for (const std::size_t at : {501, 502, 777}) {  // where no guess comes from
+        auto row = uniform(1000);
+        row[at] = std::bit_cast<float>(bits);
+        EXPECT_GE(select(name, row, 300)[counter::candidates], 600) << name;
+      }
+    }
+  }
+}
+
+// Nearly all values share a bin, or are infinite, or zeros of both signs.
+TEST(BufferedMultiSelect, RowsThatBinsOfEqualWidthDoNotTellApart) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::mt19937 generator(11);
+  std::uniform_real_distribution<float> exponent(-120, 120);
+  const std::vector<std::function<float(std::int64_t)>> elements{
+      [&](std::int64_t) { return std::exp2(exponent(generator)); },
+      [&](std::int64_t) { return -std::exp2(exponent(generator)); },
+      [&](std::int64_t i) { return i % 3 == 0   ? infinity
+                                   : i % 3 == 1 ? -infinity
+                                                : 1.0F; },
+      [&](std::int64_t i) { return i % 2 == 0 ? 0.0F : -0.0F; },
+      [&](std::int64_t i) { return std::ldexp(static_cast<float>(i * 7919 % 1000), -149); },
+      [&](std::int64_t i) { return i == 17 ? 1e30F : 1e8F + static_cast<float>(i % 999); },
+      [&](std::int64_t i) { return i % 2 == 0 ? 3e38F : -3e38F; },
+  };
+  for (const char* name : {"bms-warp", "bms-block+t128", "bms-block+t256"}) {
+    for (const auto& element : elements) {
+      for (const std::int64_t k : {130, 400, 666, 1000}) {
+        select(name, made(1000, element), k);
+        select(name, made(1000, element), k, direction::largest);
+      }
+    }
+  }
+}
+
+// A list so long that its end is found by a bracket, too: in a filtered row of which much passes.
+TEST(BufferedMultiSelect, LongListsAreCutByABracket) {
+  constexpr std::int64_t n = 20'000;
+  const auto numbers = uniform(n);
+  const std::vector<std::function<float(std::int64_t)>> elements{
+      [&](std::int64_t i) { return numbers[static_cast<std::size_t>(i)]; },
+      [&](std::int64_t i) { return std::floor(64 * numbers[static_cast<std::size_t>(i)]); },
+      [&](std::int64_t i) { return static_cast<float>(i); },
+      [&](std::int64_t i) { return static_cast<float>(-i); },
+      [&](std::int64_t i) { return i % 50 == 0 ? -1e30F : numbers[static_cast<std::size_t>(i)]; },
+      [&](std::int64_t i) {
+        return i % 999 == 0 ? std::bit_cast<float>(0xffc00000U)
+                            : numbers[static_cast<std::size_t>(i)];
+      },
+  };
+  for (const char* name : {"bms-block+t128", "bms-block+t256"}) {
+    for (const auto& element : elements) {
+      for (const std::int64_t k : {320, 700, 1000}) {
+        const auto row = made(n, element);
+        select(name, row, k);
+        select(name, row, k, direction::largest);
+      }
+    }
+  }
+}
+
 // The parts of a row each know the threshold of the whole.
 // On fibers blocks run one after the other, and the first sees no minima but its own.
 // (grid_test.cpp shows what blocks do that see those of others.)

@@ -1,0 +1,285 @@
+#pragma once
+// Buffered multi-select: selection from what the threads of a team hold in registers, by a bracket
+// of the k-th value (bracket.cuh).
+//
+// Elements are compared with the ends of the bracket by the sign of a difference. How many are
+// below and inside proves the bracket, whatever it came from: if k is reached inside, all that is
+// below belongs to the answer, and of what is inside, a few, the best. What is below is staged for
+// neighbouring stores.
+
+#include "algorithms/buffered_multi_select/answer.cuh"
+#include "algorithms/buffered_multi_select/bracket.cuh"
+#include "algorithms/buffered_multi_select/row.cuh"
+#include "algorithms/buffered_multi_select/staging.cuh"
+
+namespace kselect::bms {
+
+// A set of a thread's elements.
+struct part {
+  item_set items;
+  bool end;  // its element of the row's ends
+  KSELECT_HD part without(const part& other) const {
+    return {items & ~other.items, end && !other.end};
+  }
+  KSELECT_HD bool any() const { return items != 0 || end; }
+  template <class Simt>
+  KSELECT_HD position size(Simt& simt) const {
+    const position all = elements(simt);
+    simt.count(simt::counter::candidates, all);
+    return all;
+  }
+  template <class Simt>
+  KSELECT_HD position elements(Simt& simt) const {
+    return static_cast<position>(simt.popc(items)) + (end ? 1U : 0U);
+  }
+  // Of a part of `size` elements, as many as are allowed.
+  KSELECT_HD part limited(position size, position allowed) const {
+    if (size <= allowed) return *this;
+    if (allowed == 0) return {0, false};
+    part p = *this;
+    if (p.end) {
+      p.end = false;
+      --size;
+    }
+    for (; size > allowed; --size) p.items &= p.items - 1;
+    return p;
+  }
+};
+
+// Inside the bracket so many are expected at most; more are most likely one value, many times.
+inline constexpr position ranked_few = 32;
+
+// Of at most 2^15 elements, to which a team's threads have access by
+//   own.not_above(limit)   the caller's part that is not above it; NaNs are in it
+//   own.each(part, f)      f(bits of the value, place) for each of a part
+//   own.each_key(part, f)  f(key, place), of at most own.most_keys
+// `listed`: they are in the list as well, which is left as it is if they are not selected from; and
+// none is a NaN.
+template <bool listed, class Team, class Elements>
+class selection_by_bracket {
+ public:
+  using key = typename Team::key;
+  using value = typename Team::value;
+  using candidates = typename Team::candidates;
+
+  KSELECT_HD selection_by_bracket(Team& team, const Elements& own, position k)
+      : team_(team), own_(own), staged_(team), k_(k) {}
+
+  // Selects all that is below the bracket, and of what is inside as many as are wanted. False if
+  // the bracket is none, or if what is inside is neither few nor one value, or there are NaNs: then
+  // what has been written means nothing. shared.written, left_out, unlike and refuted are 0
+  // before; all threads of the team, after a sync.
+  template <class Answer>
+  KSELECT_HD bool write(const bracket& found, Answer& out) {
+    const part below = own_.not_above(found.low);
+    const part inside = own_.not_above(found.high).without(below);
+    const position size = below.size(team_.simt), size_inside = inside.size(team_.simt);
+    // Both at once, in halves.
+    const position to = team_.claim(team_.shared.written, size | size_inside << 16);
+    const position to_below = to & 0xffff, to_inside = to >> 16;
+    if (listed) {
+      if (to_inside == 0 && size_inside != 0) {
+        own_.each_key(inside.limited(size_inside, 1),
+                      [&](key k, position) { team_.memory.ranked[0] = candidates::make(k, 0); });
+      }
+      team_.sync();
+      if (!holds_kth()) return false;
+    }
+    const position all = listed ? team_.shared.written : 0;
+    if (!listed || all >> 16 <= ranked_most) {
+      put(below, size, to_below);
+      put_keys(inside, size_inside, to_inside);
+      team_.sync();
+    }
+    const position all_below = team_.shared.written & 0xffff;
+    const position all_inside = team_.shared.written >> 16;
+    if (!listed && !holds_kth()) return false;
+    if (all_inside > ranked_few) {
+      const key tied = candidates::key(listed ? team_.memory.ranked[0] : staged_.at(k_));
+      if (!any_has(inside.without(equal_to(tied)).any(), team_.shared.unlike)) {
+        if (listed && all_inside > ranked_most) put(below, size, to_below);
+        const position rest = k_ - all_below;  // some of them
+        const position allowed = to_inside < rest ? rest - to_inside : 0;
+        const part chosen = inside.limited(size_inside, allowed);
+        put(chosen, chosen.elements(team_.simt), all_below + to_inside);
+        team_.sync();
+        return copy(k_, out);
+      }
+      if (all_inside > ranked_most) return false;
+    }
+    if (team_.shared.left_out != 0) return false;
+    const bool numbers = copy(all_below, out);
+    out.rank(all_inside, all_below, k_ - all_below, [&](position i) { return staged_.at(k_ + i); });
+    return numbers;
+  }
+
+ private:
+  KSELECT_HD bool holds_kth() const {
+    const position below = team_.shared.written & 0xffff;
+    return below <= k_ && k_ <= below + (team_.shared.written >> 16);
+  }
+
+  // Stages a part of `size` elements, the lanes' one after the other from the caller's place on. Of
+  // a bracket that is none more may be below than there is room for. Where all lanes have as many,
+  // as in sorted rows and of ties, they take turns: one behind the other, their words would be in
+  // one bank of the memory. (Pairs would; a warp stages none.)
+  KSELECT_HD void put(const part& p, position size, position to) {
+    constexpr position lanes = simt::warp_size;
+    const bool turns =
+        !Team::one_warp &&
+        team_.simt.all(simt::full_mask, size == team_.simt.shfl(simt::full_mask, size, 0));
+    const auto stage = [&](bool fits, typename staging<Team>::cursor cursor) {
+      own_.each(fits ? p : part{0, false},
+                [&](key word, position place) { cursor.put(word, place); });
+    };
+    const position first = to - team_.lane() * size;  // the warp's
+    if (turns && size > 2) {
+      stage(first + lanes * size <= k_, {staged_, first + team_.lane(), lanes});
+    } else {
+      stage(to + size <= k_, {staged_, to});
+    }
+  }
+  // Stages a few behind all that is below, by their keys; of a lane that has many, or in a warp
+  // where many have some, one: that is for ties, of which one tells all.
+  KSELECT_HD void put_keys(const part& p, position size, position to) {
+    const position room = to < ranked_most ? ranked_most - to : 0;
+    const auto with_some =
+        static_cast<position>(team_.simt.popc(team_.simt.ballot(simt::full_mask, size != 0)));
+    const bool many = size > Elements::most_keys || (2 * with_some > simt::warp_size && size > 1);
+    const part few = p.limited(size, many && room != 0 ? 1 : room);
+    if (many) team_.shared.left_out = 1;
+    own_.each_key(few, [&](key k, position place) { staged_.put(k_ + to++, k, place); });
+  }
+
+  KSELECT_HD part equal_to(key k) const {
+    using as_element = element<typename Team::stored>;
+    if (k == 0) return {0, false};
+    const part less = own_.not_above(as_element::value_of(static_cast<key>(k - 1)));
+    return own_.not_above(as_element::value_of(k)).without(less);
+  }
+
+  // Copies what is staged to the answer. Whether all are numbers.
+  template <class Answer>
+  KSELECT_HD bool copy(position count, Answer& out) {
+    bool nans = false;
+    out.copy_staged(
+        count, [&](position i) { return staged_.at(i); },
+        [&](key bits, direction wanted) {
+          const auto x = std::bit_cast<value>(bits);
+          if (!listed) nans = nans || is_nan(x);
+          return element<typename Team::stored>::selected_value(x, wanted);
+        });
+    return listed || !any_has(nans, team_.shared.refuted);
+  }
+
+  // Whether any thread of the team says so.
+  KSELECT_HD bool any_has(bool own, std::uint32_t& flag) {
+    if constexpr (Team::one_warp) {
+      return team_.simt.any(simt::full_mask, own);
+    } else {
+      if (own) flag = 1;
+      team_.sync();
+      return flag != 0;
+    }
+  }
+
+  Team& team_;
+  const Elements& own_;
+  staging<Team> staged_;
+  position k_;
+};
+
+// The elements of a list, as many a thread as there are registers for, which are its own until the
+// list is overwritten.
+template <class Team>
+class list_in_registers {
+ public:
+  using key = typename Team::key;
+  using as_element = element<typename Team::stored>;
+  static constexpr int items = 8;
+  static constexpr position most_keys = items;
+
+  // Of the list's first `size`, no more than `items` a thread.
+  KSELECT_HD list_in_registers(Team& team, position size) : team_(team), size_(size) {
+    KSELECT_UNROLL
+    for (int e = 0; e < items; ++e) {
+      const position i = team.thread() + static_cast<position>(e) * team.threads();
+      if (i < size) held_ |= item_set{1} << e;
+      const auto c = i < size ? team.memory.list[i] : Team::candidates::make(beyond, 0);
+      x_[e] = as_element::value_of(Team::candidates::key(c));
+      places_[e] = static_cast<position>(Team::candidates::index(c));
+    }
+  }
+
+  template <class F>
+  KSELECT_HD void visit(const F& f) const {
+    KSELECT_UNROLL
+    for (int e = 0; e < items; ++e) {
+      if (static_cast<position>(e) * team_.threads() < size_) f(x_[e]);
+    }
+  }
+  KSELECT_HD part not_above(float limit) const {
+    return {~above(team_.simt, x_, limit) & held_, false};
+  }
+  template <class F>
+  KSELECT_HD void each(const part& p, const F& f) const {
+    KSELECT_UNROLL
+    for (int e = 0; e < items; ++e) {
+      if ((p.items >> e & 1U) != 0) f(bits_of(x_[e]), places_[e]);
+    }
+  }
+  template <class F>
+  KSELECT_HD void each_key(const part& p, const F& f) const {
+    if (p.items == 0) return;
+    each(p, [&](key bits, position place) {
+      f(as_element::key_of(std::bit_cast<typename Team::value>(bits)), place);
+    });
+  }
+
+ private:
+  // For those that there are not: not counted into any bin that is looked at.
+  static constexpr key beyond =
+      as_element::key_of(std::numeric_limits<typename Team::value>::infinity());
+
+  Team& team_;
+  position size_;
+  item_set held_ = 0;
+  typename Team::value x_[items];
+  position places_[items];
+};
+
+// Writes the k best of a list of `size` elements, at least k, whose keys lie in `all`. Overwrites
+// the list. After a sync.
+template <class Team>
+KSELECT_HD void write_list(Team& team, narrowing<Team>& narrow,
+                           const key_range<typename Team::key>& all, position size, position k,
+                           answer<Team>& out) {
+  using as_element = element<typename Team::stored>;
+  if constexpr (std::is_same_v<typename Team::value, float>) {
+    using registers = list_in_registers<Team>;
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    const bool numbers =
+        all.low >= as_element::key_of(-infinity) && all.high <= as_element::key_of(infinity);
+    const position most = registers::items * team.threads();
+    if (size > most / 4 && size <= most && numbers) {
+      if (team.thread() == 0) {
+        team.shared.written = 0;
+        team.shared.refuted = 0;
+        team.shared.left_out = 0;
+        team.shared.unlike = 0;
+        team.shared.bin = ~position{0};
+      }
+      const registers own(team, size);
+      const bracket found =
+          bracket_of(team, narrow, all, 0, k, [&](const auto& f) { own.visit(f); });
+      if (found.known &&
+          selection_by_bracket<true, Team, registers>(team, own, k).write(found, out)) {
+        return;
+      }
+      team.sync();  // all have seen why not
+    }
+  }
+  out.write(all, size);
+}
+
+}  // namespace kselect::bms
