@@ -140,12 +140,14 @@ class selection_by_bracket {
     }
   }
   // Stages a few behind all that is below, by their keys; of a lane that has many, or in a warp
-  // where many have some, one: that is for ties, of which one tells all.
+  // where many have some, one: that is for ties, of which one tells all. (Not of a list, which is
+  // overwritten here.)
   KSELECT_HD void put_keys(const part& p, position size, position to) {
     const position room = to < ranked_most ? ranked_most - to : 0;
     const auto with_some =
         static_cast<position>(team_.simt.popc(team_.simt.ballot(simt::full_mask, size != 0)));
-    const bool many = size > Elements::most_keys || (2 * with_some > simt::warp_size && size > 1);
+    const bool many =
+        !listed && (size > Elements::most_keys || (2 * with_some > simt::warp_size && size > 1));
     const part few = p.limited(size, many && room != 0 ? 1 : room);
     if (many) team_.shared.left_out = 1;
     own_.each_key(few, [&](key k, position place) { staged_.put(k_ + to++, k, place); });

@@ -357,6 +357,19 @@ TYPED_TEST(BufferedMultiSelect16Bits, KeepsRowsInRegisters) {
   }
 }
 
+// The bracket of a list's k-th holds a few values here, each several times, in most lanes.
+TYPED_TEST(BufferedMultiSelect16Bits, ListsOfTiesAreCutByABracket) {
+  std::mt19937 generator(5);
+  std::uniform_real_distribution<float> number(0, 1);
+  for (const std::int64_t k : {44, 54, 56, 58, 90}) {
+    for (int turn = 0; turn < 60; ++turn) {
+      const auto row = made(2048, [&](std::int64_t) { return number(generator); });
+      select("bms-block", this->rounded(row), k);
+      select("bms-block", this->rounded(row), k, direction::largest);
+    }
+  }
+}
+
 // From near 1 on, 16-bit numbers of [0, 1) are hundreds of times the same.
 TYPED_TEST(BufferedMultiSelect16Bits, TheLargestOfAUniformRowAreTies) {
   for (const char* name : this->names) {
