@@ -66,9 +66,9 @@ class selection_by_bracket {
       : team_(team), own_(own), staged_(team), k_(k) {}
 
   // Selects all that is below the bracket, and of what is inside as many as are wanted. False if
-  // the bracket is none, or if what is inside is neither few nor one value, or there are NaNs: then
-  // what has been written means nothing. shared.written, left_out, unlike and refuted are 0
-  // before; all threads of the team, after a sync.
+  // the bracket is none, or if what is inside is neither few nor (of a list, not asked) one value,
+  // or there are NaNs: then what has been written means nothing. shared.written, left_out, unlike
+  // and refuted are 0 before; all threads of the team, after a sync.
   template <class Answer>
   KSELECT_HD bool write(const bracket& found, Answer& out) {
     const part below = own_.not_above(found.low);
@@ -78,45 +78,39 @@ class selection_by_bracket {
     const position to = team_.claim(team_.shared.written, size | size_inside << 16);
     const position to_below = to & 0xffff, to_inside = to >> 16;
     if (listed) {
-      if (to_inside == 0 && size_inside != 0) {
-        own_.each_key(inside.limited(size_inside, 1),
-                      [&](key k, position) { team_.memory.ranked[0] = candidates::make(k, 0); });
-      }
       team_.sync();
+      if (!holds_kth() || all_inside() > ranked_most) return false;
+    }
+    put(below, size, to_below);
+    put_keys(inside, size_inside, to_inside);
+    team_.sync();
+    if (!listed) {
       if (!holds_kth()) return false;
-    }
-    const position all = listed ? team_.shared.written : 0;
-    if (!listed || all >> 16 <= ranked_most) {
-      put(below, size, to_below);
-      put_keys(inside, size_inside, to_inside);
-      team_.sync();
-    }
-    const position all_below = team_.shared.written & 0xffff;
-    const position all_inside = team_.shared.written >> 16;
-    if (!listed && !holds_kth()) return false;
-    if (all_inside > ranked_few) {
-      const key tied = candidates::key(listed ? team_.memory.ranked[0] : staged_.at(k_));
-      if (!any_has(inside.without(equal_to(tied)).any(), team_.shared.unlike)) {
-        if (listed && all_inside > ranked_most) put(below, size, to_below);
-        const position rest = k_ - all_below;  // some of them
-        const position allowed = to_inside < rest ? rest - to_inside : 0;
-        const part chosen = inside.limited(size_inside, allowed);
-        put(chosen, chosen.elements(team_.simt), all_below + to_inside);
-        team_.sync();
-        return copy(k_, out);
+      if (all_inside() > ranked_few) {
+        const key tied = candidates::key(staged_.at(k_));
+        if (!any_has(inside.without(equal_to(tied)).any(), team_.shared.unlike)) {
+          const position rest = k_ - all_below();  // some of them
+          const position allowed = to_inside < rest ? rest - to_inside : 0;
+          const part chosen = inside.limited(size_inside, allowed);
+          put(chosen, chosen.elements(team_.simt), all_below() + to_inside);
+          team_.sync();
+          return copy(k_, out);
+        }
+        if (all_inside() > ranked_most) return false;
       }
-      if (all_inside > ranked_most) return false;
+      if (team_.shared.left_out != 0) return false;
     }
-    if (team_.shared.left_out != 0) return false;
-    const bool numbers = copy(all_below, out);
-    out.rank(all_inside, all_below, k_ - all_below, [&](position i) { return staged_.at(k_ + i); });
+    const bool numbers = copy(all_below(), out);
+    out.rank(all_inside(), all_below(), k_ - all_below(),
+             [&](position i) { return staged_.at(k_ + i); });
     return numbers;
   }
 
  private:
+  KSELECT_HD position all_below() const { return team_.shared.written & 0xffff; }
+  KSELECT_HD position all_inside() const { return team_.shared.written >> 16; }
   KSELECT_HD bool holds_kth() const {
-    const position below = team_.shared.written & 0xffff;
-    return below <= k_ && k_ <= below + (team_.shared.written >> 16);
+    return all_below() <= k_ && k_ <= all_below() + all_inside();
   }
 
   // Stages a part of `size` elements, the lanes' one after the other from the caller's place on. Of
@@ -126,7 +120,7 @@ class selection_by_bracket {
   KSELECT_HD void put(const part& p, position size, position to) {
     constexpr position lanes = simt::warp_size;
     const bool turns =
-        !Team::one_warp &&
+        !listed && !Team::one_warp &&
         team_.simt.all(simt::full_mask, size == team_.simt.shfl(simt::full_mask, size, 0));
     const auto stage = [&](bool fits, typename staging<Team>::cursor cursor) {
       own_.each(fits ? p : part{0, false},
