@@ -14,8 +14,9 @@
 //   3. The list is narrowed down to the exact k smallest (narrowing.cuh, answer.cuh).
 //
 // Where k is a large part of n a threshold would hold little back: such rows, if they fit, stay in
-// registers, and step 3 works on those. Where a row fits one warp and k is small, there is no list:
-// step 3 works on the survivors in registers (brief_row.cuh).
+// registers, and are selected from there by a bracket of the k-th value (resident_row.cuh,
+// by_bracket.cuh); long lists end the same way. Where a row fits one warp and k is small, there is
+// no list: step 3 works on the survivors in registers (brief_row.cuh).
 //
 // What limits it, on an H200, whose 132 multiprocessors can execute 29 warp instructions in the
 // time that its memory takes to bring 32 elements (ncu's counts; times in
@@ -25,8 +26,9 @@
 //                        instructions, 27 for 32 elements at n = 1024, k = 32, a third of them to
 //                        narrow. Half are for the pipe of comparisons, which takes two cycles for
 //                        each; so where the sign of a difference tells the same, it is used
-//   in registers         instructions: 40 at n = 8192, k = 1024, and shared-memory atomics
-//   k of n / 16 and up   instructions: 33 at n = 16384, k = 1024, and waiting as above
+//   in registers         shared memory, whose pipe is 66 % busy at n = 8192, k = 1024, with counts
+//                        and with what is staged; and instructions, 30
+//   k of n / 64 and up   instructions: 31 at n = 16384, k = 1024, and waiting as above
 // So nothing may spill: a few registers spilt in the stream cost up to a tenth of the time. Loads
 // that do not stay in L1 cost up to half the speed; a list longer than it has to be costs nothing.
 //
@@ -36,7 +38,8 @@
 // memory. Ties are many, and cost what they cost any row.
 //
 // Exact on every input, in the total order on bits: numbers are compared as such only to pass over
-// tiles, and subtracted only where there is no NaN (row.cuh); all else compares integer keys. Which
+// tiles, and subtracted only where there is no NaN (row.cuh) or where one would be seen
+// (by_bracket.cuh); all else compares integer keys. Which
 // of equal elements are chosen, and the order of the answer, are unspecified and may differ from
 // run to run.
 
