@@ -7,9 +7,9 @@
 // width *as floats* (bracket.cuh), which says about where the k-th is; elements are compared with
 // the ends of that bracket by the sign of a difference, and how many are below and inside proves
 // the bracket, whatever it came from. What is below is staged for neighbouring stores, what is
-// inside ranked. Where the proof fails, as there are NaNs, many ties, or values too unlike each
-// other for bins of equal width, and for doubles, integer keys are counted (narrowing.cuh): slower
-// by half, and for any input.
+// inside ranked, or, if it is one value, taken as it comes. Where the proof fails, as there are
+// NaNs or values too unlike each other for bins of equal width, and for doubles, integer keys are
+// counted (narrowing.cuh): slower by half, and for any input.
 
 #include "algorithms/buffered_multi_select/by_bracket.cuh"
 
