@@ -107,40 +107,34 @@ class narrowing {
   // The extremes of all threads' keys, as a range of `count`. No thread needs to have a key: then
   // it passes the worst key as `low` and the best as `high`.
   KSELECT_HD range extremes(key low, key high, position count) {
-    low = team_.warp_min(low);
-    high = team_.warp_max(high);
-    if constexpr (!Team::one_warp) {
-      auto& shared = team_.shared;
-      if (team_.lane() == 0) {
-        team_.simt.atomic_min(shared.low, low);
-        team_.simt.atomic_max(shared.high, high);
-      }
-      team_.sync();
-      low = shared.low;
-      high = shared.high;
-    }
-    return {low, high, 0, count};
+    return joined<false>(low, high, count);
   }
-
   // The same, but of the warps' greatest keys the least.
   KSELECT_HD range inner_extremes(key low, key high, position count) {
-    low = team_.warp_min(low);
-    high = team_.warp_max(high);
-    if constexpr (!Team::one_warp) {
-      auto& shared = team_.shared;
-      if (team_.lane() == 0) {
-        team_.simt.atomic_min(shared.low, low);
-        // Counted down from the worst, as 0 is there; a warp without keys has passed that.
-        if (high != 0) team_.simt.atomic_max(shared.high, static_cast<key>(~high));
-      }
-      team_.sync();
-      low = shared.low;
-      high = static_cast<key>(~shared.high);
-    }
-    return {low, high, 0, count};
+    return joined<true>(low, high, count);
   }
 
  private:
+  template <bool inner>
+  KSELECT_HD range joined(key low, key high, position count) {
+    low = team_.warp_min(low);
+    high = team_.warp_max(high);
+    if constexpr (!Team::one_warp) {
+      auto& shared = team_.shared;
+      if (team_.lane() == 0) {
+        team_.simt.atomic_min(shared.low, low);
+        // The least is counted down from the worst, as 0 is there; a warp without keys has that.
+        if (!inner || high != 0) {
+          team_.simt.atomic_max(shared.high, inner ? static_cast<key>(~high) : high);
+        }
+      }
+      team_.sync();
+      low = shared.low;
+      high = inner ? static_cast<key>(~shared.high) : shared.high;
+    }
+    return {low, high, 0, count};
+  }
+
   template <class Source>
   KSELECT_HD range drawn_in(range r, const Source& visit) {
     const key span = r.high - r.low;

@@ -26,12 +26,9 @@ namespace kselect::bms {
 // A set of a thread's elements of a tile, one bit each.
 using item_set = std::uint32_t;
 
-// Which of these numbers, none of them NaN, come before `end`, which is finite. The sign of x - end
-// tells, to the last bit, and of zeros too: -0 - 0 is -0. (Differences may not be flushed to zero;
-// the build refuses flags that do so.) An addition and a shift: of the instructions that comparing,
-// selecting and collecting bits takes, all are for one pipe, which short rows wait for.
-template <int items>
-KSELECT_HD item_set before(const float (&x)[items], float end) {
+// Which of these values have `bit(x)`, of 0 and 1.
+template <int items, class Bit>
+KSELECT_HD item_set which(const float (&x)[items], const Bit& bit) {
   constexpr int at_once = items % 4 == 0 ? 4 : 1;  // chains of shifts, of which each is waited for
   constexpr int each = items / at_once;
   item_set set = 0;
@@ -39,26 +36,25 @@ KSELECT_HD item_set before(const float (&x)[items], float end) {
   for (int c = 0; c < at_once; ++c) {
     item_set part = 0;
     KSELECT_UNROLL
-    for (int i = each - 1; i >= 0; --i) part = part << 1 | bits_of(x[c * each + i] - end) >> 31;
+    for (int i = each - 1; i >= 0; --i) part = part << 1 | bit(x[c * each + i]);
     set |= part << (c * each);
   }
   return set;
 }
 
+// Which of these numbers, none of them NaN, come before `end`, which is finite. The sign of x - end
+// tells, to the last bit, and of zeros too: -0 - 0 is -0. (Differences may not be flushed to zero;
+// the build refuses flags that do so.) An addition and a shift: of the instructions that comparing,
+// selecting and collecting bits takes, all are for one pipe, which short rows wait for.
+template <int items>
+KSELECT_HD item_set before(const float (&x)[items], float end) {
+  return which(x, [&](float value) { return bits_of(value - end) >> 31; });
+}
+
 // Which of these values are above `limit`, by the same means; NaNs are not.
 template <class Simt, int items>
 KSELECT_HD item_set above(Simt& simt, const float (&x)[items], float limit) {
-  constexpr int at_once = items % 4 == 0 ? 4 : 1;
-  constexpr int each = items / at_once;
-  item_set set = 0;
-  KSELECT_UNROLL
-  for (int c = 0; c < at_once; ++c) {
-    item_set part = 0;
-    KSELECT_UNROLL
-    for (int i = each - 1; i >= 0; --i) part = part << 1 | simt.exceeds(x[c * each + i], limit);
-    set |= part << (c * each);
-  }
-  return set;
+  return which(x, [&](float value) { return simt.exceeds(value, limit); });
 }
 
 // Which of these oriented values are not above `limit`. `no_nans`: floats of which none is NaN, for
