@@ -7,6 +7,7 @@
 // nothing is staged.
 
 #include "algorithms/buffered_multi_select/narrowing.cuh"
+#include "algorithms/buffered_multi_select/staging.cuh"
 
 namespace kselect::bms {
 
@@ -23,18 +24,17 @@ class answer {
                     std::int64_t row, position k, direction wanted)
       : team_(team), narrow_(narrow), out_(out), row_(row), k_(k), wanted_(wanted) {}
 
+  KSELECT_HD direction wanted() const { return wanted_; }
+
   // The k smallest of the list's first `size` entries, at least k, whose keys lie in `all`. After a
   // sync.
   KSELECT_HD void write(const key_range<key>& all, position size) {
     const candidate* const list = team_.memory.list;
-    if (size <= ranked_most) {
+    constexpr position most = Team::one_warp && Team::quarters ? brief_most : ranked_most;
+    if (size <= most) {
       if constexpr (Team::one_warp) {
-        const auto read = [&](position i) { return list[i]; };
-        if constexpr (Team::quarters) {
-          write_few<ranked_most>(size, all.high, read);
-        } else {
-          write_by_lanes<ranked_most / simt::warp_size>(all, size, read);
-        }
+        write_by_lanes<static_cast<int>(most / simt::warp_size)>(
+            all, size, [&](position i) { return list[i]; });
       } else {
         rank(size, 0, k_, [&](position i) { return list[i]; });
       }
@@ -81,17 +81,17 @@ class answer {
     rank(r.count(), r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
   }
 
-  // The same by one warp in few steps, of at most `most` candidates with keys up to `highest`;
+  // The same by one warp in few steps, of at most brief_most candidates with keys up to `highest`;
   // `read(i)` reads the i-th.
-  template <position most, class Read>
+  template <class Read>
   KSELECT_HD void write_few(position size, key highest, const Read& read) {
     constexpr position lanes = simt::warp_size;
     if (size <= lanes) {
       rank_lanes(size, 0, k_, read);
-    } else if (most == 2 * lanes || size <= 2 * lanes) {
+    } else if (size <= 2 * lanes) {
       write_by_lanes<2>({0, highest, 0, size}, size, read);
     } else {
-      write_by_lanes<static_cast<int>(most / lanes)>({0, highest, 0, size}, size, read);
+      write_by_lanes<static_cast<int>(brief_most / lanes)>({0, highest, 0, size}, size, read);
     }
   }
 
@@ -103,11 +103,15 @@ class answer {
     });
   }
 
-  // The same for those whose key's place holds a word of another kind, of which `element_of(word,
-  // wanted)` makes the element. Those of a warp are staged as two arrays (team_memory::keys), of
-  // which as many at once are copied as a store takes; a block's threads have about one each.
-  template <class Read, class Convert>
-  KSELECT_HD void copy_staged(position count, const Read& read, const Convert& element_of) {
+  // The same of staged values. `see(x)` sees each. Those of a warp are staged as two arrays, of
+  // which as many at once are copied as a store takes; a block's threads take longer that way.
+  template <class See>
+  KSELECT_HD void copy_staged(position count, const staging<Team>& staged, const See& see) {
+    const auto element_of = [&](key word) {
+      const auto x = staged.in_row(word);
+      see(x);
+      return element<stored>::narrowed(x);
+    };
     with_outputs([&]<class Index>(const outputs<Index>& row) {
       position copied = 0;
       if constexpr (Team::one_warp && sizeof(stored) == 4 && sizeof(Index) == 4) {
@@ -117,11 +121,8 @@ class answer {
         }
       }
       for (position i = copied + team_.thread(); i < count; i += team_.threads()) {
-        const candidate c = read(i);
-        team_.simt.store(row.values, i, element_of(candidates::key(c), wanted_));
-        if constexpr (Team::indexed) {
-          team_.simt.store(row.indices, i, static_cast<Index>(candidates::index(c)));
-        }
+        const candidate c = staged.at(i);
+        store(row, i, element_of(candidates::key(c)), candidates::index(c));
       }
     });
   }
@@ -182,7 +183,7 @@ class answer {
       const four_keys own = staged_keys[i];
       simt::vec<stored, 4> selected;
       KSELECT_UNROLL
-      for (int e = 0; e < 4; ++e) selected[e] = element_of(own[e], wanted_);
+      for (int e = 0; e < 4; ++e) selected[e] = element_of(own[e]);
       team_.simt.store(values, i, selected);
       if constexpr (Team::indexed) {
         const four_keys at = staged_places[i];
@@ -268,10 +269,12 @@ class answer {
 
   template <class Index>
   KSELECT_HD void store(const outputs<Index>& row, position to, candidate c) {
-    team_.simt.store(row.values, to, element<stored>::selected(candidates::key(c), wanted_));
-    if constexpr (Team::indexed) {
-      team_.simt.store(row.indices, to, static_cast<Index>(candidates::index(c)));
-    }
+    store(row, to, element<stored>::selected(candidates::key(c), wanted_), candidates::index(c));
+  }
+  template <class Index>
+  KSELECT_HD void store(const outputs<Index>& row, position to, stored x, std::int64_t index) {
+    team_.simt.store(row.values, to, x);
+    if constexpr (Team::indexed) team_.simt.store(row.indices, to, static_cast<Index>(index));
   }
 
   // The same for a thread that stores once.

@@ -27,8 +27,9 @@ reading reading_of(const block_variant& v, const problem& p, const device& where
     while (loads < most && loads * held < p.n) loads *= 2;
     return {simt::warp_size, loads};
   }
-  if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 64 : v.threads, most / 2};
-  return {v.threads == 0 ? threads_for<T>(p, where) : v.threads, most};
+  // On fibers three warps, so that numbers that are no powers of two are tried.
+  if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 96 : v.threads, most / 2};
+  return {v.threads == 0 ? fitted<T>(threads_for<T>(p, where), p.n) : v.threads, most};
 }
 
 struct block_choice {
@@ -77,9 +78,11 @@ status start(const block_choice& c, bool warp, const problem& p, const io& buffe
   const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
   // Rows are cheap to start, so the card's own scheduler balances them.
   const std::int64_t blocks = std::min<std::int64_t>((p.q + rows - 1) / rows, 1 << 24);
-  const std::size_t memory = team_memory<T, indexed>::bytes(c.shape) * rows;
+  const int threads = warp ? rows_per_block * simt::warp_size : c.how.threads;
+  const std::size_t memory = warp ? team_memory<T, indexed>::bytes(c.shape) * rows
+                                  : team_memory<T, indexed>::bytes(c.shape, threads);
   return simt::launch<Kernel>(
-      on, {blocks, warp ? rows_per_block * simt::warp_size : c.how.threads, memory},
+      on, {blocks, threads, memory},
       {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), c.shape});
 }
 

@@ -50,11 +50,11 @@ KSELECT_HD bracket bracket_of(Team& team, narrowing<Team>& narrow,
   });
   if (bin >> log_bins != 0) return {0, 0, false, true};
   // A little wider than the bin: what has been rounded is not to fall out of it.
-  constexpr float beyond = 0.5F + 0x1p-7F;
+  constexpr float reach = 0.5F + 0x1p-7F;
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const auto middle = static_cast<float>(bin);
-  return {bin == 0 ? -infinity : first + (middle - beyond) * width,
-          first + (middle + beyond) * width, true, false};
+  return {bin == 0 ? -infinity : first + (middle - reach) * width, first + (middle + reach) * width,
+          true, false};
 }
 
 }  // namespace kselect::bms

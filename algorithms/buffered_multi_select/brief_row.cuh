@@ -37,8 +37,8 @@ class brief_row {
     if (size > brief_most) return select_ties(out, bound);
     if (size < k_) return false;
     if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
-    out.template write_few<brief_most>(
-        size, bound, [&](position i) { return row_.candidate_at(place_of(numbers()[i])); });
+    out.write_few(size, bound,
+                  [&](position i) { return row_.candidate_at(place_of(numbers()[i])); });
     return true;
   }
 

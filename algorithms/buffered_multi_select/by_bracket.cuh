@@ -51,8 +51,9 @@ inline constexpr position ranked_few = 32;
 
 // Of at most 2^15 elements, to which a team's threads have access by
 //   own.not_above(limit)   the caller's part that is not above it; NaNs are in it
-//   own.each(part, f)      f(bits of the value, place) for each of a part
+//   own.each(part, f)      f(value, place) for each of a part
 //   own.each_key(part, f)  f(key, place), of at most own.most_keys
+//   own.each_place(part, f)  f(place), for a few; not of a list
 // `listed`: they are in the list as well, which is left as it is if they are not selected from; and
 // none is a NaN.
 template <bool listed, class Team, class Elements>
@@ -62,13 +63,13 @@ class selection_by_bracket {
   using value = typename Team::value;
   using candidates = typename Team::candidates;
 
-  KSELECT_HD selection_by_bracket(Team& team, const Elements& own, position k)
-      : team_(team), own_(own), staged_(team), k_(k) {}
+  KSELECT_HD selection_by_bracket(Team& team, const Elements& own, position k, direction wanted)
+      : team_(team), own_(own), staged_(team, orientation<value>(wanted)), k_(k) {}
 
   // Selects all that is below the bracket, and of what is inside as many as are wanted. False if
   // the bracket is none, or if what is inside is neither few nor (of a list, not asked) one value,
-  // or there are NaNs: then what has been written means nothing. shared.written, left_out, unlike
-  // and refuted are 0 before; all threads of the team, after a sync.
+  // or there are NaNs: then what has been written means nothing. shared.written and, not of a list,
+  // left_out, unlike and refuted are 0 before; all threads of the team, after a sync.
   template <class Answer>
   KSELECT_HD bool write(const bracket& found, Answer& out) {
     const part below = own_.not_above(found.low);
@@ -77,22 +78,19 @@ class selection_by_bracket {
     // Both at once, in halves.
     const position to = team_.claim(team_.shared.written, size | size_inside << 16);
     const position to_below = to & 0xffff, to_inside = to >> 16;
-    if (listed) {
+    if constexpr (listed) {
       team_.sync();
       if (!holds_kth() || all_inside() > ranked_most) return false;
     }
     put(below, size, to_below);
     put_keys(inside, size_inside, to_inside);
     team_.sync();
-    if (!listed) {
+    if constexpr (!listed) {
       if (!holds_kth()) return false;
       if (all_inside() > ranked_few) {
         const key tied = candidates::key(staged_.at(k_));
         if (!any_has(inside.without(equal_to(tied)).any(), team_.shared.unlike)) {
-          const position rest = k_ - all_below();  // some of them
-          const position allowed = to_inside < rest ? rest - to_inside : 0;
-          const part chosen = inside.limited(size_inside, allowed);
-          put(chosen, chosen.elements(team_.simt), all_below() + to_inside);
+          put_some(inside, size_inside, to_inside, k_ - all_below(), tied);
           team_.sync();
           return copy(k_, out);
         }
@@ -122,26 +120,48 @@ class selection_by_bracket {
     const bool turns =
         !listed && !Team::one_warp &&
         team_.simt.all(simt::full_mask, size == team_.simt.shfl(simt::full_mask, size, 0));
-    const auto stage = [&](bool fits, typename staging<Team>::cursor cursor) {
-      own_.each(fits ? p : part{0, false},
-                [&](key word, position place) { cursor.put(word, place); });
-    };
+    const auto fitting = [&](bool fits) { return fits ? p : part{0, false}; };
     const position first = to - team_.lane() * size;  // the warp's
     if (turns && size > 2) {
-      stage(first + lanes * size <= k_, {staged_, first + team_.lane(), lanes});
+      stage(fitting(first + lanes * size <= k_), {staged_, first + team_.lane(), lanes});
     } else {
-      stage(to + size <= k_, {staged_, to});
+      stage(fitting(to + size <= k_), {staged_, to});
     }
+  }
+  KSELECT_HD void stage(const part& p, typename staging<Team>::cursor cursor) {
+    own_.each(p, [&](value x, position place) { cursor.put(staged_.word_of(x), place); });
+  }
+  // Stages `rest` of equal elements, whose key it is, behind all that is below. The first to come
+  // have them; in a warp all lanes give as many, and take turns, if they can, or those of a few
+  // would be in one bank.
+  KSELECT_HD void put_some(const part& equal, position size, position to, position rest, key tied) {
+    if constexpr (Team::one_warp) {
+      constexpr position lanes = simt::warp_size;
+      const position own = rest / lanes + (team_.lane() < rest % lanes ? 1U : 0U);
+      if (team_.simt.all(simt::full_mask, size >= own)) {
+        stage(equal.limited(size, own), {staged_, all_below() + team_.lane(), lanes});
+        return;
+      }
+    }
+    const part chosen = equal.limited(size, to < rest ? rest - to : 0);
+    const position own = chosen.elements(team_.simt);
+    to += all_below();
+    constexpr position few = 8;
+    if (team_.simt.any(simt::full_mask, own > few)) return put(chosen, own, to);
+    const key word = staged_.word_of(element<typename Team::stored>::value_of(tied));
+    own_.each_place(chosen, [&](position place) { staged_.put(to++, word, place); });
   }
   // Stages a few behind all that is below, by their keys; of a lane that has many, or in a warp
   // where many have some, one: that is for ties, of which one tells all. (Not of a list, which is
   // overwritten here.)
   KSELECT_HD void put_keys(const part& p, position size, position to) {
     const position room = to < ranked_most ? ranked_most - to : 0;
-    const auto with_some =
-        static_cast<position>(team_.simt.popc(team_.simt.ballot(simt::full_mask, size != 0)));
-    const bool many =
-        !listed && (size > Elements::most_keys || (2 * with_some > simt::warp_size && size > 1));
+    bool many = false;
+    if constexpr (!listed) {
+      const auto with_some =
+          static_cast<position>(team_.simt.popc(team_.simt.ballot(simt::full_mask, size != 0)));
+      many = size > Elements::most_keys || (2 * with_some > simt::warp_size && size > 1);
+    }
     const part few = p.limited(size, many && room != 0 ? 1 : room);
     if (many) team_.shared.left_out = 1;
     own_.each_key(few, [&](key k, position place) { staged_.put(k_ + to++, k, place); });
@@ -158,13 +178,9 @@ class selection_by_bracket {
   template <class Answer>
   KSELECT_HD bool copy(position count, Answer& out) {
     bool nans = false;
-    out.copy_staged(
-        count, [&](position i) { return staged_.at(i); },
-        [&](key bits, direction wanted) {
-          const auto x = std::bit_cast<value>(bits);
-          if (!listed) nans = nans || is_nan(x);
-          return element<typename Team::stored>::selected_value(x, wanted);
-        });
+    out.copy_staged(count, staged_, [&](value x) {
+      if (!listed) nans = nans || is_nan(x);
+    });
     return listed || !any_has(nans, team_.shared.refuted);
   }
 
@@ -221,15 +237,13 @@ class list_in_registers {
   KSELECT_HD void each(const part& p, const F& f) const {
     KSELECT_UNROLL
     for (int e = 0; e < items; ++e) {
-      if ((p.items >> e & 1U) != 0) f(bits_of(x_[e]), places_[e]);
+      if ((p.items >> e & 1U) != 0) f(x_[e], places_[e]);
     }
   }
   template <class F>
   KSELECT_HD void each_key(const part& p, const F& f) const {
     if (p.items == 0) return;
-    each(p, [&](key bits, position place) {
-      f(as_element::key_of(std::bit_cast<typename Team::value>(bits)), place);
-    });
+    each(p, [&](typename Team::value x, position place) { f(as_element::key_of(x), place); });
   }
 
  private:
@@ -260,16 +274,13 @@ KSELECT_HD void write_list(Team& team, narrowing<Team>& narrow,
     if (size > most / 4 && size <= most && numbers) {
       if (team.thread() == 0) {
         team.shared.written = 0;
-        team.shared.refuted = 0;
-        team.shared.left_out = 0;
-        team.shared.unlike = 0;
         team.shared.bin = ~position{0};
       }
       const registers own(team, size);
       const bracket found =
           bracket_of(team, narrow, all, 0, k, [&](const auto& f) { own.visit(f); });
-      if (found.known &&
-          selection_by_bracket<true, Team, registers>(team, own, k).write(found, out)) {
+      if (found.known && selection_by_bracket<true, Team, registers>(team, own, k, out.wanted())
+                             .write(found, out)) {
         return;
       }
       team.sync();  // all have seen why not

@@ -24,11 +24,6 @@ struct element {
   KSELECT_HD static constexpr key key_of(value x) { return order_key(x); }
   // A number with that key, none with the same key being greater.
   KSELECT_HD static constexpr value value_of(key k) { return from_order_key<value>(k); }
-  // The element whose oriented value it is (row.cuh).
-  KSELECT_HD static constexpr T selected_value(value x, direction wanted) {
-    const auto flip = wanted == direction::largest ? sign_bit<value> : order_key_t<value>{0};
-    return narrowed(std::bit_cast<value>(bits_of(x) ^ flip));
-  }
   // The element whose selection key it is.
   KSELECT_HD static constexpr T selected(key k, direction wanted) {
     return from_selection_key<T>(k, wanted);
@@ -51,13 +46,15 @@ struct element<float16> {
   KSELECT_HD static constexpr value value_of(key k) {
     return from_order_key<float>(k << 16 | 0xffffU);
   }
-  KSELECT_HD static constexpr float16 selected_value(value x, direction wanted) {
-    const std::uint32_t flip = wanted == direction::largest ? sign_bit<float> : 0U;
-    return narrowed(std::bit_cast<float>(bits_of(x) ^ flip));
-  }
   KSELECT_HD static constexpr float16 selected(key k, direction wanted) {
     return from_selection_key<float16>(static_cast<std::uint16_t>(k), wanted);
   }
 };
+
+// The bits in which a value as the row has it and its oriented one (row.cuh) differ.
+template <class Value>
+KSELECT_HD constexpr order_key_t<Value> orientation(direction wanted) {
+  return wanted == direction::largest ? sign_bit<Value> : order_key_t<Value>{0};
+}
 
 }  // namespace kselect::bms

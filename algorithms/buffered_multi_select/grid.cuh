@@ -56,6 +56,12 @@ class row_share {
   typename reader::tile own_;
 };
 
+// Of a block's dynamic shared memory, what a team has comes first.
+template <class T, bool indexed>
+std::size_t grid_shared_bytes(const plan& shape, position parts) {
+  return team_memory<T, indexed>::bytes(shape) + parts * sizeof(crowded_part<T>);
+}
+
 template <class T, bool indexed, int loads>
 struct grid_kernel {
   static constexpr int max_threads = most_grid_threads;
@@ -85,8 +91,12 @@ struct grid_kernel {
     survivors<block_team<Simt>> list(block, narrow, a.matrix.k);
     list.start(bound, no_nans);
     const position own = share.filter(list);
-    posted_survivors<block_team<Simt>> others(block, a, part);
+    auto* const told =
+        reinterpret_cast<crowded_part<T>*>(static_cast<unsigned char*>(simt.dynamic_shared()) +
+                                           team_memory<T, indexed>::bytes(a.shape));
+    posted_survivors<block_team<Simt>> others(block, a, part, told);
     if (!part.is_last(a.parts)) return others.leave(own);
+    others.prepare();
     block.sync();  // all have seen the size
     const position size = others.gather(list);
     if (size < a.matrix.k) {  // the tile misled, as in the one-block form

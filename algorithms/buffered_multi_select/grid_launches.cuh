@@ -64,7 +64,8 @@ std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const
     const position threads = c.shared.parts * static_cast<position>(c.how.threads);
     c.row_minima = threads / c.shared.lanes * shape->groups;
     c.shape.capacity = std::max(c.shape.capacity, c.row_minima);  // searched where the list will be
-    if (c.row_minima > most_minima || team_memory<T, indexed>::bytes(c.shape) > most) break;
+    if (c.row_minima > most_minima) break;
+    if (grid_shared_bytes<T, indexed>(c.shape, c.shared.parts) > most) break;
     best = c;
     if (c.shape.rank + c.shape.slack <= passing * c.row_minima) break;
   }
@@ -103,7 +104,7 @@ template <class T, bool indexed, int loads>
 status start(const grid_choice& c, const grid_args<T, indexed>& a, const executor& on) {
   const simt::grid shape{.blocks = a.matrix.rows * a.parts,
                          .threads = c.how.threads,
-                         .dynamic_shared_bytes = team_memory<T, indexed>::bytes(a.shape),
+                         .dynamic_shared_bytes = grid_shared_bytes<T, indexed>(a.shape, a.parts),
                          .awaits_earlier_blocks = true};
   return simt::launch<grid_kernel<T, indexed, loads>>(on, shape, a);
 }

@@ -10,6 +10,14 @@ namespace kselect::bms {
 // Survivors of others that one thread asks for at once.
 inline constexpr int gathered_at_once = 4;
 
+// What a block knows of a part that has left its survivors elsewhere, as they are too many: 0, if
+// it has not.
+template <class T>
+struct crowded_part {
+  key_of<T> least;
+  position size;
+};
+
 template <class Team>
 class posted_survivors {
  public:
@@ -19,22 +27,33 @@ class posted_survivors {
   using candidate = typename Team::candidate;
   using args = grid_args<T, Team::indexed>;
 
-  KSELECT_HD posted_survivors(Team& team, const args& a, const row_part& part)
-      : team_(team), a_(a), part_(part) {}
+  // `told`: shared memory of the block, [parts].
+  KSELECT_HD posted_survivors(Team& team, const args& a, const row_part& part,
+                              crowded_part<T>* told)
+      : team_(team), a_(a), part_(part), told_(told) {}
 
   // Leaves the list, of that size, to the row's last block.
   KSELECT_HD void leave(position size) {
-    const auto to = entries_from(part_.number, 1);
+    const bool crowded = size > a_.slots;
+    if (crowded) leave_elsewhere(size);
     const candidate* const list = team_.memory.list;
-    if (size > a_.slots) return leave_many(size);
+    const auto to = entries_from(part_.number, 1);
     for (position i = team_.thread(); i < a_.slots; i += team_.threads()) {
       entry e{entry::none, 0};
-      if (i < size) {
+      if (crowded) {
+        if (i == slot_of_size) e.key = size;
+        if (i == slot_of_least) e.key = team_.shared.lowest;
+      } else if (i < size) {
         e = {static_cast<typename entry::word>(candidates::index(list[i])),
              candidates::key(list[i])};
       }
       post_entry(to, i, e);
     }
+  }
+
+  // For gather(), by the last block: before a sync.
+  KSELECT_HD void prepare() {
+    for (position i = team_.thread(); i < a_.parts; i += team_.threads()) told_[i] = {0, 0};
   }
 
   // Enters what the other parts have left, as far as it is not above the bound. Returns the size
@@ -54,7 +73,6 @@ class posted_survivors {
                                : simt::message{~std::uint64_t{0}, a_.tag};
       }
       candidate found[gathered_at_once];
-      position sizes[gathered_at_once];  // of parts that have left too many elsewhere
       item_set held = 0;
       KSELECT_UNROLL
       for (int c = 0; c < gathered_at_once; ++c) {
@@ -62,14 +80,22 @@ class posted_survivors {
         found[c] = candidates::make(e.key, static_cast<std::int64_t>(e.place));
         const bool real = e.place != entry::none;
         if (real && list.admits(e.key)) held |= item_set{1} << c;
-        sizes[c] = real || at(c) >= count ? 0 : static_cast<position>(e.key);
+        if (!real && e.key != 0 && at(c) < count) note(at(c), e.key);
       }
       enter(list, held, found);
-      KSELECT_UNROLL
-      for (int c = 0; c < gathered_at_once; ++c) {
-        if (team_.simt.any(simt::full_mask, sizes[c] != 0)) {
-          gather_overflow(list, at(c) / a_.slots, sizes[c]);
-        }
+    }
+    const position size = list.finish();
+    if (told_[part_.number].size == 0) return size;
+    team_.sync();                          // all have seen the size
+    const position best = best_crowded();  // of sorted rows it leaves nothing to read of the others
+    gather_elsewhere(list, best);
+    for (position first = 0; first < part_.number; first += simt::warp_size) {
+      const position part = first + team_.lane();
+      const bool wanted = part < part_.number && part != best && told_[part].size != 0 &&
+                          list.admits(told_[part].least);
+      for (std::uint32_t rest = team_.simt.ballot(simt::full_mask, wanted); rest != 0;
+           rest &= rest - 1) {
+        gather_elsewhere(list, first + static_cast<position>(team_.simt.ffs(rest) - 1));
       }
     }
     return list.finish();
@@ -86,21 +112,31 @@ class posted_survivors {
   struct entry {
     using word = std::conditional_t<words == 1, std::uint32_t, std::uint64_t>;
     static constexpr word none = static_cast<word>(~word{0});
-    word place;  // none: there is none; and then the key of the first slot is the size of a part
-    word key;    // that has more survivors than slots, and has left them elsewhere, else 0
+    word place;  // none: there is none, and the key is 0; or the part has more survivors than
+    word key;    // slots, and has left them elsewhere. Then two slots' keys are:
   };
+  static constexpr position slot_of_size = 0;   // how many,
+  static constexpr position slot_of_least = 1;  // and the least key among them
 
-  KSELECT_HD void leave_many(position size) {
+  KSELECT_HD void leave_elsewhere(position size) {
     const auto to = overflow_of(part_.number);
     for (position i = team_.thread(); i < size; i += team_.threads()) {
       team_.simt.store(to, i, team_.memory.list[i]);
     }
-    // After the barrier one thread speaks for all: what it has seen is ordered with what it
-    // posts.
+    // After the barrier those who speak for all have seen it, which is ordered with what they post.
     team_.sync();
-    if (team_.thread() == 0) team_.simt.fence();
-    for (position i = team_.thread(); i < a_.slots; i += team_.threads()) {
-      post_entry(entries_from(part_.number, 1), i, {entry::none, i == 0 ? size : 0});
+    if (team_.thread() <= slot_of_least) team_.simt.fence();
+  }
+
+  // Of a part that has left its survivors elsewhere: `key`, from that slot.
+  KSELECT_HD void note(position slot, typename entry::word key) {
+    team_.simt.fence();  // for those who will read what has been left
+    const position part = slot / a_.slots;
+    if (slot - part * a_.slots == slot_of_size) {
+      told_[part].size = static_cast<position>(key);
+      told_[part_.number].size = 1;  // there are such parts
+    } else {
+      told_[part].least = key;
     }
   }
 
@@ -132,34 +168,47 @@ class posted_survivors {
     }
   }
 
-  // Enters what parts have left elsewhere: those of which a lane of the warp knows that they have
-  // left so many.
-  KSELECT_HD void gather_overflow(survivors<Team>& list, position part, position size) {
-    team_.simt.fence();
-    const auto lane = static_cast<position>(team_.simt.lane());
-    for (std::uint32_t rest = team_.simt.ballot(simt::full_mask, size != 0); rest != 0;
-         rest &= rest - 1) {
-      const int teller = team_.simt.ffs(rest) - 1;
-      const auto from = overflow_of(team_.simt.shfl(simt::full_mask, part, teller));
-      const position all = team_.simt.shfl(simt::full_mask, size, teller);
-      constexpr position at_once = gathered_at_once * simt::warp_size;
-      for (position first = 0; first < all; first += at_once) {
-        const auto at = [&](int c) {
-          return first + static_cast<position>(c) * simt::warp_size + lane;
-        };
-        candidate found[gathered_at_once];
-        KSELECT_UNROLL
-        for (int c = 0; c < gathered_at_once; ++c) {
-          found[c] = at(c) < all ? team_.simt.load_fresh(from, at(c)) : candidate{};
-        }
-        item_set held = 0;
-        KSELECT_UNROLL
-        for (int c = 0; c < gathered_at_once; ++c) {
-          const bool admitted = at(c) < all && list.admits(candidates::key(found[c]));
-          if (admitted) held |= item_set{1} << c;
-        }
-        enter(list, held, found);
+  // The part with the least key of those that have left their survivors elsewhere, of which there
+  // are some.
+  KSELECT_HD position best_crowded() {
+    auto least = static_cast<key>(~key{0});
+    position best = ~position{0};
+    for (position part = team_.lane(); part < part_.number; part += simt::warp_size) {
+      if (told_[part].size != 0 && (told_[part].least < least || best == ~position{0})) {
+        least = told_[part].least;
+        best = part;
       }
+    }
+    const key of_all = team_.warp_min(least);
+    const std::uint32_t having =
+        team_.simt.ballot(simt::full_mask, best != ~position{0} && least == of_all);
+    return team_.simt.shfl(simt::full_mask, best, team_.simt.ffs(having) - 1);
+  }
+
+  // Enters what a part has left elsewhere, as long as any of it may be admitted. The warps, whose
+  // number is a power of two, share it; of each part another has the first turn, as most are short.
+  KSELECT_HD void gather_elsewhere(survivors<Team>& list, position part) {
+    const auto [least, size] = told_[part];
+    const auto from = overflow_of(part);
+    constexpr position each = gathered_at_once * simt::warp_size;
+    const position warps = team_.warps();
+    const position turn = (team_.warp() - part) & (warps - 1);
+    for (position first = turn * each; first < size && list.admits(least); first += warps * each) {
+      const auto at = [&](int c) {
+        return first + static_cast<position>(c) * simt::warp_size + team_.lane();
+      };
+      candidate found[gathered_at_once];
+      KSELECT_UNROLL
+      for (int c = 0; c < gathered_at_once; ++c) {
+        found[c] = at(c) < size ? team_.simt.load_fresh(from, at(c)) : candidate{};
+      }
+      item_set held = 0;
+      KSELECT_UNROLL
+      for (int c = 0; c < gathered_at_once; ++c) {
+        const bool admitted = at(c) < size && list.admits(candidates::key(found[c]));
+        if (admitted) held |= item_set{1} << c;
+      }
+      enter(list, held, found);
     }
   }
 
@@ -187,6 +236,7 @@ class posted_survivors {
   Team& team_;
   const args& a_;
   row_part part_;
+  crowded_part<T>* told_;
 };
 
 }  // namespace kselect::bms

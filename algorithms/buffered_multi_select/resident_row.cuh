@@ -28,7 +28,7 @@ class resident_row {
   static constexpr int items = Reader::items;
 
   KSELECT_HD resident_row(Team& team, narrowing<Team>& narrow, Reader& row, position k)
-      : team_(team), narrow_(narrow), row_(row), staged_(team), k_(k) {}
+      : team_(team), narrow_(narrow), row_(row), staged_(team, row.flip()), k_(k) {}
 
   KSELECT_HD void select(answer<Team>& out) {
     if (team_.thread() == 0) {
@@ -52,7 +52,8 @@ class resident_row {
         if (found.known || !found.beyond) break;
       }
       if (found.known) {
-        if (selection_by_bracket<false, Team, resident_row>(team_, *this, k_).write(found, out)) {
+        if (selection_by_bracket<false, Team, resident_row>(team_, *this, k_, out.wanted())
+                .write(found, out)) {
           return;
         }
         guess = {element<stored>::key_of(found.low), element<stored>::key_of(found.high), 0, 0};
@@ -75,8 +76,8 @@ class resident_row {
   }
   template <class F>
   KSELECT_HD void each(const part& p, const F& f) const {
-    each_word(
-        p, [&](int i) { return bits_of(own_.x[i]); }, bits_of(end_), f);
+    each(
+        p, [&](int i) { return own_.x[i]; }, end_, f);
   }
   // One at a time, and read again.
   static constexpr position most_keys = 4;
@@ -88,13 +89,20 @@ class resident_row {
     }
     if (p.end) f(element<stored>::key_of(end_), row_.end_place());
   }
+  template <class F>
+  KSELECT_HD void each_place(const part& p, const F& f) const {
+    for (item_set rest = p.items; rest != 0; rest &= rest - 1) {
+      f(row_.place(0, team_.simt.ffs(rest) - 1));
+    }
+    if (p.end) f(row_.end_place());
+  }
 
  private:
   // Between which keys the k-th should be. For bins of keys, which are of any width: the extremes
   // of two elements a thread, the first and the last, for rows in ascending and in descending
   // order. For bins of values as little as holds the k-th of a row in random order, since elements
-  // beyond are not counted, and most counts meet others on their way into memory: of a thread's
-  // least of several, the greatest in a warp; and of the warps' the least.
+  // beyond share one bin, while most other counts meet others on their way into memory: of a
+  // thread's least of several, the greatest in a warp; and of the warps' the least.
   KSELECT_HD key_range<key> sample() {
     using as_element = element<stored>;
     auto low = static_cast<key>(~key{0});
@@ -172,18 +180,16 @@ class resident_row {
     const position own = below.size(team_.simt);
     if (team_.simt.any(simt::full_mask, own != 0)) {
       typename staging<Team>::cursor cursor(staged_, team_.claim(team_.shared.claimed, own));
-      each_word(
+      each(
           below, [&](int i) { return keys[i]; }, end,
-          [&](key k, position place) { cursor.put(k, place); });
+          [&](key k, position place) { cursor.put(word_of(k), place); });
     }
     if (!whole) {
       const part inside = not_above(r.high).without(below);
       enter_few(inside, r, end, tied ? rest : r.count());
     }
     team_.sync();
-    const auto read = [&](position i) { return staged_.at(i); };
-    out.copy_staged(whole || tied ? k_ : r.below, read,
-                    [](key k, direction wanted) { return element<stored>::selected(k, wanted); });
+    out.copy_staged(whole || tied ? k_ : r.below, staged_, [](value) {});
     if (whole || tied) return;
     out.rank(team_.shared.gathered, r.below, rest,
              [&](position i) { return staged_.at(r.below + i); });
@@ -197,19 +203,23 @@ class resident_row {
     const bool tied = r.low == r.high;
     for (item_set rest = p.items; rest != 0 && to < most; rest &= rest - 1, ++to) {
       const position place = row_.place(0, team_.simt.ffs(rest) - 1);
-      staged_.put(r.below + to, tied ? r.low : row_.key_at(place), place);
+      staged_.put(r.below + to, tied ? word_of(r.low) : row_.key_at(place), place);
     }
-    if (p.end && to < most) staged_.put(r.below + to, end, row_.end_place());
+    if (p.end && to < most) {
+      staged_.put(r.below + to, tied ? word_of(end) : end, row_.end_place());
+    }
   }
 
-  // Calls f(word, place) for each of what may be a large part of the row, straight from the
-  // registers. `word_of(i)`: what goes with item i.
-  template <class Word, class F>
-  KSELECT_HD void each_word(const part& p, const Word& word_of, key end_word, const F& f) const {
+  KSELECT_HD key word_of(key k) const { return staged_.word_of(element<stored>::value_of(k)); }
+
+  // Calls f(what, place) for each of what may be a large part of the row, straight from the
+  // registers. `of(i)`: what goes with item i.
+  template <class Of, class What, class F>
+  KSELECT_HD void each(const part& p, const Of& of, What of_end, const F& f) const {
     row_.template each_place<!Team::one_warp>(0, [&](int i, position place) {
-      if ((p.items >> i & 1U) != 0) f(word_of(i), place);
+      if ((p.items >> i & 1U) != 0) f(of(i), place);
     });
-    if (p.end) f(end_word, row_.end_place());
+    if (p.end) f(of_end, row_.end_place());
   }
 
   Team& team_;

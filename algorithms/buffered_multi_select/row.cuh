@@ -109,7 +109,7 @@ class row_reader {
                         std::int64_t number, position part = 0, position parts = 1)
       : team_(team),
         row_(row),
-        flip_(wanted == direction::largest ? sign_bit<value> : key{0}),
+        flip_(orientation<value>(wanted)),
         warp_(part * team.warps() + team.warp()),
         step_(tiles() * parts * team.warps() * simt::warp_size) {
     const auto n = static_cast<position>(row.size);
@@ -174,6 +174,7 @@ class row_reader {
     return i < head_ ? i : vectors_ * width + i;
   }
 
+  KSELECT_HD key flip() const { return flip_; }
   KSELECT_HD position size() const { return static_cast<position>(row_.size); }
   KSELECT_HD position tiles() const { return whole ? 1 : team_.shape.tiles; }
 

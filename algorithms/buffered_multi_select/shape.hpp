@@ -21,6 +21,8 @@ struct reading {
 // Of a thread in a tile: at most 32 elements, a bit each.
 template <class T>
 inline constexpr int most_loads = sizeof(T) == 2 ? 4 : 8;
+template <class T>
+inline constexpr std::int64_t held_by_thread = most_loads<T> * 16 / sizeof(T);
 
 // Whether k is so large a part of n that rows are better worked on in registers whole. (A threshold
 // then lets through half as much again, which is to be written, read and narrowed.)
@@ -33,11 +35,30 @@ template <class T>
 int threads_for(const problem& p, const device& where) {
   if (p.q <= where.multiprocessors && p.n > 1 << 16) return 1024;
   if (p.q < where.multiprocessors * 2 || (p.k >= 2048 && p.n > 16384)) return 512;
-  constexpr std::int64_t held = most_loads<T> * 16 / sizeof(T);  // by a thread
   // An eighth of the row or more is wanted, and fewer threads would not hold the row.
+  constexpr std::int64_t held = held_by_thread<T>;
   if (8 * p.k >= p.n && p.n > 256 * held && p.n <= 512 * held) return 512;
   if (p.n > 16384 || (dense(p) && p.n > 4096)) return 256;
   return 128;
+}
+
+// About as many threads, so that of their registers as few as may be stay empty: a row of 5000 in
+// two tiles of 128 threads costs as much as one of 8192. Not of a multiprocessor's only block.
+template <class T>
+int fitted(int threads, std::int64_t n) {
+  constexpr int least = 2 * simt::warp_size, alone = 1024;
+  if (threads == alone) return threads;
+  const auto ceiling = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const std::int64_t tiles = ceiling(n, threads * held_by_thread<T>);
+  const auto for_tiles = [&](std::int64_t count) {
+    const std::int64_t warps = ceiling(n, count * held_by_thread<T> * simt::warp_size);
+    return std::max(static_cast<int>(warps) * simt::warp_size, least);
+  };
+  const int fewer = for_tiles(tiles);
+  if (tiles == 1) return fewer;
+  const int more = for_tiles(tiles - 1);
+  const bool better = more * (tiles - 1) < fewer * tiles;
+  return better && 4 * more <= 5 * threads ? more : fewer;
 }
 
 // Of the k smallest elements of a row in random order, about `expected` fall into a tile. The least
@@ -131,7 +152,7 @@ std::optional<filtering> filtering_plan(std::int64_t n, std::int64_t k, const re
     p.capacity = std::max(p.capacity, together / 32 * 32 + 32);
   }
   p.bin_bits = one_warp ? 0 : bin_bits_for(how.threads);  // a warp does without
-  if (team_memory<T, indexed>::bytes(p) > most_bytes) return {};
+  if (team_memory<T, indexed>::bytes(p, how.threads) > most_bytes) return {};
   return p;
 }
 
@@ -145,7 +166,7 @@ std::optional<plan> resident_plan(std::int64_t n, std::int64_t k, const reading&
   p.tiles = 1;
   p.capacity = (static_cast<position>(k) + ranked_most) / 32 * 32 + 32;
   p.bin_bits = bin_bits_for(how.threads);
-  if (team_memory<T, indexed>::bytes(p) > most_bytes) return {};
+  if (team_memory<T, indexed>::bytes(p, how.threads) > most_bytes) return {};
   return p;
 }
 

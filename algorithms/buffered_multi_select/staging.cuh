@@ -1,8 +1,12 @@
 #pragma once
 // Buffered multi-select: elements that are to be written side by side, and so stand side by side in
-// shared memory first. With each is a word, which is its key or the bits of its value, and where in
-// the row it stands. A block stages pairs, which it stores one by one; a warp two arrays, which it
-// stores four by four (answer::copy_staged).
+// shared memory first. With each is a word, which is its key or stands for its value, and where in
+// the row it stands. A block stages pairs, by one store each; a warp two arrays, which it copies
+// four by four (answer::copy_staged).
+//
+// What stands for a value are its bits: a warp's as they are in registers, a block's as the row has
+// them. For a pair is made of two neighbouring registers, and a value that is computed for it may
+// be one of them, while a value of the row's would be kept in its half of a pair from its load on.
 
 #include "algorithms/buffered_multi_select/team.cuh"
 
@@ -12,9 +16,21 @@ template <class Team>
 class staging {
  public:
   using key = typename Team::key;
+  using value = typename Team::value;
   using candidate = typename Team::candidate;
+  static constexpr bool pairs = Team::indexed && !Team::one_warp;
 
-  KSELECT_HD explicit staging(Team& team) : team_(team) {}
+  // `flip`: the orientation of the row.
+  KSELECT_HD staging(Team& team, key flip) : team_(team), flip_(flip) {}
+
+  // For an oriented value, and back; and the value as the row has it.
+  KSELECT_HD key word_of(value x) const { return bits_of(x) ^ (pairs ? flip_ : 0); }
+  KSELECT_HD value oriented(key word) const {
+    return std::bit_cast<value>(word ^ (pairs ? flip_ : 0));
+  }
+  KSELECT_HD value in_row(key word) const {
+    return std::bit_cast<value>(word ^ (pairs ? 0 : flip_));
+  }
 
   KSELECT_HD void put(position to, key word, position place) const {
     key* const at = word_at(to);
@@ -38,21 +54,28 @@ class staging {
   class cursor {
    public:
     KSELECT_HD cursor(const staging& to, position first, position step = 1)
-        : next_(to.word_at(first)), step_(step * stride), capacity_(to.capacity_of_lanes()) {}
+        : next_(reinterpret_cast<unit*>(to.team_.memory.list) + first),
+          step_(step),
+          capacity_(to.capacity_of_lanes()) {}
     KSELECT_HD void put(key word, position place) {
-      next_[0] = word;
-      if constexpr (Team::indexed) place_of(next_, capacity_) = static_cast<key>(place);
+      if constexpr (pairs) {
+        *next_ = Team::candidates::make(word, place);
+      } else {
+        *next_ = word;
+        if constexpr (Team::indexed) next_[capacity_] = static_cast<key>(place);
+      }
       next_ += step_;
     }
 
    private:
-    key* next_;
+    using unit = std::conditional_t<pairs, candidate, key>;
+    unit* next_;
     position step_;
     position capacity_;
   };
 
  private:
-  static constexpr position stride = Team::indexed && !Team::one_warp ? 2 : 1;
+  static constexpr position stride = pairs ? 2 : 1;
 
   KSELECT_HD key* word_at(position to) const {
     return team_.memory.keys() + to * stride + (stride - 1);
@@ -66,6 +89,7 @@ class staging {
   }
 
   Team& team_;
+  key flip_;
 };
 
 }  // namespace kselect::bms

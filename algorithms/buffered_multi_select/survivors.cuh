@@ -150,40 +150,34 @@ class survivors {
   KSELECT_HD item_set put_while_room(Reader& row, const typename Reader::tile& own, position t,
                                      item_set items) {
     const auto count = static_cast<position>(team_.simt.popc(items));
-    position to = team_.claim(team_.shared.claimed, count);
+    const position to = team_.claim(team_.shared.claimed, count);
     const position first = team_.simt.shfl(simt::full_mask, to, 0);
     position end = team_.simt.shfl(simt::full_mask, to + count, simt::warp_size - 1);
-    const position capacity = team_.shape.capacity;
-    if (end > capacity) {  // the last few find no place
-      end = capacity;
-      item_set placed = to + count <= end ? items : 0;
-      if (placed != 0) items = 0;
+    const staging<Team> words(team_, row.flip());
+    const auto put_words = [&](item_set placed) {
+      typename staging<Team>::cursor cursor(words, to);
+      row.each_place(t, [&](int i, position place) {
+        if ((placed >> i & 1U) != 0) cursor.put(words.word_of(own.x[i]), place);
+      });
+    };
+    if (end > team_.shape.capacity) {  // the last few find no place
+      end = team_.shape.capacity;
+      item_set placed = 0;
       for (position i = to; i < end && items != 0; ++i, items &= items - 1) {
         placed |= items & (0 - items);
       }
-      const item_set late = items;
-      put_words(row, own, t, placed, to);
-      items = late;
+      put_words(placed);
     } else {
-      put_words(row, own, t, items, to);
+      put_words(items);
       items = 0;
     }
     team_.simt.sync_warp(simt::full_mask);
     for (position i = first + team_.lane(); i < end; i += simt::warp_size) {
       const candidate c = team_.memory.list[i];
-      const auto x = std::bit_cast<value>(candidates::key(c));
+      const value x = words.oriented(candidates::key(c));
       put(i, candidates::make(as_element::key_of(x), candidates::index(c)));
     }
     return items;
-  }
-  template <class Reader>
-  KSELECT_HD void put_words(Reader& row, const typename Reader::tile& own, position t,
-                            item_set items, position to) {
-    const staging<Team> words(team_);
-    typename staging<Team>::cursor cursor(words, to);
-    row.each_place(t, [&](int i, position place) {
-      if ((items >> i & 1U) != 0) cursor.put(bits_of(own.x[i]), place);
-    });
   }
 
   KSELECT_HD void put(position to, candidate c) {

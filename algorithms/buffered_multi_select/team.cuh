@@ -73,19 +73,23 @@ using candidate_of = std::conditional_t<indexed, keyed_candidate<Value>, bare_ca
 template <class T, bool indexed>
 struct team_memory {
   using candidate = typename candidate_of<T, indexed>::type;
-  candidate* list;      // [capacity]
-  candidate* ranked;    // [ranked_most]
-  std::uint32_t* bins;  // [2^bin_bits + 1], zero between uses but for the last
-  position* holes;      // [kept_most]
+  candidate* list;    // [capacity]
+  candidate* ranked;  // [ranked_most]
+  // [2^bin_bits + 1], zero between uses but for the last. Threads that are not a power of two have
+  // more bins than there are, which lie in what follows: it means nothing when bins are looked at.
+  std::uint32_t* bins;
+  position* holes;  // [kept_most]
 
   // The list as two arrays: [capacity] keys, and after them, with indices, as many places of the
   // same width. (Registers that are to be stored as a pair would be carried as pairs all along.)
   using key = key_of<T>;
   KSELECT_HD key* keys() const { return reinterpret_cast<key*>(list); }
 
-  static constexpr std::size_t bytes(const plan& p) {
+  static constexpr std::size_t bytes(const plan& p, int threads = 0) {
+    const std::size_t words = (std::size_t{1} << p.bin_bits) + 1 + p.kept_most;
+    const auto of_threads = static_cast<std::size_t>(threads) * bins_each;
     const std::size_t all = (p.capacity + std::size_t{ranked_most}) * sizeof(candidate) +
-                            ((std::size_t{1} << p.bin_bits) + 1 + p.kept_most) * 4;
+                            (words < of_threads ? of_threads : words) * 4;
     return (all + 15) / 16 * 16;
   }
   KSELECT_HD static team_memory at(void* start, const plan& p) {

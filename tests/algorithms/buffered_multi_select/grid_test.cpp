@@ -55,10 +55,11 @@ struct call {
   }
 
   status run(std::int64_t blocks, const simt::fiber_options& options) const {
-    const simt::grid grid{.blocks = blocks,
-                          .threads = threads,
-                          .dynamic_shared_bytes = team_memory<float, false>::bytes(args.shape),
-                          .awaits_earlier_blocks = true};
+    const simt::grid grid{
+        .blocks = blocks,
+        .threads = threads,
+        .dynamic_shared_bytes = grid_shared_bytes<float, false>(args.shape, args.parts),
+        .awaits_earlier_blocks = true};
     return simt::run_on_fibers<kernel>(grid, args, options);
   }
 
@@ -149,6 +150,20 @@ TEST(BufferedMultiSelectGrid, BlocksThatSeeEachOthersMinimaShareOneThreshold) {
   EXPECT_EQ(one.run(6, {.counters = &counted}).message, "");
   EXPECT_EQ(counted[simt::counter::buffer_flushes], 0);
   EXPECT_LE(counted[simt::counter::candidates], 700);
+}
+
+// All parts leave more than they have slots, and nothing of most of them is wanted.
+TEST(BufferedMultiSelectGrid, PartsCrowdedByTiesAreNotReadOnceTheListIsFull) {
+  constexpr int parts = 64, k = 50, part = threads * loads * width;
+  const std::vector<float> row(parts * part, 0.5F);
+  const call one(row, k, {parts, 16, 8});
+  simt::counters all, others;
+  EXPECT_EQ(one.run(parts - 1, {.counters = &others}).message, "");
+  EXPECT_EQ(one.run(parts, {.counters = &all}).message, "");
+  EXPECT_EQ(one.values, std::vector<float>(k, 0.5F));
+  const auto messages = static_cast<std::int64_t>(one.messages.size() + one.entries.size());
+  EXPECT_LE(all[simt::counter::global_reads] - others[simt::counter::global_reads],
+            2 * part + messages + 8 * k);
 }
 
 // Here one part leaves all, or two, of which one is the row's last.

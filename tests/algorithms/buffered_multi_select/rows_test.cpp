@@ -176,10 +176,10 @@ TEST(BufferedMultiSelect, TheLeastKeyOfAllClosesTheList) {
   }
 }
 
-// With 64 threads and 4 loads a tile of the row has 1024 elements: segments of 128, of every 16th.
+// With 96 threads and 4 loads a tile of the row has 1536 elements: segments of 128, of every 16th.
 // All of the smallest lie in the first tile, whose minima then promise too much.
 TEST(BufferedMultiSelect, AMisleadingFirstTileCostsASecondPass) {
-  constexpr std::int64_t n = 16 * 1024;
+  constexpr std::int64_t n = 16 * 1536;
   const auto noise = uniform(n);
   const auto row = made(n, [&](std::int64_t i) {
     const bool first_tile = i / 128 % 16 == 0;
@@ -419,9 +419,9 @@ TYPED_TEST(BufferedMultiSelect16Bits, CutsThroughTies) {
   }
 }
 
-// A tile of 64 threads has 1024 elements as well; segments of 256, of every 16th.
+// A tile of 96 threads has 1536 elements as well; segments of 256, of every 16th.
 TYPED_TEST(BufferedMultiSelect16Bits, AMisleadingFirstTileCostsASecondPass) {
-  constexpr std::int64_t n = 16 * 1024;
+  constexpr std::int64_t n = 16 * 1536;
   const auto noise = uniform(n);
   const auto row = made(n, [&](std::int64_t i) {
     const bool first_tile = i / 256 % 16 == 0;

@@ -62,6 +62,30 @@ TEST(BufferedMultiSelectShape, MoreThreadsWhereTheyHoldARow) {
   EXPECT_EQ(threads(double{}, 4096, 1024), 128);
 }
 
+TEST(BufferedMultiSelectShape, AsManyThreadsAsARowFills) {
+  EXPECT_EQ(fitted<float>(128, 4096), 128);
+  EXPECT_EQ(fitted<float>(128, 3001), 96);
+  EXPECT_EQ(fitted<float>(128, 6000), 96);   // two tiles
+  EXPECT_EQ(fitted<float>(128, 5000), 160);  // one, rather than two of 96
+  EXPECT_EQ(fitted<float>(128, 10'000), 160);
+  EXPECT_EQ(fitted<float>(256, 1 << 20), 256);
+  EXPECT_EQ(fitted<float>(128, 100), 64);
+  EXPECT_EQ(fitted<double>(256, 4096), 256);
+  EXPECT_EQ(fitted<float16>(128, 3001), 96);
+  EXPECT_EQ(fitted<float>(1024, 1'000'003), 1024);
+  for (const int threads : {128, 256, 512}) {
+    for (std::int64_t n = 1; n < 1 << 20; n = n * 9 / 8 + 1) {
+      const int found = fitted<float>(threads, n);
+      EXPECT_EQ(found % simt::warp_size, 0) << n;
+      EXPECT_GE(found, 64) << n;
+      EXPECT_LE(4 * found, 5 * threads) << n;
+      if (found == 64) continue;
+      const std::int64_t tiles = (n + found * 32 - 1) / (found * 32);
+      EXPECT_GT(n, tiles * (found - simt::warp_size) * 32) << threads << ": a warp is idle, " << n;
+    }
+  }
+}
+
 TEST(BufferedMultiSelectShape, APlanHoldsWhatTheKernelsNeed) {
   for (const int threads : {32, 64, 256, 512}) {
     for (const int loads : {4, 8}) {
