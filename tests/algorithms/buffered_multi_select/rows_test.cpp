@@ -315,6 +315,28 @@ TEST(BufferedMultiSelect, LongListsAreCutByABracket) {
   }
 }
 
+// 134 elements below 64 ties, which the bracket of a list's k-th holds, in most lanes, and several
+// in some; the others are above.
+std::vector<float> list_of_ties(float sign, std::int64_t shuffling) {
+  constexpr std::int64_t n = 4096;
+  return made(n, [&](std::int64_t i) {
+    const std::int64_t shuffled = i * shuffling % n;
+    const float x = shuffled < 134   ? static_cast<float>(shuffled) / 4096
+                    : shuffled < 198 ? 0.125F
+                                     : static_cast<float>(shuffled + 2048) / 4096;
+    return sign * x;
+  });
+}
+
+TEST(BufferedMultiSelect, ListsOfTiesAreCutByABracket) {
+  for (const std::int64_t shuffling : {7919, 1237, 421, 1009, 1511}) {
+    for (const std::int64_t k : {150, 170, 190, 197}) {
+      select("bms-block", list_of_ties(1, shuffling), k);
+      select("bms-block", list_of_ties(-1, shuffling), k, direction::largest);
+    }
+  }
+}
+
 // The parts of a row each know the threshold of the whole.
 // On fibers blocks run one after the other, and the first sees no minima but its own.
 // (grid_test.cpp shows what blocks do that see those of others.)
@@ -357,15 +379,10 @@ TYPED_TEST(BufferedMultiSelect16Bits, KeepsRowsInRegisters) {
   }
 }
 
-// The bracket of a list's k-th holds a few values here, each several times, in most lanes.
 TYPED_TEST(BufferedMultiSelect16Bits, ListsOfTiesAreCutByABracket) {
-  std::mt19937 generator(5);
-  std::uniform_real_distribution<float> number(0, 1);
-  for (const std::int64_t k : {44, 54, 56, 58, 90}) {
-    for (int turn = 0; turn < 60; ++turn) {
-      const auto row = made(2048, [&](std::int64_t) { return number(generator); });
-      select("bms-block", this->rounded(row), k);
-      select("bms-block", this->rounded(row), k, direction::largest);
+  for (const std::int64_t shuffling : {7919, 1237, 421, 1009, 1511}) {
+    for (const std::int64_t k : {150, 170, 190, 197}) {
+      select("bms-block", this->rounded(list_of_ties(1, shuffling)), k);
     }
   }
 }
