@@ -10,15 +10,13 @@
 
 namespace kselect::bms {
 
-std::uint64_t new_tag() {
+std::uint64_t new_call() {
   // Memory that a caller hands over may hold anything, but hardly numbers like these.
   static std::atomic<std::uint64_t> next = [] {
     std::random_device random;
     return std::uint64_t{random()} << 32 | random();
   }();
-  std::uint64_t tag = 0;
-  while (tag == 0) tag = next.fetch_add(1, std::memory_order_relaxed);
-  return tag;
+  return next.fetch_add(1, std::memory_order_relaxed);
 }
 
 namespace {

@@ -81,6 +81,43 @@ class answer {
     rank(r.count(), r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
   }
 
+  // The same of candidates that threads hold: `each(f)` calls f(has, c) as often in all lanes of a
+  // warp. None is outside of `all`, which says how many there are. Of `control`, what was written
+  // and gathered is nothing yet. After a sync.
+  template <class Each>
+  KSELECT_HD void write_held(const key_range<key>& all, const Each& each) {
+    auto& shared = team_.shared;
+    const auto r = narrow_.to_rank(all, k_, 0, simt::warp_size, [&](const auto& f) {
+      each([&](bool has, const candidate& c) {
+        if (has) f(candidates::key(c));
+      });
+    });
+    const bool whole = r.up_to == k_;
+    const bool tied = !whole && r.low == r.high;
+    const auto sure = [&](bool has, key k) { return has && (whole ? k <= r.high : k < r.low); };
+    position of_warp = 0, to = 0;
+    each([&](bool has, const candidate& c) {
+      const std::uint32_t writers =
+          team_.simt.ballot(simt::full_mask, sure(has, candidates::key(c)));
+      of_warp += static_cast<position>(team_.simt.popc(writers));
+    });
+    if (team_.lane() == 0) to = team_.simt.atomic_add(shared.written, of_warp);
+    to = team_.simt.shfl(simt::full_mask, to, 0);
+    with_outputs([&](const auto& row) {
+      each([&](bool has, const candidate& c) {
+        const key k = candidates::key(c);
+        to = put(row, to, sure(has, k), c);
+        if (!has || k > r.high || sure(has, k)) return;
+        const position found = team_.simt.atomic_add(shared.gathered, 1U);  // hardly any
+        if (!tied) team_.memory.ranked[found] = c;
+        if (tied && r.below + found < k_) store(row, r.below + found, c);
+      });
+    });
+    if (whole || tied) return;
+    team_.sync();
+    rank(r.count(), r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
+  }
+
   // The same by one warp in few steps, of at most brief_most candidates with keys up to `highest`;
   // `read(i)` reads the i-th.
   template <class Read>
@@ -131,7 +168,10 @@ class answer {
   // `below` on.
   template <class Read>
   KSELECT_HD void rank(position count, position below, position rest, const Read& read) {
-    if (Team::one_warp && count <= simt::warp_size) return rank_lanes(count, below, rest, read);
+    if ((Team::one_warp || waited_for) && count <= simt::warp_size) {
+      if (team_.warp() == 0) rank_lanes(count, below, rest, read);
+      return;
+    }
     // To compare one is a chain of reads, which several lanes may share.
     int log = 0;  // of the number of lanes that share one
     if constexpr (waited_for) {

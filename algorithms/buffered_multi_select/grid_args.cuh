@@ -1,5 +1,5 @@
 #pragma once
-// Buffered multi-select, several blocks a row: what a launch is given.
+// Buffered multi-select, several blocks a row: what a launch is given, and how it lies in memory.
 
 #include "algorithms/buffered_multi_select/team.cuh"
 #include "baselines/gpu_rows.cuh"
@@ -19,14 +19,37 @@ struct grid_args {
   rows_view<T> matrix;
   answer_view<T> out;
   grid_memory<T, indexed> memory;
-  plan shape;         // of a row's parts
-  plan alone;         // of a block that reads the whole row; differs in the tiles
-  std::uint64_t tag;  // of this call's messages, not 0
-  position parts;     // blocks a row
+  simt::global<std::uint64_t> tags;  // [rows]: of the call before
+  plan shape;                        // of a row's parts
+  plan alone;                        // of a block that reads the whole row; differs in the tiles
+  std::uint64_t call;                // its number: no other call has it
+  position parts;                    // blocks a row
   position lanes;     // threads whose groups are joined for a posted minimum: a power of two
   position messages;  // of minima, of a part
   position slots;     // for survivors, of a part: nearly always enough
   position patience;  // how often a block looks for a minimum that is not there
+};
+
+// The same where each part goes by a threshold of its own (grid_own.cuh).
+template <class T, bool indexed>
+struct own_args {
+  rows_view<T> matrix;
+  answer_view<T> out;
+  simt::global<simt::message> heads;    // [rows][parts][entry_words]: what a part says of itself
+  simt::global<simt::message> entries;  // [rows][parts][slots][entry_words]: its survivors
+  simt::global<std::uint64_t> tags;     // [rows]: of the call before
+  plan shape;                           // of a row's parts; `rank` is among the part's own minima
+  std::uint64_t call;                   // its number: no other call has it
+  position parts;                       // blocks a row: no more than a block has threads
+  position slots;                       // for survivors, of a part
+  position enough;                      // of them to post, if there are more than slots
+};
+
+// What a part says of itself: its least survivor, and a key below which its survivors are all that
+// it has.
+template <class T>
+struct told_part {
+  key_of<T> least, complete;
 };
 
 // Messages for a survivor.
@@ -46,16 +69,47 @@ inline constexpr int most_grid_threads = 512;  // of a block
 struct row_part {
   position row;
   position number;  // of the parts of the row
+  KSELECT_HD static row_part of(position block, std::int64_t rows, position parts) {
+    const position row = rows == 1 ? 0 : block / parts;  // division is slow
+    return {row, block - row * parts};
+  }
   KSELECT_HD bool is_last(position parts) const { return number + 1 == parts; }
 };
 
-// By the row's last block, when all have read what they need: so that a repeated call does not take
-// these messages for its own.
-template <class Team>
-KSELECT_HD void take_tags_off(Team& team, simt::global<simt::message> messages, position count) {
-  for (position i = team.thread(); i < count; i += team.threads()) {
-    team.simt.store(messages, i, {0, 0});
+// Of a block's dynamic shared memory, what its team has comes first, and then what the block knows
+// of each part.
+template <class T, bool indexed, class Told>
+struct grid_shared {
+  static std::size_t bytes(const plan& shape, position parts) {
+    return team_memory<T, indexed>::bytes(shape) + parts * sizeof(Told);
   }
+  KSELECT_HD static Told* told(void* start, const plan& shape) {
+    return reinterpret_cast<Told*>(static_cast<unsigned char*>(start) +
+                                   team_memory<T, indexed>::bytes(shape));
+  }
+};
+
+template <class Team, class Args>
+KSELECT_HD simt::global<simt::message> heads_of_row(Team& team, const Args& a, std::int64_t row) {
+  const std::int64_t all = std::int64_t{a.parts} * entry_words<typename Team::stored>;
+  return team.simt.slice(a.heads, row * all, all);
+}
+template <class Team, class Args>
+KSELECT_HD simt::global<simt::message> entries_of_row(Team& team, const Args& a, std::int64_t row) {
+  const std::int64_t all = std::int64_t{a.parts} * a.slots * entry_words<typename Team::stored>;
+  return team.simt.slice(a.entries, row * all, all);
+}
+
+// The tag of a row's messages in this call: made of the call's number and of the row's tag before,
+// which is whatever the memory held in the first call. So it is a new one where a CUDA graph
+// repeats a call to the bit, too, and nothing need be cleared, before or after.
+KSELECT_HD inline std::uint64_t tag_after(std::uint64_t before, std::uint64_t call) {
+  return call + before * 0x9e3779b97f4a7c15;  // an odd number, of whose low bits there is a rule
+}
+// By the row's last block, when all have posted, and so have seen the tag before.
+template <class Team, class Args>
+KSELECT_HD void keep_tag(Team& team, const Args& a, std::int64_t row, std::uint64_t tag) {
+  if (team.thread() == 0) team.simt.store(a.tags, row, tag);
 }
 
 }  // namespace kselect::bms

@@ -3,6 +3,7 @@
 // instantiate them.
 
 #include "algorithms/buffered_multi_select/grid.cuh"
+#include "algorithms/buffered_multi_select/grid_own.cuh"
 #include "algorithms/buffered_multi_select/launches.hpp"
 #include "algorithms/buffered_multi_select/shape.hpp"
 
@@ -31,6 +32,11 @@ inline std::int64_t filling(int threads, const device& where) {
   if (where.kind != executor_kind::cuda) return 6;
   return std::int64_t{where.multiprocessors} * 1024 / threads;
 }
+
+template <class T, bool indexed>
+using meeting_shared = grid_shared<T, indexed, crowded_part<T>>;
+template <class T, bool indexed>
+using own_shared = grid_shared<T, indexed, told_part<T>>;
 
 template <class T>
 std::int64_t tile_of(const reading& how) {
@@ -65,11 +71,77 @@ std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const
     c.row_minima = threads / c.shared.lanes * shape->groups;
     c.shape.capacity = std::max(c.shape.capacity, c.row_minima);  // searched where the list will be
     if (c.row_minima > most_minima) break;
-    if (grid_shared_bytes<T, indexed>(c.shape, c.shared.parts) > most) break;
+    if (meeting_shared<T, indexed>::bytes(c.shape, c.shared.parts) > most) break;
     best = c;
     if (c.shape.rank + c.shape.slack <= passing * c.row_minima) break;
   }
   return best;
+}
+
+// Where each part goes by a threshold of its own.
+struct own_choice {
+  position rank;    // of its minima
+  position slots;   // for its survivors
+  position enough;  // of them to post, if there are more
+};
+
+// What a part posts with the rank-th of its minima as its threshold: nearly always at most so much.
+// Of the first tile and of another there pass, of a group, as many elements as there are minima for
+// each that is above the threshold. Their number varies by chance, and that of other tiles with the
+// threshold, too.
+inline double most_posted(position rank, position tiles) {
+  constexpr int groups = own_minima;
+  constexpr double deviations = 4;
+  double in_tile = 0;
+  for (position r = 0; r < rank; ++r) in_tile += static_cast<double>(groups) / (groups - r);
+  const double in_others = in_tile * (tiles - 1);
+  const double varies = 1.4 * (in_tile - rank) + in_others + in_others * in_others / rank;
+  return in_tile + in_others + deviations * std::sqrt(varies) + 1;
+}
+
+// Of a sorted row's k smallest, the most that a part has.
+template <class T>
+position share_of_sorted(const problem& p, const grid_choice& c) {
+  const auto k = static_cast<position>(std::min<std::int64_t>(p.k, 1 << 24));
+  if (c.shape.tiles > 1) return k;  // as segments are longer
+  constexpr position chunk = 64 / sizeof(T);
+  const position chunks = (k + chunk - 1) / chunk;
+  return std::min(k, (chunks + c.shared.parts - 1) / c.shared.parts * chunk);
+}
+
+// Such thresholds, if the last block can hold in registers what parts then post. They let through
+// more than one threshold of all would, but nobody waits for it: at n = 2^17 to 2^20 of one row or
+// a few that takes a sixth to a third less time.
+template <class T>
+std::optional<own_choice> own_thresholds(const problem& p, const grid_choice& c) {
+  constexpr int groups = own_minima;
+  constexpr double risk = 4e-3;      // that a part of the row is read again, for 5 us
+  constexpr position few_tiles = 4;  // longer parts wait for the others' minima but a small part
+  const auto threads = static_cast<position>(c.how.threads);
+  if (c.shared.parts > threads || c.shape.tiles > few_tiles) return {};
+  const position room = std::min(entries_awaited<T> * threads / c.shared.parts, c.shape.capacity);
+  const double of_part = static_cast<double>(p.k) / c.shared.parts;
+  const double each = risk / c.shared.parts;
+  own_choice own{safe_rank_of_groups(groups, of_part / c.shape.tiles / groups, each), 0, 0};
+  // Of a sorted row, too, a part is to post its share, the row's ends and one more, if there is
+  // room for them. There a group's minima are a load apart.
+  constexpr position width = 16 / sizeof(T);
+  const position of_sorted = share_of_sorted<T>(p, c) + 2 * (width - 1) + 1;
+  const position to_sorted = of_sorted / width + 2;
+  if (own.rank < to_sorted && to_sorted <= position{groups} &&
+      most_posted(to_sorted, c.shape.tiles) <= room) {
+    own.rank = to_sorted;
+  }
+  // What passes is posted; or the best of it, of which the part's share of the k smallest is
+  // enough.
+  const double posted = most_posted(own.rank, c.shape.tiles);
+  const position share = safe_rank(of_part, static_cast<position>(p.k), {each, 5});
+  if (share > room || posted > c.shape.capacity) return {};
+  const position wanted = std::max(share, of_sorted);
+  const double most = std::min(std::max(posted, wanted * 1.125), 1e6);
+  own.slots = std::min((static_cast<position>(most) + 7) / 8 * 8, room);
+  own.enough = wanted <= own.slots ? wanted : std::max(share, own.slots - own.slots / 4);
+  return own;
 }
 
 // Slots for a part's survivors: as many as it has but once in some hundreds. Their number varies
@@ -92,6 +164,7 @@ grid_args<T, indexed> carve(const problem& p, const grid_choice& c, simt::carver
   a.lanes = c.shared.lanes;
   a.messages = c.row_minima / a.parts / minima_each<T>(a.shape);
   a.slots = slots_of(c);
+  a.tags = memory.take<std::uint64_t>(p.q);
   a.memory.minima = memory.take<simt::message>(p.q * a.parts * std::int64_t{a.messages});
   a.memory.entries =
       memory.take<simt::message>(p.q * a.parts * std::int64_t{a.slots} * entry_words<T>);
@@ -100,13 +173,34 @@ grid_args<T, indexed> carve(const problem& p, const grid_choice& c, simt::carver
   return a;
 }
 
-template <class T, bool indexed, int loads>
-status start(const grid_choice& c, const grid_args<T, indexed>& a, const executor& on) {
+template <class T, bool indexed>
+own_args<T, indexed> carve(const problem& p, const grid_choice& c, const own_choice& own,
+                           simt::carver& memory) {
+  own_args<T, indexed> a{};
+  a.shape = c.shape;
+  a.shape.groups = 1;
+  a.shape.rank = own.rank;
+  a.parts = c.shared.parts;
+  a.slots = own.slots;
+  a.enough = own.enough;
+  const std::int64_t heads = p.q * a.parts * entry_words<T>;
+  a.tags = memory.take<std::uint64_t>(p.q);
+  a.heads = memory.take<simt::message>(heads);
+  a.entries = memory.take<simt::message>(heads * a.slots);
+  return a;
+}
+
+template <template <class, bool, int> class Kernel, class T, bool indexed, class Args>
+status start(const grid_choice& c, std::size_t shared_bytes, const Args& a, const executor& on) {
   const simt::grid shape{.blocks = a.matrix.rows * a.parts,
                          .threads = c.how.threads,
-                         .dynamic_shared_bytes = grid_shared_bytes<T, indexed>(a.shape, a.parts),
+                         .dynamic_shared_bytes = shared_bytes,
                          .awaits_earlier_blocks = true};
-  return simt::launch<grid_kernel<T, indexed, loads>>(on, shape, a);
+  constexpr int most = most_loads<T>;
+  if (c.how.loads == most / 2) {  // fibers
+    return simt::launch<Kernel<T, indexed, most / 2>>(on, shape, a);
+  }
+  return simt::launch<Kernel<T, indexed, most>>(on, shape, a);
 }
 
 // Calls f.template operator()<indexed>().
@@ -129,7 +223,13 @@ template <class T>
 std::size_t grid_workspace(const grid_variant& v, const problem& p, const device& where) {
   simt::carver sizes(nullptr);
   with_or_without_indices(p, [&]<bool indexed>() {
-    if (const auto c = choose<T, indexed>(v, p, where)) carve<T, indexed>(p, *c, sizes);
+    const auto c = choose<T, indexed>(v, p, where);
+    if (!c) return;
+    if (const auto own = own_thresholds<T>(p, *c)) {
+      carve<T, indexed>(p, *c, *own, sizes);
+    } else {
+      carve<T, indexed>(p, *c, sizes);
+    }
   });
   return sizes.used();
 }
@@ -141,15 +241,23 @@ status grid_enqueue(const grid_variant& v, const problem& p, const io& buffers,
     const auto c = choose<T, indexed>(v, p, *on.device);
     if (!c) return {status_code::unsupported, "k is too large a part of n"};
     simt::carver pieces(memory.data());
-    auto a = carve<T, indexed>(p, *c, pieces);
-    a.matrix = baselines::rows_of<T>(p, buffers);
-    a.out = baselines::answer_in<T>(p, buffers);
-    a.tag = new_tag();
+    const auto given = [&](auto a) {
+      a.matrix = baselines::rows_of<T>(p, buffers);
+      a.out = baselines::answer_in<T>(p, buffers);
+      a.call = new_call();
+      return a;
+    };
+    if (const auto own = own_thresholds<T>(p, *c)) {
+      const auto a = given(carve<T, indexed>(p, *c, *own, pieces));
+      const std::size_t bytes = own_shared<T, indexed>::bytes(a.shape, a.parts);
+      return a.shape.tiles == 1 ? start<own_kernel_of_tile, T, indexed>(*c, bytes, a, on)
+                                : start<own_kernel_of_tiles, T, indexed>(*c, bytes, a, on);
+    }
+    auto a = given(carve<T, indexed>(p, *c, pieces));
     // On fibers blocks take turns, and what is not there does not come.
     a.patience = on.device->kind == executor_kind::cuda ? most_looks : 1;
-    constexpr int most = most_loads<T>;
-    if (c->how.loads == most / 2) return start<T, indexed, most / 2>(*c, a, on);  // fibers
-    return start<T, indexed, most>(*c, a, on);
+    return start<grid_kernel, T, indexed>(*c, meeting_shared<T, indexed>::bytes(a.shape, a.parts),
+                                          a, on);
   });
 }
 

@@ -7,9 +7,11 @@
 
 namespace kselect::bms {
 
-// Of a block's warps, where more than one is joined for a posted minimum.
+// What a block shares.
 template <class T>
 struct grouped_minima {
+  std::uint64_t tag;  // of messages
+  // Of warps, where more than one is joined for a posted minimum.
   typename element<T>::value of_warp[few_groups<T>][most_grid_threads / simt::warp_size];
 };
 
@@ -28,7 +30,8 @@ class posted_minima {
 
   // The block's own, of the caller's groups.
   template <class Minima>
-  KSELECT_HD void post(const Minima& least) {
+  KSELECT_HD void post(const Minima& least, std::uint64_t tag) {
+    if (team_.thread() == 0) shared_.tag = tag;
     const auto to = of_row(part_.number * a_.messages, a_.messages);
     const auto groups = static_cast<int>(a_.shape.groups);
     const int lanes_log = team_.simt.ffs(a_.lanes) - 1;
@@ -50,7 +53,7 @@ class posted_minima {
       KSELECT_UNROLL
       for (int g = 0; g < most_groups; g += most_each) {
         if (g >= groups) continue;
-        post_to(to, g / most_each * sets + set, [&](int i) { return joined[g + i]; });
+        post_to(to, g / most_each * sets + set, tag, [&](int i) { return joined[g + i]; });
       }
       return;
     }
@@ -63,7 +66,7 @@ class posted_minima {
     const position joins = a_.lanes / simt::warp_size;
     const position first = team_.thread() % sets * joins;
     const position group = team_.thread() / sets * most_each;
-    post_to(to, team_.thread(), [&](int i) {
+    post_to(to, team_.thread(), tag, [&](int i) {
       const value* const warps = shared_.of_warp[group + i] + first;
       value least_of_all = warps[0];
       for (position w = 1; w < joins; ++w) {
@@ -88,8 +91,9 @@ class posted_minima {
       KSELECT_UNROLL
       for (int m = 0; m < most_each; ++m) {
         if (m >= each) continue;
-        const key minimum = found.tag == a_.tag ? static_cast<key>(found.payload >> (m * key_bits))
-                                                : element<T>::worst;
+        const key minimum = found.tag == shared_.tag
+                                ? static_cast<key>(found.payload >> (m * key_bits))
+                                : element<T>::worst;
         minima[at * each + m] = minimum;
         if (minimum < low) low = minimum;
         if (minimum > high) high = minimum;
@@ -107,8 +111,6 @@ class posted_minima {
     return {narrow.to_rank(extremes, rank, p.slack, 0, visit).high, without_nans<T>(extremes.high)};
   }
 
-  KSELECT_HD void take_tags_off() { bms::take_tags_off(team_, all(), a_.parts * a_.messages); }
-
  private:
   // In a message: one, or two.
   static constexpr int most_each = sizeof(std::uint64_t) / sizeof(key);
@@ -116,7 +118,8 @@ class posted_minima {
 
   // Posts as number `to` the minima `least(i)` of as many groups as a message has.
   template <class Least>
-  KSELECT_HD void post_to(simt::global<simt::message> messages, position to, const Least& least) {
+  KSELECT_HD void post_to(simt::global<simt::message> messages, position to, std::uint64_t tag,
+                          const Least& least) {
     std::uint64_t payload = 0;
     KSELECT_UNROLL
     for (int i = 0; i < most_each; ++i) {
@@ -124,7 +127,7 @@ class posted_minima {
         payload |= std::uint64_t{element<T>::key_of(least(i))} << (i * key_bits);
       }
     }
-    team_.simt.post(messages, to, {payload, a_.tag});
+    team_.simt.post(messages, to, {payload, tag});
   }
 
   KSELECT_HD simt::global<simt::message> of_row(position first, position count) {
@@ -137,12 +140,12 @@ class posted_minima {
   // A message of minima, if it is there in time.
   KSELECT_HD simt::message look(simt::global<simt::message> from, position at) {
     simt::message seen = team_.simt.look(from, at);
-    for (position looks = 1; seen.tag != a_.tag && looks < a_.patience; ++looks) {
+    for (position looks = 1; seen.tag != shared_.tag && looks < a_.patience; ++looks) {
       team_.simt.pause();
       seen = team_.simt.look(from, at);
     }
-    if (seen.tag != a_.tag && part_.is_last(a_.parts))
-      return {team_.simt.await(from, at, a_.tag), a_.tag};
+    if (seen.tag != shared_.tag && part_.is_last(a_.parts))
+      return {team_.simt.await(from, at, shared_.tag), shared_.tag};
     return seen;
   }
 

@@ -2,7 +2,7 @@
 // Buffered multi-select, several blocks a row: how the survivors of its parts come together. Each
 // block posts its own, and the last gathers them: no trip to memory tells first how many there are.
 
-#include "algorithms/buffered_multi_select/grid_args.cuh"
+#include "algorithms/buffered_multi_select/grid_entries.cuh"
 #include "algorithms/buffered_multi_select/survivors.cuh"
 
 namespace kselect::bms {
@@ -28,9 +28,9 @@ class posted_survivors {
   using args = grid_args<T, Team::indexed>;
 
   // `told`: shared memory of the block, [parts].
-  KSELECT_HD posted_survivors(Team& team, const args& a, const row_part& part,
+  KSELECT_HD posted_survivors(Team& team, const args& a, const row_part& part, std::uint64_t tag,
                               crowded_part<T>* told)
-      : team_(team), a_(a), part_(part), told_(told) {}
+      : team_(team), a_(a), part_(part), tag_(tag), told_(told) {}
 
   // Leaves the list, of that size, to the row's last block.
   KSELECT_HD void leave(position size) {
@@ -39,15 +39,14 @@ class posted_survivors {
     const candidate* const list = team_.memory.list;
     const auto to = entries_from(part_.number, 1);
     for (position i = team_.thread(); i < a_.slots; i += team_.threads()) {
-      entry e{entry::none, 0};
+      auto e = entry::nothing();
       if (crowded) {
         if (i == slot_of_size) e.key = size;
         if (i == slot_of_least) e.key = team_.shared.lowest;
       } else if (i < size) {
-        e = {static_cast<typename entry::word>(candidates::index(list[i])),
-             candidates::key(list[i])};
+        e = entry_of<Team>(list[i]);
       }
-      post_entry(to, i, e);
+      post_entry(team_, to, i, e, tag_);
     }
   }
 
@@ -62,59 +61,43 @@ class posted_survivors {
     const auto from = entries_from(0, part_.number);
     const position count = part_.number * a_.slots;
     for (position first = 0; first < count; first += gathered_at_once * team_.threads()) {
-      const auto at = [&](int c) {
-        return first + static_cast<position>(c) * team_.threads() + team_.thread();
-      };
-      simt::message seen[gathered_at_once * words];
-      KSELECT_UNROLL
-      for (int c = 0; c < gathered_at_once * words; ++c) {  // all are on their way at once
-        const position slot = at(c / words);
-        seen[c] = slot < count ? team_.simt.look(from, slot * words + c % words)
-                               : simt::message{~std::uint64_t{0}, a_.tag};
+      awaited_entries<Team, gathered_at_once> posted(team_, from, tag_, first + team_.thread(),
+                                                     team_.threads(), count);
+      while (!posted.complete()) {
       }
       candidate found[gathered_at_once];
       item_set held = 0;
       KSELECT_UNROLL
       for (int c = 0; c < gathered_at_once; ++c) {
-        const entry e = entry_of(from, at(c), seen + c * words);
-        found[c] = candidates::make(e.key, static_cast<std::int64_t>(e.place));
+        const entry e = posted[c];
+        found[c] = candidate_of_entry<Team>(e);
         const bool real = e.place != entry::none;
-        if (real && list.admits(e.key)) held |= item_set{1} << c;
-        if (!real && e.key != 0 && at(c) < count) note(at(c), e.key);
+        if (real && list.admits(static_cast<key>(e.key))) held |= item_set{1} << c;
+        if (!real && e.key != 0 && posted.slot_of(c) < count) note(posted.slot_of(c), e.key);
       }
       enter(list, held, found);
     }
     const position size = list.finish();
     if (told_[part_.number].size == 0) return size;
-    team_.sync();                          // all have seen the size
-    const position best = best_crowded();  // of sorted rows it leaves nothing to read of the others
+    team_.sync();  // all have seen the size
+    const auto least = [&](position part) { return told_[part].least; };
+    const auto crowded = [&](position part) { return told_[part].size != 0; };
+    // Of sorted rows the best leaves nothing to read of the others.
+    const position best = best_part(team_, part_.number, least, crowded);
     gather_elsewhere(list, best);
-    for (position first = 0; first < part_.number; first += simt::warp_size) {
-      const position part = first + team_.lane();
-      const bool wanted = part < part_.number && part != best && told_[part].size != 0 &&
-                          list.admits(told_[part].least);
-      for (std::uint32_t rest = team_.simt.ballot(simt::full_mask, wanted); rest != 0;
-           rest &= rest - 1) {
-        gather_elsewhere(list, first + static_cast<position>(team_.simt.ffs(rest) - 1));
-      }
-    }
+    for_parts(
+        team_, part_.number,
+        [&](position part) { return part != best && crowded(part) && list.admits(least(part)); },
+        [&](position part) { gather_elsewhere(list, part); });
     return list.finish();
-  }
-
-  KSELECT_HD void take_tags_off() {
-    bms::take_tags_off(team_, entries_from(0, part_.number), part_.number * a_.slots * words);
   }
 
  private:
   static constexpr int words = entry_words<T>;
 
-  // A survivor as it is posted, or what is said in place of one.
-  struct entry {
-    using word = std::conditional_t<words == 1, std::uint32_t, std::uint64_t>;
-    static constexpr word none = static_cast<word>(~word{0});
-    word place;  // none: there is none, and the key is 0; or the part has more survivors than
-    word key;    // slots, and has left them elsewhere. Then two slots' keys are:
-  };
+  // If a part has more survivors than slots, and so has left them elsewhere, its slots have none,
+  // and two of them have keys that are:
+  using entry = posted_entry<T>;
   static constexpr position slot_of_size = 0;   // how many,
   static constexpr position slot_of_least = 1;  // and the least key among them
 
@@ -152,39 +135,6 @@ class posted_survivors {
     });
   }
 
-  // The entry of a slot from its messages, which may not have been there yet.
-  KSELECT_HD entry entry_of(simt::global<simt::message> from, position slot, simt::message* seen) {
-    KSELECT_UNROLL
-    for (int w = 0; w < words; ++w) {
-      if (seen[w].tag != a_.tag) {
-        seen[w].payload = team_.simt.await(from, slot * words + w, a_.tag);
-      }
-    }
-    if constexpr (words == 1) {
-      return {static_cast<std::uint32_t>(seen[0].payload),
-              static_cast<std::uint32_t>(seen[0].payload >> 32)};
-    } else {
-      return {seen[0].payload, seen[1].payload};
-    }
-  }
-
-  // The part with the least key of those that have left their survivors elsewhere, of which there
-  // are some.
-  KSELECT_HD position best_crowded() {
-    auto least = static_cast<key>(~key{0});
-    position best = ~position{0};
-    for (position part = team_.lane(); part < part_.number; part += simt::warp_size) {
-      if (told_[part].size != 0 && (told_[part].least < least || best == ~position{0})) {
-        least = told_[part].least;
-        best = part;
-      }
-    }
-    const key of_all = team_.warp_min(least);
-    const std::uint32_t having =
-        team_.simt.ballot(simt::full_mask, best != ~position{0} && least == of_all);
-    return team_.simt.shfl(simt::full_mask, best, team_.simt.ffs(having) - 1);
-  }
-
   // Enters what a part has left elsewhere, as long as any of it may be admitted. The warps, whose
   // number is a power of two, share it; of each part another has the first turn, as most are short.
   KSELECT_HD void gather_elsewhere(survivors<Team>& list, position part) {
@@ -212,15 +162,6 @@ class posted_survivors {
     }
   }
 
-  KSELECT_HD void post_entry(simt::global<simt::message> to, position slot, const entry& e) {
-    if constexpr (words == 1) {
-      team_.simt.post(to, slot, {std::uint64_t{e.key} << 32 | e.place, a_.tag});
-    } else {
-      team_.simt.post(to, 2 * slot, {e.place, a_.tag});
-      team_.simt.post(to, 2 * slot + 1, {e.key, a_.tag});
-    }
-  }
-
   // The slots of this row's parts from `part` on.
   KSELECT_HD simt::global<simt::message> entries_from(position part, position parts) {
     const std::int64_t each = std::int64_t{a_.slots} * words;
@@ -236,6 +177,7 @@ class posted_survivors {
   Team& team_;
   const args& a_;
   row_part part_;
+  std::uint64_t tag_;
   crowded_part<T>* told_;
 };
 

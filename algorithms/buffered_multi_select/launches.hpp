@@ -36,7 +36,7 @@ template <class T>
 status grid_enqueue(const grid_variant& v, const problem& p, const io& buffers,
                     std::span<std::byte> memory, const executor& on);
 
-// A number, not 0, that no call of this process had before, and most likely none of another.
-std::uint64_t new_tag();
+// A number that no call of this process had before, and most likely none of another.
+std::uint64_t new_call();
 
 }  // namespace kselect::bms

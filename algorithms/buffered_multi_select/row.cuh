@@ -86,9 +86,13 @@ KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Valu
   return set;
 }
 
-// `whole`: whether the row is known to be one tile. `shared`: whether blocks share rows, which are
-// few then.
-template <class Team_, int loads, bool whole = false, bool shared = false>
+// Who reads a row: one team; or several, of rows that are few; or several each of which goes by
+// what it has read itself. Then a segment is eight chunks of 64 bytes, as far apart as they can be,
+// and neighbours are of different parts, so that none has all of a sorted row's smallest.
+enum class readers : std::uint8_t { one, several, scattered };
+
+// `whole`: whether the row, or the team's part of it, is known to be one tile.
+template <class Team_, int loads, bool whole = false, readers by = readers::one>
 class row_reader {
  public:
   using Team = Team_;
@@ -110,7 +114,8 @@ class row_reader {
       : team_(team),
         row_(row),
         flip_(orientation<value>(wanted)),
-        warp_(part * team.warps() + team.warp()),
+        warp_(by == readers::scattered ? team.warp() * parts + part
+                                       : part * team.warps() + team.warp()),
         step_(tiles() * parts * team.warps() * simt::warp_size) {
     const auto n = static_cast<position>(row.size);
     const auto misaligned =
@@ -124,7 +129,7 @@ class row_reader {
 
   KSELECT_HD void load(position t, tile& into) {
     const position first = first_vector(t);
-    if (first - team_.lane() + (loads - 1) * step_ + simt::warp_size <= vectors_) {
+    if (is_whole(t, first)) {
       into.held = ~item_set{0} >> (32 - items);
       KSELECT_UNROLL
       for (int v = 0; v < loads; ++v) {
@@ -183,7 +188,7 @@ class row_reader {
   // starts to be apart, and one that is misled is not waited for.
   KSELECT_HD position first_tile(position number) const {
     constexpr position many = 32;
-    if (shared) return tiles() / 2 + (number & 3U) * (tiles() / 16);
+    if (by != readers::one) return tiles() / 2 + (number & 3U) * (tiles() / 16);
     if (tiles() < many) return number % tiles();  // wide division is slow
     return tiles() / 4 + number % (tiles() / 2);
   }
@@ -237,7 +242,19 @@ class row_reader {
   KSELECT_HD position first_vector(position t, position lane) const {
     const position turned = t + rotation_;
     const position segment = turned < tiles() ? turned : turned - tiles();
+    if constexpr (by == readers::scattered) {
+      constexpr position chunk = 4, chunks = simt::warp_size / chunk;
+      const position number = warp_ * tiles() + segment;
+      return lane / chunk * (step_ / chunks) + number * chunk + lane % chunk;
+    }
     return (warp_ * tiles() + segment) * simt::warp_size + lane;
+  }
+  // Whether the row has all of the warp's part of tile t; `first`: the caller's first vector there.
+  KSELECT_HD bool is_whole(position t, position first) const {
+    if constexpr (by == readers::scattered) {
+      return first_vector(t, simt::warp_size - 1) + (loads - 1) * step_ < vectors_;
+    }
+    return first - team_.lane() + (loads - 1) * step_ + simt::warp_size <= vectors_;
   }
   KSELECT_HD value oriented(value x) const { return std::bit_cast<value>(bits_of(x) ^ flip_); }
   static constexpr value infinity = std::numeric_limits<value>::infinity();

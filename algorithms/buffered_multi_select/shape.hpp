@@ -88,6 +88,21 @@ inline position safe_rank(double expected, position k, const risk& taken = of_al
   return std::max<position>(r, 1);
 }
 
+// Of `groups` groups, into each of which `expected` of the k smallest fall: the least r such that r
+// or more groups have one at no more than the given risk. Then the r-th smallest of the groups'
+// minima is not below what the groups have of the k smallest.
+inline position safe_rank_of_groups(int groups, double expected, double probability) {
+  const double none = std::exp(-expected);
+  double term = std::pow(none, groups), at_most = 0;
+  position r = 0;
+  while (r < static_cast<position>(groups) && 1 - at_most > probability) {
+    at_most += term;
+    term *= (groups - r) / (r + 1.0) * (1 - none) / none;
+    ++r;
+  }
+  return r;
+}
+
 // Counting bins for a team, as a power of two.
 inline int bin_bits_for(int threads) {
   return std::bit_width(static_cast<unsigned>(threads * bins_each)) - 1;

@@ -40,6 +40,28 @@ class survivors {
     team_.sync();
     see_bound();
   }
+  // The same in steps: one thread empties it, and one admits; then all start, after a sync.
+  KSELECT_HD void empty() {
+    team_.shared.claimed = 0;
+    team_.shared.lowest = static_cast<key>(~key{0});
+    team_.shared.closed = 0;
+  }
+  KSELECT_HD void admit(key bound, bool no_nans) {
+    team_.shared.bound = bound;
+    team_.shared.highest = bound;
+    team_.shared.no_nans = no_nans ? 1U : 0U;
+  }
+  KSELECT_HD void start() {
+    least_ = static_cast<key>(~key{0});
+    see_bound();
+  }
+  // Admits nothing above `bound` from now on, of which the row has k elements. All threads, after a
+  // sync; ends with one.
+  KSELECT_HD void lower(key bound) {
+    if (team_.thread() == 0 && bound < team_.shared.bound) team_.shared.bound = bound;
+    team_.sync();
+    see_bound();
+  }
 
   KSELECT_HD bool admits(key k) const { return k <= as_element::key_of(limit_) && !closed(); }
   // Whether the first tile has no NaN, for certain. Kept in shared memory: a stream has no register

@@ -175,6 +175,9 @@ class cuda {
     } while (m.tag != tag);
     return m.payload;
   }
+  __device__ static message look_awaited(global<message> from, std::int64_t i, std::uint64_t) {
+    return look(from, i);
+  }
 
   __device__ static void pause() { __nanosleep(100); }
 

@@ -328,6 +328,11 @@ class fiber {
     if (there.tag != tag || !view_.awaits) view_.runtime->wrong_await(*view_.lane, at);
     return there.payload;
   }
+  // The same for one who waits for several at once: the message that is there now, or none yet.
+  KSELECT_HD message look_awaited(global<message> from, std::int64_t i, std::uint64_t tag,
+                                  site at = site::current()) {
+    return {await(from, i, tag, at), tag};
+  }
 
   // For a launch that overlaps this one (grid::overlaps_previous): as far as this thread's block is
   // concerned, it may start. Says nothing about what this kernel has written.

@@ -29,7 +29,8 @@ struct call {
   call(const std::vector<float>& row, position k, const shape& s)
       : values(k),
         messages(s.parts * threads / s.lanes * many_groups, {7, 7}),
-        entries(s.parts * s.slots, {9, 9}) {
+        entries(s.parts * s.slots, {9, 9}),
+        tags{5} {
     const auto n = static_cast<std::int64_t>(row.size());
     args.matrix = {{row.data(), n}, 1, n, static_cast<position>(n), k, direction::smallest};
     args.out.values = over(values);
@@ -41,7 +42,8 @@ struct call {
     args.parts = s.parts;
     args.lanes = s.lanes;
     args.slots = s.slots;
-    args.tag = 42;
+    args.call = 42;
+    args.tags = over(tags);
     args.patience = 1;
     const position minima = threads / s.lanes * args.shape.groups;  // of a part
     args.messages = minima / minima_each<float>(args.shape);
@@ -58,13 +60,15 @@ struct call {
     const simt::grid grid{
         .blocks = blocks,
         .threads = threads,
-        .dynamic_shared_bytes = grid_shared_bytes<float, false>(args.shape, args.parts),
+        .dynamic_shared_bytes =
+            grid_shared<float, false, crowded_part<float>>::bytes(args.shape, args.parts),
         .awaits_earlier_blocks = true};
     return simt::run_on_fibers<kernel>(grid, args, options);
   }
 
   std::vector<float> values;
   std::vector<simt::message> messages, entries;
+  std::vector<std::uint64_t> tags;
   std::vector<bare_candidate<float>::type> overflow;
   kernel::args args{};
 };
@@ -77,10 +81,6 @@ std::vector<float> select(const std::vector<float>& row, position k, const shape
   options.counters = &counted;
   call one(row, k, s);
   EXPECT_EQ(one.run(s.parts, options).message, "");
-  // A graph repeats the call with the same tag.
-  const auto untagged = [](const simt::message& m) { return m.tag == 0; };
-  EXPECT_TRUE(std::all_of(one.messages.begin(), one.messages.end(), untagged));
-  EXPECT_TRUE(std::all_of(one.entries.begin(), one.entries.end() - s.slots, untagged));
   const auto n = static_cast<std::int64_t>(row.size());
   const std::int64_t looked_at =
       std::int64_t{s.parts} * static_cast<std::int64_t>(one.messages.size());
@@ -116,10 +116,11 @@ TEST(BufferedMultiSelectGrid, MoreSlotsThanThreadsAreGatheredInRounds) {
 std::uint32_t least_posted(const std::vector<float>& row, const shape& s) {
   const call one(row, 3, s);
   EXPECT_EQ(one.args.shape.tiles, 1U);
+  const std::uint64_t tag = tag_after(one.tags[0], one.args.call);
   EXPECT_EQ(one.run(s.parts - 1, {}).message, "");
   auto least = ~std::uint32_t{0};
   for (const simt::message& m : one.messages) {
-    if (m.tag != one.args.tag) continue;
+    if (m.tag != tag) continue;
     least = std::min(least, static_cast<std::uint32_t>(m.payload));
     if (minima_each<float>(one.args.shape) == 2) {
       least = std::min(least, static_cast<std::uint32_t>(m.payload >> 32));

@@ -1,0 +1,182 @@
+// Several blocks a row, each with a threshold of its own, on fibers: what is read again, and that
+// nothing is taken for certain that is not.
+
+#include "algorithms/buffered_multi_select/grid_own.cuh"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "algorithms/buffered_multi_select/shape.hpp"
+#include "tests/simt/fiber_run.hpp"
+
+namespace kselect::bms::own_rows {
+namespace {
+
+constexpr int loads = 4, width = 4, threads = 64;
+constexpr std::int64_t of_tile = threads * loads * width;
+using simt::over;
+
+struct shape {
+  position parts, rank, slots, enough;
+};
+
+// One row for calls that are given the same number and the same memory, as a graph repeats one.
+template <bool one_tile>
+class row_of_parts {
+ public:
+  using kernel = own_kernel<float, false, loads, one_tile>;
+
+  row_of_parts(std::int64_t n, position k, const shape& s)
+      : row(static_cast<std::size_t>(n)),
+        values(k),
+        heads(s.parts, {7, 7}),
+        entries(s.parts * s.slots, {9, 9}),
+        tags{5} {
+    args.matrix = {{row.data(), n}, 1, n, static_cast<position>(n), k, direction::smallest};
+    args.out.values = over(values);
+    const auto planned =
+        filtering_plan<float, false>(n, k, {threads, loads}, 48 << 10, {s.parts, 1});
+    EXPECT_TRUE(planned.has_value());
+    if (!planned) return;
+    EXPECT_EQ(planned->tiles == 1, one_tile);
+    args.shape = *planned;
+    args.shape.groups = 1;
+    args.shape.rank = s.rank;
+    args.heads = over(heads);
+    args.entries = over(entries);
+    args.tags = over(tags);
+    args.call = 42;
+    args.parts = s.parts;
+    args.slots = s.slots;
+    args.enough = s.enough;
+  }
+
+  // Selects, and expects the k smallest. Returns how many parts were read again.
+  std::int64_t select(const simt::fiber_options& options = {}) {
+    simt::counters counted;
+    simt::fiber_options counting = options;
+    counting.counters = &counted;
+    const simt::grid grid{
+        .blocks = args.parts,
+        .threads = threads,
+        .dynamic_shared_bytes =
+            grid_shared<float, false, told_part<float>>::bytes(args.shape, args.parts),
+        .awaits_earlier_blocks = true};
+    EXPECT_EQ(simt::run_on_fibers<kernel>(grid, args, counting).message, "");
+    std::vector<std::uint32_t> found, wanted;
+    for (const float x : values) found.push_back(order_key(x));
+    for (const float x : row) wanted.push_back(order_key(x));
+    std::sort(found.begin(), found.end());
+    std::sort(wanted.begin(), wanted.end());
+    wanted.resize(found.size());
+    EXPECT_EQ(found, wanted);
+    return counted[simt::counter::passes];
+  }
+
+  std::vector<float> row, values;
+  std::vector<simt::message> heads, entries;
+  std::vector<std::uint64_t> tags;
+  typename kernel::args args{};
+};
+
+void shuffle(std::vector<float>& row, unsigned seed) {
+  std::iota(row.begin(), row.end(), 0.0F);
+  std::shuffle(row.begin(), row.end(), std::mt19937(seed));
+}
+
+// The last block looks at four slots a thread.
+constexpr shape eight_parts{8, 12, 32, 24};
+
+TEST(BufferedMultiSelectOwn, RandomRowsAreReadOnceInAnyOrderOfLanes) {
+  for (const simt::fiber_options& options : simt::all_schedules()) {
+    row_of_parts<true> one(8 * of_tile, 60, eight_parts);
+    shuffle(one.row, 3);
+    EXPECT_EQ(one.select(options), 0);
+    row_of_parts<false> two(16 * of_tile, 60, eight_parts);
+    shuffle(two.row, 4);
+    EXPECT_EQ(two.select(options), 0);
+  }
+}
+
+// Parts post more than they have slots, and the best of it is enough.
+TEST(BufferedMultiSelectOwn, SortedRowsAreReadOnce) {
+  for (const float sign : {1.0F, -1.0F}) {
+    row_of_parts<true> one(8 * of_tile, 100, eight_parts);
+    for (std::size_t i = 0; i < one.row.size(); ++i) one.row[i] = sign * static_cast<float>(i);
+    EXPECT_EQ(one.select(), 0);
+  }
+}
+
+TEST(BufferedMultiSelectOwn, TiesWithTheLeastAreReadOnce) {
+  for (const int values : {1, 4, 16}) {
+    row_of_parts<true> one(8 * of_tile, 100, eight_parts);
+    row_of_parts<false> two(16 * of_tile, 100, eight_parts);
+    for (auto* row : {&one.row, &two.row}) {
+      shuffle(*row, 5);
+      for (float& x : *row) x = static_cast<float>(static_cast<int>(x) % values);
+    }
+    EXPECT_EQ(one.select(), 0) << values;
+    EXPECT_EQ(two.select(), 0) << values;
+  }
+}
+
+// All that is wanted is in one part, which cannot post it; or in two.
+TEST(BufferedMultiSelectOwn, PartsThatHoldBackAreReadAgain) {
+  for (const std::size_t first : {0, 3, 7}) {
+    for (const std::size_t second : {3, 7}) {
+      row_of_parts<true> one(8 * of_tile, 200, eight_parts);
+      shuffle(one.row, 6);
+      for (std::size_t i = 0; i < one.row.size(); ++i) {
+        const std::size_t part =
+            i / 16 % 8;  // chunks of 16 elements are of one part after the other
+        one.row[i] += part == first || part == second ? 0.0F : 1e6F;
+      }
+      EXPECT_EQ(one.select(), first == second ? 1 : 2);
+    }
+  }
+}
+
+// More parts hold back than one, and others have posted all that is wanted of them.
+TEST(BufferedMultiSelectOwn, WhatWasPostedIsKeptWhereOthersAreReadAgain) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    row_of_parts<true> one(8 * of_tile, 60, {8, 3, 8, 6});
+    shuffle(one.row, seed);
+    one.select();
+    row_of_parts<false> two(16 * of_tile + 5, 60, {8, 3, 8, 6});
+    shuffle(two.row, seed);
+    two.select();
+  }
+}
+
+// A NaN is its group's minimum, whatever else is in the group: here a NaN that comes first, and
+// elements below the one that all other groups have for a minimum.
+TEST(BufferedMultiSelectOwn, NansInRowsOfTiesHideNothing) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::size_t at : {0, 5, 100, 700, 4000, 8190}) {
+    row_of_parts<true> one(8 * of_tile, 10, eight_parts);
+    std::fill(one.row.begin(), one.row.end(), 1.0F);
+    one.row[at] = -nan;
+    one.row[(at + 1024) % one.row.size()] = nan;
+    one.row[(at + 1025) % one.row.size()] = 0.5F;
+    one.select();
+    std::fill(one.row.begin(), one.row.end(), nan);
+    one.row[at] = -nan;
+    one.select();
+  }
+}
+
+// What an earlier call has left in the same memory is not taken for this one's.
+TEST(BufferedMultiSelectOwn, AGraphMayRepeatACall) {
+  row_of_parts<true> one(8 * of_tile, 60, eight_parts);
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    shuffle(one.row, seed);
+    one.select();
+    EXPECT_EQ(one.args.call, 42U);
+  }
+}
+
+}  // namespace
+}  // namespace kselect::bms::own_rows
