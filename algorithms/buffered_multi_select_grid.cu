@@ -1,6 +1,11 @@
 // Buffered multi-select, several blocks a row (bms-grid): buffered_multi_select_block.cu has the
-// essay, buffered_multi_select/grid.cuh what is different here. For rows so few that a block each
-// would leave most of the card idle.
+// essay, buffered_multi_select/grid.cuh what is different here, and grid_own.cuh what is where a
+// row's parts are short. For rows so few that a block each would leave most of the card idle.
+//
+// What limits them on an H200: long rows, memory's rate and that the multiprocessors do not end at
+// once (of 134 us at 2^27 some 7 pass between the first block's end and the last's); short parts,
+// one chain of latencies: of the 8 us at (2^17, 1, 64) three are the launch, one is the part's way
+// from memory, one the messages', and the rest some ten steps of a block.
 
 #include "algorithms/buffered_multi_select/launches.hpp"
 #include "baselines/gpu_rows.cuh"
