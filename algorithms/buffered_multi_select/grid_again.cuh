@@ -8,8 +8,8 @@
 
 namespace kselect::bms {
 
-// What a block's threshold comes from: minima of so many groups of neighbouring threads, one for
-// each lane of a warp.
+// What a block's threshold comes from: minima of so many groups of threads, of which each is a lane
+// of all warps.
 inline constexpr position own_minima = simt::warp_size;
 
 // What a block shares, beside its team's dynamic memory.

@@ -45,8 +45,8 @@ struct own_args {
   position enough;                      // of them to post, if there are more than slots
 };
 
-// What a part says of itself: its least survivor, and a key below which its survivors are all that
-// it has.
+// What a part says of itself: a key that no element of it is below, and one below which its
+// survivors are all that it has.
 template <class T>
 struct told_part {
   key_of<T> least, complete;
@@ -104,7 +104,7 @@ KSELECT_HD simt::global<simt::message> entries_of_row(Team& team, const Args& a,
 // which is whatever the memory held in the first call. So it is a new one where a CUDA graph
 // repeats a call to the bit, too, and nothing need be cleared, before or after.
 KSELECT_HD inline std::uint64_t tag_after(std::uint64_t before, std::uint64_t call) {
-  return call + before * 0x9e3779b97f4a7c15;  // an odd number, of whose low bits there is a rule
+  return call + before * 0x9e3779b97f4a7c15;  // a generator of long period, for most calls
 }
 // By the row's last block, when all have posted, and so have seen the tag before.
 template <class Team, class Args>

@@ -125,8 +125,9 @@ class own_part {
   }
 
   KSELECT_HD void post_head(key complete) {
+    const key lowest = team_.shared.lowest;  // of the list; others are not below `complete`
     bms::post_entry(team_, heads_of_row(team_, a_, part_.row), part_.number,
-                    {complete, team_.shared.lowest}, shared_.tag);
+                    {complete, lowest < complete ? lowest : complete}, shared_.tag);
   }
   KSELECT_HD void post_entry(position slot, const entry& e) {
     bms::post_entry(team_, entries_of_row(team_, a_, part_.row), part_.number * a_.slots + slot, e,
@@ -243,6 +244,7 @@ struct own_kernel {
     gathered.write(out);
   }
 };
+
 template <class T, bool indexed, int loads>
 using own_kernel_of_tile = own_kernel<T, indexed, loads, true>;
 template <class T, bool indexed, int loads>

@@ -4,6 +4,7 @@
 #include "algorithms/buffered_multi_select/grid_own.cuh"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -166,6 +167,26 @@ TEST(BufferedMultiSelectOwn, NansInRowsOfTiesHideNothing) {
     one.row[at] = -nan;
     one.select();
   }
+}
+
+// Only one warp of a part of ties looks for them, and here another has them all.
+TEST(BufferedMultiSelectOwn, TiesThatTheFirstWarpDoesNotSeeAreFound) {
+  row_of_parts<true> one(8 * of_tile, 10, eight_parts);
+  for (std::size_t i = 0; i < one.row.size(); ++i) {
+    const std::size_t segment = i / 16 % 16;  // of part segment % 8, and of its warp segment / 8
+    one.row[i] = segment == 11 ? 1.0F : segment == 3 ? 5.0F : 9.0F;
+  }
+  EXPECT_EQ(one.select(), 1);
+}
+
+// Parts without numbers have posted nothing, and are wanted all the same.
+TEST(BufferedMultiSelectOwn, NansOfPartsThatPostNothingAreFound) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  row_of_parts<true> one(8 * of_tile, 100, eight_parts);
+  std::fill(one.row.begin(), one.row.end(), std::bit_cast<float>(std::bit_cast<int>(nan) + 9));
+  for (std::size_t i = 0; i < one.row.size(); i += 128) one.row[i] = 1.0F;
+  for (std::size_t i = 16; i < one.row.size(); i += 128) one.row[i] = nan;
+  one.select();
 }
 
 // What an earlier call has left in the same memory is not taken for this one's.
