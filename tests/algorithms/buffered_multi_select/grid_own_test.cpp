@@ -189,6 +189,24 @@ TEST(BufferedMultiSelectOwn, NansOfPartsThatPostNothingAreFound) {
   one.select();
 }
 
+TEST(BufferedMultiSelectOwn, ClustersTiesAndNansInAnyMixture) {
+  std::mt19937 random(11);
+  const auto below = [&](unsigned end) { return static_cast<unsigned>(random() % end); };
+  for (int round = 0; round < 60; ++round) {
+    row_of_parts<true> one(8 * of_tile - below(700), 1 + below(90), eight_parts);
+    const unsigned stride = 16U << below(4), hot = below(16), values = 1 + below(6);
+    const unsigned nans = below(3) == 0 ? 300 : 0;  // one of so many is
+    for (std::size_t i = 0; i < one.row.size(); ++i) {
+      const bool clustered = i / stride % 16 == hot;
+      one.row[i] = static_cast<float>(clustered ? below(2) : 5 + below(values));
+      if (nans != 0 && below(nans) == 0) {
+        one.row[i] = std::bit_cast<float>((below(2) == 0 ? 0x7fc00000U : 0xffc00000U) + below(3));
+      }
+    }
+    one.select();
+  }
+}
+
 // What an earlier call has left in the same memory is not taken for this one's.
 TEST(BufferedMultiSelectOwn, AGraphMayRepeatACall) {
   row_of_parts<true> one(8 * of_tile, 60, eight_parts);
