@@ -35,7 +35,6 @@ class parts_again {
  public:
   using T = typename Team::stored;
   using key = typename Team::key;
-  using candidate = typename Team::candidate;
   using args = own_args<T, Team::indexed>;
 
   // `told`: of all parts.

@@ -146,7 +146,6 @@ class gathered_parts {
  public:
   using T = typename Team::stored;
   using key = typename Team::key;
-  using candidate = typename Team::candidate;
   using args = own_args<T, Team::indexed>;
 
   KSELECT_HD gathered_parts(Team& team, own_storage<T>& shared, const args& a, std::int64_t row)

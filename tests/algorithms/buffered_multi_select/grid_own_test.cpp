@@ -131,8 +131,7 @@ TEST(BufferedMultiSelectOwn, PartsThatHoldBackAreReadAgain) {
       row_of_parts<true> one(8 * of_tile, 200, eight_parts);
       shuffle(one.row, 6);
       for (std::size_t i = 0; i < one.row.size(); ++i) {
-        const std::size_t part =
-            i / 16 % 8;  // chunks of 16 elements are of one part after the other
+        const std::size_t part = i / 16 % 8;  // chunks go round the parts
         one.row[i] += part == first || part == second ? 0.0F : 1e6F;
       }
       EXPECT_EQ(one.select(), first == second ? 1 : 2);
@@ -207,13 +206,18 @@ TEST(BufferedMultiSelectOwn, ClustersTiesAndNansInAnyMixture) {
   }
 }
 
-// What an earlier call has left in the same memory is not taken for this one's.
+// A graph repeats the call with the same number, and finds what the one before has left: none of it
+// has the tag that the next one goes by.
 TEST(BufferedMultiSelectOwn, AGraphMayRepeatACall) {
   row_of_parts<true> one(8 * of_tile, 60, eight_parts);
   for (unsigned seed = 0; seed < 4; ++seed) {
     shuffle(one.row, seed);
+    const std::uint64_t tag = tag_after(one.tags[0], one.args.call);
     one.select();
-    EXPECT_EQ(one.args.call, 42U);
+    const auto is_of_this = [&](const simt::message& m) { return m.tag == tag; };
+    EXPECT_TRUE(std::all_of(one.heads.begin(), one.heads.end(), is_of_this));
+    EXPECT_TRUE(std::all_of(one.entries.begin(), one.entries.end(), is_of_this));
+    EXPECT_NE(tag_after(one.tags[0], one.args.call), tag);
   }
 }
 

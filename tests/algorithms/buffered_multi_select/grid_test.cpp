@@ -80,7 +80,13 @@ std::vector<float> select(const std::vector<float>& row, position k, const shape
   simt::counters counted;
   options.counters = &counted;
   call one(row, k, s);
+  const std::uint64_t tag = tag_after(one.tags[0], one.args.call);
   EXPECT_EQ(one.run(s.parts, options).message, "");
+  // A graph repeats the call with the same number: nothing has the tag that the next one goes by.
+  const auto is_of_this = [&](const simt::message& m) { return m.tag == tag; };
+  EXPECT_TRUE(std::all_of(one.messages.begin(), one.messages.end(), is_of_this));
+  EXPECT_TRUE(std::all_of(one.entries.begin(), one.entries.end() - s.slots, is_of_this));
+  EXPECT_NE(tag_after(one.tags[0], one.args.call), tag);
   const auto n = static_cast<std::int64_t>(row.size());
   const std::int64_t looked_at =
       std::int64_t{s.parts} * static_cast<std::int64_t>(one.messages.size());
