@@ -111,15 +111,15 @@ class posted_survivors {
     if (team_.thread() <= slot_of_least) team_.simt.fence();
   }
 
-  // Of a part that has left its survivors elsewhere: `key`, from that slot.
-  KSELECT_HD void note(position slot, typename entry::word key) {
+  // Of a part that has left its survivors elsewhere: `said`, from that slot.
+  KSELECT_HD void note(position slot, typename entry::word said) {
     team_.simt.fence();  // for those who will read what has been left
     const position part = slot / a_.slots;
     if (slot - part * a_.slots == slot_of_size) {
-      told_[part].size = static_cast<position>(key);
+      told_[part].size = static_cast<position>(said);
       told_[part_.number].size = 1;  // there are such parts
     } else {
-      told_[part].least = key;
+      told_[part].least = said;
     }
   }
 
