@@ -257,6 +257,7 @@ constexpr algorithm entry() {
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
   a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
   a.layouts = set_of(layout::row_major, layout::column_major);
+  a.threaded = true;
   a.supports = &supports;
   a.workspace = &workspace;
   a.enqueue = &enqueue;

@@ -10,7 +10,7 @@
 // the compiler's own where Highway is absent). Where n < 10 k the row itself is the list.
 //
 // Cost: n elements read once, one compare each, after a sample of s = 16 sqrt(k n) of them, at most
-// max(32 K, 256 k). On rows in random order, sorted or reversed about 1.4 k n / s of them are hits;
+// max(32 K, 32 k). On rows in random order, sorted or reversed about 1.4 k n / s of them are hits;
 // on long rows fewer, as each cut tightens the bound. A cut reads its list about 1.3 times and then
 // compresses it. Ties cost no more: a list that was cut admits no element equal to its last.
 //
@@ -208,6 +208,7 @@ constexpr algorithm entry(std::string_view name) {
       name, "one-pass",
       "ours; threshold after Tang et al. 2015, Sec. III-E; cut after Floyd & Rivest 1975");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
+  a.threaded = parallel;
   a.workspace = &workspace<parallel>;
   a.enqueue = &enqueue<parallel>;
   return a;

@@ -44,6 +44,9 @@ class candidate_row {
     return least;
   }
   static order_key_t<T> key(typename Candidate::type c) { return Candidate::key(c); }
+  static typename Candidate::type candidate(order_key_t<T> key, std::int64_t i) {
+    return Candidate::make(key, i);
+  }
 
  private:
   const T* first_;
@@ -151,6 +154,7 @@ constexpr algorithm cpu_entry(std::string_view name, std::string_view family,
   entry.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
   entry.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
   entry.layouts = set_of(layout::row_major, layout::column_major);
+  entry.threaded = parallel;
   entry.workspace = &cpu_rows<Selector, parallel>::workspace;
   entry.enqueue = &cpu_rows<Selector, parallel>::enqueue;
   return entry;

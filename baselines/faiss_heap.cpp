@@ -103,6 +103,7 @@ constexpr algorithm entry(std::string_view name) {
   a.executors = set_of(executor_kind::cpu);
   a.dtypes = set_of(dtype::float32, dtype::float64);
   a.missing = missing;
+  a.threaded = parallel;
   a.workspace = &workspace<parallel>;
   a.enqueue = &enqueue<parallel>;
   return a;

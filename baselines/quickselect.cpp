@@ -108,6 +108,7 @@ constexpr algorithm entry(std::string_view name) {
   algorithm a =
       one_pass::entry_on_lanes(name, "quickselect", "ours; Hoare 1961, Floyd & Rivest 1975");
   a.dtypes = set_of(dtype::float32, dtype::float64);
+  a.threaded = parallel;
   a.workspace = &workspace<parallel>;
   a.enqueue = &enqueue<parallel>;
   return a;

@@ -83,6 +83,11 @@ class backend {
   virtual void evict(std::span<const memory_range> working_set) = 0;
   // Measures for a fraction of a second.
   virtual memory_ceilings measure_ceilings() = 0;
+  // Seconds in which `threads` host threads read these bytes once, from where they are: the mean of
+  // `readings`, one right after the other. Empty where the host does not do the work.
+  virtual std::optional<double> seconds_to_read(memory_range, int /*threads*/, int /*readings*/) {
+    return std::nullopt;
+  }
 
   // Records `enqueue` as a graph and runs that once; empty where there are no graphs.
   virtual std::optional<graph_capture> capture(const std::function<status()>& enqueue);

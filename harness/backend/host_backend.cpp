@@ -68,6 +68,9 @@ class host_backend final : public backend {
   memory_ceilings measure_ceilings() override {
     return measure_host_ceilings(device_.threads, device_.cache_bytes);
   }
+  std::optional<double> seconds_to_read(memory_range bytes, int threads, int readings) override {
+    return kselect::seconds_to_read(bytes, threads, readings);
+  }
 
  private:
   device device_;

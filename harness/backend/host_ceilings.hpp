@@ -8,6 +8,10 @@
 
 namespace kselect {
 
+// Seconds in which `threads` threads read these bytes, each a part of them: one reading, or the
+// mean of as many as `readings`, one right after the other.
+double seconds_to_read(memory_range bytes, int threads, int readings = 1);
+
 // On `threads` threads, the best of a few passes; `cache_bytes` is the last-level cache (0:
 // unknown).
 memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes);

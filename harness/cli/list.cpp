@@ -66,6 +66,7 @@ json entry_json(const registered& row) {
           {"index_types", members(entry.index_types)},
           {"payloads", members(entry.payloads)},
           {"layouts", members(entry.layouts)},
+          {"threaded", entry.threaded},
           {"executors", executors}};
 }
 

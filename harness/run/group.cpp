@@ -6,6 +6,7 @@
 
 #include "harness/error.hpp"
 #include "harness/measure/latin_square.hpp"
+#include "harness/run/reading_rate.hpp"
 #include "harness/run/turn.hpp"
 
 namespace kselect {
@@ -14,20 +15,13 @@ namespace {
 // Faster than this multiple of a measured ceiling is not measured but wrong. A GPU's ceiling is
 // good to some ten percent; a host's is measured beside whatever else runs there.
 constexpr double implausible_on_gpu = 1.25, implausible_on_host = 2;
-// Rows beyond so many caches' worth can stay in them only to a small part.
-constexpr std::size_t caches_of_rows = 8;
 
-std::optional<floor_share> against_floor(const cell& c, const timing& time, const device& where,
-                                         const memory_ceilings& ceilings) {
+floor_share against_floor(const cell& c, const timing& time, const char* ceiling, double rate) {
   const problem& p = c.problem;
   const std::size_t rows = static_cast<std::size_t>(p.n * p.q) * size_of(p.type);
   const std::size_t bytes = rows + p.values_bytes() + p.indices_bytes();
-  const bool from_memory =
-      time.cache == "cold" || (where.cache_bytes != 0 && rows > caches_of_rows * where.cache_bytes);
-  const double ceiling = from_memory ? ceilings.read : ceilings.cached_read;
-  if (ceiling <= 0 || time.result.median <= 0) return std::nullopt;
-  return floor_share{static_cast<std::int64_t>(bytes), from_memory ? "read" : "cached_read",
-                     static_cast<double>(bytes) / (time.result.median * 1e-9) / ceiling};
+  return {static_cast<std::int64_t>(bytes), ceiling,
+          static_cast<double>(bytes) / (time.result.median * 1e-9) / rate};
 }
 
 bool may_have_damaged(const cell_outcome& outcome) {
@@ -56,6 +50,7 @@ class group {
     }
     const auto count = static_cast<int>(contenders_.size());
     for (int round = 0; open_ > 0; ++round) {
+      read_rows(round);
       for (const int i : order_of_round(count, round, request_.policy.rounds)) {
         if (!turn(contenders_[static_cast<std::size_t>(i)], round)) return false;
       }
@@ -96,6 +91,27 @@ class group {
     return true;
   }
 
+  // What reading alone takes, on as many threads as the cells that are still in the race.
+  void read_rows(int round) {
+    if (!context_.place.shares_host_memory()) return;
+    const auto in_race = [&](bool threaded) {
+      return std::find_if(contenders_.begin(), contenders_.end(), [&](const entrant& e) {
+        return e.open && e.c.what->entry->algorithm->threaded == threaded;
+      });
+    };
+    for (const bool threaded : {false, true}) {
+      const auto first = in_race(threaded);
+      if (first == contenders_.end()) continue;
+      try {
+        rate_of(threaded).take_turn(inputs_.of(first->c.what->problem).of_round(round),
+                                    request_.policy, context_.place);
+      } catch (const error&) {
+        return;  // rows that cannot be made are the next cell's to report
+      }
+    }
+  }
+  reading_rate& rate_of(bool threaded) { return threaded ? by_all_ : by_one_; }
+
   bool turn(entrant& entry, int round) {
     if (!entry.open) return true;
     contender& c = entry.c;
@@ -124,7 +140,11 @@ class group {
     time.gap_hidden = c.gapless;
     time.batch_calls = time.batch ? c.batch_calls : 0;
     outcome.throttled = time.throttled;
-    outcome.floor = against_floor(*c.what, time, context_.place.description(), request_.ceilings);
+    const double rate = on_host ? rate_of(c.what->entry->algorithm->threaded).bytes_per_second()
+                                : request_.ceilings.read;
+    if (rate > 0 && time.result.median > 0) {
+      outcome.floor = against_floor(*c.what, time, on_host ? "rows_read" : "read", rate);
+    }
     if (outcome.floor &&
         outcome.floor->share > (on_host ? implausible_on_host : implausible_on_gpu)) {
       outcome.status = cell_status::implausible;
@@ -156,6 +176,7 @@ class group {
   turn_context context_;
   std::vector<entrant> contenders_;
   int open_ = 0;
+  reading_rate by_one_{1}, by_all_{context_.place.description().threads};
 };
 
 }  // namespace

@@ -84,6 +84,8 @@ struct algorithm {
   enum_set<index_type> index_types = set_of(index_type::int32, index_type::int64);
   enum_set<payload> payloads = set_of(payload::values, payload::values_and_indices);
   enum_set<layout> layouts = set_of(layout::row_major);
+  // On a CPU it may use all of device::threads; else it works on the thread that calls it.
+  bool threaded = false;
   // Why this build cannot run it at all, for an adapter whose library was not there; empty if it can.
   std::string_view missing = {};
 

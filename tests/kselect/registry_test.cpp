@@ -39,6 +39,16 @@ TEST(Registry, EveryEntryIsCompleteAndNamedOnce) {
   }
 }
 
+// By which a sweep knows on how many threads the floor of its time is measured.
+TEST(Registry, SaysWhoUsesThreads) {
+  for (const registered& row : registry()) {
+    const algorithm& entry = *row.algorithm;
+    if (!entry.executors.contains(executor_kind::cpu)) continue;
+    const bool picks = entry.family == "auto";  // threads where they are worth it
+    EXPECT_EQ(entry.threaded, picks || entry.name.ends_with("+omp")) << entry.name;
+  }
+}
+
 TEST(Registry, MatchesGlobs) {
   EXPECT_EQ(match_algorithms("*").size(), registry().size());
   EXPECT_EQ(match_algorithms("cpu/sort").size(), 1U);

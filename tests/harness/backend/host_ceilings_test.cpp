@@ -47,5 +47,27 @@ TEST(HostCeilings, AreOfThisWorld) {
   EXPECT_GT(found.cached_read, found.read) << "caches are faster than memory";
 }
 
+TEST(HostCeilings, ReadingTakesLongerWhereThereIsMore) {
+  const std::vector<std::byte> block(std::size_t{32} << 20, std::byte{1});
+  double all = 1e18, part = 1e18;
+  for (int i = 0; i < 10; ++i) {
+    all = std::min(all, seconds_to_read(block, 1));
+    part = std::min(part, seconds_to_read(std::span(block).first(block.size() / 8), 1));
+  }
+  EXPECT_GT(all, 2 * part);
+  EXPECT_GT(part, 1e-6);
+}
+
+// Under a sanitizer, which sees what lies beyond.
+TEST(HostCeilings, ReadingStaysWithinItsBytes) {
+  for (std::size_t size = 0; size < 700; size += 7) {
+    const std::vector<std::byte> block(size, std::byte{1});
+    for (const int threads : {1, 2, 3}) {
+      EXPECT_GE(seconds_to_read(block, threads), 0);
+      EXPECT_GE(seconds_to_read(block, threads, 3), 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kselect

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <gmock/gmock.h>
 #include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -176,40 +177,47 @@ TEST_F(Group, KeepsTheReasonOfAFailureAndStopsIfToldTo) {
   EXPECT_EQ(seen_.ended.size(), 1U);
 }
 
-// A place like another until a kernel's fault makes it useless, as a GPU's context is then.
-class fragile final : public backend {
+// A place like another, but for what is overridden.
+class like_another : public backend {
  public:
-  explicit fragile(std::unique_ptr<backend> sound) : sound_(std::move(sound)) {}
+  explicit like_another(std::unique_ptr<backend> other) : other_(std::move(other)) {}
 
-  const device& description() const override { return sound_->description(); }
-  kselect::executor executor() const override { return sound_->executor(); }
-  std::byte* allocate(std::size_t bytes) override {
-    if (!fault.empty()) throw error(failure::resources, "cannot allocate");
-    return sound_->allocate(bytes);
-  }
-  void release(std::byte* memory) noexcept override { sound_->release(memory); }
+  const device& description() const override { return other_->description(); }
+  kselect::executor executor() const override { return other_->executor(); }
+  std::byte* allocate(std::size_t bytes) override { return other_->allocate(bytes); }
+  void release(std::byte* memory) noexcept override { other_->release(memory); }
   void to_device(std::byte* to, std::span<const std::byte> from) override {
-    sound_->to_device(to, from);
+    other_->to_device(to, from);
   }
   void to_host(std::span<std::byte> to, const std::byte* from) override {
-    sound_->to_host(to, from);
+    other_->to_host(to, from);
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    sound_->copy(to, from, bytes);
+    other_->copy(to, from, bytes);
   }
-  status synchronise() override { return sound_->synchronise(); }
-  std::string lost() override { return fault; }
+  status synchronise() override { return other_->synchronise(); }
   timed_run time(const std::function<status()>& enqueue, bool gapless) override {
-    return sound_->time(enqueue, gapless);
+    return other_->time(enqueue, gapless);
   }
-  const char* clock_name() const override { return sound_->clock_name(); }
-  void evict(std::span<const memory_range> set) override { sound_->evict(set); }
-  memory_ceilings measure_ceilings() override { return sound_->measure_ceilings(); }
-
-  static inline std::string fault;
+  const char* clock_name() const override { return other_->clock_name(); }
+  void evict(std::span<const memory_range> set) override { other_->evict(set); }
+  memory_ceilings measure_ceilings() override { return other_->measure_ceilings(); }
 
  private:
-  std::unique_ptr<backend> sound_;
+  std::unique_ptr<backend> other_;
+};
+
+// Until a kernel's fault makes it useless, as a GPU's context is then.
+class fragile final : public like_another {
+ public:
+  using like_another::like_another;
+  std::byte* allocate(std::size_t bytes) override {
+    if (!fault.empty()) throw error(failure::resources, "cannot allocate");
+    return like_another::allocate(bytes);
+  }
+  std::string lost() override { return fault; }
+
+  static inline std::string fault;
 };
 
 class GroupThatLosesItsPlace : public Group {
@@ -261,20 +269,55 @@ TEST_F(Group, EndsAsOutOfMemoryWhenTheWorkspaceDoesNotFit) {
   EXPECT_EQ(outcome("1").status, cell_status::ok);
 }
 
-TEST_F(Group, FasterThanTheCeilingIsImplausible) {
-  ceilings_.cached_read = 1e3;  // bytes a second: nothing real is that slow
+// Reads at the rate it is told to.
+class reading_at final : public like_another {
+ public:
+  reading_at(std::unique_ptr<backend> other, double bytes_per_second)
+      : like_another(std::move(other)), rate_(bytes_per_second) {}
+  std::optional<double> seconds_to_read(memory_range bytes, int threads, int) override {
+    threads_asked.insert(threads);
+    return static_cast<double>(bytes.size()) / (rate_ * threads);
+  }
+  std::set<int> threads_asked;
+
+ private:
+  double rate_;
+};
+
+TEST_F(Group, FasterThanReadingTheRowsIsImplausible) {
+  place_ = std::make_unique<reading_at>(std::move(place_), 1e3);  // nothing real is that slow
   run({right().algorithm});
   EXPECT_EQ(outcome().status, cell_status::implausible);
   EXPECT_THAT(outcome().reason, HasSubstr("measured ceiling"));
   EXPECT_FALSE(outcome().time);
-  ceilings_.cached_read = 1e15;
+}
+
+TEST_F(Group, IsHeldAgainstReadingOnAsManyThreadsAsItMayUse) {
+  auto place = std::make_unique<reading_at>(std::move(place_), 1e15);
+  const reading_at& seen = *place;
+  place_ = std::move(place);
+  const auto expect_share = [&](const std::string& key, double rate) {
+    const cell_outcome& of = outcome(key);
+    ASSERT_TRUE(of.floor) << of.reason;
+    EXPECT_STREQ(of.floor->ceiling, "rows_read");
+    EXPECT_EQ(of.floor->bytes, 500 * 6 * 4 + 6 * 20 * 8);
+    const double seconds = of.time->result.median * 1e-9;
+    EXPECT_NEAR(of.floor->share * seconds * rate / static_cast<double>(of.floor->bytes), 1, 1e-9);
+  };
   run({right().algorithm});
-  ASSERT_TRUE(outcome().floor);
-  EXPECT_EQ(outcome().floor->bytes, 500 * 6 * 4 + 6 * 20 * 8);
-  EXPECT_NEAR(
-      outcome().floor->share,
-      static_cast<double>(outcome().floor->bytes) / (outcome().time->result.median * 1e-9) / 1e15,
-      1e-12);
+  expect_share("0", 1e15);
+  EXPECT_EQ(seen.threads_asked, (std::set{1}));
+  run({right().algorithm, find_algorithm("cpu/sort+omp")->algorithm});
+  expect_share("0", 1e15);
+  expect_share("1", 2e15);
+  EXPECT_EQ(seen.threads_asked, (std::set{1, 2}));
+}
+
+TEST_F(Group, OfAPlaceWithoutARateHasNoFloor) {
+  place_ = std::make_unique<like_another>(std::move(place_));
+  run({right().algorithm});
+  EXPECT_EQ(outcome().status, cell_status::ok) << outcome().reason;
+  EXPECT_FALSE(outcome().floor);
 }
 
 TEST_F(Group, NoRowsAreAnEmptySuccess) {
