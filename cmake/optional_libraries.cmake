@@ -150,10 +150,32 @@ function(kselect_use_optional_libraries target)
     endif()
   endif()
 
+  # x86-simd-sort's headers, which nothing installs: their folder is X86_SIMD_SORT_INCLUDE_DIR. They
+  # compile where -march= has AVX2 or AVX-512.
+  set(has_x86_simd_sort 0)
+  find_path(X86_SIMD_SORT_INCLUDE_DIR x86simdsort-static-incl.h)
+  if(X86_SIMD_SORT_INCLUDE_DIR)
+    set(CMAKE_REQUIRED_INCLUDES ${X86_SIMD_SORT_INCLUDE_DIR})
+    set(CMAKE_REQUIRED_LIBRARIES "")
+    set(CMAKE_REQUIRED_FLAGS -march=${KSELECT_MARCH})
+    check_cxx_source_compiles("#include <cstdint>
+      #include <x86simdsort-static-incl.h>
+      int main() {
+        uint32_t keys[2] = {1, 0}, indices[2] = {0, 1};
+        x86simdsortStatic::keyvalue_select(keys, indices, 0, 2);
+        return static_cast<int>(keys[0]);
+      }" KSELECT_X86_SIMD_SORT_COMPILES)
+    if(KSELECT_X86_SIMD_SORT_COMPILES)
+      set(has_x86_simd_sort 1)
+      target_include_directories(${target} SYSTEM PRIVATE ${X86_SIMD_SORT_INCLUDE_DIR})
+    endif()
+  endif()
+
   target_link_libraries(${target} PRIVATE kselect_vectors)
   target_compile_definitions(${target} PRIVATE KSELECT_HAS_FAISS=${has_faiss}
                                                KSELECT_HAS_VQSORT=${has_vqsort}
-                                               KSELECT_HAS_VQSELECT=${has_vqselect})
+                                               KSELECT_HAS_VQSELECT=${has_vqselect}
+                                               KSELECT_HAS_X86_SIMD_SORT=${has_x86_simd_sort})
   if(KSELECT_RAFT)
     kselect_find_for_gpu(KSELECT_RAFT raft raft::raft)
     kselect_compile_apart(${target} baselines/raft_select_k.cu raft::raft KSELECT_HAS_RAFT=1)
