@@ -9,8 +9,8 @@
 //
 // Group j holds the elements j, j + G, j + 2G, ... of a piece of the row: neighbours fall into
 // different groups, so on a sorted row as on its reverse the groups' minima are the best G there
-// are. A row longer than the sample is sampled in pieces spread over all of it, so that its order
-// does not matter there either.
+// are. A row longer than the sample is sampled in pieces spread over all of it, from its first
+// element to its last, so that its order does not matter there either.
 
 #include <algorithm>
 #include <cmath>
@@ -21,10 +21,10 @@
 namespace kselect::one_pass {
 
 // How a row of n is sampled for its k best: `pieces` whose starts lie `stride` elements apart, each
-// of `rounds` times `groups` elements. groups is a multiple of 32, and at least 2 k; 0 if the row
-// is too short for that.
+// of `rounds` times `groups` elements, which start `apart` elements from each other. groups is a
+// multiple of 32, and at least 2 k; 0 if the row is too short for that.
 struct sampling {
-  std::int64_t groups = 0, rounds = 0, pieces = 0, stride = 0;
+  std::int64_t groups = 0, rounds = 0, apart = 0, pieces = 0, stride = 0;
 };
 
 inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
@@ -39,17 +39,21 @@ inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
   // from memory once more, a smaller one is best, and cuts do the rest.
   const auto balanced =
       static_cast<std::int64_t>(std::sqrt(256.0 * static_cast<double>(k) * static_cast<double>(n)));
-  const std::int64_t size = std::min(balanced, std::max<std::int64_t>(1 << 15, 256 * k));
+  const std::int64_t size = std::min(balanced, std::max<std::int64_t>(1 << 15, 32 * k));
   const std::int64_t piece = std::max(page / plan.groups, std::int64_t{4}) * plan.groups;
+  plan.apart = plan.groups;
+  plan.pieces = 1;
   if (size >= n / 4 * 3 || piece > size) {
     plan.rounds = n / plan.groups;
-    plan.pieces = 1;
+    if (plan.rounds == 0) return {};
+  } else if (plan.groups >= page) {  // then a round is long enough to lie alone
+    plan.rounds = size / plan.groups;
+    plan.apart = (n - plan.groups) / (plan.rounds - 1);
   } else {
     plan.rounds = piece / plan.groups;
     plan.pieces = size / piece;
   }
-  if (plan.rounds == 0) return {};
-  plan.stride = n / plan.pieces;
+  plan.stride = plan.pieces == 1 ? n : (n - piece) / (plan.pieces - 1);
   return plan;
 }
 
@@ -66,25 +70,27 @@ key_of<T> threshold(key_row<T> row, std::int64_t k, sampling plan, key_of<T>* sc
   const auto keys = [=](std::int64_t i) {
     return row.template keys<Lanes>(row.template bits<Lanes>(i));
   };
-  // What comes after the piece is not read, but the next piece is.
-  const std::int64_t fetched = plan.pieces == 1 ? fetched_ahead<T> : plan.stride;
+  // What comes after a piece, or a round that lies alone, is not read, but the next one is.
+  const std::int64_t fetched = plan.apart > plan.groups ? 4 * plan.apart
+                               : plan.pieces == 1       ? fetched_ahead<T>
+                                                        : plan.stride;
   for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) Lanes::store(keys(g), minima + g);
   for (std::int64_t piece = 0; piece < plan.pieces; ++piece) {
     std::int64_t round = 0;
     for (; round + 4 <= plan.rounds; round += 4) {
-      const std::int64_t start = piece * plan.stride + round * plan.groups;
+      const std::int64_t start = piece * plan.stride + round * plan.apart;
       for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) {
         const std::int64_t i = start + g;
         for (int ahead = 0; ahead < 4; ++ahead) {
-          row.template prefetch<Lanes::size>(i + ahead * plan.groups, fetched);
+          row.template prefetch<Lanes::size>(i + ahead * plan.apart, fetched);
         }
-        const auto two = Lanes::min(keys(i), keys(i + plan.groups));
-        const auto others = Lanes::min(keys(i + 2 * plan.groups), keys(i + 3 * plan.groups));
+        const auto two = Lanes::min(keys(i), keys(i + plan.apart));
+        const auto others = Lanes::min(keys(i + 2 * plan.apart), keys(i + 3 * plan.apart));
         Lanes::store(Lanes::min(Lanes::load(minima + g), Lanes::min(two, others)), minima + g);
       }
     }
     for (; round < plan.rounds; ++round) {
-      const std::int64_t start = piece * plan.stride + round * plan.groups;
+      const std::int64_t start = piece * plan.stride + round * plan.apart;
       for (std::int64_t g = 0; g < plan.groups; g += Lanes::size) {
         Lanes::store(Lanes::min(Lanes::load(minima + g), keys(start + g)), minima + g);
       }
