@@ -1,7 +1,8 @@
 """Share of the read ceiling against n: how near to memory's speed each algorithm comes.
 
 The bytes that must move are those of the input, read once, and of the answer; the ceiling is what a
-plain reduction reached on the same machine in the same run. One panel for each k, one figure for
+plain reduction reached on the same machine in the same run: on a GPU of a block that no cache holds, on
+a host of each cell's own rows, on as many threads as its algorithm may use. One panel for each k, one figure for
 each slice; y begins at 0, so that the distance to the top is what is left to gain.
 """
 
@@ -77,6 +78,13 @@ def _ceilings(records: Sequence[Record]) -> list[str]:
         if r.floor and r.time:
             rates[r.floor.ceiling].append(r.floor.bytes / r.time.median / r.floor.share)
     return [
-        f"Ceiling: {kind.replace('_', ' ')}, {statistics.median(found):.4g} GB/s."
+        f"Ceiling: {kind.replace('_', ' ')}, {_span(found)} GB/s."
         for kind, found in sorted(rates.items())
     ]
+
+
+def _span(rates: Sequence[float]) -> str:
+    least, most = min(rates), max(rates)
+    if most < 1.02 * least:
+        return f"{statistics.median(rates):.4g}"
+    return f"{least:.3g} to {most:.3g}"

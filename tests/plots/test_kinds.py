@@ -77,6 +77,18 @@ def test_runs_without_a_measured_ceiling_have_no_shares(tmp_path: Path) -> None:
     assert ceiling_share.draw(records(tmp_path, cells), Options()) == []
 
 
+def test_ceilings_of_a_hosts_cells_are_told_from_the_least_to_the_most(tmp_path: Path) -> None:
+    cells = []
+    for name, rate in (("serial", 30), ("threads", 60)):  # bytes a ns
+        for e in (10, 11):
+            one = cell(contender(name, 500), problem(1 << e, 4, 8))
+            one["floor"] |= {"ceiling": "rows_read"}
+            one["floor"]["share"] = one["floor"]["bytes"] / one["time"]["median"] / rate
+            cells.append(one)
+    (drawing,) = ceiling_share.draw(records(tmp_path, cells), Options())
+    assert any("Ceiling: rows read, 30 to 60 GB/s" in text for text in texts(drawing))
+
+
 def test_the_fastest_wins_with_its_lead_for_each_q(tmp_path: Path) -> None:
     fast, slow = contender("fast", 500), contender("slow", 2000)
     cells = [
