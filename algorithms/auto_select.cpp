@@ -59,7 +59,7 @@ bool by_columns(const problem& p, const device&) { return p.layout == layout::co
 bool kth_alone(const problem& p, const device&) { return p.payload == payload::kth_value; }
 
 bool worth_threads(const problem& p, const device& where) {
-  return where.threads > 1 && p.n * p.q >= std::int64_t{1} << 16;
+  return where.threads > 1 && p.n * p.q >= std::int64_t{1} << 15;
 }
 
 // The first that applies and supports the problem is taken.

@@ -7,7 +7,8 @@
 //   3. cut        the k best of the list, by a vectorised Floyd-Rivest select (1975) on keys
 //
 // one_pass_select/ has a header a phase, written in the verbs of lanes.hpp (Highway's vectors, or
-// the compiler's own where Highway is absent). Where n < 10 k the row itself is the list.
+// the compiler's own where Highway is absent). Where n < 10 k the row itself is the list, and where
+// n <= 64 the row is ranked whole (short_row.hpp).
 //
 // Cost: n elements read once, one compare each, after a sample of s = 16 sqrt(k n) of them, at most
 // max(32 K, 32 k). On rows in random order, sorted or reversed about 1.4 k n / s of them are hits;
@@ -148,7 +149,7 @@ class rows_selection {
       *values = keys.value(kth_smallest<lanes>(list.keys, list.count, p_.k - 1, own_scratch()).key);
       return;
     }
-    cut<lanes, with_indices>(list, p_.k, own_scratch());
+    if (list.count > p_.k) cut<lanes, with_indices>(list, p_.k, own_scratch());
     for (std::int64_t j = 0; j < p_.k; ++j) values[j] = keys.value(list.keys[j]);
     if constexpr (with_indices) {
       Index* const indices = static_cast<Index*>(buffers_.indices) + row * p_.k;

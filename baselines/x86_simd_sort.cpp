@@ -14,9 +14,11 @@
 #include "baselines/cpu_rows.hpp"
 
 #if KSELECT_HAS_X86_SIMD_SORT
+#if defined(__GNUC__) && !defined(__clang__)
 // GCC 12 takes what its own AVX-512 intrinsics leave undefined for a mistake (its bug 105593).
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <x86simdsort-static-incl.h>
 #endif
 

@@ -97,7 +97,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND KSELECT_SANITIZE)
 endif()
 if(KSELECT_WERROR)
   list(APPEND host_warnings -Werror)
-  if(KSELECT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(KSELECT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
     # Of files that are compiled together the optimiser sees more, and GCC 12 more than there is.
     foreach(seen IN ITEMS array-bounds dangling-pointer free-nonheap-object maybe-uninitialized nonnull
                           stringop-overflow stringop-overread uninitialized use-after-free)

@@ -60,7 +60,7 @@ class Floor:
     """The bytes that must move, and at what share of a measured ceiling a cell moved them."""
 
     bytes: int
-    ceiling: str  # "read" (GPU), "rows_read" (host); "cached_read" in old records of hosts
+    ceiling: str  # "read", or "rows_read" on a host, where old records have "cached_read"
     share: float
 
 

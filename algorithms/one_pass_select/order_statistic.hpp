@@ -30,18 +30,18 @@ inline constexpr std::int64_t padding = 64;
 // Keys of scratch that kth_smallest needs for a list of m.
 constexpr std::int64_t order_statistic_scratch(std::int64_t m) { return 2 * (m + padding); }
 
-// `size` keys, each with the number of those that are less.
+// `size` keys, each with the number of those of the first `valid` that are less.
 template <class Lanes, std::int64_t size>
 class ranked_keys {
  public:
   using Int = typename Lanes::Int;
 
-  explicit ranked_keys(const Int* keys) {
+  explicit ranked_keys(const Int* keys, std::int64_t valid = size) {
     for (std::int64_t v = 0; v < vectors; ++v) {
       keys_[v] = Lanes::load(keys + v * Lanes::size);
       ranks_[v] = Lanes::set(0);
     }
-    for (std::int64_t j = 0; j < size; ++j) {
+    for (std::int64_t j = 0; j < valid; ++j) {
       const auto other = Lanes::set(keys[j]);
       for (std::int64_t v = 0; v < vectors; ++v) {
         ranks_[v] = Lanes::count_up(ranks_[v], Lanes::less(other, keys_[v]));
@@ -59,6 +59,18 @@ class ranked_keys {
           Lanes::max(most, Lanes::select(Lanes::less_equal(ranks_[v], bound), keys_[v], nothing));
     }
     return Lanes::largest(most);
+  }
+
+  // Calls f(position of the vector's first key, its keys, those of the first `valid` with fewer
+  // than `rank` below them) for each vector.
+  template <class F>
+  void for_each_below(std::int64_t rank, std::int64_t valid, const F& f) const {
+    const auto bound = Lanes::set(static_cast<Int>(rank));
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      const std::int64_t first = v * Lanes::size;
+      const auto there = Lanes::first(std::clamp<std::int64_t>(valid - first, 0, Lanes::size));
+      f(first, keys_[v], Lanes::both(there, Lanes::less(ranks_[v], bound)));
+    }
   }
 
   order_statistic<Int> statistic(std::int64_t rank, std::int64_t valid) const {
@@ -156,7 +168,7 @@ order_statistic<typename Lanes::Int> small_statistic(const typename Lanes::Int* 
     const auto valid = Lanes::first(std::clamp<std::int64_t>(m - i, 0, Lanes::size));
     Lanes::store(Lanes::select(valid, Lanes::load(list + i), Lanes::set(worst_key<Int>)), keys + i);
   }
-  return ranked_keys<Lanes, size>(keys).statistic(rank, m);
+  return ranked_keys<Lanes, size>(keys, m).statistic(rank, m);
 }
 
 // The key with `rank` keys before it in the order of list[0..m), 0 <= rank < m. The list is left as

@@ -1,10 +1,11 @@
 #pragma once
-// One row from end to end: threshold, stream, cut.
+// One row from end to end: threshold, stream, cut; a short one at once.
 
 #include <algorithm>
 #include <cstdint>
 
 #include "algorithms/one_pass_select/cut.hpp"
+#include "algorithms/one_pass_select/short_row.hpp"
 #include "algorithms/one_pass_select/stream.hpp"
 #include "algorithms/one_pass_select/threshold.hpp"
 
@@ -20,7 +21,7 @@ struct plan {
     // With fewer elements a wanted one than this, finding a threshold costs more than it saves.
     constexpr std::int64_t least_ratio = 10;
     plan p{n, k, {}, n};
-    if (n >= least_ratio * k) p.sample = plan_sampling(n, k);
+    if (n > longest_short_row && n >= least_ratio * k) p.sample = plan_sampling(n, k);
     if (p.sample.groups != 0) p.capacity = std::min(n + 256, list_capacity(k));
     return p;
   }
@@ -52,7 +53,9 @@ void take_all(key_row<T> row, hit_list<key_of<T>>& list) {
 template <class Lanes, bool with_indices, class T>
 void find_hits(key_row<T> row, const plan& how, hit_list<key_of<T>>& list, key_of<T>* scratch) {
   list.count = 0;
-  if (how.sample.groups == 0) {
+  if (how.n <= longest_short_row) {
+    select_short_row<Lanes, with_indices>(row, how.k, list);
+  } else if (how.sample.groups == 0) {
     take_all<Lanes, with_indices>(row, list);
   } else {
     const auto bound = threshold<Lanes>(row, how.k, how.sample, scratch);

@@ -52,6 +52,7 @@ inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
   } else {
     plan.rounds = piece / plan.groups;
     plan.pieces = size / piece;
+    if (plan.pieces == 1) plan.apart = (n - plan.groups) / (plan.rounds - 1);
   }
   plan.stride = plan.pieces == 1 ? n : (n - piece) / (plan.pieces - 1);
   return plan;

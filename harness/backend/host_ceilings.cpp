@@ -19,8 +19,9 @@ constexpr std::size_t line = 64;
 constexpr int passes = 8;
 constexpr int cached_passes = 200;
 
+using clock = std::chrono::steady_clock;
+
 double seconds_of(const std::function<void()>& work) {
-  using clock = std::chrono::steady_clock;
   const auto begin = clock::now();
   work();
   return std::chrono::duration<double>(clock::now() - begin).count();
@@ -33,9 +34,8 @@ double least_of(int count, const Seconds& seconds) {
   return least;
 }
 
-// As fast as we know how to read: in the widest vectors and several sums. What is beyond the last
-// full step is left out. `fetching`: lines are fetched ahead, since processors' own prefetchers
-// stop where a page ends.
+// In the widest vectors and several sums. `fetching`: lines are fetched ahead, since processors'
+// own prefetchers stop where a page ends.
 template <bool fetching>
 std::uint64_t sum_of(const std::byte* data, std::size_t bytes) {
 #if defined(__AVX512F__)
@@ -49,7 +49,8 @@ std::uint64_t sum_of(const std::byte* data, std::size_t bytes) {
   constexpr std::size_t lanes = 4, step = 4 * line, ahead = 8192;
   vector sums[lanes] = {};
   const auto address = reinterpret_cast<std::uintptr_t>(data);
-  for (std::size_t at = 0; at + step <= bytes; at += step) {
+  std::size_t at = 0;
+  for (; at + step <= bytes; at += step) {
     for (std::size_t i = 0; i < step && fetching; i += line) {
       __builtin_prefetch(reinterpret_cast<const void*>(address + at + ahead + i));
     }
@@ -61,12 +62,12 @@ std::uint64_t sum_of(const std::byte* data, std::size_t bytes) {
   const vector all = sums[0] + sums[1] + sums[2] + sums[3];
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < width / sizeof total; ++i) total += all[i];
+  for (; at < bytes; at += sizeof total) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + at, std::min(sizeof word, bytes - at));
+    total += word;
+  }
   return total;
-}
-
-std::uint64_t sum(const std::byte* data, std::size_t bytes) {
-  constexpr std::size_t near = 128 << 10;  // where to fetch would only be more instructions
-  return bytes <= near ? sum_of<false>(data, bytes) : sum_of<true>(data, bytes);
 }
 
 // Keeps a sum that nobody reads from being optimised away.
@@ -74,19 +75,33 @@ void use(std::uint64_t value) { asm volatile("" ::"r"(value) : "memory"); }
 
 }  // namespace
 
+std::uint64_t sum_of_words(memory_range bytes) {
+  constexpr std::size_t near = 128 << 10;  // where to fetch would only be more instructions
+  return bytes.size() <= near ? sum_of<false>(bytes.data(), bytes.size())
+                              : sum_of<true>(bytes.data(), bytes.size());
+}
+
 double seconds_to_read(memory_range bytes, int threads, int readings) {
   const std::size_t lines = (bytes.size() + line - 1) / line;
   const std::size_t part =
       (lines + static_cast<std::size_t>(threads) - 1) / static_cast<std::size_t>(threads) * line;
-  return seconds_of([&] {
-#pragma omp parallel for num_threads(threads) schedule(static, 1) if (threads > 1)
-           for (int t = 0; t < threads; ++t) {
-             const std::size_t first = std::min(static_cast<std::size_t>(t) * part, bytes.size());
-             const memory_range mine = bytes.subspan(first, std::min(part, bytes.size() - first));
-             for (int i = 0; i < readings; ++i) use(sum(mine.data(), mine.size()));
-           }
-         }) /
-         readings;
+  clock::time_point begin, end;
+#pragma omp parallel num_threads(threads) if (threads > 1)
+  {
+#pragma omp barrier
+#pragma omp master
+    begin = clock::now();
+#pragma omp barrier
+#pragma omp for schedule(static, 1)
+    for (int t = 0; t < threads; ++t) {
+      const std::size_t first = std::min(static_cast<std::size_t>(t) * part, bytes.size());
+      const memory_range mine = bytes.subspan(first, std::min(part, bytes.size() - first));
+      for (int i = 0; i < readings; ++i) use(sum_of_words(mine));
+    }
+#pragma omp master
+    end = clock::now();
+  }
+  return std::chrono::duration<double>(end - begin).count() / readings;
 }
 
 memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes) {

@@ -91,26 +91,31 @@ class group {
     return true;
   }
 
-  // What reading alone takes, on as many threads as the cells that are still in the race.
+  // What reading alone takes, on one thread and, if a cell that is still in the race may use them,
+  // on all. The layouts of a group are the same bytes, so the first cell's rows serve all of them.
   void read_rows(int round) {
     if (!context_.place.shares_host_memory()) return;
-    const auto in_race = [&](bool threaded) {
-      return std::find_if(contenders_.begin(), contenders_.end(), [&](const entrant& e) {
-        return e.open && e.c.what->entry->algorithm->threaded == threaded;
-      });
-    };
-    for (const bool threaded : {false, true}) {
-      const auto first = in_race(threaded);
-      if (first == contenders_.end()) continue;
-      try {
-        rate_of(threaded).take_turn(inputs_.of(first->c.what->problem).of_round(round),
-                                    request_.policy, context_.place);
-      } catch (const error&) {
-        return;  // rows that cannot be made are the next cell's to report
-      }
+    const entrant* open = nullptr;
+    bool threaded = false;
+    for (const entrant& e : contenders_) {
+      if (!e.open) continue;
+      if (open == nullptr) open = &e;
+      threaded = threaded || e.c.what->entry->algorithm->threaded;
+    }
+    if (open == nullptr) return;
+    try {
+      const input_rows& rows = inputs_.of(open->c.what->problem).of_round(round);
+      by_one_.take_turn(rows, request_.policy, context_.place);
+      if (threaded) by_all_.take_turn(rows, request_.policy, context_.place);
+    } catch (const error&) {
+      // Rows that cannot be made are the next cell's to report.
     }
   }
-  reading_rate& rate_of(bool threaded) { return threaded ? by_all_ : by_one_; }
+  // Who may use all threads need not, where one reads as fast: few rows in its own cache.
+  double reading_rate_for(const algorithm& of) const {
+    const double one = by_one_.bytes_per_second();
+    return of.threaded ? std::max(one, by_all_.bytes_per_second()) : one;
+  }
 
   bool turn(entrant& entry, int round) {
     if (!entry.open) return true;
@@ -140,8 +145,8 @@ class group {
     time.gap_hidden = c.gapless;
     time.batch_calls = time.batch ? c.batch_calls : 0;
     outcome.throttled = time.throttled;
-    const double rate = on_host ? rate_of(c.what->entry->algorithm->threaded).bytes_per_second()
-                                : request_.ceilings.read;
+    const double rate =
+        on_host ? reading_rate_for(*c.what->entry->algorithm) : request_.ceilings.read;
     if (rate > 0 && time.result.median > 0) {
       outcome.floor = against_floor(*c.what, time, on_host ? "rows_read" : "read", rate);
     }

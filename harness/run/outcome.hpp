@@ -16,11 +16,11 @@ namespace kselect {
 
 // The bytes that must move, against the fastest that memory was seen to move them.
 struct floor_share {
-  std::int64_t bytes = 0;    // every element read once, every output written once
+  std::int64_t bytes = 0;  // every element read once, every output written once
   // On a GPU "read": of a block that no cache holds. On a host "rows_read": of the rows themselves,
   // by as many threads as the algorithm may use, in turns with it (reading_rate.hpp).
   const char* ceiling = "";
-  double share = 0;          // of that ceiling; above 1 is only possible for a measured one
+  double share = 0;  // of that ceiling; above 1 is only possible for a measured one
 };
 
 // What was seen of the GPU between rounds.

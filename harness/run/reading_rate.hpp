@@ -2,10 +2,10 @@
 // How fast a host reads the rows of a group, measured in turns with its cells.
 //
 // What a selection cannot beat depends on where its rows lie, in which cache or in memory, and on
-// what the cells between leave of them there. So the rows themselves are read, as long before as a
-// cell's are, in every round, on threads that are pinned alike. The fastest reading of a round is
-// its rate, as it is a bound that is sought; the median of rounds is what medians of cells are held
-// against.
+// what the cells between leave of them there. So the rows themselves are read in every round, after
+// as many warm-ups as a cell has, or from flushed caches, on threads that are pinned alike. The
+// fastest reading of a round is its rate, as it is a bound that is sought; the median of rounds is
+// what medians of cells are held against.
 
 #include <vector>
 

@@ -86,7 +86,8 @@ struct algorithm {
   enum_set<layout> layouts = set_of(layout::row_major);
   // On a CPU it may use all of device::threads; else it works on the thread that calls it.
   bool threaded = false;
-  // Why this build cannot run it at all, for an adapter whose library was not there; empty if it can.
+  // Why this build cannot run it at all, for an adapter whose library was not there; empty if it
+  // can.
   std::string_view missing = {};
 
   // What the fields above and the limits cannot say; null when they say it all.

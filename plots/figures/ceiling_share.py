@@ -1,9 +1,10 @@
 """Share of the read ceiling against n: how near to memory's speed each algorithm comes.
 
 The bytes that must move are those of the input, read once, and of the answer; the ceiling is what a
-plain reduction reached on the same machine in the same run: on a GPU of a block that no cache holds, on
-a host of each cell's own rows, on as many threads as its algorithm may use. One panel for each k, one figure for
-each slice; y begins at 0, so that the distance to the top is what is left to gain.
+plain reduction reached on the same machine in the same run: on a GPU of a block that no cache
+holds, on a host of each cell's own rows, on as many threads as its algorithm may use. One panel for
+each k, one figure for each slice; y begins at 0, so that the distance to the top is what is left to
+gain.
 """
 
 import statistics

@@ -269,48 +269,70 @@ TEST_F(Group, EndsAsOutOfMemoryWhenTheWorkspaceDoesNotFit) {
   EXPECT_EQ(outcome("1").status, cell_status::ok);
 }
 
-// Reads at the rate it is told to.
+// Reads at the rates it is told, by one thread and by more.
 class reading_at final : public like_another {
  public:
-  reading_at(std::unique_ptr<backend> other, double bytes_per_second)
-      : like_another(std::move(other)), rate_(bytes_per_second) {}
+  reading_at(std::unique_ptr<backend> other, double by_one, double by_more)
+      : like_another(std::move(other)), by_one_(by_one), by_more_(by_more) {}
   std::optional<double> seconds_to_read(memory_range bytes, int threads, int) override {
     threads_asked.insert(threads);
-    return static_cast<double>(bytes.size()) / (rate_ * threads);
+    return static_cast<double>(bytes.size()) / (threads == 1 ? by_one_ : by_more_);
   }
   std::set<int> threads_asked;
 
  private:
-  double rate_;
+  double by_one_, by_more_;
 };
 
 TEST_F(Group, FasterThanReadingTheRowsIsImplausible) {
-  place_ = std::make_unique<reading_at>(std::move(place_), 1e3);  // nothing real is that slow
+  place_ = std::make_unique<reading_at>(std::move(place_), 1e3, 1e3);  // nothing real is that slow
   run({right().algorithm});
   EXPECT_EQ(outcome().status, cell_status::implausible);
   EXPECT_THAT(outcome().reason, HasSubstr("measured ceiling"));
   EXPECT_FALSE(outcome().time);
 }
 
-TEST_F(Group, IsHeldAgainstReadingOnAsManyThreadsAsItMayUse) {
-  auto place = std::make_unique<reading_at>(std::move(place_), 1e15);
-  const reading_at& seen = *place;
-  place_ = std::move(place);
-  const auto expect_share = [&](const std::string& key, double rate) {
+class GroupHeldAgainstReading : public Group {
+ protected:
+  void read_at(double by_one, double by_more) {
+    auto place = std::make_unique<reading_at>(std::move(place_), by_one, by_more);
+    reader_ = place.get();
+    place_ = std::move(place);
+  }
+  void expect_share(const std::string& key, double rate) {
     const cell_outcome& of = outcome(key);
     ASSERT_TRUE(of.floor) << of.reason;
     EXPECT_STREQ(of.floor->ceiling, "rows_read");
     EXPECT_EQ(of.floor->bytes, 500 * 6 * 4 + 6 * 20 * 8);
     const double seconds = of.time->result.median * 1e-9;
     EXPECT_NEAR(of.floor->share * seconds * rate / static_cast<double>(of.floor->bytes), 1, 1e-9);
-  };
-  run({right().algorithm});
+  }
+  const reading_at* reader_ = nullptr;
+  const algorithm* const serial_ = right().algorithm;
+  const algorithm* const threaded_ = find_algorithm("cpu/sort+omp")->algorithm;
+};
+
+TEST_F(GroupHeldAgainstReading, ByOneThreadIfItIsSerial) {
+  read_at(1e15, 2e15);
+  run({serial_});
   expect_share("0", 1e15);
-  EXPECT_EQ(seen.threads_asked, (std::set{1}));
-  run({right().algorithm, find_algorithm("cpu/sort+omp")->algorithm});
+  EXPECT_EQ(reader_->threads_asked, (std::set{1}));
+}
+
+TEST_F(GroupHeldAgainstReading, ByAllThreadsIfItMayUseThem) {
+  read_at(1e15, 2e15);
+  run({serial_, threaded_});
   expect_share("0", 1e15);
   expect_share("1", 2e15);
-  EXPECT_EQ(seen.threads_asked, (std::set{1, 2}));
+  EXPECT_EQ(reader_->threads_asked, (std::set{1, 2}));
+}
+
+// Then it may do without them, too.
+TEST_F(GroupHeldAgainstReading, ByOneThreadIfThatIsFaster) {
+  read_at(2e15, 1e3);
+  policy_.cache = cpu_cache::flushed;
+  run({threaded_});
+  expect_share("0", 2e15);
 }
 
 TEST_F(Group, OfAPlaceWithoutARateHasNoFloor) {
