@@ -115,6 +115,11 @@ int judge(const tune_arguments& o) {
   if (!o.table.empty()) from_file = tune::read_table(o.table);
   std::optional<tune::table_view> view;
   if (from_file) view.emplace(*from_file);
+  const bool on_gpu = data.device.kind == executor_kind::cuda;
+  if (view && !on_gpu) {
+    throw error(failure::input,
+                fmt::format("{}: a table is of a GPU, but these runs used none", o.table));
+  }
   const cost_table* const table = view ? &**view : find_cost_table(data.device.name);
   const tune::regret of_table = table == nullptr ? tune::regret{} : tune::of_table(data, *table);
   if (o.as_json) {
@@ -125,7 +130,7 @@ int judge(const tune_arguments& o) {
     return 0;
   }
   print_regret("auto as it ran", ran, o.shown);
-  print_regret(view ? o.table : "the table of this program", of_table, o.shown);
+  if (on_gpu) print_regret(view ? o.table : "the table of this program", of_table, o.shown);
   if (table != nullptr) {
     fmt::print("predicted times are off by a factor of {:.3f} in geometric mean\n",
                tune::misjudged(data, *table));
@@ -174,7 +179,8 @@ void add_tune(CLI::App& app, action& chosen, const std::vector<std::string>& arg
   CLI::Option* const out = command->add_option("--out", o->out, "the table's file (JSON)");
   CLI::Option* const regret = command->add_option(
       "--regret", o->regret,
-      "judge instead: how much slower auto was in these runs than its best member");
+      "judge instead: how much slower auto was in these runs than its best member, on a processor "
+      "than the fastest of all");
   command->add_option("--table", o->table, "with --regret: also judge the table in this file")
       ->needs(regret);
   command->add_option("--worst", o->shown, "how many of the worst choices to list")

@@ -17,13 +17,14 @@ using compare::recorded_run;
 
 tuned_device device_of(const recorded_run& run) {
   const compare::json gpus = run.fact({"gpu"});
+  tuned_device device;
   if (!gpus.is_array() || gpus.empty()) {
-    throw error(failure::input,
-                fmt::format("{}: its meta data names no GPU; `auto` has cost tables of GPUs alone",
-                            run.path));
+    const compare::json name = run.fact({"host", "cpu"});
+    device.kind = executor_kind::cpu;
+    device.name = name.is_string() ? name.get<std::string>() : "a processor";
+    return device;
   }
   const compare::json& gpu = gpus.front();
-  tuned_device device;
   device.name = gpu.value("name", "");
   device.multiprocessors = gpu.value("multiprocessors", 0);
   device.compute_capability = gpu.value("compute_capability", 0);
@@ -37,7 +38,8 @@ tuned_device device_of(const recorded_run& run) {
 nlohmann::ordered_json source_of(const recorded_run& run) {
   const auto gpu = [&](const char* fact) {
     const compare::json gpus = run.fact({"gpu"});
-    return gpus.front().contains(fact) ? gpus.front()[fact] : compare::json(nullptr);
+    const bool there = gpus.is_array() && !gpus.empty() && gpus.front().contains(fact);
+    return there ? gpus.front()[fact] : compare::json(nullptr);
   };
   return {{"run", run.fact({"run"})},
           {"plan", run.fact({"plan", "hash"})},
@@ -83,15 +85,17 @@ tuning_data collect(const std::vector<recorded_run>& runs) {
     if (data.device.name.empty()) data.device = device;
     if (data.device.name != device.name || data.device.multiprocessors != device.multiprocessors) {
       throw error(failure::input,
-                  fmt::format("{}: was measured on {}, but {} on {}; a table is of one device",
+                  fmt::format("{}: was measured on {}, but {} on {}; one device at a time",
                               run.path, device.name, runs.front().path, data.device.name));
     }
     data.sources.push_back(source_of(run));
     lines.push_back(in_one_line(data.sources.back()));
     for (const recorded_cell& cell : run.cells) {
-      if (cell.executor != "cuda" || cell.status != cell_status::ok || !cell.time) continue;
-      const bool is_auto = cell.algorithm == "auto";
-      if (!is_auto && find_member(cell.algorithm) == nullptr) continue;
+      if (cell.executor != to_string(device.kind) || cell.status != cell_status::ok || !cell.time) {
+        continue;
+      }
+      const bool is_auto = cell.algorithm == "auto", by_rules = device.kind == executor_kind::cpu;
+      if (!is_auto && !by_rules && find_member(cell.algorithm) == nullptr) continue;
       if (!is_auto && std::ranges::find(data.members, cell.algorithm) == data.members.end()) {
         data.members.push_back(cell.algorithm);
       }
@@ -103,7 +107,7 @@ tuning_data collect(const std::vector<recorded_run>& runs) {
     }
   }
   if (data.members.empty()) {
-    throw error(failure::input, fmt::format("{}: no cell of a member of auto has a time on a GPU",
+    throw error(failure::input, fmt::format("{}: no cell of a member of auto has a time",
                                             runs.empty() ? "no run" : runs.front().path));
   }
   data.source = fmt::format("{}", fmt::join(lines, "; "));
@@ -117,6 +121,11 @@ tuning_data collect(const std::vector<recorded_run>& runs) {
 }
 
 tuning_data typical(const tuning_data& data) {
+  if (data.device.kind != executor_kind::cuda) {
+    throw error(failure::input, fmt::format("{}: these runs used no GPU; `auto` has cost tables of "
+                                            "GPUs alone, and goes by rules on a processor",
+                                            data.source));
+  }
   tuning_data kept = data;
   std::erase_if(kept.problems, [](const timed_problem& timed) {
     const problem& p = timed.problem;

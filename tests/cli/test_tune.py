@@ -13,6 +13,9 @@ GOAL = [ROOT / "results/nvidia-h200" / f"earlier_{run}" for run in RUNS]
 # The same of the present kernels, whose table is the program's.
 PRESENT = [ROOT / "results/nvidia-h200" / run for run in RUNS]
 
+CPU_GOAL = ROOT / "results/cpu-xeon-2core/cpu_goal"
+TABLE = ROOT / "algorithms/auto_select/nvidia-h200.json"
+
 
 @pytest.fixture
 def learned(kselect, tmp_path):
@@ -89,6 +92,16 @@ def test_prints_the_worst_choices(kselect):
     assert len([line for line in lines if " best " in line]) <= 4
 
 
+def test_judges_auto_on_a_processor_against_all_beside_it(kselect):
+    lines = kselect("tune", "--regret", CPU_GOAL, "--worst", 1).stdout.splitlines()
+    assert lines[0].startswith("auto as it ran") and "27 problems" in lines[0]
+    found = judged(kselect, CPU_GOAL)
+    assert found["device"] == "Intel(R) Xeon(R) Processor"
+    assert 0.95 < found["auto"]["geometric_mean"] < 1.05 and found["auto"]["worst"] < 1.25
+    assert {choice["best"] for choice in found["auto"]["choices"]} <= {"one-pass", "one-pass+omp"}
+    assert found["table"]["choices"] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -96,6 +109,7 @@ def test_prints_the_worst_choices(kselect):
         (["--from", "no/such", "--out", "t.json"], 3, "no/such"),
         (["--from", ROOT / "results/cpu-epyc-2core/cpu_goal", "--out", "t.json"], 3, "no GPU"),
         (["--regret", GOAL[0], "--table", "missing.json"], 3, "missing.json"),
+        (["--regret", CPU_GOAL, "--table", TABLE], 3, "used none"),
         (["--regret", GOAL[0], "--out", "t.json"], 2, "--out"),
         (["--table", "t.json"], 2, "--regret"),
         (["--from", GOAL[0], "--out", "no/such/folder/t.json"], 6, "no/such/folder"),

@@ -30,9 +30,16 @@ recorded_run run_of(const std::vector<recorded_cell>& cells, const std::string& 
   return run;
 }
 
+recorded_run run_on_processor(const std::vector<recorded_cell>& cells) {
+  recorded_run run = tune::run_of(cells);
+  run.meta.erase("gpu");
+  run.meta["host"]["cpu"] = "processor";
+  return run;
+}
+
 std::string refused(const std::vector<recorded_run>& runs) {
   try {
-    collect(runs);
+    typical(collect(runs));
   } catch (const error& why) {
     EXPECT_EQ(why.category(), failure::input);
     return why.what();
@@ -70,14 +77,29 @@ TEST(collect, averages_what_was_measured_twice) {
   EXPECT_EQ(data.sources.size(), 2U);
 }
 
+// There `auto` goes by rules, and is held against all that was measured beside it.
+TEST(collect, gathers_all_times_of_a_processor) {
+  const tuning_data data = collect(
+      {run_on_processor({cell("one-pass", 512, 100, "cpu"), cell("cpu/sort", 512, 300, "cpu"),
+                         cell("auto", 512, 110, "cpu"), cell("bms-block", 512, 1, "fiber")})});
+  EXPECT_EQ(data.device.kind, executor_kind::cpu);
+  EXPECT_EQ(data.device.name, "processor");
+  EXPECT_EQ(data.members, (std::vector<std::string>{"one-pass", "cpu/sort"}));
+  ASSERT_EQ(data.problems.size(), 1U);
+  EXPECT_NEAR(data.problems[0].chosen, 110, 1e-9);
+  EXPECT_EQ(data.sources.at(0).at("driver"), nullptr);
+}
+
 TEST(collect, refuses_what_no_table_can_come_of) {
   EXPECT_NE(
       refused({run_of({cell("bms-block", 512, 1)}), run_of({cell("bms-block", 512, 1)}, "other")})
-          .find("a table is of one device"),
+          .find("one device at a time"),
       std::string::npos);
   recorded_run without = run_of({cell("bms-block", 512, 1)});
   without.meta.erase("gpu");
-  EXPECT_NE(refused({without}).find("names no GPU"), std::string::npos);
+  EXPECT_NE(refused({without}).find("no cell of a member"), std::string::npos);
+  EXPECT_NE(refused({run_on_processor({cell("one-pass", 512, 1, "cpu")})}).find("used no GPU"),
+            std::string::npos);
   EXPECT_NE(refused({run_of({cell("cpu/sort", 512, 1)})}).find("no cell of a member"),
             std::string::npos);
 }
