@@ -61,6 +61,14 @@ void copy_row(const Row& row, C* scratch) {
   for (std::int64_t i = 0; i < row.size(); ++i) scratch[i] = row[i];
 }
 
+// What stands for the selector of an adapter whose library is not there. It is never called, since
+// such an entry says so (algorithm::missing).
+struct absent_selector {
+  static std::int64_t scratch(std::int64_t, std::int64_t) { return 0; }
+  template <class Row, class Candidate>
+  static void select(const Row&, std::int64_t, Candidate*) {}
+};
+
 // A selector provides
 //   static std::int64_t scratch(n, k)                  candidates it needs for one row
 //   static void select(row, k, scratch)                leaves the k best in scratch[0..k)

@@ -17,10 +17,10 @@
 namespace kselect::entries {
 namespace {
 
+#if KSELECT_HAS_VQSELECT
 struct vector_quickselect {
   static std::int64_t scratch(std::int64_t n, std::int64_t) { return n; }
 
-#if KSELECT_HAS_VQSELECT
   template <class Row, class Candidate>
   static void select(const Row& row, std::int64_t k, Candidate* scratch) {
     baselines::copy_row(row, scratch);
@@ -33,11 +33,10 @@ struct vector_quickselect {
       hwy::VQSelect(scratch, n, static_cast<std::size_t>(k - 1), hwy::SortAscending());
     }
   }
-#else
-  template <class Row, class Candidate>
-  static void select(const Row&, std::int64_t, Candidate*) {}  // never called: `missing` is set
-#endif
 };
+#else
+using vector_quickselect = baselines::absent_selector;
+#endif
 
 template <bool parallel>
 constexpr algorithm entry(std::string_view name) {

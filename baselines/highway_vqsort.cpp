@@ -18,10 +18,10 @@
 namespace kselect::entries {
 namespace {
 
+#if KSELECT_HAS_VQSORT
 struct vector_quicksort {
   static std::int64_t scratch(std::int64_t n, std::int64_t) { return n; }
 
-#if KSELECT_HAS_VQSORT
   template <class Row, class Candidate>
   static void select(const Row& row, std::int64_t, Candidate* scratch) {
     thread_local const hwy::Sorter sort;  // older versions keep a buffer in it
@@ -34,11 +34,10 @@ struct vector_quicksort {
       sort(scratch, n, hwy::SortAscending());
     }
   }
-#else
-  template <class Row, class Candidate>
-  static void select(const Row&, std::int64_t, Candidate*) {}  // never called: `missing` is set
-#endif
 };
+#else
+using vector_quicksort = baselines::absent_selector;
+#endif
 
 template <bool parallel>
 constexpr algorithm entry(std::string_view name) {

@@ -25,12 +25,12 @@
 namespace kselect::entries {
 namespace {
 
+#if KSELECT_HAS_X86_SIMD_SORT
 struct simd_quickselect {
   // The k best as candidates, and before that keys and indices side by side, which together are as
   // long as candidates.
   static std::int64_t scratch(std::int64_t n, std::int64_t k) { return n + k; }
 
-#if KSELECT_HAS_X86_SIMD_SORT
   template <class Row, class Candidate>
   static void select(const Row& row, std::int64_t k, Candidate* scratch) {
     using key = decltype(row.key_at(0));
@@ -52,11 +52,10 @@ struct simd_quickselect {
       }
     }
   }
-#else
-  template <class Row, class Candidate>
-  static void select(const Row&, std::int64_t, Candidate*) {}  // never called: `missing` is set
-#endif
 };
+#else
+using simd_quickselect = baselines::absent_selector;
+#endif
 
 template <bool parallel>
 constexpr algorithm entry(std::string_view name) {

@@ -30,6 +30,12 @@ inline constexpr std::int64_t padding = 64;
 // Keys of scratch that kth_smallest needs for a list of m.
 constexpr std::int64_t order_statistic_scratch(std::int64_t m) { return 2 * (m + padding); }
 
+// The lanes of a vector at position i of a list that hold elements of its first m.
+template <class Lanes>
+typename Lanes::mask lanes_within(std::int64_t i, std::int64_t m) {
+  return Lanes::first(std::clamp<std::int64_t>(m - i, 0, Lanes::size));
+}
+
 // `size` keys, each with the number of those of the first `valid` that are less.
 template <class Lanes, std::int64_t size>
 class ranked_keys {
@@ -68,8 +74,9 @@ class ranked_keys {
     const auto bound = Lanes::set(static_cast<Int>(rank));
     for (std::int64_t v = 0; v < vectors; ++v) {
       const std::int64_t first = v * Lanes::size;
-      const auto there = Lanes::first(std::clamp<std::int64_t>(valid - first, 0, Lanes::size));
-      f(first, keys_[v], Lanes::both(there, Lanes::less(ranks_[v], bound)));
+      const auto chosen =
+          Lanes::both(lanes_within<Lanes>(first, valid), Lanes::less(ranks_[v], bound));
+      f(first, keys_[v], chosen);
     }
   }
 
@@ -165,7 +172,7 @@ order_statistic<typename Lanes::Int> small_statistic(const typename Lanes::Int* 
   using Int = typename Lanes::Int;
   alignas(64) Int keys[size + padding];
   for (std::int64_t i = 0; i < size; i += Lanes::size) {
-    const auto valid = Lanes::first(std::clamp<std::int64_t>(m - i, 0, Lanes::size));
+    const auto valid = lanes_within<Lanes>(i, m);
     Lanes::store(Lanes::select(valid, Lanes::load(list + i), Lanes::set(worst_key<Int>)), keys + i);
   }
   return ranked_keys<Lanes, size>(keys, m).statistic(rank, m);

@@ -6,7 +6,6 @@
 // m keys take m compares of all vectors that hold them, without a branch; at m = 64 that is what a
 // sorting network takes, and below it less. The best one alone is the least of all vectors.
 
-#include <array>
 #include <cstdint>
 
 #include "algorithms/one_pass_select/cut.hpp"

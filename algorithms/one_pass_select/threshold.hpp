@@ -46,12 +46,10 @@ inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
   if (size >= n / 4 * 3 || piece > size) {
     plan.rounds = n / plan.groups;
     if (plan.rounds == 0) return {};
-  } else if (plan.groups >= page) {  // then a round is long enough to lie alone
-    plan.rounds = size / plan.groups;
-    plan.apart = (n - plan.groups) / (plan.rounds - 1);
   } else {
-    plan.rounds = piece / plan.groups;
-    plan.pieces = size / piece;
+    const bool alone = plan.groups >= page;  // a round is long enough to be a piece
+    plan.rounds = (alone ? size : piece) / plan.groups;
+    plan.pieces = alone ? 1 : size / piece;
     if (plan.pieces == 1) plan.apart = (n - plan.groups) / (plan.rounds - 1);
   }
   plan.stride = plan.pieces == 1 ? n : (n - piece) / (plan.pieces - 1);

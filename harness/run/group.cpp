@@ -91,22 +91,19 @@ class group {
     return true;
   }
 
-  // What reading alone takes, on one thread and, if a cell that is still in the race may use them,
+  // What reading alone takes, on one thread and, if a cell that is still in the race may use more,
   // on all. The layouts of a group are the same bytes, so the first cell's rows serve all of them.
   void read_rows(int round) {
     if (!context_.place.shares_host_memory()) return;
-    const entrant* open = nullptr;
-    bool threaded = false;
-    for (const entrant& e : contenders_) {
-      if (!e.open) continue;
-      if (open == nullptr) open = &e;
-      threaded = threaded || e.c.what->entry->algorithm->threaded;
-    }
-    if (open == nullptr) return;
+    const entrant& open = *std::ranges::find(contenders_, true, &entrant::open);
+    const bool by_all = context_.place.description().threads > 1 &&
+                        std::ranges::any_of(contenders_, [](const entrant& e) {
+                          return e.open && e.c.what->entry->algorithm->threaded;
+                        });
     try {
-      const input_rows& rows = inputs_.of(open->c.what->problem).of_round(round);
+      const input_rows& rows = inputs_.of(open.c.what->problem).of_round(round);
       by_one_.take_turn(rows, request_.policy, context_.place);
-      if (threaded) by_all_.take_turn(rows, request_.policy, context_.place);
+      if (by_all) by_all_.take_turn(rows, request_.policy, context_.place);
     } catch (const error&) {
       // Rows that cannot be made are the next cell's to report.
     }

@@ -15,16 +15,21 @@ namespace {
 using compare::recorded_cell;
 using compare::recorded_run;
 
-tuned_device device_of(const recorded_run& run) {
+// The meta data's first GPU; null if there is none.
+compare::json first_gpu(const recorded_run& run) {
   const compare::json gpus = run.fact({"gpu"});
+  return gpus.is_array() && !gpus.empty() ? gpus.front() : compare::json(nullptr);
+}
+
+tuned_device device_of(const recorded_run& run) {
+  const compare::json gpu = first_gpu(run);
   tuned_device device;
-  if (!gpus.is_array() || gpus.empty()) {
+  if (gpu.is_null()) {
     const compare::json name = run.fact({"host", "cpu"});
     device.kind = executor_kind::cpu;
     device.name = name.is_string() ? name.get<std::string>() : "a processor";
     return device;
   }
-  const compare::json& gpu = gpus.front();
   device.name = gpu.value("name", "");
   device.multiprocessors = gpu.value("multiprocessors", 0);
   device.compute_capability = gpu.value("compute_capability", 0);
@@ -36,10 +41,9 @@ tuned_device device_of(const recorded_run& run) {
 }
 
 nlohmann::ordered_json source_of(const recorded_run& run) {
+  const compare::json first = first_gpu(run);
   const auto gpu = [&](const char* fact) {
-    const compare::json gpus = run.fact({"gpu"});
-    const bool there = gpus.is_array() && !gpus.empty() && gpus.front().contains(fact);
-    return there ? gpus.front()[fact] : compare::json(nullptr);
+    return first.contains(fact) ? first[fact] : compare::json(nullptr);
   };
   return {{"run", run.fact({"run"})},
           {"plan", run.fact({"plan", "hash"})},
