@@ -7,6 +7,8 @@
 // table was compiled in. The rules follow from what limits each member: how much of the card the
 // rows fill, whether a row stays in registers, and whether what a threshold lets through fits on
 // chip. They do not know a particular card.
+//
+// Entries: auto
 
 #include <algorithm>
 #include <array>

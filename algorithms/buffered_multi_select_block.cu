@@ -42,6 +42,8 @@
 // (by_bracket.cuh); all else compares integer keys. Which
 // of equal elements are chosen, and the order of the answer, are unspecified and may differ from
 // run to run.
+//
+// Entries: bms-warp, bms-block
 
 #include "algorithms/buffered_multi_select/launches.hpp"
 #include "baselines/gpu_rows.cuh"

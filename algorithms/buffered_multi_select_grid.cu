@@ -6,6 +6,8 @@
 // once (of 134 us at 2^27 some 7 pass between the first block's end and the last's); short parts,
 // one chain of latencies: of the 8 us at (2^17, 1, 64) three are the launch, one is the part's way
 // from memory, one the messages', and the rest some ten steps of a block.
+//
+// Entries: bms-grid
 
 #include "algorithms/buffered_multi_select/launches.hpp"
 #include "baselines/gpu_rows.cuh"

@@ -1,4 +1,6 @@
 // Selection with heap queues (algorithms/queues/), the paper's compositions and the memories.
+//
+// Entries: tang/heap
 
 #include "algorithms/queues/heap_queue.cuh"
 #include "algorithms/queues/queue_select.cuh"

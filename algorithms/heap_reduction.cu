@@ -21,6 +21,8 @@
 //    for k reads instead of k log k reads and writes.
 //  - A fixed number of blocks walks over the rows, so that the workspace does not grow with Q.
 //  - Entries are key and position in one integer, so ties are decided, and the answer is sorted.
+//
+// Entries: heap-reduction, batch-heap-reduction
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,6 @@
 // Selection with insertion queues (algorithms/queues/), the paper's compositions and the memories.
+//
+// Entries: tang/insertion
 
 #include "algorithms/queues/insertion_queue.cuh"
 #include "algorithms/queues/queue_select.cuh"

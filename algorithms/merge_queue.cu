@@ -1,5 +1,7 @@
 // Selection with merge queues whose lanes merge on their own (algorithms/queues/), the paper's
 // compositions and the memories.
+//
+// Entries: tang/merge
 
 #include "algorithms/queues/merge_queue.cuh"
 #include "algorithms/queues/queue_select.cuh"

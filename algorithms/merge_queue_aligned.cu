@@ -1,6 +1,8 @@
 // Selection with merge queues whose lanes merge together (algorithms/queues/): the paper's
 // compositions, the memories, and other sizes of the first level and of the buffer to choose the
 // defaults from.
+//
+// Entries: tang/merge_aligned
 
 #include "algorithms/queues/merge_queue.cuh"
 #include "algorithms/queues/queue_select.cuh"

@@ -18,6 +18,8 @@
 // The answer is the one set that prefers smaller indices, in ascending order of index, whatever the
 // width of the vectors and the number of threads. With +omp a thread takes rows; where rows are
 // fewer than threads, parts of a row, whose best are cut together in the order of the parts.
+//
+// Entries: one-pass
 
 #include <algorithm>
 #include <array>

@@ -18,6 +18,9 @@
 // at most one more read. Nothing is allocated and nothing waits for the host.
 //
 // The order is (key, index): the same on any device, whatever order the member left.
+//
+// Entries: bms-warp+sorted, bms-warp+stable, bms-block+sorted, bms-block+stable,
+// Entries: bms-grid+sorted, bms-grid+stable
 
 #include <algorithm>
 #include <array>

@@ -39,6 +39,8 @@
 //    its left. Then the right side, which would be dropped, is not written: no tile is staged, and
 //    the input is read 16 bytes a lane at a time. `+random` is the paper's rule with both sides
 //    written, `+median3` a third.
+//
+// Entries: qms-warp, qms-block, qms-host
 
 #include <algorithm>
 #include <array>

@@ -17,6 +17,8 @@
 //
 // Blocks of 512 threads, or +t128 and +t256, about 1024 threads a multiprocessor, with at least
 // 16 elements a thread: ours (bin_counts.cuh).
+//
+// Entries: alabi-radix
 
 #include "baselines/radix_select_grid.cuh"
 

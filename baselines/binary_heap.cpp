@@ -8,6 +8,8 @@
 // time, which vector units find (of 16, 32 and 64 the best at small n and k, elsewhere alike); the
 // greater child is chosen without a branch, since either is as likely; std::sort at the end, which
 // takes less than emptying the heap.
+//
+// Entries: cpu/heap
 
 #include "baselines/cpu_rows.hpp"
 

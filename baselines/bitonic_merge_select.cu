@@ -22,6 +22,8 @@
 // Its authors tuned block size and batch per K and card: here +t32 ... +t512 threads a block. By
 // default as few as K allows, for then no warp waits for another's sorting, and more where rows are
 // few. The list has room for 4 elements a thread, and for 2 K. Shared memory bounds k: 4096.
+//
+// Entries: bitonic-merge
 
 #include <algorithm>
 #include <bit>

@@ -19,6 +19,8 @@
 //
 // Blocks of 512 threads, or +t128 and +t256, about 1024 threads a multiprocessor, with at least
 // 16 elements a thread: ours (bin_counts.cuh); 1024 buckets are the authors'.
+//
+// Entries: alabi-bucket
 
 #include "baselines/narrowing.cuh"
 

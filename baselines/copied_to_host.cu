@@ -6,6 +6,8 @@
 //
 // The host's buffers are pageable, as the paper's seem to be (2.3 GB/s), and kept from call to
 // call, so that only the first one meets fresh pages.
+//
+// Entries: data_copy/heap
 
 #include <array>
 #include <vector>

@@ -14,6 +14,8 @@
 // Limits: the batched form of CCCL 3.5 takes rows that fit one block (fits_a_block), and fewer than
 // 2^31 of them; it ranks -0 with +0, as the other does not. Before CCCL 3.5, DeviceTopK loads
 // vectors without asking whether the row is aligned to them.
+//
+// Entries: cub-topk, cub-batched-topk
 
 #include <algorithm>
 #include <array>

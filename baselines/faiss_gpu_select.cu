@@ -16,6 +16,8 @@
 //
 // Limits: float32, k <= 2048. Queues start with the largest finite float and index -1, which
 // infinities do not displace, and compare floats: rows with NaN or infinities are not taken.
+//
+// Entries: faiss-gpu/block, faiss-gpu/warp
 
 #include <algorithm>
 #include <array>

@@ -7,6 +7,8 @@
 // are not taken, and the two zeros tie. FAISS has no form without indices: for values alone it
 // works in scratch memory. Nothing is tuned; FAISS itself splits queries among threads as +omp
 // does.
+//
+// Entries: cpu/faiss_heap
 
 #include <algorithm>
 #include <array>

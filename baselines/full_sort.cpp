@@ -2,6 +2,8 @@
 //
 // n log2 n compares whatever k is. Nothing here is tuned but what is sorted: candidates
 // (cpu_rows.hpp), of which one integer compare is the order. What is faster: radix_sort.cpp.
+//
+// Entries: cpu/sort
 
 #include "baselines/cpu_rows.hpp"
 

@@ -22,6 +22,8 @@
 // Its authors tuned the block to 256 threads. Here it is a parameter; in shared memory a block has
 // as many of them as fit, down to a warp, because at large k more warps would not fit at all, and
 // it has fewer where queries would not fill the card.
+//
+// Entries: garcia
 
 #include <algorithm>
 

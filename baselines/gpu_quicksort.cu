@@ -19,6 +19,8 @@
 //
 // Its authors tuned threads and blocks of both phases to the card by n. Here blocks are a partition
 // each, enough of them to fill the card, and threads a parameter: +t128, by default 256.
+//
+// Entries: gpu-quicksort
 
 #include <algorithm>
 

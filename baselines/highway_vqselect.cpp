@@ -7,6 +7,8 @@
 // bits, or keys alone; so ties come by index, and NaN and both zeros have their places. n copied,
 // then about 2-3 n moved through vector partitions, whatever k is. Tuning and the choice of the
 // instruction set are Highway's own.
+//
+// Entries: cpu/vqselect
 
 #include "baselines/cpu_rows.hpp"
 

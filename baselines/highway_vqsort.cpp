@@ -8,6 +8,8 @@
 // indices as one integer of 64 or 128 bits, or keys alone. n copied, then about n log2(n / 256)
 // partitioned and the rest in networks. Tuning and the choice of the instruction set are Highway's
 // own.
+//
+// Entries: cpu/vqsort
 
 #include "baselines/cpu_rows.hpp"
 

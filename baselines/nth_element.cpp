@@ -5,6 +5,8 @@
 //
 // Nothing here is tuned, by Komarov et al. or by us, but what is partitioned: candidates
 // (cpu_rows.hpp), of which one integer compare is the order. What is faster: quickselect.cpp.
+//
+// Entries: cpu/nth_element
 
 #include "baselines/cpu_rows.hpp"
 

@@ -6,6 +6,8 @@
 //
 // Nothing here is tuned but what is sorted: candidates (cpu_rows.hpp), of which one integer compare
 // is the order. What is faster: binary_heap.cpp.
+//
+// Entries: cpu/partial_sort
 
 #include "baselines/cpu_rows.hpp"
 

@@ -19,6 +19,8 @@
 // return to the host. Ours: 16-byte loads, four in flight; candidates in shared memory; 8-bit
 // digits for rows so short that clearing and searching 2048 bins would cost more than reading them
 // again.
+//
+// Entries: radix-select
 
 #include <algorithm>
 

@@ -11,6 +11,8 @@
 // reads the row itself, so nothing is copied, and each pass counts the next one's digits. Digits
 // are of 11 bits at most: more places to write to cost more in the translation buffer than a pass.
 // Rows of at most 64 are sorted by std::sort, which then costs less than the counts.
+//
+// Entries: cpu/radix_sort
 
 #include <algorithm>
 #include <array>

@@ -20,6 +20,8 @@
 // Limits: dense rows; Q, k and, for int32, n below 2^31; warps' queues hold 256. Those compare
 // floats and fill up with infinities, so rows with NaN or infinities are not theirs; the radix
 // selects order bits. The dry run came with RAFT 26: older versions are listed as missing.
+//
+// Entries: raft/auto, raft/radix, raft/warp
 
 #include <algorithm>
 #include <array>

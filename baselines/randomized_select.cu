@@ -21,6 +21,8 @@
 //
 // Blocks of 512 threads, or +t128 and +t256, about 1024 threads a multiprocessor, with at least
 // 16 elements a thread: ours (bin_counts.cuh), as for the other selections of one row at a time.
+//
+// Entries: monroe-randomized
 
 #include <algorithm>
 #include <cmath>

@@ -16,6 +16,8 @@
 // Its authors tuned the truncation to the block and stop at k = 512. We go on to 2048, where the
 // sort alone is 66 steps; a tile has at least 1024 elements, so that small k fill a block; steps
 // within 64 elements synchronise the warp alone. +t128, +t512: threads a block, by default 256.
+//
+// Entries: truncated-bitonic
 
 #include <algorithm>
 

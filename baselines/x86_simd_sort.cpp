@@ -5,6 +5,8 @@
 // A row is copied: its selection keys (order.hpp), and the indices beside them; so NaN and both
 // zeros have their places, and ties come in any order. n copied, then about 2-3 n moved through
 // vector partitions, whatever k is. AVX-512 or AVX2, as -march= says.
+//
+// Entries: cpu/x86_simd_sort
 
 #include <cstddef>
 #include <cstdint>

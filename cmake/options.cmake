@@ -13,6 +13,8 @@ option(KSELECT_PROGRAM "Build the program: harness, command line, benchmarks" ${
 option(KSELECT_TESTS "Build the tests (needs KSELECT_PROGRAM)" ${PROJECT_IS_TOP_LEVEL})
 option(KSELECT_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(KSELECT_UNITY "Compile the .cpp files of a folder together: less time for all, more after a change" OFF)
+set(KSELECT_ALGORITHMS "*" CACHE STRING
+    "Algorithms to build: globs over entries' names or files' stems, e.g. auto;cpu/*;qms-*")
 set(KSELECT_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined")
 set(KSELECT_CUDA "AUTO" CACHE STRING "Compile the CUDA executor: AUTO (where nvcc is found), ON, OFF")
 set(KSELECT_CCCL "" CACHE PATH "Include folder of a CCCL (Thrust, CUB, libcu++) that replaces the toolkit's")
@@ -22,7 +24,8 @@ set(KSELECT_MARCH "native" CACHE STRING "-march of the host code; recorded with 
 # relative ones, so that two clones of it share what they compiled.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CCACHE_PROGRAM})
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+               CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
@@ -115,6 +118,18 @@ if(KSELECT_SANITIZE)
                               -fno-sanitize-recover=all>)
   target_link_options(kselect_options INTERFACE -fsanitize=${KSELECT_SANITIZE})
 endif()
+
+# For code that nothing timed passes through.
+set(KSELECT_LITTLE_OPTIMISED $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O1>)
+
+# kselect_precompile(target header...): with KSELECT_UNITY these headers are parsed once for the target
+# instead of once a file. Without it every file is compiled as it stands, which shows a missing #include.
+function(kselect_precompile target)
+  if(KSELECT_UNITY)
+    list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+  endif()
+endfunction()
 
 # kselect_unite(target [file...]): with KSELECT_UNITY the target's .cpp files are compiled a folder at a
 # time, for the headers of JSON, CLI11 and GoogleTest cost more than the files do; but for those named,

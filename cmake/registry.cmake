@@ -1,15 +1,18 @@
 # Adding an algorithm touches one file: the table of algorithms is generated from the file list.
 
 include(${CMAKE_CURRENT_LIST_DIR}/cost_tables.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/families.cmake)
 
-# Defines `target` from every algorithms/*.{cu,cpp} and baselines/*.{cu,cpp} and a generated table with
-# one row per file stem. A file that does not define entries::<stem>() is a link error that names it.
+# Defines `target` from the algorithms/*.{cu,cpp} and baselines/*.{cu,cpp} that KSELECT_ALGORITHMS asks
+# for and a generated table with one row per file stem. A file that does not define entries::<stem>() is
+# a link error that names it.
 function(kselect_add_registry target)
   file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
        algorithms/*.cu algorithms/*.cpp baselines/*.cu baselines/*.cpp)
   list(SORT sources)
   # Their kernels that are compiled apart, and that several of them may share.
-  file(GLOB kernels RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.cu)
+  file(GLOB kernels RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
+       algorithms/*/*.cu baselines/*/*.cu)
   # What all algorithms share; it enters every source hash, so that a resumed run never mixes code.
   file(GLOB_RECURSE shared RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
        include/kselect/*.hpp include/kselect/*.cuh algorithms/*.cuh algorithms/*.hpp
@@ -19,6 +22,13 @@ function(kselect_add_registry target)
   file(GLOB parts RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.cpp)
   file(GLOB data RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.json)
   set(own ${parts} ${data})
+  # A hash is of all that a family has, whatever else this build leaves out.
+  kselect_choose_files(chosen left_out ${sources})
+  kselect_kernels_of(kernels "${kernels}" "${chosen}")
+  set(built ${chosen} ${parts} ${kernels})
+  if(NOT algorithms/auto_select.cpp IN_LIST chosen)
+    list(APPEND built src/auto_left_out.cpp)
+  endif()
 
   set(declarations "")
   set(rows "")
@@ -29,8 +39,17 @@ function(kselect_add_registry target)
       message(FATAL_ERROR "kselect: two algorithm files are called '${stem}'; rename ${source}")
     endif()
     list(APPEND stems ${stem})
-    string(APPEND declarations "std::span<const algorithm> ${stem}();\n")
-    string(APPEND rows "    {&entries::${stem}, \"${source}\", source_hash_${stem}},\n")
+    if(source IN_LIST chosen)
+      string(APPEND declarations "std::span<const algorithm> ${stem}();\n")
+      string(APPEND rows "    {&entries::${stem}, \"${source}\", source_hash_${stem}},\n")
+    endif()
+  endforeach()
+  list(JOIN KSELECT_ALGORITHMS "\", \"" globs)
+  set(absent "")
+  foreach(source IN LISTS left_out)
+    kselect_entries_of(${CMAKE_CURRENT_SOURCE_DIR}/${source} names)
+    list(JOIN names ", " names)
+    string(APPEND absent "    {\"${source}\", \"${names}\"},\n")
   endforeach()
   set(table ${CMAKE_CURRENT_BINARY_DIR}/generated/registry_table.cpp)
   configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/registry_table.cpp.in ${table} @ONLY)
@@ -48,11 +67,11 @@ function(kselect_add_registry target)
 
   set(costs ${CMAKE_CURRENT_BINARY_DIR}/generated/cost_tables.cpp)
   kselect_write_cost_tables(${costs})
-  add_library(${target} STATIC ${sources} ${table} ${hashes} ${costs} ${parts} ${kernels}
+  add_library(${target} STATIC ${built} ${table} ${hashes} ${costs}
               src/registry.cpp src/name_matching.cpp src/select.cpp src/support.cpp)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated
                                                ${CMAKE_CURRENT_SOURCE_DIR})
-  kselect_compile_kernels(${sources} ${kernels})
+  kselect_compile_kernels(${built})
 endfunction()
 
 # Without nvcc, compiles those of the given files that are .cu as C++, for the fiber executor.

@@ -14,17 +14,31 @@ std::vector<detail::entry_file>& added_files() {
   return files;
 }
 
+std::string_view stem_of(std::string_view file) {
+  const std::string_view name = file.substr(file.rfind('/') + 1);
+  return name.substr(0, name.find('.'));
+}
+
+// Whether the build asked for an entry. Another of its file's may have brought the file in, or an
+// entry that is composed of this one.
+bool asked_for(const algorithm& entry, std::string_view file) {
+  return std::ranges::any_of(detail::built_globs(), [&](std::string_view glob) {
+    return matches(glob, entry.name) || matches(glob, stem_of(file));
+  });
+}
+
 std::vector<registered> collect() {
   std::vector<registered> table;
-  const auto append = [&](std::span<const detail::entry_file> files) {
-    for (const auto& file : files) {
-      for (const algorithm& entry : file.entries()) {
-        table.push_back({&entry, file.file, file.source_hash});
-      }
+  for (const auto& file : detail::entry_files()) {
+    for (const algorithm& entry : file.entries()) {
+      if (asked_for(entry, file.file)) table.push_back({&entry, file.file, file.source_hash});
     }
-  };
-  append(detail::entry_files());
-  append(added_files());
+  }
+  for (const auto& file : added_files()) {
+    for (const algorithm& entry : file.entries()) {
+      table.push_back({&entry, file.file, file.source_hash});
+    }
+  }
   return table;
 }
 
@@ -35,6 +49,23 @@ void detail::add_entry_file(const entry_file& file) { added_files().push_back(fi
 std::span<const registered> registry() {
   static const std::vector<registered> table = collect();
   return table;
+}
+
+std::span<const absent_file> absent_files() { return detail::absent_files(); }
+
+std::string built_globs() {
+  std::string all;
+  for (const std::string_view glob : detail::built_globs()) {
+    if (glob == "*") return {};
+    all.append(all.empty() ? "" : ";").append(glob);
+  }
+  return all;
+}
+
+std::string left_out_hint() {
+  const std::string globs = built_globs();
+  if (globs.empty()) return {};
+  return "; this program was built with KSELECT_ALGORITHMS='" + globs + "' alone";
 }
 
 const registered* find_algorithm(std::string_view name) {

@@ -20,10 +20,22 @@ std::span<const algorithm> auto_select();
 
 namespace {
 
+// What stands for `auto` in a build without it.
+const algorithm& auto_left_out() {
+  static const algorithm none = [] {
+    algorithm a;
+    a.name = "auto";
+    a.missing = "this build leaves auto out (KSELECT_ALGORITHMS); name an algorithm in the options";
+    return a;
+  }();
+  return none;
+}
+
 // The entry named, or the form of `auto` that promises what is required with the least work.
 const algorithm& chosen(const select_options& options) {
   if (options.algorithm != nullptr) return *options.algorithm;
   const auto forms = entries::auto_select();
+  if (forms.empty()) return auto_left_out();
   const auto found = std::ranges::find_if(
       forms, [&](const algorithm& a) { return keeps(a.promises, options.require); });
   return found != forms.end() ? *found : forms.back();
@@ -32,7 +44,7 @@ const algorithm& chosen(const select_options& options) {
 // As check_support, for what is required as well.
 support supports(const algorithm& entry, const problem& p, const place& where,
                  const requirements& wanted) {
-  if (!keeps(entry.promises, wanted)) {
+  if (entry.missing.empty() && !keeps(entry.promises, wanted)) {
     const contract& c = entry.promises;
     return unsupported("it promises no more than " + std::string(to_string(c.ordering)) + ", " +
                        std::string(to_string(c.tie_break)) + ", " +

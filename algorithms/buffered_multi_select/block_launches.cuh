@@ -72,7 +72,7 @@ std::optional<block_choice> choose(const block_variant& v, const problem& p, con
   return best;
 }
 
-template <class Kernel, class T, bool indexed>
+template <class Kernel, class T, bool indexed, simt::launched_on where = simt::launched_on::both>
 status start(const block_choice& c, bool warp, const problem& p, const io& buffers,
              const executor& on) {
   const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
@@ -81,7 +81,7 @@ status start(const block_choice& c, bool warp, const problem& p, const io& buffe
   const int threads = warp ? rows_per_block * simt::warp_size : c.how.threads;
   const std::size_t memory = warp ? team_memory<T, indexed>::bytes(c.shape) * rows
                                   : team_memory<T, indexed>::bytes(c.shape, threads);
-  return simt::launch<Kernel>(
+  return simt::launch<Kernel, where>(
       on, {blocks, threads, memory},
       {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), c.shape});
 }
@@ -114,17 +114,21 @@ template <class T, bool indexed>
 status enqueue_block(const block_choice& c, const problem& p, const io& buffers,
                      const executor& on) {
   constexpr int most = most_loads<T>;
-  const auto started = [&]<int loads, form how>() {
-    return start<block_kernel<T, indexed, loads, how>, T, indexed>(c, false, p, buffers, on);
+  using simt::launched_on;
+  const auto started = [&]<int loads, form how, launched_on where>() {
+    using kernel = block_kernel<T, indexed, loads, how>;
+    return start<kernel, T, indexed, where>(c, false, p, buffers, on);
   };
-  if (c.as == form::resident) return started.template operator()<most, form::resident>();
-  const bool many = c.as == form::filtered_many;
-  if (c.how.loads == most / 2) {  // fibers
-    return many ? started.template operator()<most / 2, form::filtered_many>()
-                : started.template operator()<most / 2, form::filtered>();
+  if (c.as == form::resident) {
+    return started.template operator()<most, form::resident, launched_on::both>();
   }
-  return many ? started.template operator()<most, form::filtered_many>()
-              : started.template operator()<most, form::filtered>();
+  const bool many = c.as == form::filtered_many;
+  if (c.how.loads == most / 2) {  // as `reading_of` says for fibers
+    return many ? started.template operator()<most / 2, form::filtered_many, launched_on::fiber>()
+                : started.template operator()<most / 2, form::filtered, launched_on::fiber>();
+  }
+  return many ? started.template operator()<most, form::filtered_many, launched_on::cuda>()
+              : started.template operator()<most, form::filtered, launched_on::cuda>();
 }
 
 template <class T, bool indexed>

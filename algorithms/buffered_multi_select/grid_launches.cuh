@@ -197,10 +197,10 @@ status start(const grid_choice& c, std::size_t shared_bytes, const Args& a, cons
                          .dynamic_shared_bytes = shared_bytes,
                          .awaits_earlier_blocks = true};
   constexpr int most = most_loads<T>;
-  if (c.how.loads == most / 2) {  // fibers
-    return simt::launch<Kernel<T, indexed, most / 2>>(on, shape, a);
+  if (c.how.loads == most / 2) {
+    return simt::launch<Kernel<T, indexed, most / 2>, simt::launched_on::fiber>(on, shape, a);
   }
-  return simt::launch<Kernel<T, indexed, most>>(on, shape, a);
+  return simt::launch<Kernel<T, indexed, most>, simt::launched_on::cuda>(on, shape, a);
 }
 
 // Calls f.template operator()<indexed>().

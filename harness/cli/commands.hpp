@@ -34,9 +34,6 @@ void add_index(CLI::App& app, action& chosen);
 // Not for users: what a sweep starts itself as (harness/run/worker.hpp).
 void add_worker(CLI::App& app, action& chosen);
 
-// The whole program: parses the command line, runs the command, turns errors into exit codes.
-int program(int argc, char** argv);
-
 // The entry of that name; throws error(failure::usage) with the nearest names.
 const registered& require_algorithm(const std::string& name);
 

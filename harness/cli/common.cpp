@@ -14,9 +14,10 @@ const registered& require_algorithm(const std::string& name) {
   const auto nearest = nearest_algorithms(name);
   throw error(
       failure::usage,
-      fmt::format("unknown algorithm '{}'; {}", name,
+      fmt::format("unknown algorithm '{}'; {}{}", name,
                   nearest.empty() ? std::string("see `kselect list`")
-                                  : fmt::format("did you mean {}?", fmt::join(nearest, " or "))));
+                                  : fmt::format("did you mean {}?", fmt::join(nearest, " or ")),
+                  left_out_hint()));
 }
 
 executor_kind require_executor(const std::string& name, const algorithm& entry) {

@@ -107,6 +107,20 @@ void print_entry(const registered& row) {
   fmt::print("  runs here  {}\n\n", fmt::join(places, "; "));
 }
 
+// What this program lacks, so that nobody looks for it in vain.
+void print_absent() {
+  if (built_globs().empty()) return;
+  std::vector<std::string_view> absent;
+  for (const absent_file& file : absent_files()) absent.push_back(file.entries);
+  fmt::print("left out of this program, which was built with KSELECT_ALGORITHMS='{}': {}\n",
+             built_globs(), fmt::join(absent, ", "));
+}
+
+void list_all() {
+  for (const registered& row : registry()) print_entry(row);
+  print_absent();
+}
+
 }  // namespace
 
 void add_list(CLI::App& app, action& chosen) {
@@ -117,7 +131,7 @@ void add_list(CLI::App& app, action& chosen) {
   command->callback([&chosen, as_json] {
     chosen = [as_json] {
       if (!*as_json) {
-        for (const registered& row : registry()) print_entry(row);
+        list_all();
         return 0;
       }
       json all = json::array();

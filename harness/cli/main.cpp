@@ -1,3 +1,3 @@
-#include "harness/cli/commands.hpp"
+#include "harness/cli/program.hpp"
 
 int main(int argc, char** argv) { return kselect::cli::program(argc, argv); }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/program.hpp"
 #include "harness/environment/host.hpp"
 #include "harness/error.hpp"
 #include "harness/tune/own_table.hpp"

@@ -38,8 +38,9 @@ void check_algorithms(const sweep_config& config, std::span<const std::string_vi
     throw error(
         failure::usage,
         fmt::format(
-            "{}: /algorithms/{}: no algorithm matches {}; {}", config.file_name, i, in_quotes(glob),
-            near.empty() ? "see `kselect list`" : fmt::format("near: {}", fmt::join(near, ", "))));
+            "{}: /algorithms/{}: no algorithm matches {}; {}{}", config.file_name, i, in_quotes(glob),
+            near.empty() ? "see `kselect list`" : fmt::format("near: {}", fmt::join(near, ", ")),
+            left_out_hint()));
   }
 }
 

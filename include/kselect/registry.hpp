@@ -20,6 +20,22 @@ struct registered {
 // All entries, ordered by file, then as the file lists them.
 std::span<const registered> registry();
 
+// A file of algorithms that the build left out (KSELECT_ALGORITHMS).
+struct absent_file {
+  std::string_view file;     // "baselines/garcia_insertion.cu"
+  std::string_view entries;  // their names without variants: "qms-warp, qms-block"
+};
+
+// All of them, ordered by file; empty in a whole build.
+std::span<const absent_file> absent_files();
+
+// "auto;cpu/*": the globs of KSELECT_ALGORITHMS. An entry is listed if its name or its file's stem
+// matches one of them. Empty in a whole build.
+std::string built_globs();
+
+// What an error about an unknown name adds where the build may have left the algorithm out; else "".
+std::string left_out_hint();
+
 // The entry of that name, or null.
 const registered* find_algorithm(std::string_view name);
 

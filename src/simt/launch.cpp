@@ -152,6 +152,18 @@ status check_grid(const std::string& kernel, const grid& shape, int max_threads)
   return {};
 }
 
+status not_compiled_for(const std::string& kernel, executor_kind kind) {
+  const std::string name = "kernel " + kernel;
+  if (kind == executor_kind::cpu) {
+    return {status_code::unsupported, name + " runs on fiber or cuda, not on cpu"};
+  }
+  if (kind == executor_kind::cuda && !KSELECT_HAS_CUDA) {
+    return {status_code::unsupported, name + ": this build has no CUDA"};
+  }
+  return {status_code::unsupported,
+          name + " is not compiled for executor " + std::string(to_string(kind))};
+}
+
 bool note_launch(const std::string& kernel, const grid& shape) {
   if (notes == nullptr) return false;
   notes->launches.push_back({kernel, shape});

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include <xxhash.h>
+
 #include "harness/backend/host_backend.hpp"
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
@@ -35,24 +37,56 @@ void Battery::SetUp() {
   if (const std::string reason = why_unavailable(GetParam().executor); !reason.empty()) {
     GTEST_SKIP() << reason;
   }
+  if (sampled_out()) GTEST_SKIP() << "not in the sample";
   choose_share();
   // The large problems of a GPU deserve all threads for making and proving them.
   place_ = open_backend(GetParam().executor, on(executor_kind::cuda) ? 0 : 2);
 }
 
+namespace {
+
+std::string_view battery_mode() {
+  const char* const set = std::getenv("KSELECT_BATTERY");
+  return set == nullptr ? "" : set;
+}
+
+// An entry's number among those of its file that run on an executor, and how many these are.
+struct family_place {
+  int number = 0, count = 0;
+};
+
+family_place place_in_family(const contender& c) {
+  family_place found;
+  for (const registered& row : registry()) {
+    if (row.file != c.entry->file || !row.algorithm->executors.contains(c.executor)) continue;
+    if (&row == c.entry) found.number = found.count;
+    ++found.count;
+  }
+  return found;
+}
+
+}  // namespace
+
 void Battery::choose_share() {
   constexpr int most = 6;
-  const char* const set = std::getenv("KSELECT_BATTERY");
-  const std::string_view wanted = set == nullptr ? "" : set;
+  const std::string_view wanted = battery_mode();
   if (wanted == "full" || (wanted != "shared" && !on(executor_kind::fiber))) return;
-  int family = 0;
-  for (const registered& row : registry()) {
-    if (row.file != GetParam().entry->file) continue;
-    if (&row == GetParam().entry) offset_ = family;
-    ++family;
-  }
-  share_ = std::min(family, most);
-  offset_ %= share_;
+  const family_place own = place_in_family(GetParam());
+  share_ = std::min(own.count, most);
+  offset_ = own.number % share_;
+}
+
+// The pick differs from test to test and from file to file, so that a run sees many of the variants.
+bool Battery::sampled_out() const {
+  const std::string mode(battery_mode());
+  if (!mode.starts_with("sample:") || !on(executor_kind::fiber)) return false;
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  const std::string name(test.name());
+  const std::string text =
+      mode + name.substr(0, name.find('/')) + std::string(GetParam().entry->file);
+  const family_place own = place_in_family(GetParam());
+  const std::uint64_t pick = XXH3_64bits(text.data(), text.size());
+  return static_cast<int>(pick % static_cast<std::uint64_t>(own.count)) != own.number;
 }
 
 problem Battery::admitted(problem p) const {

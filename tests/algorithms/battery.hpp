@@ -57,13 +57,15 @@ class Battery : public testing::TestWithParam<contender> {
   // Whether the next of a test's problems is this entry's to prove. Always, except on fibers, where
   // the entries of one file - variants of the same code - share the longest tests: each takes every
   // r-th problem, so that together they prove all (r is at most 6). KSELECT_BATTERY=full: always;
-  // KSELECT_BATTERY=shared: as on fibers, for a GPU whose time is short.
+  // KSELECT_BATTERY=shared: as on fibers, for a GPU whose time is short; KSELECT_BATTERY=sample:SEED:
+  // each test on fibers runs on one entry of every file alone, which the seed picks.
   bool mine() { return problem_number_++ % share_ == offset_; }
 
   int proven_ = 0, beyond_limits_ = 0;
 
  private:
   void choose_share();
+  bool sampled_out() const;
 
   int problem_number_ = 0, share_ = 1, offset_ = 0;
   int narrow_turn_ = 0;

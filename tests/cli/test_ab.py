@@ -64,6 +64,7 @@ def test_a_slower_program_is_a_regression(kselect, program, config, tmp_path):
     kselect("compare", "o/base", "o/new", check=1)
 
 
+@pytest.mark.slow
 def test_a_side_keeps_what_its_turns_recorded(kselect, binary, config, tmp_path):
     kselect("ab", binary, binary, config, "--rounds", 3, "--out", "o", check=None)
     turns = [{r["key"]: r for r in records(tmp_path / "o" / "rounds" / f"new-{i:03}")} for i in (1, 2, 3)]
@@ -93,11 +94,13 @@ def test_a_side_keeps_what_its_turns_recorded(kselect, binary, config, tmp_path)
     assert list((tmp_path / "figures").glob("*.png"))
 
 
+@pytest.mark.slow
 def test_the_same_program_twice_is_the_same(kselect, program, config):
     base = program("base", 1.0)
     assert ab(kselect, base, base, config).stdout.startswith("4 same\n")
 
 
+@pytest.mark.slow
 def test_rounds_are_doubled_until_a_verdict_is_possible(kselect, program, config, tmp_path):
     base, slow = program("base", 1.0), program("slow", 1.08)
     few = ["ab", base, slow, config, "--rounds", 3, "--out", "o"]
@@ -112,6 +115,7 @@ def test_rounds_are_doubled_until_a_verdict_is_possible(kselect, program, config
     assert len(records(tmp_path / "p" / "new")[0]["time"]["rounds"]) == 3
 
 
+@pytest.mark.slow
 def test_directory_is_not_overwritten_but_resumed(kselect, program, config, tmp_path):
     base = program("base", 1.0)
     ab(kselect, base, base, config, "--out", "o")
@@ -129,6 +133,7 @@ def test_a_config_that_a_program_refuses(kselect, program, config, tmp_path):
     assert "cpu/hepa" in done.stderr
 
 
+@pytest.mark.slow
 def test_cells_that_fail_are_missing(kselect, program, config, tmp_path, binary):
     base = program("base", 1.0)
     broken = program("broken", "error")
@@ -160,6 +165,7 @@ def repository(program, tmp_path):
     return directory
 
 
+@pytest.mark.slow
 def test_commits_are_built_and_compared(kselect, repository, config, tmp_path):
     more = ["--repository", repository, "--work", "work"]
     assert ab(kselect, "fast", "slow", config, *more, check=1).stdout.startswith("4 regressions")
@@ -178,6 +184,7 @@ def test_a_commit_that_does_not_build(kselect, repository, config):
     assert "configuring" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_noise_measures_this_program_against_itself(kselect, config, tmp_path):
     done = kselect("noise", config, "--rounds", ROUNDS)
     floor = json.loads((tmp_path / "out" / "noise-turns" / "noise.json").read_text())
@@ -187,6 +194,7 @@ def test_noise_measures_this_program_against_itself(kselect, config, tmp_path):
     assert "4 cells measured against themselves in 14 turns each" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_floor_decides_what_counts(kselect, program, config, tmp_path):
     base, slow = program("base", 1.0), program("slow", 1.08)
     ab(kselect, base, slow, config, "--out", "o", check=1)

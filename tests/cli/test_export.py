@@ -79,6 +79,7 @@ def compare_py(tmp_path, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_compare_py_reads_the_export(kselect, run_directory, tmp_path):
     kselect("export", run_directory, "--format", "gbench", "--output", "e.json")
     told = compare_py(tmp_path, "benchmarks", "e.json", "e.json")

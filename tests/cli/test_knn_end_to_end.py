@@ -52,6 +52,7 @@ def run(binary, tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_every_row_is_searched_both_ways_recorded_and_checked(run, tmp_path):
     done = run()
     assert done.returncode == 0, done.stdout + done.stderr

@@ -117,6 +117,7 @@ def test_killing_the_threads_process_loses_nothing(here, binary, popen):
     assert same(here, "mpi", "whole")
 
 
+@pytest.mark.slow
 def test_threads_share_the_memory_limit(binary, tmp_path, popen):
     if sanitized(binary):
         pytest.skip("sanitizers need memory of their own")
@@ -133,6 +134,7 @@ def test_threads_share_the_memory_limit(binary, tmp_path, popen):
     assert same(tmp_path, "ranks", "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 2])
 def test_killing_a_rank_ends_all_and_a_restart_completes(here, binary, popen, victim):
     command = over(3, binary, *graph_of("base.npy"), *outputs("mpi"), *SMALL, "--resume")
@@ -151,6 +153,7 @@ def test_killing_a_rank_ends_all_and_a_restart_completes(here, binary, popen, vi
     assert same(here, "mpi", "whole")
 
 
+@pytest.mark.slow
 def test_a_rank_that_hangs_is_named_and_ends_all(here, binary, popen):
     # Longer than three processes of a loaded machine take to start.
     command = over(3, binary, *graph_of("base.npy"), *outputs("mpi"), *SMALL, "--wait-limit", 6)
@@ -165,6 +168,7 @@ def test_a_rank_that_hangs_is_named_and_ends_all(here, binary, popen):
     assert same(here, "mpi", "whole")
 
 
+@pytest.mark.slow
 def test_a_rank_with_another_request_or_file_is_named(here, binary):
     graph = [binary, *graph_of("base.npy"), *LIMIT]
     done = run(here, *over(2, *graph, *outputs("mpi")), ":", "-n", 1,
@@ -203,6 +207,7 @@ def test_another_program(here, binary):
     assert "rank 1 of 2" in done.said[0] and "its program is" in done.said[0]
 
 
+@pytest.mark.slow
 def test_processes_that_were_not_asked_to_share(here, binary):
     graph = [binary, *graph_of("base.npy"), *outputs("mpi")]
     for options in ([], ["--memory-limit", 400], ["--ranks", 2]):

@@ -48,6 +48,7 @@ def test_queries_of_another_file_and_a_base_in_parts(kselect, here):
     assert "--memory-limit" in one_line(done.stderr)
 
 
+@pytest.mark.slow
 def test_a_corpus_ten_times_the_memory_limit(binary, tmp_path, popen):
     if sanitized(binary):
         pytest.skip("sanitizers need memory of their own")
@@ -74,6 +75,7 @@ def test_a_corpus_ten_times_the_memory_limit(binary, tmp_path, popen):
     assert same(tmp_path, "ranks", "whole")
 
 
+@pytest.mark.slow
 def test_a_killed_job_resumes_where_it_was(kselect, here, binary, popen):
     command = [binary, *graph_of("base.npy"), *outputs("tiles"), *SMALL]
     before = 0
@@ -141,6 +143,7 @@ def test_bad_input(kselect, here):
     assert not (here / "o.i.npy").exists()
 
 
+@pytest.mark.slow
 def test_a_compressed_corpus_is_inflated_for_every_pass(kselect, here):
     images = np.random.default_rng(3).integers(0, 50, (6000, 48, 48)).astype(np.uint8)
     head = struct.pack(">BBBBIII", 0, 0, 8, 3, *images.shape)

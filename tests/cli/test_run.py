@@ -174,6 +174,7 @@ def test_torn_tail_is_cut_and_told(kselect, config, tmp_path):
     assert sorted(keys(tmp_path / "o")) == expected
 
 
+@pytest.mark.slow
 def test_kill_at_any_time_then_resume_gives_the_same_cells(kselect, config, tmp_path, binary):
     axes = {"n": [1000, 2000, 3000], "q": [16, 32], "k": [1, 10, 100]}
     path = config(axes=axes)
@@ -293,6 +294,7 @@ def test_dry_run_and_filter(kselect, config, tmp_path):
     kselect("run", config(), "--filter", "nothing matches", check=2)
 
 
+@pytest.mark.slow
 def test_every_shipped_config_plans(kselect, tmp_path):
     for path in sorted((ROOT / "configs").glob("*.json")):
         if path.name == "config.schema.json":

@@ -5,9 +5,11 @@ import os
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
 
 
+@pytest.mark.slow
 def test_searches_are_recorded_compared_and_drawn(binary, tmp_path):
     small = {"N": "12000", "Q": "300", "D": "16", "K": "5", "GPUS": "1 2", "REPEATS": "1",
              "MEMORY": "600", "ALGORITHM": "cpu/heap", "EXECUTOR": "cpu", "TRUTH": "4"}

@@ -44,6 +44,7 @@ def trials(binary, tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_runs_compared(trials, tmp_path):
     done, lines = trials(["--runs"], 2, 1.08, 2)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -55,6 +56,7 @@ def test_runs_compared(trials, tmp_path):
     assert (tmp_path / "o" / "verdicts.txt").read_text().count("cpu/heap") == 8  # row and mean of each
 
 
+@pytest.mark.slow
 def test_a_slow_down_that_is_not_there_fails(trials):
     done, lines = trials(["--runs"], 1, 1.0, 2)
     assert done.returncode == 1
@@ -62,6 +64,7 @@ def test_a_slow_down_that_is_not_there_fails(trials):
     assert "0 of 1 right where the program is slower" in done.stdout
 
 
+@pytest.mark.slow
 def test_programs_in_turns(trials, tmp_path):
     done, lines = trials([], 1, 1.08, 6)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -26,7 +26,13 @@ status check_grid(const std::string& kernel, const grid& shape, int max_threads)
 // True: noted (launch_notes.hpp), and not to be started.
 bool note_launch(const std::string& kernel, const grid& shape);
 
+// The status of a launch on an executor that the kernel has no code for in this build.
+status not_compiled_for(const std::string& kernel, executor_kind kind);
+
 }  // namespace detail
+
+// For whom an instance of a kernel is compiled.
+enum class launched_on : std::uint8_t { both, fiber, cuda };
 
 // A program may launch one kernel from a file compiled by nvcc and from one compiled by the host
 // compiler (tests do). The two instances differ, so they must not share a symbol.
@@ -38,27 +44,31 @@ inline namespace without_cuda {
 
 // cuda: starts the kernel on the stream and returns; the status is the launch's own. fiber: runs it
 // to its end; any error of the kernel is the status. An executor that this build or this function
-// does not know is `unsupported`.
-template <class Kernel>
-status launch(const executor& where, const grid& shape, const typename Kernel::args& args) {
+// does not know is `unsupported`. `on` limits the executors that the kernel is compiled for, where
+// planning gives an instance to one of them alone.
+template <class Kernel, launched_on on = launched_on::both>
+status launch(const executor& where, const grid& shape,
+              [[maybe_unused]] const typename Kernel::args& args) {
   detail::require_kernel<Kernel>();
   static const std::string name = detail::readable_name(typeid(Kernel));
   constexpr int max_threads = detail::max_threads<Kernel>();
   if (status checked = detail::check_grid(name, shape, max_threads); !checked.ok()) return checked;
   if (detail::note_launch(name, shape)) return {};
-  if (where.device->kind == executor_kind::fiber) {
-    return detail::launch_on_fibers(
-        {name.c_str(), &detail::run_on_fiber<Kernel>, sizeof(typename Kernel::storage)}, shape,
-        &args, where);
-  }
-  if (where.device->kind == executor_kind::cpu) {
-    return {status_code::unsupported, "kernel " + name + " runs on fiber or cuda, not on cpu"};
+  if constexpr (on != launched_on::cuda) {
+    if (where.device->kind == executor_kind::fiber) {
+      return detail::launch_on_fibers(
+          {name.c_str(), &detail::run_on_fiber<Kernel>, sizeof(typename Kernel::storage)}, shape,
+          &args, where);
+    }
   }
 #if defined(__CUDACC__)
-  return detail::launch_on_cuda<Kernel>(name.c_str(), shape, args, where);
-#else
-  return {status_code::unsupported, "kernel " + name + ": this build has no CUDA"};
+  if constexpr (on != launched_on::fiber) {
+    if (where.device->kind == executor_kind::cuda) {
+      return detail::launch_on_cuda<Kernel>(name.c_str(), shape, args, where);
+    }
+  }
 #endif
+  return detail::not_compiled_for(name, where.device->kind);
 }
 
 }  // namespace with_cuda or without_cuda

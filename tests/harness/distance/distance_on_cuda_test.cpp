@@ -230,7 +230,9 @@ TEST_F(CudaDistance, ZeroAndConstantVectorsAreAtDistanceOne) {
         distances.multiply(all->view(3), all->view(3), out, pitch);
       });
       for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(found[j], 1) << to_string(m);
-      if (m == metric::pearson) EXPECT_EQ(found[3 + 2], 1);
+      if (m == metric::pearson) {
+        EXPECT_EQ(found[3 + 2], 1);
+      }
     }
   }
 }

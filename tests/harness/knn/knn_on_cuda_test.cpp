@@ -174,7 +174,9 @@ TEST_F(KnnOnCuda, IsExactOnIntegersWithAndWithoutSelf) {
   const vector_set base = integers(600, 50, 3);
   for (const bool exclude : {false, true}) {
     const neighbours found = expect_as_on_cpu({.base = base, .exclude_self = exclude, .k = 9});
-    if (!exclude) EXPECT_EQ(found.distances[0], 0);
+    if (!exclude) {
+      EXPECT_EQ(found.distances[0], 0);
+    }
     EXPECT_GT(found.report.rows_proven, 0);
   }
 }
@@ -351,7 +353,9 @@ TEST_F(KnnOnCuda, TimesOfPairsAreTakenForEveryRepeat) {
   ASSERT_EQ(timed.report.times.size(), 3U);
   for (const cuda_knn_times& t : timed.report.times) {
     for (const cuda_knn_stage& stage : cuda_knn_stages) {
-      if (stage.name != "redo") EXPECT_GT(t.*stage.time, 0) << stage.name;
+      if (stage.name != "redo") {
+        EXPECT_GT(t.*stage.time, 0) << stage.name;
+      }
     }
   }
 }

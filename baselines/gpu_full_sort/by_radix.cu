@@ -1,0 +1,18 @@
+// Full sorts of rows by CUB's radix sorts.
+
+#if defined(__CUDACC__)
+
+#include "baselines/gpu_full_sort/sort_rows.cuh"
+
+namespace kselect::gpu_full_sort {
+
+template std::size_t workspace<library::clustered>(const problem&, const device&);
+template status enqueue<library::clustered>(const problem&, const io&, std::span<std::byte>,
+                                      const executor&);
+template std::size_t workspace<library::segmented_radix>(const problem&, const device&);
+template status enqueue<library::segmented_radix>(const problem&, const io&, std::span<std::byte>,
+                                      const executor&);
+
+}  // namespace kselect::gpu_full_sort
+
+#endif

@@ -1,0 +1,15 @@
+// Full sorts of rows by CUB's segmented sort.
+
+#if defined(__CUDACC__)
+
+#include "baselines/gpu_full_sort/sort_rows.cuh"
+
+namespace kselect::gpu_full_sort {
+
+template std::size_t workspace<library::segmented>(const problem&, const device&);
+template status enqueue<library::segmented>(const problem&, const io&, std::span<std::byte>,
+                                      const executor&);
+
+}  // namespace kselect::gpu_full_sort
+
+#endif

@@ -1,0 +1,9 @@
+// Warp selection from float64 rows.
+
+#include "baselines/warp_select/selection.cuh"
+
+namespace kselect::warp_select {
+
+template status select_rows<double>(int, const problem&, const io&, const executor&);
+
+}  // namespace kselect::warp_select
