@@ -3,9 +3,9 @@
 
     compile_all.py BUILD_DIR [--language cpp|cu|all] [--jobs N] [--log FILE] STEP...
 
-STEP are the options that replace the object file: -fsyntax-only, or nvcc's -ptx. The last line says
-"N of M files compiled"; the exit status is 1 if some did not. Needs Python 3.9 and nothing else, as it
-also runs where our environment is not.
+STEP are the options that replace -c: -fsyntax-only, -S; for nvcc -c and an -arch, which replaces those of the
+command. The last line says "N of M files compiled"; the exit status is 1 if some did not. Needs nothing but
+Python 3.9, as it also runs where our environment is not.
 """
 
 import argparse
@@ -26,17 +26,16 @@ def is_cuda(command: list[str]) -> bool:
 def step_of(command: list[str], step: list[str], output: str) -> list[str]:
     """The command with its object file replaced by the step's result, without a compiler cache."""
     start = next((i + 1 for i, word in enumerate(command) if Path(word).name == "ccache"), 0)
-    words, left_out = [], {"-c"}
+    words = []
     rest = iter(command[start:])
     for word in rest:
         if word in ("-o", "-MF", "-MT"):
             next(rest)
-        elif word not in left_out and word != "-MD":
+        elif word not in ("-c", "-MD"):
             words.append(word)
-    # nvcc -ptx takes one architecture; which one is the step's to say.
-    if "-ptx" in step:
+    if any(word.startswith("-arch") for word in step):
         words = [word for word in words if not word.startswith(("--generate-code", "-gencode"))]
-    return words + step + ([] if "-fsyntax-only" in step else ["-o", output])
+    return words + step + ([] if step == ["-fsyntax-only"] else ["-o", output])
 
 
 def compiles(entry: dict, step: list[str]) -> str:
@@ -52,19 +51,19 @@ def main() -> int:
     parser.add_argument("build", type=Path)
     parser.add_argument("--language", choices=("cpp", "cu", "all"), default="all")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--log", type=Path)
+    parser.add_argument("--log", type=Path, default=Path("/dev/stdout"))
     options, step = parser.parse_known_args()
     entries = json.loads((options.build / "compile_commands.json").read_text())
     if options.language != "all":
         wanted = options.language == "cu"
         entries = [entry for entry in entries if is_cuda(shlex.split(entry["command"])) == wanted]
-    with ThreadPoolExecutor(options.jobs) as pool:
-        refused = [text for text in pool.map(lambda entry: compiles(entry, step), entries) if text]
-    if options.log:
-        options.log.write_text("".join(refused))
-    else:
-        sys.stdout.write("".join(refused))
-    print(f"{len(entries) - len(refused)} of {len(entries)} files compiled")
+    refused = 0
+    with ThreadPoolExecutor(options.jobs) as pool, options.log.open("w") as log:
+        for text in pool.map(lambda entry: compiles(entry, step), entries):
+            refused += bool(text)
+            log.write(text)
+            log.flush()
+    print(f"{len(entries) - refused} of {len(entries)} files compiled")
     return 1 if refused or not entries else 0
 
 
