@@ -90,6 +90,10 @@ if(KSELECT_CCCL)
 endif()
 set(host_flags -march=${KSELECT_MARCH} -ffp-contract=off -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 set(host_warnings -Wall -Wextra -Wshadow -Wconversion)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # GCC's -Wconversion leaves signs out in C++.
+  list(APPEND host_warnings -Wno-sign-conversion)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overlapping copies inside std::string's operator+ at -O3 (GCC bug 105651).
   list(APPEND host_warnings -Wno-restrict)

@@ -108,7 +108,7 @@ class reader {
         fail(fmt::format("section {} lies outside the file", name));
       }
       const auto bytes = bytes_.subspan(offset, size);
-      if (hash_text(bytes) != entry.at("xxh3")) fail(fmt::format("section {} is damaged", name));
+      if (json(hash_text(bytes)) != entry.at("xxh3")) fail(fmt::format("section {} is damaged", name));
       parts.push_back({name, {bytes.begin(), bytes.end()}});
     }
     return parts;

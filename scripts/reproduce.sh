@@ -10,7 +10,7 @@ for option in "$@"; do
   [ "$option" != --run ] || run=yes
 done
 if [ -n "$run" ]; then
-  install_missing "${apt_packages[@]}"
+  need build
   python_environment scripts/requirements.txt plots/requirements.txt
   preset=cpu
   if command -v nvcc >/dev/null; then preset=gpu; fi
@@ -23,7 +23,7 @@ pinned = [line.strip().split("==") for line in open("plots/requirements.txt") if
 sys.exit(any(installed.version(name) != version for name, version in pinned))' 2>/dev/null; then
   export PATH="$root/.venv/bin:$PATH"  # the demo's or the tests' environment has all that is needed
 else
-  install_missing python3-venv
+  need python
   python_environment plots/requirements.txt
 fi
 exec python -m plots.reproduce "$@"

@@ -1,41 +1,253 @@
-# Sourced by demo.sh and test.sh: installs what is missing, says what it installs, and leaves
-# `cmake` and `python` of the project's own virtual environment in front of PATH.
+# Sourced by the other scripts: finds what is needed by trying it, installs what is missing where it may,
+# and leaves `cmake` and `python` of the project's own virtual environment in front of PATH.
 #
-# Packages come from apt (as root, or through sudo) and pip. A user without either can install the
-# listed packages once by other means; nothing else here needs rights.
+# needs.txt lists the needs. Where they are met nothing here asks for rights or for a package manager.
+# Folders named by CPATH, LIBRARY_PATH, CMAKE_PREFIX_PATH or an active conda environment are looked through;
+# CMake is told of them.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
 say() { printf '== %s\n' "$*"; }
 
-apt_packages=(
-  g++ git ninja-build pkg-config ccache python3-venv
-  libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libxxhash-dev librandom123-dev
-  libopenblas-dev libhdf5-dev libboost-context-dev libhwy-dev
-)
-
-# install_missing PACKAGE...: installs those that dpkg does not know as installed.
-install_missing() {
-  local missing=() package
-  for package in "$@"; do
-    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' ||
-      missing+=("$package")
-  done
-  [ ${#missing[@]} -eq 0 ] && return
-  local as_root=()
-  if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || {
-      echo "missing packages, and neither root nor sudo: apt-get install ${missing[*]}" >&2
-      exit 1
-    }
-    as_root=(sudo)
+# need PART...: everything that needs.txt lists for those parts is there when this returns. What cannot be
+# found nor installed ends the script, with its names for the systems that needs.txt knows.
+need() {
+  scratch=$(mktemp -d)
+  trap 'rm -rf "$scratch"' EXIT
+  read_needs "$@"
+  see_folders
+  find_missing
+  if [ ${#missing[@]} -ne 0 ] && may_install; then
+    install_missing
+    find_missing
   fi
-  say "installing with apt: ${missing[*]}"
-  "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  say_missing
+  rm -rf "$scratch"
+  trap - EXIT
 }
+
+# --- the list -----------------------------------------------------------------------------------------------
+
+# read_needs PART...: fills the arrays of needs, an element a need.
+read_needs() {
+  need_name=() need_try=() need_flags=() need_optional=()
+  need_debian=() need_ubuntu=() need_conda=()
+  local parts name try flags debian ubuntu conda part
+  while IFS='|' read -r parts name try flags debian ubuntu conda; do
+    [[ $parts == '#'* || -z $name ]] && continue
+    for part in "$@"; do
+      [[ " ${parts#\?} " == *" $part "* ]] || continue
+      if [[ $parts == '?'* ]]; then need_optional+=(yes); else need_optional+=(""); fi
+      add_trimmed need_name "$name" && add_trimmed need_try "$try" && add_trimmed need_flags "$flags"
+      add_trimmed need_debian "$debian" && add_trimmed need_ubuntu "$ubuntu" && add_trimmed need_conda "$conda"
+      break
+    done
+  done <scripts/needs.txt
+  [ ${#need_name[@]} -ne 0 ] || {
+    echo "scripts/needs.txt lists nothing for '$*'; correct the part's name" >&2
+    exit 1
+  }
+}
+
+add_trimmed() { # ARRAY TEXT
+  local -n array=$1
+  local text=${2#"${2%%[![:space:]]*}"}
+  array+=("${text%"${text##*[![:space:]]}"}")
+}
+
+# --- trying -------------------------------------------------------------------------------------------------
+
+# Tells CMake, pkg-config and our own trials of the same folders. An active conda environment counts as
+# named; CMake's find_path() does not read CPATH by itself, nor find_library() LIBRARY_PATH.
+see_folders() {
+  local folder
+  local -a named
+  IFS=: read -ra named <<<"${CPATH:-}:${CPLUS_INCLUDE_PATH:-}"
+  for folder in "${named[@]}"; do
+    [[ $folder != */include ]] || see_folder CMAKE_PREFIX_PATH "${folder%/include}"
+    see_folder CMAKE_INCLUDE_PATH "$folder"
+  done
+  IFS=: read -ra named <<<"${LIBRARY_PATH:-}"
+  for folder in "${named[@]}"; do see_folder CMAKE_LIBRARY_PATH "$folder"; done
+  see_folder CMAKE_PREFIX_PATH "${CONDA_PREFIX:-}"
+  search=()
+  IFS=: read -ra named <<<"${CMAKE_PREFIX_PATH:-}"
+  for folder in "${named[@]}"; do
+    [ -n "$folder" ] || continue
+    search+=("-I$folder/include" "-L$folder/lib" "-Wl,-rpath-link,$folder/lib")
+    see_folder PKG_CONFIG_PATH "$folder/lib/pkgconfig"
+    see_folder PKG_CONFIG_PATH "$folder/share/pkgconfig"
+  done
+}
+
+# see_folder VARIABLE FOLDER: the exported VARIABLE, a list with colons, contains FOLDER, at its end if it is new.
+see_folder() {
+  [[ -z $2 || ":${!1:-}:" == *":$2:"* ]] || export "$1=${!1:+${!1}:}$2"
+}
+
+# Leaves in `missing` the numbers of needs that are not met, and in `compiler` what libraries are tried with; in
+# `untried` whether there was none.
+find_missing() {
+  local number libraries=()
+  missing=() compiler='' untried=''
+  for number in "${!need_name[@]}"; do
+    if [[ ${need_try[number]} != '$ '* ]]; then
+      libraries+=("$number")
+    elif ! eval "${need_try[number]#'$ '}" >/dev/null 2>&1 </dev/null; then
+      missing+=("$number")
+    fi
+  done
+  # All at once if all is well, as it mostly is; one by one to tell which are missing.
+  if [ ${#libraries[@]} -eq 0 ] || link_libraries "${libraries[@]}"; then return; fi
+  for number in "${libraries[@]}"; do
+    link_libraries "$number" || missing+=("$number")
+    [ -n "$compiler" ] || untried=yes
+  done
+}
+
+# link_libraries NUMBER...: are the headers of those needs there, and do their libraries link? The headers are
+# preprocessed alone, for to compile them takes seconds.
+link_libraries() {
+  local number word headers program='' flags=()
+  [ -n "$compiler" ] || find_compiler 2>/dev/null || return 1
+  for number in "$@"; do
+    headers=${need_try[number]}
+    while [[ $headers =~ ^\ *(<[a-zA-Z0-9_/.-]+>)(.*)$ ]]; do
+      program+="#include ${BASH_REMATCH[1]}"$'\n'
+      headers=${BASH_REMATCH[2]}
+    done
+    [ -z "$headers" ] || program+="#if !($headers)"$'\n#error "too old"\n#endif\n'
+    for word in ${need_flags[number]}; do
+      if [[ $word == pkg:* ]]; then
+        word=$(pkg-config --cflags --libs "${word#pkg:}" 2>/dev/null) || return 1
+      fi
+      flags+=($word)
+    done
+  done
+  compiles "$compiler" "$program" -E "${flags[@]}" &&
+    compiles "$compiler" 'int main() {}' -Wl,--no-as-needed "${flags[@]}"
+}
+
+compiles() { # COMPILER PROGRAM FLAG...
+  $1 -std=c++20 -x c++ - -x none -o "$scratch/program" "${search[@]}" "${@:3}" <<<"$2" >/dev/null 2>&1
+}
+
+# The first C++ compiler that serves: what CXX names, or what CMake would take, or a newer one beside it.
+find_compiler() {
+  local program='#include <omp.h>
+    #include <span>
+    #if defined(__clang__) ? __clang_major__ < 16 : __GNUC__ < 12
+    #error "older than what compiles kselect"
+    #endif
+    int main() { return omp_get_max_threads() < 1; }'
+  for compiler in ${CXX:-c++ g++ clang++ g++-{14,13,12} clang++-{19,18,17,16}}; do
+    if compiles "$compiler" "$program" -fopenmp; then
+      [ "$compiler" = c++ ] || export CXX=$compiler
+      return
+    fi
+  done
+  compiler=
+  return 1
+}
+
+link_fuzzer() {
+  clang++ -fsanitize=fuzzer,address -x c++ - -o "$scratch/fuzzer" <<<'
+    extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, decltype(sizeof 0)) { return 0; }'
+}
+
+find_mpi() {
+  command -v mpiexec && mpicxx -E -include mpi.h -x c++ /dev/null
+}
+
+find_chromium() {
+  local name
+  for name in chromium-headless-shell chromium google-chrome chrome; do
+    ! command -v "$name" || return 0
+  done
+  return 1
+}
+
+# --- installing ---------------------------------------------------------------------------------------------
+
+# May packages be installed here? Then `as_root` is what comes before a command that needs root, and `system` is
+# the list whose names serve. KSELECT_OS_RELEASE is for tests.
+may_install() {
+  as_root=()
+  system=$(. "${KSELECT_OS_RELEASE:-/etc/os-release}" 2>/dev/null && echo "${ID:-}")
+  [[ $system == debian || $system == ubuntu ]] && command -v apt-get >/dev/null || return 1
+  [ "$(id -u)" -ne 0 ] || return 0
+  command -v sudo >/dev/null || return 1
+  as_root=(sudo)
+  # Who sits at a terminal can be asked for a password.
+  sudo -n true 2>/dev/null || { [ -t 0 ] && [ -t 2 ] && sudo -v; }
+}
+
+# Installs what is missing; what can be done without, one by one, as a system may not have it.
+install_missing() {
+  local number packages required=()
+  local -n names=need_$system
+  for number in "${missing[@]}"; do
+    [[ -n ${need_optional[number]} || ${names[number]} == -* ]] || required+=(${names[number]})
+  done
+  say "installing with apt what was not found"
+  with_apt update || echo "apt-get update failed; trying with the lists that are there" >&2
+  [ ${#required[@]} -eq 0 ] || install_with_apt "${required[@]}" || true  # what is still missing is said
+  for number in "${missing[@]}"; do
+    [[ -z ${need_optional[number]} || ${names[number]} == -* ]] || install_with_apt ${names[number]} || true
+  done
+}
+
+install_with_apt() { # PACKAGE...
+  say "installing with apt: $*"
+  with_apt install -y --no-install-recommends "$@" >/dev/null
+}
+
+with_apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@"; }
+
+# --- saying -------------------------------------------------------------------------------------------------
+
+# Says what is missing. Ends the script if something is that cannot be done without.
+say_missing() {
+  local number required=() optional=()
+  for number in "${missing[@]}"; do
+    if [ -n "${need_optional[number]}" ]; then optional+=("$number"); else required+=("$number"); fi
+  done
+  if [ ${#optional[@]} -ne 0 ]; then
+    say "not found, and done without: $(joined "${optional[@]}")"
+  fi
+  [ ${#required[@]} -ne 0 ] || return 0
+  {
+    echo "missing: $(joined "${required[@]}")"
+    say_names need_debian "Debian 12:    apt-get install" "${required[@]}"
+    say_names need_ubuntu "Ubuntu 24.04: apt-get install" "${required[@]}"
+    say_names need_conda "conda:        conda install -c conda-forge" "${required[@]}"
+    [ -z "$untried" ] || echo "  (libraries can be tried only once there is a compiler)"
+    echo "  Elsewhere: folders with include/ and lib/ in CMAKE_PREFIX_PATH are looked through, and CPATH."
+  } >&2
+  exit 1
+}
+
+joined() { # NUMBER...
+  local number text=
+  for number in "$@"; do text+="${text:+, }${need_name[number]}"; done
+  printf %s "$text"
+}
+
+say_names() { # ARRAY COMMAND NUMBER...
+  local -n listed=$1
+  local number packages='' others=''
+  for number in "${@:3}"; do
+    if [[ ${listed[number]} == -* ]]; then
+      others+="; not there: ${need_name[number]}${listed[number]#-}"
+    else
+      packages+=" ${listed[number]}"
+    fi
+  done
+  echo "  $2$packages$others"
+}
+
+# --- Python -------------------------------------------------------------------------------------------------
 
 # python_environment REQUIREMENTS...: .venv with exactly those files installed; quick if unchanged.
 python_environment() {
@@ -43,7 +255,7 @@ python_environment() {
   wanted=$(cat "$@" | sha256sum)
   if [ ! -x .venv/bin/python ]; then
     say "making the virtual environment .venv"
-    /usr/bin/python3 -m venv .venv
+    python3 -m venv .venv
     rm -f "$stamp"
   fi
   if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then

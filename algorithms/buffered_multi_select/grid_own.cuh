@@ -160,7 +160,9 @@ class gathered_parts {
   // certain that no element that was not posted comes before them. After a sync; ends with one.
   KSELECT_HD position gather(told_part<T>* told, position parts) {
     if (team_.thread() == 0) shared_.team.written = shared_.team.gathered = 0;  // for write()
-    while (!(head_.complete() & entries_.complete())) {
+    for (bool complete = false; !complete;) {
+      const bool head = head_.complete(), entries = entries_.complete();  // both look, each time
+      complete = head && entries;
     }
     if (team_.thread() < parts) {
       const told_part<T> own{static_cast<key>(head_[0].key), static_cast<key>(head_[0].place)};

@@ -12,7 +12,7 @@ struct shared_layout {
   std::size_t measured, staged, bytes;  // offsets, and the whole
 
   static shared_layout of(std::int64_t k, std::int64_t measured_floats, std::size_t staged_bytes) {
-    const auto rounded = [](std::size_t bytes) { return (bytes + 15) / 16 * 16; };
+    const auto rounded = [](std::size_t size) { return (size + 15) / 16 * 16; };
     const std::size_t lists = rounded(heap_reduction::shared_heap_bytes<entry>(k));
     const std::size_t staged =
         lists + rounded(static_cast<std::size_t>(measured_floats) * sizeof(float));

@@ -3,7 +3,12 @@
 #include "src/simt/shared_memory.hpp"
 
 #include <cstring>
+#if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
+#else  // Clang without its run-time library, and so without its sanitizers
+#define ASAN_POISON_MEMORY_REGION(start, bytes) static_cast<void>(0)
+#define ASAN_UNPOISON_MEMORY_REGION(start, bytes) static_cast<void>(0)
+#endif
 
 namespace kselect::simt::detail {
 

@@ -356,7 +356,7 @@ class BufferedMultiSelect16Bits : public testing::Test {
     std::transform(row.begin(), row.end(), narrow.begin(), from_float<T>);
     return narrow;
   }
-  static constexpr const char* names[] = {"bms-warp", "bms-block", "bms-grid"};
+  static constexpr const char* names[3] = {"bms-warp", "bms-block", "bms-grid"};
 };
 using types_of_16_bits = testing::Types<float16, bfloat16>;
 TYPED_TEST_SUITE(BufferedMultiSelect16Bits, types_of_16_bits);
