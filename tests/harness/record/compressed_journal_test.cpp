@@ -34,8 +34,8 @@ TEST(compressed_journal, is_read_as_the_plain_one) {
   const journal_contents contents = read_journal(journal_in(scratch.path()));
   EXPECT_EQ(prefix_length(contents.records), 40);
   EXPECT_FALSE(contents.torn);
-  EXPECT_EQ(text.compare(static_cast<std::size_t>(contents.records[7].offset), 10, record(7), 0, 10),
-            0);
+  EXPECT_EQ(
+      text.compare(static_cast<std::size_t>(contents.records[7].offset), 10, record(7), 0, 10), 0);
 }
 
 TEST(compressed_journal, may_hold_hundreds_of_times_its_bytes_and_several_members) {
