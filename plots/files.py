@@ -1,7 +1,9 @@
-"""Reads records of one line each, and writes files whole or not at all."""
+"""Reads records of one line each, compressed or not, and writes files whole or not at all."""
 
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,16 +12,69 @@ from plots.errors import Failure, PlotError
 
 Parsed = TypeVar("Parsed")
 
+RUNS = "runs.jsonl"  # the journal of a run
+_PACKED = ".gz"
+
+
+def packed(path: Path) -> Path:
+    """Return what the file is called once it is compressed to be committed."""
+    return path.with_name(path.name + _PACKED)
+
+
+def holds(directory: Path, file: str) -> bool:
+    """Tell whether a directory has a file of records, compressed or not."""
+    return (directory / file).is_file() or packed(directory / file).is_file()
+
+
+def stored(directory: Path, file: str) -> Path:
+    """Return the path of a file of records: the compressed one where that is there.
+
+    Raises PlotError(INPUT) where both are, since they may differ.
+    """
+    plain = directory / file
+    compressed = packed(plain)
+    if not compressed.is_file():
+        return plain
+    if plain.is_file():
+        message = (
+            f"{directory}: has both {file} and {compressed.name}; remove the one that is not meant"
+        )
+        raise PlotError(Failure.INPUT, message)
+    return compressed
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what a file holds, inflated where it is compressed; raises PlotError(INPUT)."""
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if path.suffix == _PACKED else data
+    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+        message = f"{path}: is damaged or truncated gzip: {e}; fetch it again"
+        raise PlotError(Failure.INPUT, message) from e
+    except OSError as e:
+        raise PlotError(Failure.INPUT, f"{path}: cannot be read: {e.strerror}") from e
+
+
+def begins_with(directory: Path, file: str, text: bytes) -> bool:
+    """Tell whether a file of records says `text` at its beginning; False where none is readable."""
+    begin = 200  # bytes: a record says what it is in its first members
+    try:
+        path = stored(directory, file)
+        with gzip.open(path) if path.suffix == _PACKED else path.open("rb") as content:
+            return text in content.read(begin)
+    except (OSError, EOFError, zlib.error, PlotError):
+        return False
+
 
 def read_lines(
     directories: Iterable[Path], file: str, parse: Callable[[Any], Parsed], what: str
 ) -> Iterator[Parsed]:
     """Yield `parse` of every line of DIR/file; raises PlotError where one is no `what`."""
     for directory in directories:
-        path = directory / file
+        path = stored(directory, file)
         try:
-            lines = path.read_text().splitlines()
-        except (OSError, UnicodeDecodeError) as e:
+            lines = read_bytes(path).decode("utf-8").splitlines()
+        except UnicodeDecodeError as e:
             raise PlotError(Failure.INPUT, f"{path}: cannot be read: {e}") from e
         for number, line in enumerate(lines, 1):
             try:

@@ -25,6 +25,7 @@ from plots import style
 from plots.command import draw_command
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
+from plots.files import RUNS, stored
 from plots.journal import read_journal
 
 _KIND = {"none": "exhaustive", "list_of_clusters": "List of Clusters", "sss": "SSS-Index"}
@@ -58,7 +59,7 @@ def read(directories: Iterable[Path]) -> list[Search]:
     """Read the searches of run directories; raises PlotError."""
     searches: dict[object, Search] = {}
     for directory in directories:
-        path = directory / "runs.jsonl"
+        path = stored(directory, RUNS)
         objects, warnings = read_journal(path)
         for warning in warnings:
             print(f"plots: {warning}", file=sys.stderr)
@@ -222,7 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m plots.index_searches", description="Draw searches with metric indexes."
     )
     nothing = "no searches to draw"
-    return draw_command(parser, arguments, "runs.jsonl", read, draw, nothing)
+    return draw_command(parser, arguments, RUNS, read, draw, nothing)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from plots.errors import Failure, PlotError
+from plots.files import read_bytes
 
 SCHEMA = 1
 _NEVER_IN_JSON = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\xc0\xc1\xf5-\xff]")
@@ -25,14 +26,6 @@ def read_journal(path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     objects = [decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
     told = f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)"
     return objects, (told,) if torn else ()
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return what a file holds; raises PlotError(INPUT)."""
-    try:
-        return path.read_bytes()
-    except OSError as e:
-        raise PlotError(Failure.INPUT, f"{path}: cannot be read: {e.strerror}") from e
 
 
 def split(data: bytes, where: str) -> tuple[list[bytes], int]:

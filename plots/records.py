@@ -1,4 +1,4 @@
-"""Reads run directories: `runs.jsonl`, one finished cell a line, and `meta.json`.
+"""Reads run directories: `runs.jsonl`, one finished cell a line, perhaps as .gz, and `meta.json`.
 
 What is wrong with a line is an error with its number (`journal`).
 """
@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from plots.errors import Failure, PlotError
-from plots.journal import decode, read_bytes, split
+from plots.files import RUNS, read_bytes, stored
+from plots.journal import decode, split
 
 STATUSES = frozenset(
     (
@@ -41,7 +42,7 @@ class Run:
     multiprocessors: int = 0  # of the GPU; 0 where the run had none or does not say
     started: str = ""  # ISO 8601 in UTC; "" where the run does not say
     path: str = field(default="", compare=False)  # the directory, as it was given
-    digest: str = field(default="", compare=False)  # of runs.jsonl: sha256, 16 digits
+    digest: str = field(default="", compare=False)  # of runs.jsonl as text: sha256, 16 digits
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def _read(
     where = str(directory / "meta.json")
     meta = decode(read_bytes(directory / "meta.json"), where)
     run = _run_of(meta, where, number, str(directory))
-    path = directory / "runs.jsonl"
+    path = stored(directory, RUNS)
     data = read_bytes(path)
     run = replace(run, digest=hashlib.sha256(data).hexdigest()[:16])
     lines, torn = split(data, str(path))

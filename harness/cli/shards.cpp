@@ -40,7 +40,7 @@ int merge(const merge_options& o) {
 
 std::string since_last_record(const std::filesystem::path& directory) {
   std::error_code unknown;
-  const auto written = std::filesystem::last_write_time(directory / journal_name, unknown);
+  const auto written = std::filesystem::last_write_time(journal_in(directory), unknown);
   if (unknown) return "never";
   const auto ago = std::filesystem::file_time_type::clock::now() - written;
   return fmt::format("{} s ago", std::chrono::duration_cast<std::chrono::seconds>(ago).count());

@@ -131,7 +131,7 @@ json recorded_run::fact(std::initializer_list<const char*> where) const {
 recorded_run read_run(const std::filesystem::path& path) {
   const bool is_directory = std::filesystem::is_directory(path);
   const std::filesystem::path directory = is_directory ? path : path.parent_path();
-  const std::filesystem::path file = is_directory ? path / journal_name : path;
+  const std::filesystem::path file = is_directory ? journal_in(path) : path;
   recorded_run run;
   run.path = path.string();
   const journal_contents contents = read_journal(file);

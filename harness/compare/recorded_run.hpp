@@ -71,7 +71,7 @@ inline constexpr std::size_t made_rounds = 11;
 // samples if there are fewer.
 std::vector<double> block_medians(const std::vector<double>& samples, std::size_t count);
 
-// Reads a run directory, or its runs.jsonl. Of the records of one cell the last ok one counts, else
+// Reads a run directory, or its journal. Of the records of one cell the last ok one counts, else
 // the last. Throws error(failure::input) on a missing or damaged file.
 recorded_run read_run(const std::filesystem::path& path);
 

@@ -51,7 +51,7 @@ class inflater {
     } else if (outcome == Z_MEM_ERROR) {
       throw std::bad_alloc();
     } else if (outcome == Z_BUF_ERROR || (outcome == Z_OK && rest_.empty() && stream_.avail_out)) {
-      fail_input(file_, "is truncated: its gzip stream does not end");
+      fail_input(file_, "is truncated: its gzip stream does not end; fetch it again");
     } else if (outcome != Z_OK) {
       fail_input(file_, fmt::format("is damaged gzip: {}; fetch it again",
                                     stream_.msg != nullptr ? stream_.msg : "invalid stream"));

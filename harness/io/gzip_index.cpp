@@ -80,7 +80,7 @@ class inflating {
 }
 
 [[noreturn]] void fail_truncated(const std::filesystem::path& file) {
-  fail_input(file, "is truncated: its gzip stream does not end");
+  fail_input(file, "is truncated: its gzip stream does not end; fetch it again");
 }
 
 }  // namespace

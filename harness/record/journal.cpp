@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
+#include "harness/io/readers.hpp"
+
 namespace kselect {
 namespace {
 
@@ -97,6 +99,27 @@ journal_contents parse_journal(std::string_view text, const std::filesystem::pat
   return contents;
 }
 
+// All that a gzip file holds. Text seldom shrinks to less than a sixteenth.
+std::string inflated(const std::filesystem::path& path, const std::string& compressed) {
+  const auto bytes = std::as_bytes(std::span(compressed));
+  for (std::int64_t room = 16 * std::ssize(bytes) + 1;; room *= 4) {
+    const std::vector<std::byte> text = gunzip(path, bytes, room);
+    // A full buffer may hide a rest, and check sums come last.
+    if (std::ssize(text) < room) return {reinterpret_cast<const char*>(text.data()), text.size()};
+  }
+}
+
+// A second journal beside a compressed one would hide it.
+void require_not_compressed(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / compressed_journal_name;
+  std::error_code unreadable;
+  if (!std::filesystem::exists(path, unreadable)) return;
+  throw error(failure::output,
+              fmt::format("{}: the results there are compressed; gunzip the file to continue them, "
+                          "or choose another directory",
+                          path.string()));
+}
+
 file lock_directory(const std::filesystem::path& directory, file_system& files) {
   file lock(directory / ".lock", O_RDWR | O_CREAT, failure::output, files);
   if (!lock.try_lock()) {
@@ -114,11 +137,26 @@ file lock_directory(const std::filesystem::path& directory, file_system& files) 
 
 }  // namespace
 
+std::filesystem::path journal_in(const std::filesystem::path& directory) {
+  const std::filesystem::path plain = directory / journal_name;
+  const std::filesystem::path compressed = directory / compressed_journal_name;
+  std::error_code unreadable;
+  if (!std::filesystem::exists(compressed, unreadable)) return plain;
+  if (std::filesystem::exists(plain, unreadable)) {
+    throw error(failure::input,
+                fmt::format("{}: has both {} and {}; remove the one that is not meant",
+                            directory.string(), journal_name, compressed_journal_name));
+  }
+  return compressed;
+}
+
 journal_contents read_journal(const std::filesystem::path& path, file_system& files) {
-  return parse_journal(file(path, O_RDONLY, failure::input, files).read_all(), path);
+  const std::string stored = file(path, O_RDONLY, failure::input, files).read_all();
+  return parse_journal(path.extension() == ".gz" ? inflated(path, stored) : stored, path);
 }
 
 journal journal::open(const std::filesystem::path& directory, open_mode mode, file_system& files) {
+  require_not_compressed(directory);
   make_directories(directory, files);
   file lock = lock_directory(directory, files);
   remove_abandoned_snapshots(directory);

@@ -28,6 +28,9 @@
 namespace kselect {
 
 inline constexpr std::string_view journal_name = "runs.jsonl";
+// What a finished run's journal is called once it is compressed to be committed. It is read as the
+// other, and never written.
+inline constexpr std::string_view compressed_journal_name = "runs.jsonl.gz";
 inline constexpr std::int64_t journal_schema = 1;
 
 struct record_line {
@@ -46,9 +49,14 @@ struct journal_contents {
   std::optional<torn_tail> torn;
 };
 
-// Reads the file at `path`, changes nothing, takes no lock. Beside a writer it sees what is
-// finished, and perhaps the line being written as a torn tail. Throws error(failure::input) when
-// the file cannot be read, is damaged before its tail, or has another schema version.
+// The journal of a run directory: the compressed one where that is there. Throws
+// error(failure::input) where both are, since they may differ.
+std::filesystem::path journal_in(const std::filesystem::path& directory);
+
+// Reads the file at `path`, changes nothing, takes no lock; `.gz` is inflated, and places are those
+// of the text. Beside a writer it sees what is finished, and perhaps the line being written as a
+// torn tail. Throws error(failure::input) when the file cannot be read, is damaged before its tail,
+// or has another schema version.
 journal_contents read_journal(const std::filesystem::path& path,
                               file_system& files = system_files());
 
@@ -60,8 +68,8 @@ class journal {
   // Creates the directory and its parents where missing. create_new needs a run directory without
   // records; resume continues one, cutting a torn tail off, or starts afresh in an empty one.
   // `files` must outlive the journal. Throws error(failure::output) when the directory cannot be
-  // written, is held by another process or (create_new) has records; error(failure::input) as
-  // read_journal does.
+  // written, is held by another process, has its records compressed or (create_new) has records;
+  // error(failure::input) as read_journal does.
   static journal open(const std::filesystem::path& directory, open_mode mode,
                       file_system& files = system_files());
 

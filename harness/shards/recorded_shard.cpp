@@ -82,7 +82,7 @@ recorded_shard read_shard(const std::filesystem::path& directory) {
     found.cells_of_all = plan->at("cells_of_all");
     found.predicted_us = plan->at("predicted_us");
   }
-  const std::filesystem::path file = directory / journal_name;
+  const std::filesystem::path file = journal_in(directory);
   std::unordered_map<std::string, std::size_t> place;
   for (const record_line& raw : read_journal(file).records) {
     recorded_line line;

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
-from plots.files import write_file
+from plots.files import RUNS, holds, write_file
 from plots.reproduce import check, claims, document, figures, sweeps
 from plots.reproduce.cells import Missing
 from plots.reproduce.library import Library, Source
@@ -107,7 +107,7 @@ def _sweep(experiments: list[Experiment], options: argparse.Namespace) -> list[s
     machine = Path("results") / (options.machine or sweeps.machine_name())
     if not options.kselect.exists():
         raise PlotError(Failure.INPUT, f"{options.kselect}: no such program; build kselect first")
-    missing = [e for e in experiments if not (machine / e.config / "runs.jsonl").exists()]
+    missing = [e for e in experiments if not holds(machine / e.config, RUNS)]
     planned = sweeps.plan(missing, options.kselect, Path("results"))
     for sweep in planned:
         print(sweeps.describe(sweep))

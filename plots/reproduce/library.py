@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from plots.errors import Failure, PlotError
+from plots.files import RUNS, begins_with, holds
 from plots.records import Record, Run, load
 from plots.reproduce.manifest import Experiment
 from plots.reproduce.searches import Search, holds_searches, searches_of
@@ -41,7 +42,7 @@ class Source:
 
     def describe(self) -> str:
         """Return where it lies and, of runs, the digest of its records."""
-        parts = [f"{run.path}/runs.jsonl (sha256 {run.digest})" for run in self.runs]
+        parts = [f"{run.path}/{RUNS} (sha256 {run.digest})" for run in self.runs]
         found = dict.fromkeys(search.path for search in self.searches)
         return ", ".join([*parts, *(stage.path for stage in self.stages), *found])
 
@@ -64,7 +65,7 @@ class Library:
         self._single = _is_run(root)
         self._folders = [root] if self._single else sorted(p for p in _folders(root) if _is_run(p))
         if not self._folders:
-            message = f"{root}: holds no run: no folder with runs.jsonl or a record of kselect knn"
+            message = f"{root}: holds no run: no folder with {RUNS} or a record of kselect knn"
             raise PlotError(Failure.INPUT, message)
 
     def sources(self, experiment: Experiment) -> Iterator[Source]:
@@ -96,7 +97,7 @@ class Library:
 
     def _name(self, folder: Path) -> str:
         """Return a run's name: its folder's, or of a single run, which lies anywhere, its own."""
-        if not self._single or not (folder / "runs.jsonl").is_file():
+        if not self._single or not holds(folder, RUNS):
             return folder.name
         read = self._run(folder)
         return read[0].name if read else folder.name
@@ -140,7 +141,7 @@ class Library:
 
     def _of_stages(self, folder: Path, experiment: Experiment) -> bool:
         """Tell whether a folder has the stages asked for; a single one may have any name."""
-        if self._single and not (folder / "runs.jsonl").is_file():
+        if self._single and not holds(folder, RUNS):
             return bool(experiment.stages_of)
         return folder.name in experiment.stages_of
 
@@ -176,15 +177,9 @@ def _folders(root: Path) -> Iterator[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    return (folder / "runs.jsonl").is_file() or any(map(_is_stage_record, folder.glob("*.json")))
-
-
-def _is_stage_record(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return b'"what": "knn"' in file.read(200)
-    except OSError:
-        return False
+    return holds(folder, RUNS) or any(
+        begins_with(folder, path.name, b'"what": "knn"') for path in folder.glob("*.json")
+    )
 
 
 def _stage_record(path: Path) -> StageRecord:

@@ -22,6 +22,7 @@ from matplotlib.patches import Patch
 from plots import style
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
+from plots.files import RUNS, begins_with, read_bytes, stored
 from plots.journal import read_journal
 from plots.page import KEY_LINE, Grid, Page, key_columns
 from plots.reproduce.cells import Missing
@@ -64,22 +65,19 @@ class Search:
 
 def holds_searches(folder: Path) -> bool:
     """Tell whether a folder's journal is of searches instead of cells."""
-    try:
-        with (folder / "runs.jsonl").open("rb") as file:
-            return b'"what":"index_search"' in file.read(200)
-    except OSError:
-        return False
+    return begins_with(folder, RUNS, b'"what":"index_search"')
 
 
 def searches_of(folder: Path) -> tuple[list[Search], tuple[str, ...]]:
     """Read a folder's searches, and what to tell of a torn tail; raises PlotError(INPUT)."""
-    path = folder / "runs.jsonl"
+    path = stored(folder, RUNS)
     values, told = read_journal(path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
+    source = f"{folder / RUNS} (sha256 {digest})"
     found = []
     for number, value in enumerate(values, 1):
         try:
-            found.append(_search(value, str(folder), f"{path} (sha256 {digest})"))
+            found.append(_search(value, str(folder), source))
         except (KeyError, TypeError, IndexError) as e:
             message = f"{path}:{number}: no record of a search that is known: {e!r}"
             raise PlotError(Failure.INPUT, message) from e

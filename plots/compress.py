@@ -1,0 +1,52 @@
+"""Compresses records to be committed: `python -m plots.compress DIR [DIR ...]`.
+
+Each .jsonl in the directories and below becomes .jsonl.gz, which the program and the figures read
+alike. Equal records give equal bytes: no name and no time is written. The plain file goes once the
+compressed one was read back. `gunzip` gives it back.
+"""
+
+import argparse
+import gzip
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from plots.errors import Failure, PlotError
+from plots.files import packed, read_bytes, write_file
+
+
+def compress(path: Path) -> Path:
+    """Replace a file by its compressed form and return that one's path; raises PlotError."""
+    made = packed(path)
+    if made.exists():
+        message = f"{path.parent}: has {made.name}, too; remove the one that is not meant"
+        raise PlotError(Failure.INPUT, message)
+    data = read_bytes(path)
+    write_file(made, gzip.compress(data, compresslevel=9, mtime=0))
+    if read_bytes(made) != data:
+        raise PlotError(Failure.OUTPUT, f"{made}: does not hold what was written; check the disk")
+    path.unlink()
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code (README, "Exit codes")."""
+    parser = argparse.ArgumentParser(
+        prog="python -m plots.compress", description="Compress records to be committed."
+    )
+    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="has .jsonl files")
+    options = parser.parse_args(arguments)
+    try:
+        for directory in options.runs:
+            if not directory.is_dir():
+                raise PlotError(Failure.INPUT, f"{directory}: no such directory")
+            for path in sorted(directory.rglob("*.jsonl")):
+                print(compress(path), flush=True)
+    except PlotError as e:
+        print(f"plots: {e}", file=sys.stderr)
+        return int(e.failure)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
