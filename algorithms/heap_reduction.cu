@@ -105,10 +105,9 @@ std::int64_t capacity_of(const variant& v, const problem& p) {
 // As many blocks as are resident, each with heaps of its own.
 std::int64_t blocks_of(const variant& v, const problem& p, const device& where) {
   if (!v.batch) return 1;
-  constexpr int resident_threads = 2048;
   const std::int64_t resident =
       where.kind == executor_kind::cuda
-          ? std::int64_t{where.multiprocessors} * (resident_threads / threads_of(v, p))
+          ? std::int64_t{where.multiprocessors} * (where.resident_threads / threads_of(v, p))
           : std::int64_t{4} * where.threads;
   return std::clamp<std::int64_t>(resident, 1, p.q);
 }

@@ -40,15 +40,16 @@ foreach(flags CMAKE_CXX_FLAGS CMAKE_CXX_FLAGS_RELEASE CMAKE_CUDA_FLAGS CMAKE_CUD
   endif()
 endforeach()
 
+include(gpu_architectures)
 set(KSELECT_HAS_CUDA OFF)
 if(NOT KSELECT_CUDA STREQUAL "OFF")
-  # Named, not "native": the machine that builds often has no GPU. 90 is Hopper; its PTX serves newer.
-  if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES "90")
-  endif()
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
+    # Before the language is enabled, which would take nvcc's own default.
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      kselect_set_architectures(${CMAKE_CUDA_COMPILER})
+    endif()
     set(CMAKE_CUDA_STANDARD 20)
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     enable_language(CUDA)

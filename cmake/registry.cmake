@@ -68,7 +68,12 @@ function(kselect_add_registry target)
   set(costs ${CMAKE_CURRENT_BINARY_DIR}/generated/cost_tables.cpp)
   kselect_write_cost_tables(${costs})
   add_library(${target} STATIC ${built} ${table} ${hashes} ${costs}
-              src/registry.cpp src/name_matching.cpp src/select.cpp src/support.cpp)
+              src/registry.cpp src/name_matching.cpp src/select.cpp src/support.cpp src/gpu_code.cpp
+              src/gpu_device.cpp)
+  # What this build has code for: a list with commas, as semicolons would end a definition.
+  string(REPLACE ";" "," architectures "${CMAKE_CUDA_ARCHITECTURES}")
+  set_source_files_properties(src/gpu_code.cpp PROPERTIES
+                              COMPILE_DEFINITIONS "KSELECT_CUDA_ARCHITECTURES=\"${architectures}\"")
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated
                                                ${CMAKE_CURRENT_SOURCE_DIR})
   kselect_compile_kernels(${built})

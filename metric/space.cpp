@@ -123,10 +123,9 @@ void require_shared(const device& where, std::size_t bytes, const std::string& w
 }
 
 std::int64_t resident_blocks(const device& where, int threads, std::int64_t pieces) {
-  constexpr int resident_threads = 2048;
   const std::int64_t resident =
       where.kind == executor_kind::cuda
-          ? std::int64_t{where.multiprocessors} * (resident_threads / threads)
+          ? std::int64_t{where.multiprocessors} * (where.resident_threads / threads)
           : std::int64_t{4} * where.threads;
   return std::clamp<std::int64_t>(resident, 1, std::max<std::int64_t>(pieces, 1));
 }

@@ -8,9 +8,8 @@
 #include <thread>
 #include <vector>
 
-#if KSELECT_HAS_CUDA
-#include <cuda_runtime_api.h>
-#endif
+#include "src/gpu_code.hpp"
+#include "src/gpu_device.hpp"
 
 namespace kselect {
 
@@ -112,13 +111,9 @@ gpu read_gpu(int ordinal) {
   if (const auto code = cudaGetDeviceProperties(&properties, ordinal); code != cudaSuccess) {
     read.obstacle = "no usable GPU: " + text(code);
   }
-  read.description.kind = executor_kind::cuda;
-  read.description.name = properties.name;
-  read.description.multiprocessors = properties.multiProcessorCount;
-  read.description.compute_capability = 10 * properties.major + properties.minor;
-  read.description.shared_bytes = properties.sharedMemPerBlockOptin;
-  read.description.memory_bytes = properties.totalGlobalMem;
-  read.description.cache_bytes = static_cast<std::size_t>(properties.l2CacheSize);
+  read.description = describe_gpu(properties);
+  if (read.obstacle.empty()) read.obstacle = cut_shared_memory(read.description);
+  if (read.obstacle.empty()) read.obstacle = why_no_code(code_here(read.description));
   return read;
 }
 

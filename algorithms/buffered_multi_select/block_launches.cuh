@@ -8,9 +8,6 @@
 
 namespace kselect::bms {
 
-// What a block may use so that several fit on a multiprocessor, and on fibers.
-inline constexpr std::size_t most_shared = 96 << 10;
-
 // Whether hardly ever more survives than a warp's registers take. Survivors are about as many as a
 // Poisson distribution says.
 inline bool brief(const filtering& shape) {
@@ -41,8 +38,8 @@ struct block_choice {
 template <class T, bool indexed>
 std::optional<block_choice> choose(const block_variant& v, const problem& p, const device& where) {
   const reading first = reading_of<T>(v, p, where);
-  const std::size_t shared = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
-  const std::size_t most = std::min(shared, most_shared) / (v.warp ? rows_per_block : 1);
+  const std::size_t rows = v.warp ? rows_per_block : 1;  // of a block
+  const std::size_t most = dynamic_shared(where, rows * sizeof(control<key_of<T>>)) / rows;
   const bool many = !v.warp && 64 * p.k >= p.n;
   const auto filtered = [&](reading how) -> std::optional<block_choice> {
     if (many) how.groups = many_groups;

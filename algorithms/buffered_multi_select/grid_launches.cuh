@@ -57,8 +57,9 @@ std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const
   const std::int64_t tile = tile_of<T>(c.how);
   c.shared.parts = static_cast<position>(
       std::clamp<std::int64_t>(filling(c.how.threads, where) / p.q, 1, (p.n + tile - 1) / tile));
+  using meeting = typename grid_kernel<T, indexed, most_loads<T>>::storage;
   const std::size_t most =
-      std::min<std::size_t>(where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes, 96 << 10);
+      dynamic_shared(where, std::max(sizeof(meeting), sizeof(own_storage<T>)));
   // As few minima as hold enough back; if none do, as many as there may be.
   std::optional<grid_choice> best;
   for (c.shared.lanes = static_cast<position>(c.how.threads); c.shared.lanes > 0;

@@ -10,6 +10,14 @@
 
 namespace kselect::bms {
 
+// What a block may have of dynamic shared memory beside the `own` bytes that its kernel declares: no
+// more than lets several blocks fit on a multiprocessor.
+inline std::size_t dynamic_shared(const device& where, std::size_t own) {
+  constexpr std::size_t most = 96 << 10;
+  const std::size_t all = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
+  return std::min(all - std::min(all, own), most);
+}
+
 // How a row is read: by how many threads, in how many 16-byte loads a thread and tile, of which the
 // minima of so many groups are taken at most (0: few_groups).
 struct reading {

@@ -107,6 +107,10 @@ class backend {
 // Why the executor cannot run on this machine; empty if it can.
 std::string why_unavailable(executor_kind kind);
 
+// Why the GPU that is here cannot run this program, which was built for others, and what to build;
+// empty if it can, without a GPU, and in a build without CUDA.
+std::string why_no_gpu_code();
+
 // How many of them this process could open, each on a GPU of its own; 1 for those of the host. 0
 // where the executor cannot run.
 int count_places(executor_kind kind);

@@ -16,7 +16,9 @@
 #include "harness/backend/cuda/instruments.hpp"
 #include "harness/backend/fault.hpp"
 #include "harness/backend/host_backend.hpp"
+#include "harness/backend/shared_cut.hpp"
 #include "harness/error.hpp"
+#include "src/gpu_code.hpp"
 
 namespace kselect {
 namespace {
@@ -46,9 +48,15 @@ int attribute(cudaDeviceAttr which, int number) {
   return value;
 }
 
+cudaDeviceProp properties_of(int number) {
+  cudaDeviceProp properties{};
+  require(cudaGetDeviceProperties(&properties, number), "cudaGetDeviceProperties");
+  return properties;
+}
+
 // What exists only once the GPU is used.
 struct live_device {
-  live_device(int multiprocessors) : probe(multiprocessors) {
+  live_device(int multiprocessors) : gate(gate_of_loaded_code()), probe(multiprocessors) {
     require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
     require(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking), "cudaStreamCreate");
     require(cudaEventCreate(&begin), "cudaEventCreate");
@@ -70,22 +78,25 @@ struct live_device {
   stream_gate gate;
   clock_probe probe;
   void* flush = nullptr;  // what evict() reads
+
+ private:
+  // Before the first launch: one that finds no code would blame its kernel.
+  static stream_gate gate_of_loaded_code() {
+    if (const std::string why = why_code_does_not_load(); !why.empty()) {
+      throw error(failure::unsupported, why);
+    }
+    return stream_gate{};
+  }
 };
 
 class cuda_backend final : public backend {
  public:
   cuda_backend(int threads, int number) : number_(number) {
     serve_this_thread();
-    cudaDeviceProp properties{};
-    require(cudaGetDeviceProperties(&properties, number), "cudaGetDeviceProperties");
-    device_.kind = executor_kind::cuda;
-    device_.name = properties.name;
+    device_ = describe_gpu(properties_of(number));
     device_.threads = threads > 0 ? threads : available_threads();
-    device_.multiprocessors = properties.multiProcessorCount;
-    device_.compute_capability = 10 * properties.major + properties.minor;
-    device_.shared_bytes = properties.sharedMemPerBlockOptin;
-    device_.memory_bytes = properties.totalGlobalMem;
-    device_.cache_bytes = static_cast<std::size_t>(properties.l2CacheSize);
+    require_cut(device_);
+    keeps_lines_ = attribute(cudaDevAttrMaxPersistingL2CacheSize, number) > 0;
     peak_mhz_ = attribute(cudaDevAttrClockRate, number) / 1e3;
   }
 
@@ -177,7 +188,7 @@ class cuda_backend final : public backend {
     live_device& gpu = live();
     const std::size_t bytes = 3 * device_.cache_bytes / 16 * 16;
     if (gpu.flush == nullptr) gpu.flush = allocate(bytes);
-    require(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
+    if (keeps_lines_) require(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
     read_through(gpu.stream, static_cast<const std::byte*>(gpu.flush), bytes,
                  device_.multiprocessors);
     require(cudaStreamSynchronize(gpu.stream), "cudaStreamSynchronize");
@@ -238,6 +249,7 @@ class cuda_backend final : public backend {
   int number_;
   device device_;
   double peak_mhz_ = 0;
+  bool keeps_lines_ = false;  // in L2, if asked to: from compute capability 8.0 on
   mutable std::unique_ptr<live_device> live_;  // created on first use
 };
 
@@ -315,7 +327,16 @@ std::string why_no_cuda_device() {
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
   if (code != cudaSuccess) return describe(code);
-  return count == 0 ? "no CUDA device is visible" : std::string{};
+  return count == 0 ? "no CUDA device is visible" : why_no_code_for(0);
+}
+
+std::string why_no_code_for(int number) {
+  device gpu;
+  gpu.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, number) +
+                           attribute(cudaDevAttrComputeCapabilityMinor, number);
+  if (why_no_code(code_here(gpu)).empty()) return {};
+  gpu.name = properties_of(number).name;  // a slow question, for the message alone
+  return why_no_code(code_here(gpu));
 }
 
 int count_cuda_devices() {
@@ -328,12 +349,14 @@ std::unique_ptr<backend> open_cuda_backend(int threads, int number) {
     throw error(failure::unsupported,
                 fmt::format("there is no GPU {}: this process sees {}", number, count));
   }
+  if (const std::string why = why_no_code_for(number); !why.empty()) {
+    throw error(failure::unsupported, why);
+  }
   return std::make_unique<cuda_backend>(threads, number);
 }
 
 cuda_facts observe_cuda(int number) {
-  cudaDeviceProp properties{};
-  require(cudaGetDeviceProperties(&properties, number), "cudaGetDeviceProperties");
+  const cudaDeviceProp properties = properties_of(number);
   std::array<unsigned char, 16> id{};
   std::memcpy(id.data(), properties.uuid.bytes, id.size());
   cuda_facts facts;

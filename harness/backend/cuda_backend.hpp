@@ -13,8 +13,12 @@
 
 namespace kselect {
 
-// Why no CUDA device can be used; empty if one can.
+// Why no CUDA device can be used; empty if the first can.
 std::string why_no_cuda_device();
+
+// Why that GPU cannot run this program, which was built for others, and what to build; empty if it
+// can.
+std::string why_no_code_for(int number);
 
 int count_cuda_devices();
 

@@ -8,6 +8,7 @@
 
 #include "harness/backend/host_ceilings.hpp"
 #include "harness/backend/host_memory.hpp"
+#include "harness/backend/shared_cut.hpp"
 
 namespace kselect {
 namespace {
@@ -37,7 +38,9 @@ class host_backend final : public backend {
     device_.memory_bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                            static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
     device_.cache_bytes = last_level_cache();
-    device_.shared_bytes = kind == executor_kind::fiber ? 227 * 1024 : 0;  // as on Hopper
+    if (kind != executor_kind::fiber) return;
+    device_.shared_bytes = 227 * 1024;  // as on Hopper
+    require_cut(device_);
   }
 
   const device& description() const override { return device_; }

@@ -23,6 +23,13 @@ std::string why_unavailable(executor_kind kind) {
 #endif
 }
 
+std::string why_no_gpu_code() {
+#if KSELECT_HAS_CUDA
+  if (count_cuda_devices() > 0) return why_no_code_for(0);
+#endif
+  return {};
+}
+
 int count_places(executor_kind kind) {
   if (!why_unavailable(kind).empty()) return 0;
 #if KSELECT_HAS_CUDA

@@ -7,6 +7,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/environment/gpu.hpp"
 #include "harness/environment/host.hpp"
+#include "src/gpu_device.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -21,6 +22,11 @@ int examine_machine() {
   std::vector<finding_of_doctor> findings = examine(host);
   const std::vector<finding_of_doctor> of_gpu = examine_gpu();
   findings.insert(findings.end(), of_gpu.begin(), of_gpu.end());
+  if (const std::string cut = shared_cut(); !cut.empty()) {
+    findings.push_back({level::warning, "shared memory",
+                        fmt::format("{}={} cuts it, for tests alone: unset it", shared_cut_variable,
+                                    cut)});
+  }
   for (const finding_of_doctor& found : findings) {
     const char* const mark = found.severity == level::good      ? "ok"
                              : found.severity == level::warning ? "WARNING"

@@ -55,6 +55,10 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
     print_plan(part);
     return 0;
   }
+  const bool gpu_wanted = request.executor.value_or(executor_kind::cuda) == executor_kind::cuda;
+  if (const std::string why = gpu_wanted ? why_no_gpu_code() : std::string(); !why.empty()) {
+    fmt::print(stderr, "{}\n", why);  // once, beside what its cells say
+  }
   progress shown(isatty(STDERR_FILENO) != 0);
   const sweep_result result = run_sweep(request, part, *input, places, shown);
   print_summary(result);

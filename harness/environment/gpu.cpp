@@ -9,7 +9,9 @@
 #include "harness/backend/backend.hpp"
 #include "harness/error.hpp"
 #if KSELECT_HAS_CUDA
+#include "harness/backend/cuda/instruments.hpp"
 #include "harness/backend/cuda_backend.hpp"
+#include "src/gpu_code.hpp"
 #endif
 
 namespace kselect {
@@ -114,11 +116,21 @@ std::vector<finding_of_doctor> examine_gpu(const gpu_state& state) {
 }
 
 std::vector<finding_of_doctor> examine_gpu() {
+  if (const std::string none = why_no_gpu_code(); !none.empty()) {
+    return {{severity::warning, "GPU code", none}};
+  }
   if (const std::string none = why_unavailable(executor_kind::cuda); !none.empty()) {
     return {{severity::note, "GPU", "none usable: " + none}};
   }
   std::vector<finding_of_doctor> findings = {
       {severity::good, "GPU", open_backend(executor_kind::cuda)->description().name}};
+#if KSELECT_HAS_CUDA
+  const std::string refused = why_code_does_not_load();
+  findings.push_back(refused.empty()
+                         ? finding_of_doctor{severity::good, "GPU code",
+                                             "for " + code_in_words(built_architectures())}
+                         : finding_of_doctor{severity::warning, "GPU code", refused});
+#endif
   std::string why;
   const auto driver = nvml::load(&why);
   if (!driver) {

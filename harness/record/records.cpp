@@ -9,6 +9,7 @@
 #include "harness/measure/statistics.hpp"
 #include "harness/run/worker.hpp"
 #include "harness/tune/own_table.hpp"
+#include "src/gpu_device.hpp"
 
 namespace kselect {
 namespace {
@@ -186,7 +187,7 @@ std::string meta_record(const sweep_config& config, const sweep_part& part,
                         const std::map<executor_kind, memory_ceilings>& ceilings) {
   json floor = json::object();
   for (const auto& [kind, value] : ceilings) floor[std::string(to_string(kind))] = to_json(value);
-  const json record = {
+  json record = {
       {"schema", schema_version},
       {"run", config.name},
       {"state", to_string(state)},
@@ -202,6 +203,7 @@ std::string meta_record(const sweep_config& config, const sweep_part& part,
       {"gpu", gpu_json()},
       {"floor", std::move(floor)},
   };
+  if (const std::string cut = shared_cut(); !cut.empty()) record["shared_cut_kib"] = cut;
   return dump(record, 2) + "\n";
 }
 

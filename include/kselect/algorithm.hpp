@@ -36,8 +36,9 @@ struct device {
   std::string name;
   int threads = 1;                    // host threads an algorithm may use (cpu, fiber)
   int multiprocessors = 0;            // cuda
+  int resident_threads = 2048;        // cuda: that one multiprocessor holds at a time, at most
   int compute_capability = 0;         // cuda: 90 for 9.0
-  std::size_t shared_bytes = 0;       // shared memory one block may opt in to
+  std::size_t shared_bytes = 0;       // shared memory one block may opt in to; 0: unknown
   std::size_t memory_bytes = 0;       // total
   std::size_t cache_bytes = 0;        // L2 (cuda) or last-level cache (cpu); 0: unknown
 };

@@ -164,6 +164,14 @@ status not_compiled_for(const std::string& kernel, executor_kind kind) {
           name + " is not compiled for executor " + std::string(to_string(kind))};
 }
 
+status check_shared(const std::string& kernel, std::size_t storage, const grid& shape,
+                    const device& where) {
+  const std::size_t asked = storage + shape.dynamic_shared_bytes;
+  if (where.shared_bytes == 0 || asked <= where.shared_bytes) return {};
+  return failed(kernel, std::to_string(asked) + " bytes of shared memory: a block has " +
+                            std::to_string(where.shared_bytes) + " on this device");
+}
+
 bool note_launch(const std::string& kernel, const grid& shape) {
   if (notes == nullptr) return false;
   notes->launches.push_back({kernel, shape});

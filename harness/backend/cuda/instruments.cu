@@ -2,6 +2,7 @@
 
 #include "harness/backend/cuda/instruments.hpp"
 #include "harness/distance/cuda/call.hpp"
+#include "kselect/simt/cuda.cuh"
 
 namespace kselect {
 namespace {
@@ -60,6 +61,18 @@ __global__ void __launch_bounds__(512) read_vectors(const uint4* data, std::int6
 }
 
 }  // namespace
+
+// ---- code ----
+
+std::string why_code_does_not_load() {
+  cudaFuncAttributes loaded{};
+  const cudaError_t code = cudaFuncGetAttributes(&loaded, write_stamp);
+  static_cast<void>(cudaGetLastError());
+  if (!simt::detail::lacks_code(code)) return {};
+  return std::string("this GPU cannot load the program's code (") + cudaGetErrorName(code) + ": " +
+         cudaGetErrorString(code) +
+         "): build again with CMAKE_CUDA_ARCHITECTURES naming its compute capability";
+}
 
 // ---- stream_gate ----
 

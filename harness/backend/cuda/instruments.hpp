@@ -6,8 +6,13 @@
 #include <cuda_runtime_api.h>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace kselect {
+
+// The driver's word on whether the GPU that is chosen has code here: loads that of a small kernel,
+// and a context with it. Empty if it has; any other obstacle is left to who meets it.
+std::string why_code_does_not_load();
 
 // Holds a stream back until the host says so. Work enqueued behind a closed gate starts without the
 // gaps that launching it took: events around it enclose the work alone. (nvbench's idea.)

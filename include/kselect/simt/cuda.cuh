@@ -3,14 +3,17 @@
 // tests/simt/codegen holds this file to it: the machine code is that of a kernel written by hand.
 // What each verb means is said in fiber.hpp, in the same order.
 
+#include <atomic>
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
 #include <cuda_runtime.h>
 #include <string>
 #include <type_traits>
 
 #include "kselect/algorithm.hpp"
 #include "kselect/simt/counters.hpp"
+#include "kselect/simt/substitutes.cuh"
 #include "kselect/simt/types.hpp"
 
 namespace kselect::simt {
@@ -38,11 +41,7 @@ class cuda {
   __device__ static int ffs(std::uint64_t bits) { return __ffsll(static_cast<long long>(bits)); }
   __device__ static int clz(std::uint32_t bits) { return __clz(static_cast<int>(bits)); }
   __device__ static int clz(std::uint64_t bits) { return __clzll(static_cast<long long>(bits)); }
-  __device__ static float smaller(float a, float b) {
-    float least;  // one instruction, which a comparison would not become
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
-    return least;
-  }
+  __device__ static float smaller(float a, float b) { return detail::smaller_or_nan(a, b); }
   __device__ static double smaller(double a, double b) { return a <= b || a != a ? a : b; }
   __device__ static float fma_clamped(float a, float b, float c) {
     float sum;
@@ -82,13 +81,13 @@ class cuda {
     return __match_any_sync(mask, value);
   }
   __device__ std::uint32_t reduce_add(std::uint32_t mask, std::uint32_t value) {
-    return __reduce_add_sync(mask, value);
+    return detail::lanes_sum(mask, value);
   }
   __device__ std::uint32_t reduce_min(std::uint32_t mask, std::uint32_t value) {
-    return __reduce_min_sync(mask, value);
+    return detail::lanes_min(mask, value);
   }
   __device__ std::uint32_t reduce_max(std::uint32_t mask, std::uint32_t value) {
-    return __reduce_max_sync(mask, value);
+    return detail::lanes_max(mask, value);
   }
   __device__ void sync_warp(std::uint32_t mask) { __syncwarp(mask); }
   __device__ void sync_block() { __syncthreads(); }
@@ -219,8 +218,27 @@ template <class Kernel>
 inline constexpr int dynamic_offset =
     storage_is_dynamic<Kernel> ? int{(sizeof(typename Kernel::storage) + 15) / 16 * 16} : 0;
 
+// As many blocks as the kernel wants side by side, but no more than a multiprocessor of the GPU that
+// is compiled for holds (CUDA C++ Programming Guide, technical specifications): the assembler leaves
+// out what is more.
 template <class Kernel>
-__global__ void __launch_bounds__(max_threads<Kernel>(), min_blocks<Kernel>())
+constexpr int min_blocks_held() {
+  constexpr int wanted = min_blocks<Kernel>();
+#if !defined(__CUDA_ARCH__)
+  return wanted;
+#else
+  constexpr int arch = __CUDA_ARCH__ / 10;
+  constexpr bool large = arch == 80 || (arch >= 90 && arch < 110);
+  constexpr int threads = arch < 80 ? 1024 : large ? 2048 : 1536;
+  constexpr int blocks = large ? 32 : arch < 89 ? 16 : 24;
+  constexpr int by_threads = threads / max_threads<Kernel>();
+  constexpr int held = by_threads < blocks ? by_threads : blocks;
+  return wanted < held ? wanted : held;
+#endif
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(max_threads<Kernel>(), min_blocks_held<Kernel>())
     run_on_cuda(const __grid_constant__ typename Kernel::args args) {
   cuda simt(dynamic_offset<Kernel>);
   if constexpr (storage_is_dynamic<Kernel>) {
@@ -232,23 +250,57 @@ __global__ void __launch_bounds__(max_threads<Kernel>(), min_blocks<Kernel>())
   }
 }
 
+// Whether it says that the program holds no code that this GPU and driver can run.
+inline bool lacks_code(cudaError_t error) {
+  return error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
+         error == cudaErrorUnsupportedPtxVersion;
+}
+
 // The launch's error, named; clears it, so that it is not taken for the next call's.
 inline status cuda_status(cudaError_t error, const char* call, const char* kernel) {
   if (error == cudaSuccess) return {};
   static_cast<void>(cudaGetLastError());
-  return {error == cudaErrorMemoryAllocation ? status_code::out_of_memory : status_code::failed,
-          std::string("kernel ") + kernel + ": " + call + ": " + cudaGetErrorName(error) + " (" +
-              cudaGetErrorString(error) + ")"};
+  const status_code code = error == cudaErrorMemoryAllocation ? status_code::out_of_memory
+                           : lacks_code(error)                ? status_code::unsupported
+                                                              : status_code::failed;
+  return {code, std::string("kernel ") + kernel + ": " + call + ": " + cudaGetErrorName(error) +
+                    " (" + cudaGetErrorString(error) + ")" +
+                    (lacks_code(error) ? "; build again with CMAKE_CUDA_ARCHITECTURES naming this "
+                                         "GPU's compute capability"
+                                       : "")};
 }
 
-// Whether all device code of this build can wait for the launch before; if not, which of it a GPU
-// runs is the driver's choice, and no launch may overlap.
-inline constexpr bool code_can_wait = [] {
+// Whether all device code of this build can wait for the launch before.
+inline constexpr bool all_code_waits = [] {
   for (const int architecture : {__CUDA_ARCH_LIST__}) {
     if (architecture < 900) return false;
   }
   return true;
 }();
+
+// Whether that code of the kernel can which the driver chose for this GPU. Older PTX, which it
+// compiles where a build has nothing better, waits for nothing, on no GPU: no launch may overlap.
+// Asked of the driver once for each kind of GPU.
+template <class Kernel>
+bool code_waits(const void* entry, const device& where) {
+  if (where.compute_capability < 90) return false;
+  if constexpr (all_code_waits) {
+    return true;
+  } else {
+    static std::atomic<int> known{0};  // the compute capability asked about; negative: it does not
+    int answer = known.load(std::memory_order_relaxed);
+    if (std::abs(answer) != where.compute_capability) {
+      cudaFuncAttributes code{};
+      if (cudaFuncGetAttributes(&code, entry) != cudaSuccess) {
+        static_cast<void>(cudaGetLastError());  // the launch will say it
+        return false;
+      }
+      answer = code.ptxVersion >= 90 ? where.compute_capability : -where.compute_capability;
+      known.store(answer, std::memory_order_relaxed);
+    }
+    return answer > 0;
+  }
+}
 
 template <class Kernel>
 status launch_on_cuda(const char* name, const grid& shape, const typename Kernel::args& args,
@@ -276,8 +328,7 @@ status launch_on_cuda(const char* name, const grid& shape, const typename Kernel
   config.dynamicSmemBytes = dynamic;
   config.stream = static_cast<cudaStream_t>(where.stream);
   config.attrs = &overlap;
-  const bool can_overlap = code_can_wait && where.device->compute_capability >= 90;
-  config.numAttrs = shape.overlaps_previous && can_overlap ? 1 : 0;
+  config.numAttrs = shape.overlaps_previous && code_waits<Kernel>(entry, *where.device) ? 1 : 0;
   return cuda_status(cudaLaunchKernelExC(&config, entry, parameters), "cudaLaunchKernelExC", name);
 }
 

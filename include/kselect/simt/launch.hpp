@@ -3,6 +3,7 @@
 // compiled by nvcc it knows both executors, compiled by a C++ compiler the fibers alone.
 
 #include <string>
+#include <type_traits>
 #include <typeinfo>
 
 #include "kselect/algorithm.hpp"
@@ -22,6 +23,11 @@ std::string readable_name(const std::type_info& kernel);
 
 // What no executor can launch: failed, with a message that names the number.
 status check_grid(const std::string& kernel, const grid& shape, int max_threads);
+
+// The same of what a device has too little of: shared memory for the kernel's storage and what the
+// launch asks for beside it.
+status check_shared(const std::string& kernel, std::size_t storage, const grid& shape,
+                    const device& where);
 
 // True: noted (launch_notes.hpp), and not to be started.
 bool note_launch(const std::string& kernel, const grid& shape);
@@ -53,12 +59,16 @@ status launch(const executor& where, const grid& shape,
   static const std::string name = detail::readable_name(typeid(Kernel));
   constexpr int max_threads = detail::max_threads<Kernel>();
   if (status checked = detail::check_grid(name, shape, max_threads); !checked.ok()) return checked;
+  using storage = typename Kernel::storage;
+  constexpr std::size_t own = std::is_empty_v<storage> ? 0 : sizeof(storage);
+  if (status checked = detail::check_shared(name, own, shape, *where.device); !checked.ok()) {
+    return checked;
+  }
   if (detail::note_launch(name, shape)) return {};
   if constexpr (on != launched_on::cuda) {
     if (where.device->kind == executor_kind::fiber) {
       return detail::launch_on_fibers(
-          {name.c_str(), &detail::run_on_fiber<Kernel>, sizeof(typename Kernel::storage)}, shape,
-          &args, where);
+          {name.c_str(), &detail::run_on_fiber<Kernel>, sizeof(storage)}, shape, &args, where);
     }
   }
 #if defined(__CUDACC__)

@@ -37,7 +37,7 @@ struct grid {
   // blocks of that one have called let_next_start() or returned. Until a block of it has called
   // wait_for_previous(), it neither writes global memory nor reads what the kernel before writes.
   // (A programmatic dependent launch, CUDA C++ Programming Guide; GPUs before compute capability
-  // 9.0, and fibers, run the two one after the other.)
+  // 9.0, code for them on any GPU, and fibers run the two one after the other.)
   bool overlaps_previous = false;
   // A block may wait for what one with a lower number posts (await()). On a GPU blocks start in the
   // order of their numbers in any case, as CUB's scans rely on; fibers run one after the other

@@ -1,0 +1,105 @@
+// What an algorithm supports it can launch: no block takes more shared memory than the device has,
+// on a card of today or an older one. The launches are noted, not started, so no GPU is needed.
+
+#include <gtest/gtest.h>
+
+#include "kselect/registry.hpp"
+#include "kselect/simt/launch_notes.hpp"
+#include "tests/problems.hpp"
+
+namespace kselect {
+namespace {
+
+struct card {
+  const char* name;
+  int multiprocessors, resident_threads, compute_capability;
+  std::size_t shared_kib;
+};
+constexpr card cards[] = {{"T4", 40, 1024, 75, 64},
+                          {"RTX 3090", 82, 1536, 86, 99},
+                          {"A100", 108, 2048, 80, 163},
+                          {"H200", 132, 2048, 90, 227}};
+
+device described(const card& c) {
+  device d;
+  d.kind = executor_kind::cuda;
+  d.name = c.name;
+  d.multiprocessors = c.multiprocessors;
+  d.resident_threads = c.resident_threads;
+  d.compute_capability = c.compute_capability;
+  d.shared_bytes = c.shared_kib << 10;
+  d.memory_bytes = std::size_t{16} << 30;
+  d.cache_bytes = 4 << 20;
+  return d;
+}
+
+// Of each declared type and payload. Whose driver reads memory between launches cannot be noted.
+template <class F>
+void for_problems(const algorithm& entry, const F& f) {
+  for (const auto& type : names<dtype>) {
+    for (const auto& wanted : names<payload>) {
+      if (!entry.dtypes.contains(type.value) || !entry.payloads.contains(wanted.value)) continue;
+      for (const std::int64_t n : {33, 1000, 4096, 16'384, 65'536, 1 << 20}) {
+        for (const std::int64_t k : {1, 8, 33, 100, 256, 700, 1024, 2048, 3000, 4096, 8192}) {
+          for (const std::int64_t q : {1, 60, 5000}) {
+            if (k > n) continue;
+            problem p = shaped(n, q, k, type.value);
+            p.payload = wanted.value;
+            if (!entry.layouts.contains(p.layout)) p.layout = layout::column_major;
+            if (!entry.index_types.contains(p.index)) p.index = index_type::int64;
+            f(p);
+          }
+        }
+      }
+    }
+  }
+}
+
+// The launches of `p`; fails where one could not be.
+std::size_t expect_launches(const algorithm& entry, const problem& p, const device& where) {
+  const std::size_t bytes = entry.workspace == nullptr ? 0 : entry.workspace(p, where);
+  const executor on{.device = &where};
+  simt::launch_notes notes;
+  const status noted =
+      entry.enqueue(p, {}, std::span(static_cast<std::byte*>(nullptr), bytes), on);
+  EXPECT_TRUE(noted.ok()) << entry.name << " on " << where.name << ", " << to_string(p) << ": "
+                          << noted.message;
+  return notes.launches.size();
+}
+
+class SharedMemory : public testing::TestWithParam<card> {};
+
+TEST_P(SharedMemory, WhatIsSupportedFits) {
+  const device where = described(GetParam());
+  std::size_t launches = 0;
+  for (const registered& row : registry()) {
+    const algorithm& entry = *row.algorithm;
+    if (!entry.executors.contains(executor_kind::cuda) || !entry.missing.empty()) continue;
+    if (entry.promises.synchronises || !entry.executors.contains(executor_kind::fiber)) continue;
+    for_problems(entry, [&](const problem& p) {
+      if (check_support(entry, p, where)) launches += expect_launches(entry, p, where);
+    });
+  }
+  EXPECT_GT(launches, 1000U);
+}
+
+std::string name_of(const testing::TestParamInfo<card>& info) {
+  return std::to_string(info.param.shared_kib) + "KiB";
+}
+INSTANTIATE_TEST_SUITE_P(Cards, SharedMemory, testing::ValuesIn(cards), name_of);
+
+TEST(SharedMemoryOfABlock, ALaunchThatAsksForMoreThanTheDeviceHasFails) {
+  device small = described(cards[0]);
+  const registered* const sort = find_algorithm("truncated-bitonic");
+  ASSERT_NE(sort, nullptr);
+  small.shared_bytes = 1 << 10;
+  simt::launch_notes notes;
+  const status refused =
+      sort->algorithm->enqueue(shaped(65'536, 1, 512), {}, {}, executor{.device = &small});
+  EXPECT_EQ(refused.code, status_code::failed);
+  EXPECT_NE(refused.message.find("a block has 1024 on this device"), std::string::npos)
+      << refused.message;
+}
+
+}  // namespace
+}  // namespace kselect
