@@ -20,12 +20,19 @@ set(KSELECT_CUDA "AUTO" CACHE STRING "Compile the CUDA executor: AUTO (where nvc
 set(KSELECT_CCCL "" CACHE PATH "Include folder of a CCCL (Thrust, CUB, libcu++) that replaces the toolkit's")
 set(KSELECT_MARCH "native" CACHE STRING "-march of the host code; recorded with every result")
 
+option(KSELECT_OBJECT_TIMES "Append each object's processor time to object_times.txt in the build folder" OFF)
+
 # A result must not depend on whether ccache is there: it only caches. Paths below the project count as
 # relative ones, so that two clones of it share what they compiled.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
                CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
+endif()
+if(KSELECT_OBJECT_TIMES)
+  list(PREPEND launcher ${PROJECT_SOURCE_DIR}/cmake/timed.sh ${PROJECT_BINARY_DIR}/object_times.txt)
+endif()
+if(launcher)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()

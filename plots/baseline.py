@@ -22,7 +22,7 @@ class Baseline:
         self._timed: dict[Problem, list[Record]] = defaultdict(list)
         for record in records:
             if record.algorithm == name and record.time:
-                self._timed[_problem(record)].append(record)
+                self._timed[problem_of(record)].append(record)
 
     def of(self, record: Record) -> Record | None:
         """Return what to compare a record with, None where the baseline has no time.
@@ -30,7 +30,7 @@ class Baseline:
         Of several the nearest: same machine, then same run, seed, layout.
         """
         return min(
-            self._timed.get(_problem(record), ()),
+            self._timed.get(problem_of(record), ()),
             key=lambda other: (
                 other.machine != record.machine,
                 other.run != record.run,
@@ -50,11 +50,11 @@ def default_name(members: Sequence[Record], records: Sequence[Record]) -> str:
     form, to whose name the others append. Without one, of the slice's algorithms with the most
     times the slowest in the geometric mean.
     """
-    problems = {_problem(record) for record in members}
+    problems = {problem_of(record) for record in members}
     family = [
         r.algorithm
         for r in records
-        if r.family == "nth_element" and r.time and _problem(r) in problems
+        if r.family == "nth_element" and r.time and problem_of(r) in problems
     ]
     if family:
         return min(family)
@@ -68,7 +68,8 @@ def default_name(members: Sequence[Record], records: Sequence[Record]) -> str:
     )
 
 
-def _problem(record: Record) -> Problem:
+def problem_of(record: Record) -> Problem:
+    """Return what a cell solved, wherever and from whatever layout it did."""
     index = record.index if record.payload == "values_and_indices" else ""
     return (
         record.workload,

@@ -1,25 +1,46 @@
 #!/usr/bin/env bash
-# The main job from nothing: installs what is missing, builds, runs a verified sweep and draws it.
-# Works with and without a GPU; quick the second time. Options are passed on to `kselect run`.
+# The main job from nothing: installs what is missing, builds, runs a verified sweep, says which algorithm
+# won, and draws it. Works with and without a GPU; quick the second time. Options are passed on to
+# `kselect run`.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+source scripts/stages.sh
 
-install_missing "${apt_packages[@]}"
+stage "set-up"
+need build
 python_environment scripts/requirements.txt plots/requirements.txt
 
-preset=cpu
-if command -v nvcc >/dev/null; then preset=gpu; fi
-say "building (preset $preset)"
-cmake --preset "$preset" -DKSELECT_TESTS=OFF -B "build/demo" >/dev/null
+# Without a GPU nothing that nvcc compiles would run.
+preset=cpu config=configs/quick.json compared=cpu/nth_element
+if command -v nvcc >/dev/null && nvidia-smi -L >/dev/null 2>&1; then
+  preset=gpu config=configs/quick_gpu.json compared=radix-select
+fi
+# The algorithms that the sweep names, and no others.
+algorithms=$(python -c '
+import json, sys
+listed = json.load(open(sys.argv[1]))["algorithms"]
+print(";".join(a if isinstance(a, str) else a["name"] for a in listed))' "$config")
+
+stage "build (preset $preset, $algorithms)"
+cmake --preset "$preset" -B build/demo -DKSELECT_TESTS=OFF -DKSELECT_UNITY=ON \
+  "-DKSELECT_ALGORITHMS=$algorithms" >/dev/null
 cmake --build build/demo --target kselect
 
+stage "run ($config)"
 out=out/demo
-say "running configs/quick.json"
 build/demo/kselect doctor || true
-build/demo/kselect run configs/quick.json --out "$out" --resume "$@"
+build/demo/kselect run "$config" --out "$out" --resume "$@" >"$out.txt" || status=$?
+if [ "${status:-0}" -gt 1 ]; then exit "$status"; fi
 
-say "drawing"
-python -m plots "$out" --out "$out/figures"
-python -m plots.report "$out"
-say "figures: $out/figures"
-ls "$out"/figures/*.png
+stage "figures and report"
+if [ "$out/runs.jsonl" -nt "$out/report.html" ]; then
+  python -m plots "$out" --out "$out/figures" >/dev/null
+  python -m plots.report "$out" >/dev/null
+fi
+
+say_stages
+say "the answer"
+python -m plots.answer "$out" --baseline "$compared"
+say "every cell: $out.txt; figures: $out/figures/*.png; in a browser: $out/report.html"
+if [ "${status:-0}" -ne 0 ]; then say "some cells failed: $out.txt says which"; fi
+exit "${status:-0}"

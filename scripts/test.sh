@@ -1,54 +1,91 @@
 #!/usr/bin/env bash
-# All tests from nothing: installs what is missing, builds, and runs the whole suite - with
-# optimisation, under AddressSanitizer and UBSan, and the CUDA build wherever nvcc is found.
-# Ends in CTest's own closing lines. Options are passed on to ctest.
+# The tests from nothing: installs what is missing, builds, tests. Ends in the time of each stage.
+# Usage: scripts/test.sh [--all] [CTEST_OPTION...]
+#
+#   (nothing)  what finds most faults in minutes: one optimised build without CUDA; all unit tests; of the
+#              shared battery one entry a family and test, picked by a seed that is printed
+#              (KSELECT_BATTERY=sample:SEED repeats it); the program's tests but those marked slow; plots;
+#              configs; the tree.
+#   --all      that, and: the whole battery and the slow tests; everything under AddressSanitizer and
+#              UBSan; the CUDA build where there is an nvcc; fuzzing. What CI runs.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+source scripts/stages.sh
 
-install_missing "${apt_packages[@]}" libgtest-dev libgmock-dev clang libclang-rt-14-dev \
-  libbenchmark-dev libbenchmark-tools libopenmpi-dev openmpi-bin procps
-python_environment scripts/requirements.txt plots/requirements.txt tests/requirements.txt
-# A distribution without this package, or one with another Chromium, is served as well.
-if ! command -v chromium-headless-shell chromium google-chrome chrome >/dev/null; then
-  (install_missing chromium-headless-shell) ||
-    say "no Chromium: tests of the HTML report in a browser are skipped"
+all=
+if [ "${1:-}" = --all ]; then
+  all=yes
+  shift
 fi
 
-say "fuzzing the config parser"
-cmake -S tests/fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ >/dev/null
-cmake --build build/fuzz
-ctest --test-dir build/fuzz --output-on-failure --no-tests=error
-
-# The last preset also compiles every kernel for the GPU where there is an nvcc.
-main=cpu
-if command -v nvcc >/dev/null; then
-  main=gpu
-else
-  say "no nvcc found: the CUDA build is skipped; kernels are tested on the fiber executor"
-fi
-# Folders of their own: here all is compiled, and folder by folder that takes less time (HACKING.md).
-build_preset() { # PRESET
-  say "building and testing (preset $1)"
-  cmake --preset "$1" -B "build/test-$1" -DKSELECT_UNITY=ON >/dev/null
-  cmake --build "build/test-$1"
+# Folders of their own: here all is compiled, and folder by folder that takes less time (docs/decisions).
+build_preset() { # PRESET CMAKE_OPTION... -- TARGET...
+  local preset=$1 options=()
+  shift
+  while [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+  done
+  shift
+  local build=build/test-$preset
+  mkdir -p "$build"
+  : >"$build/object_times.txt"
+  cmake --preset "$preset" -B "$build" -DKSELECT_UNITY=ON -DKSELECT_OBJECT_TIMES=ON "${options[@]}" >/dev/null
+  cmake --build "$build" ${1:+--target "$@"}
+  say_slowest "$build"
+  limit_objects 90 "$build"
 }
-# GoogleTest's cases are shares of one program (tests/CMakeLists.txt), chosen among by GTEST_FILTER.
+# GoogleTest's cases are shares of programs (tests/CMakeLists.txt), chosen among by GTEST_FILTER.
 test_preset() { # PRESET GTEST_FILTER CTEST_OPTION...
   GTEST_FILTER=$2 ctest --test-dir "build/test-$1" --output-on-failure --no-tests=error -j 2 "${@:3}"
 }
 
-# Without CUDA nothing runs on a GPU; and blocks of hundreds of fibers take a minute a test under the
-# sanitizers, for what blocks of dozens show.
+# Blocks of hundreds of fibers take a minute a test under the sanitizers, for what blocks of dozens show.
 many_fibers=$(printf '*Battery.ExhaustiveSmallWorlds/*_t%s_on_fiber:' 256 512 1024)
-build_preset cpu-asan-ubsan
-test_preset cpu-asan-ubsan "-*_on_cuda:$many_fibers" "$@"
-# What the sanitizers have just seen of the battery's longest tests on fibers is not repeated, only what
-# they were spared; and a thousand tests that would each say that there is no GPU are left out at once.
-seen=$(printf '*Battery.%s/*_on_fiber:' ExhaustiveSmallWorlds BoundarySizes EveryDistribution ManyShortRows)
-if ! nvidia-smi -L >/dev/null 2>&1; then
-  say "no GPU found: tests that run on one are left out"
-  seen+='*_on_cuda'
+
+stage "set-up"
+need build test ${all:+all}
+python_environment scripts/requirements.txt plots/requirements.txt tests/requirements.txt
+
+stage "build (preset cpu)"
+build_preset cpu --
+
+seed=${KSELECT_BATTERY:-sample:$RANDOM}
+stage "tests (preset cpu; battery: KSELECT_BATTERY=$seed)"
+KSELECT_BATTERY=$seed test_preset cpu "-$many_fibers" --label-exclude slow "$@"
+limit_seconds 900 "the short tier"
+
+if [ -z "$all" ]; then
+  say_stages
+  exit
 fi
-build_preset "$main"
-test_preset "$main" "$many_fibers" --label-regex tests "$@"
-test_preset "$main" "-$seen" "$@"
+
+stage "build (preset cpu-asan-ubsan)"
+build_preset cpu-asan-ubsan --
+
+stage "tests (preset cpu-asan-ubsan)"
+test_preset cpu-asan-ubsan "-$many_fibers" "$@"
+
+# What the sanitizers have just seen of the battery's longest tests on fibers is not repeated, only what
+# they were spared.
+stage "the battery's rest and slow tests (preset cpu)"
+seen=$(printf '*Battery.%s/*_on_fiber:' ExhaustiveSmallWorlds BoundarySizes EveryDistribution ManyShortRows)
+test_preset cpu "$many_fibers" --label-regex '^battery$' "$@"
+test_preset cpu "-$seen" --label-regex '^(battery|slow)$' "$@"
+
+# Everything that nvcc compiles. One architecture: what another one would show takes as long again.
+if command -v nvcc >/dev/null; then
+  stage "build (preset gpu, compute capability 9.0)"
+  build_preset gpu -DCMAKE_CUDA_ARCHITECTURES=90 -- kselect kselect_battery kselect_gpu_tests kselect_planted
+  stage "tests (preset gpu)"
+  test_preset gpu '*' --label-regex '^(codegen|gpu_tests)$' "$@"
+else
+  say "no nvcc found: the CUDA build is skipped; kernels are tested on the fiber executor"
+fi
+
+stage "fuzzing the config parser"
+cmake -S tests/fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ >/dev/null
+cmake --build build/fuzz
+ctest --test-dir build/fuzz --output-on-failure --no-tests=error
+
+say_stages

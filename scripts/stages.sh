@@ -1,0 +1,53 @@
+# Sourced by test.sh and demo.sh: what each part of a script took, and the limits that CI holds it to.
+
+stage_names=() stage_seconds=()
+stage_name='' stage_begin=0
+
+# stage NAME: ends the stage before and begins the next.
+stage() {
+  end_stage
+  stage_name=$1 stage_begin=$SECONDS
+  say "$1"
+}
+
+end_stage() {
+  [ -n "$stage_name" ] || return 0
+  stage_names+=("$stage_name") stage_seconds+=($((SECONDS - stage_begin)))
+  stage_name=
+}
+
+# say_stages: a line a stage, and their sum.
+say_stages() {
+  end_stage
+  local i sum=0
+  say "time of each stage"
+  for i in "${!stage_names[@]}"; do
+    printf '%6d s  %s\n' "${stage_seconds[i]}" "${stage_names[i]}"
+    sum=$((sum + stage_seconds[i]))
+  done
+  printf '%6d s  in all\n' "$sum"
+}
+
+# In CI (CI=true) a limit that is passed is an error, elsewhere a warning: a user's machine may be busy.
+passed_limit() { # MESSAGE
+  say "too slow: $1"
+  [ "${CI:-}" != true ] || exit 1
+}
+
+# limit_seconds LIMIT WHAT: of the script until now.
+limit_seconds() {
+  [ "$SECONDS" -le "$1" ] || passed_limit "$2 took $SECONDS s; the limit is $1 s (docs/decisions/build_times.md)"
+}
+
+# limit_objects LIMIT BUILD: of each object's processor time, which cmake/timed.sh writes down.
+limit_objects() {
+  local slow
+  slow=$(awk -v limit="$1" '$1 > limit { printf "%s (%d s) ", $2, $1 }' "$2/object_times.txt")
+  [ -z "$slow" ] || passed_limit "objects took more than $1 s of processor time: $slow"
+}
+
+# say_slowest BUILD: the ten objects that took longest.
+say_slowest() {
+  say "slowest objects of $1 (processor seconds)"
+  sort -rn "$1/object_times.txt" | head -n 10
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Proves one algorithm, seconds after an edit: builds it with what it is composed of, and runs the shared
+# battery on it, on the CPU and on fibers (on a GPU too, where build/try is configured with CUDA).
+# Usage: scripts/try.sh NAME [GTEST_OPTION...]
+#   NAME  an entry or a glob over entries, for example bms-block, 'qms-*', cpu/heap
+# The first call compiles the harness as well.
+set -euo pipefail
+if [ $# -eq 0 ]; then
+  sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2
+  exit 2
+fi
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+name=$1
+shift
+need build test
+python_environment scripts/requirements.txt plots/requirements.txt tests/requirements.txt
+
+build=build/try
+# Little optimised, and with line numbers for a debugger: it compiles in half the time.
+cmake --preset cpu -B "$build" -DKSELECT_ALGORITHMS="$name" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG" -DKSELECT_UNITY=ON >/dev/null
+cmake --build "$build" --target kselect_battery
+
+# GoogleTest's names have letters, digits and underscores alone.
+filter="*/$(tr -c 'a-zA-Z0-9*?\n' _ <<<"$name")_on_*"
+if [ -z "$("$build/tests/kselect_battery" --gtest_list_tests "--gtest_filter=$filter" "$@" | grep '^  ')" ]; then
+  echo "no test of the battery is called $filter; scripts/try.sh takes an entry's name or a glob" >&2
+  exit 2
+fi
+shares=$(nproc)
+failed=0 jobs=()
+for ((share = 0; share < shares; ++share)); do
+  OMP_WAIT_POLICY=passive GTEST_TOTAL_SHARDS=$shares GTEST_SHARD_INDEX=$share \
+    "$build/tests/kselect_battery" --gtest_brief=1 "--gtest_filter=$filter" "$@" &
+  jobs+=($!)
+done
+for job in "${jobs[@]}"; do wait "$job" || failed=1; done
+[ $failed = 0 ] && say "$name: proven by the battery"
+exit $failed
