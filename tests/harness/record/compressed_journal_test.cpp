@@ -13,7 +13,7 @@
 namespace kselect {
 namespace {
 
-std::optional<error> error_of(auto&& action) {
+std::optional<error> refusal_of(auto&& action) {
   try {
     action();
   } catch (const error& caught) {
@@ -59,7 +59,7 @@ TEST(compressed_journal, cut_anywhere_is_an_input_error_that_names_it) {
   const std::string whole = input_files::gzip(journal_text(5));
   for (std::size_t length = 0; length < whole.size(); ++length) {
     spew(scratch / compressed_journal_name, whole.substr(0, length));
-    const auto problem = error_of([&] { read_journal(scratch / compressed_journal_name); });
+    const auto problem = refusal_of([&] { read_journal(scratch / compressed_journal_name); });
     ASSERT_TRUE(problem) << length;
     EXPECT_EQ(problem->category(), failure::input);
     EXPECT_TRUE(says(*problem, "runs.jsonl.gz: is truncated")) << problem->what();
@@ -71,7 +71,7 @@ TEST(compressed_journal, beside_a_plain_one_is_refused) {
   EXPECT_EQ(journal_in(scratch.path()), scratch / journal_name);
   spew(scratch / compressed_journal_name, input_files::gzip(journal_text(1)));
   spew(scratch / journal_name, journal_text(2));
-  const auto problem = error_of([&] { journal_in(scratch.path()); });
+  const auto problem = refusal_of([&] { journal_in(scratch.path()); });
   ASSERT_TRUE(problem);
   EXPECT_EQ(problem->category(), failure::input);
   EXPECT_TRUE(says(*problem, "runs.jsonl and runs.jsonl.gz")) << problem->what();
@@ -81,7 +81,7 @@ TEST(compressed_journal, is_not_continued_and_nothing_is_written_beside_it) {
   const scratch_directory scratch;
   spew(scratch / compressed_journal_name, input_files::gzip(journal_text(1)));
   for (const auto mode : {open_mode::create_new, open_mode::resume}) {
-    const auto problem = error_of([&] { journal::open(scratch.path(), mode); });
+    const auto problem = refusal_of([&] { journal::open(scratch.path(), mode); });
     ASSERT_TRUE(problem);
     EXPECT_EQ(problem->category(), failure::output);
     EXPECT_TRUE(says(*problem, "runs.jsonl.gz") && says(*problem, "gunzip")) << problem->what();
