@@ -35,11 +35,16 @@ def compress(directory, *, keep=False):
 
 
 @pytest.mark.parametrize(
-    "command", [("compare", "o", "o"), ("export", "o"), ("progress", "o")], ids=lambda c: c[0]
+    ("command", "code"),
+    [
+        (("compare", "o", "o"), 3),  # two rounds are too few for a verdict
+        (("export", "o", "--format", "csv"), 0),
+        (("progress", "o"), 0),
+    ],
 )
-def test_compressed_records_are_read_as_the_plain_ones(kselect, run, command):
+def test_compressed_records_are_read_as_the_plain_ones(kselect, run, command, code):
     def said():
-        words = kselect(*command).stdout
+        words = kselect(*command, check=code).stdout
         return words.split("last record")[0]  # what follows is how long ago
 
     plain = said()
@@ -49,7 +54,7 @@ def test_compressed_records_are_read_as_the_plain_ones(kselect, run, command):
 
 def test_the_compressed_file_itself_can_be_named(kselect, run):
     path = compress(run)
-    assert "8 same" in kselect("compare", path, path).stdout
+    assert "8 inconclusive" in kselect("compare", path, path, check=3).stdout
 
 
 def test_compressed_shards_are_merged(kselect, run, tmp_path):

@@ -2,24 +2,34 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from conftest import one_line
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = ("goal_shapes", "goal_many_rows")
-GOAL = [ROOT / "results/nvidia-h200" / run for run in RUNS]
+H200 = ROOT / "results/nvidia-h200"
+GOAL = [H200 / "goal_shapes", H200 / "goal_many_rows"]
+# What the program's own table was learned from, in that order.
+SOURCES = [
+    H200 / "tune",
+    H200 / "tune_types",
+    ROOT / "results/nvidia-h200-x2/tuned_goal_many_rows",
+    H200 / "tuned_goal_shapes",
+    H200 / "goal_types",
+]
 
 CPU_GOAL = ROOT / "results/cpu-xeon-2core/cpu_goal"
 TABLE = ROOT / "algorithms/auto_select/nvidia-h200.json"
 
 
-@pytest.fixture
-def learned(kselect, tmp_path):
-    """A table's file, learned from the records of the goal's shapes, and what was printed."""
-    out = tmp_path / "table.json"
-    done = kselect("tune", "--from", *GOAL, "--out", out)
+@pytest.fixture(scope="module")
+def learned(binary, tmp_path_factory):
+    """A table's file, learned from the records of the program's own, and what was printed."""
+    out = tmp_path_factory.mktemp("learned") / "table.json"
+    done = subprocess.run([binary, "tune", "--from", *SOURCES, "--out", out], check=True,
+                          capture_output=True, text=True, timeout=120)
     return out, done.stdout
 
 
@@ -27,14 +37,14 @@ def judged(kselect, *arguments):
     return json.loads(kselect("tune", "--regret", *arguments, "--json").stdout)
 
 
-def test_learns_from_finished_runs(learned):
+def test_learns_the_programs_table_from_the_records_it_names(learned):
     out, said = learned
-    table = json.loads(out.read_text())
-    assert table["device"]["name"] == "NVIDIA H200" and table["problems"] == 55
-    assert {s["run"] for s in table["sources"]} == {"goal_shapes", "goal_many_rows"}
+    table, own = json.loads(out.read_text()), json.loads(TABLE.read_text())
+    assert table["device"]["name"] == "NVIDIA H200" and table["problems"] == own["problems"]
+    assert table["sources"] == own["sources"] and len(own["sources"]) == len(SOURCES)
     assert all(s["driver"] and s["version"] and s["plan"] for s in table["sources"])
+    assert table["members"] == own["members"] and len(table["costs"]) == len(table["members"])
     assert {"bms-warp", "bms-block", "bms-grid", "radix-select"} <= set(table["members"])
-    assert len(table["costs"]) == len(table["members"])
     assert "held out" in said and str(out) in said
 
 
@@ -42,9 +52,9 @@ def test_choices_of_a_table_are_as_good_as_the_members_allow(kselect, learned):
     out, _ = learned
     table = json.loads(out.read_text())
     fitted, held_out = table["regret"], table["regret_held_out"]
-    assert fitted["geometric_mean"] <= 1.002 and fitted["worst"] <= 1.02
-    assert held_out["geometric_mean"] <= 1.01 and held_out["worst"] <= 1.3
-    shown = judged(kselect, *GOAL, "--table", out)["table"]
+    assert fitted["geometric_mean"] <= 1.006 and fitted["worst"] <= 1.3
+    assert held_out["geometric_mean"] <= 1.015 and held_out["worst"] <= 1.7
+    shown = judged(kselect, *SOURCES, "--table", out)["table"]
     assert shown["geometric_mean"] == pytest.approx(fitted["geometric_mean"], abs=1e-3)
 
 
@@ -58,7 +68,7 @@ def test_auto_and_its_table_are_near_the_best_member_over_the_goal(kselect):
 
 
 def test_auto_goes_by_a_table_of_the_users(kselect, tmp_path):
-    table = json.loads((ROOT / "algorithms/auto_select/nvidia-h200.json").read_text())
+    table = json.loads(TABLE.read_text())
     table["device"]["name"] = "abacus"
     table["source"] = "beads"
     own = tmp_path / "own.json"
