@@ -48,6 +48,7 @@
 
 #include "algorithms/quick_multi_select/host_driver.cuh"
 #include "kselect/simt/carver.hpp"
+#include "kselect/simt/shared_fit.hpp"
 
 namespace kselect::qms {
 namespace {
@@ -70,6 +71,15 @@ std::int64_t resident(const device& where, int warps_per_multiprocessor) {
              : std::int64_t{4} * where.threads;
 }
 
+// Shared memory of a block of so many warps: what they partition at a time, and its stack.
+std::size_t shared_bytes(int warps, const problem& p) {
+  const std::size_t stage = visit(p.type, [&]<class T>(T) {
+    using key = order_key_t<T>;
+    return p.has_indices() ? stage_bytes<key, true>(warps) : stage_bytes<key, false>(warps);
+  });
+  return stage + sizeof(team_storage<std::uint64_t>);
+}
+
 // One warp a row needs no barriers and is the fastest while there are rows for all warps; few rows
 // share the warps, as long as each has a tile to read (results/nvidia-h200/qms_tuning).
 int warps_of(const variant& v, const problem& p, const device& where) {
@@ -77,7 +87,10 @@ int warps_of(const variant& v, const problem& p, const device& where) {
   if (v.warps != 0) return v.warps;
   const std::int64_t wanted = std::min(2 * resident(where, resident_warps) / p.q, p.n / 1024);
   int warps = 1;
-  while (warps < most_warps && 2 * warps <= wanted) warps *= 2;
+  const auto more = [&] {
+    return 2 * warps <= wanted && simt::has_shared(where, shared_bytes(2 * warps, p));
+  };
+  while (warps < most_warps && more()) warps *= 2;
   return warps;
 }
 
@@ -152,6 +165,11 @@ auto visit_elements(const problem& p, const Use& use) {
 }
 
 template <variant v>
+support supports(const problem& p, const device& where) {
+  return simt::fits_shared(where, shared_bytes(warps_of(v, p, where), p));
+}
+
+template <variant v>
 std::size_t workspace(const problem& p, const device& where) {
   simt::carver sizes(nullptr);
   visit_elements(p, [&]<class T, bool indexed>(T, std::bool_constant<indexed>) {
@@ -185,6 +203,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.synchronises = v.how == form::host;
   a.executors = set_of(executor_kind::fiber, executor_kind::cuda);
   a.dtypes = set_of(dtype::float32, dtype::float64);
+  a.supports = &supports<v>;
   a.workspace = &workspace<v>;
   a.enqueue = &enqueue<v>;
   return a;

@@ -29,6 +29,7 @@
 #include <bit>
 
 #include "baselines/bitonic_runs.cuh"
+#include "kselect/simt/shared_fit.hpp"
 
 namespace kselect::bitonic_merge {
 namespace {
@@ -306,14 +307,33 @@ int threads_of(int wanted, const problem& p, position run, const device& where) 
   return threads;
 }
 
+struct block_shape {
+  position log_run, places;
+  int threads;
+};
+
+block_shape shape_of(int wanted_threads, const problem& p, const device& where) {
+  position log_run = std::bit_width(baselines::least_run) - 1;
+  while (position{1} << log_run < p.k) ++log_run;
+  const position run = position{1} << log_run;
+  const int threads = threads_of(wanted_threads, p, run, where);
+  return {log_run, std::max(2 * run, static_cast<position>(4 * threads)), threads};
+}
+
+template <int wanted_threads>
+support supports(const problem& p, const device& where) {
+  const position places = shape_of(wanted_threads, p, where).places;
+  return simt::fits_shared(where, baselines::visit_list_answer(p, [&]<class T, answer what>() {
+    using used = kernel<T, what>;
+    return places * used::list::item_bytes + sizeof(typename used::storage);
+  }));
+}
+
 template <int wanted_threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
   return baselines::visit_list_answer(p, [&]<class T, answer what>() {
-    position log_run = std::bit_width(baselines::least_run) - 1;
-    while (position{1} << log_run < p.k) ++log_run;
+    const auto [log_run, places, threads] = shape_of(wanted_threads, p, *on.device);
     const position run = position{1} << log_run;
-    const int threads = threads_of(wanted_threads, p, run, *on.device);
-    const position places = std::max(2 * run, static_cast<position>(4 * threads));
     const position room = std::clamp(static_cast<position>(room_each * threads), run, places - run);
     const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
     return simt::launch<kernel<T, what>>(
@@ -329,6 +349,7 @@ constexpr algorithm entry(std::string_view name) {
                                      "after Zhang et al. 2023 (GridSelect) and bits (JPDC 2024)");
   a.promises.ordering = output_ordering::sorted;
   a.promises.limits.max_k = most_k;
+  a.supports = &supports<threads>;
   a.enqueue = &enqueue<threads>;
   return a;
 }

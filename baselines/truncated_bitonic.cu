@@ -22,6 +22,7 @@
 #include <algorithm>
 
 #include "baselines/bitonic.cuh"
+#include "kselect/simt/shared_fit.hpp"
 
 namespace kselect::truncated {
 namespace {
@@ -130,12 +131,23 @@ struct kernel {
   }
 };
 
+template <class T, answer what>
+std::size_t shared_bytes(const problem& p) {
+  return (truncation_of(p.k) + tile_of(p.k)) * kernel<T, what>::list::item_bytes;
+}
+
+support supports(const problem& p, const device& where) {
+  return simt::fits_shared(where, baselines::visit_list_answer(p, [&]<class T, answer what>() {
+    return shared_bytes<T, what>(p);
+  }));
+}
+
 template <int threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
   return baselines::visit_list_answer(p, [&]<class T, answer what>() {
     const position truncation = truncation_of(p.k);
     const position tile = tile_of(p.k);
-    const std::size_t bytes = (truncation + tile) * kernel<T, what>::list::item_bytes;
+    const std::size_t bytes = shared_bytes<T, what>(p);
     const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
     return simt::launch<kernel<T, what>>(
         on, {blocks, threads, bytes},
@@ -150,6 +162,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;
   a.promises.limits.max_k = most_k;
+  a.supports = &supports;
   a.enqueue = &enqueue<threads>;
   return a;
 }
