@@ -10,6 +10,9 @@
 #include <cstdint>
 #include <type_traits>
 
+// Philox uses no intrinsics, and nvcc 12.4 cannot read those of GCC 13.
+#define R123_USE_SSE 0
+#define R123_USE_X86INTRIN_H 0
 #include <Random123/philox.h>
 
 #include "kselect/distribution.hpp"

@@ -9,6 +9,7 @@ Python 3.9, as it also runs where our environment is not.
 """
 
 import argparse
+import contextlib
 import json
 import shlex
 import subprocess
@@ -40,8 +41,8 @@ def step_of(command: list[str], step: list[str], output: str) -> list[str]:
 
 def compiles(entry: dict, step: list[str]) -> str:
     """What the compiler says if it refuses the file, else nothing."""
-    with tempfile.NamedTemporaryFile(suffix=".out") as output:
-        command = step_of(shlex.split(entry["command"]), step, output.name)
+    with tempfile.TemporaryDirectory() as folder:
+        command = step_of(shlex.split(entry["command"]), step, f"{folder}/output")
         done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else f"{entry['file']}\n{done.stderr}\n"
 
@@ -51,14 +52,17 @@ def main() -> int:
     parser.add_argument("build", type=Path)
     parser.add_argument("--language", choices=("cpp", "cu", "all"), default="all")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--log", type=Path, default=Path("/dev/stdout"))
+    parser.add_argument("--log", type=Path)
     options, step = parser.parse_known_args()
     entries = json.loads((options.build / "compile_commands.json").read_text())
     if options.language != "all":
         wanted = options.language == "cu"
         entries = [entry for entry in entries if is_cuda(shlex.split(entry["command"])) == wanted]
     refused = 0
-    with ThreadPoolExecutor(options.jobs) as pool, options.log.open("w") as log:
+    with (
+        ThreadPoolExecutor(options.jobs) as pool,
+        options.log.open("w") if options.log else contextlib.nullcontext(sys.stdout) as log,
+    ):
         for text in pool.map(lambda entry: compiles(entry, step), entries):
             refused += bool(text)
             log.write(text)
