@@ -14,11 +14,6 @@ RECORD_SCHEMA = json.loads((ROOT / "results" / "record.schema.json").read_text()
 RECORD = jsonschema.Draft202012Validator(RECORD_SCHEMA)
 
 
-def pytest_configure(config):
-    """`slow`: takes seconds and more; `scripts/test.sh` leaves these to `scripts/test.sh --all`."""
-    config.addinivalue_line("markers", "slow: only in scripts/test.sh --all")
-
-
 @pytest.fixture(scope="session")
 def binary() -> str:
     """Path of the kselect executable."""

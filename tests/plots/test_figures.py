@@ -63,6 +63,7 @@ def test_every_module_of_figures_is_registered_by_its_name() -> None:
     assert all(kind.description and "\n" not in kind.description for kind in kinds.values())
 
 
+@pytest.mark.slow
 def test_two_processes_with_different_hash_seeds_write_the_same_bytes(
     tmp_path: Path,
 ) -> None:
@@ -83,6 +84,7 @@ def test_two_processes_with_different_hash_seeds_write_the_same_bytes(
     assert written[0] == written[1]
 
 
+@pytest.mark.slow
 def test_the_order_of_records_does_not_reach_the_bytes(quick: Path) -> None:
     records = [r for r in all_of(quick) if r.k == 64]
     for kind in TIMED:

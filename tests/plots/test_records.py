@@ -34,6 +34,7 @@ def refused(directory: Path) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_every_byte_prefix_gives_the_finished_records_and_tells_the_rest(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", cells := three_cells())
     whole = (run / "runs.jsonl").read_bytes()
@@ -49,6 +50,7 @@ def test_every_byte_prefix_gives_the_finished_records_and_tells_the_rest(tmp_pat
             assert f"({torn} bytes)" in loaded.warnings[0]
 
 
+@pytest.mark.slow
 def test_damage_before_the_last_line_is_refused_with_its_line(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", three_cells())
     whole = (run / "runs.jsonl").read_bytes()
@@ -61,6 +63,7 @@ def test_damage_before_the_last_line_is_refused_with_its_line(tmp_path: Path) ->
         assert f"runs.jsonl:{1 if at <= first else 2}: the checksum" in refused(run), at
 
 
+@pytest.mark.slow
 def test_damage_in_the_last_line_drops_it_and_tells(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", three_cells()[:1])
     whole = (run / "runs.jsonl").read_bytes()

@@ -106,6 +106,7 @@ def test_check_fails_when_a_record_changes(
     assert checked(capsys)[0] == 1
 
 
+@pytest.mark.slow
 def test_the_committed_reproduction_follows_from_the_committed_records() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "plots.reproduce", "--check"],
