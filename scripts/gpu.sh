@@ -23,14 +23,19 @@ nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,
   --format=csv,noheader | tee "$out/gpu.txt"
 command -v nvdisasm >/dev/null && step codegen python3 "$(dirname "$0")/../tests/simt/codegen/check.py" \
   nvcc sm_90 "$out/codegen"
-step tests "$build/tests/kselect_tests" --gtest_brief=1 \
-  --gtest_filter="${KSELECT_GPU_TESTS:-*on_cuda*:*Cuda*:*cuda*}"
+filter=${KSELECT_GPU_TESTS:-*on_cuda*:*Cuda*:*cuda*}
+for program in battery gpu_tests tests; do
+  [ -x "$build/tests/kselect_$program" ] || continue
+  step "$program" "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="$filter"
+done
 small='*EveryDeclaredTypePayloadAndLayout*on_cuda*:*MisalignedInputAndPitch*on_cuda*:*verbs_cuda*'
 small+=':-*a_launch_that_fails*'  # which is an error to the sanitizer, as it should be
 for tool in memcheck racecheck synccheck initcheck; do
   [ -n "${KSELECT_SKIP_SANITIZER:-}" ] && break
-  step "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 \
-    "$build/tests/kselect_tests" --gtest_brief=1 --gtest_filter="${KSELECT_SANITIZER_TESTS:-$small}"
+  for program in battery gpu_tests; do
+    step "$tool-$program" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+      "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="${KSELECT_SANITIZER_TESTS:-$small}"
+  done
 done
 # Faults cost their own cells alone, and say so.
 faults='! "$1/tests/kselect_planted" run "$2/../tests/planted/faults.json" --out "$3" &&

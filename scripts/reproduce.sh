@@ -10,13 +10,8 @@ for option in "$@"; do
   [ "$option" != --run ] || run=yes
 done
 if [ -n "$run" ]; then
-  need build
-  python_environment scripts/requirements.txt plots/requirements.txt
-  preset=cpu
-  if command -v nvcc >/dev/null; then preset=gpu; fi
-  say "building (preset $preset)"
-  cmake --preset "$preset" -DKSELECT_TESTS=OFF -B build/demo >/dev/null
-  cmake --build build/demo --target kselect
+  scripts/build.sh
+  export PATH="$root/.venv/bin:$PATH"
 elif .venv/bin/python -c '
 import sys, importlib.metadata as installed
 pinned = [line.strip().split("==") for line in open("plots/requirements.txt") if "==" in line]

@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         help="first run the sweeps that this machine has no record of")  # fmt: skip
     add("--plan", action="store_true", help="with --run, only say what would run and how long")
     add("--machine", default=None, metavar="NAME", help="with --run, results/NAME gets the records")
-    add("--kselect", type=Path, default=Path("build/demo/kselect"), help=argparse.SUPPRESS)
+    add("--kselect", type=Path, default=Path("build/release/kselect"), help=argparse.SUPPRESS)
     return parser
 
 

@@ -198,4 +198,4 @@ def test_without_the_program_a_sweep_says_so(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--run"]) == 3
-    assert "build/demo/kselect: no such program" in capsys.readouterr().err
+    assert "build/release/kselect: no such program" in capsys.readouterr().err

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Builds the whole program, with every algorithm, as build/release/kselect: for CUDA where there is an
+# nvcc, for the GPUs that are there. Options are passed on to CMake.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+need build
+python_environment scripts/requirements.txt plots/requirements.txt
+preset=cpu
+if command -v nvcc >/dev/null; then preset=gpu; fi
+say "building build/release/kselect (preset $preset)"
+cmake --preset "$preset" -B build/release -DKSELECT_TESTS=OFF -DKSELECT_UNITY=ON "$@" >/dev/null
+cmake --build build/release --target kselect
