@@ -131,6 +131,7 @@ def gbench(tmp_path, *arguments, check=0):
     return done
 
 
+@pytest.mark.slow
 def test_gbench_measures_the_same_cells_under_the_same_names(kselect, run_directory, tmp_path):
     done = gbench(tmp_path, "small.json", "--benchmark_min_time=0.001", "--benchmark_repetitions=3",
                   "--benchmark_out=g.json", "--benchmark_out_format=json")

@@ -215,6 +215,7 @@ def test_processes_that_were_not_asked_to_share(here, binary):
         assert done.returncode == 2 and "give --mpi" in done.said[0]
 
 
+@pytest.mark.slow
 @both_ways
 def test_errors_on_all_ranks_are_said_once(here, binary, way):
     graph = [binary, *graph_of("base.npy"), *outputs("mpi")]
@@ -299,6 +300,7 @@ def test_an_error_in_the_midst_names_its_rank(here, binary, way):
     assert "vector 6500, component 3 is nan" in done.said[0]
 
 
+@pytest.mark.slow
 @both_ways
 def test_a_full_disk_ends_all_ranks(here, binary, way):
     small = [*graph_of("base.npy"), *outputs("mpi"), *BOUND, "--query-tile", 256]

@@ -27,6 +27,7 @@ LIMIT = ["--memory-limit", 400, "--threads", 1]
 SMALL = [*LIMIT, "--query-tile", 256]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["cpu/heap", "cpu/nth_element", "cpu/sort+omp"])
 def test_the_same_answer(kselect, here, algorithm):
     done = kselect(*graph_of("base.npy", algorithm=algorithm), *outputs("tiles"), *SMALL)
@@ -99,6 +100,7 @@ def test_a_killed_job_resumes_where_it_was(kselect, here, binary, popen):
     assert "0 done" not in kselect(*command[1:], "--resume").stderr, "a new job once it was complete"
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing(kselect, here, binary):
     def few_bytes():
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

@@ -67,6 +67,7 @@ def test_is_caught_and_costs_nobody_else(name, run_planted):
         assert len(records[other]["time"]["rounds"]) == 5
 
 
+@pytest.mark.slow
 def test_all_of_them_in_one_group(run_planted):
     done, records = run_planted(algorithms=["planted/*", "cpu/sort"])
     assert done.returncode == 1

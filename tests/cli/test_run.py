@@ -305,6 +305,7 @@ def test_every_shipped_config_plans(kselect, tmp_path):
         assert "cells" in kselect("run", path, "--dry-run").stdout
 
 
+@pytest.mark.slow
 def test_smoke_config_runs(kselect, tmp_path):
     kselect("run", ROOT / "configs" / "smoke.json", "--out", "o", timeout=300)
     assert all(r["status"] == "ok" for r in records(tmp_path / "o"))
