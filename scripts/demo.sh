@@ -28,12 +28,18 @@ cmake --build build/demo --target kselect
 
 stage "run ($config)"
 out=out/demo
+mkdir -p "$out"
+size() { stat -c %s "$out/runs.jsonl" 2>/dev/null || echo 0; }
+before=$(size)
 build/demo/kselect doctor || true
-build/demo/kselect run "$config" --out "$out" --resume "$@" >"$out.txt" || status=$?
+build/demo/kselect run "$config" --out "$out" --resume "$@" >"$out/table.new" || status=$?
 if [ "${status:-0}" -gt 1 ]; then exit "$status"; fi
+# A resumed run's table has what is new alone.
+if [ "$before" != "$(size)" ]; then mv "$out/table.new" "$out/table.txt"; fi
+rm -f "$out/table.new"
 
 stage "figures and report"
-if [ "$out/runs.jsonl" -nt "$out/report.html" ]; then
+if [ "$before" != "$(size)" ] || [ ! -e "$out/report.html" ]; then
   python -m plots "$out" --out "$out/figures" >/dev/null
   python -m plots.report "$out" >/dev/null
 fi
@@ -41,6 +47,6 @@ fi
 say_stages
 say "the answer"
 python -m plots.answer "$out" --baseline "$compared"
-say "every cell: $out.txt; figures: $out/figures/*.png; in a browser: $out/report.html"
-if [ "${status:-0}" -ne 0 ]; then say "some cells failed: $out.txt says which"; fi
+say "every cell: $out/table.txt; figures: $out/figures/*.png; in a browser: $out/report.html"
+if [ "${status:-0}" -ne 0 ]; then say "some cells failed: $out/table.txt says which"; fi
 exit "${status:-0}"
