@@ -79,16 +79,15 @@ function(kselect_add_registry target)
   kselect_compile_kernels(${built})
 endfunction()
 
-# Without nvcc, compiles those of the given files that are .cu as C++, for the fiber executor. Fibers prove
-# and count, and are never timed: optimised little, kernels compile in half the time.
+# Without nvcc, compiles those of the given files that are .cu as C++: for the fiber executor, and for those
+# queues that also run natively, whose times count.
 function(kselect_compile_kernels)
   if(KSELECT_HAS_CUDA)
     return()
   endif()
   foreach(source IN LISTS ARGN)
     if(source MATCHES "\\.cu$")
-      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX
-                                  COMPILE_OPTIONS "-xc++;${KSELECT_LITTLE_OPTIMISED}")
+      set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
     endif()
   endforeach()
 endfunction()
