@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plots.baseline import Baseline, default_name, problem_of
-from plots.errors import Failure, PlotError
+from plots.errors import Failure, PlotError, exit_code
 from plots.records import Record, load
 
 MOST_LINES = 12
@@ -147,13 +147,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
     parser.add_argument("--baseline", metavar="ALGORITHM", help="what factors compare with (as plots)")
     options = parser.parse_args(arguments)
-    try:
+
+    def work() -> None:
         loaded = [load(path, number) for number, path in enumerate(options.runs, start=1)]
         print(table([record for run in loaded for record in run.records], options.baseline))
-    except PlotError as e:
-        print(f"plots: {e}", file=sys.stderr)
-        return int(e.failure)
-    return 0
+
+    return exit_code("plots", work)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """The command of a page of figures that is drawn from directories of records."""
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from plots import style
-from plots.errors import Failure, PlotError
+from plots.errors import Failure, PlotError, exit_code
 from plots.figures import Drawing
 from plots.save import save
 
@@ -29,7 +28,8 @@ def draw_command(
     parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help=f"has {file}")
     parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR")
     options = parser.parse_args(arguments)
-    try:
+
+    def work() -> None:
         style.apply()
         drawings = draw(read(options.runs))
         if not drawings:
@@ -38,7 +38,5 @@ def draw_command(
         for drawing in drawings:
             for path in save(drawing, options.out):
                 print(path, flush=True)
-    except PlotError as e:
-        print(f"plots: {e}", file=sys.stderr)
-        return int(e.failure)
-    return 0
+
+    return exit_code("plots", work)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from plots.errors import Failure, PlotError
+from plots.errors import Failure, PlotError, exit_code
 from plots.files import packed, read_bytes, write_file
 
 
@@ -36,16 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="has .jsonl files")
     options = parser.parse_args(arguments)
-    try:
+
+    def work() -> None:
         for directory in options.runs:
             if not directory.is_dir():
                 raise PlotError(Failure.INPUT, f"{directory}: no such directory")
             for path in sorted(directory.rglob("*.jsonl")):
                 print(compress(path), flush=True)
-    except PlotError as e:
-        print(f"plots: {e}", file=sys.stderr)
-        return int(e.failure)
-    return 0
+
+    return exit_code("plots", work)
 
 
 if __name__ == "__main__":

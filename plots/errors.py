@@ -1,5 +1,7 @@
 """How the figures fail: a one-line message and the category that decides the exit code."""
 
+import sys
+from collections.abc import Callable
 from enum import IntEnum
 
 
@@ -18,3 +20,13 @@ class PlotError(Exception):
         """Keep the category beside the message."""
         super().__init__(message)
         self.failure = failure
+
+
+def exit_code(name: str, work: Callable[[], None]) -> int:
+    """Do a command's work; return its exit code. What is wrong goes to stderr after its name."""
+    try:
+        work()
+    except PlotError as e:
+        print(f"{name}: {e}", file=sys.stderr)
+        return int(e.failure)
+    return 0

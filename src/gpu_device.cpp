@@ -32,7 +32,8 @@ std::string cut_shared_memory(device& where) {
   int kib = 0;
   const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), kib);
   if (wrong != std::errc{} || end != text.data() + text.size() || kib < least) {
-    return std::string(shared_cut_variable) + "=" + text + ": give a number of KiB from " + std::to_string(least) + ", or unset it";
+    return std::string(shared_cut_variable) + "=" + text + ": give a number of KiB from " +
+           std::to_string(least) + ", or unset it";
   }
   const std::size_t bytes = static_cast<std::size_t>(kib) << 10;
   if (bytes >= where.shared_bytes) return {};

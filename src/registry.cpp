@@ -29,16 +29,15 @@ bool asked_for(const algorithm& entry, std::string_view file) {
 
 std::vector<registered> collect() {
   std::vector<registered> table;
-  for (const auto& file : detail::entry_files()) {
-    for (const algorithm& entry : file.entries()) {
-      if (asked_for(entry, file.file)) table.push_back({&entry, file.file, file.source_hash});
+  const auto append = [&](std::span<const detail::entry_file> files) {
+    for (const auto& file : files) {
+      for (const algorithm& entry : file.entries()) {
+        if (asked_for(entry, file.file)) table.push_back({&entry, file.file, file.source_hash});
+      }
     }
-  }
-  for (const auto& file : added_files()) {
-    for (const algorithm& entry : file.entries()) {
-      table.push_back({&entry, file.file, file.source_hash});
-    }
-  }
+  };
+  append(detail::entry_files());
+  append(added_files());
   return table;
 }
 

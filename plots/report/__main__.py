@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from plots.errors import Failure, PlotError
+from plots.errors import Failure, PlotError, exit_code
 from plots.files import write_file
 from plots.records import load_whole
 from plots.report.build import build
@@ -28,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--out", type=Path, default=None, metavar="FILE", help="default: RUN_DIR/report.html"
     )
-    try:
+
+    def work() -> None:
         options = parser.parse_args(arguments)
         if other := other_kind(options.run):
             raise PlotError(Failure.INPUT, other)
@@ -40,10 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         out = options.out or options.run / "report.html"
         write_file(out, build(run).encode())
         print(out)
-    except PlotError as e:
-        print(f"report: {e}", file=sys.stderr)
-        return int(e.failure)
-    return 0
+
+    return exit_code("report", work)
 
 
 if __name__ == "__main__":

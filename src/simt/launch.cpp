@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kselect/simt/launch_notes.hpp"
+#include "kselect/simt/shared_fit.hpp"
 #include "src/simt/block.hpp"
 
 namespace kselect::simt {
@@ -167,7 +168,7 @@ status not_compiled_for(const std::string& kernel, executor_kind kind) {
 status check_shared(const std::string& kernel, std::size_t storage, const grid& shape,
                     const device& where) {
   const std::size_t asked = storage + shape.dynamic_shared_bytes;
-  if (where.shared_bytes == 0 || asked <= where.shared_bytes) return {};
+  if (has_shared(where, asked)) return {};
   return failed(kernel, std::to_string(asked) + " bytes of shared memory: a block has " +
                             std::to_string(where.shared_bytes) + " on this device");
 }

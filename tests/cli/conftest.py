@@ -13,6 +13,16 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORD_SCHEMA = json.loads((ROOT / "results" / "record.schema.json").read_text())
 RECORD = jsonschema.Draft202012Validator(RECORD_SCHEMA)
 
+# A sweep of a few milliseconds.
+SMALL = {
+    "schema": "kselect-config/1",
+    "name": "small",
+    "seed": 1,
+    "axes": {"n": [256, 1024], "q": [8], "k": [4, 16]},
+    "algorithms": ["cpu/heap", "cpu/sort"],
+    "measure": {"warmup": 0, "rounds": 2, "min_samples": 2, "max_samples": 3, "max_seconds": 1},
+}
+
 
 @pytest.fixture(scope="session")
 def binary() -> str:
@@ -39,6 +49,18 @@ def kselect(binary, tmp_path):
         return done
 
     return run
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes SMALL with changes; returns its path."""
+
+    def write(**changes):
+        path = tmp_path / "small.json"
+        path.write_text(json.dumps(SMALL | changes))
+        return path
+
+    return write
 
 
 def one_line(text: str) -> str:

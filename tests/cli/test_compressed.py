@@ -1,26 +1,15 @@
 """Runs whose records are compressed to be committed: read as the plain ones, never written to."""
 
 import gzip
-import json
 
 import pytest
 from conftest import one_line, records
 
-CONFIG = {
-    "schema": "kselect-config/1",
-    "name": "small",
-    "seed": 1,
-    "axes": {"n": [256, 1024], "q": [8], "k": [4, 16]},
-    "algorithms": ["cpu/heap", "cpu/sort"],
-    "measure": {"warmup": 0, "rounds": 2, "min_samples": 2, "max_samples": 3, "max_seconds": 1},
-}
-
 
 @pytest.fixture
-def run(kselect, tmp_path):
+def run(kselect, config, tmp_path):
     """The directory of a finished run."""
-    (tmp_path / "small.json").write_text(json.dumps(CONFIG))
-    kselect("run", "small.json", "--out", "o")
+    kselect("run", config(), "--out", "o")
     return tmp_path / "o"
 
 

@@ -12,28 +12,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from conftest import RECORD_SCHEMA, ROOT, one_line, records
-
-CONFIG = {
-    "schema": "kselect-config/1",
-    "name": "small",
-    "seed": 1,
-    "axes": {"n": [256, 1024], "q": [8], "k": [4, 16]},
-    "algorithms": ["cpu/heap", "cpu/sort"],
-    "measure": {"warmup": 0, "rounds": 2, "min_samples": 2, "max_samples": 3, "max_seconds": 1},
-}
-
-
-@pytest.fixture
-def config(tmp_path):
-    """Writes CONFIG with changes; returns its path."""
-
-    def write(**changes):
-        path = tmp_path / "small.json"
-        path.write_text(json.dumps(CONFIG | changes))
-        return path
-
-    return write
+from conftest import RECORD_SCHEMA, ROOT, SMALL, one_line, records
 
 
 def keys(directory):
@@ -125,7 +104,7 @@ def alive(pid):
 
 
 def test_a_worker_dies_with_its_sweep(config, tmp_path, binary):
-    path = config(measure=CONFIG["measure"] | {"min_samples": 10**6, "max_samples": 10**6,
+    path = config(measure=SMALL["measure"] | {"min_samples": 10**6, "max_samples": 10**6,
                                                "max_seconds": 600})
     sweep = subprocess.Popen([binary, "run", str(path), "--out", "o"], cwd=tmp_path,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -205,7 +184,7 @@ def test_resuming_a_complete_run_leaves_it_as_it_is(kselect, config, tmp_path):
 
 
 def test_interrupt_finishes_the_cell_and_resumes(kselect, config, tmp_path, binary):
-    path = config(measure=CONFIG["measure"] | {"min_samples": 400, "max_samples": 400,
+    path = config(measure=SMALL["measure"] | {"min_samples": 400, "max_samples": 400,
                                                "max_seconds": 1})
     child = subprocess.Popen([binary, "run", str(path), "--out", "o"], cwd=tmp_path,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
