@@ -60,6 +60,11 @@ if [ -z "$all" ]; then
   exit
 fi
 
+stage "fuzzing the config parser"
+cmake -S tests/fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ >/dev/null
+cmake --build build/fuzz
+ctest --test-dir build/fuzz --output-on-failure --no-tests=error
+
 stage "build (preset cpu-asan-ubsan)"
 build_preset cpu-asan-ubsan --
 
@@ -82,10 +87,5 @@ if command -v nvcc >/dev/null; then
 else
   say "no nvcc found: the CUDA build is skipped; kernels are tested on the fiber executor"
 fi
-
-stage "fuzzing the config parser"
-cmake -S tests/fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ >/dev/null
-cmake --build build/fuzz
-ctest --test-dir build/fuzz --output-on-failure --no-tests=error
 
 say_stages

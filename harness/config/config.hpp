@@ -165,8 +165,10 @@ sweep_config load_config(const std::filesystem::path& file);
 nlohmann::ordered_json resolved_json(const sweep_config& config);
 
 // Throws error(failure::usage) naming the first entry of /algorithms that matches none of the names
-// of all known algorithms, with the nearest ones.
-void check_algorithms(const sweep_config& config, std::span<const std::string_view> known);
+// of all known algorithms, with the nearest ones. The message ends with `hint`, which may say why
+// names are missing.
+void check_algorithms(const sweep_config& config, std::span<const std::string_view> known,
+                      std::string_view hint = {});
 
 // The entry of /algorithms that decides on an algorithm: the last one that matches its name, so
 // that

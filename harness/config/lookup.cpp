@@ -28,19 +28,20 @@ std::string environment_value(const sweep_config& config, const std::string& var
 
 }  // namespace
 
-void check_algorithms(const sweep_config& config, std::span<const std::string_view> known) {
+void check_algorithms(const sweep_config& config, std::span<const std::string_view> known,
+                      std::string_view hint) {
   for (std::size_t i = 0; i < config.algorithms.size(); ++i) {
     const std::string& glob = config.algorithms[i].glob;
     if (std::ranges::any_of(known, [&](std::string_view name) { return matches(glob, name); })) {
       continue;
     }
     const auto near = nearest_names(glob, known);
-    throw error(
-        failure::usage,
-        fmt::format(
-            "{}: /algorithms/{}: no algorithm matches {}; {}{}", config.file_name, i, in_quotes(glob),
-            near.empty() ? "see `kselect list`" : fmt::format("near: {}", fmt::join(near, ", ")),
-            left_out_hint()));
+    throw error(failure::usage,
+                fmt::format("{}: /algorithms/{}: no algorithm matches {}; {}{}", config.file_name,
+                            i, in_quotes(glob),
+                            near.empty() ? "see `kselect list`"
+                                         : fmt::format("near: {}", fmt::join(near, ", ")),
+                            hint));
   }
 }
 

@@ -100,7 +100,7 @@ backend& backends::open(executor_kind kind) {
 std::vector<cell> plan_cells(const plan_request& request, backends& places) {
   std::vector<std::string_view> known;
   for (const registered& row : registry()) known.push_back(row.algorithm->name);
-  check_algorithms(request.config, known);
+  check_algorithms(request.config, known, left_out_hint());
   const std::optional<std::regex> filter =
       request.filter ? std::optional(compile(*request.filter)) : std::nullopt;
 

@@ -34,6 +34,15 @@ TEST(check_algorithms, proposes_the_nearest_names_for_one_that_matches_nothing) 
             "`kselect list`");
 }
 
+TEST(check_algorithms, ends_with_the_hint_why_a_name_may_be_missing) {
+  EXPECT_EQ(usage_error([] {
+              check_algorithms(config_with({{"/algorithms", R"(["quite_different"])"}}), known,
+                               "; built without some");
+            }),
+            "configs/x.json: /algorithms/0: no algorithm matches \"quite_different\"; see "
+            "`kselect list`; built without some");
+}
+
 TEST(filter_for, is_the_last_entry_that_matches) {
   const sweep_config config =
       config_with({{"/algorithms", R"(["cpu/*", {"name": "cpu/sort", "where": "n <= 2^20"}])"}});
