@@ -131,8 +131,12 @@ if(KSELECT_SANITIZE)
   target_link_options(kselect_options INTERFACE -fsanitize=${KSELECT_SANITIZE})
 endif()
 
-# For code that nothing timed passes through.
-set(KSELECT_LITTLE_OPTIMISED $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-O1>)
+# For code that nothing timed passes through. What the sanitizers add makes its optimisation as dear again.
+set(little -O1)
+if(KSELECT_SANITIZE)
+  set(little -O0)
+endif()
+set(KSELECT_LITTLE_OPTIMISED $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:${little}>)
 
 # kselect_precompile(target header...): with KSELECT_UNITY these headers are parsed once for the target
 # instead of once a file. Without it every file is compiled as it stands, which shows a missing #include.
