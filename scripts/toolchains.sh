@@ -28,7 +28,7 @@ debian() {
   if [ ! -e "$folder/made" ]; then
     say "making a Debian $suite in $folder"
     debootstrap --variant=minbase "$suite" "$folder" >/dev/null
-    echo "deb http://deb.debian.org/debian $suite main contrib non-free" >"$folder/etc/apt/sources.list"
+    sed -i 's/ main$/ main contrib non-free/' "$folder/etc/apt/sources.list"
     mkdir -p "$folder/src" "$folder/b"
     touch "$folder/made"
   fi
