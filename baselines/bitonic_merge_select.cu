@@ -28,7 +28,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "baselines/bitonic_runs.cuh"
+#include "kernels/bitonic_runs.cuh"
 #include "kselect/simt/shared_fit.hpp"
 
 namespace kselect::bitonic_merge {
@@ -324,9 +324,10 @@ template <int wanted_threads>
 support supports(const problem& p, const device& where) {
   const position places = shape_of(wanted_threads, p, where).places;
   return simt::fits_shared(where, baselines::visit_list_answer(p, [&]<class T, answer what>() {
-    using used = kernel<T, what>;
-    return places * used::list::item_bytes + sizeof(typename used::storage);
-  }));
+                             using used = kernel<T, what>;
+                             return places * used::list::item_bytes +
+                                    sizeof(typename used::storage);
+                           }));
 }
 
 template <int wanted_threads>

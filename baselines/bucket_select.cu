@@ -22,7 +22,7 @@
 //
 // Entries: alabi-bucket
 
-#include "baselines/narrowing.cuh"
+#include "kernels/narrowing.cuh"
 
 namespace kselect::bucket {
 namespace {

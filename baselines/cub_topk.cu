@@ -23,7 +23,7 @@
 #include <string>
 #include <type_traits>
 
-#include "baselines/gpu_rows.cuh"
+#include "kernels/gpu_rows.cuh"
 
 // Tests compile the adapter on the host, against stand-ins (tests/baselines/standins).
 #if defined(__CUDACC__) || defined(KSELECT_CUB_STANDIN)

@@ -24,7 +24,7 @@
 #include <limits>
 #include <string>
 
-#include "baselines/gpu_rows.cuh"
+#include "kernels/gpu_rows.cuh"
 
 #if KSELECT_HAS_FAISS_GPU
 #include <faiss/gpu/utils/BlockSelectKernel.cuh>

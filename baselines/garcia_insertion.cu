@@ -27,7 +27,7 @@
 
 #include <algorithm>
 
-#include "baselines/gpu_rows.cuh"
+#include "kernels/gpu_rows.cuh"
 
 namespace kselect::garcia {
 namespace {

@@ -24,7 +24,7 @@
 #include <array>
 
 #include "baselines/gpu_full_sort/library.hpp"
-#include "baselines/gpu_rows.cuh"
+#include "kernels/gpu_rows.cuh"
 
 namespace kselect::gpu_full_sort {
 

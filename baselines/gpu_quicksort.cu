@@ -26,7 +26,7 @@
 
 #include "algorithms/quick_multi_select/partition.cuh"
 #include "algorithms/quick_multi_select/pivot.cuh"
-#include "baselines/bitonic.cuh"
+#include "kernels/bitonic.cuh"
 
 namespace kselect::gpu_quicksort {
 namespace {

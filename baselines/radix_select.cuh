@@ -7,8 +7,8 @@
 // `low` to the answer, counts the next digit of the keys in range, and keeps those if they are few
 // enough. From the counts follows the digit of the k-th key, and with it the next range.
 
-#include "baselines/bin_counts.cuh"
-#include "baselines/gpu_rows.cuh"
+#include "kernels/bin_counts.cuh"
+#include "kernels/gpu_rows.cuh"
 
 namespace kselect::radix {
 

@@ -28,7 +28,7 @@
 #include <limits>
 #include <string>
 
-#include "baselines/gpu_rows.cuh"
+#include "kernels/gpu_rows.cuh"
 
 #if KSELECT_HAS_RAFT && __has_include(<raft/core/resource/dry_run_flag.hpp>)
 #define KSELECT_RAFT_SELECT_K 1

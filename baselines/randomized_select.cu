@@ -27,7 +27,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "baselines/narrowing.cuh"
+#include "kernels/narrowing.cuh"
 #include "kselect/simt/transfer.hpp"
 
 namespace kselect::randomized {

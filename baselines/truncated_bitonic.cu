@@ -21,7 +21,7 @@
 
 #include <algorithm>
 
-#include "baselines/bitonic.cuh"
+#include "kernels/bitonic.cuh"
 #include "kselect/simt/shared_fit.hpp"
 
 namespace kselect::truncated {
@@ -138,8 +138,8 @@ std::size_t shared_bytes(const problem& p) {
 
 support supports(const problem& p, const device& where) {
   return simt::fits_shared(where, baselines::visit_list_answer(p, [&]<class T, answer what>() {
-    return shared_bytes<T, what>(p);
-  }));
+                             return shared_bytes<T, what>(p);
+                           }));
 }
 
 template <int threads>

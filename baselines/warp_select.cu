@@ -20,8 +20,8 @@
 
 #include <array>
 
-#include "baselines/gpu_rows.cuh"
 #include "baselines/warp_select/launch.hpp"
+#include "kernels/gpu_rows.cuh"
 
 namespace kselect::warp_select {
 namespace {

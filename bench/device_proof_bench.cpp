@@ -9,10 +9,10 @@
 
 #include <benchmark/benchmark.h>
 
-#include "harness/backend/backend.hpp"
 #include "harness/verify/device/certificate_on_device.hpp"
 #include "harness/verify/device/words.hpp"
 #include "harness/verify/guard.hpp"
+#include "runtime/backend/backend.hpp"
 
 namespace kselect {
 namespace {

@@ -15,12 +15,12 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include "harness/environment/host.hpp"
-#include "harness/error.hpp"
 #include "harness/export/exports.hpp"
-#include "harness/run/plan.hpp"
+#include "harness/plan/plan.hpp"
 #include "harness/run/row_variants.hpp"
 #include "harness/run/trial.hpp"
+#include "runtime/environment/host.hpp"
+#include "runtime/error.hpp"
 
 namespace {
 
@@ -137,7 +137,8 @@ int run(int argc, char** argv) {
   };
   backends places(config.measure.threads);
   const auto executor = o.executor.empty() ? std::nullopt : parse<executor_kind>(o.executor);
-  const auto input = open_input(config, given(o.dataset), config.measure.threads, executor);
+  const auto input =
+      open_input(choose_input(config, given(o.dataset), config.measure.threads, executor));
   const std::vector<cell> cells = plan_cells({config, *input, executor, given(o.filter)}, places);
   bench shared(config, *input, places);
   register_cells(cells, shared);

@@ -3,30 +3,15 @@
 include(${CMAKE_CURRENT_LIST_DIR}/cost_tables.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/families.cmake)
 
-# Defines `target` from the algorithms/*.{cu,cpp} and baselines/*.{cu,cpp} that KSELECT_ALGORITHMS asks
-# for and a generated table with one row per file stem. A file that does not define entries::<stem>() is
-# a link error that names it.
+# Defines `target` from those files with entries that KSELECT_ALGORITHMS asks for, and a generated table with
+# one row per file. Files below baselines/, too, must not have one stem twice.
 function(kselect_add_registry target)
-  file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
-       algorithms/*.cu algorithms/*.cpp baselines/*.cu baselines/*.cpp)
-  list(SORT sources)
-  # Their kernels that are compiled apart, and that several of them may share.
-  file(GLOB kernels RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
-       algorithms/*/*.cu baselines/*/*.cu)
-  # What all algorithms share; it enters every source hash, so that a resumed run never mixes code.
-  file(GLOB_RECURSE shared RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
-       include/kselect/*.hpp include/kselect/*.cuh algorithms/*.cuh algorithms/*.hpp
-       baselines/*.cuh baselines/*.hpp)
-  list(APPEND shared ${kernels})
-  # What one algorithm alone has, in the folder of its name; it enters that one's hash.
-  file(GLOB parts RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.cpp)
-  file(GLOB data RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS algorithms/*/*.json)
-  set(own ${parts} ${data})
-  # A hash is of all that a family has, whatever else this build leaves out.
+  kselect_find_files(sources kernels parts data)
+  set(all_kernels ${kernels})
   kselect_choose_files(chosen left_out ${sources})
   kselect_kernels_of(kernels "${kernels}" "${chosen}")
   set(built ${chosen} ${parts} ${kernels})
-  if(NOT algorithms/auto_select.cpp IN_LIST chosen)
+  if(NOT algorithms/auto_select/auto_select.cpp IN_LIST chosen)
     list(APPEND built src/auto_left_out.cpp)
   endif()
 
@@ -55,14 +40,17 @@ function(kselect_add_registry target)
   configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/registry_table.cpp.in ${table} @ONLY)
 
   set(hashes ${CMAKE_CURRENT_BINARY_DIR}/generated/source_hashes.hpp)
-  set(dependencies ${sources} ${shared} ${own})
+  file(GLOB_RECURSE headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS
+       include/*.hpp include/*.cuh kernels/*.cuh kernels/*.hpp algorithms/*.cuh algorithms/*.hpp
+       baselines/*.cuh baselines/*.hpp)
+  set(dependencies ${sources} ${all_kernels} ${parts} ${data} ${headers} cmake/families.cmake
+                   cmake/source_hashes.cmake)
   list(TRANSFORM dependencies PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   add_custom_command(
     OUTPUT ${hashes}
-    COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} "-DSOURCES=${sources}"
-            "-DSHARED=${shared}" "-DOWN=${own}" -DOUTPUT=${hashes}
-            -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/source_hashes.cmake
-    DEPENDS ${dependencies} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/source_hashes.cmake
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${hashes} -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/source_hashes.cmake
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+    DEPENDS ${dependencies}
     COMMENT "Hashing the algorithms' sources" VERBATIM)
 
   set(costs ${CMAKE_CURRENT_BINARY_DIR}/generated/cost_tables.cpp)

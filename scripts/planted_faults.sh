@@ -21,7 +21,7 @@ found() {
   : >"$log"
   case $2 in
   gpu) # one object shows it
-    ! cmake --build "$BUILD" --target CMakeFiles/kselect_algorithms.dir/algorithms/heap_reduction.cu.o >>"$log" 2>&1
+    ! cmake --build "$BUILD" --target CMakeFiles/kselect_algorithms.dir/algorithms/heap_reduction/heap_reduction.cu.o >>"$log" 2>&1
     return
     ;;
   esac

@@ -34,12 +34,6 @@ support check_support(const algorithm& entry, const problem& p, const device& wh
   if (p.has_indices() && p.index == index_type::int32 && p.n > std::int64_t{0x7fffffff}) {
     return unsupported("n > 2147483647 does not fit index type int32");
   }
-  if (promises.nan == nan_policy::unsupported && may_contain_nan(p.distribution)) {
-    return unsupported("rows may hold NaN, which the contract excludes");
-  }
-  if (!promises.infinities && may_contain_infinities(p.distribution)) {
-    return unsupported("rows may hold infinities, which the contract excludes");
-  }
   const auto pitch_bytes = p.effective_pitch() * static_cast<std::int64_t>(size_of(p.type));
   if (promises.limits.alignment != 0 && pitch_bytes % promises.limits.alignment != 0) {
     return unsupported("rows are not aligned to " + std::to_string(promises.limits.alignment) +

@@ -1,7 +1,7 @@
 #pragma once
 // Problems of tests: all that a test does not name is as by default.
 
-#include "kselect/problem.hpp"
+#include "harness/workload/workload.hpp"
 
 namespace kselect {
 
@@ -12,6 +12,11 @@ inline problem shaped(std::int64_t n, std::int64_t q, std::int64_t k, dtype type
   p.k = k;
   p.type = type;
   return p;
+}
+
+// The same on generated rows: uniform, of seed 0.
+inline workload posed(std::int64_t n, std::int64_t q, std::int64_t k, dtype type = dtype::float32) {
+  return {shaped(n, q, k, type)};
 }
 
 }  // namespace kselect

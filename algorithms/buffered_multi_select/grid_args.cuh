@@ -2,7 +2,7 @@
 // Buffered multi-select, several blocks a row: what a launch is given, and how it lies in memory.
 
 #include "algorithms/buffered_multi_select/team.cuh"
-#include "baselines/gpu_rows.cuh"
+#include "kernels/gpu_rows.cuh"
 
 namespace kselect::bms {
 

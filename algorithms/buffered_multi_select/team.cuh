@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "algorithms/buffered_multi_select/element.hpp"
-#include "baselines/gpu_rows.cuh"
+#include "kernels/gpu_rows.cuh"
 #include "kselect/candidate.hpp"
 
 namespace kselect::bms {

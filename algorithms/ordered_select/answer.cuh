@@ -1,7 +1,7 @@
 #pragma once
 // Ordered selection: answers [Q][...] in global memory, read and written as elements.
 
-#include "baselines/bitonic.cuh"
+#include "kernels/bitonic.cuh"
 
 namespace kselect::ordered {
 

@@ -9,7 +9,7 @@
 
 #include <utility>
 
-#include "baselines/bitonic.cuh"
+#include "kernels/bitonic.cuh"
 
 namespace kselect::ordered {
 

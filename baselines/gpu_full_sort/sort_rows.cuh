@@ -1,6 +1,6 @@
 #pragma once
-// Full sorts on the GPU by Thrust and CUB. gpu_full_sort.cu has the essay; the files beside this one
-// instantiate a few libraries each, since each takes nvcc long.
+// Full sorts on the GPU by Thrust and CUB. gpu_full_sort.cu has the essay; the files beside this
+// one instantiate a few libraries each, since each takes nvcc long.
 
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
@@ -13,7 +13,7 @@
 #include <thrust/sort.h>
 
 #include "baselines/gpu_full_sort/library.hpp"
-#include "baselines/gpu_rows.cuh"
+#include "kernels/gpu_rows.cuh"
 
 namespace kselect::gpu_full_sort {
 

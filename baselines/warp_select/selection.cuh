@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "baselines/bitonic.cuh"
 #include "baselines/warp_select/launch.hpp"
+#include "kernels/bitonic.cuh"
 
 namespace kselect::warp_select {
 using baselines::answer;

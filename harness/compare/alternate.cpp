@@ -12,8 +12,8 @@
 #include "harness/compare/subprocess.hpp"
 #include "harness/config/config.hpp"
 #include "harness/config/json_text.hpp"
-#include "harness/error.hpp"
 #include "harness/record/journal.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::compare {
 namespace {

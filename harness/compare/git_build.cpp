@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/compare/subprocess.hpp"
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::compare {
 namespace {

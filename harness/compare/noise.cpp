@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.hpp"
 #include "harness/record/file.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::compare {
 namespace {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "harness/compare/statistics.hpp"
-#include "harness/error.hpp"
 #include "harness/record/journal.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::compare {
 namespace {
@@ -20,8 +20,8 @@ Enum known(const json& record, const char* member) {
   throw error(failure::input, fmt::format("unknown {} '{}'", member, name));
 }
 
-problem problem_of(const json& from) {
-  problem p;
+workload problem_of(const json& from) {
+  workload p;
   p.n = from.at("n");
   p.q = from.at("q");
   p.k = from.at("k");

@@ -16,7 +16,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/run/plan.hpp"
+#include "harness/plan/plan.hpp"
 #include "kselect/problem.hpp"
 
 namespace kselect::compare {
@@ -36,7 +36,7 @@ struct recorded_time {
 
 struct recorded_cell {
   std::string identity;  // equal for the same cell of another run
-  kselect::problem problem;
+  workload problem;
   std::string algorithm;
   std::string executor;
   int threads = 0;

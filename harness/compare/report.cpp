@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "harness/compare/noise.hpp"
-#include "harness/format.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::compare {
 namespace {

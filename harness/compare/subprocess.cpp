@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 extern char** environ;
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::int64_t largest_input = std::int64_t{1} << 56;
   throw error(failure::usage, fmt::format("{}: {}: {}", config.file_name, pointer, what));
 }
 
-std::string cell(const problem& p) { return fmt::format("n = {}, q = {}, k = {}", p.n, p.q, p.k); }
+std::string cell(const workload& p) { return fmt::format("n = {}, q = {}, k = {}", p.n, p.q, p.k); }
 
 // "all" as a number. Two entries of an axis may then mean the same.
 std::vector<std::int64_t> resolved(const sweep_config& config, std::string_view pointer,
@@ -77,7 +77,7 @@ void for_each_combination(const sweep_config& config, const dataset_sizes& all, 
   const auto all_rows = shapes(config, all);
   // Without indices their type says nothing: such cells would be one and the same.
   const std::vector<index_type> no_indices = {problem{}.index};
-  problem p;
+  workload p;
   p.seed = config.seed;
   const auto answers = [&](const std::vector<std::int64_t>& counts) {
     for (const auto direction : axes.directions) {
@@ -115,14 +115,14 @@ bool agrees(const std::optional<T>& wanted, const T& value) {
   return !wanted || *wanted == value;
 }
 
-bool matches(const exclusion& e, const problem& p) {
+bool matches(const exclusion& e, const workload& p) {
   return agrees(e.n, p.n) && agrees(e.q, p.q) && agrees(e.k, p.k) && agrees(e.type, p.type) &&
          agrees(e.payload, p.payload) && agrees(e.direction, p.direction) &&
          agrees(e.layout, p.layout) && agrees(e.index, p.index) &&
          agrees(e.distribution, p.distribution);
 }
 
-bool fulfils_constraints(const sweep_config& config, const problem& p) {
+bool fulfils_constraints(const sweep_config& config, const workload& p) {
   for (std::size_t i = 0; i < config.constraints.size(); ++i) {
     try {
       if (!config.constraints[i].holds(p.n, p.q, p.k)) return false;
@@ -133,7 +133,7 @@ bool fulfils_constraints(const sweep_config& config, const problem& p) {
   return true;
 }
 
-void check_possible(const sweep_config& config, const problem& p) {
+void check_possible(const sweep_config& config, const workload& p) {
   // An empty problem asks for nothing, whatever its k.
   if (p.n == 0 || p.q == 0) return;
   if (p.q > largest_input / p.n) {
@@ -152,7 +152,7 @@ void check_possible(const sweep_config& config, const problem& p) {
 
 // `most`: the longest row and the largest number of queries.
 void check_dataset(const sweep_config& config, const dataset_input& input,
-                   const dataset_sizes& most, const problem& p) {
+                   const dataset_sizes& most, const workload& p) {
   if (p.n > most.base) {
     fail(config, "/axes/n",
          fmt::format("n = {} is more than the {} candidates of the dataset{}", p.n, most.base,
@@ -174,7 +174,7 @@ void check_dataset(const sweep_config& config, const dataset_input& input,
 
 }  // namespace
 
-std::vector<problem> expand(const sweep_config& config, std::optional<dataset_sizes> dataset) {
+std::vector<workload> expand(const sweep_config& config, std::optional<dataset_sizes> dataset) {
   const auto* const input = std::get_if<dataset_input>(&config.input);
   if ((input != nullptr) != dataset.has_value()) {
     fail(config, "/input",
@@ -183,9 +183,9 @@ std::vector<problem> expand(const sweep_config& config, std::optional<dataset_si
   }
   dataset_sizes most = dataset.value_or(dataset_sizes{});
   if (input != nullptr && input->exclude_self) most.base = std::max<std::int64_t>(most.base - 1, 0);
-  std::vector<problem> problems;
+  std::vector<workload> problems;
   std::vector<bool> used(config.excludes.size(), false);
-  for_each_combination(config, most, [&](const problem& p) {
+  for_each_combination(config, most, [&](const workload& p) {
     bool excluded = false;
     for (std::size_t i = 0; i < config.excludes.size(); ++i) {
       if (!matches(config.excludes[i], p)) continue;

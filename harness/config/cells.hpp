@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/config/config.hpp"
-#include "kselect/problem.hpp"
+#include "harness/workload/workload.hpp"
 
 namespace kselect {
 
@@ -21,7 +21,7 @@ struct dataset_sizes {
 // outermost, dtype, distribution, layout, n, q (q, n where n is derived), direction, payload,
 // index, k, each in the order of the config. So problems on the same rows are neighbours.
 //
-// Every problem has the config's seed: the same (n, q, dtype, distribution) always means the same
+// Every one has the config's seed: the same (n, q, dtype, distribution) always means the same
 // rows, whatever else the sweep holds. A payload without indices ignores the index axis and has the
 // default type, so that it is one cell.
 //
@@ -29,7 +29,7 @@ struct dataset_sizes {
 // possible, else error(failure::usage): k <= n unless n or q is 0; n and q at most what the dataset
 // holds; q <= n + 1 with exclude_self. An exclusion that matches no combination, and a sweep with
 // nothing left, are errors too. `dataset` is required exactly for a dataset input.
-std::vector<problem> expand(const sweep_config& config,
-                            std::optional<dataset_sizes> dataset = std::nullopt);
+std::vector<workload> expand(const sweep_config& config,
+                             std::optional<dataset_sizes> dataset = std::nullopt);
 
 }  // namespace kselect

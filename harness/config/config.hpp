@@ -23,9 +23,10 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "harness/config/expression.hpp"
-#include "harness/distance/distance.hpp"
+#include "harness/workload/distribution.hpp"
 #include "kselect/algorithm.hpp"
 #include "kselect/problem.hpp"
+#include "runtime/distance/distance.hpp"
 
 namespace kselect {
 
@@ -54,7 +55,7 @@ struct sweep_axes {
   std::vector<kselect::direction> directions{problem{}.direction};
   std::vector<kselect::layout> layouts{problem{}.layout};
   std::vector<index_type> indices{problem{}.index};
-  std::vector<kselect::distribution> distributions{problem{}.distribution};
+  std::vector<kselect::distribution> distributions{kselect::distribution{}};
 
   bool operator==(const sweep_axes&) const = default;
 };

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "harness/config/config.hpp"
 #include "harness/config/json_text.hpp"
-#include "harness/error.hpp"
 #include "kselect/registry.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

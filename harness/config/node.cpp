@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config/json_text.hpp"
-#include "harness/error.hpp"
 #include "kselect/registry.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

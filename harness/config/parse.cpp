@@ -16,7 +16,7 @@
 #include "harness/config/config.hpp"
 #include "harness/config/json_text.hpp"
 #include "harness/config/node.hpp"
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/backend/host_memory.hpp"
-#include "harness/error.hpp"
 #include "harness/record/file.hpp"
 #include "harness/run/count_work.hpp"
 #include "kselect/simt/counters.hpp"
+#include "runtime/backend/host_memory.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/run/plan.hpp"
+#include "harness/plan/plan.hpp"
 
 namespace kselect {
 

@@ -13,7 +13,8 @@ namespace kselect {
 // The name of a cell among Google Benchmark's, the same in `export` and in kselect-gbench:
 // "qms-warp/cuda/float32/smallest/q:16/n:1048576/k:32/values_and_indices/int32/row_major/uniform/
 // seed:42". It never changes meaning; Google Benchmark itself appends "/manual_time".
-std::string benchmark_name(const problem& p, std::string_view algorithm, std::string_view executor);
+std::string benchmark_name(const workload& p, std::string_view algorithm,
+                           std::string_view executor);
 
 // Google Benchmark's JSON, schema version 1, read by its compare.py and by github-action-benchmark:
 // a repetition a round (real_time in us, cpu_time the same: there is no other time of a round),

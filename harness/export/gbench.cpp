@@ -120,7 +120,7 @@ class family {
 
 }  // namespace
 
-std::string benchmark_name(const problem& p, std::string_view algorithm,
+std::string benchmark_name(const workload& p, std::string_view algorithm,
                            std::string_view executor) {
   return fmt::format("{}/{}/{}/{}/q:{}/n:{}/k:{}/{}/{}/{}{}/{}/seed:{}", algorithm, executor,
                      to_string(p.type), to_string(p.direction), p.q, p.n, p.k, to_string(p.payload),

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "harness/export/exports.hpp"
-#include "harness/format.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect {
 namespace {
@@ -25,7 +25,7 @@ std::string csv_field(const std::string& text) {
 }
 
 std::string csv_line(const recorded_cell& cell) {
-  const problem& p = cell.problem;
+  const workload& p = cell.problem;
   std::string line =
       fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_field(cell.algorithm),
                   cell.executor, cell.threads, p.n, p.q, p.k, to_string(p.type), to_string(p.index),

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <sys/types.h>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 

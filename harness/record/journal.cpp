@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
-#include "harness/io/readers.hpp"
+#include "runtime/io/readers.hpp"
 
 namespace kselect {
 namespace {

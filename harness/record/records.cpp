@@ -4,11 +4,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/environment/gpu.hpp"
-#include "harness/environment/host.hpp"
 #include "harness/measure/statistics.hpp"
-#include "harness/run/worker.hpp"
-#include "harness/tune/own_table.hpp"
+#include "harness/record/ceilings.hpp"
+#include "runtime/environment/gpu.hpp"
+#include "runtime/environment/host.hpp"
 #include "src/gpu_device.hpp"
 
 namespace kselect {
@@ -16,7 +15,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json problem_json(const problem& p) {
+json problem_json(const workload& p) {
   return {{"n", p.n},
           {"q", p.q},
           {"k", p.k},
@@ -181,24 +180,22 @@ std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_c
   return dump(record, -1);
 }
 
-std::string meta_record(const sweep_config& config, const sweep_part& part,
-                        const input_source& input, const std::vector<std::string>& arguments,
-                        run_state state, std::chrono::system_clock::time_point started,
+std::string meta_record(const run_context& run, run_state state,
                         const std::map<executor_kind, memory_ceilings>& ceilings) {
   json floor = json::object();
   for (const auto& [kind, value] : ceilings) floor[std::string(to_string(kind))] = to_json(value);
   json record = {
       {"schema", schema_version},
-      {"run", config.name},
+      {"run", run.config.name},
       {"state", to_string(state)},
-      {"started", utc_time(started)},
-      {"arguments", arguments},
-      {"config", resolved_json(config)},
-      {"plan", plan_json(part)},
-      {"input", input.description()},
+      {"started", utc_time(run.started)},
+      {"arguments", run.arguments},
+      {"config", resolved_json(run.config)},
+      {"plan", plan_json(run.part)},
+      {"input", run.input.description()},
       {"git", git_json()},
       {"build", build_json()},
-      {"cost_table", tune::own_table_json()},
+      {"cost_table", run.cost_table},
       {"host", to_json(observe_host())},
       {"gpu", gpu_json()},
       {"floor", std::move(floor)},

@@ -9,10 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/plan/input.hpp"
+#include "harness/plan/shard.hpp"
 #include "harness/record/journal.hpp"
-#include "harness/run/input.hpp"
-#include "harness/run/outcome.hpp"
-#include "harness/run/shard.hpp"
+#include "harness/record/outcome.hpp"
 
 namespace kselect {
 
@@ -39,12 +39,19 @@ inline constexpr std::array<named<run_state>, 3> names<run_state> = {
      {run_state::interrupted, "interrupted"},
      {run_state::complete, "complete"}}};
 
-// The text of meta.json: the resolved config, the shard, build, git, host, GPU, memory ceilings of each
-// executor and command line of a run.
-std::string meta_record(const sweep_config& config, const sweep_part& part,
-                        const input_source& input,
-                        const std::vector<std::string>& arguments, run_state state,
-                        std::chrono::system_clock::time_point started,
+// What is known of a run before its first cell.
+struct run_context {
+  const sweep_config& config;
+  const sweep_part& part;
+  const input_source& input;
+  const std::vector<std::string>& arguments;  // the command line
+  const nlohmann::ordered_json& cost_table;   // the user's own that `auto` goes by, or null
+  std::chrono::system_clock::time_point started;
+};
+
+// The text of meta.json: the resolved config, the shard, build, git, host, GPU, memory ceilings of
+// each executor and command line of a run.
+std::string meta_record(const run_context& run, run_state state,
                         const std::map<executor_kind, memory_ceilings>& ceilings);
 
 }  // namespace kselect

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "harness/backend/host_backend.hpp"
-#include "harness/error.hpp"
 #include "harness/run/trial.hpp"
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {
@@ -21,7 +21,8 @@ bool counts_work(const cell& c) {
   return c.executor == executor_kind::fiber || c.problem.input_elements() <= most_elements;
 }
 
-std::optional<counted_work> count_work(const cell& c, std::span<const std::byte> rows, int threads) {
+std::optional<counted_work> count_work(const cell& c, std::span<const std::byte> rows,
+                                       int threads) {
   counted_work counted;
   simt::fiber_options options;
   options.counters = &counted.counters;

@@ -5,19 +5,14 @@
 #include <optional>
 #include <span>
 
-#include "harness/run/plan.hpp"
-#include "kselect/simt/counters.hpp"
+#include "harness/plan/plan.hpp"
+#include "harness/record/outcome.hpp"
 
 namespace kselect {
 
 // Whether a cell's work is counted: its algorithm has a kernel, and the problem is small enough to
 // run thread by thread in a moment (or runs on fibers anyway).
 bool counts_work(const cell& c);
-
-struct counted_work {
-  simt::counters counters;
-  simt::places places;  // what the kernel told apart by place
-};
 
 // One run on fibers, lanes in order, proven; empty where the algorithm supports the problem on a
 // GPU but not on fibers. Throws error(failure::wrong_answer) when its answer is wrong, and

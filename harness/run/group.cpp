@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.hpp"
 #include "harness/measure/latin_square.hpp"
 #include "harness/run/reading_rate.hpp"
 #include "harness/run/turn.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {
@@ -183,7 +183,7 @@ class group {
 
 }  // namespace
 
-row_variants& group_inputs::of(const problem& p) {
+row_variants& group_inputs::of(const workload& p) {
   row_variants& rows = by_layout_.try_emplace(p.layout, source_, place_).first->second;
   rows.require(p);
   return rows;
@@ -196,29 +196,6 @@ bool run_group(const group_request& request, group_inputs& inputs, backend& plac
   // Work that an earlier group left behind may fault after that group has ended.
   if (!place.lost().empty()) return false;
   return group(request, inputs, place, observer).run();
-}
-
-bool same_group(const cell& a, const cell& b) {
-  problem other = b.problem;
-  other.layout = a.problem.layout;
-  return a.executor == b.executor && a.problem == other;
-}
-
-std::vector<std::vector<const cell*>> grouped(const std::vector<const cell*>& cells) {
-  std::vector<std::vector<const cell*>> groups;
-  for (const cell* c : cells) {
-    // The plan has the cells of one problem together, so a group is among the last few.
-    const auto begin = groups.end() - std::min<std::ptrdiff_t>(std::ssize(groups),
-                                                               std::ssize(names<executor_kind>));
-    const auto mine = std::find_if(
-        begin, groups.end(), [&](const auto& group) { return same_group(*group.front(), *c); });
-    if (mine == groups.end()) {
-      groups.push_back({c});
-    } else {
-      mine->push_back(c);
-    }
-  }
-  return groups;
 }
 
 }  // namespace kselect

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/run/outcome.hpp"
+#include "harness/record/outcome.hpp"
 #include "harness/run/row_variants.hpp"
 
 namespace kselect {
@@ -29,7 +29,7 @@ class group_observer {
 class group_inputs {
  public:
   group_inputs(const input_source& source, backend& place) : source_(source), place_(place) {}
-  row_variants& of(const problem& p);
+  row_variants& of(const workload& p);
   void forget();
 
  private:
@@ -49,12 +49,5 @@ struct group_request {
 // was lost (backend::lost), to the cell that ended last or to work left behind by an earlier group.
 bool run_group(const group_request& request, group_inputs& inputs, backend& place,
                group_observer& observer);
-
-// Whether two cells belong to one group: the same problem, but for the layout, on one executor.
-bool same_group(const cell& a, const cell& b);
-
-// The cells of each group, groups in the order of their first cells. `cells` must be in a plan's
-// order.
-std::vector<std::vector<const cell*>> grouped(const std::vector<const cell*>& cells);
 
 }  // namespace kselect

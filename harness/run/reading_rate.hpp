@@ -9,9 +9,9 @@
 
 #include <vector>
 
-#include "harness/backend/backend.hpp"
 #include "harness/config/config.hpp"
 #include "harness/run/trial.hpp"
+#include "runtime/backend/backend.hpp"
 
 namespace kselect {
 

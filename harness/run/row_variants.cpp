@@ -12,7 +12,7 @@ constexpr std::size_t most_stage_samples = 5;
 constexpr double longest_stage_ns = 5e9;
 
 // Whether two problems have the very same rows (k matters to kth_ties alone).
-bool same_rows(const problem& a, const problem& b) {
+bool same_rows(const workload& a, const workload& b) {
   return a.n == b.n && a.q == b.q && a.type == b.type && a.layout == b.layout &&
          a.pitch == b.pitch && a.distribution == b.distribution && a.seed == b.seed &&
          (a.k == b.k || a.distribution.kind != distribution_kind::kth_ties);
@@ -25,7 +25,7 @@ bool row_variants::fresh() const {
   return made_at_place() || (problem_->input_elements() <= largest_fresh && copies() > 1);
 }
 
-int row_variants::copies_for(const problem& p) const {
+int row_variants::copies_for(const workload& p) const {
   const std::size_t bytes = std::max<std::size_t>(p.input_bytes(), 1);
   if (p.input_elements() > largest_fresh) return 1;
   // A CPU's cache cannot be passed by without making its warm times cold.
@@ -80,7 +80,7 @@ void row_variants::time_distances(const distance_stage& first) {
   to_host_->samples_ns = repeated(copy(), copy);
 }
 
-void row_variants::require(const problem& p) {
+void row_variants::require(const workload& p) {
   if (problem_ && same_rows(*problem_, p) && !sets_.empty()) return;
   forget();
   problem_ = p;

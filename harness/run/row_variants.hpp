@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
-#include "harness/backend/host_memory.hpp"
-#include "harness/run/input.hpp"
+#include "harness/plan/input.hpp"
 #include "harness/run/trial.hpp"
+#include "runtime/backend/host_memory.hpp"
 
 namespace kselect {
 
@@ -23,7 +23,7 @@ class row_variants {
 
   // Makes the rows of p ready; what is there is kept if it has the same rows. Throws
   // error(failure::resources) if not even one set fits.
-  void require(const problem& p);
+  void require(const workload& p);
   // Makes the next require() produce all rows anew.
   void forget();
 
@@ -48,13 +48,13 @@ class row_variants {
     int variant = 0;
   };
   bool made_at_place() const { return source_.makes_rows_at(place_); }
-  int copies_for(const problem& p) const;
+  int copies_for(const workload& p) const;
   std::optional<distance_stage> make(row_set& set, int variant);
   void time_distances(const distance_stage& first);
 
   const input_source& source_;
   backend& place_;
-  std::optional<problem> problem_;
+  std::optional<workload> problem_;
   std::vector<row_set> sets_;
   std::optional<stage_times> distances_, to_host_;
 };

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
+#include "harness/record/ceilings.hpp"
 #include "harness/record/records.hpp"
 #include "harness/run/group_runner.hpp"
-#include "harness/run/worker.hpp"
+#include "harness/run/messages.hpp"
 #include "harness/run/worker_process.hpp"
-#include "harness/run/worker_setup.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {
@@ -64,11 +64,9 @@ class worker_runner final : public group_runner {
   void hand_over(const std::vector<const cell*>& cells) {
     if (!worker_) {
       worker_.emplace();
-      worker_->send(setup_line(request_, ceilings_));
+      worker_->send(setup_line({request_.input, request_.config.measure, ceilings_}));
     }
-    json keys = json::array();
-    for (const cell* c : cells) keys.push_back(c->key);
-    worker_->send(json{{"group", std::move(keys)}}.dump());
+    worker_->send(group_line(cells));
   }
 
   // False at the end of the pass.

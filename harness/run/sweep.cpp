@@ -11,12 +11,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
+#include "harness/plan/groups.hpp"
 #include "harness/record/file.hpp"
 #include "harness/record/journal.hpp"
 #include "harness/record/records.hpp"
-#include "harness/run/group.hpp"
 #include "harness/run/group_runner.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {
@@ -178,8 +178,9 @@ class sweep {
 
   void write_meta(run_state state) {
     write_snapshot(std::filesystem::path(request_.directory) / "meta.json",
-                   meta_record(request_.config, part_, input_, request_.arguments, state, started_,
-                               runner_->ceilings()));
+                   meta_record({request_.config, part_, input_, request_.arguments,
+                                request_.cost_table, started_},
+                               state, runner_->ceilings()));
   }
 
   const sweep_request& request_;

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/plan.hpp"
-#include "harness/run/shard.hpp"
+#include <nlohmann/json.hpp>
+
+#include "harness/plan/plan.hpp"
+#include "harness/plan/shard.hpp"
 
 namespace kselect {
 
@@ -15,11 +17,10 @@ struct sweep_request {
   sweep_config config;
   std::string directory;               // where runs.jsonl and meta.json go
   bool resume = false;                 // continue what is there, skipping cells that are done
-  std::optional<std::string> dataset;  // overrides the config's base file
-  std::optional<std::string> filter;   // see plan_request
-  std::optional<executor_kind> executor;
+  input_choice input;                  // as the sweep's input was opened
   bool in_process = false;             // groups run here, not in a worker process
   std::vector<std::string> arguments;  // the command line, for meta.json
+  nlohmann::ordered_json cost_table;   // the user's own, for meta.json; null: none
 };
 
 struct finished_cell {

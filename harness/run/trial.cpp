@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.hpp"
 #include "harness/verify/certificate.hpp"
 #include "harness/verify/device/certificate_on_device.hpp"
 #include "harness/verify/device/words.hpp"
 #include "harness/verify/guard.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

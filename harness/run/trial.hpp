@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/backend/backend.hpp"
-#include "harness/backend/host_memory.hpp"
 #include "kselect/algorithm.hpp"
+#include "runtime/backend/backend.hpp"
+#include "runtime/backend/host_memory.hpp"
 
 namespace kselect {
 

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <new>
 
-#include "harness/error.hpp"
 #include "harness/measure/pinning.hpp"
 #include "harness/run/count_work.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

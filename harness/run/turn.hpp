@@ -1,8 +1,8 @@
 #pragma once
 // The two things a group does with a cell: prove it first, and give it its turn in a round.
 
-#include "harness/environment/gpu.hpp"
 #include "harness/run/group.hpp"
+#include "runtime/environment/gpu.hpp"
 
 namespace kselect {
 

@@ -5,8 +5,8 @@
 // The parent writes one line of setup, then a line a group; the worker answers with a line for each
 // finished cell (its record, see harness/record) and lines that are events:
 //
-//   -> {"config":{...},"file":"...","dataset":null,"filter":null,"executor":null,"ceilings":{...}}
-//   -> {"group":["<key>", ...]}
+//   -> {"input":{...},"on_gpu":false,"threads":2,"policy":{...},"ceilings":{...}}
+//   -> {"group":[{"key":...,"algorithm":...,"executor":...,"problem":{...}}, ...]}
 //   <- {"event":"ceilings","executor":"cpu","read":...,"copy":...,"cached_read":...}
 //   <- {"schema":1,"key":...}          one for each cell that ended
 //   <- {"event":"done","retired":false}
@@ -15,12 +15,7 @@
 // After a wrong answer or an error it retires: what it did to its memory, or to its CUDA context,
 // must not meet the next cell. The parent then sends the rest of the group to a new one.
 
-#include <string>
 #include <string_view>
-
-#include <nlohmann/json_fwd.hpp>
-
-#include "harness/run/group.hpp"
 
 namespace kselect {
 
@@ -30,8 +25,5 @@ inline constexpr int worker_page = 4;
 
 // The worker's main loop; returns its exit code when the parent closes the socket.
 int serve_worker();
-
-nlohmann::ordered_json to_json(const memory_ceilings& ceilings);
-memory_ceilings ceilings_from(const nlohmann::ordered_json& object);
 
 }  // namespace kselect

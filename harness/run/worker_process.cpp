@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.hpp"
 #include "harness/run/worker.hpp"
+#include "runtime/error.hpp"
 
 extern char** environ;
 
@@ -60,6 +60,7 @@ worker_process::worker_process() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     fail("socketpair", errno);
   socket_ = ends[0];
+  lines_.emplace(socket_);
   // Out of the way of the numbers that the worker's descriptors get.
   const int far_end = fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
   const int far_page = fcntl(page_.descriptor(), F_DUPFD_CLOEXEC, 10);
@@ -75,30 +76,16 @@ worker_process::~worker_process() {
   close(socket_);
 }
 
-void worker_process::send(const std::string& line) {
-  const std::string text = line + "\n";
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t count = ::send(socket_, text.data() + at, text.size() - at, MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return;  // it is gone, as next() will find
-    at += static_cast<std::size_t>(count);
-  }
-}
-
 worker_process::news worker_process::next(std::string& line, double limit_s) {
   for (;;) {
-    if (const std::size_t end = received_.find('\n'); end != std::string::npos) {
-      line = received_.substr(0, end);
-      received_.erase(0, end + 1);
+    if (auto whole = lines_->next()) {
+      line = std::move(*whole);
       return news::line;
     }
     pollfd waiting{socket_, POLLIN, 0};
     const int ready = poll(&waiting, 1, poll_ms);
     if (ready > 0) {
-      std::array<char, 65536> part{};
-      const ssize_t count = read(socket_, part.data(), part.size());
-      if (count == 0 || (count < 0 && errno != EINTR)) return news::ended;
-      if (count > 0) received_.append(part.data(), static_cast<std::size_t>(count));
+      if (!lines_->receive()) return news::ended;
     } else if (const auto run = state(); run.cell >= 0 && run.seconds > limit_s) {
       return news::hung;
     }

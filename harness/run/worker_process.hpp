@@ -3,9 +3,11 @@
 // has touched a GPU. Lines of JSON go both ways over a socket; harness/run/worker.hpp is the other
 // side.
 
+#include <optional>
 #include <string>
 #include <sys/types.h>
 
+#include "harness/run/lines.hpp"
 #include "harness/run/progress_page.hpp"
 
 namespace kselect {
@@ -20,7 +22,7 @@ class worker_process {
   worker_process& operator=(const worker_process&) = delete;
 
   // A worker that is gone makes the next() call say so.
-  void send(const std::string& line);
+  void send(const std::string& line) { lines_->write(line); }
 
   enum class news { line, ended, hung };
   // Waits for a line, the process's end, or a run that has lasted `limit_s`.
@@ -38,7 +40,7 @@ class worker_process {
   progress_page page_;
   pid_t process_ = -1;
   int socket_ = -1;
-  std::string received_;
+  std::optional<line_socket> lines_;  // on socket_
   int wait_status_ = 0;
 };
 

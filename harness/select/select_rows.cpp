@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.hpp"
 #include "harness/run/trial.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

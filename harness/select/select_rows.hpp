@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "harness/backend/backend.hpp"
 #include "kselect/algorithm.hpp"
+#include "runtime/backend/backend.hpp"
 
 namespace kselect {
 

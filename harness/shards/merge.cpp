@@ -9,10 +9,10 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
 #include "harness/record/file.hpp"
 #include "harness/record/journal.hpp"
 #include "harness/shards/recorded_shard.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::shards {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.hpp"
 #include "harness/record/journal.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::shards {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/run/plan.hpp"
-#include "harness/run/shard.hpp"
+#include "harness/plan/plan.hpp"
+#include "harness/plan/shard.hpp"
 
 namespace kselect::shards {
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.hpp"
 #include "harness/tune/table_file.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::tune {
 namespace {

@@ -12,7 +12,7 @@
 namespace kselect::tune {
 
 struct regretted {
-  kselect::problem problem;
+  workload problem;
   std::string chosen, best;  // names; "auto" if what it chose is not recorded
   double ratio = 1;          // time of the chosen over that of the best; may be a little below 1
 };

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::tune {
 namespace {

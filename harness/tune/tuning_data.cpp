@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "harness/error.hpp"
 #include "kselect/choose.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::tune {
 namespace {
@@ -66,7 +66,7 @@ std::string in_one_line(const nlohmann::ordered_json& source) {
 
 // Sums of logarithms, and of how many, until all runs are read.
 struct gathered {
-  kselect::problem problem;
+  workload problem;
   std::map<std::string, std::pair<double, int>> times;  // of entries by name
 };
 
@@ -132,7 +132,7 @@ tuning_data typical(const tuning_data& data) {
   }
   tuning_data kept = data;
   std::erase_if(kept.problems, [](const timed_problem& timed) {
-    const problem& p = timed.problem;
+    const workload& p = timed.problem;
     return p.distribution.kind != distribution_kind::uniform || p.layout != layout::row_major ||
            p.payload != payload::values_and_indices;
   });

@@ -20,7 +20,7 @@ namespace kselect::tune {
 inline constexpr double untimed = std::numeric_limits<double>::quiet_NaN();
 
 struct timed_problem {
-  kselect::problem problem;
+  workload problem;
   std::vector<double> times;  // nanoseconds, one a member, or untimed
   double chosen = untimed;    // of `auto` itself
 };

@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include "harness/error.hpp"
 #include "harness/verify/row_checker.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 

@@ -15,7 +15,7 @@
 #define R123_USE_X86INTRIN_H 0
 #include <Random123/philox.h>
 
-#include "kselect/distribution.hpp"
+#include "harness/workload/distribution.hpp"
 #include "kselect/hd.hpp"
 #include "kselect/order.hpp"
 

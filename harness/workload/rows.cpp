@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t task_columns = 1 << 14;
 
 template <class T>
-void fill_columns(const problem& p, const generator<T>& make, std::int64_t first_row,
+void fill_columns(const workload& p, const generator<T>& make, std::int64_t first_row,
                   std::int64_t row, std::int64_t first, T* out) {
   constexpr std::int64_t lanes = generator<T>::lanes;
   const std::int64_t last = std::min(first + task_columns, p.n);
@@ -30,7 +30,7 @@ void fill_columns(const problem& p, const generator<T>& make, std::int64_t first
 
 }  // namespace
 
-void generate_rows(const problem& p, std::span<std::byte> out, int threads,
+void generate_rows(const workload& p, std::span<std::byte> out, int threads,
                    std::int64_t first_row) {
   if (p.q == 0 || p.n == 0) return;
   const std::int64_t dense = p.layout == layout::row_major ? p.n : p.q;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "kselect/problem.hpp"
+#include "harness/workload/workload.hpp"
 
 namespace kselect {
 
@@ -13,7 +13,7 @@ namespace kselect {
 // rows (pitch > n) is filled with the byte 0xa5, so that reading it shows.
 //
 // Row 0 of `out` is the generator's row `first_row`, so that rows can be made piece by piece.
-void generate_rows(const problem& p, std::span<std::byte> out, int threads,
+void generate_rows(const workload& p, std::span<std::byte> out, int threads,
                    std::int64_t first_row = 0);
 
 }  // namespace kselect

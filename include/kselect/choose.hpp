@@ -22,7 +22,7 @@ struct choice {
 // device or, for a device without one, of the nearest; else the first of auto's rules that applies
 // and whose algorithm takes the problem. Allocates nothing but the reasons of members that do not
 // take a problem; a thread's last few choices are kept. The rules are in
-// algorithms/auto_select.cpp.
+// algorithms/auto_select/auto_select.cpp.
 choice choose_algorithm(const problem& p, const device& where);
 
 // The same for the form of `auto` that promises what is required: `auto` itself, `auto+sorted` or

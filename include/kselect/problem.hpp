@@ -1,8 +1,9 @@
 #pragma once
-// A selection problem: everything that fixes what has to be computed and on which rows.
+// A selection problem: everything that fixes what has to be computed. What the rows hold is no part
+// of it: no algorithm is told how its rows were made.
 //
 // One vocabulary for tests, sweeps and results: a problem prints the same everywhere, for example
-// `float32/smallest/Q=64/n=1048576/k=256/values_and_indices/row_major/uniform#7`.
+// `float32/smallest/Q=64/n=1048576/k=256/values_and_indices/row_major`.
 
 #include <array>
 #include <cstddef>
@@ -11,7 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "kselect/distribution.hpp"
 #include "kselect/names.hpp"
 #include "kselect/order.hpp"
 
@@ -65,8 +65,6 @@ struct problem {
   kselect::payload payload = kselect::payload::values_and_indices;
   kselect::layout layout = kselect::layout::row_major;
   std::int64_t pitch = 0;  // elements between neighbouring rows (columns); 0 means dense
-  kselect::distribution distribution;
-  std::uint64_t seed = 0;
 
   bool operator==(const problem&) const = default;
 
@@ -114,9 +112,6 @@ inline std::string to_string(const problem& p) {
   text += '/';
   text += to_string(p.layout);
   if (p.pitch != 0) text += ":pitch=" + std::to_string(p.pitch);
-  text += '/';
-  text += to_string(p.distribution);
-  text += '#' + std::to_string(p.seed);
   return text;
 }
 

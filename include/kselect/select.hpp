@@ -116,7 +116,6 @@ problem problem_of(const row_matrix<T>& rows, std::int64_t k, bool indexed,
   p.payload = indexed ? payload::values_and_indices : payload::values;
   p.layout = rows.layout;
   p.pitch = rows.pitch;
-  p.distribution.kind = distribution_kind::external;
   return p;
 }
 

@@ -7,9 +7,9 @@
 
 #include <xxhash.h>
 
-#include "harness/backend/host_backend.hpp"
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
+#include "runtime/backend/host_backend.hpp"
 
 namespace kselect::battery {
 
@@ -76,7 +76,8 @@ void Battery::choose_share() {
   offset_ = own.number % share_;
 }
 
-// The pick differs from test to test and from file to file, so that a run sees many of the variants.
+// The pick differs from test to test and from file to file, so that a run sees many of the
+// variants.
 bool Battery::sampled_out() const {
   const std::string mode(battery_mode());
   if (!mode.starts_with("sample:") || !on(executor_kind::fiber)) return false;
@@ -89,7 +90,7 @@ bool Battery::sampled_out() const {
   return static_cast<int>(pick % static_cast<std::uint64_t>(own.count)) != own.number;
 }
 
-problem Battery::admitted(problem p) const {
+workload Battery::admitted(workload p) const {
   if (!entry().layouts.contains(p.layout)) p.layout = layout::column_major;
   if (!entry().dtypes.contains(p.type)) p.type = dtype::float64;
   if (!entry().index_types.contains(p.index)) p.index = index_type::int64;
@@ -101,8 +102,8 @@ problem Battery::admitted(problem p) const {
   return p;
 }
 
-std::vector<problem> Battery::admitted_and_narrow(const problem& p) {
-  std::vector<problem> both = {admitted(p)};
+std::vector<workload> Battery::admitted_and_narrow(const workload& p) {
+  std::vector<workload> both = {admitted(p)};
   std::vector<dtype> narrow;
   for (const dtype type : {dtype::float16, dtype::bfloat16}) {
     if (entry().dtypes.contains(type)) narrow.push_back(type);
@@ -114,14 +115,14 @@ std::vector<problem> Battery::admitted_and_narrow(const problem& p) {
   return both;
 }
 
-std::vector<problem> Battery::variants(const problem& p) const {
-  std::vector<problem> all;
+std::vector<workload> Battery::variants(const workload& p) const {
+  std::vector<workload> all;
   for (const auto& type : names<dtype>) {
     for (const auto& answer : names<payload>) {
       for (const auto& order : names<layout>) {
         for (const auto& index : names<index_type>) {
           for (const auto& wanted : names<direction>) {
-            problem variant = p;
+            workload variant = p;
             variant.type = type.value;
             variant.payload = answer.value;
             variant.layout = order.value;
@@ -138,13 +139,13 @@ std::vector<problem> Battery::variants(const problem& p) const {
   return all;
 }
 
-void Battery::prove(const problem& p) {
+void Battery::prove(const workload& p) {
   std::vector<std::byte> rows(p.input_bytes());
   generate_rows(p, rows, place_->description().threads);
   prove_on(p, rows);
 }
 
-void Battery::prove_on(const problem& p, std::span<const std::byte> rows, std::int64_t shift) {
+void Battery::prove_on(const workload& p, std::span<const std::byte> rows, std::int64_t shift) {
   if (!check_support(entry(), p, place_->description())) {
     ++beyond_limits_;
     return;

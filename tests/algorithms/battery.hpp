@@ -14,8 +14,9 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/backend/backend.hpp"
+#include "harness/workload/workload.hpp"
 #include "kselect/registry.hpp"
+#include "runtime/backend/backend.hpp"
 
 namespace kselect::battery {
 
@@ -42,23 +43,24 @@ class Battery : public testing::TestWithParam<contender> {
   backend& place() { return *place_; }
 
   // The problem as this algorithm reads it: its first layout and types where `p` has others.
-  problem admitted(problem p) const;
+  workload admitted(workload p) const;
   // That, and the same with a 16-bit type if one is declared; two of them take turns.
-  std::vector<problem> admitted_and_narrow(const problem& p);
+  std::vector<workload> admitted_and_narrow(const workload& p);
   // All combinations of payload, direction, index type, dtype and layout that are declared, on the
   // sizes and distribution of `p`.
-  std::vector<problem> variants(const problem& p) const;
+  std::vector<workload> variants(const workload& p) const;
   // Runs on generated rows and proves the answer; problems beyond the declared limits are passed
   // over, and counted.
-  void prove(const problem& p);
+  void prove(const workload& p);
   // The same on given rows; `shift` elements lie before the first, so that the input is misaligned.
-  void prove_on(const problem& p, std::span<const std::byte> rows, std::int64_t shift = 0);
+  void prove_on(const workload& p, std::span<const std::byte> rows, std::int64_t shift = 0);
 
   // Whether the next of a test's problems is this entry's to prove. Always, except on fibers, where
   // the entries of one file - variants of the same code - share the longest tests: each takes every
   // r-th problem, so that together they prove all (r is at most 6). KSELECT_BATTERY=full: always;
-  // KSELECT_BATTERY=shared: as on fibers, for a GPU whose time is short; KSELECT_BATTERY=sample:SEED:
-  // each test on fibers runs on one entry of every file alone, which the seed picks.
+  // KSELECT_BATTERY=shared: as on fibers, for a GPU whose time is short;
+  // KSELECT_BATTERY=sample:SEED: each test on fibers runs on one entry of every file alone, which
+  // the seed picks.
   bool mine() { return problem_number_++ % share_ == offset_; }
 
   int proven_ = 0, beyond_limits_ = 0;

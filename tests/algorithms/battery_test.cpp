@@ -6,10 +6,10 @@
 #include <cstring>
 #include <limits>
 
-#include "harness/backend/host_backend.hpp"
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
 #include "kselect/simt/fiber.hpp"
+#include "runtime/backend/host_backend.hpp"
 #include "tests/problems.hpp"
 
 namespace kselect::battery {
@@ -23,8 +23,8 @@ INSTANTIATE_TEST_SUITE_P(All, GpuBattery, testing::ValuesIn(contenders(executor_
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FiberBattery);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuBattery);
 
-problem sized(std::int64_t n, std::int64_t q, std::int64_t k) {
-  problem p = shaped(n, q, k);
+workload sized(std::int64_t n, std::int64_t q, std::int64_t k) {
+  workload p = posed(n, q, k);
   p.seed = 20140508;
   return p;
 }
@@ -33,7 +33,7 @@ distribution of(const char* text) { return parse_distribution(text).value(); }
 
 // Every row over an alphabet: row r's element c is digit c of r in base alphabet.size().
 template <class T>
-std::vector<T> all_rows(const std::vector<T>& alphabet, const problem& p) {
+std::vector<T> all_rows(const std::vector<T>& alphabet, const workload& p) {
   std::vector<T> rows(static_cast<std::size_t>(p.input_elements()));
   for (std::int64_t r = 0; r < p.q; ++r) {
     std::int64_t digits = r;
@@ -53,10 +53,10 @@ TEST_P(Battery, ExhaustiveSmallWorlds) {
   const std::int64_t longest = on(executor_kind::fiber) ? 4 : 5;
   for (std::int64_t n = 1; n <= longest; ++n) {
     for (std::int64_t k = 1; k <= n; ++k) {
-      const problem smallest = sized(n, 1, k);
+      const workload smallest = sized(n, 1, k);
       // Thread by thread the longest rows are dear: on fibers they are tried in one variant.
       const bool all = !on(executor_kind::fiber) || n < longest;
-      for (const problem& p : all ? variants(smallest) : admitted_and_narrow(smallest)) {
+      for (const workload& p : all ? variants(smallest) : admitted_and_narrow(smallest)) {
         if (n == longest && all && is_16_bits(p.type)) continue;  // as dear
         if (!mine()) continue;
         visit_number(p.type, [&]<class T>(T) {
@@ -67,7 +67,7 @@ TEST_P(Battery, ExhaustiveSmallWorlds) {
           if (entry().promises.nan == nan_policy::total_order) {
             alphabet.push_back(from_float<T>(limits::quiet_NaN()));
           }
-          problem world = p;
+          workload world = p;
           world.q = static_cast<std::int64_t>(
               std::llround(std::pow(alphabet.size(), static_cast<double>(n))));
           const std::vector<T> rows = all_rows(alphabet, world);
@@ -89,7 +89,7 @@ TEST_P(Battery, BoundarySizes) {
   for (const std::int64_t n : sizes) {
     for (const std::int64_t k : sizes) {
       if (k > n || !mine()) continue;
-      for (const problem& p : admitted_and_narrow(sized(n, 2, k))) {
+      for (const workload& p : admitted_and_narrow(sized(n, 2, k))) {
         prove(p);
         if (HasFatalFailure()) return;
       }
@@ -106,12 +106,12 @@ TEST_P(Battery, EveryDistribution) {
         "inf_fraction(0.5)", "inf_fraction(1)", "nan_fraction(0.1)", "nan_fraction(1)",
         "kth_ties(0)", "kth_ties(1)", "kth_ties(100)"}) {
     for (const std::int64_t k : {std::int64_t{1}, std::int64_t{32}, std::int64_t{100}, n - 1, n}) {
-      problem p = sized(n, 3, k);
+      workload p = sized(n, 3, k);
       p.distribution = of(text);
       for (const direction wanted : {direction::smallest, direction::largest}) {
         p.direction = wanted;
         if (!mine()) continue;
-        for (const problem& admitted : admitted_and_narrow(p)) {
+        for (const workload& admitted : admitted_and_narrow(p)) {
           prove(admitted);
           if (HasFatalFailure()) return;
         }
@@ -124,9 +124,9 @@ TEST_P(Battery, EveryDistribution) {
 // Everything a declaration promises to take, in all combinations.
 TEST_P(Battery, EveryDeclaredTypePayloadAndLayout) {
   for (const char* text : {"normal", "few_distinct(5)"}) {
-    problem p = sized(on(executor_kind::fiber) ? 150 : 1500, 37, 20);
+    workload p = sized(on(executor_kind::fiber) ? 150 : 1500, 37, 20);
     p.distribution = of(text);
-    for (const problem& variant : variants(p)) {
+    for (const workload& variant : variants(p)) {
       if (!mine()) continue;
       prove(variant);
       if (HasFatalFailure()) return;
@@ -138,7 +138,7 @@ TEST_P(Battery, EveryDeclaredTypePayloadAndLayout) {
 // Rows that do not start on 16 bytes, and rows with a gap between them.
 TEST_P(Battery, MisalignedInputAndPitch) {
   const std::int64_t n = on(executor_kind::fiber) ? 131 : 1031;
-  for (problem p : admitted_and_narrow(sized(n, 5, 17))) {
+  for (workload p : admitted_and_narrow(sized(n, 5, 17))) {
     const std::int64_t dense = p.effective_pitch();
     for (std::int64_t shift = 0; shift < (is_16_bits(p.type) ? 8 : 4); ++shift) {
       for (const std::int64_t gap : {0, 1, 2, 3, 29}) {
@@ -155,7 +155,7 @@ TEST_P(Battery, MisalignedInputAndPitch) {
 
 // More rows than a grid's y extent (65,535), and not a multiple of a warp.
 TEST_P(Battery, ManyShortRows) {
-  for (const problem& p :
+  for (const workload& p :
        admitted_and_narrow(sized(3, on(executor_kind::fiber) ? 1037 : 70001, 2))) {
     prove(p);
     if (HasFatalFailure()) return;
@@ -165,7 +165,7 @@ TEST_P(Battery, ManyShortRows) {
 TEST_P(Battery, OneLongRow) {
   const std::int64_t n = on(executor_kind::fiber) ? 20000 : 1500000;
   for (const std::int64_t k : {std::int64_t{1}, std::int64_t{100}, n / 3}) {
-    for (const problem& p : admitted_and_narrow(sized(n, 1, k))) {
+    for (const workload& p : admitted_and_narrow(sized(n, 1, k))) {
       prove(p);
       if (HasFatalFailure()) return;
     }
@@ -175,7 +175,7 @@ TEST_P(Battery, OneLongRow) {
 // What is promised to be deterministic gives the same bytes again, also on other thread counts.
 TEST_P(Battery, DeterministicWhereItPromisesSo) {
   if (entry().promises.determinism == determinism::not_guaranteed) return;
-  problem p = admitted(sized(on(executor_kind::fiber) ? 300 : 2000, 40, 25));
+  workload p = admitted(sized(on(executor_kind::fiber) ? 300 : 2000, 40, 25));
   p.distribution = of("few_distinct(9)");
   std::vector<std::byte> rows(p.input_bytes());
   generate_rows(p, rows, 1);
@@ -196,7 +196,7 @@ TEST_P(Battery, DeterministicWhereItPromisesSo) {
 
 // Whatever order the lanes of a warp run in between two collectives, the answer holds.
 TEST_P(FiberBattery, EveryLaneSchedule) {
-  problem p = admitted(sized(500, 4, 40));
+  workload p = admitted(sized(500, 4, 40));
   p.distribution = of("few_distinct(50)");
   std::vector<std::byte> rows(p.input_bytes());
   generate_rows(p, rows, 1);

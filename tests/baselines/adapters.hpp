@@ -6,16 +6,16 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/backend/host_backend.hpp"
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
 #include "kselect/algorithm.hpp"
+#include "runtime/backend/host_backend.hpp"
 #include "tests/problems.hpp"
 
 namespace kselect::testing_adapters {
 
-inline problem sized(std::int64_t n, std::int64_t q, std::int64_t k) {
-  problem p = shaped(n, q, k);
+inline workload sized(std::int64_t n, std::int64_t q, std::int64_t k) {
+  workload p = posed(n, q, k);
   p.seed = 7;
   return p;
 }
@@ -28,8 +28,8 @@ inline algorithm on_host(algorithm entry) {
 
 // All problems of the given sizes and rows that the entry takes, in all its types, payloads and
 // directions.
-inline std::vector<problem> admitted(const algorithm& entry, problem p, const device& where) {
-  std::vector<problem> all;
+inline std::vector<workload> admitted(const algorithm& entry, workload p, const device& where) {
+  std::vector<workload> all;
   for (const auto& type : names<dtype>) {
     for (const auto& index : names<index_type>) {
       for (const auto& answer : names<payload>) {
@@ -47,7 +47,7 @@ inline std::vector<problem> admitted(const algorithm& entry, problem p, const de
 }
 
 // Runs the entry on generated rows and proves the answer.
-inline void prove(const algorithm& entry, const problem& p, backend& place) {
+inline void prove(const algorithm& entry, const workload& p, backend& place) {
   std::vector<std::byte> rows(p.input_bytes());
   generate_rows(p, rows, 1);
   const input_rows input(place, rows);
@@ -58,9 +58,9 @@ inline void prove(const algorithm& entry, const problem& p, backend& place) {
   EXPECT_EQ(attempt.disprove(), "") << entry.name << ", " << to_string(p);
 }
 
-inline std::size_t prove_all(const algorithm& entry, const problem& p, backend& place) {
+inline std::size_t prove_all(const algorithm& entry, const workload& p, backend& place) {
   const auto problems = admitted(entry, p, place.description());
-  for (const problem& each : problems) prove(entry, each, place);
+  for (const workload& each : problems) prove(entry, each, place);
   return problems.size();
 }
 

@@ -24,11 +24,11 @@ algorithm entry(std::size_t which) {
 
 TEST(CubTopk, HandsOverRowsOfEveryTypeAndDirection) {
   const auto place = open_backend(executor_kind::fiber, 1);
-  problem pitched = sized(100, 5, 7);
+  workload pitched = sized(100, 5, 7);
   pitched.pitch = 103;
   for (const std::size_t which : {by_row, batched}) {
     EXPECT_EQ(entry(which).missing, "");
-    for (const problem& p : {sized(1, 1, 1), sized(300, 3, 300), sized(4096, 2, 9), pitched}) {
+    for (const workload& p : {sized(1, 1, 1), sized(300, 3, 300), sized(4096, 2, 9), pitched}) {
       EXPECT_EQ(testing_adapters::prove_all(entry(which), p, *place), 16U) << entry(which).name;
     }
   }
@@ -59,10 +59,10 @@ TEST(CubTopk, SegmentsHaveTheTightestBound) {
 
 TEST(CubTopk, StatesItsLimits) {
   const auto place = open_backend(executor_kind::fiber, 1);
-  const auto reason = [&](std::size_t which, const problem& p) {
+  const auto reason = [&](std::size_t which, const workload& p) {
     return check_support(entry(which), p, place->description()).reason;
   };
-  problem p = sized(8193, 2, 5);
+  workload p = sized(8193, 2, 5);
   EXPECT_EQ(reason(by_row, p), "");
   EXPECT_EQ(reason(batched, p), "n > 8192: CUB gives a segment one block");
   p.n = 8192;
@@ -80,7 +80,7 @@ TEST(CubTopk, WorkspaceIsWhatCubSays) {
   const device where;
   for (const std::size_t which : {by_row, batched}) {
     for (const payload answer : {payload::values, payload::values_and_indices}) {
-      problem p = sized(100, 2, 5);
+      workload p = sized(100, 2, 5);
       p.payload = answer;
       EXPECT_EQ(entry(which).workspace(p, where), cub::scratch_bytes);
     }
@@ -88,7 +88,7 @@ TEST(CubTopk, WorkspaceIsWhatCubSays) {
 }
 
 TEST(CubTopk, RunsOnTheExecutorsStream) {
-  problem p = sized(4, 1, 2);
+  workload p = sized(4, 1, 2);
   p.payload = payload::values;
   std::vector<float> input = {3, 1, 2, 4}, values(2);
   std::vector<std::byte> memory(cub::scratch_bytes);

@@ -21,9 +21,9 @@ TEST(FaissGpuSelect, HandsOverRowsOfEveryTypeAndDirection) {
   for (const algorithm& listed : entries::faiss_gpu_select_of_standins()) {
     EXPECT_EQ(listed.missing, "");
     const algorithm entry = testing_adapters::on_host(listed);
-    problem pitched = sized(100, 5, 7);
+    workload pitched = sized(100, 5, 7);
     pitched.pitch = 103;
-    for (const problem& p : {sized(1, 1, 1), sized(300, 3, 300), pitched}) {
+    for (const workload& p : {sized(1, 1, 1), sized(300, 3, 300), pitched}) {
       // Both payloads, index types and directions.
       EXPECT_EQ(testing_adapters::prove_all(entry, p, *place), 8U) << entry.name;
     }
@@ -34,7 +34,7 @@ TEST(FaissGpuSelect, HandsOverRowsOfEveryTypeAndDirection) {
 TEST(FaissGpuSelect, CountsTheIndicesThatAreNotWrittenInPlace) {
   const device where;
   const algorithm& entry = entries::faiss_gpu_select_of_standins()[0];
-  problem p = sized(1000, 3, 64);
+  workload p = sized(1000, 3, 64);
   p.index = index_type::int64;
   EXPECT_EQ(entry.workspace(p, where), 0U);
   p.index = index_type::int32;
@@ -46,10 +46,10 @@ TEST(FaissGpuSelect, CountsTheIndicesThatAreNotWrittenInPlace) {
 TEST(FaissGpuSelect, StatesItsLimits) {
   const auto place = open_backend(executor_kind::fiber, 1);
   const algorithm entry = testing_adapters::on_host(entries::faiss_gpu_select_of_standins()[0]);
-  const auto reason = [&](const problem& p) {
+  const auto reason = [&](const workload& p) {
     return check_support(entry, p, place->description()).reason;
   };
-  problem p = sized(5000, 2, 2049);
+  workload p = sized(5000, 2, 2049);
   EXPECT_EQ(reason(p), "k > 2048");
   p.k = 2048;
   EXPECT_EQ(reason(p), "");

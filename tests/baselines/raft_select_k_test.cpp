@@ -24,7 +24,7 @@ TEST(RaftSelectK, HandsOverRowsOfEveryTypeAndDirection) {
   for (const algorithm& listed : entries::raft_select_k_of_standins()) {
     EXPECT_EQ(listed.missing, "");
     const algorithm entry = testing_adapters::on_host(listed);
-    for (const problem& p : {sized(100, 5, 7), sized(1, 1, 1), sized(300, 3, 256)}) {
+    for (const workload& p : {sized(100, 5, 7), sized(1, 1, 1), sized(300, 3, 256)}) {
       EXPECT_EQ(testing_adapters::prove_all(entry, p, *place), 16U) << entry.name;
     }
   }
@@ -46,11 +46,11 @@ TEST(RaftSelectK, EachVariantAsksForItsAlgorithm) {
 TEST(RaftSelectK, StatesItsLimits) {
   const auto place = open_backend(executor_kind::fiber, 1);
   const auto all = entries::raft_select_k_of_standins();
-  const auto reason = [&](std::size_t which, const problem& p) {
+  const auto reason = [&](std::size_t which, const workload& p) {
     return check_support(testing_adapters::on_host(all[which]), p, place->description()).reason;
   };
   constexpr std::size_t automatic = 0, radix = 2, warp = 5;
-  problem p = sized(1000, 2, 257);
+  workload p = sized(1000, 2, 257);
   EXPECT_EQ(reason(warp, p), "k > 256");
   EXPECT_EQ(reason(radix, p), "");
   EXPECT_EQ(reason(automatic, p), "");
@@ -67,7 +67,7 @@ TEST(RaftSelectK, StatesItsLimits) {
 TEST(RaftSelectK, ScratchIsCountedAndBoundedByTheWorkspace) {
   const auto place = open_backend(executor_kind::fiber, 1);
   const algorithm entry = testing_adapters::on_host(entries::raft_select_k_of_standins()[2]);
-  problem p = sized(100, 2, 5);
+  workload p = sized(100, 2, 5);
   // Two arrays of 808 bytes, in units of 256; without indices 40 bytes of them, too.
   EXPECT_EQ(entry.workspace(p, place->description()), 2048U);
   p.payload = payload::values;

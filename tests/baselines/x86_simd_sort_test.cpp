@@ -20,13 +20,13 @@ TEST(X86SimdSort, HandsOverRowsOfEveryTypePayloadAndDirection) {
   const auto place = open_backend(executor_kind::cpu, 2);
   for (const algorithm& entry : entries::x86_simd_sort_of_standins()) {
     EXPECT_EQ(entry.missing, "");
-    problem pitched = sized(100, 5, 60);
+    workload pitched = sized(100, 5, 60);
     pitched.pitch = 103;
-    problem ties = sized(200, 4, 150);
+    workload ties = sized(200, 4, 150);
     ties.distribution = {distribution_kind::all_equal};
-    problem columns = sized(30, 6, 4);
+    workload columns = sized(30, 6, 4);
     columns.layout = layout::column_major;
-    for (const problem& p : {sized(1, 1, 1), sized(300, 3, 300), pitched, ties, columns}) {
+    for (const workload& p : {sized(1, 1, 1), sized(300, 3, 300), pitched, ties, columns}) {
       // Two types, two index types (with values alone, too), three payloads, two directions.
       EXPECT_EQ(testing_adapters::prove_all(entry, p, *place), 24U) << entry.name;
     }

@@ -16,7 +16,7 @@
 
 #include "harness/config/cells.hpp"
 #include "harness/config/config.hpp"
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace {
 

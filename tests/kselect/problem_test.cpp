@@ -12,16 +12,13 @@ TEST(Problem, PrintsOneStableName) {
   p.n = 1048576;
   p.q = 64;
   p.k = 256;
-  p.seed = 7;
-  EXPECT_EQ(to_string(p),
-            "float32/smallest/Q=64/n=1048576/k=256/values_and_indices/row_major/uniform#7");
+  EXPECT_EQ(to_string(p), "float32/smallest/Q=64/n=1048576/k=256/values_and_indices/row_major");
   p.layout = layout::column_major;
   p.pitch = 96;
   p.index = index_type::int64;
-  p.distribution = {distribution_kind::few_distinct, 16};
   EXPECT_EQ(to_string(p),
             "float32/smallest/Q=64/n=1048576/k=256/values_and_indices:int64/"
-            "column_major:pitch=96/few_distinct(16)#7");
+            "column_major:pitch=96");
 }
 
 TEST(Problem, SizesFollowFromLayoutAndPayload) {
@@ -61,25 +58,6 @@ TEST(Problem, KnowsItsTypes) {
   EXPECT_TRUE(visit_number(dtype::bfloat16, is_bfloat16));
   EXPECT_FALSE(visit_number(dtype::float16, is_bfloat16));
   EXPECT_DEATH(visit(dtype::float16, []<class T>(T) {}), "");
-}
-
-TEST(Distribution, NamesRoundTrip) {
-  for (const char* text :
-       {"uniform", "normal", "few_distinct(16)", "inf_fraction(0.999)", "kth_ties(3)"}) {
-    const auto parsed = parse_distribution(text);
-    ASSERT_TRUE(parsed) << text;
-    EXPECT_EQ(to_string(*parsed), text);
-  }
-  EXPECT_EQ(to_string(parse_distribution("few_distinct").value()), "few_distinct(16)");
-}
-
-TEST(Distribution, RefusesWhatItDoesNotDefine) {
-  for (const char* text :
-       {"", "gaussian", "uniform(1)", "few_distinct(0)", "few_distinct(", "few_distinct()",
-        "few_distinct(1", "few_distinct(1x)", "few_distinct(1.5)", "inf_fraction(2)",
-        "nan_fraction(nan)", "external", "few_distinct(16) "}) {
-    EXPECT_FALSE(parse_distribution(text)) << text;
-  }
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/backend/backend.hpp"
 #include "kselect/registry.hpp"
+#include "runtime/backend/backend.hpp"
 
 namespace kselect {
 namespace {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "harness/cli/program.hpp"
+#include "cli/program.hpp"
 #include "src/registry_table.hpp"
 #include "tests/planted/entry.hpp"
 #include "tests/planted/faults.hpp"

@@ -19,9 +19,8 @@ def chosen(globs: str, tmp_path) -> tuple[set[str], set[str]]:
         f"""
         set(CMAKE_CURRENT_SOURCE_DIR {ROOT})
         include({ROOT}/cmake/families.cmake)
-        file(GLOB files RELATIVE {ROOT} {ROOT}/algorithms/*.c* {ROOT}/baselines/*.c*)
-        list(FILTER files INCLUDE REGEX "\\\\.(cu|cpp)$")
-        file(GLOB kernels RELATIVE {ROOT} {ROOT}/algorithms/*/*.cu {ROOT}/baselines/*/*.cu)
+        cmake_policy(VERSION 3.25)
+        kselect_find_files(files kernels parts data)
         set(KSELECT_ALGORITHMS "{globs}")
         kselect_choose_files(chosen left_out ${{files}})
         kselect_kernels_of(used "${{kernels}}" "${{chosen}}")
@@ -66,13 +65,13 @@ def test_heads_name_every_entry(entries):
 
 def test_a_glob_builds_what_it_names(tmp_path):
     files, kernels = chosen("qms-*;cpu/nth_element", tmp_path)
-    assert files == {"algorithms/quick_multi_select.cu", "baselines/nth_element.cpp"}
+    assert files == {"algorithms/quick_multi_select/quick_multi_select.cu", "baselines/nth_element.cpp"}
     assert kernels == set()
 
 
 def test_a_variant_builds_its_file_alone(tmp_path):
     files, kernels = chosen("bms-block+t1024", tmp_path)
-    assert files == {"algorithms/buffered_multi_select_block.cu"}
+    assert files == {"algorithms/buffered_multi_select/buffered_multi_select_block.cu"}
     assert {Path(kernel).name.split("_")[0] for kernel in kernels} == {"block"}
 
 
@@ -84,20 +83,18 @@ def test_a_stem_serves_as_well(tmp_path):
 
 def test_composed_entries_bring_their_members(tmp_path):
     ordered, _ = chosen("bms-grid+stable", tmp_path)
-    assert {"algorithms/ordered_select.cu", "algorithms/buffered_multi_select_grid.cu"} <= ordered
-    assert "algorithms/auto_select.cpp" not in ordered
+    assert {"algorithms/ordered_select/ordered_select.cu", "algorithms/buffered_multi_select/buffered_multi_select_grid.cu"} <= ordered
+    assert "algorithms/auto_select/auto_select.cpp" not in ordered
     everything, _ = chosen("auto", tmp_path)
-    assert {"algorithms/heap_queue.cu", "algorithms/one_pass_select.cpp"} <= everything
+    assert {"algorithms/queues/heap_queue.cu", "algorithms/one_pass_select/one_pass_select.cpp"} <= everything
     assert "baselines/garcia_insertion.cu" not in everything
 
 
 def test_everything_is_the_default(entries, tmp_path):
     files, kernels = chosen("*", tmp_path)
     assert files == {entry["file"] for entry in entries}
-    on_disk = {str(path.relative_to(ROOT)) for path in ROOT.glob("*/*/*.cu")} - {
-        str(path.relative_to(ROOT)) for path in ROOT.glob("[!ab]*/*/*.cu")
-    }
-    assert kernels == on_disk
+    on_disk = {str(path.relative_to(ROOT)) for folder in "ab" for path in ROOT.glob(folder + "*/*/*.cu")}
+    assert kernels == {name for name in on_disk if name not in files and not name.startswith("bench")}
 
 
 def test_a_glob_that_names_nothing_is_an_error(tmp_path):

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "harness/error.hpp"
 #include "harness/verify/device/certificate_kernels.cuh"
 #include "harness/verify/device/certificate_on_device.hpp"
 #include "harness/verify/device/words.hpp"
 #include "kselect/simt/carver.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

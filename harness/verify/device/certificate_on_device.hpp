@@ -1,15 +1,15 @@
 #pragma once
-// The certificate (harness/verify/certificate.hpp) checked where rows and answer lie, by kernels of the
-// place that selected: nothing but the verdict crosses the bus. A copy of large rows for the host
-// costs a sweep more than all its timing.
+// The certificate (harness/verify/certificate.hpp) checked where rows and answer lie, by kernels of
+// the place that selected: nothing but the verdict crosses the bus. A copy of large rows for the
+// host costs a sweep more than all its timing.
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 
-#include "harness/backend/backend.hpp"
 #include "harness/verify/certificate.hpp"
+#include "runtime/backend/backend.hpp"
 
 namespace kselect {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "harness/error.hpp"
 #include "harness/verify/device/word_kernels.cuh"
 #include "harness/verify/device/words.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/backend/backend.hpp"
 #include "kselect/hd.hpp"
+#include "runtime/backend/backend.hpp"
 
 namespace kselect {
 

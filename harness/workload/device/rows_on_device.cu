@@ -1,13 +1,13 @@
 #include <algorithm>
 
-#include "harness/error.hpp"
 #include "harness/verify/device/words.hpp"
 #include "harness/workload/device/row_kernels.cuh"
 #include "harness/workload/device/rows_on_device.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 
-void generate_rows(backend& place, const problem& p, std::byte* out) {
+void generate_rows(backend& place, const workload& p, std::byte* out) {
   if (p.q == 0 || p.n == 0) return;
   const bool by_row = p.layout == layout::row_major;
   const std::int64_t pitch = p.effective_pitch();

@@ -3,14 +3,14 @@
 
 #include <cstddef>
 
-#include "harness/backend/backend.hpp"
-#include "kselect/problem.hpp"
+#include "harness/workload/workload.hpp"
+#include "runtime/backend/backend.hpp"
 
 namespace kselect {
 
 // Enqueues what the host's generate_rows does (harness/workload/rows.hpp), byte for byte, into
 // problem.input_bytes() bytes of the place's memory. Throws error(failure::unsupported) if the
 // place cannot run kernels.
-void generate_rows(backend& place, const problem& p, std::byte* out);
+void generate_rows(backend& place, const workload& p, std::byte* out);
 
 }  // namespace kselect

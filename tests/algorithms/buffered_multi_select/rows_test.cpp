@@ -13,11 +13,11 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/backend/host_backend.hpp"
 #include "harness/run/trial.hpp"
 #include "kselect/registry.hpp"
 #include "kselect/select.hpp"
 #include "kselect/simt/fiber.hpp"
+#include "runtime/backend/host_backend.hpp"
 
 namespace kselect {
 namespace {

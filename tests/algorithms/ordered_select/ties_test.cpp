@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/backend/backend.hpp"
-#include "harness/backend/host_backend.hpp"
 #include "harness/run/trial.hpp"
 #include "kselect/registry.hpp"
 #include "kselect/simt/fiber.hpp"
+#include "runtime/backend/backend.hpp"
+#include "runtime/backend/host_backend.hpp"
 #include "tests/problems.hpp"
 
 namespace kselect {

@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/backend/host_backend.hpp"
 #include "harness/run/trial.hpp"
 #include "kselect/registry.hpp"
 #include "kselect/simt/fiber.hpp"
+#include "runtime/backend/host_backend.hpp"
 
 namespace kselect {
 namespace {

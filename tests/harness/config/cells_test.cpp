@@ -23,9 +23,9 @@ std::string refused(const changes& wanted, std::optional<dataset_sizes> sizes = 
 }
 
 // "n/q/k" of each problem.
-std::vector<std::string> shapes(const std::vector<problem>& problems) {
+std::vector<std::string> shapes(const std::vector<workload>& problems) {
   std::vector<std::string> text;
-  for (const problem& p : problems) {
+  for (const workload& p : problems) {
     text.push_back(std::to_string(p.n) + "/" + std::to_string(p.q) + "/" + std::to_string(p.k));
   }
   return text;
@@ -76,7 +76,7 @@ TEST(expand, keeps_problems_on_the_same_rows_together) {
   std::set<std::string> rows_seen;
   std::set<std::string> cells_seen;
   std::string previous;
-  for (problem p : problems) {
+  for (workload p : problems) {
     EXPECT_TRUE(cells_seen.insert(to_string(p)).second) << to_string(p);
     p.payload = payload::values;
     p.direction = direction::smallest;
@@ -226,7 +226,7 @@ TEST(expand, gives_the_shipped_sweeps_their_documented_size) {
     return load_config(std::filesystem::path(KSELECT_SOURCE_DIR) / "configs" / name);
   };
   EXPECT_EQ(expand(shipped("smoke.json")).size(), 16U);
-  for (const problem& p : expand(shipped("quick.json"))) EXPECT_LE(p.input_bytes(), 1U << 24);
+  for (const workload& p : expand(shipped("quick.json"))) EXPECT_LE(p.input_bytes(), 1U << 24);
   EXPECT_FALSE(expand(shipped("mnist.json"), dataset_sizes{10000, 10000}).empty());
 }
 

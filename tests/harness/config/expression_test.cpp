@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

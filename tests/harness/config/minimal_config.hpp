@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config/config.hpp"
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::testing_config {
 

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
 #include "kselect/simt/counters.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {
@@ -24,7 +24,7 @@ constexpr char config_text[] = R"({
 
 work_record count_tiny() {
   const sweep_config config = parse_config(config_text, "tiny.json");
-  return count_work(config, *open_input(config, std::nullopt, 1));
+  return count_work(config, *open_input(choose_input(config, std::nullopt, 1)));
 }
 
 // Every element is read at least once and every output written; twice the same numbers.

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
 #include "harness/record/journal.hpp"
-#include "tests/harness/io/input_files.hpp"
+#include "runtime/error.hpp"
 #include "tests/harness/record/faulty_files.hpp"
+#include "tests/runtime/io/input_files.hpp"
 
 namespace kselect {
 namespace {

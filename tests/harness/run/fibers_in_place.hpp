@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "harness/backend/host_backend.hpp"
+#include "runtime/backend/host_backend.hpp"
 
 namespace kselect {
 

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/config/config.hpp"
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {
@@ -52,7 +52,7 @@ class Group : public testing::Test {
         R"({"schema": "kselect-config/1", "name": "x", "algorithms": ["*"],
             "axes": {"n": 500, "q": 6, "k": 20}})",
         "x.json");
-    input_ = open_input(config_, std::nullopt, 1);
+    input_ = open_input(choose_input(config_, std::nullopt, 1));
     problem_ = expand(config_).front();
     policy_.rounds = 4;
     policy_.min_samples = 8;
@@ -79,7 +79,7 @@ class Group : public testing::Test {
 
   sweep_config config_;
   std::unique_ptr<input_source> input_;
-  problem problem_;
+  workload problem_;
   measure_policy policy_;
   memory_ceilings ceilings_;
   std::unique_ptr<backend> place_ = open_backend(executor_kind::cpu, 2);

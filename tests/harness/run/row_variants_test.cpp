@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 #include "tests/harness/run/fibers_in_place.hpp"
 #include "tests/problems.hpp"
 
@@ -21,14 +21,14 @@ class numbered_source final : public input_source {
  public:
   std::optional<dataset_sizes> sizes() const override { return std::nullopt; }
   nlohmann::ordered_json description() const override { return {}; }
-  std::optional<distance_stage> fill(const problem& p, std::span<std::byte> rows,
+  std::optional<distance_stage> fill(const workload& p, std::span<std::byte> rows,
                                      int variant) const override {
     if (is_full) throw error(failure::resources, "full");
     std::ranges::fill(rows.first(p.input_bytes()), std::byte{0});
     return write(rows.data(), variant);
   }
   bool makes_rows_at(const backend& place) const override { return place.proves_in_place(); }
-  std::optional<distance_stage> fill_at(backend& place, const problem& p, std::byte* rows,
+  std::optional<distance_stage> fill_at(backend& place, const workload& p, std::byte* rows,
                                         int variant) const override {
     EXPECT_TRUE(place.proves_in_place());
     std::memset(rows, 0, p.input_bytes());
@@ -54,7 +54,7 @@ float variant_of(const input_rows& rows) {
   return number;
 }
 
-problem sized(std::int64_t n) { return shaped(n, 1, 1); }
+workload sized(std::int64_t n) { return posed(n, 1, 1); }
 
 constexpr std::int64_t many = (std::int64_t{1} << 24) + 4;
 

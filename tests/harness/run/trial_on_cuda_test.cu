@@ -91,7 +91,7 @@ class TrialOnCuda : public testing::Test {
     return wrong;
   }
 
-  problem problem_;
+  workload problem_;
   std::vector<std::byte> rows_;
   std::unique_ptr<backend> place_;
 };

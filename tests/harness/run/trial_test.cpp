@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
 #include "harness/workload/rows.hpp"
 #include "kselect/registry.hpp"
+#include "runtime/error.hpp"
 #include "tests/harness/run/fibers_in_place.hpp"
 
 namespace kselect {
@@ -68,7 +68,7 @@ class Trial : public testing::TestWithParam<bool> {
   }
   fibers_in_place& fibers() { return dynamic_cast<fibers_in_place&>(*place_); }
 
-  problem problem_;
+  workload problem_;
   std::vector<std::byte> rows_;
   std::unique_ptr<backend> place_;
 };

@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
 #include "kselect/registry.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

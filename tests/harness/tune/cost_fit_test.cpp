@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
 #include "harness/tune/regret.hpp"
+#include "runtime/error.hpp"
 #include "tests/harness/tune/made_up.hpp"
 
 namespace kselect::tune {

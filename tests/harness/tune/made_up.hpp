@@ -52,7 +52,7 @@ inline tuning_data made_up_data(const std::vector<problem>& problems, double noi
   std::mt19937_64 generator(3);
   std::normal_distribution<double> error(0, 1);
   for (const problem& p : problems) {
-    timed_problem timed{p, {streaming_ns(p), waiting_ns(p), quirky_ns(p)}, untimed};
+    timed_problem timed{{p}, {streaming_ns(p), waiting_ns(p), quirky_ns(p)}, untimed};
     for (double& time : timed.times) time *= std::exp(noise * error(generator));
     data.problems.push_back(timed);
   }

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 #include "tests/harness/tune/made_up.hpp"
 
 namespace kselect::tune {

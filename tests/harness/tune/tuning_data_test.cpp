@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
+#include "runtime/error.hpp"
 #include "tests/harness/compare/recorded.hpp"
 
 namespace kselect::tune {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
 #include "mutations.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/error.hpp"
 #include "kselect/order.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/backend/backend.hpp"
 #include "harness/verify/certificate.hpp"
 #include "harness/verify/device/certificate_on_device.hpp"
+#include "runtime/backend/backend.hpp"
 
 namespace kselect::testing_answers {
 

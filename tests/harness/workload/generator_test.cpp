@@ -14,8 +14,8 @@
 namespace kselect {
 namespace {
 
-problem make_problem(const char* text, std::int64_t n = 1000, std::int64_t q = 3) {
-  problem p;
+workload make_problem(const char* text, std::int64_t n = 1000, std::int64_t q = 3) {
+  workload p;
   p.n = n;
   p.q = q;
   p.k = 10;
@@ -25,14 +25,14 @@ problem make_problem(const char* text, std::int64_t n = 1000, std::int64_t q = 3
 }
 
 template <class T = float>
-std::vector<T> generate(problem p, int threads = 1) {
+std::vector<T> generate(workload p, int threads = 1) {
   p.type = *dtype_of<T>;
   std::vector<T> rows(static_cast<std::size_t>(p.input_elements()));
   generate_rows(p, std::as_writable_bytes(std::span(rows)), threads);
   return rows;
 }
 
-std::vector<float> row(const std::vector<float>& rows, const problem& p, std::int64_t r) {
+std::vector<float> row(const std::vector<float>& rows, const workload& p, std::int64_t r) {
   return {rows.begin() + r * p.n, rows.begin() + (r + 1) * p.n};
 }
 
@@ -56,7 +56,7 @@ TEST(Generator, GivesTheSameBitsForEver) {
 
 TEST(Generator, RowsCanBeMadePieceByPiece) {
   for (const char* text : every_distribution) {
-    problem p = make_problem(text, 70, 9);
+    workload p = make_problem(text, 70, 9);
     const auto whole = generate(p);
     p.q = 4;
     std::vector<float> piece(static_cast<std::size_t>(p.input_elements()));
@@ -69,11 +69,11 @@ TEST(Generator, RowsCanBeMadePieceByPiece) {
 TEST(Generator, DoesNotDependOnThreadsOrLayout) {
   for (const char* text : every_distribution) {
     // Longer than one task, so that threads do share a row.
-    problem p = make_problem(text, 40001, 5);
+    workload p = make_problem(text, 40001, 5);
     const auto rows = generate(p);
     const auto threaded = generate(p, 7);
     EXPECT_EQ(std::memcmp(rows.data(), threaded.data(), rows.size() * sizeof(float)), 0) << text;
-    problem columns = p;
+    workload columns = p;
     columns.layout = layout::column_major;
     const auto transposed = generate(columns, 2);
     for (std::int64_t r = 0; r < p.q; ++r) {
@@ -87,7 +87,7 @@ TEST(Generator, DoesNotDependOnThreadsOrLayout) {
 }
 
 TEST(Generator, RowsAndSeedsDiffer) {
-  problem p = make_problem("uniform");
+  workload p = make_problem("uniform");
   const auto rows = generate(p);
   EXPECT_NE(row(rows, p, 0), row(rows, p, 1));
   p.seed = 100;
@@ -95,7 +95,7 @@ TEST(Generator, RowsAndSeedsDiffer) {
 }
 
 TEST(Generator, LeavesTheGapBetweenRowsAlone) {
-  problem p = make_problem("uniform", 10, 2);
+  workload p = make_problem("uniform", 10, 2);
   p.pitch = 12;
   const auto rows = generate(p);
   EXPECT_EQ(bits_of(rows[10]), 0xa5a5a5a5U);
@@ -129,9 +129,9 @@ TEST(Generator, NormalHasTheQuantilesOfTheNormal) {
 }
 
 TEST(Generator, SortedDistributionsAreSorted) {
-  const problem up = make_problem("ascending", 5000, 1);
+  const workload up = make_problem("ascending", 5000, 1);
   EXPECT_TRUE(std::ranges::is_sorted(generate(up)));
-  const problem down = make_problem("descending", 5000, 1);
+  const workload down = make_problem("descending", 5000, 1);
   EXPECT_TRUE(std::ranges::is_sorted(generate(down), std::greater<>{}));
   const auto pipe = generate(make_problem("organ_pipe", 5000, 1));
   EXPECT_TRUE(std::is_sorted(pipe.begin(), pipe.begin() + 2500));
@@ -142,7 +142,7 @@ TEST(Generator, TiedDistributionsHaveTheTiesTheyName) {
   const auto distinct = [](const std::vector<float>& values) {
     return std::set<float>(values.begin(), values.end()).size();
   };
-  const problem equal = make_problem("all_equal");
+  const workload equal = make_problem("all_equal");
   const auto rows = generate(equal);
   EXPECT_EQ(distinct(row(rows, equal, 0)), 1U);
   EXPECT_EQ(distinct(rows), 3U);  // one value a row
@@ -150,7 +150,7 @@ TEST(Generator, TiedDistributionsHaveTheTiesTheyName) {
 }
 
 TEST(Generator, TiesStraddleTheKthPlace) {
-  const problem p = make_problem("kth_ties(5)");
+  const workload p = make_problem("kth_ties(5)");
   const auto rows = generate(p);
   for (std::int64_t r = 0; r < p.q; ++r) {
     auto values = row(rows, p, r);
@@ -199,7 +199,7 @@ TYPED_TEST_SUITE(GeneratorOf16Bits, types_of_16_bits);
 // So a sweep over types is one over the same rows, as far as a type can hold them.
 TYPED_TEST(GeneratorOf16Bits, RoundsTheRowsOfFloat32) {
   for (const char* text : every_distribution) {
-    const problem p = make_problem(text, 3001, 2);
+    const workload p = make_problem(text, 3001, 2);
     const auto wide = generate(p);
     const auto narrow = generate<TypeParam>(p);
     const bool made_of_bits = p.distribution.kind == distribution_kind::same_leading_bits;

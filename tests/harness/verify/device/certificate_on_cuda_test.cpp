@@ -12,9 +12,9 @@
 
 #include "../mutations.hpp"
 #include "../solved.hpp"
-#include "harness/backend/backend.hpp"
 #include "harness/verify/device/certificate_on_device.hpp"
 #include "harness/verify/device/words.hpp"
+#include "runtime/backend/backend.hpp"
 
 namespace kselect {
 namespace {

@@ -12,9 +12,9 @@
 #include "../mutations.hpp"
 #include "../solved.hpp"
 #include "../worlds.hpp"
-#include "harness/backend/host_backend.hpp"
-#include "harness/error.hpp"
 #include "harness/verify/device/certificate_kernels.cuh"
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

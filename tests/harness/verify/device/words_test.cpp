@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/backend/host_backend.hpp"
-#include "harness/error.hpp"
 #include "harness/verify/guard.hpp"
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect {
 namespace {

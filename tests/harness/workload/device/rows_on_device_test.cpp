@@ -20,7 +20,7 @@ class RowsOnDevice : public testing::TestWithParam<executor_kind> {
     place_ = open_backend(GetParam(), 2);
   }
 
-  void expect_the_hosts(const problem& p) {
+  void expect_the_hosts(const workload& p) {
     std::vector<std::byte> host(p.input_bytes(), std::byte{1}), made(p.input_bytes());
     generate_rows(p, host, 2);
     const device_buffer rows(*place_, p.input_bytes());
@@ -32,8 +32,8 @@ class RowsOnDevice : public testing::TestWithParam<executor_kind> {
   std::unique_ptr<backend> place_;
 };
 
-problem sized(std::int64_t n, std::int64_t q) {
-  problem p = shaped(n, q, 3);
+workload sized(std::int64_t n, std::int64_t q) {
+  workload p = posed(n, q, 3);
   p.seed = 77;
   return p;
 }
@@ -42,7 +42,7 @@ TEST_P(RowsOnDevice, AreTheHostsOfEveryDistributionAndType) {
   for (const char* const text :
        {"uniform", "normal", "ascending", "descending", "all_equal", "few_distinct(7)",
         "organ_pipe", "same_leading_bits(20)", "inf_fraction", "nan_fraction", "kth_ties(5)"}) {
-    problem p = sized(301, 7);
+    workload p = sized(301, 7);
     p.distribution = parse_distribution(text).value();
     for (const auto& type : names<dtype>) {
       p.type = type.value;
@@ -59,7 +59,7 @@ TEST_P(RowsOnDevice, AreTheHostsInEveryShapeAndLayout) {
                              {257, 33},
                              {5000, 2}}) {
     for (const auto& order : names<layout>) {
-      problem p = sized(n, q);
+      workload p = sized(n, q);
       p.layout = order.value;
       expect_the_hosts(p);
       p.pitch = p.effective_pitch() + 3;  // what lies between rows is the same, too
@@ -75,7 +75,7 @@ TEST(RowsOnDeviceOnCuda, AreTheHostsWhereTheyAreMany) {
   }
   const auto place = open_backend(executor_kind::cuda, 4);
   for (const auto& order : names<layout>) {
-    problem p = sized((1 << 16) + 3, 300);
+    workload p = sized((1 << 16) + 3, 300);
     p.layout = order.value;
     std::vector<std::byte> host(p.input_bytes()), made(p.input_bytes());
     generate_rows(p, host, 4);

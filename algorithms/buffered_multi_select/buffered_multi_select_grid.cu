@@ -1,0 +1,71 @@
+// Buffered multi-select, several blocks a row (bms-grid): buffered_multi_select_block.cu has the
+// essay, buffered_multi_select/grid.cuh what is different here, and grid_own.cuh what is where a
+// row's parts are short. For rows so few that a block each would leave most of the card idle.
+//
+// What limits them on an H200: long rows, memory's rate and that the multiprocessors do not end at
+// once (of 134 us at 2^27 some 7 pass between the first block's end and the last's); short parts,
+// one chain of latencies: of the 8 us at (2^17, 1, 64) three are the launch, one is the part's way
+// from memory, one the messages', and the rest some ten steps of a block.
+//
+// Entries: bms-grid
+
+#include <atomic>
+#include <random>
+
+#include "algorithms/buffered_multi_select/launches.hpp"
+#include "kernels/gpu_rows.cuh"
+
+namespace kselect::bms {
+
+std::uint64_t new_call() {
+  // Memory that a caller hands over may hold anything, but hardly numbers like these.
+  static std::atomic<std::uint64_t> next = [] {
+    std::random_device random;
+    return std::uint64_t{random()} << 32 | random();
+  }();
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+namespace {
+
+template <grid_variant v>
+support supports(const problem& p, const device& where) {
+  return visit_bits(p.type, [&]<class T>(T) { return grid_supports<T>(v, p, where); });
+}
+
+template <grid_variant v>
+std::size_t workspace(const problem& p, const device& where) {
+  return visit_bits(p.type, [&]<class T>(T) { return grid_workspace<T>(v, p, where); });
+}
+
+template <grid_variant v>
+status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
+               const executor& on) {
+  return visit_bits(p.type, [&]<class T>(T) { return grid_enqueue<T>(v, p, buffers, memory, on); });
+}
+
+template <grid_variant v>
+constexpr algorithm entry(std::string_view name) {
+  algorithm a = baselines::gpu_entry(name, "buffered multi-select",
+                                     "kselect, after Tang et al. 2015 and Komarov et al. 2014");
+  a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
+  a.supports = &supports<v>;
+  a.workspace = &workspace<v>;
+  a.enqueue = &enqueue<v>;
+  return a;
+}
+
+constexpr std::array variants = {
+    entry<grid_variant{0}>("bms-grid"),
+    entry<grid_variant{256}>("bms-grid+t256"),
+    entry<grid_variant{512}>("bms-grid+t512"),
+};
+
+}  // namespace
+}  // namespace kselect::bms
+
+namespace kselect::entries {
+
+std::span<const algorithm> buffered_multi_select_grid() { return bms::variants; }
+
+}  // namespace kselect::entries

@@ -1,0 +1,193 @@
+// Heap reduction: Barrientos, "Procesamiento de consultas kNN en espacios metricos utilizando
+// GPUs", master's thesis, UCM 2011, Sec. 3.1.2, Alg. 5; "Heap-Based k-Nearest Neighbor Search on
+// GPUs", XXI Jornadas de Paralelismo, 2010. The stages are in heap_reduction/block_heaps.cuh.
+//
+// A row a block. Every thread keeps the k least of its share of the row in a heap in global memory;
+// the first warp reduces these to 32 heaps in shared memory, the first thread those to one.
+//
+//   heap-reduction        a launch a row
+//   batch-heap-reduction  all rows in one launch
+//   ...+tT                blocks of T threads; where left out, by n and k
+//
+// Cost: a row is read once, with 16-byte loads. Of the n/T elements of a thread about k ln(n/(kT))
+// enter its full heap, log k reads and writes each; then a lane offers k T/32 entries to its heap,
+// and one thread 32 k. So many threads pay for large n/k only, and T = sqrt(32 n/k) balances the
+// first two stages. Workspace: T k entries for each block that is resident.
+//
+// Deviations, and why:
+//  - The thesis gives each block as many threads as fit; here T follows the balance above.
+//  - A thread that sees no more than n/T elements needs no larger heap.
+//  - Stage 2 reads the heaps in the order of their slots instead of popping them: the same entries
+//    for k reads instead of k log k reads and writes.
+//  - A fixed number of blocks walks over the rows, so that the workspace does not grow with Q.
+//  - Entries are key and position in one integer, so ties are decided, and the answer is sorted.
+//
+// Entries: heap-reduction, batch-heap-reduction
+
+#include <algorithm>
+#include <array>
+
+#include "algorithms/heap_reduction/block_heaps.cuh"
+#include "kernels/gpu_rows.cuh"
+#include "kselect/candidate.hpp"
+
+namespace kselect::heap_reduction {
+namespace {
+
+using baselines::answer;
+using baselines::answer_view;
+using baselines::position;
+using baselines::rows_view;
+
+template <class T, answer what>
+using candidate_of =
+    std::conditional_t<what == answer::pairs, keyed_candidate<T>, bare_candidate<T>>;
+
+template <class T, answer what>
+struct kernel {
+  using candidate = candidate_of<T, what>;
+  using entry = typename candidate::type;
+  struct storage {
+    reduction_storage reduction;
+  };
+  struct args {
+    rows_view<T> matrix;
+    answer_view<T> out;
+    simt::global<entry> heaps;
+    int capacity;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    const int k = static_cast<int>(a.matrix.k);
+    block_heaps<Simt, entry> heaps(simt, shared.reduction, a.heaps,
+                                   static_cast<entry*>(simt.dynamic_shared()), a.capacity, k);
+    for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
+      heaps.clear();
+      baselines::for_each_element(
+          simt, baselines::row_at(simt, a.matrix, row), static_cast<position>(simt.thread()),
+          static_cast<position>(simt.threads()), [&](T value, position at) {
+            heaps.offer(candidate::make(selection_key(value, a.matrix.wanted), at));
+          });
+      heaps.reduce();
+      for (int j = simt.thread(); j < k; j += simt.threads()) {
+        const entry e = heaps.best(j);
+        baselines::write_answer<what>(simt, a.out, row * k + j, candidate::key(e),
+                                      static_cast<position>(candidate::index(e)), a.matrix.wanted);
+      }
+      simt.sync_block();  // the next row's reduction writes where this row's answer is read
+    }
+  }
+};
+
+// ---- shapes
+
+struct variant {
+  bool batch = true;
+  int threads = 0;  // 0: by n and k
+};
+
+int threads_of(const variant& v, const problem& p) {
+  if (v.threads != 0) return v.threads;
+  int threads = simt::warp_size;
+  while (threads < simt::thread_limit && std::int64_t{threads} * threads < 32 * p.n / p.k) {
+    threads *= 2;
+  }
+  return threads;
+}
+
+std::int64_t capacity_of(const variant& v, const problem& p) {
+  // An unaligned head, 16-byte loads and a tail: a thread may see one load more than its share.
+  constexpr std::int64_t of_loads = 16 / sizeof(float) + 2;
+  return std::min(p.k, p.n / threads_of(v, p) + of_loads);
+}
+
+// As many blocks as are resident, each with heaps of its own.
+std::int64_t blocks_of(const variant& v, const problem& p, const device& where) {
+  if (!v.batch) return 1;
+  const std::int64_t resident =
+      where.kind == executor_kind::cuda
+          ? std::int64_t{where.multiprocessors} * (where.resident_threads / threads_of(v, p))
+          : std::int64_t{4} * where.threads;
+  return std::clamp<std::int64_t>(resident, 1, p.q);
+}
+
+template <class F>
+decltype(auto) visit_entry(const problem& p, F&& f) {
+  return baselines::visit_list_answer(p, [&]<class T, answer what>() {
+    return f.template operator()<T, what, typename candidate_of<T, what>::type>();
+  });
+}
+
+support supports(const problem& p, const device& where) {
+  const std::size_t bytes_a_k =
+      visit_entry(p, [&]<class T, answer, class Entry>() { return shared_heap_bytes<Entry>(1); });
+  const std::size_t taken = sizeof(reduction_storage);
+  const std::size_t free = where.shared_bytes < taken ? 0 : where.shared_bytes - taken;
+  const auto most = static_cast<std::int64_t>(free / bytes_a_k);
+  if (p.k <= most) return supported();
+  return unsupported("k > " + std::to_string(most) +
+                     ": 33 heaps of k entries do not fit into shared memory");
+}
+
+template <variant v>
+std::size_t workspace(const problem& p, const device& where) {
+  simt::carver sizes(nullptr);
+  visit_entry(p, [&]<class T, answer, class Entry>() {
+    sizes.take<Entry>(blocks_of(v, p, where) * heap_entries(threads_of(v, p), capacity_of(v, p)));
+  });
+  return sizes.used();
+}
+
+template <variant v>
+status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
+               const executor& on) {
+  return visit_entry(p, [&]<class T, answer what, class Entry>() -> status {
+    const std::int64_t blocks = blocks_of(v, p, *on.device);
+    simt::carver pieces(memory.data());
+    typename kernel<T, what>::args a;
+    a.heaps = pieces.take<Entry>(blocks * heap_entries(threads_of(v, p), capacity_of(v, p)));
+    a.capacity = static_cast<int>(capacity_of(v, p));
+    const simt::grid shape{blocks, threads_of(v, p), shared_heap_bytes<Entry>(p.k)};
+    if constexpr (v.batch) {
+      a.matrix = baselines::rows_of<T>(p, buffers);
+      a.out = baselines::answer_in<T>(p, buffers);
+      return simt::launch<kernel<T, what>>(on, shape, a);
+    } else {
+      for (std::int64_t row = 0; row < p.q; ++row) {
+        a.matrix = baselines::one_row_of<T>(p, buffers, row);
+        a.out = baselines::one_answer_in<T>(p, buffers, row);
+        const status launched = simt::launch<kernel<T, what>>(on, shape, a);
+        if (!launched.ok()) return launched;
+      }
+      return {};
+    }
+  });
+}
+
+template <variant v>
+constexpr algorithm entry(std::string_view name) {
+  algorithm a = baselines::gpu_entry(name, "heap reduction", "Barrientos 2011, Sec. 3.1.2, Alg. 5");
+  a.promises.ordering = output_ordering::stable_sorted;
+  a.promises.tie_break = tie_break::prefer_smaller_index;
+  a.promises.determinism = determinism::gpu_to_gpu;
+  a.supports = &supports;
+  a.workspace = &workspace<v>;
+  a.enqueue = &enqueue<v>;
+  return a;
+}
+
+constexpr std::array variants = {
+    entry<variant{.batch = false}>("heap-reduction"),
+    entry<variant{}>("batch-heap-reduction"),
+    entry<variant{.batch = true, .threads = 512}>("batch-heap-reduction+t512"),
+};
+
+}  // namespace
+}  // namespace kselect::heap_reduction
+
+namespace kselect::entries {
+
+std::span<const algorithm> heap_reduction() { return heap_reduction::variants; }
+
+}  // namespace kselect::entries

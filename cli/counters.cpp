@@ -1,0 +1,84 @@
+// `kselect counters`: the exact work of every kernel, and the check against its record.
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "harness/counters/work_counters.hpp"
+#include "runtime/error.hpp"
+
+namespace kselect::cli {
+namespace {
+
+struct counters_arguments {
+  std::string config, check, update, filter;
+};
+
+void print_work(const work_record& counted) {
+  for (const auto& [key, values] : counted) {
+    fmt::print("{} {}\n ", key.first, key.second);
+    for (const auto& [name, value] : values) fmt::print(" {} {}", name, value);
+    fmt::print("\n");
+  }
+}
+
+int report_check(const work_check& check, const counters_arguments& o, std::size_t counted) {
+  for (const work_difference& d : check.more) fmt::print("MORE WORK  {}\n", to_string(d));
+  for (const work_difference& d : check.less) fmt::print("LESS WORK  {}\n", to_string(d));
+  for (const auto& [algorithm, problem] : check.gone) {
+    fmt::print("GONE       {} {}: recorded, but not counted now\n", algorithm, problem);
+  }
+  if (!check.added.empty()) {
+    fmt::print("{} cells are not recorded yet, the first {} {}\n", check.added.size(),
+               check.added.front().first, check.added.front().second);
+  }
+  if (check.passed()) {
+    fmt::print("{} cells do exactly the work recorded in {}\n", counted - check.added.size(),
+               o.check);
+    return 0;
+  }
+  fmt::print(
+      "{} counters show more work, {} less, {} cells are gone. If that is meant, record it:\n"
+      "  kselect counters {} --update {}\n",
+      check.more.size(), check.less.size(), check.gone.size(), o.config, o.check);
+  return static_cast<int>(failure::cells);
+}
+
+int counters(const counters_arguments& o) {
+  const sweep_config config = load_config(o.config);
+  const auto input = open_input(choose_input(config, std::nullopt, 1, executor_kind::fiber));
+  const auto filter = o.filter.empty() ? std::nullopt : std::optional(o.filter);
+  const work_record counted = count_work(config, *input, filter);
+  if (!o.update.empty()) {
+    write_work(counted, o.update);
+    fmt::print("{}: recorded the work of {} cells\n", o.update, counted.size());
+    return 0;
+  }
+  if (o.check.empty()) {
+    print_work(counted);
+    return 0;
+  }
+  return report_check(check_work(read_work(o.check), counted), o, counted.size());
+}
+
+}  // namespace
+
+void add_counters(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand(
+      "counters", "Count the exact work of every kernel (on fibers) and check it against a record");
+  const auto o = std::make_shared<counters_arguments>();
+  command->add_option("config", o->config, "config file, e.g. configs/counters.json")->required();
+  CLI::Option* const check =
+      command->add_option("--check", o->check,
+                          "fail (exit code 1) if the work differs from that recorded in this file");
+  CLI::Option* const update =
+      command->add_option("--update", o->update, "record the work in this file");
+  CLI::Option* const filter = command->add_option(
+      "--filter", o->filter, "only print cells whose `ALGORITHM PROBLEM` matches this regex");
+  update->excludes(check)->excludes(filter);
+  check->excludes(filter);
+  command->callback([&chosen, o] { chosen = [o] { return counters(*o); }; });
+}
+
+}  // namespace kselect::cli

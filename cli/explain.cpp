@@ -1,0 +1,235 @@
+// `kselect explain`: what the entry `auto` would run on a problem, and why.
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/required_order.hpp"
+#include "kselect/choose.hpp"
+#include "kselect/simt/launch_notes.hpp"
+#include "runtime/backend/backend.hpp"
+#include "runtime/error.hpp"
+
+namespace kselect::cli {
+namespace {
+
+struct explain_arguments {
+  problem shape;
+  std::string type = "float32", layout = "row_major", payload = "values_and_indices";
+  std::string executor = "auto";
+  int threads = 0;
+  std::string device;
+  int multiprocessors = 0;
+  int shared_kib = 227;
+  bool as_json = false;
+  requirements require;
+};
+
+template <class Enum>
+Enum value_of(const std::string& option, const std::string& name) {
+  for (const auto& entry : names<Enum>) {
+    if (entry.name == name) return entry.value;
+  }
+  throw error(failure::usage, fmt::format("{}: \"{}\" is not known", option, name));
+}
+
+// A GPU that is not here: one with a cost table, by its name, or as described.
+device described(const explain_arguments& o) {
+  device d;
+  d.kind = executor_kind::cuda;
+  d.name = o.device.empty() ? "a GPU as described" : o.device;
+  d.multiprocessors = o.multiprocessors;
+  d.shared_bytes = static_cast<std::size_t>(o.shared_kib) << 10;
+  if (o.device.empty()) return d;
+  const cost_table* const table = find_cost_table(o.device);
+  if (table == nullptr) {
+    std::vector<std::string_view> known;
+    for (const cost_table& t : cost_tables()) known.push_back(t.device);
+    throw error(
+        failure::usage,
+        fmt::format("--device: there is no cost table of \"{}\", only of {}; describe it by "
+                    "--multiprocessors instead, or run `kselect tune` on it",
+                    o.device, fmt::join(known, ", ")));
+  }
+  if (o.multiprocessors == 0) d.multiprocessors = table->multiprocessors;
+  d.compute_capability = table->compute_capability;
+  return d;
+}
+
+device device_of(const explain_arguments& o, const algorithm& entry) {
+  if (o.multiprocessors != 0 || !o.device.empty()) return described(o);
+  return open_backend(require_executor(o.executor, entry), o.threads)->description();
+}
+
+std::string device_text(const device& d) {
+  if (d.kind == executor_kind::cuda) {
+    return fmt::format("{}, {} multiprocessors", d.name, d.multiprocessors);
+  }
+  return fmt::format("{}, {} thread{}", to_string(d.kind), d.threads, d.threads == 1 ? "" : "s");
+}
+
+double microseconds(double ns) { return ns / 1000; }
+
+// How the table came to speak for the device; empty without a table.
+std::string table_text(const choice& c, const device& where) {
+  if (c.table == nullptr) return {};
+  if (c.table->device == where.name) return fmt::format("{}: {}", c.table->device, c.table->source);
+  return fmt::format(
+      "{}, the nearest that was tuned: as many rows on each of its {} multiprocessors",
+      c.table->device, c.table->multiprocessors);
+}
+
+// The reason, and how much is lost with the next best.
+std::string reason_text(const choice& c, const std::vector<ranked_member>& ranked) {
+  if (c.table == nullptr || ranked.size() < 2) return std::string(c.reason);
+  return fmt::format("{}; next is {} at {:.4g} us, {:.2f} times as long", c.reason,
+                     ranked[1].member->name, microseconds(ranked[1].predicted_ns),
+                     ranked[1].predicted_ns / c.predicted_ns);
+}
+
+// What the member launches. Without memory: nothing is started. Empty for native code.
+std::vector<simt::noted_launch> launches_of(const algorithm& member, const problem& p,
+                                            const device& where) {
+  if (where.kind == executor_kind::cpu || member.promises.synchronises) return {};
+  const std::size_t bytes = member.workspace == nullptr ? 0 : member.workspace(p, where);
+  simt::launch_notes notes;
+  const executor on{.device = &where};
+  const status noted =
+      member.enqueue(p, {}, std::span(static_cast<std::byte*>(nullptr), bytes), on);
+  if (!noted.ok()) {
+    throw error(failure::unsupported, fmt::format("{}: {}", member.name, noted.message));
+  }
+  return std::move(notes.launches);
+}
+
+// "stream_kernel<float, true, 8>" of a name with its namespaces.
+std::string_view short_name(std::string_view kernel) {
+  const std::size_t scope = kernel.substr(0, kernel.find('<')).rfind("::");
+  return scope == std::string_view::npos ? kernel : kernel.substr(scope + 2);
+}
+
+std::string launch_text(const simt::noted_launch& l) {
+  std::string text = fmt::format("{}, {} block{} of {} threads", short_name(l.kernel),
+                                 l.shape.blocks, l.shape.blocks == 1 ? "" : "s", l.shape.threads);
+  if (l.shape.dynamic_shared_bytes != 0) {
+    text += fmt::format(", {} bytes of dynamic shared memory", l.shape.dynamic_shared_bytes);
+  }
+  return text;
+}
+
+struct explanation {
+  std::string_view entry;  // `auto`, or its form that promises what is required
+  choice chosen;
+  std::vector<ranked_member> ranked;
+  std::vector<simt::noted_launch> launches;
+  std::size_t workspace = 0;
+};
+
+void print_json(const explain_arguments& o, const device& where, const explanation& e) {
+  nlohmann::ordered_json shown = {{"problem", to_string(o.shape)},
+                                  {"device", device_text(where)},
+                                  {"entry", e.entry},
+                                  {"algorithm", e.chosen.member->name},
+                                  {"reason", reason_text(e.chosen, e.ranked)},
+                                  {"workspace_bytes", e.workspace},
+                                  {"predicted_us", nullptr},
+                                  {"table", nullptr},
+                                  {"launches", nlohmann::ordered_json::array()},
+                                  {"members", nlohmann::ordered_json::array()}};
+  if (e.chosen.table != nullptr) {
+    shown["predicted_us"] = microseconds(e.chosen.predicted_ns);
+    shown["table"] = table_text(e.chosen, where);
+  }
+  for (const simt::noted_launch& l : e.launches) {
+    shown["launches"].push_back({{"kernel", l.kernel},
+                                 {"blocks", l.shape.blocks},
+                                 {"threads", l.shape.threads},
+                                 {"dynamic_shared_bytes", l.shape.dynamic_shared_bytes}});
+  }
+  for (const ranked_member& r : e.ranked) {
+    shown["members"].push_back(
+        {{"algorithm", r.member->name}, {"predicted_us", microseconds(r.predicted_ns)}});
+  }
+  fmt::print("{}\n", shown.dump(2));
+}
+
+void print_text(const explain_arguments& o, const device& where, const explanation& e) {
+  const auto line = [](const char* what, const std::string& text) {
+    fmt::print("  {:<10} {}\n", what, text);
+  };
+  const choice& c = e.chosen;
+  fmt::print("{}\n", to_string(o.shape));
+  line(fmt::format("{} runs", e.entry).c_str(), std::string(c.member->name));
+  if (c.table != nullptr) {
+    line("predicted",
+         fmt::format("{:.4g} us, the rows not in cache", microseconds(c.predicted_ns)));
+  }
+  line("because", reason_text(c, e.ranked));
+  if (c.table != nullptr) line("table", table_text(c, where));
+  for (const simt::noted_launch& l : e.launches) line("launches", launch_text(l));
+  line("on", device_text(where));
+  line("workspace", fmt::format("{} bytes", e.workspace));
+}
+
+int explain(explain_arguments o) {
+  problem& p = o.shape;
+  p.type = value_of<dtype>("--dtype", o.type);
+  p.layout = value_of<layout>("--layout", o.layout);
+  p.payload = value_of<payload>("--payload", o.payload);
+  if (p.k > p.n) {
+    throw error(failure::usage, fmt::format("--k {} is more than --n {}", p.k, p.n));
+  }
+  const algorithm& entry = *require_algorithm("auto", o.require).algorithm;
+  const device where = device_of(o, entry);
+  const choice c = choose_algorithm(p, where, o.require);
+  if (c.member == nullptr) {
+    throw error(failure::unsupported,
+                fmt::format("no member of auto takes {} on {}", to_string(p), device_text(where)));
+  }
+  explanation e;
+  e.entry = entry.name;
+  e.chosen = c;
+  if (c.table != nullptr) e.ranked = rank_members(p, where);
+  e.launches = launches_of(entry, p, where);
+  e.workspace = entry.workspace(p, where);
+  (o.as_json ? print_json : print_text)(o, where, e);
+  return 0;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, action& chosen) {
+  CLI::App* const command =
+      app.add_subcommand("explain", "Say what `auto` would run on a problem, and why");
+  const auto o = std::make_shared<explain_arguments>();
+  const auto size = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40);
+  command->add_option("--n", o->shape.n, "row length")->required()->check(size);
+  command->add_option("--q", o->shape.q, "number of rows")->required()->check(size);
+  command->add_option("--k", o->shape.k, "how many of each row")->required()->check(size);
+  command->add_option("--dtype", o->type, "float32, float64, float16 or bfloat16")
+      ->capture_default_str();
+  command->add_option("--layout", o->layout, "row_major or column_major")->capture_default_str();
+  command->add_option("--payload", o->payload, "values, values_and_indices or kth_value")
+      ->capture_default_str();
+  option_order(*command, o->require);
+  option_executor(*command, o->executor);
+  option_threads(*command, o->threads);
+  command->add_option("--device", o->device,
+                      "a GPU that is not here, but has a cost table, e.g. \"NVIDIA H200\"");
+  command
+      ->add_option("--multiprocessors", o->multiprocessors,
+                   "of a GPU that is not here: its multiprocessors")
+      ->check(CLI::Range(1, 100'000));
+  command
+      ->add_option("--shared-kib", o->shared_kib,
+                   "with --device or --multiprocessors: KiB of shared memory a block may have")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_flag("--json", o->as_json, "as JSON");
+  command->callback([&chosen, o] { chosen = [o] { return explain(*o); }; });
+}
+
+}  // namespace kselect::cli

@@ -1,0 +1,52 @@
+// `kselect export`: a recorded run in other programs' formats.
+
+#include <cstdio>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "harness/export/exports.hpp"
+#include "runtime/io/atomic_file.hpp"
+
+namespace kselect::cli {
+namespace {
+
+struct export_arguments {
+  std::string run, format, output;
+};
+
+int export_run(const export_arguments& o) {
+  const compare::recorded_run run = compare::read_run(o.run);
+  const std::string text = o.format == "gbench" ? gbench_export(run)
+                           : o.format == "ci"   ? ci_export(run)
+                           : o.format == "csv"  ? csv_export(run)
+                                                : markdown_export(run);
+  for (const std::string& note : run.notes) fmt::print(stderr, "kselect: {}\n", note);
+  if (o.output.empty()) {
+    fmt::print("{}", text);
+  } else {
+    atomic_file file(o.output);
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, action& chosen) {
+  CLI::App* const command =
+      app.add_subcommand("export", "A recorded run in the format of another program");
+  const auto o = std::make_shared<export_arguments>();
+  command->add_option("run", o->run, "directory of the run")->required();
+  command
+      ->add_option("--format", o->format,
+                   "gbench (Google Benchmark's JSON), ci (customSmallerIsBetter), csv or markdown")
+      ->required()
+      ->check(CLI::IsMember({"gbench", "ci", "csv", "markdown"}));
+  command->add_option("--output", o->output, "file to write instead of standard output");
+  command->callback([&chosen, o] { chosen = [o] { return export_run(*o); }; });
+}
+
+}  // namespace kselect::cli

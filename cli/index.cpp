@@ -1,0 +1,212 @@
+// `kselect index`: metric indexes over vectors and words. This file has what makes and shows them;
+// index_search.cpp has what asks them.
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/index_commands.hpp"
+#include "runtime/backend/backend.hpp"
+#include "runtime/error.hpp"
+#include "search/metric/hold_out.hpp"
+#include "search/metric/index_file.hpp"
+#include "search/metric/metrics/euclidean.hpp"
+#include "search/metric/search_record.hpp"
+#include "search/metric/sets.hpp"
+#include "search/metric/stand_ins.hpp"
+
+namespace kselect::cli {
+namespace {
+
+using namespace metric_space;
+using json = nlohmann::ordered_json;
+
+constexpr std::int64_t histogram_pairs = 100000;
+
+struct build_options {
+  std::string metric, objects, kind, file, held_out;
+  std::string executor = "auto";
+  std::int64_t cluster_size = 64;
+  double alpha = 0.5, hold_out = 0;
+  float diameter = 0;
+  std::uint64_t seed = 1;
+  int threads = 0;
+};
+
+indexed_objects load_objects(const build_options& o) {
+  if ((o.hold_out != 0) == o.held_out.empty()) {
+    throw error(
+        failure::usage,
+        "--hold-out SHARE and --queries FILE, where the objects held out go, need each other");
+  }
+  indexed_objects loaded;
+  loaded.in = &find_space(o.metric);
+  loaded.source = std::filesystem::path(o.objects).filename().string();
+  loaded.objects = loaded.in->load(o.objects);
+  if (o.hold_out == 0) return loaded;
+  const split parts = hold_out(loaded.objects->count(), o.hold_out, o.seed);
+  loaded.objects->gather(parts.held_out)->save(o.held_out);
+  loaded.objects = loaded.objects->gather(parts.kept);
+  loaded.numbers = parts.kept;
+  return loaded;
+}
+
+std::string described(const indexed_objects& x) {
+  const std::string of =
+      fmt::format("{} {} under {}", x.objects->count(), x.in->objects_name(), x.in->metric_name());
+  switch (x.index.kind) {
+    case index_kind::list_of_clusters:
+      return fmt::format("{}: {} clusters of {}", of, x.index.clusters.clusters(),
+                         x.index.clusters.cluster_size);
+    case index_kind::sss:
+      return fmt::format("{}: {} pivots, alpha {}, diameter {:.6g}", of, x.index.pivots.count(),
+                         x.index.pivots.alpha, x.index.pivots.diameter);
+    default:
+      return of + ": no index";
+  }
+}
+
+int build(const build_options& o) {
+  const auto place = open_backend(index_executor(o.executor), o.threads);
+  indexed_objects made = load_objects(o);
+  made.index.kind = parse<index_kind>(o.kind).value();
+  const auto start = std::chrono::steady_clock::now();
+  if (made.index.kind == index_kind::list_of_clusters) {
+    made.index.clusters = made.in->build_clusters(*made.objects, o.cluster_size, *place);
+  } else if (made.index.kind == index_kind::sss) {
+    made.index.pivots = made.in->build_pivots(*made.objects, o.alpha, o.diameter, *place);
+  }
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  write_index_file(o.file, made);
+  const distance_histogram h = sample_distances(*made.in, *made.objects, histogram_pairs, o.seed);
+  fmt::print("{}; built in {:.3g} s; intrinsic dimension {:.2f}\n", described(made), taken.count(),
+             h.intrinsic_dimension());
+  return 0;
+}
+
+struct info_options {
+  std::string file;
+  bool as_json = false;
+};
+
+int info(const info_options& o) {
+  const indexed_objects x = read_index_file(o.file);
+  const distance_histogram h = sample_distances(*x.in, *x.objects, histogram_pairs, 1);
+  if (!o.as_json) {
+    fmt::print("{}\nfrom {}, intrinsic dimension {:.2f} (mean distance {:.6g}, variance {:.6g})\n",
+               described(x), x.source, h.intrinsic_dimension(), h.mean, h.variance);
+    return 0;
+  }
+  json about = index_json(x);
+  about["held_out"] = !x.numbers.empty();
+  about["mean_distance"] = h.mean;
+  about["variance"] = h.variance;
+  about["intrinsic_dimension"] = h.intrinsic_dimension();
+  fmt::print("{}\n", about.dump(2, ' ', false, json::error_handler_t::replace));
+  return 0;
+}
+
+struct generate_options {
+  std::string name, file;
+  std::int64_t count = 0;
+  std::uint64_t seed = 1;
+};
+
+int generate_stand_in(const generate_options& o) {
+  const auto what = std::ranges::find(stand_ins, o.name, &stand_in::name);
+  const std::int64_t count = o.count == 0 ? what->count : o.count;
+  const euclidean::set vectors(generate(*what, count, o.seed, 1), count, what->dimension);
+  euclidean::save(vectors, o.file);
+  const set_holder<euclidean> held(vectors);
+  const distance_histogram h =
+      sample_distances(find_space("euclidean"), held, histogram_pairs, o.seed);
+  fmt::print("{} vectors of dimension {}; intrinsic dimension {:.2f}, stated {}\n", count,
+             what->dimension, h.intrinsic_dimension(), what->intrinsic_dimension);
+  return 0;
+}
+
+void add_build(CLI::App& group, action& chosen) {
+  CLI::App* const command = group.add_subcommand("build", "Index objects, and write the index");
+  const auto o = std::make_shared<build_options>();
+  std::vector<std::string> metrics, kinds;
+  for (const space* s : spaces()) metrics.emplace_back(s->metric_name());
+  for (const auto& kind : names<index_kind>) kinds.emplace_back(kind.name);
+  command->add_option("--metric", o->metric, "distance")->required()->check(CLI::IsMember(metrics));
+  command
+      ->add_option(
+          "--objects", o->objects,
+          "vectors: .npy, .fvecs, idx, ... as for `kselect knn`; words: a line each, UTF-8")
+      ->required();
+  command->add_option("--kind", o->kind, "index; none: exhaustive search")
+      ->required()
+      ->check(CLI::IsMember(kinds));
+  command->add_option("--index", o->file, "where to write the index")->required();
+  command->add_option("--cluster-size", o->cluster_size, "list_of_clusters: members of a cluster")
+      ->capture_default_str();
+  command->add_option("--alpha", o->alpha, "sss: pivots are this share of the diameter apart")
+      ->capture_default_str();
+  command->add_option("--diameter", o->diameter,
+                      "sss: the greatest distance between objects; 0: estimated");
+  command->add_option("--hold-out", o->hold_out, "share of the objects to keep back as queries");
+  command->add_option("--queries", o->held_out, "where to write the objects held out");
+  command->add_option("--seed", o->seed, "of what is held out")->capture_default_str();
+  option_executor(*command, o->executor);
+  option_threads(*command, o->threads);
+  command->callback([&chosen, o] { chosen = [o] { return build(*o); }; });
+}
+
+void add_info(CLI::App& group, action& chosen) {
+  CLI::App* const command = group.add_subcommand("info", "What an index holds");
+  const auto o = std::make_shared<info_options>();
+  command->add_option("index", o->file, "index file")->required();
+  command->add_flag("--json", o->as_json, "as JSON");
+  command->callback([&chosen, o] { chosen = [o] { return info(*o); }; });
+}
+
+void add_stand_in(CLI::App& group, action& chosen) {
+  CLI::App* const command =
+      group.add_subcommand("generate", "Stand-ins for databases that are not published");
+  const auto o = std::make_shared<generate_options>();
+  std::vector<std::string> known;
+  std::string help;
+  for (const stand_in& s : stand_ins) {
+    known.emplace_back(s.name);
+    help += fmt::format("{}{}: for {}", help.empty() ? "" : "; ", s.name, s.stands_for);
+  }
+  command->add_option("name", o->name, help)->required()->check(CLI::IsMember(known));
+  command->add_option("--output", o->file, "where to write the vectors (.npy)")->required();
+  command->add_option("--count", o->count, "vectors; 0: as many as the database has")
+      ->check(CLI::Range(std::int64_t{0}, most_objects));
+  command->add_option("--seed", o->seed, "another seed, other vectors")->capture_default_str();
+  command->callback([&chosen, o] { chosen = [o] { return generate_stand_in(*o); }; });
+}
+
+}  // namespace
+
+executor_kind index_executor(const std::string& name) {
+  if (name == "auto") {
+    return why_unavailable(executor_kind::cuda).empty() ? executor_kind::cuda : executor_kind::cpu;
+  }
+  const executor_kind kind = parse<executor_kind>(name).value();
+  if (const std::string reason = why_unavailable(kind); !reason.empty()) {
+    throw error(failure::unsupported, fmt::format("executor {} cannot run here: {}", name, reason));
+  }
+  return kind;
+}
+
+void add_index(CLI::App& app, action& chosen) {
+  CLI::App* const group =
+      app.add_subcommand("index", "k-NN and range search in metric spaces, with an index");
+  group->require_subcommand(1);
+  add_build(*group, chosen);
+  add_info(*group, chosen);
+  add_index_knn(*group, chosen);
+  add_index_range(*group, chosen);
+  add_stand_in(*group, chosen);
+}
+
+}  // namespace kselect::cli

@@ -1,0 +1,368 @@
+// `kselect index knn` and `kselect index range`.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/index_commands.hpp"
+#include "harness/record/journal.hpp"
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/error.hpp"
+#include "runtime/format.hpp"
+#include "runtime/io/atomic_file.hpp"
+#include "runtime/io/npy.hpp"
+#include "search/knn/knn.hpp"
+#include "search/metric/index_file.hpp"
+#include "search/metric/prove.hpp"
+#include "search/metric/search_record.hpp"
+#include "search/metric/sets.hpp"
+
+namespace kselect::cli {
+namespace {
+
+using namespace metric_space;
+using json = nlohmann::ordered_json;
+
+struct index_search_arguments {
+  std::string index, queries, indices, distances, starts, json_file, record;
+  std::string executor = "auto", radius_rule = "increasing", distribution = "elements";
+  std::string prove = "all";
+  std::int64_t k = 0, limit = 0, batch = 0;
+  float radius = -1, radius_step = 0;
+  std::optional<float> first_radius;
+  double share = 0;
+  int threads = 0, block_threads = 256, timing = 1;
+  bool exhaustive = false;
+};
+
+// The index file, its queries and the place to search, with what both commands do alike.
+class session {
+ public:
+  explicit session(const index_search_arguments& o)
+      : o_(o),
+        started_(std::chrono::system_clock::now()),
+        place_(open_backend(index_executor(o.executor), o.threads)),
+        indexed_(read_index_file(o.index)),
+        queries_(indexed_.in->load(o.queries)) {
+    if (o.exhaustive) indexed_.index = {};
+    if (o.limit != 0 && o.limit < queries_->count()) queries_ = queries_->gather(first(o.limit));
+    indexed_.in->adapt(*queries_, *indexed_.objects);
+    options_.radius = parse<metric_space::radius_rule>(o.radius_rule).value();
+    options_.distribution = parse<distribution_rule>(o.distribution).value();
+    options_.batch = o.batch;
+    options_.block_threads = o.block_threads;
+    if (!o.record.empty()) journal_.emplace(journal::open(o.record, open_mode::resume));
+  }
+
+  const indexed_objects& indexed() const { return indexed_; }
+  const object_set& queries() const { return *queries_; }
+  int threads() const { return place_->description().threads; }
+  bool runs_kernels() const { return place_->description().kind != executor_kind::cpu; }
+
+  // Searches as often as asked; the last answer.
+  template <class Search>
+  auto repeat(const Search& search) {
+    const auto found = indexed_.in->open(*indexed_.objects, indexed_.index, *place_, options_);
+    auto answer = search(*found, reports_.emplace_back());
+    while (static_cast<int>(reports_.size()) < o_.timing) {
+      answer = search(*found, reports_.emplace_back());
+    }
+    return answer;
+  }
+
+  // Throws failure::wrong_answer. `part` gives the answer to some queries alone. A proof is not
+  // timed, so it takes all threads there are, also where the search is to have one.
+  template <class Part, class... Arguments>
+  void prove(const Part& part, const Arguments&... arguments) {
+    const auto scope = parse<proof_scope>(o_.prove).value();
+    std::vector<std::int64_t> numbers;
+    const std::int64_t count = queries_->count();
+    constexpr std::int64_t sample = 16;
+    if (scope == proof_scope::all || (scope == proof_scope::sample && count <= sample)) {
+      numbers = first(count);
+    } else if (scope == proof_scope::sample) {
+      for (std::int64_t s = 0; s < sample; ++s) numbers.push_back(s * (count - 1) / (sample - 1));
+    }
+    proven_ = static_cast<std::int64_t>(numbers.size());
+    if (numbers.empty()) return;
+    const auto asked = queries_->gather(numbers);
+    const std::string wrong = disprove(*indexed_.in, *indexed_.objects, *asked, arguments...,
+                                       part(numbers), available_threads());
+    if (wrong.empty()) return;
+    throw error(failure::wrong_answer,
+                fmt::format("{}: a wrong answer, nothing was written: {}", o_.index, wrong));
+  }
+
+  void record(search_run run) {
+    run.repeats = reports_;
+    run.queries_proven = proven_;
+    run.started = started_;
+    print(run);
+    if (journal_) journal_->append(search_record(run));
+  }
+  search_run run() const {
+    return {.indexed = indexed_,
+            .queries = *queries_,
+            .place = *place_,
+            .options = options_,
+            .k = {},
+            .radius = {},
+            .share = {},
+            .plan = {},
+            .repeats = {},
+            .started = {}};
+  }
+
+ private:
+  static std::vector<std::int64_t> first(std::int64_t count) {
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) numbers[static_cast<std::size_t>(i)] = i;
+    return numbers;
+  }
+
+  void print(const search_run& run) const {
+    const search_report& last = reports_.back();
+    std::string text =
+        fmt::format("{} queries of {} {}, {} hits; {} queries proven", queries_->count(),
+                    indexed_.objects->count(), indexed_.in->objects_name(), run.hits, proven_);
+    if (last.done && queries_->count() != 0) {
+      text += fmt::format("; {:.1f} distances a query", static_cast<double>(last.done->distances) /
+                                                            static_cast<double>(queries_->count()));
+    }
+    if (place_->description().kind != executor_kind::fiber) {
+      text += fmt::format("; {}", format_time(last.seconds * 1e9));
+    }
+    fmt::print("{}\n", text);
+  }
+
+  const index_search_arguments& o_;
+  std::chrono::system_clock::time_point started_;
+  std::unique_ptr<backend> place_;
+  indexed_objects indexed_;
+  std::unique_ptr<object_set> queries_;
+  search_options options_;
+  std::optional<journal> journal_;
+  std::vector<search_report> reports_;
+  std::int64_t proven_ = 0;
+};
+
+// Objects as the source numbers them.
+std::vector<std::int64_t> source_numbers(const indexed_objects& x,
+                                         const std::vector<std::int64_t>& objects) {
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(objects.size());
+  for (const std::int64_t i : objects) numbers.push_back(x.number_of(i));
+  return numbers;
+}
+
+void write_array(const std::string& file, element_type type, std::vector<std::int64_t> shape,
+                 std::span<const std::byte> data) {
+  if (!file.empty()) write_npy(file, type, shape, data);
+}
+
+// One object a query: its number, its text if it has one, and the objects found.
+void write_json(const index_search_arguments& o, const session& s, const range_answer& answer) {
+  if (o.json_file.empty()) return;
+  json all = json::array();
+  for (std::int64_t q = 0; q < s.queries().count(); ++q) {
+    json entry = {{"query", q}};
+    if (const std::string text = s.queries().text(q); !text.empty()) entry["text"] = text;
+    json found = json::array();
+    for (std::int64_t at = answer.starts[static_cast<std::size_t>(q)];
+         at < answer.starts[static_cast<std::size_t>(q) + 1]; ++at) {
+      const std::int64_t object = answer.objects[static_cast<std::size_t>(at)];
+      json hit = {{"index", s.indexed().number_of(object)},
+                  {"distance", answer.distances[static_cast<std::size_t>(at)]}};
+      if (const std::string text = s.indexed().objects->text(object); !text.empty()) {
+        hit["text"] = text;
+      }
+      found.push_back(std::move(hit));
+    }
+    entry["found"] = std::move(found);
+    all.push_back(std::move(entry));
+  }
+  const std::string text = all.dump(1) + "\n";
+  atomic_file file(o.json_file);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+// A k-NN answer is a range answer with k hits a query.
+range_answer as_range(const knn_answer& answer, std::int64_t queries) {
+  range_answer list;
+  for (std::int64_t q = 0; q <= queries; ++q) list.starts.push_back(q * answer.k);
+  list.objects = answer.objects;
+  list.distances = answer.distances;
+  return list;
+}
+
+radius_plan planned(const index_search_arguments& o, const session& s, double& seconds) {
+  if (!s.runs_kernels() || s.indexed().index.kind == index_kind::none) return {};
+  if (o.first_radius) {
+    require_radius(*o.first_radius);
+    if (!(o.radius_step > 0)) {
+      throw error(failure::usage, "--first-radius needs --radius-step, more than 0");
+    }
+    return {*o.first_radius, o.radius_step};
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const radius_plan plan =
+      train_radius(*s.indexed().in, *s.indexed().objects, s.indexed().index, o.k, s.threads());
+  seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return plan;
+}
+
+int knn_search(const index_search_arguments& o) {
+  session s(o);
+  require_k(o.k, s.indexed().objects->count());
+  double training = 0;
+  const radius_plan plan = planned(o, s, training);
+  const knn_answer answer = s.repeat([&](searcher& with, search_report& report) {
+    return with.knn(s.queries(), o.k, plan, report);
+  });
+  s.prove([&](const std::vector<std::int64_t>& numbers) {
+    knn_answer part{.k = o.k, .objects = {}, .distances = {}};
+    for (const std::int64_t q : numbers) {
+      const auto first = static_cast<std::ptrdiff_t>(q * o.k);
+      const auto last = static_cast<std::ptrdiff_t>((q + 1) * o.k);
+      part.objects.insert(part.objects.end(), answer.objects.begin() + first,
+                          answer.objects.begin() + last);
+      part.distances.insert(part.distances.end(), answer.distances.begin() + first,
+                            answer.distances.begin() + last);
+    }
+    return part;
+  });
+  const auto numbers = source_numbers(s.indexed(), answer.objects);
+  const std::vector<std::int64_t> shape = {s.queries().count(), o.k};
+  write_array(o.indices, element_type::int64, shape, std::as_bytes(std::span(numbers)));
+  write_array(o.distances, element_type::float32, shape,
+              std::as_bytes(std::span(answer.distances)));
+  write_json(o, s, as_range(answer, s.queries().count()));
+  search_run run = s.run();
+  run.k = o.k;
+  run.hits = static_cast<std::int64_t>(answer.objects.size());
+  if (s.runs_kernels() && o.radius_rule == "increasing" &&
+      s.indexed().index.kind != index_kind::none) {
+    run.plan = plan;
+    run.training_seconds = training;
+  }
+  s.record(std::move(run));
+  return 0;
+}
+
+int range_search(const index_search_arguments& o) {
+  if ((o.radius < 0) == !(o.share > 0)) {
+    throw error(failure::usage, "give either --radius R, 0 or more, or --share S, such as 0.001");
+  }
+  session s(o);
+  const float radius = o.share > 0 ? radius_of_share(*s.indexed().in, *s.indexed().objects,
+                                                     s.indexed().index, o.share, s.threads())
+                                   : o.radius;
+  const range_answer answer = s.repeat([&](searcher& with, search_report& report) {
+    return with.range(s.queries(), radius, report);
+  });
+  s.prove(
+      [&](const std::vector<std::int64_t>& numbers) {
+        range_answer part;
+        part.starts = {0};
+        for (const std::int64_t q : numbers) {
+          for (std::int64_t at = answer.starts[static_cast<std::size_t>(q)];
+               at < answer.starts[static_cast<std::size_t>(q) + 1]; ++at) {
+            part.objects.push_back(answer.objects[static_cast<std::size_t>(at)]);
+            part.distances.push_back(answer.distances[static_cast<std::size_t>(at)]);
+          }
+          part.starts.push_back(static_cast<std::int64_t>(part.objects.size()));
+        }
+        return part;
+      },
+      radius);
+  const auto numbers = source_numbers(s.indexed(), answer.objects);
+  const auto hits = static_cast<std::int64_t>(numbers.size());
+  write_array(o.starts, element_type::int64, {s.queries().count() + 1},
+              std::as_bytes(std::span(answer.starts)));
+  write_array(o.indices, element_type::int64, {hits}, std::as_bytes(std::span(numbers)));
+  write_array(o.distances, element_type::float32, {hits},
+              std::as_bytes(std::span(answer.distances)));
+  write_json(o, s, answer);
+  search_run run = s.run();
+  run.radius = radius;
+  if (o.share > 0) run.share = o.share;
+  run.hits = hits;
+  s.record(std::move(run));
+  return 0;
+}
+
+void add_common(CLI::App& command, index_search_arguments& o) {
+  command.add_option("--index", o.index, "index file of `kselect index build`")->required();
+  command.add_option("--queries", o.queries, "vectors or words, as for build")->required();
+  command.add_option("--limit", o.limit, "only so many queries; 0: all")
+      ->check(CLI::Range(std::int64_t{0}, most_objects));
+  command.add_flag("--exhaustive", o.exhaustive, "leave the index aside: every distance");
+  command.add_option("--distances", o.distances, "where to write distances, float32 (.npy)");
+  command.add_option("--json", o.json_file, "where to write the answers as JSON, words included");
+  std::vector<std::string> scopes;
+  for (const auto& entry : names<proof_scope>) scopes.emplace_back(entry.name);
+  command
+      .add_option("--prove", o.prove,
+                  "queries whose answer is proven against all distances; sample: 16")
+      ->check(CLI::IsMember(scopes))
+      ->capture_default_str();
+  command.add_option("--timing", o.timing, "search so often, for the record")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  command.add_option("--record", o.record,
+                     "directory whose runs.jsonl gets a record of this search appended");
+  constexpr const char* kernels = "Executors cuda and fiber";
+  command.add_option("--distribution", o.distribution, "sss: what threads are given")
+      ->check(CLI::IsMember({"elements", "pivots"}))
+      ->capture_default_str()
+      ->group(kernels);
+  command.add_option("--batch", o.batch, "queries in a launch; 0: all")
+      ->check(CLI::Range(std::int64_t{0}, most_objects))
+      ->group(kernels);
+  command.add_option("--block-threads", o.block_threads, "threads of a query's block")
+      ->capture_default_str()
+      ->group(kernels);
+  option_executor(command, o.executor);
+  option_threads(command, o.threads);
+}
+
+}  // namespace
+
+void add_index_knn(CLI::App& group, action& chosen) {
+  CLI::App* const command = group.add_subcommand("knn", "The k nearest objects of each query");
+  const auto o = std::make_shared<index_search_arguments>();
+  add_common(*command, *o);
+  command->add_option("--k", o->k, "neighbours of each query")->required();
+  command->add_option("--indices", o->indices, "where to write numbers, int64 Q x k (.npy)");
+  command
+      ->add_option("--radius-rule", o->radius_rule,
+                   "list_of_clusters by kernels: how the radius comes to its end")
+      ->check(CLI::IsMember({"increasing", "decreasing"}))
+      ->capture_default_str();
+  command->add_option("--first-radius", o->first_radius,
+                      "of an increasing radius; left out: from training objects");
+  command->add_option("--radius-step", o->radius_step, "what each turn adds to it");
+  command->callback([&chosen, o] { chosen = [o] { return knn_search(*o); }; });
+}
+
+void add_index_range(CLI::App& group, action& chosen) {
+  CLI::App* const command = group.add_subcommand("range", "All objects within a radius of queries");
+  const auto o = std::make_shared<index_search_arguments>();
+  add_common(*command, *o);
+  command->add_option("--radius", o->radius, "the radius");
+  command->add_option(
+      "--share", o->share,
+      "instead: the radius in which a training object has this share of the objects");
+  command->add_option("--indices", o->indices, "where to write numbers, int64 (.npy)");
+  command->add_option("--starts", o->starts,
+                      "where query q's hits start, and end for q + 1, int64 Q + 1 (.npy)");
+  command->callback([&chosen, o] { chosen = [o] { return range_search(*o); }; });
+}
+
+}  // namespace kselect::cli

@@ -1,0 +1,279 @@
+#include "cli/knn_in_tiles.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <span>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/backend/host_memory.hpp"
+#include "runtime/error.hpp"
+#include "runtime/io/atomic_file.hpp"
+#include "search/knn/tiled/agreement.hpp"
+#include "search/knn/tiled/tiled_record.hpp"
+
+namespace kselect::cli {
+namespace {
+
+constexpr double mebibyte = 1 << 20;
+
+// Of all ranks of this process.
+std::int64_t memory_for(const tiled_options& o, const communicator& ranks) {
+  if (o.memory_limit_mib != 0) return o.memory_limit_mib << 20;
+  // As if all ranks were on this machine: too little rather than too much.
+  return static_cast<std::int64_t>(available_memory()) / 2 / ranks.size() * ranks.process_size();
+}
+
+// Of each rank. Processes that are bound to processors of their own have only these. Others of one
+// machine, and threads, would each take all of it, and wait for each other's.
+int threads_for(int asked, const communicator& ranks) {
+  const int mine = available_threads();
+  const bool bound = ranks.process_size() == 1 && mine < sysconf(_SC_NPROCESSORS_ONLN);
+  if (asked != 0 || ranks.local_size() == 1 || bound) return asked;
+  return std::max(1, mine / ranks.local_size());
+}
+
+// How often the corpus is read.
+std::string passes_of(const tiled_report& r) {
+  if (r.query_tiles <= 1 || r.corpus_tiles <= 2 || r.shard.resident) return "read once";
+  return fmt::format("{} passes{}", r.query_tiles,
+                     r.compressed ? ", each of which inflates it again" : "");
+}
+
+void print_plan(const tiled_report& r, const communicator& ranks) {
+  fmt::print(stderr,
+             "{} queries against {} vectors of dimension {}{}: {} tiles of {} queries, {} tiles of "
+             "{} vectors{} ({}); at most {:.0f} MiB of memory{}, {:.0f} MiB of it held already\n",
+             r.queries, r.n, r.dimension,
+             r.queries_before == 0 ? "" : fmt::format(", {} done before", r.queries_before),
+             r.query_tiles, r.plan.query_tile, r.corpus_tiles, r.plan.corpus_tile,
+             ranks.size() == 1 ? "" : fmt::format(" on each of {} ranks", ranks.size()),
+             passes_of(r), static_cast<double>(r.held_bytes + r.plan.bytes) / mebibyte,
+             ranks.size() == 1 ? "" : " a rank", static_cast<double>(r.held_bytes) / mebibyte);
+}
+
+tiled_observer observer_for(const communicator& ranks, std::int64_t& queries) {
+  return {.planned =
+              [&](const tiled_report& r) {
+                queries = r.queries;
+                print_plan(r, ranks);
+              },
+          .finished_tile =
+              [&](std::int64_t done) {
+                if (isatty(STDERR_FILENO) == 0) return;
+                fmt::print(stderr, "\r{} of {} queries{}", done, queries,
+                           done == queries ? "\r\033[K" : "");
+              }};
+}
+
+// One rank's part of the job.
+class rank_job {
+ public:
+  // The ranks of one machine take its GPUs in turn.
+  rank_job(const tiled_options& o, const tiled_request& request, const shared_options& shared,
+           communicator& ranks)
+      : request_(request), shared_(shared), ranks_(ranks) {
+    request_.memory_bytes = memory_for(o, ranks);
+    request_.query_tile = o.query_tile;
+    request_.exchange = parse<exchange_kind>(o.exchange).value();
+    request_.resume = o.resume;
+    request_.cuda.time_stages = !shared.record.empty();
+    kind_ = require_executor(o.gpus.empty() ? shared.executor : "cuda", *request.entry.algorithm);
+    number_ = ranks.local_rank() % std::max(1, count_places(kind_));
+  }
+
+  void run() {
+    const auto started = std::chrono::system_clock::now();
+    std::optional<atomic_file> record;
+    if (!shared_.record.empty() && ranks_.rank() == 0) record.emplace(shared_.record);
+    const auto place = open_backend(kind_, threads_for(shared_.threads, ranks_), number_);
+    std::int64_t queries = 0;
+    const tiled_report r = knn_in_tiles(request_, *place, ranks_, observer_for(ranks_, queries));
+    const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started;
+    if (!shared_.record.empty()) {
+      const auto all = ranks_.gather(rank_record(ranks_, *place, r));
+      if (record) write(*record, tiled_record({request_, r, all, kind_, started, elapsed.count()}));
+    }
+    if (ranks_.rank() == 0) print_outcome(r, *place);
+  }
+
+  // What went wrong on one rank of several ends all of them, with its name.
+  [[noreturn]] void end_all(int code, const std::string& what) {
+    std::fflush(stdout);
+    fmt::print(stderr, "kselect: {}{}: {}\n", ranks_.name(ranks_.rank()),
+               kind_ == executor_kind::cuda ? fmt::format(", GPU {}", number_) : "", what);
+    ranks_.abort(code);
+    std::_Exit(code);  // for compilers that see no noreturn in a virtual call
+  }
+
+ private:
+  static void write(atomic_file& file, const std::string& text) {
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+  }
+
+  void print_outcome(const tiled_report& r, const backend& place) const {
+    fmt::print(
+        "{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, {}; on {} "
+        "rank{}; {:.1f} MiB of the corpus read by the first\n",
+        request_.entry.algorithm->name, request_.k, r.n - (request_.exclude_self ? 1 : 0),
+        to_string(request_.metric), r.dimension, r.queries,
+        place.shares_host_memory() ? "proven" : "proven as --prove says", ranks_.size(),
+        ranks_.size() == 1 ? "" : "s", static_cast<double>(r.shard.bytes_read) / mebibyte);
+  }
+
+  tiled_request request_;
+  const shared_options& shared_;
+  communicator& ranks_;
+  executor_kind kind_{};
+  int number_ = 0;
+};
+
+// The exit code of this rank; errors of one rank of several do not return.
+int run_rank(rank_job& job, const communicator& ranks) {
+  try {
+    job.run();
+    return 0;
+  } catch (const agreed_error& known_to_all) {
+    if (ranks.rank() == 0) fmt::print(stderr, "kselect: {}\n", known_to_all.what());
+    return known_to_all.exit_code();
+  } catch (const error& failed) {
+    job.end_all(failed.exit_code(), failed.what());
+  } catch (const std::bad_alloc&) {
+    job.end_all(static_cast<int>(failure::resources), "out of memory; lower --memory-limit");
+  } catch (const std::exception& unexpected) {
+    job.end_all(70, fmt::format("internal error: {}", unexpected.what()));
+  }
+}
+
+// How many threads of this process are ranks; 0: it is one rank.
+int thread_ranks(const tiled_options& o, const std::string& executor) {
+  if (o.gpus.empty()) return o.ranks;
+  if (executor != "auto" && executor != "cuda") {
+    throw error(failure::usage,
+                fmt::format("--gpus is for executor cuda; --ranks N divides the corpus among "
+                            "threads of executor {}",
+                            executor));
+  }
+  if (const std::string why = why_unavailable(executor_kind::cuda); !why.empty()) {
+    throw error(failure::unsupported, "--gpus: executor cuda cannot run here: " + why);
+  }
+  const int here = count_places(executor_kind::cuda);
+  const int wanted = o.gpus == "all" ? here : std::stoi(o.gpus);
+  if (wanted > here) {
+    throw error(failure::unsupported, fmt::format("--gpus {}: this process sees {} GPU{}", wanted,
+                                                  here, here == 1 ? "" : "s"));
+  }
+  return wanted;
+}
+
+std::string check_gpus(const std::string& text) {
+  const bool number = !text.empty() && text.size() <= 4 &&
+                      std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; }) &&
+                      std::stoi(text) > 0;
+  return number || text == "all" ? "" : text + ": give a number of GPUs, from 1, or all";
+}
+
+}  // namespace
+
+void refuse_what_needs_tiles(const tiled_options& o, std::size_t base_files) {
+  if (started_among_ranks()) {
+    throw error(failure::usage,
+                "started as one of several processes, each of which would do all the work: give "
+                "--mpi, so that they share it");
+  }
+  if (base_files > 1) {
+    throw error(failure::usage, "several --base files are read in tiles: give --memory-limit");
+  }
+  if (o.query_tile != 0) {
+    throw error(failure::usage, "--query-tile is for a search in tiles: give --memory-limit");
+  }
+}
+
+int search_in_tiles(const tiled_options& o, const tiled_request& request,
+                    const shared_options& shared) {
+  if (!o.mpi && started_among_ranks()) refuse_what_needs_tiles(o, 1);
+  const int threads = thread_ranks(o, shared.executor);
+  if (threads > 1) {
+    int code = 0;
+    run_ranks(threads, o.wait_limit_s, [&](communicator& ranks) {
+      rank_job job(o, request, shared, ranks);
+      const int mine = run_rank(job, ranks);
+      if (ranks.rank() == 0) code = mine;
+    });
+    return code;
+  }
+  const auto ranks = o.mpi ? open_mpi(o.wait_limit_s) : alone();
+  rank_job job(o, request, shared, *ranks);
+  if (ranks->size() > 1) return run_rank(job, *ranks);
+  job.run();
+  return 0;
+}
+
+void add_tiled_options(CLI::App& command, tiled_options& o) {
+  constexpr const char* group = "Beyond memory, beyond one process";
+  command
+      .add_option(
+          "--memory-limit", o.memory_limit_mib,
+          "MiB of host memory that this process may use, all in all: corpus and queries are "
+          "then read in tiles, and results written tile by tile")
+      ->check(CLI::Range(1, 1 << 24))
+      ->group(group);
+  command
+      .add_option("--query-tile", o.query_tile,
+                  "queries of a tile, after which a killed job can go on; 0: as many as fit")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))
+      ->capture_default_str()
+      ->group(group);
+  command.add_flag("--resume", o.resume, "go on with a job that was killed, if there is one")
+      ->group(group);
+  CLI::Option* const mpi =
+      command
+          .add_flag(
+              "--mpi", o.mpi,
+              "one of several processes started by mpirun or srun: the corpus is divided among "
+              "them, on executor cuda a GPU each")
+          ->group(group);
+  CLI::Option* const gpus =
+      command
+          .add_option(
+              "--gpus", o.gpus,
+              "GPUs of this machine that share the corpus, a thread of this process each: a "
+              "number, or all")
+          ->check(check_gpus)
+          ->excludes(mpi)
+          ->group(group);
+  command
+      .add_option("--ranks", o.ranks,
+                  "threads of this process that share the corpus, with --threads each; for "
+                  "executors of the host, where it has several memories, and for trials")
+      ->check(CLI::Range(1, 1024))
+      ->excludes(mpi)
+      ->excludes(gpus)
+      ->group(group);
+  command
+      .add_option("--wait-limit", o.wait_limit_s,
+                  "with several ranks: seconds to wait for another rank before the job is ended")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str()
+      ->group(group);
+  std::vector<std::string> kinds;
+  for (const auto& entry : names<exchange_kind>) kinds.emplace_back(entry.name);
+  command
+      .add_option(
+          "--exchange", o.exchange,
+          "how neighbours go between ranks: host to host, or between GPUs by nccl; auto = nccl "
+          "where it is there and every rank has a GPU of its own")
+      ->check(CLI::IsMember(kinds))
+      ->capture_default_str()
+      ->group(group);
+}
+
+}  // namespace kselect::cli

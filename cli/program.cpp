@@ -1,0 +1,79 @@
+// The command line. Results go to stdout, errors to stderr as one line, exit codes as in
+// runtime/error.hpp.
+
+#include "cli/program.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "harness/tune/own_table.hpp"
+#include "runtime/environment/host.hpp"
+#include "runtime/error.hpp"
+
+namespace {
+
+constexpr char exit_codes[] =
+    "Exit codes: 0 success; 1 a sweep ran but some cell failed; 2 usage or config; 3 input file;\n"
+    "4 unsupported here; 5 out of memory; 6 results cannot be written; 7 an answer was wrong;\n"
+    "70 internal error; 130 interrupted. `compare` and `ab`: 0 no regression; 1 regression;\n"
+    "2 not comparable, or no verdict possible; 3 inconclusive; 4 missing cells.\n"
+    "Every answer is proven by a certificate before it is written or timed.";
+
+int report(int code, const char* message) {
+  std::fflush(stdout);
+  fmt::print(stderr, "kselect: {}\n", message);
+  return code;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"k-selection: the k smallest of each row, side by side, proven and timed",
+               "kselect"};
+  app.set_version_flag("--version", kselect::version_line());
+  app.footer(exit_codes);
+  app.require_subcommand(1);
+  kselect::cli::action chosen;
+  kselect::cli::add_list(app, chosen);
+  kselect::cli::add_select(app, chosen);
+  kselect::cli::add_explain(app, chosen);
+  kselect::cli::add_knn(app, chosen);
+  kselect::cli::add_run(app, chosen, {argv, argv + argc});
+  kselect::cli::add_tune(app, chosen, {argv, argv + argc});
+  kselect::cli::add_merge(app, chosen);
+  kselect::cli::add_progress(app, chosen);
+  kselect::cli::add_doctor(app, chosen);
+  kselect::cli::add_compare(app, chosen);
+  kselect::cli::add_noise(app, chosen);
+  kselect::cli::add_ab(app, chosen);
+  kselect::cli::add_export(app, chosen);
+  kselect::cli::add_counters(app, chosen);
+  kselect::cli::add_generate(app, chosen);
+  kselect::cli::add_index(app, chosen);
+  kselect::cli::add_worker(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    const int code = app.exit(problem);
+    return code == 0 ? 0 : static_cast<int>(kselect::failure::usage);
+  }
+  kselect::tune::use_own_table();
+  return chosen();
+}
+
+}  // namespace
+
+int kselect::cli::program(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const kselect::error& failed) {
+    return report(failed.exit_code(), failed.what());
+  } catch (const std::bad_alloc&) {
+    return report(static_cast<int>(kselect::failure::resources),
+                  "out of memory; use fewer or shorter rows");
+  } catch (const std::exception& unexpected) {
+    return report(70, fmt::format("internal error: {}", unexpected.what()).c_str());
+  }
+}

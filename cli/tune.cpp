@@ -1,0 +1,198 @@
+// `kselect tune`: learns a cost table of `auto` from a sweep, or judges what `auto` chose.
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <unistd.h>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/progress.hpp"
+#include "harness/record/file.hpp"
+#include "harness/tune/table_file.hpp"
+#include "runtime/error.hpp"
+
+namespace kselect::cli {
+namespace {
+
+struct tune_arguments {
+  std::vector<std::string> configs = {"configs/tune.json", "configs/tune_types.json"};
+  std::vector<std::string> from, regret;
+  std::string run, out, table;
+  int shown = 5;
+  bool as_json = false;
+};
+
+std::string default_directory() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("out/tune-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
+}
+
+// Runs one tuning sweep and gives the directory of its records.
+std::string measure(const std::string& config, const std::string& directory,
+                    const std::vector<std::string>& arguments) {
+  sweep_request request;
+  request.config = load_config(config);
+  request.directory = fmt::format("{}/{}", directory, request.config.name);
+  request.arguments = arguments;
+  backends places(request.config.measure.threads);
+  request.input =
+      choose_input(request.config, {}, request.config.measure.threads, executor_kind::cuda);
+  const auto input = open_input(request.input);
+  const sweep_part part =
+      part_of(plan_cells({request.config, *input, executor_kind::cuda, {}}, places),
+              request.config.measure, shard{});
+  // Where there is no GPU the plan knows why.
+  if (std::ranges::none_of(part.cells,
+                           [](const cell& c) { return c.foreseen == cell_status::ok; })) {
+    throw error(failure::unsupported,
+                fmt::format("{}: no cell can run here: {}", config, part.cells.front().reason));
+  }
+  progress shown(isatty(STDERR_FILENO) != 0);
+  const sweep_result result = run_sweep(request, part, *input, places, shown);
+  if (result.interrupted) {
+    throw error(failure::interrupted,
+                fmt::format("interrupted; `kselect run {} --out {} --resume` goes on, then "
+                            "`kselect tune --from {}`",
+                            config, request.directory, request.directory));
+  }
+  fmt::print("records: {}/runs.jsonl\n", request.directory);
+  return request.directory;
+}
+
+std::vector<std::string> measure_all(const tune_arguments& o,
+                                     const std::vector<std::string>& arguments) {
+  const std::string directory = o.run.empty() ? default_directory() : o.run;
+  std::vector<std::string> runs;
+  for (const std::string& config : o.configs) {
+    runs.push_back(measure(config, directory, arguments));
+  }
+  return runs;
+}
+
+tune::tuning_data read(const std::vector<std::string>& directories) {
+  std::vector<compare::recorded_run> runs;
+  for (const std::string& directory : directories) {
+    runs.push_back(compare::read_run(directory));
+    for (const std::string& note : runs.back().notes) fmt::print(stderr, "kselect: {}\n", note);
+  }
+  return tune::collect(runs);
+}
+
+void print_regret(const std::string& what, const tune::regret& r, int shown) {
+  if (r.choices.empty()) {
+    fmt::print("{:<28} no problem has the times for it\n", what);
+    return;
+  }
+  fmt::print("{:<28} {:.4f} geometric mean, {:.3f} worst, {} problems\n", what, r.mean, r.worst,
+             r.choices.size());
+  for (int i = 0; i < shown && i < static_cast<int>(r.choices.size()); ++i) {
+    const tune::regretted& c = r.choices[static_cast<std::size_t>(i)];
+    if (c.ratio < 1.005) break;
+    fmt::print("  {:.3f}  {}  {}, best {}\n", c.ratio, to_string(c.problem), c.chosen, c.best);
+  }
+}
+
+nlohmann::ordered_json regret_json(const tune::regret& r) {
+  nlohmann::ordered_json choices = nlohmann::ordered_json::array();
+  for (const tune::regretted& c : r.choices) {
+    choices.push_back({{"problem", to_string(c.problem)},
+                       {"chosen", c.chosen},
+                       {"best", c.best},
+                       {"ratio", c.ratio}});
+  }
+  return {{"geometric_mean", r.mean}, {"worst", r.worst}, {"choices", choices}};
+}
+
+// Of `auto` as it ran, and of the table in a file or, without one, that of this program.
+int judge(const tune_arguments& o) {
+  const tune::tuning_data data = read(o.regret);
+  const tune::regret ran = tune::of_auto(data);
+  std::optional<tune::learned_table> from_file;
+  if (!o.table.empty()) from_file = tune::read_table(o.table);
+  std::optional<tune::table_view> view;
+  if (from_file) view.emplace(*from_file);
+  const bool on_gpu = data.device.kind == executor_kind::cuda;
+  if (view && !on_gpu) {
+    throw error(failure::input,
+                fmt::format("{}: a table is of a GPU, but these runs used none", o.table));
+  }
+  const cost_table* const table = view ? &**view : find_cost_table(data.device.name);
+  const tune::regret of_table = table == nullptr ? tune::regret{} : tune::of_table(data, *table);
+  if (o.as_json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"device", data.device.name},
+                                              {"auto", regret_json(ran)},
+                                              {"table", regret_json(of_table)}}
+                           .dump(2));
+    return 0;
+  }
+  print_regret("auto as it ran", ran, o.shown);
+  if (on_gpu) print_regret(view ? o.table : "the table of this program", of_table, o.shown);
+  if (table != nullptr) {
+    fmt::print("predicted times are off by a factor of {:.3f} in geometric mean\n",
+               tune::misjudged(data, *table));
+  }
+  return 0;
+}
+
+int learn(const tune_arguments& o, const std::vector<std::string>& arguments) {
+  if (o.out.empty()) {
+    throw error(failure::usage,
+                "--out FILE is needed, for example "
+                "--out algorithms/auto_select/nvidia-h200.json");
+  }
+  const tune::tuning_data data =
+      tune::typical(read(o.from.empty() ? measure_all(o, arguments) : o.from));
+  const tune::smoothing how = tune::best_smoothing(data);
+  const tune::learned_table table = tune::learn(data, how);
+  const tune::table_view view(table);
+  const tune::table_quality quality{data.problems.size(), tune::of_table(data, *view),
+                                    tune::held_out(data, how)};
+  write_snapshot(o.out, tune::table_text(table, quality));
+  fmt::print("{}: {} members on {}, from {} problems\n", o.out, table.members.size(),
+             table.device.name, data.problems.size());
+  print_regret("auto as it ran", tune::of_auto(data), o.shown);
+  print_regret("the table, fitted", quality.fitted, o.shown);
+  print_regret("the table, held out", quality.held_out, o.shown);
+  fmt::print(
+      "KSELECT_COST_TABLE={} has `auto` go by it; in algorithms/auto_select/ it is compiled in\n",
+      o.out);
+  return 0;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, action& chosen, const std::vector<std::string>& arguments) {
+  CLI::App* const command = app.add_subcommand(
+      "tune", "Learn what the members of `auto` cost on this GPU, or judge what it chose");
+  const auto o = std::make_shared<tune_arguments>();
+  CLI::Option* const config =
+      command->add_option("configs", o->configs, "the sweeps to run and learn from")
+          ->capture_default_str();
+  CLI::Option* const from =
+      command->add_option("--from", o->from, "learn from finished runs instead (directories)");
+  CLI::Option* const run = command->add_option(
+      "--run", o->run, "directory for the sweeps' records; default out/tune-TIME");
+  CLI::Option* const out = command->add_option("--out", o->out, "the table's file (JSON)");
+  CLI::Option* const regret = command->add_option(
+      "--regret", o->regret,
+      "judge instead: how much slower auto was in these runs than its best member, on a processor "
+      "than the fastest of all");
+  command->add_option("--table", o->table, "with --regret: also judge the table in this file")
+      ->needs(regret);
+  command->add_option("--worst", o->shown, "how many of the worst choices to list")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  command->add_flag("--json", o->as_json, "with --regret: as JSON, with every choice")
+      ->needs(regret);
+  from->excludes(config)->excludes(run)->excludes(regret);
+  regret->excludes(config)->excludes(run)->excludes(out);
+  command->callback([&chosen, o, arguments] {
+    chosen = [o, arguments] { return o->regret.empty() ? learn(*o, arguments) : judge(*o); };
+  });
+}
+
+}  // namespace kselect::cli

@@ -1,0 +1,15 @@
+// `kselect worker`: a process in which another kselect runs cell groups.
+
+#include "harness/run/worker.hpp"
+
+#include "cli/commands.hpp"
+
+namespace kselect::cli {
+
+void add_worker(CLI::App& app, action& chosen) {
+  app.add_subcommand(std::string(worker_command), "Runs cell groups for a sweep (internal)")
+      ->group("")  // left out of the help
+      ->callback([&chosen] { chosen = serve_worker; });
+}
+
+}  // namespace kselect::cli

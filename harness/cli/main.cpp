@@ -1,3 +1,0 @@
-#include "harness/cli/program.hpp"
-
-int main(int argc, char** argv) { return kselect::cli::program(argc, argv); }

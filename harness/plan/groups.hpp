@@ -1,0 +1,18 @@
+#pragma once
+// Cell groups: all algorithms on one problem and one executor, which take turns when they are
+// timed.
+
+#include <vector>
+
+#include "harness/plan/plan.hpp"
+
+namespace kselect {
+
+// Whether two cells belong to one group: the same problem, but for the layout, on one executor.
+bool same_group(const cell& a, const cell& b);
+
+// The cells of each group, groups in the order of their first cells. `cells` must be in a plan's
+// order.
+std::vector<std::vector<const cell*>> grouped(const std::vector<const cell*>& cells);
+
+}  // namespace kselect

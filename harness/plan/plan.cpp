@@ -1,0 +1,134 @@
+#include "harness/plan/plan.hpp"
+
+#include <algorithm>
+#include <regex>
+#include <unordered_set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <xxhash.h>
+
+#include "harness/config/cells.hpp"
+#include "runtime/backend/host_memory.hpp"
+#include "runtime/environment/host.hpp"
+#include "runtime/error.hpp"
+
+namespace kselect {
+namespace {
+
+// The executors one algorithm runs on: those asked for, or the GPU if there is one, else the CPU.
+std::vector<executor_kind> executors_of(const algorithm& entry, const plan_request& request) {
+  if (request.executor) return {*request.executor};
+  if (!request.config.executors.empty()) return request.config.executors;
+  for (const executor_kind kind : {executor_kind::cuda, executor_kind::cpu}) {
+    if (entry.executors.contains(kind) && why_unavailable(kind).empty()) return {kind};
+  }
+  // Recorded as unsupported with the reason, rather than left out.
+  return {entry.executors.contains(executor_kind::cuda) ? executor_kind::cuda : executor_kind::cpu};
+}
+
+workload in_layout_of(const algorithm& entry, workload p) {
+  if (entry.layouts.contains(p.layout)) return p;
+  for (const auto& candidate : names<layout>) {
+    if (entry.layouts.contains(candidate.value)) p.layout = candidate.value;
+  }
+  return p;
+}
+
+// Host and device bytes a cell needs at once: rows, outputs with their host copies, workspace.
+std::size_t bytes_needed(const cell& c, const device& where) {
+  const algorithm& entry = *c.entry->algorithm;
+  const problem& p = c.problem;
+  const std::size_t workspace = entry.workspace == nullptr ? 0 : entry.workspace(p, where);
+  const std::size_t outputs = 2 * (p.values_bytes() + p.indices_bytes());
+  return p.input_bytes() * (entry.promises.modifies_input ? 2 : 1) + outputs + workspace;
+}
+
+// Decides what can be known before the run.
+void foresee(cell& c, backends& places) {
+  if (c.entry->algorithm->executors.contains(c.executor)) {
+    c.reason = why_unavailable(c.executor);
+  }
+  if (c.reason.empty()) {
+    device where;
+    where.kind = c.executor;
+    if (why_unavailable(c.executor).empty()) where = places.open(c.executor).description();
+    c.reason = check_support(*c.entry->algorithm, c.problem, where).reason;
+    if (c.reason.empty()) {
+      const std::size_t needed = bytes_needed(c, where);
+      const std::size_t there =
+          c.executor == executor_kind::cuda ? where.memory_bytes : available_memory();
+      if (there == 0 || needed <= there) return;
+      c.foreseen = cell_status::out_of_memory;
+      c.reason = fmt::format("needs {:.2f} GiB, {:.2f} GiB are there",
+                             static_cast<double>(needed) / (1 << 30),
+                             static_cast<double>(there) / (1 << 30));
+      return;
+    }
+  }
+  c.foreseen = cell_status::unsupported;
+}
+
+std::string make_key(const cell& c, const plan_request& request, const std::string& device_name) {
+  const measure_policy& m = request.config.measure;
+  const std::string identity = fmt::format(
+      "{}|{}|{}|{}|{}|{}|{}|{},{},{},{},{},{},{},{}", to_string(c.problem),
+      request.input.description().dump(), c.entry->algorithm->name, c.entry->source_hash,
+      to_string(c.executor), device_name, version_line().substr(0, version_line().find('(')),
+      m.warmup, m.rounds, m.min_samples, m.max_samples, m.max_seconds, m.target_spread, m.threads,
+      to_string(m.cache));
+  return fmt::format("{:016x}", XXH3_64bits(identity.data(), identity.size()));
+}
+
+std::regex compile(const std::string& pattern) {
+  try {
+    return std::regex(pattern, std::regex::extended);
+  } catch (const std::regex_error& problem) {
+    throw error(failure::usage,
+                fmt::format("--filter '{}' is no regular expression: {}", pattern, problem.what()));
+  }
+}
+
+}  // namespace
+
+backend& backends::open(executor_kind kind) {
+  auto& place = open_[static_cast<std::size_t>(kind)];
+  if (!place) place = open_backend(kind, threads_);
+  return *place;
+}
+
+std::vector<cell> plan_cells(const plan_request& request, backends& places) {
+  std::vector<std::string_view> known;
+  for (const registered& row : registry()) known.push_back(row.algorithm->name);
+  check_algorithms(request.config, known, left_out_hint());
+  const std::optional<std::regex> filter =
+      request.filter ? std::optional(compile(*request.filter)) : std::nullopt;
+
+  std::vector<cell> cells;
+  std::unordered_set<std::string> seen;
+  for (const workload& p : expand(request.config, request.input.sizes())) {
+    for (const registered& row : registry()) {
+      const algorithm_filter* const wanted = filter_for(request.config, row.algorithm->name);
+      if (wanted == nullptr || (wanted->where && !wanted->where->holds(p.n, p.q, p.k))) continue;
+      for (const executor_kind executor : executors_of(*row.algorithm, request)) {
+        cell c;
+        c.problem = in_layout_of(*row.algorithm, p);
+        c.entry = &row;
+        c.executor = executor;
+        const std::string title = fmt::format("{} {}", row.algorithm->name, to_string(c.problem));
+        if (filter && !std::regex_search(title, *filter)) continue;
+        foresee(c, places);
+        const bool here = why_unavailable(executor).empty();
+        c.key = make_key(c, request, here ? places.open(executor).description().name : "");
+        if (seen.insert(c.key).second) cells.push_back(std::move(c));
+      }
+    }
+  }
+  if (cells.empty()) {
+    throw error(failure::usage, fmt::format("{}: no cell is left{}", request.config.file_name,
+                                            filter ? "; --filter excludes all" : ""));
+  }
+  return cells;
+}
+
+}  // namespace kselect

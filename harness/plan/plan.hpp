@@ -1,0 +1,75 @@
+#pragma once
+// The cells of a sweep: which algorithm runs on which problem, where, under which key - all decided
+// before the first one runs, so that `--dry-run` shows exactly what would happen.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/config/config.hpp"
+#include "harness/plan/input.hpp"
+#include "kselect/registry.hpp"
+#include "runtime/backend/backend.hpp"
+
+namespace kselect {
+
+// How a cell ended (or must end). Only `ok` has a time.
+enum class cell_status : std::uint8_t {
+  ok,
+  wrong,          // the answer failed its certificate
+  unsupported,    // the algorithm, executor or machine cannot; the reason says why
+  out_of_memory,  // does not fit
+  timeout,
+  error,       // the algorithm or its kernel failed
+  throttled,   // the clock fell during the measurement
+  implausible  // faster than the bytes can move
+};
+template <>
+inline constexpr std::array<named<cell_status>, 8> names<cell_status> = {
+    {{cell_status::ok, "ok"},
+     {cell_status::wrong, "wrong"},
+     {cell_status::unsupported, "unsupported"},
+     {cell_status::out_of_memory, "out_of_memory"},
+     {cell_status::timeout, "timeout"},
+     {cell_status::error, "error"},
+     {cell_status::throttled, "throttled"},
+     {cell_status::implausible, "implausible"}}};
+
+struct cell {
+  workload problem;
+  const registered* entry = nullptr;
+  executor_kind executor = executor_kind::cpu;
+  // 16 hexadecimal digits: a hash of the problem, its input, the algorithm and its source,
+  // executor, device, measurement policy and program version. Equal keys measure the same thing.
+  std::string key;
+  // Known before the run: unsupported or out_of_memory, and why. `ok` means it will be tried.
+  cell_status foreseen = cell_status::ok;
+  std::string reason;
+};
+
+// The executors a sweep runs on, opened once each on first use.
+class backends {
+ public:
+  explicit backends(int threads) : threads_(threads) {}
+  backend& open(executor_kind kind);
+
+ private:
+  int threads_;
+  std::unique_ptr<backend> open_[names<executor_kind>.size()];
+};
+
+struct plan_request {
+  const sweep_config& config;
+  const input_source& input;
+  std::optional<executor_kind> executor;  // overrides the config's
+  std::optional<std::string> filter;      // a regular expression on "algorithm problem"
+};
+
+// Every cell, problem by problem in the config's order, algorithms in the registry's order within
+// one. A layout that an algorithm does not read is replaced by the one it does. Throws
+// error(failure::usage) on a filter that is no regular expression or leaves no cell.
+std::vector<cell> plan_cells(const plan_request& request, backends& places);
+
+}  // namespace kselect

@@ -1,0 +1,13 @@
+#pragma once
+// What memory was measured to give, as records and messages say it.
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "runtime/backend/backend.hpp"
+
+namespace kselect {
+
+nlohmann::ordered_json to_json(const memory_ceilings& ceilings);
+memory_ceilings ceilings_from(const nlohmann::ordered_json& object);
+
+}  // namespace kselect

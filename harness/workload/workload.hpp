@@ -1,0 +1,39 @@
+#pragma once
+// A problem with the rows that it is posed on. Only the problem, its base, reaches an algorithm.
+
+#include <cstdint>
+#include <string>
+
+#include "harness/workload/distribution.hpp"
+#include "kselect/algorithm.hpp"
+#include "kselect/problem.hpp"
+
+namespace kselect {
+
+struct workload : problem {
+  kselect::distribution distribution{};
+  std::uint64_t seed = 0;
+
+  bool operator==(const workload&) const = default;
+};
+
+// The problem, then its rows: `float32/smallest/Q=64/n=1024/k=8/values/row_major/uniform#7`.
+inline std::string to_string(const workload& w) {
+  return to_string(static_cast<const problem&>(w)) + '/' + to_string(w.distribution) + '#' +
+         std::to_string(w.seed);
+}
+
+// The check of the problem, and whether the contract excludes what the rows may hold.
+inline support check_support(const algorithm& entry, const workload& w, const device& where) {
+  support answer = check_support(entry, static_cast<const problem&>(w), where);
+  if (!answer) return answer;
+  if (entry.promises.nan == nan_policy::unsupported && may_contain_nan(w.distribution)) {
+    return unsupported("rows may hold NaN, which the contract excludes");
+  }
+  if (!entry.promises.infinities && may_contain_infinities(w.distribution)) {
+    return unsupported("rows may hold infinities, which the contract excludes");
+  }
+  return answer;
+}
+
+}  // namespace kselect

@@ -1,0 +1,380 @@
+#include "runtime/backend/cuda_backend.hpp"
+
+// Compiled in every build; empty where CUDA was not found when configuring.
+#if KSELECT_HAS_CUDA
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <cuda_runtime_api.h>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "runtime/backend/cuda/instruments.hpp"
+#include "runtime/backend/fault.hpp"
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/backend/shared_cut.hpp"
+#include "runtime/error.hpp"
+#include "src/gpu_code.hpp"
+
+namespace kselect {
+namespace {
+
+// Below this share of the peak clock a sample is not the algorithm's own time (as in nvbench).
+constexpr double lowest_clock = 0.75;
+// Shorter spans tell no clock: %globaltimer steps by up to a microsecond.
+constexpr double shortest_reading_ns = 50e3;
+
+std::string describe(cudaError_t code) {
+  const char* const name = cudaGetErrorName(code);
+  const std::string_view advice = advice_on_fault(name);
+  return fmt::format("{}: {}{}{}", name, cudaGetErrorString(code), advice.empty() ? "" : "; ",
+                     advice);
+}
+
+// For calls that only fail when the context is lost or the driver refuses: there is nothing to do
+// but end with what the driver says.
+void require(cudaError_t code, const char* what) {
+  if (code == cudaSuccess) return;
+  throw error(failure::unsupported, fmt::format("{} failed: {}", what, describe(code)));
+}
+
+int attribute(cudaDeviceAttr which, int number) {
+  int value = 0;
+  require(cudaDeviceGetAttribute(&value, which, number), "cudaDeviceGetAttribute");
+  return value;
+}
+
+cudaDeviceProp properties_of(int number) {
+  cudaDeviceProp properties{};
+  require(cudaGetDeviceProperties(&properties, number), "cudaGetDeviceProperties");
+  return properties;
+}
+
+// What exists only once the GPU is used.
+struct live_device {
+  live_device(int multiprocessors) : gate(gate_of_loaded_code()), probe(multiprocessors) {
+    require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    require(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking), "cudaStreamCreate");
+    require(cudaEventCreate(&begin), "cudaEventCreate");
+    require(cudaEventCreate(&end), "cudaEventCreate");
+  }
+  ~live_device() {
+    cudaFree(flush);
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+    cudaStreamDestroy(side);
+    cudaStreamDestroy(stream);
+  }
+  live_device(const live_device&) = delete;
+  live_device& operator=(const live_device&) = delete;
+
+  cudaStream_t stream = nullptr;
+  cudaStream_t side = nullptr;  // to look at memory while the other is held back
+  cudaEvent_t begin = nullptr, end = nullptr;
+  stream_gate gate;
+  clock_probe probe;
+  void* flush = nullptr;  // what evict() reads
+
+ private:
+  // Before the first launch: one that finds no code would blame its kernel.
+  static stream_gate gate_of_loaded_code() {
+    if (const std::string why = why_code_does_not_load(); !why.empty()) {
+      throw error(failure::unsupported, why);
+    }
+    return stream_gate{};
+  }
+};
+
+class cuda_backend final : public backend {
+ public:
+  cuda_backend(int threads, int number) : number_(number) {
+    serve_this_thread();
+    device_ = describe_gpu(properties_of(number));
+    device_.threads = threads > 0 ? threads : available_threads();
+    require_cut(device_);
+    keeps_lines_ = attribute(cudaDevAttrMaxPersistingL2CacheSize, number) > 0;
+    peak_mhz_ = attribute(cudaDevAttrClockRate, number) / 1e3;
+  }
+
+  int number() const override { return number_; }
+  // Asked first, as choosing a device makes a context on it.
+  void serve_this_thread() const override {
+    int now = 0;
+    require(cudaGetDevice(&now), "cudaGetDevice");
+    if (now != number_) require(cudaSetDevice(number_), "cudaSetDevice");
+  }
+
+  const device& description() const override { return device_; }
+  kselect::executor executor() const override {
+    return {.device = &device_, .stream = live().stream, .fiber = nullptr};
+  }
+
+  std::byte* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    const cudaError_t code = cudaMalloc(&memory, bytes == 0 ? 1 : bytes);
+    if (code != cudaSuccess) {
+      cudaGetLastError();  // an allocation that failed leaves the context usable
+      // Of a lost context every call fails: then it was not memory that lacked.
+      const bool full = code == cudaErrorMemoryAllocation;
+      throw error(
+          full ? failure::resources : failure::unsupported,
+          fmt::format("cannot allocate {:.1f} MiB on {}: {}",
+                      static_cast<double>(bytes) / (1 << 20), device_.name, describe(code)));
+    }
+    return static_cast<std::byte*>(memory);
+  }
+  void release(std::byte* memory) noexcept override { cudaFree(memory); }
+
+  void to_device(std::byte* to, std::span<const std::byte> from) override {
+    move(to, from.data(), from.size());
+  }
+  void to_host(std::span<std::byte> to, const std::byte* from) override {
+    move(to.data(), from, to.size());
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    move(to, from, bytes);
+  }
+
+  status synchronise() override {
+    const cudaError_t code = cudaStreamSynchronize(live().stream);
+    if (code == cudaSuccess) return {};
+    return {status_code::failed, describe(code)};
+  }
+
+  // What took the context with it is returned by every later call, anything else by one.
+  std::string lost() override {
+    if (!live_) return {};
+    cudaStreamQuery(live_->stream);
+    const cudaError_t code = cudaStreamQuery(live_->stream);
+    return code == cudaSuccess || code == cudaErrorNotReady ? std::string() : describe(code);
+  }
+
+  // Gapless, the stream is: gate, clock stamp, event, work, event, clock stamp; the gate opens when
+  // all of that is queued. Else the GPU is idle and the first event passes before the launch
+  // arrives: the launch gap is inside.
+  timed_run time(const std::function<status()>& enqueue, bool gapless) override {
+    live_device& gpu = live();
+    if (gapless) gpu.gate.close(gpu.stream);
+    gpu.probe.begin(gpu.stream);
+    require(cudaEventRecord(gpu.begin, gpu.stream), "cudaEventRecord");
+    status outcome = enqueue();
+    // What a launch left behind must not pass for this call's; the gate opens whatever happened.
+    const cudaError_t recorded = cudaEventRecord(gpu.end, gpu.stream);
+    if (recorded == cudaSuccess) gpu.probe.end(gpu.stream);
+    gpu.gate.open();
+    const status finished = synchronise();
+    if (!outcome.ok() || !finished.ok()) return {outcome.ok() ? finished : std::move(outcome)};
+    require(recorded, "cudaEventRecord");
+    if (gapless && gpu.gate.expired()) return {blocked()};
+    float milliseconds = 0;
+    require(cudaEventElapsedTime(&milliseconds, gpu.begin, gpu.end), "cudaEventElapsedTime");
+    timed_run run{{}, static_cast<double>(milliseconds) * 1e6};
+    const auto clock = gpu.probe.read();
+    if (clock && clock->nanoseconds >= shortest_reading_ns) {
+      run.sm_mhz = clock->mhz;
+      run.throttled = clock->mhz < lowest_clock * peak_mhz_;
+    }
+    return run;
+  }
+  const char* clock_name() const override { return "cuda_event"; }
+
+  // Reading, not writing: dirty lines would be written back inside the timed work. Three times the
+  // size, because a line's place is hashed and its replacement not strictly the oldest.
+  void evict(std::span<const memory_range>) override {
+    live_device& gpu = live();
+    const std::size_t bytes = 3 * device_.cache_bytes / 16 * 16;
+    if (gpu.flush == nullptr) gpu.flush = allocate(bytes);
+    if (keeps_lines_) require(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
+    read_through(gpu.stream, static_cast<const std::byte*>(gpu.flush), bytes,
+                 device_.multiprocessors);
+    require(cudaStreamSynchronize(gpu.stream), "cudaStreamSynchronize");
+  }
+
+  memory_ceilings measure_ceilings() override {
+    const std::size_t bytes =
+        std::clamp<std::size_t>(20 * device_.cache_bytes, 64 << 20, device_.memory_bytes / 8) / 32 *
+        32;
+    const device_buffer block(*this, bytes);
+    require(cudaMemsetAsync(block.data(), 0, bytes, live().stream), "cudaMemsetAsync");
+    const auto rate = [&](const std::function<status()>& work) {
+      double best = 0;
+      for (int i = 0; i < 5; ++i) {
+        const timed_run run = time(work, true);
+        if (!run.outcome.ok()) throw error(failure::unsupported, run.outcome.message);
+        best = std::max(best, static_cast<double>(bytes) / run.nanoseconds * 1e9);
+      }
+      return best;
+    };
+    memory_ceilings found;
+    found.read = rate([&] {
+      read_through(live().stream, block.data(), bytes, device_.multiprocessors);
+      return status{};
+    });
+    found.copy = rate([&] {
+      require(cudaMemcpyAsync(block.data() + bytes / 2, block.data(), bytes / 2,
+                              cudaMemcpyDeviceToDevice, live().stream),
+              "cudaMemcpyAsync");
+      return status{};
+    });
+    return found;
+  }
+
+  std::optional<graph_capture> capture(const std::function<status()>& enqueue) override;
+  bool escapes_queue(const std::function<status()>& enqueue, std::span<const memory_range> watched,
+                     double seconds) override;
+
+ private:
+  live_device& live() const {
+    if (!live_) live_ = std::make_unique<live_device>(device_.multiprocessors);
+    return *live_;
+  }
+
+  static status blocked() {
+    return {
+        status_code::failed,
+        "waited for its own work, or queued more of it than the driver holds, which its contract "
+        "does not declare (`synchronises`)"};
+  }
+
+  void move(void* to, const void* from, std::size_t bytes) {
+    if (bytes == 0) return;
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, live().stream), "cudaMemcpyAsync");
+    require(cudaStreamSynchronize(live().stream), "cudaStreamSynchronize");
+  }
+
+  int number_;
+  device device_;
+  double peak_mhz_ = 0;
+  bool keeps_lines_ = false;                   // in L2, if asked to: from compute capability 8.0 on
+  mutable std::unique_ptr<live_device> live_;  // created on first use
+};
+
+struct graph_release {
+  void operator()(cudaGraph_t graph) const noexcept { cudaGraphDestroy(graph); }
+  void operator()(cudaGraphExec_t graph) const noexcept { cudaGraphExecDestroy(graph); }
+};
+template <class Handle>
+using graph_handle = std::unique_ptr<std::remove_pointer_t<Handle>, graph_release>;
+
+int count_kernels(cudaGraph_t graph) {
+  std::size_t count = 0;
+  require(cudaGraphGetNodes(graph, nullptr, &count), "cudaGraphGetNodes");
+  std::vector<cudaGraphNode_t> nodes(count);
+  require(cudaGraphGetNodes(graph, nodes.data(), &count), "cudaGraphGetNodes");
+  return static_cast<int>(std::ranges::count_if(nodes, [](cudaGraphNode_t node) {
+    cudaGraphNodeType type{};
+    require(cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType");
+    return type == cudaGraphNodeTypeKernel;
+  }));
+}
+
+std::optional<graph_capture> cuda_backend::capture(const std::function<status()>& enqueue) {
+  const cudaStream_t stream = live().stream;
+  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+          "cudaStreamBeginCapture");
+  const status outcome = enqueue();
+  cudaGraph_t recorded = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream, &recorded);
+  const graph_handle<cudaGraph_t> graph(recorded);
+  cudaGetLastError();  // a refused capture leaves its error behind, and the context usable
+  if (!outcome.ok()) return graph_capture{outcome.message};
+  if (ended != cudaSuccess) return graph_capture{describe(ended)};
+
+  cudaGraphExec_t made = nullptr;
+  const cudaError_t instantiated = cudaGraphInstantiate(&made, graph.get(), 0);
+  const graph_handle<cudaGraphExec_t> executable(made);
+  if (instantiated != cudaSuccess) return graph_capture{describe(instantiated)};
+  require(cudaGraphLaunch(executable.get(), stream), "cudaGraphLaunch");
+  // Not a graph that was refused, but a kernel at fault.
+  if (const status finished = synchronise(); !finished.ok()) {
+    throw error(failure::unsupported, "replayed as a graph: " + finished.message);
+  }
+  return graph_capture{{}, count_kernels(graph.get())};
+}
+
+bool cuda_backend::escapes_queue(const std::function<status()>& enqueue,
+                                 std::span<const memory_range> watched, double seconds) {
+  live_device& gpu = live();
+  const auto look = [&] {
+    std::vector<std::byte> seen;
+    for (const memory_range range : watched) {
+      const std::size_t at = seen.size();
+      seen.resize(at + range.size());
+      require(cudaMemcpyAsync(seen.data() + at, range.data(), range.size(), cudaMemcpyDefault,
+                              gpu.side),
+              "cudaMemcpyAsync");
+    }
+    require(cudaStreamSynchronize(gpu.side), "cudaStreamSynchronize");
+    return seen;
+  };
+  const std::vector<std::byte> before = look();
+  gpu.gate.close(gpu.stream);
+  const status outcome = enqueue();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  const std::vector<std::byte> after = outcome.ok() ? look() : before;
+  gpu.gate.open();
+  const status finished = synchronise();
+  return finished.ok() && !gpu.gate.expired() && before != after;
+}
+
+}  // namespace
+
+std::string why_no_cuda_device() {
+  int count = 0;
+  const cudaError_t code = cudaGetDeviceCount(&count);
+  if (code != cudaSuccess) return describe(code);
+  return count == 0 ? "no CUDA device is visible" : why_no_code_for(0);
+}
+
+std::string why_no_code_for(int number) {
+  device gpu;
+  gpu.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, number) +
+                           attribute(cudaDevAttrComputeCapabilityMinor, number);
+  if (why_no_code(code_here(gpu)).empty()) return {};
+  gpu.name = properties_of(number).name;  // a slow question, for the message alone
+  return why_no_code(code_here(gpu));
+}
+
+int count_cuda_devices() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+std::unique_ptr<backend> open_cuda_backend(int threads, int number) {
+  if (const int count = count_cuda_devices(); number < 0 || number >= count) {
+    throw error(failure::unsupported,
+                fmt::format("there is no GPU {}: this process sees {}", number, count));
+  }
+  if (const std::string why = why_no_code_for(number); !why.empty()) {
+    throw error(failure::unsupported, why);
+  }
+  return std::make_unique<cuda_backend>(threads, number);
+}
+
+cuda_facts observe_cuda(int number) {
+  const cudaDeviceProp properties = properties_of(number);
+  std::array<unsigned char, 16> id{};
+  std::memcpy(id.data(), properties.uuid.bytes, id.size());
+  cuda_facts facts;
+  facts.uuid = "GPU";
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+    facts.uuid += fmt::format("{}{:02x}", dash ? "-" : "", id[i]);
+  }
+  std::array<char, 32> bus{};
+  require(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), number),
+          "cudaDeviceGetPCIBusId");
+  facts.pci_bus_id = bus.data();
+  require(cudaDriverGetVersion(&facts.driver_version), "cudaDriverGetVersion");
+  require(cudaRuntimeGetVersion(&facts.runtime_version), "cudaRuntimeGetVersion");
+  facts.peak_sm_mhz = attribute(cudaDevAttrClockRate, number) / 1000;
+  return facts;
+}
+
+}  // namespace kselect
+
+#endif

@@ -1,0 +1,97 @@
+#include "runtime/backend/host_backend.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sched.h>
+#include <unistd.h>
+
+#include "runtime/backend/host_ceilings.hpp"
+#include "runtime/backend/host_memory.hpp"
+#include "runtime/backend/shared_cut.hpp"
+
+namespace kselect {
+namespace {
+
+// The value of the first line of `file` that starts with `key`, up to the end of the line.
+std::string line_value(const char* file, std::string_view key) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t start = line.find_first_not_of(" \t:", key.size());
+    return start == std::string::npos ? std::string{} : line.substr(start);
+  }
+  return {};
+}
+
+std::size_t last_level_cache() {
+  const long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+class host_backend final : public backend {
+ public:
+  host_backend(executor_kind kind, int threads, const simt::fiber_options& fiber) : fiber_(fiber) {
+    device_.kind = kind;
+    device_.name = line_value("/proc/cpuinfo", "model name");
+    device_.threads = threads > 0 ? threads : available_threads();
+    device_.memory_bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+                           static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
+    device_.cache_bytes = last_level_cache();
+    if (kind != executor_kind::fiber) return;
+    device_.shared_bytes = 227 * 1024;  // as on Hopper
+    require_cut(device_);
+  }
+
+  const device& description() const override { return device_; }
+  kselect::executor executor() const override {
+    return {.device = &device_, .stream = nullptr, .fiber = &fiber_};
+  }
+
+  std::byte* allocate(std::size_t bytes) override { return allocate_host(bytes); }
+  void release(std::byte* memory) noexcept override { std::free(memory); }
+
+  void to_device(std::byte* to, std::span<const std::byte> from) override {
+    copy(to, from.data(), from.size());
+  }
+  void to_host(std::span<std::byte> to, const std::byte* from) override {
+    copy(to.data(), from, to.size());
+  }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+  }
+  status synchronise() override { return {}; }
+
+  timed_run time(const std::function<status()>& enqueue, bool) override {
+    return wall_time(enqueue);
+  }
+  const char* clock_name() const override { return "steady"; }
+
+  void evict(std::span<const memory_range> working_set) override { evict_host(working_set); }
+  memory_ceilings measure_ceilings() override {
+    return measure_host_ceilings(device_.threads, device_.cache_bytes);
+  }
+  std::optional<double> seconds_to_read(memory_range bytes, int threads, int readings) override {
+    return kselect::seconds_to_read(bytes, threads, readings);
+  }
+
+ private:
+  device device_;
+  simt::fiber_options fiber_;
+};
+
+}  // namespace
+
+int available_threads() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return CPU_COUNT(&allowed);
+}
+
+std::unique_ptr<backend> open_host_backend(executor_kind kind, int threads,
+                                           const simt::fiber_options& fiber) {
+  return std::make_unique<host_backend>(kind, threads, fiber);
+}
+
+}  // namespace kselect

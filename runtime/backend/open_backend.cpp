@@ -1,0 +1,71 @@
+// Which executors exist on this machine, opening one, and what is the same for all.
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "runtime/backend/backend.hpp"
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/error.hpp"
+
+#if KSELECT_HAS_CUDA
+#include "runtime/backend/cuda_backend.hpp"
+#endif
+
+namespace kselect {
+
+std::string why_unavailable(executor_kind kind) {
+  if (kind != executor_kind::cuda) return {};
+#if KSELECT_HAS_CUDA
+  return why_no_cuda_device();
+#else
+  return "this build has no CUDA executor (no nvcc when it was configured)";
+#endif
+}
+
+std::string why_no_gpu_code() {
+#if KSELECT_HAS_CUDA
+  if (count_cuda_devices() > 0) return why_no_code_for(0);
+#endif
+  return {};
+}
+
+int count_places(executor_kind kind) {
+  if (!why_unavailable(kind).empty()) return 0;
+#if KSELECT_HAS_CUDA
+  if (kind == executor_kind::cuda) return count_cuda_devices();
+#endif
+  return 1;
+}
+
+std::unique_ptr<backend> open_backend(executor_kind kind, int threads,
+                                      [[maybe_unused]] int number) {
+  if (const std::string reason = why_unavailable(kind); !reason.empty()) {
+    throw error(failure::unsupported,
+                fmt::format("executor {} cannot run here: {}", to_string(kind), reason));
+  }
+#if KSELECT_HAS_CUDA
+  if (kind == executor_kind::cuda) return open_cuda_backend(threads, number);
+#endif
+  return open_host_backend(kind, threads);
+}
+
+timed_run backend::wall_time(const std::function<status()>& enqueue) {
+  using clock = std::chrono::steady_clock;
+  const auto begin = clock::now();
+  status outcome = enqueue();
+  const status finished = synchronise();
+  const auto end = clock::now();
+  if (outcome.ok()) outcome = finished;
+  return {std::move(outcome), std::chrono::duration<double, std::nano>(end - begin).count()};
+}
+
+std::optional<graph_capture> backend::capture(const std::function<status()>&) {
+  return std::nullopt;
+}
+
+bool backend::escapes_queue(const std::function<status()>&, std::span<const memory_range>, double) {
+  return false;
+}
+
+}  // namespace kselect

@@ -1,0 +1,82 @@
+// open(2) with O_EXCL rather than mkstemp(3), whose files are readable by their owner alone; the
+// result should have the permissions that the user's umask asks for.
+
+#include "runtime/io/atomic_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/error.hpp"
+
+namespace kselect {
+namespace {
+
+// Names tried before giving up: a name is only taken if a killed process with our id left it.
+constexpr int temporary_names = 1000;
+
+std::filesystem::path directory_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
+}  // namespace
+
+atomic_file::atomic_file(std::filesystem::path target) : target_(std::move(target)) {
+  std::error_code ignored;  // a target that cannot be examined fails below, with the reason
+  const auto existing = std::filesystem::status(target_, ignored);
+  if (std::filesystem::exists(existing) && !std::filesystem::is_regular_file(existing)) {
+    throw error(failure::output,
+                fmt::format("{}: is not a regular file; name a file to write", target_.string()));
+  }
+  for (int attempt = 0; attempt < temporary_names && fd_ < 0; ++attempt) {
+    temporary_ = directory_of(target_) /
+                 fmt::format(".{}.{}.{}.tmp", target_.filename().string(), ::getpid(), attempt);
+    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ < 0 && errno != EEXIST) break;
+  }
+  if (fd_ < 0) fail("create a file beside it", errno);
+}
+
+atomic_file::~atomic_file() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void atomic_file::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void atomic_file::commit() {
+  if (::fsync(fd_) != 0) fail("sync", errno);
+  if (::close(std::exchange(fd_, -1)) != 0) fail("close", errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename onto it", errno);
+  temporary_.clear();
+  sync_directory();
+}
+
+void atomic_file::sync_directory() const {
+  const int directory = ::open(directory_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) fail("open the directory of", errno);
+  const int reason = ::fsync(directory) == 0 ? 0 : errno;
+  ::close(directory);
+  // Some network file systems have no sync for directories; the rename is then as durable as it
+  // gets.
+  if (reason != 0 && reason != EINVAL && reason != ENOTSUP) fail("sync the directory of", reason);
+}
+
+void atomic_file::fail(const char* action, int reason) const {
+  throw error(failure::output,
+              fmt::format("{}: cannot {}: {}", target_.string(), action, std::strerror(reason)));
+}
+
+}  // namespace kselect

@@ -1,0 +1,255 @@
+// HDF5 as ann-benchmarks writes it: matrices `train` and `test`, one vector a row, each one run of
+// bytes in the file.
+//
+// That is also all that is read of HDF5, for libhdf5 1.10 does not check the rest: one wrong byte
+// in the extents of a chunk makes it read beyond its buffers, one in a variable-length string (the
+// file's attribute `distance`; the user names the metric anyway) makes it crash or loop forever.
+//
+// libhdf5 reports by a stack of errors that it prints; here it is silenced and its innermost reason
+// goes into ours. A dataset's extents are a claim that storage need not back (what was never
+// written reads as zeros), so they are held against the bytes stored before memory is allocated.
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <hdf5.h>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/io/mapped_file.hpp"
+#include "runtime/io/readers.hpp"
+
+namespace kselect {
+namespace {
+
+// An identifier of libhdf5 and the function that closes it; negative when opening failed.
+template <herr_t (*Close)(hid_t)>
+class handle {
+ public:
+  explicit handle(hid_t id) : id_(id) {}
+  handle(const handle&) = delete;
+  handle& operator=(const handle&) = delete;
+  ~handle() {
+    if (id_ >= 0) Close(id_);
+  }
+  hid_t id() const { return id_; }
+  explicit operator bool() const { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+};
+using file_handle = handle<H5Fclose>;
+using dataset_handle = handle<H5Dclose>;
+using space_handle = handle<H5Sclose>;
+using type_handle = handle<H5Tclose>;
+using list_handle = handle<H5Pclose>;
+
+// While it lives, libhdf5 prints nothing.
+class silence {
+ public:
+  silence() {
+    H5Eget_auto2(H5E_DEFAULT, &print_, &argument_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  silence(const silence&) = delete;
+  silence& operator=(const silence&) = delete;
+  ~silence() { H5Eset_auto2(H5E_DEFAULT, print_, argument_); }
+
+ private:
+  H5E_auto2_t print_ = nullptr;
+  void* argument_ = nullptr;
+};
+
+// The innermost reason of the last call that failed.
+std::string reason() {
+  std::string text = "no reason given";
+  const auto take_first = [](unsigned, const H5E_error2_t* entry, void* out) -> herr_t {
+    *static_cast<std::string*>(out) = entry->desc;
+    return 1;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &text);
+  return text;
+}
+
+[[noreturn]] void fail(const std::filesystem::path& file, const std::string& dataset,
+                       std::string_view problem) {
+  fail_input(file, fmt::format("dataset '{}' {}", dataset, problem));
+}
+
+// One run of bytes in this very file.
+void require_plain_storage(const std::filesystem::path& file, const std::string& name,
+                           hid_t properties) {
+  const H5D_layout_t layout = H5Pget_layout(properties);
+  if (layout == H5D_CHUNKED) {
+    fail(file, name, "is stored in chunks; rewrite it with h5repack -l CONTI -f NONE");
+  }
+  const bool inside = layout == H5D_CONTIGUOUS || layout == H5D_COMPACT;
+  if (!inside || H5Pget_external_count(properties) != 0) {
+    fail(file, name, "keeps its data in other files; copy it into one with h5repack -l CONTI");
+  }
+}
+
+// The extents of the matrix, found to be backed by stored bytes.
+std::array<std::int64_t, 2> extents_of(const std::filesystem::path& file, const std::string& name,
+                                       const dataset_handle& dataset, const space_handle& space) {
+  const int rank = H5Sget_simple_extent_ndims(space.id());
+  if (rank != 2) fail(file, name, fmt::format("has rank {}; vectors are a matrix", rank));
+  std::array<hsize_t, 2> extents = {};
+  H5Sget_simple_extent_dims(space.id(), extents.data(), nullptr);
+
+  const type_handle type(H5Dget_type(dataset.id()));
+  const H5T_class_t kind = type ? H5Tget_class(type.id()) : H5T_NO_CLASS;
+  if (kind != H5T_FLOAT && kind != H5T_INTEGER) fail(file, name, "does not hold numbers");
+
+  const list_handle properties(H5Dget_create_plist(dataset.id()));
+  if (!properties) fail(file, name, "cannot be described: " + reason());
+  require_plain_storage(file, name, properties.id());
+  const std::uint64_t stored =
+      std::min<std::uint64_t>(H5Dget_storage_size(dataset.id()), std::filesystem::file_size(file));
+  const std::size_t element_bytes = std::max<std::size_t>(H5Tget_size(type.id()), 1);
+  const auto elements = static_cast<unsigned __int128>(extents[0]) * extents[1];
+  // With no rows the product says nothing of the dimension, which must still fit its type.
+  if (elements > stored / element_bytes || !std::in_range<std::int64_t>(extents[0]) ||
+      !std::in_range<std::int64_t>(extents[1])) {
+    fail(file, name,
+         fmt::format("claims shape ({}, {}), but only {} bytes of it are stored", extents[0],
+                     extents[1], stored));
+  }
+  return {static_cast<std::int64_t>(extents[0]), static_cast<std::int64_t>(extents[1])};
+}
+
+// A matrix in an open file.
+class hdf5_matrix {
+ public:
+  hdf5_matrix(const std::filesystem::path& file, const std::string& dataset)
+      : file_(file),
+        name_(dataset),
+        access_(close_for_good()),
+        container_(H5Fopen(file.c_str(), H5F_ACC_RDONLY, access_.id())),
+        matrix_(open_dataset()),
+        space_(H5Dget_space(matrix_.id())) {
+    if (!space_) fail(file, dataset, "has no extents: " + reason());
+    extents_ = extents_of(file, dataset, matrix_, space_);
+  }
+
+  std::int64_t count() const { return extents_[0]; }
+  std::int64_t dimension() const { return extents_[1]; }
+
+  void read(vector_set& set) const {
+    const std::array<hsize_t, 2> start = {0, 0};
+    const std::array<hsize_t, 2> extents = {static_cast<hsize_t>(set.count),
+                                            static_cast<hsize_t>(set.dimension)};
+    const space_handle memory(H5Screate_simple(2, extents.data(), nullptr));
+    if (H5Sselect_hyperslab(space_.id(), H5S_SELECT_SET, start.data(), nullptr, extents.data(),
+                            nullptr) < 0 ||
+        H5Dread(matrix_.id(), H5T_NATIVE_FLOAT, memory.id(), space_.id(), H5P_DEFAULT,
+                set.data.data()) < 0) {
+      fail(file_, name_, "cannot be read: " + reason());
+    }
+  }
+
+  vector_layout layout() const {
+    struct known {
+      hid_t type;
+      element_type element;
+      std::endian order;
+    };
+    const std::array<known, 14> types = {
+        {{H5T_IEEE_F32LE, element_type::float32, std::endian::little},
+         {H5T_IEEE_F32BE, element_type::float32, std::endian::big},
+         {H5T_IEEE_F64LE, element_type::float64, std::endian::little},
+         {H5T_IEEE_F64BE, element_type::float64, std::endian::big},
+         {H5T_STD_I8LE, element_type::int8, std::endian::little},
+         {H5T_STD_I8BE, element_type::int8, std::endian::big},
+         {H5T_STD_U8LE, element_type::uint8, std::endian::little},
+         {H5T_STD_U8BE, element_type::uint8, std::endian::big},
+         {H5T_STD_I16LE, element_type::int16, std::endian::little},
+         {H5T_STD_I16BE, element_type::int16, std::endian::big},
+         {H5T_STD_I32LE, element_type::int32, std::endian::little},
+         {H5T_STD_I32BE, element_type::int32, std::endian::big},
+         {H5T_STD_I64LE, element_type::int64, std::endian::little},
+         {H5T_STD_I64BE, element_type::int64, std::endian::big}}};
+    const type_handle type(H5Dget_type(matrix_.id()));
+    const auto found = std::ranges::find_if(
+        types, [&](const known& k) { return H5Tequal(type.id(), k.type) > 0; });
+    if (found == types.end()) {
+      fail(file_, name_,
+           "holds numbers of a type that is not read piece by piece; rewrite it as "
+           "float32");
+    }
+    const haddr_t offset = H5Dget_offset(matrix_.id());
+    if (offset == HADDR_UNDEF && count() != 0) {
+      fail(file_, name_, "lies in no run of bytes of its own; rewrite it with h5repack -l CONTI");
+    }
+    const std::int64_t stride = dimension() * size_of(found->element);
+    // Within the file, or its extents are no more than a claim.
+    const auto end =
+        static_cast<unsigned __int128>(offset) +
+        static_cast<unsigned __int128>(count()) * static_cast<unsigned __int128>(stride);
+    if (count() != 0 && end > std::filesystem::file_size(file_)) {
+      fail(file_, name_, "claims to lie beyond the end of the file");
+    }
+    return {.file = file_,
+            .count = count(),
+            .dimension = dimension(),
+            .type = found->element,
+            .order = found->order,
+            .offset = count() == 0 ? 0 : static_cast<std::int64_t>(offset),
+            .stride = stride};
+  }
+
+ private:
+  // After some errors libhdf5 keeps objects, and with them the file, open.
+  static list_handle close_for_good() {
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    return list_handle(access);
+  }
+  hid_t open_dataset() const {
+    if (!container_) fail_input(file_, "is not a readable HDF5 file: " + reason());
+    const hid_t opened = H5Dopen2(container_.id(), name_.c_str(), H5P_DEFAULT);
+    if (opened < 0) fail(file_, name_, "cannot be opened: " + reason());
+    return opened;
+  }
+
+  const std::filesystem::path& file_;
+  const std::string& name_;
+  silence quiet_;
+  list_handle access_;
+  file_handle container_;
+  dataset_handle matrix_;
+  space_handle space_;
+  std::array<std::int64_t, 2> extents_{};
+};
+
+// Holds libhdf5, which is one for all threads and built without locks.
+std::unique_lock<std::mutex> use_library(const std::filesystem::path& file) {
+  static std::mutex guard;
+  std::unique_lock lock(guard);
+  mapped_file::open(file);  // a missing or special file gets its usual error
+  // Before anything else is asked of it: what a damaged file left open would make it complain when
+  // the program ends.
+  H5dont_atexit();
+  return lock;
+}
+
+}  // namespace
+
+vector_set read_hdf5(const std::filesystem::path& file, const std::string& dataset,
+                     std::int64_t limit) {
+  const auto lock = use_library(file);
+  const hdf5_matrix matrix(file, dataset);
+  vector_set set = allocate_vectors(file, matrix.count(), matrix.dimension(), limit);
+  if (!set.data.empty()) matrix.read(set);
+  return set;
+}
+
+vector_layout hdf5_layout(const std::filesystem::path& file, const std::string& dataset) {
+  const auto lock = use_library(file);
+  return hdf5_matrix(file, dataset).layout();
+}
+
+}  // namespace kselect

@@ -1,0 +1,156 @@
+// The idx format of the MNIST files, plain or gzip'ed: two zero bytes, a type code, the rank, the
+// extents as big-endian 32-bit numbers, then the elements, big-endian too. The first extent counts
+// the vectors, the product of the others is their dimension.
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runtime/io/mapped_file.hpp"
+#include "runtime/io/readers.hpp"
+
+namespace kselect {
+namespace {
+
+constexpr std::int64_t extents_offset = 4;
+constexpr std::int64_t max_header_bytes = extents_offset + 4 * 255;
+
+struct idx_header {
+  element_type type = element_type::uint8;
+  std::vector<std::int64_t> shape;
+  std::int64_t header_bytes = 0;
+  std::int64_t data_bytes = 0;
+
+  // Product of all extents but the first, which do not overflow: data_bytes has been computed.
+  std::int64_t dimension() const {
+    return *dense_bytes(element_type::uint8, std::span(shape).subspan(1));
+  }
+};
+
+std::optional<element_type> type_of(std::byte code) {
+  switch (static_cast<unsigned char>(code)) {
+    case 0x08:
+      return element_type::uint8;
+    case 0x09:
+      return element_type::int8;
+    case 0x0B:
+      return element_type::int16;
+    case 0x0C:
+      return element_type::int32;
+    case 0x0D:
+      return element_type::float32;
+    case 0x0E:
+      return element_type::float64;
+    default:
+      return std::nullopt;
+  }
+}
+
+idx_header parse_header(const std::filesystem::path& file, std::span<const std::byte> bytes) {
+  if (std::ssize(bytes) < extents_offset) fail_input(file, "is too short for an idx header");
+  const auto type = type_of(bytes[2]);
+  if (bytes[0] != std::byte{0} || bytes[1] != std::byte{0} || !type) {
+    fail_input(file, "is not an idx file: its first bytes are not 0, 0 and a known type code");
+  }
+  idx_header header{.type = *type, .shape = {}};
+  const auto rank = static_cast<std::int64_t>(bytes[3]);
+  header.header_bytes = extents_offset + 4 * rank;
+  if (rank < 2) {
+    fail_input(file, fmt::format("has rank {}; vectors need 2 or more (labels have 1)", rank));
+  }
+  if (std::ssize(bytes) < header.header_bytes) fail_input(file, "ends within its idx header");
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    std::int64_t extent = 0;
+    for (const std::byte b : bytes.subspan(static_cast<std::size_t>(4 + 4 * axis), 4)) {
+      extent = extent << 8 | static_cast<std::int64_t>(b);
+    }
+    header.shape.push_back(extent);
+  }
+  const auto data_bytes = dense_bytes(header.type, header.shape);
+  if (!data_bytes) {
+    fail_input(file, fmt::format("claims the absurd shape ({}): its bytes do not fit 64 bits",
+                                 fmt::join(header.shape, ", ")));
+  }
+  header.data_bytes = *data_bytes;
+  return header;
+}
+
+// The file's uncompressed bytes as far as they are needed: in memory where it is compressed, else
+// the mapping itself.
+class idx_bytes {
+ public:
+  idx_bytes(const std::filesystem::path& file, compression packed)
+      : file_(file), mapping_(mapped_file::open(file)), packed_(packed) {}
+
+  // At most this many bytes; the span is valid until the next call.
+  std::span<const std::byte> first(std::int64_t at_most) {
+    const auto file_bytes = mapping_.bytes();
+    if (packed_ == compression::none) {
+      return file_bytes.first(static_cast<std::size_t>(std::min(at_most, std::ssize(file_bytes))));
+    }
+    inflated_ = gunzip(file_, file_bytes, at_most);
+    return inflated_;
+  }
+
+  // No more bytes than this can be in the file.
+  std::int64_t capacity() const {
+    const std::int64_t stored = std::ssize(mapping_.bytes());
+    return packed_ == compression::none ? stored : stored * max_deflate_ratio;
+  }
+
+ private:
+  const std::filesystem::path& file_;
+  mapped_file mapping_;
+  compression packed_;
+  std::vector<std::byte> inflated_;
+};
+
+}  // namespace
+
+vector_set read_idx(const std::filesystem::path& file, compression packed, std::int64_t limit) {
+  idx_bytes source(file, packed);
+  const idx_header header = parse_header(file, source.first(max_header_bytes));
+  const auto truncated = [&](const char* relation, std::int64_t found) {
+    fail_input(file,
+               fmt::format("is truncated: shape ({}) of {} needs {} bytes of data, it has {}{}",
+                           fmt::join(header.shape, ", "), to_string(header.type), header.data_bytes,
+                           relation, found));
+  };
+  const std::int64_t room = source.capacity() - header.header_bytes;
+  if (header.data_bytes > room) truncated(packed == compression::none ? "" : "at most ", room);
+
+  vector_set set = allocate_vectors(file, header.shape[0], header.dimension(), limit);
+  const std::int64_t wanted = std::ssize(set.data) * size_of(header.type);
+  // One byte more than the data shows both trailing bytes and a wrong check sum.
+  const bool whole = wanted == header.data_bytes;
+  const auto bytes = source.first(header.header_bytes + wanted + (whole ? 1 : 0));
+  const std::int64_t found = std::ssize(bytes) - header.header_bytes;
+  if (found < wanted) truncated("", found);
+  if (found > wanted) fail_input(file, "has bytes after the data its header tells of");
+  convert_elements(header.type, std::endian::big, bytes.data() + header.header_bytes, set.data);
+  return set;
+}
+
+vector_layout idx_layout(const std::filesystem::path& file, compression packed) {
+  idx_bytes source(file, packed);
+  const idx_header header = parse_header(file, source.first(max_header_bytes));
+  const std::int64_t found = source.capacity() - header.header_bytes;
+  if (packed == compression::none ? found != header.data_bytes : found < header.data_bytes) {
+    fail_input(file, fmt::format("has {}{} bytes of data, but its shape ({}) of {} needs {}",
+                                 packed == compression::none ? "" : "at most ", found,
+                                 fmt::join(header.shape, ", "), to_string(header.type),
+                                 header.data_bytes));
+  }
+  return {.file = file,
+          .count = header.shape[0],
+          .dimension = header.dimension(),
+          .type = header.type,
+          .order = std::endian::big,
+          .offset = header.header_bytes,
+          .stride = header.dimension() * size_of(header.type),
+          .packed = packed};
+}
+
+}  // namespace kselect

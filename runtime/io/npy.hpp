@@ -1,0 +1,63 @@
+#pragma once
+// Arrays in NumPy's .npy format: read in place, written whole or not at all.
+//
+// Reading maps the file, so rows larger than memory can be selected from. Writing goes through
+// atomic_file: the target holds either what it held before or the complete array.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "runtime/io/atomic_file.hpp"
+#include "runtime/io/element.hpp"
+#include "runtime/io/mapped_file.hpp"
+#include "runtime/io/npy_header.hpp"
+
+namespace kselect {
+
+// A dense little-endian array in a mapped file.
+class npy_file {
+ public:
+  // Throws failure::input, naming the file and what is wrong with it (missing, empty, truncated,
+  // not npy, big-endian, unsupported dtype, absurd shape). Fortran order is no error here.
+  static npy_file open(const std::filesystem::path& file);
+
+  element_type type() const { return header_.type; }
+  const std::vector<std::int64_t>& shape() const { return header_.shape; }
+  bool fortran_order() const { return header_.fortran_order; }
+  // The elements, aligned to their type; readable as long as this object lives.
+  const std::byte* data() const { return mapping_.bytes().data() + header_.data_offset; }
+  std::int64_t bytes() const { return header_.data_bytes; }
+
+ private:
+  npy_file(mapped_file mapping, npy_header header);
+
+  mapped_file mapping_;
+  npy_header header_;
+};
+
+// Writes an array in C order piece by piece, for results that are produced in blocks of rows. A
+// writer destroyed without commit() leaves the target as it was. Throws failure::output with the
+// reason; a shape whose bytes do not fit 64 bits is one.
+class npy_writer {
+ public:
+  npy_writer(const std::filesystem::path& file, element_type type,
+             std::span<const std::int64_t> shape);
+
+  // The next elements; in all as many as the shape has.
+  void append(std::span<const std::byte> elements);
+  // Makes the file appear. Throws failure::output when elements are missing.
+  void commit();
+
+ private:
+  atomic_file file_;
+  std::int64_t missing_bytes_;
+};
+
+// The whole array at once; `elements` are shape's product times size_of(type) bytes in C order.
+void write_npy(const std::filesystem::path& file, element_type type,
+               std::span<const std::int64_t> shape, std::span<const std::byte> elements);
+
+}  // namespace kselect

@@ -1,0 +1,68 @@
+#pragma once
+// The readers behind load_vectors, one per format, and what they share. Each checks the file
+// against itself and returns its first `limit` vectors (0: all), without source and hash.
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/io/element.hpp"
+#include "runtime/io/vectors.hpp"
+
+namespace kselect {
+
+enum class compression : std::uint8_t { none, gzip };
+
+vector_set read_npy_vectors(const std::filesystem::path& file, std::int64_t limit);
+// Components of `type`: float32 for .fvecs, uint8 for .bvecs, int32 for .ivecs.
+vector_set read_xvecs(const std::filesystem::path& file, element_type type, std::int64_t limit);
+vector_set read_idx(const std::filesystem::path& file, compression packed, std::int64_t limit);
+vector_set read_hdf5(const std::filesystem::path& file, const std::string& dataset,
+                     std::int64_t limit);
+
+// Where the vectors of a file lie that can be read piece by piece. Bytes from the start of the
+// file, inflated where it is compressed.
+struct vector_layout {
+  std::filesystem::path file;
+  std::int64_t count = 0;
+  std::int64_t dimension = 0;
+  element_type type = element_type::float32;
+  std::endian order = std::endian::little;
+  std::int64_t offset = 0;  // of the first vector, with its prefix
+  std::int64_t stride = 0;  // from vector to vector
+  std::int64_t prefix = 0;  // 4 where each vector begins with its dimension (int32), else 0
+  compression packed = compression::none;
+
+  std::int64_t vector_bytes() const { return stride - prefix; }
+};
+
+// The whole file's, found to lie within it, or to be able to where it is compressed; only headers
+// are read. `name` is a file, or FILE.hdf5[:DATASET]. Throws failure::input.
+vector_layout layout_of(const std::filesystem::path& name);
+vector_layout idx_layout(const std::filesystem::path& file, compression packed);
+vector_layout hdf5_layout(const std::filesystem::path& file, const std::string& dataset);
+vector_layout xvecs_layout(const std::filesystem::path& file, element_type type);
+
+// Throws failure::input: "<file>: <problem>".
+[[noreturn]] void fail_input(const std::filesystem::path& file, std::string_view problem);
+
+// A zeroed set of `available` vectors or, if that is fewer and not 0, `limit`. Throws
+// failure::input for vectors without components and failure::resources when memory runs out.
+// `available` x `dimension` must have been found to be in the file.
+vector_set allocate_vectors(const std::filesystem::path& file, std::int64_t available,
+                            std::int64_t dimension, std::int64_t limit);
+
+// No byte of deflate expands to more than this many (zlib's technical notes).
+inline constexpr std::int64_t max_deflate_ratio = 1032;
+
+// The first `at_most` bytes of a gzip file, fewer if it ends before. Asking for more than it holds
+// checks its check sums as well. Throws failure::input when it is damaged or truncated before.
+std::vector<std::byte> gunzip(const std::filesystem::path& file,
+                              std::span<const std::byte> compressed, std::int64_t at_most);
+
+}  // namespace kselect

@@ -1,0 +1,216 @@
+#include "runtime/io/vector_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "runtime/error.hpp"
+
+namespace kselect {
+namespace {
+
+constexpr std::int64_t piece_bytes = 1 << 20;
+constexpr std::int64_t inflated_piece_bytes = 4 << 20;
+constexpr std::int64_t sample_bytes = 4096;
+constexpr std::int64_t samples = 256;
+
+}  // namespace
+
+vector_file::vector_file(std::filesystem::path path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor) {}
+
+vector_file::vector_file(vector_file&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      layout_(std::move(other.layout_)),
+      inflated_(std::move(other.inflated_)),
+      fingerprint_(std::move(other.fingerprint_)) {}
+
+vector_file::~vector_file() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+vector_file vector_file::open(const std::filesystem::path& file, std::int64_t limit) {
+  const vector_layout layout = layout_of(file);
+  vector_file opened(file, ::open(layout.file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (opened.descriptor_ < 0) {
+    fail_input(file, fmt::format("cannot be read: {}", std::strerror(errno)));
+  }
+  if (layout.count > 0 && layout.dimension == 0) fail_input(file, "its vectors have no components");
+  opened.layout_ = layout;
+  if (opened.compressed()) {
+    opened.inflated_.emplace(file, opened.descriptor_,
+                             layout.offset + layout.count * layout.stride);
+  }
+  opened.fingerprint_ = opened.make_fingerprint();
+  if (limit > 0) opened.layout_.count = std::min(layout.count, limit);
+  return opened;
+}
+
+bool vector_file::dense() const {
+  return layout_.prefix == 0 && layout_.type == element_type::float32 &&
+         layout_.order == std::endian::little;
+}
+
+// A compressed file in larger pieces, as each inflates again what lies before it.
+std::int64_t vector_file::piece() const {
+  return compressed() ? inflated_piece_bytes : piece_bytes;
+}
+
+std::int64_t vector_file::reading_bytes() const {
+  return dense() ? 0 : std::max(piece(), layout_.stride);
+}
+
+void vector_file::read_bytes(std::int64_t offset, std::span<std::byte> out) const {
+  inflated_ ? inflated_->read(offset, out) : read_stored(offset, out);
+}
+
+void vector_file::read_stored(std::int64_t offset, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    const ssize_t got = ::pread(descriptor_, out.data(), out.size(), offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      fail_input(path_, fmt::format("cannot be read at byte {}: {}", offset, std::strerror(errno)));
+    }
+    if (got == 0) fail_input(path_, fmt::format("has shrunk: it now ends at byte {}", offset));
+    out = out.subspan(static_cast<std::size_t>(got));
+    offset += got;
+  }
+}
+
+void vector_file::require_dimension(std::int64_t vector, const std::byte* prefix) const {
+  std::int32_t dimension = 0;
+  std::memcpy(&dimension, prefix, sizeof dimension);
+  if (dimension == layout_.dimension) return;
+  fail_input(path_, fmt::format("record {} at byte {} has dimension {}, record 0 has {}", vector,
+                                vector * layout_.stride, dimension, layout_.dimension));
+}
+
+void vector_file::require_finite(std::int64_t first, std::span<const float> components) const {
+  const auto bad = std::ranges::find_if_not(components, [](float x) { return std::isfinite(x); });
+  if (bad == components.end()) return;
+  const std::int64_t at = bad - components.begin();
+  fail_input(path_, fmt::format("vector {}, component {} is {} as float32; clean the data first",
+                                first + at / layout_.dimension, at % layout_.dimension, *bad));
+}
+
+void vector_file::read(std::int64_t first, std::int64_t count, float* out) const {
+  const vector_layout& l = layout_;
+  const std::int64_t dimension = l.dimension;
+  const auto components = static_cast<std::size_t>(count * dimension);
+  if (dense()) {
+    read_bytes(l.offset + first * l.stride, std::as_writable_bytes(std::span(out, components)));
+    return require_finite(first, {out, components});
+  }
+  const std::int64_t at_once = std::max<std::int64_t>(1, piece() / l.stride);
+  std::vector<std::byte> raw(static_cast<std::size_t>(std::min(at_once, count) * l.stride));
+  for (std::int64_t done = 0; done < count; done += at_once) {
+    const std::int64_t now = std::min(at_once, count - done);
+    read_bytes(l.offset + (first + done) * l.stride,
+               std::span(raw).first(static_cast<std::size_t>(now * l.stride)));
+    for (std::int64_t i = 0; i < now; ++i) {
+      const std::byte* const record = raw.data() + i * l.stride;
+      if (l.prefix != 0) require_dimension(first + done + i, record);
+      convert_elements(l.type, l.order, record + l.prefix,
+                       {out + (done + i) * dimension, static_cast<std::size_t>(dimension)});
+    }
+  }
+  require_finite(first, {out, components});
+}
+
+std::string vector_file::make_fingerprint() const {
+  struct stat status = {};
+  if (::fstat(descriptor_, &status) != 0) {
+    fail_input(path_, fmt::format("cannot be read: {}", std::strerror(errno)));
+  }
+  const std::int64_t size = status.st_size;
+  std::vector<std::uint64_t> facts = {
+      static_cast<std::uint64_t>(size), static_cast<std::uint64_t>(layout_.count),
+      static_cast<std::uint64_t>(layout_.dimension), static_cast<std::uint64_t>(layout_.type)};
+  std::array<std::byte, sample_bytes> sample;
+  const auto bytes =
+      std::span(sample).first(static_cast<std::size_t>(std::min<std::int64_t>(size, sample_bytes)));
+  const std::int64_t last = std::max<std::int64_t>(0, size - sample_bytes);
+  for (std::int64_t i = 0; i < samples; ++i) {
+    // In two parts, since last * i may not fit 64 bits.
+    constexpr std::int64_t parts = samples - 1;
+    read_stored(last / parts * i + last % parts * i / parts, bytes);
+    facts.push_back(XXH3_64bits(bytes.data(), bytes.size()));
+  }
+  return fmt::format("{:016x}", XXH3_64bits(facts.data(), facts.size() * sizeof facts.front()));
+}
+
+vector_files vector_files::open(const std::vector<std::filesystem::path>& files,
+                                std::int64_t limit) {
+  if (limit < 0) {
+    throw error(failure::usage, fmt::format("limit {} is negative; 0 means all vectors", limit));
+  }
+  vector_files all;
+  for (const auto& path : files) {
+    all.files_.push_back(vector_file::open(path));
+    const vector_file& now = all.files_.back();
+    const vector_file& first = all.files_.front();
+    if (now.dimension() != first.dimension()) {
+      fail_input(path, fmt::format("has dimension {}, but {} has {}: they are of different sets",
+                                   now.dimension(), first.path().string(), first.dimension()));
+    }
+    all.begins_.push_back(all.count_);
+    all.count_ += now.count();
+    all.dimension_ = now.dimension();
+    all.fingerprint_ += now.fingerprint();
+  }
+  if (files.empty()) throw error(failure::usage, "no file of vectors is named");
+  if (limit > 0) all.count_ = std::min(all.count_, limit);
+  all.name_ = files.front().string();
+  if (files.size() > 1) all.name_ += fmt::format(" and {} more", files.size() - 1);
+  return all;
+}
+
+template <class Visit>
+void vector_files::each_part(std::int64_t first, std::int64_t count, const Visit& visit) const {
+  std::int64_t done = 0;
+  for (std::size_t f = 0; f < files_.size() && done < count; ++f) {
+    const std::int64_t within = first + done - begins_[f];
+    const std::int64_t here = std::min(count - done, files_[f].count() - within);
+    if (here <= 0) continue;
+    visit(files_[f], within, here, done);
+    done += here;
+  }
+}
+
+std::int64_t vector_files::reading_bytes() const {
+  std::int64_t most = 0;
+  for (const vector_file& file : files_) most = std::max(most, file.reading_bytes());
+  return most;
+}
+
+bool vector_files::compressed() const {
+  return std::ranges::any_of(files_, &vector_file::compressed);
+}
+
+std::int64_t vector_files::bytes(std::int64_t first, std::int64_t count) const {
+  std::int64_t sum = 0;
+  each_part(first, count,
+            [&](const vector_file& file, std::int64_t, std::int64_t here, std::int64_t) {
+              sum += here * file.stride();
+            });
+  return sum;
+}
+
+void vector_files::read(std::int64_t first, std::int64_t count, float* out) const {
+  each_part(first, count,
+            [&](const vector_file& file, std::int64_t within, std::int64_t here,
+                std::int64_t before) { file.read(within, here, out + before * dimension_); });
+}
+
+}  // namespace kselect

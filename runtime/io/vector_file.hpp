@@ -1,0 +1,96 @@
+#pragma once
+// Vectors that stay in their file and are read piece by piece, so that a file may be larger than
+// memory: every format of vectors.hpp. A compressed file is inflated once when it is opened, to
+// find where inflating can start again (gzip_index.hpp), and in pieces for what is read.
+//
+// Read with pread(2) into the caller's memory rather than mapped: mapped pages count as the
+// process's own until the kernel takes them back, so that no bound on memory could be kept, and an
+// input error on a mapping is a SIGBUS without a name.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "runtime/io/gzip_index.hpp"
+#include "runtime/io/readers.hpp"
+
+namespace kselect {
+
+class vector_file {
+ public:
+  // `limit` as load_options::limit. Reads the header and samples alone, of a compressed file all.
+  // Throws failure::input.
+  static vector_file open(const std::filesystem::path& file, std::int64_t limit = 0);
+  vector_file(vector_file&& other) noexcept;
+  vector_file& operator=(vector_file&& other) = delete;
+  ~vector_file();
+
+  const std::filesystem::path& path() const { return path_; }
+  std::int64_t count() const { return layout_.count; }
+  std::int64_t dimension() const { return layout_.dimension; }
+  // Bytes of one vector in the file, inflated.
+  std::int64_t stride() const { return layout_.stride; }
+  bool compressed() const { return layout_.packed != compression::none; }
+  // What read() takes of memory: none where the file holds float32 densely.
+  std::int64_t reading_bytes() const;
+  // 16 hexadecimal digits of the file's size, layout and content at 256 places and both ends: equal
+  // for copies of a file, and most likely different for others.
+  const std::string& fingerprint() const { return fingerprint_; }
+
+  // Vectors `first` to `first + count` as float32 to `out`, [count][dimension]; thread-safe. Throws
+  // failure::input for a component that is not finite, a record of another dimension and a file
+  // that cannot be read or has shrunk. Needs reading_bytes() of its own.
+  void read(std::int64_t first, std::int64_t count, float* out) const;
+
+ private:
+  vector_file(std::filesystem::path path, int descriptor);
+  bool dense() const;
+  std::int64_t piece() const;
+  void read_bytes(std::int64_t offset, std::span<std::byte> out) const;
+  void read_stored(std::int64_t offset, std::span<std::byte> out) const;
+  void require_dimension(std::int64_t vector, const std::byte* prefix) const;
+  void require_finite(std::int64_t first, std::span<const float> components) const;
+  std::string make_fingerprint() const;
+
+  std::filesystem::path path_;
+  int descriptor_;
+  vector_layout layout_;
+  std::optional<gzip_index> inflated_;
+  std::string fingerprint_;
+};
+
+// A corpus in one or several files, which follow each other.
+class vector_files {
+ public:
+  // `limit`: the first so many vectors of all; 0: all. Throws failure::input, also where the files
+  // have different dimensions or there is none.
+  static vector_files open(const std::vector<std::filesystem::path>& files, std::int64_t limit = 0);
+
+  std::int64_t count() const { return count_; }
+  std::int64_t dimension() const { return dimension_; }
+  // The first file, "and N more".
+  const std::string& name() const { return name_; }
+  const std::string& fingerprint() const { return fingerprint_; }
+  // The largest of them.
+  std::int64_t reading_bytes() const;
+  // Whether any of them is compressed, and inflated again for every pass over it.
+  bool compressed() const;
+  // Bytes of these vectors in the files, inflated.
+  std::int64_t bytes(std::int64_t first, std::int64_t count) const;
+  // As vector_file::read.
+  void read(std::int64_t first, std::int64_t count, float* out) const;
+
+ private:
+  // Calls visit(file, first in it, count, vectors before) for each part of the range.
+  template <class Visit>
+  void each_part(std::int64_t first, std::int64_t count, const Visit& visit) const;
+
+  std::vector<vector_file> files_;
+  std::vector<std::int64_t> begins_;  // of each file's vectors among all
+  std::int64_t count_ = 0;
+  std::int64_t dimension_ = 0;
+  std::string name_, fingerprint_;
+};
+
+}  // namespace kselect

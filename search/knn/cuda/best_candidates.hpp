@@ -1,0 +1,56 @@
+#pragma once
+// The best candidates so far of one or several groups of queries, in the memory of a GPU.
+//
+// What a corpus tile selects goes beside the best so far, and the same algorithm selects from the
+// two. So the candidates that remain are those of one selection from the whole row, up to ties of
+// the last, whichever way and in whichever order the tiles come.
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/backend/backend.hpp"
+#include "search/knn/cuda/candidates.hpp"
+#include "search/knn/cuda/proven_selection.hpp"
+
+namespace kselect {
+
+class stopwatch;
+
+class best_candidates {
+ public:
+  // For `groups` groups of at most `rows` queries, each with candidates `pitch` apart.
+  best_candidates(backend& place, std::int64_t groups, std::int64_t rows, std::int64_t pitch);
+
+  // The group has no candidates.
+  void forget(std::int64_t group) { sets_[static_cast<std::size_t>(group)].empty = true; }
+  // Enqueues: `found`, selected by `selection` from the distances of the group's queries to a tile
+  // that starts at corpus vector `first`, joins the group's candidates.
+  void add(std::int64_t group, const selected& found, const query_rows& queries,
+           const vectors_on_device& tile, std::int64_t first, proven_selection& selection,
+           stopwatch& watch);
+  const candidates& of(std::int64_t group) const {
+    return sets_[static_cast<std::size_t>(group)].held;
+  }
+
+  // Rows of candidates that so many groups need: the merged ones go to a spare set, which then
+  // changes places with the one they came from.
+  static constexpr std::int64_t rows_for(std::int64_t groups, std::int64_t rows) {
+    return (groups + 1) * rows;
+  }
+  static constexpr std::int64_t bytes_per_row(std::int64_t pitch) {
+    return pitch * static_cast<std::int64_t>(sizeof(float) + sizeof(std::int64_t) + sizeof(double));
+  }
+
+ private:
+  struct set {
+    candidates held;
+    bool empty;
+  };
+
+  void* stream_;
+  device_buffer ranked_, index_, exact_;
+  std::vector<set> sets_;
+  candidates spare_{};
+};
+
+}  // namespace kselect

@@ -1,0 +1,58 @@
+#pragma once
+// Selection from rows that exist only on the GPU, with the certificate on the rows asked for.
+//
+// `trial` (harness/run/trial.hpp) proves against a copy of all rows on the host. Distances are born
+// on the device, and bringing them all over would take longer than everything else, so here only
+// the rows to be proven come over, before the algorithm sees them.
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/backend/backend.hpp"
+#include "search/knn/cuda/candidates.hpp"
+#include "search/knn/knn.hpp"
+
+namespace kselect {
+
+// int32 where the algorithm writes it: rows on a device are shorter than 2^31, and positions cost
+// bandwidth.
+constexpr index_type narrow_index(const algorithm& entry) {
+  return entry.index_types.contains(index_type::int32) ? index_type::int32 : index_type::int64;
+}
+
+class proven_selection {
+ public:
+  // Answers of up to max_rows x kept.
+  proven_selection(const algorithm& entry, backend& place, proof_scope scope, std::int64_t max_rows,
+                   std::int64_t kept);
+
+  // Enqueues the selection of `kept` from each of `rows` rows of `n` floats, `pitch` apart, in
+  // device memory; the answer is valid until the next call. An algorithm that works in place may
+  // change the rows. Throws error(failure::unsupported) or error(failure::resources) where the
+  // algorithm cannot do it, and error(failure::wrong_answer) when a certificate fails.
+  selected run(float* rows, std::int64_t count, std::int64_t n, std::int64_t pitch);
+
+  // Whether the selections to come are proven, as far as the scope says; at first they are.
+  void prove_from_now_on(bool wanted) { proves_ = wanted; }
+  // Rows proven so far.
+  std::int64_t rows_proven() const { return rows_proven_; }
+
+ private:
+  std::vector<std::int64_t> rows_to_prove(std::int64_t count);
+  std::vector<float> download(const float* rows, const problem& p,
+                              const std::vector<std::int64_t>& sample);
+  void prove(const problem& p, const std::vector<std::int64_t>& sample,
+             const std::vector<float>& input);
+
+  const algorithm& entry_;
+  backend& place_;
+  proof_scope scope_;
+  std::int64_t kept_;
+  index_type index_;
+  device_buffer values_, positions_, workspace_;
+  bool proves_ = true;
+  std::uint64_t samples_drawn_ = 0;
+  std::int64_t rows_proven_ = 0;
+};
+
+}  // namespace kselect

@@ -1,0 +1,135 @@
+#pragma once
+// Exact k-nearest neighbours of real vectors: distances, then selection, a block of queries at a
+// time, so that the Q x n distance matrix never has to exist as a whole.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kselect/algorithm.hpp"
+#include "runtime/backend/backend.hpp"
+#include "runtime/distance/distance.hpp"
+#include "runtime/io/vectors.hpp"
+
+namespace kselect {
+
+// What only executor cuda asks. Its distances are float32 products, so a few more than k are
+// selected by them and ordered by their true distance; queries whose answer is then not provably
+// the nearest are done again directly in float64 (search/knn/cuda/candidates.hpp).
+enum class proof_scope : std::uint8_t {
+  none,    // no selection is proven: for times alone
+  sample,  // the certificate on up to 16 rows of every selection: the first, the last, some between
+  all      // on every row, which downloads every distance
+};
+
+template <>
+inline constexpr std::array<named<proof_scope>, 3> names<proof_scope> = {
+    {{proof_scope::none, "none"}, {proof_scope::sample, "sample"}, {proof_scope::all, "all"}}};
+
+struct cuda_knn_options {
+  // Device memory: half for the corpus, which is streamed where it does not fit, a quarter for
+  // distances and candidates, a quarter for the algorithm's workspace. (With half a product the
+  // candidates of all vectors belong to the corpus' half.) 0: as much of the free
+  // memory, but an eighth and at most 4 GiB for distances. The queries of a tile and cuBLAS's own
+  // come on top; and a tile is never smaller than one query against 4096 vectors, or twice its
+  // candidates if they are more.
+  std::int64_t memory_bytes = 0;
+  // Products by tensor cores with 11 bits. Queries that are not provably right are then left as
+  // they are, as with so wide a bound most would be done again.
+  bool tf32 = false;
+  // The k-NN graph from half of the product: what two tiles of the corpus give is used for the
+  // queries of both. Needs the corpus resident and room for the candidates of all its vectors
+  // beside it; else the whole product is taken, and the report says why.
+  bool half_product = false;
+  bool sum_by_warp = false;  // norms and means by a warp a vector, not by thrust::reduce_by_key
+  proof_scope prove = proof_scope::sample;
+  // > 0: do everything so many times and time every stage of it. Of several the first, which loads
+  // kernels and grows workspaces, alone proves selections, and is no part of the medians.
+  int repeats = 0;
+  bool time_stages = false;  // the same of one time, without the bare product
+};
+
+// Milliseconds on the GPU, all tiles together; without uploads unless the corpus is streamed.
+struct cuda_knn_times {
+  double norms = 0;         // norms, means and images of queries and corpus
+  double distance = 0;      // product and the pass over its result
+  double selection = 0;     // of candidates, from the distances
+  double merge = 0;         // selection from the candidates of several corpus tiles
+  double order = 0;         // true distances of the candidates, their order and its proof
+  double redo = 0;          // queries done again, all stages of it
+  double elapsed = 0;       // from the first start to the last stop, gaps and all
+  double bare_product = 0;  // once more, alone, to compare `distance` with; not in elapsed
+  cuda_knn_times& operator+=(const cuda_knn_times& more);
+  double total() const;  // of the stages, without the gaps between them
+};
+
+struct cuda_knn_stage {
+  std::string_view name;
+  double cuda_knn_times::*time;
+  bool of_total = true;
+};
+inline constexpr std::array<cuda_knn_stage, 8> cuda_knn_stages = {
+    {{"norms", &cuda_knn_times::norms},
+     {"distance", &cuda_knn_times::distance},
+     {"selection", &cuda_knn_times::selection},
+     {"merge", &cuda_knn_times::merge},
+     {"order", &cuda_knn_times::order},
+     {"redo", &cuda_knn_times::redo},
+     {"elapsed", &cuda_knn_times::elapsed, false},
+     {"bare_product", &cuda_knn_times::bare_product, false}}};
+
+inline cuda_knn_times& cuda_knn_times::operator+=(const cuda_knn_times& more) {
+  for (const cuda_knn_stage& stage : cuda_knn_stages) this->*stage.time += more.*stage.time;
+  return *this;
+}
+
+inline double cuda_knn_times::total() const {
+  double sum = 0;
+  for (const cuda_knn_stage& stage : cuda_knn_stages) sum += stage.of_total ? this->*stage.time : 0;
+  return sum;
+}
+
+struct cuda_knn_report {
+  std::int64_t unproven = 0;     // queries whose first answer was not provably the nearest
+  std::int64_t rows_proven = 0;  // rows of distances whose selection was proven
+  std::int64_t query_tiles = 0, corpus_tiles = 0;
+  bool streamed = false;
+  bool half_product = false;
+  std::string whole_product_because;  // where half of it was asked for
+  std::vector<cuda_knn_times> times;  // one a repeat, or of the one time
+};
+
+struct knn_request {
+  const vector_set& base;
+  const vector_set* query = nullptr;  // null: every base vector is a query (the k-NN graph)
+  bool exclude_self = false;          // with null query: a vector is not its own neighbour
+  kselect::metric metric = kselect::metric::sqeuclidean;
+  std::int64_t k = 0;
+  const algorithm& entry;
+  std::int64_t block_bytes = std::int64_t{256} << 20;  // distances held at once; not on cuda
+  cuda_knn_options cuda = {};
+  cuda_knn_report* report = nullptr;  // filled by executor cuda
+
+  const vector_set& queries() const { return query == nullptr ? base : *query; }
+};
+
+// The neighbours of `count` queries from `first` on: indices into base and distances, count x k,
+// nearest first, equal distances by ascending index.
+struct knn_block {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  std::span<const std::int64_t> indices;
+  std::span<const float> distances;
+};
+
+// Calls `sink` for each block in order; each block's selection is proven before, on executor cuda
+// as far as request.cuda.prove says. Throws error(failure::usage) if k is out of range or the
+// dimensions differ, and what select_rows throws.
+void knn(const knn_request& request, backend& place,
+         const std::function<void(const knn_block&)>& sink);
+
+}  // namespace kselect

@@ -1,0 +1,128 @@
+#include "search/knn/tiled/list_exchange.hpp"
+
+#include <array>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/error.hpp"
+#include "search/knn/tiled/agreement.hpp"
+#include "search/knn/tiled/plan.hpp"
+#include "search/knn/tiled/times.hpp"
+#if KSELECT_HAS_CUDA
+#include "runtime/backend/cuda_backend.hpp"
+#endif
+#if KSELECT_HAS_NCCL
+#include "search/knn/tiled/cuda/nccl_exchange.hpp"
+#endif
+
+namespace kselect {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+class host_exchange final : public list_exchange {
+ public:
+  host_exchange(communicator& ranks, int threads) : ranks_(ranks), threads_(threads) {}
+
+  neighbour_lists merged(neighbour_lists mine) override {
+    if (ranks_.size() == 1) return mine;
+    const std::int64_t k = mine.k();
+    const std::vector<std::int64_t> shares = shares_of(mine.queries(), ranks_.size());
+    const std::int64_t share = shares[index(ranks_.rank())];
+    std::vector<float> distances(index(ranks_.size() * share * k));
+    std::vector<std::int64_t> indices(distances.size());
+    move(&communicator::exchange, shares, mine, distances, indices);
+    neighbour_lists own(share, k);
+    {
+      const lap merging(taken_.merging);
+      merge_lists(ranks_.size(), distances, indices, threads_, own);
+    }
+    // `mine` has been sent and has the size of the answer.
+    move(&communicator::collect, shares, own, mine.distances(), mine.indices());
+    return mine;
+  }
+
+ private:
+  template <class Step>
+  void move(Step step, const std::vector<std::int64_t>& shares, const neighbour_lists& from,
+            std::span<float> distances, std::span<std::int64_t> indices) {
+    const lap moving(taken_.moving);
+    const std::array<communicator::column, 2> columns = {
+        {{index(from.k()) * sizeof(float), std::as_bytes(from.distances()),
+          std::as_writable_bytes(distances)},
+         {index(from.k()) * sizeof(std::int64_t), std::as_bytes(from.indices()),
+          std::as_writable_bytes(indices)}}};
+    (ranks_.*step)(columns, shares);
+  }
+
+  communicator& ranks_;
+  int threads_;
+};
+
+// Why there can be no NCCL on this rank; empty if there can.
+std::string why_no_nccl_here(const backend& place) {
+  if (place.description().kind != executor_kind::cuda) return "NCCL is for executor cuda";
+#if KSELECT_HAS_NCCL
+  return why_no_nccl();
+#else
+  return "this build has no NCCL: build with CUDA where nccl.h is found";
+#endif
+}
+
+std::string gpu_of([[maybe_unused]] const backend& place) {
+#if KSELECT_HAS_CUDA
+  if (!place.shares_host_memory()) return observe_cuda(place.number()).uuid;
+#endif
+  return {};
+}
+
+// Why these ranks have none together, on rank 0.
+std::string why_no_nccl_together(const communicator& ranks, const std::vector<std::string>& said) {
+  std::vector<std::string> seen;
+  for (const std::string& text : said) {
+    const json rank = json::parse(text);
+    if (const std::string why = rank.at("why"); !why.empty()) return why;
+    const std::string gpu = rank.at("gpu");
+    for (std::size_t other = 0; other < seen.size(); ++other) {
+      if (seen[other] != gpu) continue;
+      return fmt::format("NCCL takes one rank a GPU, but {} and {} both have {}",
+                         ranks.name(static_cast<int>(other)),
+                         ranks.name(static_cast<int>(seen.size())), gpu);
+    }
+    seen.push_back(gpu);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool choose_nccl(exchange_kind kind, communicator& ranks, const backend& place) {
+  if (kind == exchange_kind::host || ranks.size() == 1) return false;
+  const json mine = {{"why", why_no_nccl_here(place)}, {"gpu", gpu_of(place)}};
+  const std::vector<std::string> said =
+      ranks.gather(mine.dump(-1, ' ', false, json::error_handler_t::replace));
+  const std::string why_not =
+      broadcast_text(ranks, ranks.rank() == 0 ? why_no_nccl_together(ranks, said) : std::string());
+  if (!why_not.empty() && kind == exchange_kind::nccl) {
+    throw agreed_error(failure::unsupported, why_not);
+  }
+  return why_not.empty();
+}
+
+std::unique_ptr<list_exchange> open_list_exchange(bool nccl, communicator& ranks, backend& place) {
+  if (nccl) {
+    if (const std::string why = why_no_nccl_here(place); !why.empty()) {
+      throw error(failure::unsupported, why);
+    }
+  }
+#if KSELECT_HAS_NCCL
+  if (nccl) return open_nccl_exchange(ranks, place);
+#endif
+  return std::make_unique<host_exchange>(ranks, place.description().threads);
+}
+
+}  // namespace kselect

@@ -1,0 +1,93 @@
+#include "search/knn/tiled/neighbour_lists.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+
+namespace kselect {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+neighbour_lists::neighbour_lists(std::int64_t queries, std::int64_t k)
+    : queries_(queries),
+      k_(k),
+      distances_(index(queries * k), infinity),
+      indices_(index(queries * k), no_neighbour) {}
+
+void neighbour_lists::merge(std::int64_t query, const found& list) {
+  float* const distances = distances_.data() + query * k_;
+  std::int64_t* const indices = indices_.data() + query * k_;
+  // Where the list would end up alone, from its end: how many of it survive is found first, so
+  // that the merge can run backwards in place.
+  const auto at = [&](std::int64_t i) {
+    return neighbour{list.distances[index(i)], list.indices[index(i)] + list.offset};
+  };
+  const auto mine = [&](std::int64_t i) { return neighbour{distances[i], indices[i]}; };
+  const std::int64_t length = std::ssize(list.indices);
+  std::int64_t taken = 0, kept = 0, skipped = 0;
+  while (taken + kept < k_) {
+    if (taken + skipped < length && at(taken + skipped).index == list.excluded) {
+      ++skipped;
+    } else if (taken + skipped < length && at(taken + skipped) < mine(kept)) {
+      ++taken;
+    } else {
+      ++kept;
+    }
+  }
+  std::int64_t next = taken + skipped - 1;
+  for (std::int64_t out = k_ - 1; taken > 0; --out) {
+    if (at(next).index == list.excluded) --next;
+    const bool from_mine = kept > 0 && at(next) < mine(kept - 1);
+    const neighbour chosen = from_mine ? mine(--kept) : at(next);
+    if (!from_mine) {
+      --next;
+      --taken;
+    }
+    distances[out] = chosen.distance;
+    indices[out] = chosen.index;
+  }
+}
+
+void merge_lists(std::int64_t lists, std::span<const float> distances,
+                 std::span<const std::int64_t> indices, int threads, neighbour_lists& out) {
+  const std::int64_t k = out.k();
+  const std::int64_t list_size = out.queries() * k;
+  struct head {
+    neighbour nearest;
+    std::int64_t at, end;
+    bool operator>(const head& other) const { return other.nearest < nearest; }
+  };
+#pragma omp parallel num_threads(threads)
+  {
+    std::vector<head> heads;
+#pragma omp for schedule(static)
+    for (std::int64_t q = 0; q < out.queries(); ++q) {
+      const auto head_at = [&](std::int64_t at, std::int64_t end) {
+        return head{{distances[index(at)], indices[index(at)]}, at, end};
+      };
+      heads.clear();
+      for (std::int64_t l = 0; l < lists; ++l) {
+        const std::int64_t begin = l * list_size + q * k;
+        heads.push_back(head_at(begin, begin + k));
+      }
+      std::ranges::make_heap(heads, std::greater<>{});
+      for (std::int64_t i = 0; i < k; ++i) {
+        std::ranges::pop_heap(heads, std::greater<>{});
+        head& least = heads.back();
+        out.distances()[index(q * k + i)] = least.nearest.distance;
+        out.indices()[index(q * k + i)] = least.nearest.index;
+        if (least.at + 1 == least.end) {
+          heads.pop_back();
+        } else {
+          least = head_at(least.at + 1, least.end);
+          std::ranges::push_heap(heads, std::greater<>{});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace kselect

@@ -1,0 +1,120 @@
+#include "search/knn/tiled/plan.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/error.hpp"
+
+namespace kselect {
+namespace {
+
+constexpr std::int64_t float_bytes = 4;
+constexpr std::int64_t neighbour_bytes = 4 + 8;  // distance and index
+constexpr std::int64_t mebibyte = 1 << 20;
+// Of a selected neighbour: written by the algorithm, on the host, returned, ordered.
+constexpr std::int64_t selection_bytes = 4 * neighbour_bytes;
+constexpr std::int64_t block_bytes = 8 * mebibyte;
+
+std::int64_t units(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit; }
+
+// The largest multiple of `unit` (or `most` itself) for which `fits` holds; `least`, for which it
+// is known to hold, if no larger one does.
+std::int64_t largest(std::int64_t least, std::int64_t most, std::int64_t unit,
+                     const std::function<bool(std::int64_t)>& fits) {
+  std::int64_t low = units(least, unit), high = std::max<std::int64_t>(1, units(most, unit));
+  while (low < high) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    if (fits(std::min(middle * unit, most))) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return std::min(low * unit, most);
+}
+
+// The least length, in whole units, that cuts as many queries into no more tiles, so that the last
+// one is not a remainder that costs a pass of its own.
+std::int64_t even_length(std::int64_t queries, std::int64_t length) {
+  const std::int64_t tiles = units(queries, length);
+  return std::min(length, units(units(queries, tiles), query_unit) * query_unit);
+}
+
+}  // namespace
+
+std::int64_t block_rows(std::int64_t k, std::int64_t corpus_tile) {
+  const std::int64_t row = corpus_tile * float_bytes + (k + 1) * selection_bytes;
+  return std::max<std::int64_t>(1, block_bytes / row / query_unit) * query_unit;
+}
+
+std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int64_t query_tile) {
+  const std::int64_t rows = std::min(block_rows(s.k, corpus_tile), query_tile);
+  // Distances and what is selected of them: never more than block_rows() allows for, and growing
+  // with the tile, though the rows do not.
+  const std::int64_t row =
+      corpus_tile * float_bytes * (s.keeps_input ? 1 : 2) + (s.k + 1) * selection_bytes;
+  const std::int64_t block =
+      std::min(query_tile * row, std::max(block_bytes * (s.keeps_input ? 1 : 2), query_unit * row));
+  // Two tiles, one of them being read; norms and means; marks of the certificate.
+  const std::int64_t corpus =
+      corpus_tile * (2 * s.dimension * float_bytes + 24) + s.threads * corpus_tile;
+  // Queries; found so far and being written; with ranks sent, received and merged as well.
+  const std::int64_t lists = (s.ranks > 1 ? 5 : 2) + (s.delivers ? 1 : 0);
+  const std::int64_t queries =
+      query_tile * (s.dimension * float_bytes + s.k * neighbour_bytes * lists);
+  // Products and their factors (distance.cpp), the BLAS's own packed ones, pieces of a file.
+  const std::int64_t fixed = s.threads * 16 * mebibyte + s.reading_bytes;
+  return fixed + corpus + queries + block + s.workspace(rows, corpus_tile);
+}
+
+tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t query_tile) {
+  const std::int64_t least_corpus = std::min(corpus_unit, s.n);
+  const std::int64_t asked = std::min(s.queries, units(query_tile, query_unit) * query_unit);
+  const std::int64_t least_queries = query_tile > 0 ? asked : std::min(query_unit, s.queries);
+  const std::int64_t least = tile_bytes(s, least_corpus, least_queries);
+  if (least > bytes) {
+    throw error(failure::resources,
+                fmt::format("the memory limit leaves {} MiB for tiles, but {} x {} vectors of "
+                            "dimension {} with k = {} on {} threads need {} MiB; raise "
+                            "--memory-limit by {} MiB or lower --threads",
+                            std::max<std::int64_t>(0, bytes / mebibyte), least_corpus,
+                            least_queries, s.dimension, s.k, s.threads, units(least, mebibyte),
+                            units(least - bytes, mebibyte)));
+  }
+  const std::int64_t rest = bytes - least;
+  tile_plan plan;
+  const std::int64_t most_corpus = std::min(s.n, s.most_corpus_tile);
+  plan.corpus_tile = largest(least_corpus, most_corpus, corpus_unit, [&](std::int64_t tile) {
+    return tile_bytes(s, tile, least_queries) <= least + rest / 2;
+  });
+  plan.query_tile = query_tile > 0
+                        ? asked
+                        : largest(least_queries, std::min(s.queries, s.most_query_tile), query_unit,
+                                  [&](std::int64_t tile) {
+                                    return tile_bytes(s, plan.corpus_tile, tile) <= bytes;
+                                  });
+  if (query_tile == 0) plan.query_tile = even_length(s.queries, plan.query_tile);
+  plan.corpus_tile = largest(plan.corpus_tile, most_corpus, corpus_unit, [&](std::int64_t tile) {
+    return tile_bytes(s, tile, plan.query_tile) <= bytes;
+  });
+  plan.bytes = tile_bytes(s, plan.corpus_tile, plan.query_tile);
+  return plan;
+}
+
+std::vector<std::int64_t> shares_of(std::int64_t queries, int ranks) {
+  std::vector<std::int64_t> shares;
+  for (int r = 0; r < ranks; ++r) {
+    shares.push_back(queries * (r + 1) / ranks - queries * r / ranks);
+  }
+  return shares;
+}
+
+std::int64_t first_of_rank(std::int64_t n, int rank, int ranks) {
+  // In two parts, since a product of both may not fit 64 bits.
+  const std::int64_t all = units(n, corpus_unit);
+  const std::int64_t first = all / ranks * rank + all % ranks * rank / ranks;
+  return std::min(n, first * corpus_unit);
+}
+
+}  // namespace kselect

@@ -1,0 +1,81 @@
+#include "search/knn/tiled/shard_search.hpp"
+
+#include <algorithm>
+
+#include "search/knn/tiled/plan.hpp"
+#include "search/knn/tiled/tile_stream.hpp"
+#if KSELECT_HAS_CUDA
+#include "search/knn/tiled/cuda/shard_on_gpu.hpp"
+#endif
+
+namespace kselect {
+namespace {
+
+// Every tile is a search in the host's memory.
+class shard_by_tiles final : public shard_search {
+ public:
+  shard_by_tiles(const tiled_request& request, const vector_files& base, std::int64_t first,
+                 std::int64_t end, std::int64_t tile, backend& place)
+      : request_(request), tile_(tile), stream_(base, first, end, tile), place_(place) {}
+
+  std::int64_t tiles() const override { return stream_.tiles(); }
+  std::int64_t tile() const override { return tile_; }
+  shard_report report() const override {
+    shard_report all;
+    all.bytes_read = stream_.bytes_read();
+    all.read_s = stream_.read_s();
+    all.wait_s = stream_.wait_s();
+    return all;
+  }
+
+  void nearest(const vector_set& queries, std::int64_t first, neighbour_lists& best) override {
+    for (std::int64_t t = 0; t < stream_.tiles(); ++t) search(stream_.next(), queries, first, best);
+  }
+
+ private:
+  void search(const tile_stream::tile& tile, const vector_set& queries, std::int64_t first,
+              neighbour_lists& best) {
+    // Where queries may find themselves, one candidate more is asked for and they are left out.
+    const bool own = request_.exclude_self && first < tile.first + tile.vectors.count &&
+                     tile.first < first + queries.count;
+    const knn_request part{.base = tile.vectors,
+                           .query = &queries,
+                           .metric = request_.metric,
+                           .k = std::min(request_.k + (own ? 1 : 0), tile.vectors.count),
+                           .entry = *request_.entry.algorithm,
+                           .block_bytes = block_rows(request_.k, tile.vectors.count) *
+                                          tile.vectors.count *
+                                          static_cast<std::int64_t>(sizeof(float))};
+    knn(part, place_, [&](const knn_block& block) {
+      const int threads = place_.description().threads;
+#pragma omp parallel for num_threads(threads) schedule(static)
+      for (std::int64_t q = 0; q < block.count; ++q) {
+        const std::size_t at = index(q * part.k), length = index(part.k);
+        best.merge(block.first + q, {.distances = block.distances.subspan(at, length),
+                                     .indices = block.indices.subspan(at, length),
+                                     .offset = tile.first,
+                                     .excluded = own ? first + block.first + q : no_neighbour});
+      }
+    });
+  }
+
+  const tiled_request& request_;
+  std::int64_t tile_;
+  tile_stream stream_;
+  backend& place_;
+};
+
+}  // namespace
+
+std::unique_ptr<shard_search> open_shard(const tiled_request& request, const vector_files& base,
+                                         std::int64_t first, std::int64_t end, std::int64_t tile,
+                                         [[maybe_unused]] std::int64_t queries, backend& place) {
+#if KSELECT_HAS_CUDA
+  if (!place.shares_host_memory()) {
+    return open_gpu_shard(request, base, first, end, tile, queries, place);
+  }
+#endif
+  return std::make_unique<shard_by_tiles>(request, base, first, end, tile, place);
+}
+
+}  // namespace kselect

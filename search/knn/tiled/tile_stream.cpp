@@ -1,0 +1,58 @@
+#include "search/knn/tiled/tile_stream.hpp"
+
+#include <algorithm>
+
+#include "search/knn/tiled/times.hpp"
+
+namespace kselect {
+
+tile_stream::tile_stream(const vector_files& file, std::int64_t first, std::int64_t end,
+                         std::int64_t length)
+    : file_(file),
+      first_(first),
+      end_(end),
+      length_(length),
+      turns_((end - first + length - 1) / length, 2) {}
+
+tile_stream::~tile_stream() {
+  for (slot& s : slots_) {
+    if (s.reading.valid()) s.reading.wait();
+  }
+}
+
+void tile_stream::read(const tile_turns::turn& what) {
+  slot& into = slots_[what.slot];
+  const std::int64_t begin = first_ + what.tile * length_;
+  vector_set& set = into.vectors;
+  set.count = std::min(length_, end_ - begin);
+  set.dimension = file_.dimension();
+  set.source = file_.name();
+  // The longest tile first and last: the memory is taken once.
+  set.data.reserve(static_cast<std::size_t>(std::min(length_, end_ - first_) * set.dimension));
+  set.data.resize(static_cast<std::size_t>(set.count * set.dimension));
+  bytes_read_ += file_.bytes(begin, set.count);
+  into.reading = std::async(std::launch::async, [this, &set, begin] {
+    double seconds = 0;
+    {
+      const lap reading(seconds);
+      file_.read(begin, set.count, set.data.data());
+    }
+    return seconds;
+  });
+}
+
+void tile_stream::await(slot& reading) {
+  const lap waiting(wait_s_);
+  read_s_ += reading.reading.get();
+}
+
+tile_stream::tile tile_stream::next() {
+  const tile_turns::turn now = turns_.next();
+  if (now.load) read(now);
+  slot& here = slots_[now.slot];
+  if (here.reading.valid()) await(here);
+  if (const auto after = turns_.ahead()) read(*after);
+  return {here.vectors, first_ + now.tile * length_};
+}
+
+}  // namespace kselect

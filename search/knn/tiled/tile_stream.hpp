@@ -1,0 +1,51 @@
+#pragma once
+// A part of a corpus as tiles that pass by again and again, the next one read while the
+// present one is worked on.
+
+#include <array>
+#include <cstdint>
+#include <future>
+
+#include "runtime/io/vector_file.hpp"
+#include "runtime/io/vectors.hpp"
+#include "search/knn/tile_turns.hpp"
+
+namespace kselect {
+
+class tile_stream {
+ public:
+  // Vectors `first` to `end` of `file`, which must outlive this object, `length` to a tile.
+  tile_stream(const vector_files& file, std::int64_t first, std::int64_t end, std::int64_t length);
+  // Waits for a read under way.
+  ~tile_stream();
+
+  std::int64_t tiles() const { return turns_.tiles(); }
+
+  struct tile {
+    const vector_set& vectors;  // valid until the next call
+    std::int64_t first;         // of the file's vectors
+  };
+  // The next tile, in the order of tile_turns. Throws what vector_files::read does.
+  tile next();
+  // Bytes read from the file so far; seconds that took, and those next() waited for it.
+  std::int64_t bytes_read() const { return bytes_read_; }
+  double read_s() const { return read_s_; }
+  double wait_s() const { return wait_s_; }
+
+ private:
+  struct slot {
+    vector_set vectors;
+    std::future<double> reading;  // its seconds
+  };
+  void read(const tile_turns::turn& what);
+  void await(slot& reading);
+
+  const vector_files& file_;
+  std::int64_t first_, end_, length_;
+  tile_turns turns_;
+  std::int64_t bytes_read_ = 0;
+  double read_s_ = 0, wait_s_ = 0;
+  std::array<slot, 2> slots_;
+};
+
+}  // namespace kselect

@@ -1,0 +1,298 @@
+#include "search/knn/tiled/tiled_knn.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <future>
+#include <malloc.h>
+#include <memory>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/environment/host.hpp"
+#include "runtime/error.hpp"
+#include "runtime/io/vector_file.hpp"
+#include "search/knn/tiled/agreement.hpp"
+#include "search/knn/tiled/list_exchange.hpp"
+#include "search/knn/tiled/neighbour_lists.hpp"
+#include "search/knn/tiled/result_store.hpp"
+#include "search/knn/tiled/shard_search.hpp"
+#if KSELECT_HAS_CUDA
+#include "search/knn/tiled/cuda/shard_on_gpu.hpp"
+#endif
+#include "harness/select/select_rows.hpp"
+
+namespace kselect {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+class tiled_search {
+ public:
+  tiled_search(const tiled_request& request, backend& place, communicator& ranks,
+               const tiled_observer& observer)
+      : request_(request), place_(place), ranks_(ranks), observer_(observer) {}
+
+  tiled_report run() {
+    tiled_times& times = report_.times;
+    {
+      const lap setup(times.setup);
+      prepare_all();
+    }
+    {
+      const lap whole(times.search);
+      search();
+      finish();
+    }
+    report_.shard = shard_->report();
+    times.read = report_.shard.read_s;
+    times.read_wait = report_.shard.wait_s;
+    times.exchange = exchange_->taken().moving;
+    times.merge = exchange_->taken().merging;
+    return report_;
+  }
+
+ private:
+  const vector_files& queries() const { return query_ ? *query_ : *base_; }
+
+  // All ranks have agreed and have their memory.
+  void prepare_all() {
+    agree(ranks_, [&] { return open_files(); });
+    // What a GPU's context and NCCL take is held before the first tile.
+    report_.nccl = choose_nccl(request_.exchange, ranks_, place_);
+    exchange_ = open_list_exchange(report_.nccl, ranks_, place_);
+    agree(ranks_, [&] { return open_place(); });
+    std::int64_t query_tile = 0;
+    for (const json& proposal : agree(ranks_, [&] { return propose_tile(); })) {
+      const std::int64_t proposed = proposal;
+      query_tile = query_tile == 0 ? proposed : std::min(query_tile, proposed);
+    }
+    agree(ranks_, [&] { return open_results(); });
+    struct {
+      std::int64_t query_tile, done;
+    } start{query_tile, store_ ? store_->done() : 0};
+    ranks_.broadcast(std::as_writable_bytes(std::span(&start, 1)));
+    // The same length of query tiles everywhere; each rank's own memory for the corpus.
+    report_.plan = plan_for(start.query_tile);
+    report_.n = base_->count();
+    report_.queries = queries().count();
+    report_.dimension = base_->dimension();
+    report_.compressed = base_->compressed();
+    report_.query_tiles = (report_.queries - start.done + start.query_tile - 1) / start.query_tile;
+    report_.queries_before = start.done;
+    shard_ = open_shard(request_, *base_, first_, end_, report_.plan.corpus_tile,
+                        report_.plan.query_tile, place_);
+    report_.plan.corpus_tile = shard_->tile();
+    report_.shard = shard_->report();
+    report_.vectors = end_ - first_;
+    report_.corpus_tiles = shard_->tiles();
+    if (ranks_.rank() == 0) observer_.planned(report_);
+    ranks_.meet();
+  }
+
+  // Opens the files; what must be equal on all ranks.
+  json open_files() {
+    // Large buffers go back to the system when they are freed, so that the bound holds.
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    base_.emplace(vector_files::open(request_.base, request_.limit));
+    if (!request_.query.empty()) query_.emplace(vector_files::open(request_.query));
+    require_possible();
+    const int rank = ranks_.rank();
+    first_ = first_of_rank(base_->count(), rank, ranks_.size());
+    end_ = first_of_rank(base_->count(), rank + 1, ranks_.size());
+    json facts = job();
+    facts["program"] = version_line();
+    facts["exchange"] = to_string(request_.exchange);
+    return facts;
+  }
+
+  json open_place() {
+    const status there = place_.synchronise();
+    if (!there.ok()) throw error(failure::unsupported, there.message);
+    return json::object();
+  }
+
+  json propose_tile() {
+    report_.held_bytes = resident_bytes() / ranks_.process_size();
+    return {{"proposal", plan_for(request_.query_tile).query_tile}};
+  }
+
+  // What the answer depends on.
+  json job() const {
+    return {{"base", base_->fingerprint()},
+            {"n", base_->count()},
+            {"query", query_ ? json(query_->fingerprint()) : json()},
+            {"queries", queries().count()},
+            {"exclude_self", request_.exclude_self},
+            {"metric", to_string(request_.metric)},
+            {"k", request_.k},
+            {"algorithm", request_.entry.algorithm->name},
+            {"source_hash", request_.entry.source_hash},
+            {"executor", to_string(place_.description().kind)}};
+  }
+
+  void require_possible() const {
+    if (queries().dimension() != base_->dimension() && queries().count() != 0 &&
+        base_->count() != 0) {
+      throw error(failure::usage,
+                  fmt::format("{} has dimension {}, but {} has {}", queries().name(),
+                              queries().dimension(), base_->name(), base_->dimension()));
+    }
+    const std::int64_t candidates = base_->count() - (request_.exclude_self ? 1 : 0);
+    if (request_.k < 1 || request_.k > candidates) {
+      throw error(failure::usage,
+                  fmt::format("k = {} is not in 1 .. {}: {} has {} vectors{}", request_.k,
+                              candidates, base_->name(), base_->count(),
+                              request_.exclude_self ? ", one of which is the query itself" : ""));
+    }
+    const std::int64_t parts = (base_->count() + corpus_unit - 1) / corpus_unit;
+    if (ranks_.size() > parts) {
+      throw error(failure::usage,
+                  fmt::format("{} has {} vectors, a part of {} for each of at most {} ranks; start "
+                              "no more",
+                              base_->name(), base_->count(), corpus_unit, parts));
+    }
+  }
+
+  tile_plan plan_for(std::int64_t query_tile) {
+    const algorithm& entry = *request_.entry.algorithm;
+    tiled_sizes sizes;
+    sizes.n = end_ - first_;
+    sizes.queries = std::max<std::int64_t>(1, queries().count());
+    sizes.dimension = base_->dimension();
+    sizes.k = request_.k;
+    if (place_.shares_host_memory()) sizes.most_query_tile = most_queries_on_cpu;
+#if KSELECT_HAS_CUDA
+    if (!place_.shares_host_memory()) {
+      const gpu_tile_bounds bounds = bound_gpu_tiles(request_, sizes.dimension, sizes.queries,
+                                                     std::max<std::int64_t>(1, sizes.n), place_);
+      sizes.most_query_tile = std::min(sizes.most_query_tile, bounds.queries);
+      sizes.most_corpus_tile = bounds.corpus_tile;
+      sizes.delivers = true;
+    }
+#endif
+    sizes.ranks = ranks_.size();
+    sizes.threads = place_.description().threads;
+    const std::int64_t readers = place_.shares_host_memory() ? 2 : gpu_readers;
+    sizes.reading_bytes += readers * std::max(base_->reading_bytes(), queries().reading_bytes());
+    sizes.keeps_input = !entry.promises.modifies_input;
+    sizes.workspace = [&](std::int64_t rows, std::int64_t n) -> std::int64_t {
+      if (entry.workspace == nullptr || !place_.shares_host_memory()) return 0;
+      problem p;
+      p.n = n;
+      p.q = rows;
+      p.k = std::min(request_.k + 1, n);
+      p.index = preferred_index(entry);
+      return static_cast<std::int64_t>(entry.workspace(p, place_.description()));
+    };
+    return plan_tiles(sizes, request_.memory_bytes / ranks_.process_size() - report_.held_bytes,
+                      query_tile);
+  }
+
+  // On rank 0, which alone writes.
+  json open_results() {
+    if (ranks_.rank() == 0) {
+      store_.emplace(result_request{.indices = request_.indices,
+                                    .distances = request_.distances,
+                                    .queries = queries().count(),
+                                    .k = request_.k,
+                                    .job = job().dump(),
+                                    .resume = request_.resume});
+    }
+    return json::object();
+  }
+
+  void search() {
+    tiled_times& times = report_.times;
+    for (std::int64_t first = report_.queries_before; first < report_.queries;
+         first += report_.plan.query_tile) {
+      const vector_set tile =
+          read_queries(first, std::min(report_.plan.query_tile, report_.queries - first));
+      neighbour_lists best(tile.count, request_.k);
+      {
+        const lap searching(times.nearest);
+        shard_->nearest(tile, first, best);
+      }
+      {
+        // Names the rank that does not come; NCCL could not.
+        const lap waiting(times.ranks_wait);
+        ranks_.meet();
+      }
+      write(exchange_->merged(std::move(best)));
+    }
+  }
+
+  vector_set read_queries(std::int64_t first, std::int64_t count) {
+    const lap reading(report_.times.queries);
+    vector_set tile;
+    tile.count = count;
+    tile.dimension = base_->dimension();
+    tile.source = queries().name();
+    tile.data.resize(index(count * tile.dimension));
+    if (ranks_.rank() == 0) queries().read(first, count, tile.data.data());
+    ranks_.broadcast(std::as_writable_bytes(std::span(tile.data)));
+    return tile;
+  }
+
+  // While the next tile is searched.
+  void write(neighbour_lists answer) {
+    if (ranks_.rank() != 0) return;
+    await_written();
+    answer_.emplace(std::move(answer));
+    writing_ = std::async(std::launch::async, [this] {
+      const lap writing(report_.times.write);
+      store_->append(answer_->queries(), answer_->distances(), answer_->indices());
+    });
+  }
+
+  void await_written() {
+    if (!writing_.valid()) return;
+    {
+      const lap waiting(report_.times.write_wait);
+      writing_.get();
+    }
+    observer_.finished_tile(store_->done());
+  }
+
+  // No rank ends before the results are in their place.
+  void finish() {
+    agree(ranks_, [&] {
+      if (ranks_.rank() == 0) {
+        await_written();
+        store_->commit();
+      }
+      return json::object();
+    });
+  }
+
+  const tiled_request& request_;
+  backend& place_;
+  communicator& ranks_;
+  const tiled_observer& observer_;
+  tiled_report report_;
+  std::optional<vector_files> base_, query_;
+  std::int64_t first_ = 0, end_ = 0;  // of this rank's part of the corpus
+  std::unique_ptr<list_exchange> exchange_;
+  std::unique_ptr<shard_search> shard_;
+  std::optional<result_store> store_;
+  std::optional<neighbour_lists> answer_;  // being written
+  std::future<void> writing_;
+};
+
+}  // namespace
+
+tiled_report knn_in_tiles(const tiled_request& request, backend& place, communicator& ranks,
+                          const tiled_observer& observer) {
+  return tiled_search(request, place, ranks, observer).run();
+}
+
+}  // namespace kselect

@@ -1,0 +1,42 @@
+#pragma once
+// What a search in tiles is asked.
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "kselect/registry.hpp"
+#include "search/knn/knn.hpp"
+
+namespace kselect {
+
+// How ranks exchange their lists: by NCCL between GPUs, or from host to host as their communicator
+// does.
+enum class exchange_kind : std::uint8_t {
+  automatic,  // NCCL where it is there and every rank has a GPU of its own; else the hosts
+  host,
+  nccl
+};
+template <>
+inline constexpr std::array<named<exchange_kind>, 3> names<exchange_kind> = {
+    {{exchange_kind::automatic, "auto"},
+     {exchange_kind::host, "host"},
+     {exchange_kind::nccl, "nccl"}}};
+
+struct tiled_request {
+  std::vector<std::filesystem::path> base, query;  // no query: every base vector is one
+  std::int64_t limit = 0;                          // of base vectors; 0: all
+  bool exclude_self = false;
+  kselect::metric metric = kselect::metric::sqeuclidean;
+  std::int64_t k = 0;
+  const registered& entry;
+  std::int64_t memory_bytes = 0;  // of host memory, all of the process included
+  std::int64_t query_tile = 0;    // 0: what fits
+  exchange_kind exchange = exchange_kind::automatic;
+  bool resume = false;
+  std::filesystem::path indices, distances;
+  cuda_knn_options cuda = {};
+};
+
+}  // namespace kselect

@@ -1,0 +1,124 @@
+#pragma once
+// Building the indexes on the host; threads share the distances, and the result does not depend on
+// how many there are.
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "search/metric/index.hpp"
+#include "search/metric/metric.hpp"
+
+namespace kselect::metric_space {
+
+// List of Clusters: Barrientos 2011, Alg. 3, with clusters of a fixed size. The first centre is
+// object 0, each further one the object left that has the greatest sum of distances to all centres
+// before. Costs n^2 / (2 cluster_size) distances.
+template <metric M>
+cluster_list build_clusters(const typename M::set& objects, std::int64_t cluster_size,
+                            int threads) {
+  const std::int64_t n = objects.count();
+  cluster_list list;
+  list.cluster_size = cluster_size;
+  std::vector<std::int64_t> left(static_cast<std::size_t>(n));
+  std::iota(left.begin(), left.end(), 0);
+  std::vector<double> sums(static_cast<std::size_t>(n));  // of the distances to all centres
+  std::vector<entry> entries;
+  while (!left.empty()) {
+    const auto sum_of = [&](std::int64_t i) { return sums[static_cast<std::size_t>(i)]; };
+    const auto chosen = std::ranges::max_element(left, std::ranges::less{}, sum_of);
+    const std::int64_t centre = *chosen;
+    left.erase(chosen);
+    const auto ready = M::prepare(objects, centre);
+    entries.resize(left.size());
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::size_t at = 0; at < left.size(); ++at) {
+      const std::int64_t i = left[at];
+      const float d = M::distance(objects, i, ready);
+      sums[static_cast<std::size_t>(i)] += static_cast<double>(d);
+      entries[at] = make_entry(d, i);
+    }
+    const auto size = std::min(cluster_size, static_cast<std::int64_t>(entries.size()));
+    const auto end = entries.begin() + size;
+    if (end != entries.end()) std::nth_element(entries.begin(), end, entries.end());
+    std::sort(entries.begin(), end);
+    list.centres.push_back(centre);
+    list.radii.push_back(size == 0 ? 0 : distance_of(end[-1]));
+    for (auto e = entries.begin(); e != end; ++e) list.members.push_back(object_of(*e));
+    std::vector<std::int64_t> taken(list.members.end() - size, list.members.end());
+    std::ranges::sort(taken);
+    std::erase_if(left, [&](std::int64_t i) { return std::ranges::binary_search(taken, i); });
+  }
+  return list;
+}
+
+// The distances of all objects to one of them.
+template <metric M>
+void measure_all(const typename M::set& objects, std::int64_t from, float* out, int threads) {
+  const auto ready = M::prepare(objects, from);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t i = 0; i < objects.count(); ++i) out[i] = M::distance(objects, i, ready);
+}
+
+// The greatest distance between two objects, or near it: from object 0 to the object furthest from
+// it, and on to the one furthest from that, as long as the distance grows, at most eight times. It
+// is at least half of the greatest.
+template <metric M>
+float estimate_diameter(const typename M::set& objects, int threads) {
+  constexpr int most_steps = 8;
+  std::vector<float> row(static_cast<std::size_t>(objects.count()));
+  float greatest = 0;
+  std::int64_t from = 0;
+  for (int step = 0; step < most_steps && objects.count() > 0; ++step) {
+    measure_all<M>(objects, from, row.data(), threads);
+    const auto furthest = std::ranges::max_element(row);
+    if (!(*furthest > greatest)) break;
+    greatest = *furthest;
+    from = furthest - row.begin();
+  }
+  return greatest;
+}
+
+// More are no use to any search: each is a distance for every query.
+inline constexpr std::int64_t most_pivots = 4096;
+
+// Throws failure::usage when there are too many.
+void require_few_pivots(std::int64_t pivots, double alpha);
+
+// The separation that pivots must have: M alpha.
+inline float separation_of(float diameter, double alpha) {
+  return static_cast<float>(static_cast<double>(diameter) * alpha);
+}
+
+// SSS-Index: Barrientos 2011, Alg. 1. An object becomes a pivot if it is at least M alpha away from
+// all pivots before, and different from them; the row of the table that a new pivot gets also tells
+// which is the next.
+template <metric M>
+pivot_table build_pivots(const typename M::set& objects, double alpha, float diameter,
+                         int threads) {
+  const std::int64_t n = objects.count();
+  pivot_table table{.alpha = alpha, .diameter = diameter, .pivots = {}, .distances = {}};
+  const float separation = separation_of(diameter, alpha);
+  std::vector<float> nearest(static_cast<std::size_t>(n), std::numeric_limits<float>::infinity());
+  for (std::int64_t pivot = 0; pivot < n;) {
+    table.pivots.push_back(pivot);
+    require_few_pivots(table.count(), alpha);
+    table.distances.resize(static_cast<std::size_t>(table.count() * n));
+    float* const row = table.distances.data() + (table.count() - 1) * n;
+    measure_all<M>(objects, pivot, row, threads);
+    for (std::int64_t i = 0; i < n; ++i) {
+      float& least = nearest[static_cast<std::size_t>(i)];
+      least = std::min(least, row[i]);
+    }
+    const auto qualifies = [&](std::int64_t i) {
+      const float least = nearest[static_cast<std::size_t>(i)];
+      return least >= separation && least > 0;
+    };
+    do {
+      ++pivot;
+    } while (pivot < n && !qualifies(pivot));
+  }
+  return table;
+}
+
+}  // namespace kselect::metric_space

@@ -1,0 +1,129 @@
+#pragma once
+// Drives the kernels that build indexes (search/metric/kernels/build.cuh).
+
+#include <algorithm>
+#include <limits>
+
+#include "search/metric/cpu/build.hpp"
+#include "search/metric/device_memory.hpp"
+#include "search/metric/kernels/build.cuh"
+#include "search/metric/kernels/search.cuh"
+#include "search/metric/kernels/start.hpp"
+
+namespace kselect::metric_space {
+
+inline constexpr int build_threads = 256;
+
+template <metric M>
+class cluster_builder {
+ public:
+  cluster_builder(backend& place, const typename M::set& objects, std::int64_t cluster_size)
+      : place_(place),
+        n_(objects.count()),
+        cluster_size_(cluster_size),
+        clusters_(clusters_of(n_, cluster_size)),
+        blocks_(resident_blocks(place.description(), build_threads,
+                                (n_ + build_threads - 1) / build_threads)),
+        layout_(shared_layout::of(cluster_size, 0, M::staged_bytes(objects))),
+        objects_(place, objects),
+        owner_(place, n_),
+        sums_(place, n_),
+        candidates_(place, blocks_),
+        heaps_(place, blocks_ * heap_reduction::heap_entries(build_threads, cluster_size)),
+        nearest_(place, blocks_ * cluster_size),
+        nearest_count_(place, blocks_),
+        centres_(place, clusters_),
+        radii_(place, clusters_),
+        members_(place, n_) {
+    require_shared(place.description(), layout_.bytes + sizeof(typename measure_kernel<M>::storage),
+                   "build large clusters on the CPU");
+    owner_.fill(free_object);
+    sums_.fill(0);
+  }
+
+  cluster_list build() {
+    for (int cluster = 0; cluster < clusters_; ++cluster) add(cluster);
+    require_ok(place_.synchronise());
+    cluster_list list;
+    list.cluster_size = cluster_size_;
+    for (const std::uint32_t c : centres_.download()) list.centres.push_back(c);
+    list.radii = radii_.download();
+    for (const std::uint32_t i : members_.download(n_ - clusters_)) list.members.push_back(i);
+    return list;
+  }
+
+ private:
+  void add(int cluster) {
+    const executor on = place_.executor();
+    const auto blocks = static_cast<int>(blocks_);
+    const build_memory<M> memory = this->memory();
+    const std::size_t staged = layout_.staged;
+    require_ok(start<measure_kernel<M>>(on, {blocks_, build_threads, layout_.bytes},
+                                        {memory, cluster, cluster == 0 ? 0 : blocks, staged}));
+    require_ok(start<close_kernel<M>>(on, {1, build_threads, staged}, {memory, cluster, blocks}));
+    if (cluster + 1 == clusters_) return;
+    require_ok(start<farthest_kernel<M>>(on, {blocks_, build_threads}, {memory}));
+  }
+
+  build_memory<M> memory() const {
+    return {.objects = objects_.view,
+            .cluster_size = static_cast<int>(cluster_size_),
+            .owner = owner_.view(),
+            .sums = sums_.view(),
+            .candidates = candidates_.view(),
+            .heaps = heaps_.view(),
+            .nearest = nearest_.view(),
+            .nearest_count = nearest_count_.view(),
+            .centres = centres_.view(),
+            .radii = radii_.view(),
+            .members = members_.view()};
+  }
+
+  backend& place_;
+  std::int64_t n_, cluster_size_, clusters_, blocks_;
+  shared_layout layout_;
+  uploaded<M> objects_;
+  device_array<int> owner_;
+  device_array<double> sums_;
+  device_array<candidate_centre> candidates_;
+  device_array<entry> heaps_, nearest_;
+  device_array<int> nearest_count_;
+  device_array<std::uint32_t> centres_;
+  device_array<float> radii_;
+  device_array<std::uint32_t> members_;
+};
+
+template <metric M>
+pivot_table build_pivots_on(backend& place, const typename M::set& objects, double alpha,
+                            float diameter) {
+  const std::int64_t n = objects.count();
+  pivot_table table{.alpha = alpha, .diameter = diameter, .pivots = {}, .distances = {}};
+  const std::size_t staged = M::staged_bytes(objects);
+  require_shared(place.description(), staged, "build on the CPU");
+  const std::int64_t blocks =
+      resident_blocks(place.description(), build_threads, (n + build_threads - 1) / build_threads);
+  const uploaded<M> on_device(place, objects);
+  const device_array<float> row(place, n);
+  device_array<float> nearest(place, n);
+  nearest.fill(std::numeric_limits<float>::infinity());
+  device_array<std::uint32_t> next(place, 1);
+  for (std::uint32_t pivot = 0; pivot != no_object;) {
+    next.fill(no_object);
+    require_ok(start<pivot_kernel<M>>(place.executor(), {blocks, build_threads, staged},
+                                      {.objects = on_device.view,
+                                       .pivot = pivot,
+                                       .separation = separation_of(diameter, alpha),
+                                       .row = row.view(),
+                                       .nearest = nearest.view(),
+                                       .next = next.view()}));
+    require_ok(place.synchronise());
+    table.pivots.push_back(pivot);
+    require_few_pivots(table.count(), alpha);
+    const std::vector<float> distances = row.download();
+    table.distances.insert(table.distances.end(), distances.begin(), distances.end());
+    pivot = next.download()[0];
+  }
+  return table;
+}
+
+}  // namespace kselect::metric_space

@@ -1,0 +1,69 @@
+#pragma once
+// Typed arrays in a backend's memory, and launches whose failure is an error of the harness.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kselect/simt/types.hpp"
+#include "runtime/backend/backend.hpp"
+#include "runtime/error.hpp"
+#include "search/metric/metric.hpp"
+
+namespace kselect::metric_space {
+
+template <class T>
+class device_array {
+ public:
+  device_array() = default;
+  device_array(backend& place, std::int64_t count)
+      : place_(&place),
+        count_(count),
+        memory_(place, static_cast<std::size_t>(count < 1 ? 1 : count) * sizeof(T)) {}
+  device_array(backend& place, std::span<const T> values)
+      : device_array(place, static_cast<std::int64_t>(values.size())) {
+    place.to_device(memory_.data(), std::as_bytes(values));
+  }
+
+  simt::global<T> view() const { return {reinterpret_cast<T*>(memory_.data()), count_}; }
+  std::vector<T> download(std::int64_t count) const {
+    std::vector<T> values(static_cast<std::size_t>(count));
+    place_->to_host(std::as_writable_bytes(std::span(values)), memory_.data());
+    return values;
+  }
+  std::vector<T> download() const { return download(count_); }
+  void fill(T value) {
+    const std::vector<T> values(static_cast<std::size_t>(count_), value);
+    place_->to_device(memory_.data(), std::as_bytes(std::span(values)));
+  }
+
+ private:
+  backend* place_ = nullptr;
+  std::int64_t count_ = 0;
+  device_buffer memory_;
+};
+
+template <metric M>
+struct uploaded {
+  uploaded(backend& place, const typename M::set& set) : uploaded(place, set, M::image(set)) {}
+
+  device_array<std::byte> memory;
+  typename M::view view;
+
+ private:
+  uploaded(backend& place, const typename M::set& set, const std::vector<std::byte>& image)
+      : memory(place, std::span(image)), view(M::attach(set, memory.view().data)) {}
+};
+
+// Object numbers as kernels hold them.
+std::vector<std::uint32_t> narrowed(std::span<const std::int64_t> numbers);
+
+// Throws failure::resources, or failure::unsupported with the kernel's message.
+void require_ok(const status& result);
+// Throws failure::unsupported unless a block may have so much shared memory.
+void require_shared(const device& where, std::size_t bytes, const std::string& what_to_do);
+
+// Blocks that walk over `work` pieces: as many as the place has room for at a time.
+std::int64_t resident_blocks(const device& where, int threads, std::int64_t pieces);
+
+}  // namespace kselect::metric_space

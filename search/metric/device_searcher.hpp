@@ -1,0 +1,229 @@
+#pragma once
+// Searches by kernels (search/metric/kernels/search.cuh), on a GPU or on fibers: uploads queries a
+// batch at a time, launches, downloads the answers.
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <numeric>
+
+#include "kselect/simt/fiber.hpp"
+#include "search/metric/device_index.hpp"
+#include "search/metric/kernels/search.cuh"
+#include "search/metric/kernels/start.hpp"
+#include "search/metric/sets.hpp"
+
+namespace kselect::metric_space {
+
+template <metric M>
+class device_searcher final : public searcher {
+ public:
+  device_searcher(const typename M::set& objects, const index_data& index, backend& place,
+                  const search_options& options)
+      : place_(place),
+        options_(options),
+        objects_(objects.count()),
+        index_(place, objects, index, options.distribution),
+        exhaustive_(index.kind == index_kind::none),
+        on_(place.executor()) {
+    if (on_.fiber == nullptr) return;
+    fiber_ = *on_.fiber;
+    fiber_.counters = &counters_;
+    on_.fiber = &fiber_;
+  }
+  device_searcher(const device_searcher&) = delete;
+  device_searcher& operator=(const device_searcher&) = delete;
+
+  knn_answer knn(const object_set& queries, std::int64_t k, const radius_plan& plan,
+                 search_report& report) override {
+    require_k(k, objects_);
+    knn_answer answer{.k = k, .objects = {}, .distances = {}};
+    each_batch(set_of<M>(queries), report, [&](const typename M::set& batch, std::int64_t) {
+      knn_outputs out(place_, batch.count(), k);
+      if (options_.radius == radius_rule::decreasing && !exhaustive_) {
+        shrink(batch, k, out, report);
+      } else {
+        enlarge(batch, k, plan, out, report);
+      }
+      append(answer.objects, out.objects.download());
+      append(answer.distances, out.distances.download());
+    });
+    return answer;
+  }
+
+  range_answer range(const object_set& queries, float radius, search_report& report) override {
+    require_radius(radius);
+    const typename M::set& set = set_of<M>(queries);
+    std::vector<std::vector<entry>> hits(static_cast<std::size_t>(set.count()));
+    each_batch(set, report, [&](const typename M::set& batch, std::int64_t first) {
+      index_.visit([&]<class Walk>(const typename Walk::args& walk) {
+        find_hits<Walk>(batch, walk, radius, {hits.begin() + first, hits.end()}, report);
+      });
+    });
+    for (std::vector<entry>& of_query : hits) std::ranges::sort(of_query);
+    return collected(hits);
+  }
+
+ private:
+  struct knn_outputs {
+    knn_outputs(backend& place, std::int64_t count, std::int64_t k)
+        : objects(place, count * k), distances(place, count * k) {}
+    device_array<std::int64_t> objects;
+    device_array<float> distances;
+  };
+
+  template <class T>
+  static void append(std::vector<T>& to, const std::vector<T>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  }
+
+  // Calls f(set, number of its first query) for the queries, a batch at a time.
+  template <class F>
+  void each_batch(const typename M::set& queries, search_report& report, const F& f) {
+    counters_ = {};
+    const auto start = std::chrono::steady_clock::now();
+    const std::int64_t count = queries.count();
+    const std::int64_t size = options_.batch == 0 ? count : options_.batch;
+    for (std::int64_t first = 0; first < count; first += size) {
+      std::vector<std::int64_t> numbers(static_cast<std::size_t>(std::min(size, count - first)));
+      std::iota(numbers.begin(), numbers.end(), first);
+      f(queries.gather(numbers), first);
+      ++report.batches;
+    }
+    report.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (on_.fiber != nullptr) {
+      report.counters = counters_;
+      report.done = work{.distances = counters_[simt::counter::distances],
+                         .clusters = counters_[simt::counter::clusters],
+                         .pruned = counters_[simt::counter::pruned]};
+    }
+  }
+
+  template <class Kernel>
+  void launch(std::int64_t blocks, const shared_layout& layout, const typename Kernel::args& args,
+              search_report& report) {
+    const simt::grid shape{blocks, options_.block_threads, layout.bytes};
+    const timed_run run = place_.time([&] { return start<Kernel>(on_, shape, args); });
+    require_ok(run.outcome);
+    report.kernel_seconds += run.nanoseconds * 1e-9;
+    ++report.launches;
+  }
+
+  template <class Kernel, class Walk>
+  shared_layout layout_of(const typename M::set& batch, const typename Walk::args& walk,
+                          std::int64_t k) const {
+    const auto layout = shared_layout::of(k, Walk::measured(walk), M::staged_bytes(batch));
+    require_shared(place_.description(), layout.bytes + sizeof(typename Kernel::storage),
+                   "a smaller k, larger clusters or fewer pivots take less");
+    return layout;
+  }
+
+  std::int64_t blocks_for(std::int64_t queries) const {
+    return resident_blocks(place_.description(), options_.block_threads, queries);
+  }
+
+  knn_job<M> job_of(const uploaded<M>& queries, const shared_layout& layout, std::int64_t k,
+                    const device_array<entry>& heaps, const knn_outputs& out) const {
+    return {.queries = queries.view,
+            .layout = layout,
+            .heaps = heaps.view(),
+            .k = static_cast<int>(k),
+            .objects = out.objects.view(),
+            .distances = out.distances.view()};
+  }
+
+  device_array<entry> heaps_for(std::int64_t blocks, std::int64_t k) {
+    return {place_, blocks * heap_reduction::heap_entries(options_.block_threads, k)};
+  }
+
+  void enlarge(const typename M::set& batch, std::int64_t k, const radius_plan& plan,
+               const knn_outputs& out, search_report& report) {
+    index_.visit([&]<class Walk>(const typename Walk::args& walk) {
+      using kernel = knn_kernel<M, Walk>;
+      const shared_layout layout = layout_of<kernel, Walk>(batch, walk, k);
+      const std::int64_t blocks = blocks_for(batch.count());
+      const uploaded<M> queries(place_, batch);
+      const device_array<entry> heaps = heaps_for(blocks, k);
+      const device_array<std::uint32_t> pending(place_, batch.count());
+      device_array<std::uint32_t> pending_count(place_, 1);
+      pending_count.fill(0);
+      typename kernel::args args{.job = job_of(queries, layout, k, heaps, out),
+                                 .walk = walk,
+                                 .count = batch.count(),
+                                 .radius = plan.first,
+                                 .step = plan.step,
+                                 .last = false,
+                                 .pending = pending.view(),
+                                 .pending_count = pending_count.view()};
+      if (exhaustive_) args.radius = std::numeric_limits<float>::infinity();
+      launch<kernel>(blocks, layout, args, report);
+      args.count = pending_count.download()[0];
+      if (args.count == 0) return;
+      report.pending += args.count;
+      args.radius = plan.first + plan.step;
+      args.last = true;
+      launch<kernel>(std::min(blocks, args.count), layout, args, report);
+    });
+  }
+
+  void shrink(const typename M::set& batch, std::int64_t k, const knn_outputs& out,
+              search_report& report) {
+    using kernel = shrinking_kernel<M>;
+    const auto walk = index_.clusters();
+    const shared_layout layout = layout_of<kernel, cluster_walk<M>>(batch, walk, k);
+    const std::int64_t blocks = blocks_for(batch.count());
+    const uploaded<M> queries(place_, batch);
+    const device_array<entry> heaps = heaps_for(blocks, k);
+    launch<kernel>(
+        blocks, layout,
+        {.job = job_of(queries, layout, k, heaps, out), .walk = walk, .count = batch.count()},
+        report);
+  }
+
+  // Launches once, and once more where there were more hits than room.
+  template <class Walk>
+  void find_hits(const typename M::set& batch, const typename Walk::args& walk, float radius,
+                 std::span<std::vector<entry>> hits, search_report& report) {
+    using kernel = range_kernel<M, Walk>;
+    const shared_layout layout = layout_of<kernel, Walk>(batch, walk, 0);
+    const uploaded<M> queries(place_, batch);
+    device_array<std::uint64_t> hit_count(place_, 1);
+    for (std::int64_t room = options_.hits_room;;) {
+      const device_array<std::uint32_t> hit_queries(place_, room);
+      const device_array<entry> entries(place_, room);
+      hit_count.fill(0);
+      const simt::counters before = counters_;
+      launch<kernel>(blocks_for(batch.count()), layout,
+                     {.queries = queries.view,
+                      .layout = layout,
+                      .walk = walk,
+                      .count = batch.count(),
+                      .radius = radius,
+                      .hit_queries = hit_queries.view(),
+                      .hits = entries.view(),
+                      .hit_count = hit_count.view()},
+                     report);
+      const auto count = static_cast<std::int64_t>(hit_count.download()[0]);
+      if (count <= room) {
+        const auto owners = hit_queries.download(count);
+        const auto found_entries = entries.download(count);
+        for (std::size_t h = 0; h < owners.size(); ++h) hits[owners[h]].push_back(found_entries[h]);
+        return;
+      }
+      room = count;
+      counters_ = before;  // the work of the launch whose hits are kept is what counts
+    }
+  }
+
+  backend& place_;
+  search_options options_;
+  std::int64_t objects_;
+  device_index<M> index_;
+  bool exhaustive_;
+  executor on_;
+  simt::fiber_options fiber_;
+  simt::counters counters_;
+};
+
+}  // namespace kselect::metric_space

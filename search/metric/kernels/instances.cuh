@@ -1,0 +1,36 @@
+#pragma once
+// Every kernel of one metric: a .cu file includes this and says KSELECT_METRIC_KERNELS(my_metric).
+
+#include "kselect/simt/launch.hpp"
+#include "search/metric/kernels/build.cuh"
+#include "search/metric/kernels/search.cuh"
+#include "search/metric/kernels/start.hpp"
+
+namespace kselect::metric_space {
+
+template <class Kernel>
+status start(const executor& where, const simt::grid& shape, const typename Kernel::args& args) {
+  return simt::launch<Kernel>(where, shape, args);
+}
+
+}  // namespace kselect::metric_space
+
+#define KSELECT_METRIC_KERNEL(...)                                                           \
+  template kselect::status kselect::metric_space::start<kselect::metric_space::__VA_ARGS__>( \
+      const kselect::executor&, const kselect::simt::grid&,                                  \
+      const kselect::metric_space::__VA_ARGS__::args&);
+
+#define KSELECT_METRIC_WALK(M, WALK)                                   \
+  KSELECT_METRIC_KERNEL(knn_kernel<M, kselect::metric_space::WALK<M>>) \
+  KSELECT_METRIC_KERNEL(range_kernel<M, kselect::metric_space::WALK<M>>)
+
+#define KSELECT_METRIC_KERNELS(M)            \
+  KSELECT_METRIC_WALK(M, exhaustive_walk)    \
+  KSELECT_METRIC_WALK(M, cluster_walk)       \
+  KSELECT_METRIC_WALK(M, element_walk)       \
+  KSELECT_METRIC_WALK(M, pivot_walk)         \
+  KSELECT_METRIC_KERNEL(shrinking_kernel<M>) \
+  KSELECT_METRIC_KERNEL(measure_kernel<M>)   \
+  KSELECT_METRIC_KERNEL(close_kernel<M>)     \
+  KSELECT_METRIC_KERNEL(farthest_kernel<M>)  \
+  KSELECT_METRIC_KERNEL(pivot_kernel<M>)

@@ -1,0 +1,222 @@
+#pragma once
+// Searches, a block a query: Barrientos 2011, Sec. 3.1.2 and 3.2. A fixed number of blocks walks
+// over the queries, so that the heaps in global memory do not grow with their number.
+
+#include "algorithms/heap_reduction/block_heaps.cuh"
+#include "search/metric/kernels/walks.cuh"
+
+namespace kselect::metric_space {
+
+// Dynamic shared memory: the heaps of the reduction, what the walk measures, the query.
+struct shared_layout {
+  std::size_t measured, staged, bytes;  // offsets, and the whole
+
+  static shared_layout of(std::int64_t k, std::int64_t measured_floats, std::size_t staged_bytes) {
+    const auto rounded = [](std::size_t size) { return (size + 15) / 16 * 16; };
+    const std::size_t lists = rounded(heap_reduction::shared_heap_bytes<entry>(k));
+    const std::size_t staged =
+        lists + rounded(static_cast<std::size_t>(measured_floats) * sizeof(float));
+    return {lists, staged, staged + rounded(staged_bytes)};
+  }
+};
+
+template <class Simt>
+KSELECT_HD ground<Simt> ground_of(Simt& simt, const shared_layout& layout) {
+  auto* const start = static_cast<unsigned char*>(simt.dynamic_shared());
+  return {simt, start + layout.staged, reinterpret_cast<float*>(start + layout.measured)};
+}
+
+// Makes query q and all that depends on it alone ready.
+template <class M, class Walk, class Simt>
+KSELECT_HD void approach(const ground<Simt>& g, typename Walk::storage& shared,
+                         const typename M::view& queries, const typename Walk::args& walk,
+                         std::int64_t q) {
+  M::stage(g.simt, queries, q, g.staged);
+  g.simt.sync_block();
+  Walk::prepare(g, shared, walk);
+  g.simt.sync_block();
+}
+
+// The k nearest objects of each query, and where they go.
+template <class M>
+struct knn_job {
+  typename M::view queries;
+  shared_layout layout;
+  simt::global<entry> heaps;
+  int k;
+  simt::global<std::int64_t> objects;  // [Q][k], nearest first, ties by number
+  simt::global<float> distances;       // [Q][k]
+};
+
+template <class M, class Simt>
+KSELECT_HD heap_reduction::block_heaps<Simt, entry> heaps_of(
+    Simt& simt, heap_reduction::reduction_storage& shared, const knn_job<M>& job) {
+  return {simt, shared, job.heaps, static_cast<entry*>(simt.dynamic_shared()), job.k, job.k};
+}
+
+template <class M, class Simt, class Heaps>
+KSELECT_HD void write_nearest(Simt& simt, const knn_job<M>& job, std::int64_t q,
+                              const Heaps& heaps) {
+  for (int j = simt.thread(); j < job.k; j += simt.threads()) {
+    const entry e = heaps.best(j);
+    simt.store(job.objects, q * job.k + j, object_of(e));
+    simt.store(job.distances, q * job.k + j, distance_of(e));
+  }
+}
+
+// k-NN by increasing radius: Barrientos 2011, Alg. 6 and 7. All objects within a radius are looked
+// for; where they are fewer than k, again within a larger one. Blocks differ in how often, so there
+// are two launches: the first has one look and puts queries that need more into a queue, the second
+// sees those to their end. With an infinite radius it is exhaustive search in one launch, fused
+// with the evaluation of the distances.
+//
+// Deviation: from the fifth turn on the step doubles each time, so that a query far from everything
+// needs few turns more and not thousands.
+template <class M, class Walk>
+struct knn_kernel {
+  struct storage {
+    heap_reduction::reduction_storage reduction;
+    typename Walk::storage walk;
+  };
+  struct args {
+    knn_job<M> job;
+    typename Walk::args walk;
+    std::int64_t count;  // of queries to answer
+    float radius, step;  // of the first turn; what a turn adds to it
+    bool last;           // the second launch: answers every query, those that are pending
+    simt::global<std::uint32_t> pending;        // [Q]
+    simt::global<std::uint32_t> pending_count;  // [1], 0 before the first launch
+  };
+  static constexpr int steady_turns = 4;
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    const ground<Simt> g = ground_of(simt, a.job.layout);
+    auto heaps = heaps_of(simt, shared.reduction, a.job);
+    for (std::int64_t n = simt.block(); n < a.count; n += simt.blocks()) {
+      const std::int64_t q = a.last ? std::int64_t{simt.load(a.pending, n)} : n;
+      approach<M, Walk>(g, shared.walk, a.job.queries, a.walk, q);
+      if (enlarge(g, shared, a, heaps)) {
+        write_nearest(simt, a.job, q, heaps);
+      } else if (simt.thread() == 0) {
+        const std::uint32_t place = simt.atomic_add(a.pending_count, 0, 1);
+        simt.store(a.pending, place, static_cast<std::uint32_t>(q));
+      }
+      simt.sync_block();
+    }
+  }
+
+ private:
+  // Whether k objects have been found: in the second launch always.
+  template <class Simt, class Heaps>
+  KSELECT_HD static bool enlarge(const ground<Simt>& g, storage& shared, const args& a,
+                                 Heaps& heaps) {
+    float radius = a.radius, step = a.step;
+    for (int turn = 1;; ++turn) {
+      heaps.clear();
+      Walk::visit(
+          g, shared.walk, a.walk, [&] { return radius; },
+          [&](float d, std::int64_t i) { heaps.offer(make_entry(d, i)); });
+      const bool enough = heaps.reduce() == a.job.k;
+      if (enough || !a.last) return enough;
+      radius += step;
+      if (turn >= steady_turns) step *= 2;
+    }
+  }
+};
+
+// k-NN by decreasing radius on a List of Clusters: Barrientos 2011, Sec. 3.2.1. The radius starts
+// with the distance of the k-th nearest centre, where there are as many, and shrinks whenever a
+// thread's own heap, once it holds k objects, gets a nearer root: threads share the radius, but not
+// what they have found, which is why it shrinks slowly.
+template <class M>
+struct shrinking_kernel {
+  using walk_of = cluster_walk<M>;
+  struct storage {
+    heap_reduction::reduction_storage reduction;
+    typename walk_of::storage walk;
+    std::uint32_t radius;  // as an order key, for atomic_min
+  };
+  struct args {
+    knn_job<M> job;
+    typename walk_of::args walk;
+    std::int64_t count;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    const ground<Simt> g = ground_of(simt, a.job.layout);
+    auto heaps = heaps_of(simt, shared.reduction, a.job);
+    for (std::int64_t q = simt.block(); q < a.count; q += simt.blocks()) {
+      approach<M, walk_of>(g, shared.walk, a.job.queries, a.walk, q);
+      heaps.clear();
+      begin(g, shared, a, heaps);
+      walk_of::visit_members(
+          g, shared.walk, a.walk,
+          // An atomic that changes nothing reads what other threads have written.
+          [&] { return from_order_key<float>(simt.atomic_min(shared.radius, ~0U)); },
+          [&](float d, std::int64_t i) {
+            heaps.offer(make_entry(d, i));
+            if (heaps.full()) simt.atomic_min(shared.radius, order_key(distance_of(heaps.root())));
+          });
+      heaps.reduce();
+      write_nearest(simt, a.job, q, heaps);
+      simt.sync_block();
+    }
+  }
+
+ private:
+  template <class Simt, class Heaps>
+  KSELECT_HD static void begin(const ground<Simt>& g, storage& shared, const args& a,
+                               Heaps& heaps) {
+    const float unbounded = from_order_key<float>(0xff800000U);  // +infinity
+    walk_of::visit_centres(
+        g, a.walk, [&] { return unbounded; },
+        [&](float d, std::int64_t i) { heaps.offer(make_entry(d, i)); });
+    const int centres = heaps.reduce();
+    if (g.simt.thread() == 0) {
+      const float first = centres == a.job.k ? distance_of(heaps.best(a.job.k - 1)) : unbounded;
+      shared.radius = order_key(first);
+    }
+    g.simt.sync_block();
+  }
+};
+
+// All objects within a radius of each query, in any order: Barrientos 2011, Alg. 4 and 2, a block a
+// query.
+template <class M, class Walk>
+struct range_kernel {
+  struct storage {
+    typename Walk::storage walk;
+  };
+  struct args {
+    typename M::view queries;
+    shared_layout layout;
+    typename Walk::args walk;
+    std::int64_t count;
+    float radius;
+    // Hits of all queries together. More than there is room for are counted but not kept.
+    simt::global<std::uint32_t> hit_queries;
+    simt::global<entry> hits;
+    simt::global<std::uint64_t> hit_count;  // [1], 0 before
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    const ground<Simt> g = ground_of(simt, a.layout);
+    for (std::int64_t q = simt.block(); q < a.count; q += simt.blocks()) {
+      approach<M, Walk>(g, shared.walk, a.queries, a.walk, q);
+      Walk::visit(
+          g, shared.walk, a.walk, [&] { return a.radius; },
+          [&](float d, std::int64_t i) {
+            const auto place = static_cast<std::int64_t>(simt.atomic_add(a.hit_count, 0, 1));
+            if (place >= a.hits.size) return;
+            simt.store(a.hit_queries, place, static_cast<std::uint32_t>(q));
+            simt.store(a.hits, place, make_entry(d, i));
+          });
+      simt.sync_block();
+    }
+  }
+};
+
+}  // namespace kselect::metric_space

@@ -1,0 +1,232 @@
+#pragma once
+// How a block comes by the objects within a radius of its query: a walk for each index.
+//
+//   prepare   all threads: distances to centres or pivots, to shared memory; followed by a barrier
+//   visit     all threads: calls f(distance, object) in one thread for each object at most radius()
+//             away. Every object once, unless the index rules it out. A walk may hold barriers.
+//
+// `radius` is called anew for every object, so that it may shrink while the walk goes on.
+
+#include "search/metric/metric.hpp"
+
+namespace kselect::metric_space {
+
+// What a walk measures its query with.
+template <class Simt>
+struct ground {
+  Simt& simt;
+  void* staged;     // the query, shared
+  float* measured;  // shared, as many floats as the walk asked for
+};
+
+template <class M, class Simt>
+KSELECT_HD float measure(Simt& simt, const typename M::view& objects, std::int64_t i,
+                         void* staged) {
+  simt.count(simt::counter::distances);
+  return M::distance(simt, objects, i, staged);
+}
+
+// No index: every distance is evaluated. Objects go to the threads in turn.
+template <class M>
+struct exhaustive_walk {
+  struct storage {};
+  struct args {
+    typename M::view objects;
+  };
+  static std::int64_t measured(const args&) { return 0; }
+
+  template <class Simt>
+  KSELECT_HD static void prepare(const ground<Simt>&, storage&, const args&) {}
+
+  template <class Simt, class Radius, class F>
+  KSELECT_HD static void visit(const ground<Simt>& g, storage&, const args& a, const Radius& radius,
+                               const F& f) {
+    for (std::int64_t i = g.simt.thread(); i < a.objects.count; i += g.simt.threads()) {
+      const float d = measure<M>(g.simt, a.objects, i, g.staged);
+      if (d <= radius()) f(d, i);
+    }
+  }
+};
+
+// List of Clusters: Barrientos 2011, Alg. 6, lines 13-38. Members go to the threads in turn, so
+// that the threads of a warp look at one cluster, or two.
+//
+// Deviation: the last cluster that the query's ball leaves to be searched (the thesis' minC, line
+// 29) is found before the members are visited, not while they are: the same clusters for every
+// order of the threads, and none too many.
+template <class M>
+struct cluster_walk {
+  struct storage {
+    int last;  // cluster; the ball lies within it, so that no later one has an answer
+  };
+  struct args {
+    typename M::view centres, members;  // members as in cluster_list
+    simt::global<const float> radii;
+    simt::global<const std::uint32_t> centre_numbers, member_numbers;
+    tolerance slack;
+    int cluster_size, clusters;
+  };
+  static std::int64_t measured(const args& a) { return a.clusters; }
+
+  template <class Simt>
+  KSELECT_HD static void prepare(const ground<Simt>& g, storage&, const args& a) {
+    for (int c = g.simt.thread(); c < a.clusters; c += g.simt.threads()) {
+      g.measured[c] = measure<M>(g.simt, a.centres, c, g.staged);
+    }
+  }
+
+  template <class Simt, class Radius, class F>
+  KSELECT_HD static void visit(const ground<Simt>& g, storage& shared, const args& a,
+                               const Radius& radius, const F& f) {
+    visit_members(g, shared, a, radius, f);
+    visit_centres(g, a, radius, f);
+  }
+
+  template <class Simt, class Radius, class F>
+  KSELECT_HD static void visit_centres(const ground<Simt>& g, const args& a, const Radius& radius,
+                                       const F& f) {
+    for (int c = g.simt.thread(); c < a.clusters; c += g.simt.threads()) {
+      const float d = g.measured[c];
+      if (d <= radius()) f(d, g.simt.load(a.centre_numbers, c));
+    }
+  }
+
+  template <class Simt, class Radius, class F>
+  KSELECT_HD static void visit_members(const ground<Simt>& g, storage& shared, const args& a,
+                                       const Radius& radius, const F& f) {
+    Simt& simt = g.simt;
+    find_last(g, shared, a, radius());
+    const std::int64_t count = a.members.count;
+    std::int64_t i = simt.thread();
+    for (; i < count; i += simt.threads()) {
+      const auto c = static_cast<int>(i / a.cluster_size);
+      if (c > shared.last) break;
+      if (separated(g.measured[c], simt.load(a.radii, c), radius(), a.slack)) {
+        simt.count(simt::counter::pruned);
+        continue;
+      }
+      if (i % a.cluster_size == 0) simt.count(simt::counter::clusters);
+      const float d = measure<M>(simt, a.members, i, g.staged);
+      if (d <= radius()) f(d, simt.load(a.member_numbers, i));
+    }
+    if (i < count) {
+      simt.count(simt::counter::pruned, (count - i + simt.threads() - 1) / simt.threads());
+    }
+  }
+
+ private:
+  template <class Simt>
+  KSELECT_HD static void find_last(const ground<Simt>& g, storage& shared, const args& a,
+                                   float radius) {
+    if (g.simt.thread() == 0) shared.last = a.clusters;
+    g.simt.sync_block();
+    for (int c = g.simt.thread(); c < a.clusters; c += g.simt.threads()) {
+      if (separated(g.simt.load(a.radii, c), g.measured[c], radius, a.slack)) {
+        g.simt.atomic_min(shared.last, c);
+      }
+    }
+    g.simt.sync_block();
+  }
+};
+
+template <class M>
+struct pivot_args {
+  typename M::view objects, pivots;
+  // Distances between pivots and objects: [pivots][objects] where objects go to the threads,
+  // [objects][pivots] where pivots do. Either way neighbouring threads read neighbours.
+  simt::global<const float> table;
+  tolerance slack;
+  int count;  // pivots
+};
+
+template <class M, class Simt>
+KSELECT_HD void measure_pivots(const ground<Simt>& g, const pivot_args<M>& a) {
+  for (int p = g.simt.thread(); p < a.count; p += g.simt.threads()) {
+    g.measured[p] = measure<M>(g.simt, a.pivots, p, g.staged);
+  }
+}
+
+KSELECT_HD inline bool apart(float a, float b, float radius, tolerance slack) {
+  return separated(a, b, radius, slack) || separated(b, a, radius, slack);
+}
+
+// SSS-Index, element distribution: Barrientos 2011, Alg. 7. A thread tries all pivots on its
+// object, and evaluates the distance itself where none rules the object out.
+template <class M>
+struct element_walk {
+  struct storage {};
+  using args = pivot_args<M>;
+  static std::int64_t measured(const args& a) { return a.count; }
+
+  template <class Simt>
+  KSELECT_HD static void prepare(const ground<Simt>& g, storage&, const args& a) {
+    measure_pivots(g, a);
+  }
+
+  template <class Simt, class Radius, class F>
+  KSELECT_HD static void visit(const ground<Simt>& g, storage&, const args& a, const Radius& radius,
+                               const F& f) {
+    const std::int64_t n = a.objects.count;
+    for (std::int64_t i = g.simt.thread(); i < n; i += g.simt.threads()) {
+      bool out = false;
+      for (int p = 0; p < a.count && !out; ++p) {
+        out = apart(g.measured[p], g.simt.load(a.table, p * n + i), radius(), a.slack);
+      }
+      if (out) {
+        g.simt.count(simt::counter::pruned);
+        continue;
+      }
+      const float d = measure<M>(g.simt, a.objects, i, g.staged);
+      if (d <= radius()) f(d, i);
+    }
+  }
+};
+
+// SSS-Index, pivot distribution: Barrientos 2011, Sec. 3.2.2 (the strategy of Table 3.1 that
+// loses). A thread has a pivot, or every T-th, and tries it on each of a few hundred objects; after
+// a barrier those that no thread has ruled out go to the threads in turn.
+template <class M>
+struct pivot_walk {
+  static constexpr int at_a_time = 512;
+  struct storage {
+    int out[at_a_time];  // whether some thread has ruled the object out
+  };
+  using args = pivot_args<M>;
+  static std::int64_t measured(const args& a) { return a.count; }
+
+  template <class Simt>
+  KSELECT_HD static void prepare(const ground<Simt>& g, storage&, const args& a) {
+    measure_pivots(g, a);
+  }
+
+  template <class Simt, class Radius, class F>
+  KSELECT_HD static void visit(const ground<Simt>& g, storage& shared, const args& a,
+                               const Radius& radius, const F& f) {
+    Simt& simt = g.simt;
+    for (std::int64_t first = 0; first < a.objects.count; first += at_a_time) {
+      const std::int64_t left = a.objects.count - first;
+      const int size = left < at_a_time ? static_cast<int>(left) : at_a_time;
+      for (int e = simt.thread(); e < size; e += simt.threads()) shared.out[e] = 0;
+      simt.sync_block();
+      for (int e = 0; e < size; ++e) {
+        for (int p = simt.thread(); p < a.count; p += simt.threads()) {
+          const float known = simt.load(a.table, (first + e) * a.count + p);
+          // All that write, write the same.
+          if (apart(g.measured[p], known, radius(), a.slack)) shared.out[e] = 1;
+        }
+      }
+      simt.sync_block();
+      for (int e = simt.thread(); e < size; e += simt.threads()) {
+        if (shared.out[e] != 0) {
+          simt.count(simt::counter::pruned);
+          continue;
+        }
+        const float d = measure<M>(simt, a.objects, first + e, g.staged);
+        if (d <= radius()) f(d, first + e);
+      }
+      simt.sync_block();
+    }
+  }
+};
+
+}  // namespace kselect::metric_space

@@ -1,0 +1,112 @@
+#include "search/metric/metrics/euclidean.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "runtime/error.hpp"
+#include "runtime/io/npy.hpp"
+#include "runtime/io/vectors.hpp"
+#include "search/metric/section_io.hpp"
+
+namespace kselect::metric_space {
+
+euclidean::set::set(std::span<const float> dense, std::int64_t count, std::int64_t dimension)
+    : count_(count), dimension_(dimension) {
+  if (count < 0 || dimension < 0 ||
+      dense.size() != static_cast<std::size_t>(count) * static_cast<std::size_t>(dimension)) {
+    throw std::invalid_argument(fmt::format("{} floats are not {} vectors of dimension {}",
+                                            dense.size(), count, dimension));
+  }
+  data_.resize(static_cast<std::size_t>(count * padded()));
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::copy_n(dense.data() + i * dimension, dimension, data_.data() + i * padded());
+  }
+}
+
+euclidean::set euclidean::set::gather(std::span<const std::int64_t> numbers) const {
+  set taken;
+  taken.count_ = static_cast<std::int64_t>(numbers.size());
+  taken.dimension_ = dimension_;
+  taken.data_.reserve(numbers.size() * static_cast<std::size_t>(padded()));
+  for (const std::int64_t i : numbers) {
+    taken.data_.insert(taken.data_.end(), row(i), row(i) + padded());
+  }
+  return taken;
+}
+
+std::vector<float> euclidean::set::dense() const {
+  std::vector<float> rows;
+  rows.reserve(static_cast<std::size_t>(count_ * dimension_));
+  for (std::int64_t i = 0; i < count_; ++i) rows.insert(rows.end(), row(i), row(i) + dimension_);
+  return rows;
+}
+
+euclidean::set euclidean::load(const std::string& file) {
+  const vector_set loaded = load_vectors(file);
+  return {loaded.data, loaded.count, loaded.dimension};
+}
+
+void euclidean::save(const set& s, const std::string& file) {
+  // load() goes by the name.
+  if (!file.ends_with(".npy")) {
+    throw error(failure::usage, fmt::format("{}: vectors are written as .npy; name it so", file));
+  }
+  const std::vector<float> rows = s.dense();
+  write_npy(file, element_type::float32, std::array{s.count(), s.dimension()},
+            std::as_bytes(std::span(rows)));
+}
+
+void euclidean::write(const set& s, sections& out) {
+  append_section(out, "vectors.shape", std::array{s.count(), s.dimension()});
+  append_section(out, "vectors", s.dense());
+}
+
+euclidean::set euclidean::read(const sections& from) {
+  const auto shape = section_values<std::int64_t>(from, "vectors.shape");
+  if (shape.size() != 2) throw std::invalid_argument("section vectors.shape is not two numbers");
+  const auto data = section_values<float>(from, "vectors");
+  if (!std::ranges::all_of(data, [](float x) { return std::isfinite(x); })) {
+    throw std::invalid_argument("section vectors holds a component that is not finite");
+  }
+  return {data, shape[0], shape[1]};
+}
+
+void euclidean::adapt(set& queries, const set& corpus) {
+  if (queries.dimension() == corpus.dimension()) return;
+  throw error(failure::usage, fmt::format("queries have dimension {}, the indexed vectors {}",
+                                          queries.dimension(), corpus.dimension()));
+}
+
+tolerance euclidean::tolerance_of(const set& s) {
+  // With u = 2^-24: a difference is off by u, its square by 2u, each of d/8 additions and of the
+  // three of the tree by u, the root halves all that and adds u. Rounded up to whole chains.
+  constexpr double u = 0x1p-24;
+  const double chain = static_cast<double>(s.padded()) / partial_sums;
+  const double relative = u * (2 + (chain + 3) / 2 + 1) * 1.01;
+  // Squares below 2^-126 lose their last digits, at most 2^-150 each.
+  const double absolute = 2 * std::sqrt(static_cast<double>(s.padded())) * 0x1p-74;
+  return {static_cast<float>(relative * (1 + 0x1p-20)), static_cast<float>(absolute)};
+}
+
+std::vector<std::byte> euclidean::image(const set& s) {
+  std::vector<float> columns(static_cast<std::size_t>(s.count() * s.dimension()));
+  for (std::int64_t i = 0; i < s.count(); ++i) {
+    for (std::int64_t c = 0; c < s.dimension(); ++c) {
+      columns[static_cast<std::size_t>(c * s.count() + i)] = s.row(i)[c];
+    }
+  }
+  const auto bytes = std::as_bytes(std::span(columns));
+  return {bytes.begin(), bytes.end()};
+}
+
+euclidean::view euclidean::attach(const set& s, std::byte* memory) {
+  return {{reinterpret_cast<const float*>(memory), s.count() * s.dimension()},
+          s.count(),
+          static_cast<int>(s.dimension())};
+}
+
+}  // namespace kselect::metric_space

@@ -1,0 +1,132 @@
+#pragma once
+// Euclidean distance between vectors of float32.
+//
+// The squares are summed in eight partial sums, component c in sum c mod 8, each by a fused
+// multiply-add, and the sums are added in a fixed tree: the order that eight vector lanes have, so
+// that the host computes it at full width, and a GPU thread, with the same bits, with eight
+// independent chains.
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "search/metric/metric.hpp"
+
+namespace kselect::metric_space {
+
+struct euclidean {
+  static constexpr std::string_view name = "euclidean";
+  static constexpr std::string_view objects = "vectors";
+  static constexpr int partial_sums = 8;
+
+  // Rows padded with zeros, which add nothing to a sum, to a multiple of eight components.
+  class set {
+   public:
+    set() = default;
+    // `dense`: [count][dimension]. Throws std::invalid_argument unless the sizes agree.
+    set(std::span<const float> dense, std::int64_t count, std::int64_t dimension);
+
+    std::int64_t count() const { return count_; }
+    std::int64_t dimension() const { return dimension_; }
+    std::int64_t padded() const {
+      return (dimension_ + partial_sums - 1) / partial_sums * partial_sums;
+    }
+    const float* row(std::int64_t i) const { return data_.data() + i * padded(); }
+    set gather(std::span<const std::int64_t> numbers) const;
+    std::vector<float> dense() const;
+
+   private:
+    std::int64_t count_ = 0, dimension_ = 0;
+    std::vector<float> data_;  // [count][padded]
+  };
+
+  struct probe {
+    const float* row;  // padded; lives as long as its set
+  };
+
+  struct view {
+    simt::global<const float>
+        data;  // [dimension][count]: neighbouring threads, neighbouring floats
+    std::int64_t count;
+    int dimension;
+  };
+
+  // .npy, .fvecs, idx and the other formats of runtime/io/vectors.hpp; saved as .npy.
+  static set load(const std::string& file);
+  static void save(const set&, const std::string& file);
+  static std::string text(const set&, std::int64_t) { return {}; }
+  static void write(const set&, sections& out);
+  static set read(const sections& from);
+  static void adapt(set& queries, const set& corpus);
+  static tolerance tolerance_of(const set&);
+
+  static probe prepare(const set& s, std::int64_t i) { return {s.row(i)}; }
+  static float distance(const set& s, std::int64_t i, const probe& p) {
+    const float* const y = s.row(i);
+    float sums[partial_sums] = {};
+    for (std::int64_t c = 0; c < s.padded(); c += partial_sums) {
+      // Unrolled, GCC 12 would not see eight lanes any more.
+#if !defined(__CUDACC__)  // nvcc does not know it, and does not need this function
+#pragma GCC unroll 1
+#endif
+      for (int lane = 0; lane < partial_sums; ++lane) {
+        const float difference = y[c + lane] - p.row[c + lane];
+        sums[lane] = std::fma(difference, difference, sums[lane]);
+      }
+    }
+    return std::sqrt(total(sums));
+  }
+
+  // Optional: object i will be compared soon.
+  static void prefetch(const set& s, std::int64_t i) {
+    constexpr std::int64_t line = 16, most = 4 * line;  // floats; the rest comes by itself
+    for (std::int64_t c = 0; c < s.padded() && c < most; c += line) {
+      __builtin_prefetch(s.row(i) + c);
+    }
+  }
+
+  static std::vector<std::byte> image(const set&);
+  static view attach(const set&, std::byte* memory);
+  static std::size_t staged_bytes(const set& queries) {
+    return static_cast<std::size_t>(queries.dimension()) * sizeof(float);
+  }
+
+  template <class Simt>
+  KSELECT_HD static void stage(Simt& simt, const view& queries, std::int64_t q, void* staged) {
+    auto* const x = static_cast<float*>(staged);
+    for (int c = simt.thread(); c < queries.dimension; c += simt.threads()) {
+      x[c] = simt.load(queries.data, c * queries.count + q);
+    }
+  }
+  template <class Simt>
+  KSELECT_HD static float distance(Simt& simt, const view& v, std::int64_t i, const void* staged) {
+    const auto* const x = static_cast<const float*>(staged);
+    float sums[partial_sums] = {};
+    int c = 0;
+    for (; c + partial_sums <= v.dimension; c += partial_sums) {
+      KSELECT_UNROLL
+      for (int lane = 0; lane < partial_sums; ++lane) add(simt, v, i, x, c + lane, sums[lane]);
+    }
+    KSELECT_UNROLL
+    for (int lane = 0; lane < partial_sums; ++lane) {
+      if (c + lane < v.dimension) add(simt, v, i, x, c + lane, sums[lane]);
+    }
+    return sqrtf(total(sums));
+  }
+
+ private:
+  KSELECT_HD static float total(const float (&s)[partial_sums]) {
+    return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+  }
+  template <class Simt>
+  KSELECT_HD static void add(Simt& simt, const view& v, std::int64_t i, const float* x, int c,
+                             float& sum) {
+    const float difference = simt.load(v.data, c * v.count + i) - x[c];
+    sum = fmaf(difference, difference, sum);
+  }
+};
+
+}  // namespace kselect::metric_space

@@ -1,0 +1,185 @@
+#pragma once
+// Levenshtein distance between words: the fewest insertions, deletions and substitutions of a
+// character that turn one into the other.
+//
+// Computed by columns of bits: Myers, "A fast bit-vector algorithm for approximate string matching
+// based on dynamic programming", J. ACM 46(3), 1999, in Hyyro's form for the distance of whole
+// words
+// ("A bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003). A column
+// of the dynamic programme is two words of 64 bits for every 64 characters of the first word, and a
+// character of the second takes a dozen operations.
+//
+// A set's characters are numbered, so that a word's table of matches (one word of bits a character)
+// is small. A character that only queries have gets the number after the last: it matches nothing.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "search/metric/metric.hpp"
+#include "search/metric/words.hpp"
+
+namespace kselect::metric_space {
+
+struct levenshtein {
+  static constexpr std::string_view name = "levenshtein";
+  static constexpr std::string_view objects = "words";
+  static constexpr int block_bits = 64, most_blocks = 4;
+  static constexpr int longest_word = block_bits * most_blocks;
+  using code = std::uint16_t;
+
+  class set {
+   public:
+    set() = default;
+    // Numbers the characters of `words` themselves. Throws std::invalid_argument where they have
+    // more than 65,534 different ones.
+    explicit set(const std::vector<word>& words);
+
+    std::int64_t count() const { return static_cast<std::int64_t>(starts_.size()) - 1; }
+    // Codes of word i, below symbols().
+    std::span<const code> codes(std::int64_t i) const {
+      const auto at = static_cast<std::size_t>(i);
+      return std::span(codes_).subspan(starts_[at], starts_[at + 1] - starts_[at]);
+    }
+    // Different codes: the alphabet's, and one for characters that are not in it.
+    int symbols() const { return static_cast<int>(alphabet_.size()) + 1; }
+    std::int64_t longest() const;
+    word text(std::int64_t i) const;
+    set gather(std::span<const std::int64_t> numbers) const;
+
+   private:
+    friend struct levenshtein;
+    void encode(const std::vector<word>& words);
+
+    word alphabet_;  // ascending
+    std::vector<code> codes_;
+    std::vector<std::size_t> starts_ = {0};  // [count + 1]
+    std::vector<word> foreign_;  // of an adapted set: the words as they were, for text()
+  };
+
+  struct probe {
+    int length;
+    int blocks;
+    std::vector<std::uint64_t> matches;  // [blocks][symbols]: bit j, character 64 block + j is it
+  };
+
+  struct view {
+    simt::global<const code> lengths;  // [count]
+    simt::global<const code> codes;    // [longest][count]
+    std::int64_t count;
+    int symbols;
+    int blocks;  // of the longest word
+  };
+
+  // A word a line, UTF-8 (search/metric/words.hpp).
+  static set load(const std::string& file);
+  static void save(const set&, const std::string& file);
+  static std::string text(const set& s, std::int64_t i) { return encode_utf8(s.text(i)); }
+  static void write(const set&, sections& out);
+  static set read(const sections& from);
+  static void adapt(set& queries, const set& corpus);
+  static tolerance tolerance_of(const set&) { return {}; }
+
+  static probe prepare(const set&, std::int64_t i);
+  static float distance(const set& s, std::int64_t i, const probe& p) {
+    const std::span<const code> text = s.codes(i);
+    return compare(p.length, p.matches.data(), s.symbols(), static_cast<int>(text.size()),
+                   [&](int j) { return text[static_cast<std::size_t>(j)]; });
+  }
+
+  static std::vector<std::byte> image(const set&);
+  static view attach(const set&, std::byte* memory);
+  static std::size_t staged_bytes(const set& queries) {
+    return header_bytes + static_cast<std::size_t>(blocks_of(queries.longest())) *
+                              static_cast<std::size_t>(queries.symbols()) * sizeof(std::uint64_t);
+  }
+
+  template <class Simt>
+  KSELECT_HD static void stage(Simt& simt, const view& queries, std::int64_t q, void* staged) {
+    const int length = simt.load(queries.lengths, q);
+    if (simt.thread() == 0) *static_cast<int*>(staged) = length;
+    std::uint64_t* const matches = matches_of(staged);
+    const int words = blocks_of(length) * queries.symbols;
+    for (int w = simt.thread(); w < words; w += simt.threads()) {
+      const int first = w / queries.symbols * block_bits;
+      std::uint64_t bits = 0;
+      for (int j = 0; j < block_bits && first + j < length; ++j) {
+        const int own = simt.load(queries.codes, (first + j) * queries.count + q);
+        if (own == w % queries.symbols) bits |= std::uint64_t{1} << j;
+      }
+      matches[w] = bits;
+    }
+  }
+  template <class Simt>
+  KSELECT_HD static float distance(Simt& simt, const view& v, std::int64_t i, void* staged) {
+    return compare(*static_cast<const int*>(staged), matches_of(staged), v.symbols,
+                   simt.load(v.lengths, i),
+                   [&](int j) { return simt.load(v.codes, j * v.count + i); });
+  }
+
+ private:
+  static constexpr std::size_t header_bytes = 16;  // the word's length; then its matches
+
+  KSELECT_HD static std::uint64_t* matches_of(void* staged) {
+    return reinterpret_cast<std::uint64_t*>(static_cast<unsigned char*>(staged) + header_bytes);
+  }
+  KSELECT_HD static constexpr int blocks_of(std::int64_t length) {
+    return length == 0 ? 1 : static_cast<int>((length + block_bits - 1) / block_bits);
+  }
+
+  // The distance between a word of `length` characters, given by its matches, and one of
+  // `text_length`, given by its codes.
+  template <class Text>
+  KSELECT_HD static float compare(int length, const std::uint64_t* matches, int symbols,
+                                  int text_length, const Text& text) {
+    if (length == 0) return static_cast<float>(text_length);
+    if (length <= block_bits) return columns<1>(length, matches, symbols, text_length, text);
+    if (length <= 2 * block_bits) return columns<2>(length, matches, symbols, text_length, text);
+    return columns<most_blocks>(length, matches, symbols, text_length, text);
+  }
+
+  template <int room, class Text>
+  KSELECT_HD static float columns(int length, const std::uint64_t* matches, int symbols,
+                                  int text_length, const Text& text) {
+    const int last = (length - 1) / block_bits;
+    std::uint64_t rises[room], falls[room];  // vertical differences of +1, of -1
+    KSELECT_UNROLL
+    for (int b = 0; b < room; ++b) {
+      rises[b] = ~std::uint64_t{0};
+      falls[b] = 0;
+    }
+    int score = length;
+    for (int j = 0; j < text_length; ++j) {
+      const int symbol = text(j);
+      std::uint64_t rise_in = 1, fall_in = 0;  // horizontal, from the block above
+      KSELECT_UNROLL
+      for (int b = 0; b < room; ++b) {
+        if (b > last) break;
+        std::uint64_t equal = matches[b * symbols + symbol];
+        const std::uint64_t falls_or_equal = equal | falls[b];
+        equal |= fall_in;
+        const std::uint64_t diagonal = (((equal & rises[b]) + rises[b]) ^ rises[b]) | equal;
+        std::uint64_t rise = falls[b] | ~(diagonal | rises[b]);
+        std::uint64_t fall = rises[b] & diagonal;
+        if (b == last) {
+          const int bottom = (length - 1) % block_bits;
+          score += static_cast<int>(rise >> bottom & 1) - static_cast<int>(fall >> bottom & 1);
+        }
+        const std::uint64_t rise_out = rise >> (block_bits - 1),
+                            fall_out = fall >> (block_bits - 1);
+        rise = rise << 1 | rise_in;
+        fall = fall << 1 | fall_in;
+        rises[b] = fall | ~(falls_or_equal | rise);
+        falls[b] = rise & falls_or_equal;
+        rise_in = rise_out;
+        fall_in = fall_out;
+      }
+    }
+    return static_cast<float>(score);
+  }
+};
+
+}  // namespace kselect::metric_space

@@ -1,0 +1,106 @@
+#include "search/metric/prove.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include "harness/verify/certificate.hpp"
+
+namespace kselect::metric_space {
+namespace {
+
+// Calls wrong(q, row) with each query's distances; the finding of the least query that has one.
+template <class F>
+std::string first_wrong(const space& in, const object_set& objects, const object_set& queries,
+                        int threads, const F& wrong) {
+  std::vector<std::vector<float>> rows(static_cast<std::size_t>(threads));
+  for (auto& row : rows) row.resize(static_cast<std::size_t>(objects.count()));
+  std::vector<std::string> findings(static_cast<std::size_t>(threads));
+  std::vector<std::int64_t> where(findings.size(), std::numeric_limits<std::int64_t>::max());
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+  for (std::int64_t q = 0; q < queries.count(); ++q) {
+    const auto self = static_cast<std::size_t>(omp_get_thread_num());
+    in.distances(objects, queries, q, rows[self]);
+    const std::string finding = wrong(q, rows[self]);
+    if (finding.empty() || q > where[self]) continue;
+    where[self] = q;
+    findings[self] = fmt::format("query {}: {}", q, finding);
+  }
+  const auto first = std::ranges::min_element(where);
+  return findings[static_cast<std::size_t>(first - where.begin())];
+}
+
+std::string wrong_neighbours(const knn_answer& answer, std::int64_t q,
+                             const std::vector<float>& row) {
+  problem p;
+  p.n = static_cast<std::int64_t>(row.size());
+  p.q = 1;
+  p.k = answer.k;
+  p.index = index_type::int64;
+  contract promised;
+  promised.ordering = output_ordering::stable_sorted;
+  promised.tie_break = tie_break::prefer_smaller_index;
+  // The certificate only reads.
+  io buffers;
+  buffers.input = row.data();
+  buffers.values = const_cast<float*>(answer.distances.data() + q * answer.k);
+  buffers.indices = const_cast<std::int64_t*>(answer.objects.data() + q * answer.k);
+  const verdict checked = verify(p, promised, buffers, 1);
+  if (checked) return {};
+  return fmt::format("{} at neighbour {}: {}", to_string(checked.first->failed),
+                     checked.first->position, checked.first->detail);
+}
+
+// The hits of an exhaustive search, compared one by one.
+std::string wrong_hits(const range_answer& answer, float radius, std::int64_t q,
+                       const std::vector<float>& row) {
+  std::vector<entry> expected;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i] <= radius) expected.push_back(make_entry(row[i], static_cast<std::int64_t>(i)));
+  }
+  std::ranges::sort(expected);
+  const std::int64_t first = answer.starts[static_cast<std::size_t>(q)];
+  const std::int64_t count = answer.starts[static_cast<std::size_t>(q) + 1] - first;
+  if (count != static_cast<std::int64_t>(expected.size())) {
+    return fmt::format("{} hits, of {} objects within {}", count, expected.size(), radius);
+  }
+  for (std::size_t j = 0; j < expected.size(); ++j) {
+    const auto at = static_cast<std::size_t>(first) + j;
+    if (make_entry(answer.distances[at], answer.objects[at]) == expected[j]) continue;
+    return fmt::format("hit {} is object {} at {}, but object {} at {} comes there", j,
+                       answer.objects[at], answer.distances[at], object_of(expected[j]),
+                       distance_of(expected[j]));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string disprove(const space& in, const object_set& objects, const object_set& queries,
+                     const knn_answer& answer, int threads) {
+  const auto size = static_cast<std::size_t>(queries.count() * answer.k);
+  if (answer.objects.size() != size || answer.distances.size() != size) {
+    return "the answer has not k neighbours a query";
+  }
+  return first_wrong(in, objects, queries, threads,
+                     [&](std::int64_t q, const std::vector<float>& row) {
+                       return wrong_neighbours(answer, q, row);
+                     });
+}
+
+std::string disprove(const space& in, const object_set& objects, const object_set& queries,
+                     float radius, const range_answer& answer, int threads) {
+  if (static_cast<std::int64_t>(answer.starts.size()) != queries.count() + 1 ||
+      answer.objects.size() != answer.distances.size() ||
+      answer.starts.back() != static_cast<std::int64_t>(answer.objects.size())) {
+    return "the answer's parts do not fit together";
+  }
+  return first_wrong(in, objects, queries, threads,
+                     [&](std::int64_t q, const std::vector<float>& row) {
+                       return wrong_hits(answer, radius, q, row);
+                     });
+}
+
+}  // namespace kselect::metric_space

@@ -1,0 +1,162 @@
+#pragma once
+// A metric space behind one interface, whatever its metric: objects, their indexes, and searches on
+// a backend. search/metric/metrics/ has the metrics that there are.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kselect/names.hpp"
+#include "kselect/simt/counters.hpp"
+#include "runtime/backend/backend.hpp"
+#include "search/metric/cpu/heap.hpp"
+#include "search/metric/index.hpp"
+
+namespace kselect::metric_space {
+
+// Objects of one space, in host memory.
+class object_set {
+ public:
+  virtual ~object_set() = default;
+  virtual std::int64_t count() const = 0;
+  virtual std::unique_ptr<object_set> gather(std::span<const std::int64_t> numbers) const = 0;
+  // To a file that space::load reads. Throws failure::output.
+  virtual void save(const std::string& file) const = 0;
+  // Object i as people read it; empty where that is a row of numbers.
+  virtual std::string text(std::int64_t i) const = 0;
+  virtual void write(sections& out) const = 0;
+  // Hash of what write() gives.
+  std::uint64_t hash() const;
+};
+
+// An index with its parameters. `none`: exhaustive search.
+struct index_data {
+  index_kind kind = index_kind::none;
+  cluster_list clusters;
+  pivot_table pivots;
+};
+
+// k-NN on a GPU: how the radius comes to its end. On the host it always decreases.
+enum class radius_rule : std::uint8_t { increasing, decreasing };
+// SSS-Index on a GPU: what threads are given.
+enum class distribution_rule : std::uint8_t { elements, pivots };
+
+struct search_options {
+  radius_rule radius = radius_rule::increasing;
+  distribution_rule distribution = distribution_rule::elements;
+  std::int64_t batch = 0;            // queries searched for at a time; 0: all
+  int block_threads = 256;           // of a GPU's block: 32 to 1024, a multiple of 32
+  std::int64_t hits_room = 1 << 20;  // hits of a range search held at first; grows as needed
+};
+
+// k-NN by increasing radius: what the first turn searches, and what each turn adds.
+struct radius_plan {
+  float first = 0, step = 0;
+};
+
+struct search_report {
+  double seconds = 0;         // from the queries in host memory to the answers there
+  double kernel_seconds = 0;  // of that, in kernels, by the backend's own clock
+  std::int64_t batches = 0;
+  std::int64_t launches = 0;               // of kernels
+  std::int64_t pending = 0;                // queries that needed the second launch
+  std::optional<work> done;                // host and fibers; a GPU does not count
+  std::optional<simt::counters> counters;  // fibers: memory reads and writes, and all the others
+};
+
+// [Q][k], nearest first, equal distances by ascending number.
+struct knn_answer {
+  std::int64_t k = 0;
+  std::vector<std::int64_t> objects;
+  std::vector<float> distances;
+  bool operator==(const knn_answer&) const = default;
+};
+// Hits of query q: starts[q] to starts[q + 1] - 1, in the same order.
+struct range_answer {
+  std::vector<std::int64_t> starts;  // [Q + 1]
+  std::vector<std::int64_t> objects;
+  std::vector<float> distances;
+  bool operator==(const range_answer&) const = default;
+};
+
+// Searches one set of objects through one index in one place, which it keeps references to.
+class searcher {
+ public:
+  virtual ~searcher() = default;
+  // Throw failure::usage for k outside 1 .. objects or a radius that is negative or NaN,
+  // failure::unsupported for what the place cannot do and failure::resources. `plan` is used by
+  // an increasing radius alone.
+  virtual knn_answer knn(const object_set& queries, std::int64_t k, const radius_plan& plan,
+                         search_report& report) = 0;
+  virtual range_answer range(const object_set& queries, float radius, search_report& report) = 0;
+};
+
+class space {
+ public:
+  virtual ~space() = default;
+  virtual std::string_view metric_name() const = 0;
+  virtual std::string_view objects_name() const = 0;  // "vectors"
+
+  virtual std::unique_ptr<object_set> load(const std::string& file) const = 0;
+  // Throws std::invalid_argument with what is wrong.
+  virtual std::unique_ptr<object_set> read(const sections& from) const = 0;
+  // Makes queries comparable with the objects; throws failure::usage where that cannot be.
+  virtual void adapt(object_set& queries, const object_set& objects) const = 0;
+
+  // The same index on every backend.
+  virtual cluster_list build_clusters(const object_set& objects, std::int64_t cluster_size,
+                                      backend& place) const = 0;
+  // diameter 0: estimated (search/metric/cpu/build.hpp).
+  virtual pivot_table build_pivots(const object_set& objects, double alpha, float diameter,
+                                   backend& place) const = 0;
+
+  virtual std::unique_ptr<searcher> open(const object_set& objects, const index_data& index,
+                                         backend& place, const search_options& options) const = 0;
+  // The distances of all objects to a query, for proofs.
+  virtual void distances(const object_set& objects, const object_set& queries, std::int64_t q,
+                         std::span<float> out) const = 0;
+};
+
+// All there are; find_space throws failure::usage, naming them, for another name.
+std::span<const space* const> spaces();
+const space& find_space(std::string_view metric_name);
+
+// The radius of an increasing search for k objects, from training objects: every hundredth object,
+// 32 at least, is a query, and its k-th nearest other object's distance is a sample. The first
+// radius is the samples' 60th percentile, so that two in five queries need a second turn (the share
+// Barrientos 2011, Sec. 3.2.1 reports); the step leads to the 95th. Needs k < objects, else the
+// plan is to search everything at once.
+radius_plan train_radius(const space& in, const object_set& objects, const index_data& index,
+                         std::int64_t k, int threads);
+
+// The radius within which the median training object has `share` of the objects, at least one
+// beside itself: what a selectivity such as 0.1 % means. 0 < share <= 1.
+float radius_of_share(const space& in, const object_set& objects, const index_data& index,
+                      double share, int threads);
+
+// Intrinsic dimension rho = mu^2 / (2 sigma^2) of the distances between objects (Chavez et al.
+// 2001), from `pairs` random pairs of different objects.
+struct distance_histogram {
+  double mean = 0, variance = 0, greatest = 0;
+  double intrinsic_dimension() const { return variance == 0 ? 0 : mean * mean / (2 * variance); }
+};
+distance_histogram sample_distances(const space& in, const object_set& objects, std::int64_t pairs,
+                                    std::uint64_t seed);
+
+}  // namespace kselect::metric_space
+
+namespace kselect {
+template <>
+inline constexpr std::array<named<metric_space::radius_rule>, 2> names<metric_space::radius_rule> =
+    {{{metric_space::radius_rule::increasing, "increasing"},
+      {metric_space::radius_rule::decreasing, "decreasing"}}};
+template <>
+inline constexpr std::array<named<metric_space::distribution_rule>, 2>
+    names<metric_space::distribution_rule> = {
+        {{metric_space::distribution_rule::elements, "elements"},
+         {metric_space::distribution_rule::pivots, "pivots"}}};
+}  // namespace kselect

@@ -1,0 +1,98 @@
+// Merged lists against sorting everything.
+
+#include "search/knn/tiled/neighbour_lists.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "lists.hpp"
+
+namespace kselect {
+namespace {
+
+using namespace testing_lists;
+
+struct columns {
+  std::vector<float> distances;
+  std::vector<std::int64_t> indices;
+};
+columns split(const list& l, std::int64_t offset = 0) {
+  columns both;
+  for (const neighbour& n : l) {
+    both.distances.push_back(n.distance);
+    both.indices.push_back(n.index - offset);
+  }
+  return both;
+}
+
+void expect_row(const neighbour_lists& found, std::int64_t query, const list& expected) {
+  for (std::int64_t i = 0; i < found.k(); ++i) {
+    const auto at = static_cast<std::size_t>(query * found.k() + i);
+    EXPECT_EQ(found.distances()[at], expected[static_cast<std::size_t>(i)].distance) << i;
+    EXPECT_EQ(found.indices()[at], expected[static_cast<std::size_t>(i)].index) << i;
+  }
+}
+
+TEST(NeighbourLists, MergingTilesIsSortingTheirUnion) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const std::int64_t k = 1 + random() % 9;
+    const bool excludes = seed % 3 == 0;
+    neighbour_lists found(2, k);
+    list all;
+    std::int64_t first = 0;
+    std::vector<std::int64_t> order(1 + random() % 6);
+    const std::int64_t excluded = excludes ? static_cast<std::int64_t>(random() % 20) : -5;
+    for (std::size_t t = 0; t < order.size(); ++t) {
+      const std::int64_t size = random() % 8;
+      const list tile = some_list(random, first, size, 1 + static_cast<int>(random() % 6));
+      const columns both = split(tile, first);
+      found.merge(1, {both.distances, both.indices, first, excluded});
+      for (const neighbour& n : tile) {
+        if (n.index != excluded) all.push_back(n);
+      }
+      first += size;
+    }
+    SCOPED_TRACE(seed);
+    expect_row(found, 1, first_of(all, k));
+    expect_row(found, 0, first_of({}, k));
+  }
+}
+
+TEST(NeighbourLists, TheOrderOfTilesDoesNotMatter) {
+  std::mt19937 random(7);
+  std::vector<list> tiles;
+  for (int t = 0; t < 5; ++t) tiles.push_back(some_list(random, 10 * t, 10, 3));
+  neighbour_lists forwards(1, 12), backwards(1, 12);
+  for (int t = 0; t < 5; ++t) {
+    const columns f = split(tiles[static_cast<std::size_t>(t)]);
+    forwards.merge(0, {f.distances, f.indices});
+    const columns b = split(tiles[static_cast<std::size_t>(4 - t)]);
+    backwards.merge(0, {b.distances, b.indices});
+  }
+  EXPECT_TRUE(std::ranges::equal(forwards.indices(), backwards.indices()));
+}
+
+TEST(NeighbourLists, RealInfiniteDistancesComeBeforeNothing) {
+  neighbour_lists found(1, 3);
+  const columns far{{std::numeric_limits<float>::infinity()}, {4}};
+  found.merge(0, {far.distances, far.indices});
+  EXPECT_EQ(found.indices()[0], 4);
+  EXPECT_EQ(found.indices()[1], no_neighbour);
+}
+
+TEST(MergeLists, ManyListsOfManyQueries) {
+  for (const std::int64_t lists : {1, 2, 3, 17}) {
+    for (const std::int64_t k : {1, 2, 10, 100}) {
+      const list_table table = some_table(static_cast<unsigned>(100 * lists + k), lists, 5, k);
+      neighbour_lists merged(5, k);
+      merge_lists(lists, table.distances, table.indices, 2, merged);
+      EXPECT_TRUE(is_merged(table, merged.distances(), merged.indices())) << lists << " " << k;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kselect

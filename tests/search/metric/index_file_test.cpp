@@ -1,0 +1,170 @@
+// Index files: what was written comes back, and nothing else is ever read.
+
+#include "search/metric/index_file.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/error.hpp"
+#include "search/metric/hold_out.hpp"
+#include "search/metric/sets.hpp"
+#include "search/metric/stand_ins.hpp"
+#include "tests/search/metric/objects.hpp"
+
+namespace kselect::metric_space {
+namespace {
+
+using testing::HasSubstr;
+
+class IndexFile : public testing::Test {
+ protected:
+  IndexFile() {
+    static int number = 0;
+    file_ = std::filesystem::temp_directory_path() /
+            ("kselect_index_" + std::to_string(getpid()) + '_' + std::to_string(number++));
+  }
+  ~IndexFile() override { std::filesystem::remove(file_); }
+
+  template <class M>
+  static indexed_objects make(index_kind kind) {
+    const auto place = open_host_backend(executor_kind::cpu, 1);
+    indexed_objects x;
+    x.in = &find_space(M::name);
+    x.objects = std::make_unique<set_holder<M>>(test_objects<M>(40, 3));
+    x.source = "objects";
+    x.index.kind = kind;
+    if (kind == index_kind::list_of_clusters) {
+      x.index.clusters = x.in->build_clusters(*x.objects, 6, *place);
+    }
+    if (kind == index_kind::sss) x.index.pivots = x.in->build_pivots(*x.objects, 0.5, 0, *place);
+    for (std::int64_t i = 0; i < 40; ++i) x.numbers.push_back(2 * i);
+    return x;
+  }
+
+  std::string read_bytes() const {
+    std::ifstream in(file_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void write_bytes(const std::string& bytes) const {
+    std::ofstream(file_, std::ios::binary) << bytes;
+  }
+  // The message of the refusal; a failure of the test if there is none.
+  std::string refusal() const {
+    try {
+      read_index_file(file_);
+    } catch (const error& e) {
+      EXPECT_EQ(e.category(), failure::input) << e.what();
+      EXPECT_THAT(e.what(), HasSubstr(file_));
+      return e.what();
+    }
+    ADD_FAILURE() << "was read";
+    return {};
+  }
+
+  std::string file_;
+};
+
+TEST_F(IndexFile, ComesBackAsItWas) {
+  for (const auto& kind : names<index_kind>) {
+    for (const bool words : {false, true}) {
+      const indexed_objects x = words ? make<levenshtein>(kind.value) : make<euclidean>(kind.value);
+      write_index_file(file_, x);
+      const indexed_objects again = read_index_file(file_);
+      EXPECT_EQ(again.in, x.in);
+      EXPECT_EQ(again.objects->hash(), x.objects->hash());
+      EXPECT_EQ(again.index.kind, x.index.kind);
+      EXPECT_EQ(again.index.clusters, x.index.clusters);
+      EXPECT_EQ(again.index.pivots, x.index.pivots);
+      EXPECT_EQ(again.source, "objects");
+      EXPECT_EQ(again.numbers, x.numbers);
+    }
+  }
+}
+
+TEST_F(IndexFile, CutOffAnywhereIsRefused) {
+  write_index_file(file_, make<euclidean>(index_kind::list_of_clusters));
+  const std::string whole = read_bytes();
+  for (std::size_t size = 0; size < whole.size(); size += 1 + size / 40) {
+    write_bytes(whole.substr(0, size));
+    refusal();
+  }
+  write_bytes(whole + "x");
+  EXPECT_THAT(refusal(), HasSubstr("cut off or appended to"));
+  write_bytes(whole.substr(0, whole.size() - 1));
+  EXPECT_THAT(refusal(), HasSubstr("cut off or appended to"));
+}
+
+// Padding between sections aside, which holds nothing.
+TEST_F(IndexFile, EveryDamagedByteShows) {
+  write_index_file(file_, make<levenshtein>(index_kind::sss));
+  const std::string whole = read_bytes();
+  int unseen = 0;
+  for (std::size_t at = 0; at < whole.size(); at += 3) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    write_bytes(damaged);
+    try {
+      read_index_file(file_);
+      EXPECT_EQ(whole[at], '\0') << at;
+      ++unseen;
+    } catch (const error& e) {
+      EXPECT_EQ(e.category(), failure::input);
+    }
+  }
+  EXPECT_LT(unseen, 200);
+}
+
+TEST_F(IndexFile, SaysWhatIsWrong) {
+  write_bytes("kselect, but no index, and long enough to hold a preamble");
+  EXPECT_THAT(refusal(), HasSubstr("is no index file"));
+  write_index_file(file_, make<euclidean>(index_kind::none));
+  std::string newer = read_bytes();
+  newer[8] = 2;
+  write_bytes(newer);
+  EXPECT_THAT(refusal(), HasSubstr("has version 2"));
+}
+
+// Whole, hashed, and still no index of these objects.
+TEST_F(IndexFile, InconsistentIndexIsRefused) {
+  indexed_objects x = make<euclidean>(index_kind::list_of_clusters);
+  std::swap(x.index.clusters.members[0], x.index.clusters.centres[0]);
+  x.index.clusters.members[1] = x.index.clusters.members[2];
+  write_index_file(file_, x);
+  EXPECT_THAT(refusal(), HasSubstr("an object is in two clusters"));
+  x = make<euclidean>(index_kind::sss);
+  x.index.pivots.distances.pop_back();
+  write_index_file(file_, x);
+  EXPECT_THAT(refusal(), HasSubstr("wrong size"));
+}
+
+TEST(HoldOut, SplitsWithoutLoss) {
+  const split parts = hold_out(103, 0.2, 5);
+  EXPECT_EQ(parts.held_out.size(), 21U);
+  std::vector<std::int64_t> all = parts.kept;
+  all.insert(all.end(), parts.held_out.begin(), parts.held_out.end());
+  std::ranges::sort(all);
+  for (std::size_t i = 0; i < 103; ++i) EXPECT_EQ(all[i], static_cast<std::int64_t>(i));
+  EXPECT_NE(hold_out(103, 0.2, 6).held_out, parts.held_out);
+  for (const double share : {0.0, 1.0, -1.0, 0.001, 0.999}) {
+    EXPECT_THROW(hold_out(103, share, 5), error) << share;
+  }
+}
+
+// The stated intrinsic dimension is the measured one, to a tenth.
+TEST(StandIns, HaveTheStatedIntrinsicDimension) {
+  for (const stand_in& what : stand_ins) {
+    const euclidean::set vectors(generate(what, 4000, 1, 2), 4000, what.dimension);
+    const set_holder<euclidean> held(vectors);
+    const auto h = sample_distances(find_space("euclidean"), held, 40000, 1);
+    EXPECT_NEAR(h.intrinsic_dimension(), what.intrinsic_dimension, what.intrinsic_dimension / 10)
+        << what.name;
+  }
+}
+
+}  // namespace
+}  // namespace kselect::metric_space

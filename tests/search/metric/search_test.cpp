@@ -1,0 +1,316 @@
+// Indexes and searches: every answer is held against all distances, on the host and by kernels.
+
+#include <cmath>
+#include <string>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/error.hpp"
+#include "search/metric/prove.hpp"
+#include "search/metric/sets.hpp"
+#include "search/metric/space.hpp"
+#include "tests/search/metric/objects.hpp"
+
+namespace kselect::metric_space {
+namespace {
+
+// A space with objects, queries, and the place to search them.
+struct world {
+  const space& in;
+  std::unique_ptr<object_set> objects, queries;
+
+  static world of(std::string_view metric, std::int64_t count, std::int64_t queries) {
+    if (metric == "euclidean") return make<euclidean>(count, queries);
+    return make<levenshtein>(count, queries);
+  }
+  template <class M>
+  static world make(std::int64_t count, std::int64_t queries) {
+    world w{find_space(M::name), std::make_unique<set_holder<M>>(test_objects<M>(count, 1)),
+            std::make_unique<set_holder<M>>(test_objects<M>(queries, 2))};
+    w.in.adapt(*w.queries, *w.objects);
+    return w;
+  }
+
+  index_data build(index_kind kind, backend& place, std::int64_t cluster_size = 8) const {
+    index_data index{.kind = kind, .clusters = {}, .pivots = {}};
+    if (kind == index_kind::list_of_clusters) {
+      index.clusters = in.build_clusters(*objects, cluster_size, place);
+      validate(index.clusters, objects->count());
+    }
+    if (kind == index_kind::sss) {
+      index.pivots = in.build_pivots(*objects, 0.45, 0, place);
+      validate(index.pivots, objects->count());
+    }
+    return index;
+  }
+};
+
+struct way {
+  const char* metric;
+  index_kind index;
+  executor_kind executor;
+  radius_rule radius = radius_rule::increasing;
+  distribution_rule distribution = distribution_rule::elements;
+
+  friend void PrintTo(const way& w, std::ostream* out) {
+    *out << w.metric << ", " << to_string(w.index) << ", " << to_string(w.executor) << ", "
+         << to_string(w.radius) << ", " << to_string(w.distribution);
+  }
+};
+
+std::string name_of(const testing::TestParamInfo<way>& info) {
+  const way& w = info.param;
+  std::string name = std::string(w.metric) + '_' + std::string(to_string(w.index));
+  if (w.radius == radius_rule::decreasing) name += "_decreasing";
+  if (w.distribution == distribution_rule::pivots) name += "_by_pivot";
+  return name + "_on_" + std::string(to_string(w.executor));
+}
+
+std::vector<way> all_ways() {
+  std::vector<way> ways;
+  for (const char* metric : {"euclidean", "levenshtein"}) {
+    for (const auto& executor : names<executor_kind>) {
+      for (const auto& index : names<index_kind>) {
+        ways.push_back({metric, index.value, executor.value});
+      }
+      if (executor.value == executor_kind::cpu) continue;
+      ways.push_back(
+          {metric, index_kind::list_of_clusters, executor.value, radius_rule::decreasing});
+      ways.push_back({metric, index_kind::sss, executor.value, radius_rule::increasing,
+                      distribution_rule::pivots});
+    }
+  }
+  return ways;
+}
+
+class EveryWay : public testing::TestWithParam<way> {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = why_unavailable(GetParam().executor); !reason.empty()) {
+      GTEST_SKIP() << reason;
+    }
+    place_ = open_backend(GetParam().executor, 2);
+  }
+  bool counts() const { return GetParam().executor != executor_kind::cuda; }
+
+  std::unique_ptr<searcher> open(const world& w, const index_data& index,
+                                 search_options options = {}) {
+    options.radius = GetParam().radius;
+    options.distribution = GetParam().distribution;
+    options.block_threads = 64;
+    return w.in.open(*w.objects, index, *place_, options);
+  }
+  std::unique_ptr<backend> place_;
+};
+INSTANTIATE_TEST_SUITE_P(All, EveryWay, testing::ValuesIn(all_ways()), name_of);
+
+TEST_P(EveryWay, FindsTheNearest) {
+  const world w = world::of(GetParam().metric, 300, 9);
+  const index_data index = w.build(GetParam().index, *place_);
+  for (const std::int64_t k : {1, 5, 40, 299, 300}) {
+    const radius_plan plan = train_radius(w.in, *w.objects, index, k, 2);
+    search_report report;
+    const knn_answer answer = open(w, index)->knn(*w.queries, k, plan, report);
+    EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, answer, 2), "") << "k = " << k;
+    ASSERT_EQ(report.done.has_value(), counts());
+    if (counts()) {
+      EXPECT_GT(report.done->distances, 0);
+    }
+  }
+}
+
+TEST_P(EveryWay, FindsAllWithinARadius) {
+  const world w = world::of(GetParam().metric, 300, 9);
+  const index_data index = w.build(GetParam().index, *place_);
+  for (const float radius : {0.0F, 1.0F, 2.5F, 1e9F, INFINITY}) {
+    search_report report;
+    const range_answer answer = open(w, index)->range(*w.queries, radius, report);
+    EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, radius, answer, 2), "") << radius;
+    // Every object is looked at or spared.
+    if (counts()) {
+      EXPECT_GE(report.done->distances + report.done->pruned, 9 * 300);
+    }
+  }
+}
+
+// A query of the indexed objects themselves: its own distance is 0, and ties abound.
+TEST_P(EveryWay, FindsTheObjectsThemselves) {
+  const world w = world::of(GetParam().metric, 120, 1);
+  const index_data index = w.build(GetParam().index, *place_, 7);
+  search_report report;
+  const range_answer same = open(w, index)->range(*w.objects, 0, report);
+  EXPECT_EQ(disprove(w.in, *w.objects, *w.objects, 0, same, 2), "");
+  EXPECT_GE(same.objects.size(), 120U);
+}
+
+TEST_P(EveryWay, BatchesAndFewObjectsChangeNothing) {
+  for (const std::int64_t count : {1, 2, 8, 9, 10, 33}) {
+    const world w = world::of(GetParam().metric, count, 7);
+    const index_data index = w.build(GetParam().index, *place_);
+    const std::int64_t k = (count + 1) / 2;
+    const radius_plan plan = train_radius(w.in, *w.objects, index, k, 1);
+    search_report whole_report, report;
+    const knn_answer whole = open(w, index)->knn(*w.queries, k, plan, whole_report);
+    EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, whole, 1), "") << count << " objects";
+    const auto in_batches = open(w, index, {.batch = 3, .hits_room = 1});
+    EXPECT_EQ(in_batches->knn(*w.queries, k, plan, report), whole);
+    if (GetParam().executor == executor_kind::fiber) {
+      EXPECT_EQ(report.batches, 3);
+      EXPECT_EQ(report.done, whole_report.done);
+    }
+    const range_answer range = in_batches->range(*w.queries, 2, report);
+    EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, 2, range, 1), "");
+  }
+}
+
+// A plan that is wrong for the data costs turns, never the answer.
+TEST_P(EveryWay, AnyRadiusPlanGivesTheAnswer) {
+  const world w = world::of(GetParam().metric, 100, 5);
+  const index_data index = w.build(GetParam().index, *place_);
+  for (const radius_plan plan : {radius_plan{0, 1e-30F}, {1e-3F, 0.3F}, {1e30F, 1}}) {
+    search_report report;
+    const knn_answer answer = open(w, index)->knn(*w.queries, 10, plan, report);
+    EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, answer, 1), "") << plan.first;
+  }
+}
+
+TEST_P(EveryWay, RefusesWhatIsNoSearch) {
+  const world w = world::of(GetParam().metric, 20, 2);
+  const index_data index = w.build(GetParam().index, *place_);
+  search_report report;
+  const auto search = open(w, index);
+  EXPECT_THROW(search->knn(*w.queries, 0, {}, report), error);
+  EXPECT_THROW(search->knn(*w.queries, 21, {}, report), error);
+  EXPECT_THROW(search->range(*w.queries, -1, report), error);
+  EXPECT_THROW(search->range(*w.queries, NAN, report), error);
+}
+
+class Building : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(All, Building, testing::Values("euclidean", "levenshtein"));
+
+TEST_P(Building, GivesTheSameIndexOnCudaAndEveryOtherBackend) {
+  const world w = world::of(GetParam(), 260, 1);
+  const auto cpu = open_backend(executor_kind::cpu, 1);
+  std::vector<std::unique_ptr<backend>> others;
+  others.push_back(open_backend(executor_kind::cpu, 3));
+  others.push_back(open_backend(executor_kind::fiber, 2));
+  if (why_unavailable(executor_kind::cuda).empty()) {
+    others.push_back(open_backend(executor_kind::cuda));
+  }
+  for (const std::int64_t size : {1, 16, 64, 259, 400}) {
+    const cluster_list list = w.in.build_clusters(*w.objects, size, *cpu);
+    for (const auto& place : others) {
+      EXPECT_EQ(list, w.in.build_clusters(*w.objects, size, *place))
+          << size << ' ' << to_string(place->description().kind);
+    }
+  }
+  for (const double alpha : {0.3, 0.5, 1.0}) {
+    const pivot_table table = w.in.build_pivots(*w.objects, alpha, 0, *cpu);
+    for (const auto& place : others) {
+      EXPECT_EQ(table, w.in.build_pivots(*w.objects, alpha, 0, *place))
+          << alpha << ' ' << to_string(place->description().kind);
+    }
+  }
+}
+
+// Barrientos 2011, Alg. 3, checked by its definition.
+TEST_P(Building, ClustersAreWhatTheAlgorithmSays) {
+  const world w = world::of(GetParam(), 150, 1);
+  const auto place = open_host_backend(executor_kind::cpu, 1);
+  const cluster_list list = w.in.build_clusters(*w.objects, 10, *place);
+  const auto n = static_cast<std::size_t>(w.objects->count());
+  std::vector<std::vector<float>> d(n, std::vector<float>(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    w.in.distances(*w.objects, *w.objects, static_cast<std::int64_t>(i), d[i]);
+  }
+  std::vector<bool> taken(n);
+  EXPECT_EQ(list.centres[0], 0);
+  for (std::int64_t c = 0; c < list.clusters(); ++c) {
+    const auto centre = static_cast<std::size_t>(list.centres[static_cast<std::size_t>(c)]);
+    const auto sum = [&](std::size_t i) {
+      double total = 0;
+      for (std::int64_t b = 0; b < c; ++b) {
+        total += static_cast<double>(
+            d[static_cast<std::size_t>(list.centres[static_cast<std::size_t>(b)])][i]);
+      }
+      return total;
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!taken[i]) {
+        EXPECT_LE(sum(i), sum(centre)) << "cluster " << c;
+      }
+    }
+    taken[centre] = true;
+    for (const std::int64_t i : list.of(c)) taken[static_cast<std::size_t>(i)] = true;
+    const float radius = list.radii[static_cast<std::size_t>(c)];
+    for (const std::int64_t i : list.of(c)) {
+      EXPECT_LE(d[centre][static_cast<std::size_t>(i)], radius);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!taken[i]) {
+        EXPECT_GE(d[centre][i], radius);
+      }
+    }
+  }
+}
+
+// Barrientos 2011, Alg. 1.
+TEST_P(Building, PivotsAreSparse) {
+  const world w = world::of(GetParam(), 200, 1);
+  const auto place = open_host_backend(executor_kind::cpu, 1);
+  const pivot_table table = w.in.build_pivots(*w.objects, 0.4, 0, *place);
+  EXPECT_GT(table.count(), 1);
+  const float least = table.diameter * 0.4F * 0.9999F;
+  for (std::int64_t p = 0; p < table.count(); ++p) {
+    for (std::int64_t other = 0; other < p; ++other) {
+      const auto at =
+          static_cast<std::size_t>(p * 200 + table.pivots[static_cast<std::size_t>(other)]);
+      EXPECT_GE(table.distances[at], least);
+    }
+  }
+}
+
+// Thesis, Sec. 4.2: what an index is for.
+TEST(Pruning, SparesDistancesInFewDimensions) {
+  const world w = world::of("euclidean", 3000, 20);
+  const auto place = open_host_backend(executor_kind::cpu, 1);
+  search_report exhaustive, clusters, pivots;
+  const index_data none = w.build(index_kind::none, *place);
+  const index_data list = w.build(index_kind::list_of_clusters, *place, 32);
+  const index_data sss = w.build(index_kind::sss, *place);
+  w.in.open(*w.objects, none, *place, {})->range(*w.queries, 0.1F, exhaustive);
+  w.in.open(*w.objects, list, *place, {})->range(*w.queries, 0.1F, clusters);
+  w.in.open(*w.objects, sss, *place, {})->range(*w.queries, 0.1F, pivots);
+  EXPECT_EQ(exhaustive.done->distances, 20 * 3000);
+  EXPECT_LT(clusters.done->distances, 20 * 3000 / 4);
+  EXPECT_LT(pivots.done->distances, 20 * 3000 / 4);
+}
+
+// Every order in which lanes may run gives the same answer, by the same work.
+TEST(Schedules, DoNotShow) {
+  const world w = world::of("euclidean", 200, 4);
+  const auto host = open_host_backend(executor_kind::cpu, 1);
+  for (const index_kind kind : {index_kind::list_of_clusters, index_kind::sss}) {
+    const index_data index = w.build(kind, *host);
+    const radius_plan plan = train_radius(w.in, *w.objects, index, 6, 1);
+    std::optional<work> first;
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      simt::fiber_options fiber;
+      fiber.order = seed == 0 ? simt::schedule::reversed : simt::schedule::random;
+      fiber.seed = seed;
+      const auto place = open_host_backend(executor_kind::fiber, 2, fiber);
+      EXPECT_EQ(w.build(kind, *place).clusters, index.clusters);
+      search_report report;
+      const knn_answer answer = w.in.open(*w.objects, index, *place, {.block_threads = 64})
+                                    ->knn(*w.queries, 6, plan, report);
+      EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, answer, 1), "") << seed;
+      if (!first) first = report.done;
+      EXPECT_EQ(report.done, first);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kselect::metric_space

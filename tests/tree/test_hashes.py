@@ -1,0 +1,85 @@
+"""A cell's source hash is of exactly what its entry is built from: an edit invalidates that, and no more."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CMAKE = ROOT / ".venv" / "bin" / "cmake"
+
+
+def hashes(tree: Path) -> dict[str, str]:
+    """The hash of every file with entries, by stem."""
+    output = tree / "hashes.hpp"
+    subprocess.run(
+        [CMAKE, f"-DOUTPUT={output}", "-P", tree / "cmake" / "source_hashes.cmake"], cwd=tree, check=True
+    )
+    return dict(re.findall(r'source_hash_(\w+)\[\] = "(\w{16})"', output.read_text()))
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for folder in ("include", "kernels", "algorithms", "baselines", "cmake"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    return tmp_path
+
+
+def changed_by(tree: Path, file: str) -> set[str]:
+    before = hashes(tree)
+    path = tree / file
+    if path.suffix == ".json":
+        path.write_text(path.read_text() + "\n")
+    else:
+        path.write_text(path.read_text() + "\n// A comment.\n")
+    after = hashes(tree)
+    assert before.keys() == after.keys()
+    return {stem for stem in before if before[stem] != after[stem]}
+
+
+COMPOSED = {"auto_select", "ordered_select"}
+
+
+def test_a_comment_in_a_family_invalidates_it_and_who_uses_it(tree):
+    assert changed_by(tree, "algorithms/one_pass_select/cut.hpp") == {
+        "one_pass_select", "auto_select", "quickselect"
+    }
+    assert changed_by(tree, "baselines/garcia_insertion.cu") == {"garcia_insertion"}
+    assert changed_by(tree, "algorithms/queues/sorted_run.cuh") <= {
+        "heap_queue", "insertion_queue", "merge_queue", "merge_queue_aligned", "auto_select"
+    }
+
+
+def test_an_edit_of_a_member_invalidates_what_is_composed_of_it(tree):
+    for file, stem in {
+        "baselines/nth_element.cpp": "nth_element",
+        "baselines/radix_select.cu": "radix_select",
+        "algorithms/one_pass_select/one_pass_select.cpp": "one_pass_select",
+    }.items():
+        assert changed_by(tree, file) == {stem, "auto_select"}
+    assert changed_by(tree, "algorithms/buffered_multi_select/buffered_multi_select_block.cu") == COMPOSED | {
+        "buffered_multi_select_block"
+    }
+
+
+def test_kernels_compiled_apart_belong_to_their_file(tree):
+    assert changed_by(tree, "algorithms/buffered_multi_select/grid_float64.cu") == COMPOSED | {
+        "buffered_multi_select_grid"
+    }
+    assert changed_by(tree, "baselines/gpu_full_sort/by_radix.cu") == {"gpu_full_sort"}
+
+
+def test_cost_tables_belong_to_auto_alone(tree):
+    assert changed_by(tree, "algorithms/auto_select/nvidia-h200.json") == {"auto_select"}
+
+
+def test_the_public_vocabulary_belongs_to_all(tree):
+    assert changed_by(tree, "include/kselect/algorithm.hpp") == hashes(tree).keys()
+
+
+def test_what_includes_a_shared_kernel_is_invalidated_by_it(tree):
+    users = changed_by(tree, "kernels/gpu_rows.cuh")
+    assert "truncated_bitonic" in users or "radix_select" in users
+    assert not users & {"nth_element", "one_pass_select", "full_sort"}
