@@ -16,6 +16,8 @@
 
 namespace kselect {
 namespace {
+using namespace runtime;
+using namespace harness;
 
 constexpr std::int64_t elements = std::int64_t{1} << 27;
 

@@ -25,6 +25,8 @@
 namespace {
 
 using namespace kselect;
+using namespace kselect::runtime;
+using namespace kselect::harness;
 
 constexpr double seconds_per_ns = 1e-9;
 
@@ -153,7 +155,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const kselect::error& failed) {
+  } catch (const kselect::runtime::error& failed) {
     std::fflush(stdout);
     fmt::print(stderr, "kselect-gbench: {}\n", failed.what());
     return failed.exit_code();

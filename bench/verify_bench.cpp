@@ -19,6 +19,8 @@
 
 namespace kselect {
 namespace {
+using namespace runtime;
+using namespace harness;
 
 template <class T>
 struct answered {

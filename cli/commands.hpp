@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/cli.hpp"
 #include "kselect/registry.hpp"
 
 namespace kselect::cli {

@@ -6,9 +6,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/auto_select/choose.hpp"
 #include "cli/commands.hpp"
 #include "cli/required_order.hpp"
-#include "kselect/choose.hpp"
 #include "kselect/simt/launch_notes.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"

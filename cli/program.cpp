@@ -32,7 +32,7 @@ int report(int code, const char* message) {
 int run(int argc, char** argv) {
   CLI::App app{"k-selection: the k smallest of each row, side by side, proven and timed",
                "kselect"};
-  app.set_version_flag("--version", kselect::version_line());
+  app.set_version_flag("--version", kselect::runtime::version_line());
   app.footer(exit_codes);
   app.require_subcommand(1);
   kselect::cli::action chosen;
@@ -57,9 +57,9 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
     const int code = app.exit(problem);
-    return code == 0 ? 0 : static_cast<int>(kselect::failure::usage);
+    return code == 0 ? 0 : static_cast<int>(kselect::runtime::failure::usage);
   }
-  kselect::tune::use_own_table();
+  kselect::harness::tune::use_own_table();
   return chosen();
 }
 
@@ -68,10 +68,10 @@ int run(int argc, char** argv) {
 int kselect::cli::program(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const kselect::error& failed) {
+  } catch (const kselect::runtime::error& failed) {
     return report(failed.exit_code(), failed.what());
   } catch (const std::bad_alloc&) {
-    return report(static_cast<int>(kselect::failure::resources),
+    return report(static_cast<int>(kselect::runtime::failure::resources),
                   "out of memory; use fewer or shorter rows");
   } catch (const std::exception& unexpected) {
     return report(70, fmt::format("internal error: {}", unexpected.what()).c_str());

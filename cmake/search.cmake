@@ -26,7 +26,7 @@ function(kselect_add_search target)
 #include \"search/metric/kernels/instances.cuh\"
 #include \"${header}\"
 
-KSELECT_METRIC_KERNELS(kselect::metric_space::${name})
+KSELECT_METRIC_KERNELS(kselect::search::metric_space::${name})
 ")
     list(APPEND kernels ${generated}/${name}.cu)
   endforeach()
@@ -34,14 +34,14 @@ KSELECT_METRIC_KERNELS(kselect::metric_space::${name})
   file(CONFIGURE OUTPUT ${generated}/table.cpp @ONLY CONTENT "${by}
 ${includes}#include \"search/metric/space_of.hpp\"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 std::span<const space* const> spaces() {
 ${spaces}  static const space* const all[] = {${addresses}};
   return all;
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space
 ")
   add_library(${target} STATIC ${sources} ${kernels} ${generated}/table.cpp)
   kselect_compile_kernels(${kernels})

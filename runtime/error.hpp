@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace kselect {
+namespace kselect::runtime {
 
 // The values are the exit codes of `kselect` (README, "Exit codes").
 enum class failure : int {
@@ -32,4 +32,4 @@ class error : public std::runtime_error {
   failure category_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

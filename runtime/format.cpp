@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace kselect {
+namespace kselect::runtime {
 
 std::string format_time(double nanoseconds) {
   constexpr struct {
@@ -18,4 +18,4 @@ std::string format_time(double nanoseconds) {
   return "0 ns";
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

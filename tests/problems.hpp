@@ -5,6 +5,10 @@
 
 namespace kselect {
 
+// Tests of the library, too, make rows and prove answers.
+using namespace runtime;
+using namespace harness;
+
 inline problem shaped(std::int64_t n, std::int64_t q, std::int64_t k, dtype type = dtype::float32) {
   problem p;
   p.n = n;

@@ -1,12 +1,13 @@
 // `auto`: the algorithm that is expected to be fastest for a problem on a device. An entry like any
 // other, so it is tested, measured and plotted beside its members.
 //
-// On a GPU the least time predicted by a cost table decides (kselect/cost_table.hpp): what members
-// cost on a card, measured there by `kselect tune`. Rules decide where no table has a say: on the
-// CPU and on fibers, for layouts and payloads that only some algorithms take, and on any card if no
-// table was compiled in. The rules follow from what limits each member: how much of the card the
-// rows fill, whether a row stays in registers, and whether what a threshold lets through fits on
-// chip. They do not know a particular card.
+// On a GPU the least time predicted by a cost table decides
+// (algorithms/auto_select/cost_table.hpp): what members cost on a card, measured there by `kselect
+// tune`. Rules decide where no table has a say: on the CPU and on fibers, for layouts and payloads
+// that only some algorithms take, and on any card if no table was compiled in. The rules follow
+// from what limits each member: how much of the card the rows fill, whether a row stays in
+// registers, and whether what a threshold lets through fits on chip. They do not know a particular
+// card.
 //
 // Entries: auto
 
@@ -20,8 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/auto_select/choose.hpp"
 #include "algorithms/ordered_select/of_auto.hpp"
-#include "kselect/choose.hpp"
 
 namespace kselect::entries {
 // Members, as the files that define them declare them. Not looked up in the registry: a program

@@ -1,7 +1,7 @@
-// The time predicted from a cost table (kselect/cost_table.hpp). Called in front of launches, so it
-// allocates nothing.
+// The time predicted from a cost table (algorithms/auto_select/cost_table.hpp). Called in front of
+// launches, so it allocates nothing.
 
-#include "kselect/cost_table.hpp"
+#include "algorithms/auto_select/cost_table.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -7,9 +7,9 @@
 
 #include <omp.h>
 
+#include "algorithms/auto_select/choose.hpp"
 #include "algorithms/ordered_select/ordered.hpp"
 #include "kselect/candidate.hpp"
-#include "kselect/choose.hpp"
 
 namespace kselect::ordered {
 

@@ -15,7 +15,7 @@
 #include "harness/record/journal.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 namespace fs = std::filesystem;
@@ -152,4 +152,4 @@ alternated_runs alternate(const alternation& what) {
   return merged;
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 struct alternation {
   std::filesystem::path base, now;  // the two kselect programs
@@ -28,4 +28,4 @@ struct alternated_runs {
 // error(failure::output) if the directory is there already (without `resume`).
 alternated_runs alternate(const alternation& what);
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

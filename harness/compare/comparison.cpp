@@ -8,7 +8,7 @@
 
 #include "harness/compare/noise.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 bool any_on(const recorded_run& run, std::string_view executor) {
@@ -306,4 +306,4 @@ comparison compare_runs(recorded_run base, recorded_run now, const criteria& how
   return result;
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

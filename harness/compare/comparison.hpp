@@ -28,7 +28,7 @@
 #include "harness/compare/statistics.hpp"
 #include "kselect/names.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 enum class verdict : std::uint8_t {
   regression,
@@ -42,26 +42,20 @@ enum class verdict : std::uint8_t {
 
 enum class correction : std::uint8_t { benjamini_hochberg, family_wise, none };
 
-}  // namespace kselect::compare
-
-namespace kselect {
-template <>
-inline constexpr std::array<named<compare::verdict>, 7> names<compare::verdict> = {
-    {{compare::verdict::regression, "regression"},
-     {compare::verdict::improvement, "improvement"},
-     {compare::verdict::same, "same"},
-     {compare::verdict::inconclusive, "inconclusive"},
-     {compare::verdict::not_comparable, "not_comparable"},
-     {compare::verdict::missing, "missing"},
-     {compare::verdict::added, "added"}}};
-template <>
-inline constexpr std::array<named<compare::correction>, 3> names<compare::correction> = {
-    {{compare::correction::benjamini_hochberg, "benjamini_hochberg"},
-     {compare::correction::family_wise, "family_wise"},
-     {compare::correction::none, "none"}}};
-}  // namespace kselect
-
-namespace kselect::compare {
+constexpr auto names_of(verdict) {
+  return std::to_array<named<verdict>>({{verdict::regression, "regression"},
+                                        {verdict::improvement, "improvement"},
+                                        {verdict::same, "same"},
+                                        {verdict::inconclusive, "inconclusive"},
+                                        {verdict::not_comparable, "not_comparable"},
+                                        {verdict::missing, "missing"},
+                                        {verdict::added, "added"}});
+}
+constexpr auto names_of(correction) {
+  return std::to_array<named<correction>>({{correction::benjamini_hochberg, "benjamini_hochberg"},
+                                           {correction::family_wise, "family_wise"},
+                                           {correction::none, "none"}});
+}
 
 struct noise_floor;
 
@@ -121,4 +115,4 @@ struct comparison {
 // `base` and `now` are moved into the result.
 comparison compare_runs(recorded_run base, recorded_run now, const criteria& how = {});
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

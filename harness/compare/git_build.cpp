@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include "harness/compare/subprocess.hpp"
+#include "harness/harness.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +70,4 @@ fs::path build_commit(const build_request& request, const std::string& commit) {
   return build / "kselect";
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

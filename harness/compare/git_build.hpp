@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 struct build_request {
   std::filesystem::path repository = ".";
@@ -24,4 +24,4 @@ std::string commit_of(const build_request& request, const std::string& ref);
 // if git, configuration or build fails.
 std::filesystem::path build_commit(const build_request& request, const std::string& commit);
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -6,7 +6,7 @@
 #include "harness/compare/statistics.hpp"
 #include "harness/measure/statistics.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 using cells = std::vector<const recorded_cell*>;
@@ -249,4 +249,4 @@ json merged_meta(std::span<const recorded_run> turns) {
   return meta;
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -6,7 +6,7 @@
 
 #include "harness/compare/recorded_run.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 // `turns`: what each turn recorded of the cell, in order; null where it recorded nothing. At least
 // one is not null. A turn counts as a round, whose value is its median, of every way of timing:
@@ -20,4 +20,4 @@ json merged_record(std::span<const recorded_cell* const> turns);
 // The meta data of the first turn, with the median of the turns' memory ceilings.
 json merged_meta(std::span<const recorded_run> turns);
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

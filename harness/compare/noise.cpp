@@ -9,7 +9,7 @@
 #include "harness/record/file.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 constexpr std::string_view noise_schema = "kselect-noise/1";
@@ -110,4 +110,4 @@ noise_floor read_noise(const std::filesystem::path& path) {
   }
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -9,7 +9,7 @@
 
 #include "harness/compare/comparison.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 // Both as |log ratio|, so that they add to a threshold in the same unit.
 struct cell_noise {
@@ -42,4 +42,4 @@ void write_noise(const noise_floor& floor, const std::filesystem::path& path);
 // Throws error(failure::input).
 noise_floor read_noise(const std::filesystem::path& path);
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -9,7 +9,7 @@
 #include "harness/record/journal.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 // A name in a record that this program must know.
@@ -160,4 +160,4 @@ recorded_run read_run(const std::filesystem::path& path) {
   return run;
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -19,7 +19,7 @@
 #include "harness/plan/plan.hpp"
 #include "kselect/problem.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 using json = nlohmann::ordered_json;
 
@@ -75,4 +75,4 @@ std::vector<double> block_medians(const std::vector<double>& samples, std::size_
 // the last. Throws error(failure::input) on a missing or damaged file.
 recorded_run read_run(const std::filesystem::path& path);
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -9,7 +9,7 @@
 #include "harness/compare/noise.hpp"
 #include "runtime/format.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 double percent(double log_ratio) { return 100 * std::expm1(log_ratio); }
@@ -196,4 +196,4 @@ int exit_code(const comparison& compared, enum_set<verdict> fail_on) {
   return 0;
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -7,7 +7,7 @@
 #include "harness/compare/comparison.hpp"
 #include "kselect/contract.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 // What every format shows, already in words.
 struct report_row {
@@ -41,4 +41,4 @@ std::string json_report(const comparison& compared);
 // 4 missing, 3 inconclusive, in this order.
 int exit_code(const comparison& compared, enum_set<verdict> fail_on);
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -10,7 +10,7 @@
 #include "harness/compare/noise.hpp"
 #include "harness/compare/report.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 constexpr std::array<const char*, 8> headers = {"verdict", "change",    "interval", "base",
@@ -258,4 +258,4 @@ std::string json_report(const comparison& compared) {
   return whole.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -297,4 +297,4 @@ std::vector<double> holm(std::span<const double> p) {
   return adjusted;
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

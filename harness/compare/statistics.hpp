@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 // Of at least one value, in any order; the mean of the two middle ones of an even number.
 double median(std::span<const double> values);
@@ -76,4 +76,4 @@ interval shift_interval(std::span<const double> a, std::span<const double> b, do
 std::vector<double> benjamini_hochberg(std::span<const double> p);
 std::vector<double> holm(std::span<const double> p);
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -9,11 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "harness/harness.hpp"
 #include "runtime/error.hpp"
 
 extern char** environ;
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 int run_process(const std::vector<std::string>& arguments, const std::filesystem::path& log) {
   std::vector<char*> argv;
@@ -57,4 +58,4 @@ std::string last_line(const std::filesystem::path& log) {
   return last;
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 // Runs arguments[0], found on PATH unless it has a slash, with standard output and error appended
 // to `log`. Returns its exit code, 128 + the signal that ended it. Throws error(failure::usage) if
@@ -20,4 +20,4 @@ void require_process(const std::vector<std::string>& arguments, const std::files
 // Its last line that is not empty.
 std::string last_line(const std::filesystem::path& log);
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

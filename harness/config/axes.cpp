@@ -11,7 +11,7 @@
 
 #include "harness/config/json_text.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 constexpr std::string_view all = "all";
@@ -232,4 +232,4 @@ exclusion parse_exclusion(const node& where) {
   return parsed;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

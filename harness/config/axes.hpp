@@ -8,7 +8,7 @@
 #include "harness/config/config.hpp"
 #include "harness/config/node.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // /axes. With a dataset the distribution is `external`, and n and q may be "all".
 sweep_axes parse_axes(const node& axes, bool with_dataset);
@@ -16,4 +16,4 @@ sweep_axes parse_axes(const node& axes, bool with_dataset);
 // One element of /exclude.
 exclusion parse_exclusion(const node& where);
 
-}  // namespace kselect
+}  // namespace kselect::harness

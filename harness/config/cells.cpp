@@ -10,7 +10,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // More elements than any input may have, so that sizes in bytes fit std::int64_t with room to
@@ -208,4 +208,4 @@ std::vector<workload> expand(const sweep_config& config, std::optional<dataset_s
   return problems;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

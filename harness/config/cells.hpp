@@ -8,7 +8,7 @@
 #include "harness/config/config.hpp"
 #include "harness/workload/workload.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // What a dataset holds, after dataset_input::limit. It is what "all" means and the most that n and
 // q may be; with exclude_self the longest row is one shorter.
@@ -32,4 +32,4 @@ struct dataset_sizes {
 std::vector<workload> expand(const sweep_config& config,
                              std::optional<dataset_sizes> dataset = std::nullopt);
 
-}  // namespace kselect
+}  // namespace kselect::harness

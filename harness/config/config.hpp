@@ -23,12 +23,13 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "harness/config/expression.hpp"
+#include "harness/harness.hpp"
 #include "harness/workload/distribution.hpp"
 #include "kselect/algorithm.hpp"
 #include "kselect/problem.hpp"
 #include "runtime/distance/distance.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // The largest n, Q and k a config may ask for.
 inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
@@ -55,7 +56,7 @@ struct sweep_axes {
   std::vector<kselect::direction> directions{problem{}.direction};
   std::vector<kselect::layout> layouts{problem{}.layout};
   std::vector<index_type> indices{problem{}.index};
-  std::vector<kselect::distribution> distributions{kselect::distribution{}};
+  std::vector<harness::distribution> distributions{harness::distribution{}};
 
   bool operator==(const sweep_axes&) const = default;
 };
@@ -68,7 +69,7 @@ struct exclusion {
   std::optional<kselect::direction> direction;
   std::optional<kselect::layout> layout;
   std::optional<index_type> index;
-  std::optional<kselect::distribution> distribution;
+  std::optional<harness::distribution> distribution;
 
   bool operator==(const exclusion&) const = default;
 };
@@ -85,7 +86,7 @@ struct algorithm_filter {
 // Vectors whose components follow the problem's distribution, from its seed.
 struct generated_vectors {
   std::int64_t dimension = 0;
-  kselect::metric metric = kselect::metric::sqeuclidean;
+  runtime::metric metric = runtime::metric::sqeuclidean;
 
   bool operator==(const generated_vectors&) const = default;
 };
@@ -103,7 +104,7 @@ struct generated_input {
 struct dataset_input {
   std::string base;                  // as written, see dataset_path
   std::optional<std::string> query;  // as written; empty exactly if `self`
-  kselect::metric metric = kselect::metric::sqeuclidean;
+  runtime::metric metric = runtime::metric::sqeuclidean;
   bool self = false;                  // the first q base vectors are the queries
   bool exclude_self = false;          // a query is not its own neighbour
   std::optional<std::int64_t> limit;  // read only so many base vectors; "all" then means these
@@ -116,9 +117,10 @@ using input_spec = std::variant<generated_input, dataset_input>;
 // What the caches of a CPU hold of the working set when a timed run begins. (A GPU's L2 is always
 // flushed for the cold time; its batch time is the steady state.)
 enum class cpu_cache : std::uint8_t { warm, flushed };
-template <>
-inline constexpr std::array<named<cpu_cache>, 2> names<cpu_cache> = {
-    {{cpu_cache::warm, "warm"}, {cpu_cache::flushed, "flushed"}}};
+constexpr auto names_of(cpu_cache) {
+  return std::to_array<named<cpu_cache>>(
+      {{cpu_cache::warm, "warm"}, {cpu_cache::flushed, "flushed"}});
+}
 
 // All algorithms of a cell group take turns, `rounds` times, in an order that puts each of them in
 // every place. More rounds follow until the relative width of the interval of the median of round
@@ -132,7 +134,7 @@ struct measure_policy {
   double max_seconds = 2.0;
   double target_spread = 0.02;
   int threads = 0;  // host threads; 0: all this process may use
-  kselect::cpu_cache cache = cpu_cache::warm;
+  harness::cpu_cache cache = cpu_cache::warm;
   double timeout_s = 60;  // of one run of an algorithm, or of its proof
 
   bool operator==(const measure_policy&) const = default;
@@ -181,4 +183,4 @@ const algorithm_filter* filter_for(const sweep_config& config, std::string_view 
 // variable is not set.
 std::filesystem::path dataset_path(const sweep_config& config, const std::string& written);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -7,9 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "harness/harness.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using kind = expression::step::kind;
@@ -293,4 +294,4 @@ std::int64_t constant_value(std::string_view text) {
   return static_cast<std::int64_t>(value);
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -11,15 +11,15 @@
 //
 // Arithmetic is on integers and exact: a value beyond 2^120, a division by zero or a negative
 // exponent is an error, never a wrapped number. `/` rounds toward zero. `and` stops at the first
-// comparison that fails, so `q > 0 and n/q <= 4` is safe at q = 0, and `or` at the first clause that
-// holds.
+// comparison that fails, so `q > 0 and n/q <= 4` is safe at q = 0, and `or` at the first clause
+// that holds.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace kselect {
+namespace kselect::harness {
 
 class expression {
  public:
@@ -58,4 +58,4 @@ class expression {
 // error(failure::usage) as expression does, and if the value does not fit.
 std::int64_t constant_value(std::string_view text);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -10,9 +10,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/harness.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using nlohmann::json;
@@ -147,4 +148,4 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& file_
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace kselect {
+namespace kselect::harness {
 
 inline constexpr std::size_t longest_config = std::size_t{1} << 20;  // bytes
 
@@ -21,4 +21,4 @@ std::string in_quotes(std::string_view text);
 // `parent` extended by one key (RFC 6901, with unprintable characters escaped).
 std::string pointer_to(std::string_view parent, std::string_view key);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -12,7 +12,7 @@
 #include "kselect/registry.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 std::string environment_value(const sweep_config& config, const std::string& variable) {
@@ -32,7 +32,8 @@ void check_algorithms(const sweep_config& config, std::span<const std::string_vi
                       std::string_view hint) {
   for (std::size_t i = 0; i < config.algorithms.size(); ++i) {
     const std::string& glob = config.algorithms[i].glob;
-    if (std::ranges::any_of(known, [&](std::string_view name) { return matches(glob, name); })) {
+    if (std::ranges::any_of(known,
+                            [&](std::string_view name) { return kselect::matches(glob, name); })) {
       continue;
     }
     const auto near = nearest_names(glob, known);
@@ -46,9 +47,9 @@ void check_algorithms(const sweep_config& config, std::span<const std::string_vi
 }
 
 const algorithm_filter* filter_for(const sweep_config& config, std::string_view algorithm) {
-  const auto found =
-      std::find_if(config.algorithms.rbegin(), config.algorithms.rend(),
-                   [&](const algorithm_filter& filter) { return matches(filter.glob, algorithm); });
+  const auto found = std::find_if(
+      config.algorithms.rbegin(), config.algorithms.rend(),
+      [&](const algorithm_filter& filter) { return kselect::matches(filter.glob, algorithm); });
   return found == config.algorithms.rend() ? nullptr : &*found;
 }
 
@@ -66,4 +67,4 @@ std::filesystem::path dataset_path(const sweep_config& config, const std::string
   return std::filesystem::path(config.file_name).parent_path() / path;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

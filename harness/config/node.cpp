@@ -10,10 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config/json_text.hpp"
+#include "harness/harness.hpp"
 #include "kselect/registry.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using nlohmann::json;
@@ -156,9 +157,9 @@ std::int64_t node::size(std::int64_t low, std::int64_t high) const {
   return value;
 }
 
-kselect::expression node::expression() const {
+harness::expression node::expression() const {
   try {
-    return kselect::expression(string());
+    return harness::expression(string());
   } catch (const error& why) {
     // string() has already named the place.
     if (!is_string()) throw;
@@ -166,4 +167,4 @@ kselect::expression node::expression() const {
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

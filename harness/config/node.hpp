@@ -15,7 +15,7 @@
 #include "harness/config/expression.hpp"
 #include "kselect/names.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // Neither a list nor an axis has more entries.
 inline constexpr std::size_t longest_list = 1000;
@@ -53,7 +53,7 @@ class node {
   double number(double low, double high) const;
   // An integer or arithmetic in a string: 1048576, "2^20", "3*2^10 + 1".
   std::int64_t size(std::int64_t low, std::int64_t high) const;
-  kselect::expression expression() const;
+  harness::expression expression() const;
 
   template <named_enum Enum>
   Enum enumerator(std::string_view kind) const {
@@ -74,4 +74,4 @@ class node {
   const std::string* file_name_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

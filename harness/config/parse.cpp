@@ -18,7 +18,7 @@
 #include "harness/config/node.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 constexpr std::string_view schema = "kselect-config/1";
@@ -110,7 +110,7 @@ dataset_input parse_dataset(const node& at) {
   at.require_keys(keys);
   dataset_input dataset;
   dataset.base = parse_path(at.required("base"));
-  dataset.metric = at.required("metric").enumerator<kselect::metric>("metric");
+  dataset.metric = at.required("metric").enumerator<runtime::metric>("metric");
   if (const auto self = at.optional("self")) dataset.self = self->boolean();
   if (const auto query = at.optional("query")) dataset.query = parse_path(*query);
   if (dataset.self == dataset.query.has_value()) {
@@ -132,7 +132,7 @@ generated_input parse_generator(const node& at) {
   constexpr std::array<std::string_view, 2> vector_keys = {"dimension", "metric"};
   vectors->require_keys(vector_keys);
   return {generated_vectors{vectors->required("dimension").size(1, most_components),
-                            vectors->required("metric").enumerator<kselect::metric>("metric")}};
+                            vectors->required("metric").enumerator<runtime::metric>("metric")}};
 }
 
 input_spec parse_input(const node& at) {
@@ -170,7 +170,7 @@ measure_policy parse_measure(const node& at) {
   }
   if (const auto spread = at.optional("target_spread")) policy.target_spread = spread->number(0, 1);
   if (const auto cache = at.optional("cpu_cache")) {
-    policy.cache = cache->enumerator<kselect::cpu_cache>("cpu_cache");
+    policy.cache = cache->enumerator<harness::cpu_cache>("cpu_cache");
   }
   if (const auto limit = at.optional("timeout_s")) {
     policy.timeout_s = limit->number(0.001, longest_measurement);
@@ -245,4 +245,4 @@ sweep_config load_config(const std::filesystem::path& file) {
   return parse_config(text, file.string());
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -7,7 +7,7 @@
 
 #include "harness/config/config.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -140,4 +140,4 @@ nlohmann::ordered_json resolved_json(const sweep_config& config) {
   return out;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

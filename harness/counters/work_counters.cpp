@@ -12,7 +12,7 @@
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -130,4 +130,4 @@ std::string to_string(const work_difference& d) {
                      d.recorded, d.now, change, share);
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -14,7 +14,7 @@
 
 #include "harness/plan/plan.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 using work = std::map<std::string, std::int64_t>;  // a counter's name and value, zeros left out
 
@@ -51,4 +51,4 @@ work_check check_work(const work_record& recorded, const work_record& now);
 // "qms-warp float32/...: global_reads: recorded 4096, now 4200: +104 (+2.5 %)"
 std::string to_string(const work_difference& difference);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -8,7 +8,7 @@
 
 #include "harness/compare/recorded_run.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // The name of a cell among Google Benchmark's, the same in `export` and in kselect-gbench:
 // "qms-warp/cuda/float32/smallest/q:16/n:1048576/k:32/values_and_indices/int32/row_major/uniform/
@@ -32,4 +32,4 @@ std::string csv_export(const compare::recorded_run& run);
 // A table of medians, a row a problem and a column an algorithm, then the cells without a time.
 std::string markdown_export(const compare::recorded_run& run);
 
-}  // namespace kselect
+}  // namespace kselect::harness

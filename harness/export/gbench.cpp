@@ -8,7 +8,7 @@
 #include "harness/compare/statistics.hpp"
 #include "harness/export/exports.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using compare::json;
@@ -156,4 +156,4 @@ std::string ci_export(const recorded_run& run) {
   return rows.dump(1) + "\n";
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -7,7 +7,7 @@
 #include "harness/export/exports.hpp"
 #include "runtime/format.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using compare::recorded_cell;
@@ -93,4 +93,4 @@ std::string markdown_export(const recorded_run& run) {
   return untimed.empty() ? text : text + "\n" + untimed;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

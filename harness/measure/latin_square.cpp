@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kselect {
+namespace kselect::harness {
 
 std::vector<int> order_of_round(int contenders, int round, int rounds) {
   // The zigzag 0, -1, 1, -2, 2, ... has every difference once; its shifts are the square's rows.
@@ -18,4 +18,4 @@ std::vector<int> order_of_round(int contenders, int round, int rounds) {
   return order;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -8,10 +8,10 @@
 
 #include <vector>
 
-namespace kselect {
+namespace kselect::harness {
 
 // A permutation of 0 .. contenders - 1. With fewer rounds than contenders the rounds are spread
 // evenly over the square.
 std::vector<int> order_of_round(int contenders, int round, int rounds);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -2,7 +2,7 @@
 
 #include <omp.h>
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 std::vector<int> processors_of(const cpu_set_t& set) {
@@ -36,4 +36,4 @@ pinned_team::~pinned_team() {
   sched_setaffinity(0, sizeof before_, &before_);
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <vector>
 
-namespace kselect {
+namespace kselect::harness {
 
 class pinned_team {
  public:
@@ -24,4 +24,4 @@ class pinned_team {
   bool complete_ = false;
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

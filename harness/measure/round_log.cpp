@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 constexpr int most_samples_of_turn = 10;  // more say little: they share the turn's luck
@@ -86,4 +86,4 @@ timing round_log::result() const {
   return all;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -13,7 +13,7 @@
 #include "harness/config/config.hpp"
 #include "harness/measure/statistics.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // One turn of one algorithm.
 struct round_samples {
@@ -75,4 +75,4 @@ class round_log {
   std::string stop_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

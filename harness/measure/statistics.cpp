@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 double quantile(const std::vector<double>& sorted, double fraction) {
@@ -61,4 +61,4 @@ std::vector<std::size_t> far_out(std::span<const double> samples) {
   return found;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace kselect {
+namespace kselect::harness {
 
 struct summary {
   double median = 0;
@@ -26,4 +26,4 @@ summary summarise(std::span<const double> samples);
 // (Tukey's outer fences). They are told, never dropped.
 std::vector<std::size_t> far_out(std::span<const double> samples);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kselect {
+namespace kselect::harness {
 
 bool same_group(const cell& a, const cell& b) {
   workload other = b.problem;
@@ -27,4 +27,4 @@ std::vector<std::vector<const cell*>> grouped(const std::vector<const cell*>& ce
   return groups;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

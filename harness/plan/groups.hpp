@@ -6,7 +6,7 @@
 
 #include "harness/plan/plan.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // Whether two cells belong to one group: the same problem, but for the layout, on one executor.
 bool same_group(const cell& a, const cell& b);
@@ -15,4 +15,4 @@ bool same_group(const cell& a, const cell& b);
 // order.
 std::vector<std::vector<const cell*>> grouped(const std::vector<const cell*>& cells);
 
-}  // namespace kselect
+}  // namespace kselect::harness

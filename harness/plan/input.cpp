@@ -19,7 +19,7 @@
 #include "runtime/distance/cuda/distance_matrix.hpp"
 #endif
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // Variant 0 is what the problem names.
@@ -56,7 +56,7 @@ class generated_source final : public input_source {
 };
 
 struct distance_options {
-  kselect::metric metric;
+  runtime::metric metric;
   bool exclude_self;
   int threads;
 };
@@ -304,4 +304,4 @@ std::unique_ptr<input_source> open_input(const input_choice& choice) {
   return std::make_unique<dataset_source>(spec, std::move(base), std::move(query), choice.threads);
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

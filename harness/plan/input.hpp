@@ -18,10 +18,11 @@
 
 #include "harness/config/cells.hpp"
 #include "harness/config/config.hpp"
+#include "harness/harness.hpp"
 #include "harness/workload/workload.hpp"
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // What making rows took where that is work of its own, norms and products, but not what it took to
 // make or read the vectors.
@@ -76,4 +77,4 @@ input_choice choose_input(const sweep_config& config, const std::optional<std::s
 // Loads the dataset, if there is one. Throws what the file readers throw.
 std::unique_ptr<input_source> open_input(const input_choice& choice);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -13,7 +13,7 @@
 #include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // The executors one algorithm runs on: those asked for, or the GPU if there is one, else the CPU.
@@ -131,4 +131,4 @@ std::vector<cell> plan_cells(const plan_request& request, backends& places) {
   return cells;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

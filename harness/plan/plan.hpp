@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "harness/config/config.hpp"
+#include "harness/harness.hpp"
 #include "harness/plan/input.hpp"
 #include "kselect/registry.hpp"
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // How a cell ended (or must end). Only `ok` has a time.
 enum class cell_status : std::uint8_t {
@@ -26,16 +27,16 @@ enum class cell_status : std::uint8_t {
   throttled,   // the clock fell during the measurement
   implausible  // faster than the bytes can move
 };
-template <>
-inline constexpr std::array<named<cell_status>, 8> names<cell_status> = {
-    {{cell_status::ok, "ok"},
-     {cell_status::wrong, "wrong"},
-     {cell_status::unsupported, "unsupported"},
-     {cell_status::out_of_memory, "out_of_memory"},
-     {cell_status::timeout, "timeout"},
-     {cell_status::error, "error"},
-     {cell_status::throttled, "throttled"},
-     {cell_status::implausible, "implausible"}}};
+constexpr auto names_of(cell_status) {
+  return std::to_array<named<cell_status>>({{cell_status::ok, "ok"},
+                                            {cell_status::wrong, "wrong"},
+                                            {cell_status::unsupported, "unsupported"},
+                                            {cell_status::out_of_memory, "out_of_memory"},
+                                            {cell_status::timeout, "timeout"},
+                                            {cell_status::error, "error"},
+                                            {cell_status::throttled, "throttled"},
+                                            {cell_status::implausible, "implausible"}});
+}
 
 struct cell {
   workload problem;
@@ -72,4 +73,4 @@ struct plan_request {
 // error(failure::usage) on a filter that is no regular expression or leaves no cell.
 std::vector<cell> plan_cells(const plan_request& request, backends& places);
 
-}  // namespace kselect
+}  // namespace kselect::harness

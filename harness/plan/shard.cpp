@@ -12,7 +12,7 @@
 #include "harness/plan/groups.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // Elements a second that one pass over the rows manages, to one digit; what matters is that they
@@ -99,7 +99,7 @@ std::int64_t predicted_us(const std::vector<const cell*>& group, const measure_p
   return sum;
 }
 
-sweep_part part_of(std::vector<cell> cells, const measure_policy& policy, kselect::shard which) {
+sweep_part part_of(std::vector<cell> cells, const measure_policy& policy, harness::shard which) {
   std::vector<const cell*> all;
   for (const cell& c : cells) all.push_back(&c);
   const auto groups = grouped(all);
@@ -136,4 +136,4 @@ nlohmann::ordered_json plan_json(const sweep_part& part) {
           {"predicted_us", part.predicted_us}, {"hash", part.plan}};
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

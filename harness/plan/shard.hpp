@@ -16,7 +16,7 @@
 
 #include "harness/plan/plan.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 struct shard {
   int index = 1;  // from 1
@@ -36,7 +36,7 @@ std::int64_t predicted_us(const std::vector<const cell*>& group, const measure_p
 
 // One shard's part, and what identifies the whole that it is a part of.
 struct sweep_part {
-  kselect::shard shard;
+  harness::shard shard;
   std::vector<cell> cells;  // the shard's, in the plan's order
   std::size_t cells_of_all = 0;
   std::int64_t predicted_us = 0;          // of the shard
@@ -47,9 +47,9 @@ struct sweep_part {
 };
 
 // Throws error(failure::usage) if no group is left for the shard.
-sweep_part part_of(std::vector<cell> cells, const measure_policy& policy, kselect::shard which);
+sweep_part part_of(std::vector<cell> cells, const measure_policy& policy, harness::shard which);
 
 // The member "plan" of meta.json.
 nlohmann::ordered_json plan_json(const sweep_part& part);
 
-}  // namespace kselect
+}  // namespace kselect::harness

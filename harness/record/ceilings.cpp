@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace kselect {
+namespace kselect::harness {
 
 nlohmann::ordered_json to_json(const memory_ceilings& ceilings) {
   return {{"read", ceilings.read}, {"copy", ceilings.copy}, {"cached_read", ceilings.cached_read}};
@@ -12,4 +12,4 @@ memory_ceilings ceilings_from(const nlohmann::ordered_json& object) {
   return {object.at("read"), object.at("copy"), object.at("cached_read")};
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -3,11 +3,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "harness/harness.hpp"
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 nlohmann::ordered_json to_json(const memory_ceilings& ceilings);
 memory_ceilings ceilings_from(const nlohmann::ordered_json& object);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -18,7 +18,7 @@
 
 #include <fmt/format.h>
 
-namespace kselect {
+namespace kselect::harness {
 
 int file_system::open(const char* path, int flags, mode_t mode) {
   return ::open(path, flags, mode);
@@ -217,4 +217,4 @@ void remove_abandoned_snapshots(const std::filesystem::path& directory) {
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -12,9 +12,10 @@
 #include <string_view>
 #include <sys/types.h>
 
+#include "harness/harness.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // Every call behaves as the POSIX function of its name: a negative result and errno on failure.
 class file_system {
@@ -84,4 +85,4 @@ void write_snapshot(const std::filesystem::path& path, std::string_view text,
 // Removes from `directory` the temporary files of write_snapshot whose writers are no more.
 void remove_abandoned_snapshots(const std::filesystem::path& directory);
 
-}  // namespace kselect
+}  // namespace kselect::harness

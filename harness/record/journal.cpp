@@ -14,7 +14,7 @@
 
 #include "runtime/io/readers.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 constexpr std::string_view crc_example = R"(,"crc32":"00000000"})";
@@ -224,4 +224,4 @@ void journal::restore() {
   clean_ = true;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

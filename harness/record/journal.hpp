@@ -25,7 +25,7 @@
 
 #include "harness/record/file.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 inline constexpr std::string_view journal_name = "runs.jsonl";
 // What a finished run's journal is called once it is compressed to be committed. It is read as the
@@ -95,4 +95,4 @@ class journal {
   bool clean_ = true;   // nothing follows it
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kselect {
+namespace kselect::harness {
 
 void gpu_span::add(const gpu_state& seen) {
   event_reasons |= seen.event_reasons.value_or(0);
@@ -13,4 +13,4 @@ void gpu_span::add(const gpu_state& seen) {
   if (seen.power_w) most_power_w = std::max(most_power_w.value_or(0), *seen.power_w);
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -6,13 +6,14 @@
 #include <optional>
 #include <string>
 
+#include "harness/harness.hpp"
 #include "harness/measure/round_log.hpp"
 #include "harness/plan/plan.hpp"
 #include "kselect/simt/counters.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/environment/nvml.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // The bytes that must move, against the fastest that memory was seen to move them.
 struct floor_share {
@@ -59,4 +60,4 @@ struct cell_outcome {
   double elapsed_s = 0;  // of the cell, with proofs and warm-up
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

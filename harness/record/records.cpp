@@ -10,7 +10,7 @@
 #include "runtime/environment/host.hpp"
 #include "src/gpu_device.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -204,4 +204,4 @@ std::string meta_record(const run_context& run, run_state state,
   return dump(record, 2) + "\n";
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -14,7 +14,7 @@
 #include "harness/record/journal.hpp"
 #include "harness/record/outcome.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 inline constexpr std::int64_t schema_version = journal_schema;
 
@@ -33,11 +33,11 @@ struct cell_context {
 std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_context& context);
 
 enum class run_state : std::uint8_t { running, interrupted, complete };
-template <>
-inline constexpr std::array<named<run_state>, 3> names<run_state> = {
-    {{run_state::running, "running"},
-     {run_state::interrupted, "interrupted"},
-     {run_state::complete, "complete"}}};
+constexpr auto names_of(run_state) {
+  return std::to_array<named<run_state>>({{run_state::running, "running"},
+                                          {run_state::interrupted, "interrupted"},
+                                          {run_state::complete, "complete"}});
+}
 
 // What is known of a run before its first cell.
 struct run_context {
@@ -54,4 +54,4 @@ struct run_context {
 std::string meta_record(const run_context& run, run_state state,
                         const std::map<executor_kind, memory_ceilings>& ceilings);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -6,7 +6,7 @@
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 17;
@@ -41,4 +41,4 @@ std::optional<counted_work> count_work(const cell& c, std::span<const std::byte>
   return counted;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -8,7 +8,7 @@
 #include "harness/plan/plan.hpp"
 #include "harness/record/outcome.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // Whether a cell's work is counted: its algorithm has a kernel, and the problem is small enough to
 // run thread by thread in a moment (or runs on fibers anyway).
@@ -19,4 +19,4 @@ bool counts_work(const cell& c);
 // error(failure::unsupported) with the kernel's message when it fails.
 std::optional<counted_work> count_work(const cell& c, std::span<const std::byte> rows, int threads);
 
-}  // namespace kselect
+}  // namespace kselect::harness

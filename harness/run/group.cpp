@@ -9,7 +9,7 @@
 #include "harness/run/turn.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // Faster than this multiple of a measured ceiling is not measured but wrong. A GPU's ceiling is
@@ -198,4 +198,4 @@ bool run_group(const group_request& request, group_inputs& inputs, backend& plac
   return group(request, inputs, place, observer).run();
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

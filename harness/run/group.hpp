@@ -9,7 +9,7 @@
 #include "harness/record/outcome.hpp"
 #include "harness/run/row_variants.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // What follows a group as it runs. In a worker process the calls of running() and resting() go to
 // a page of shared memory: they tell the parent whom to blame if the process dies or hangs.
@@ -50,4 +50,4 @@ struct group_request {
 bool run_group(const group_request& request, group_inputs& inputs, backend& place,
                group_observer& observer);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -10,7 +10,7 @@
 
 #include "harness/run/sweep.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 class group_runner {
  public:
@@ -32,4 +32,4 @@ std::unique_ptr<group_runner> run_in_worker(const sweep_request& request, const 
 std::unique_ptr<group_runner> run_in_process(const sweep_request& request,
                                              const input_source& input, backends& places);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace kselect {
+namespace kselect::harness {
 
 void line_socket::write(const std::string& line) {
   const std::string text = line + "\n";
@@ -36,4 +36,4 @@ bool line_socket::receive() {
   return true;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace kselect {
+namespace kselect::harness {
 
 class line_socket {
  public:
@@ -22,4 +22,4 @@ class line_socket {
   std::string received_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -4,7 +4,7 @@
 
 #include "harness/record/ceilings.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 using json = nlohmann::json;
 
@@ -105,4 +105,4 @@ std::vector<cell> group_from(const std::string& line) {
   return cells;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

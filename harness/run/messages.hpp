@@ -10,7 +10,7 @@
 #include "harness/plan/input.hpp"
 #include "harness/plan/plan.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 using known_ceilings = std::map<executor_kind, memory_ceilings>;
 
@@ -27,4 +27,4 @@ std::string group_line(std::span<const cell* const> cells);
 // Cells without what was foreseen of them: only those that can run are sent.
 std::vector<cell> group_from(const std::string& line);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -9,9 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "harness/harness.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 std::int64_t steady_ns() {
@@ -58,4 +59,4 @@ progress_page::state progress_page::now() const {
   return {shared_->cell.load(), static_cast<double>(steady_ns() - shared_->since_ns.load()) * 1e-9};
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace kselect {
+namespace kselect::harness {
 
 class progress_page {
  public:
@@ -42,4 +42,4 @@ class progress_page {
   contents* shared_ = nullptr;
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

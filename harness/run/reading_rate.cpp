@@ -7,7 +7,7 @@
 #include "harness/measure/pinning.hpp"
 #include "harness/measure/statistics.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // Rows that were just made take several readings to settle in a cache.
@@ -48,4 +48,4 @@ double reading_rate::bytes_per_second() const {
   return rounds_.empty() ? 0 : summarise(rounds_).median;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

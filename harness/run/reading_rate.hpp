@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "harness/config/config.hpp"
+#include "harness/harness.hpp"
 #include "harness/run/trial.hpp"
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 class reading_rate {
  public:
@@ -30,4 +31,4 @@ class reading_rate {
   std::vector<double> rounds_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 constexpr std::int64_t largest_fresh = std::int64_t{1} << 24;  // elements
@@ -118,4 +118,4 @@ std::vector<const input_rows*> row_variants::all() const {
   return rows;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

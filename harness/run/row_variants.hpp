@@ -11,11 +11,12 @@
 #include <optional>
 #include <vector>
 
+#include "harness/harness.hpp"
 #include "harness/plan/input.hpp"
 #include "harness/run/trial.hpp"
 #include "runtime/backend/host_memory.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 class row_variants {
  public:
@@ -59,4 +60,4 @@ class row_variants {
   std::optional<stage_times> distances_, to_host_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

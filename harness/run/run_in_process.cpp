@@ -7,7 +7,7 @@
 #include "harness/run/group.hpp"
 #include "harness/run/group_runner.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 class forwarding final : public group_observer {
@@ -79,4 +79,4 @@ std::unique_ptr<group_runner> run_in_process(const sweep_request& request,
   return std::make_unique<direct_runner>(request, input, places);
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -13,7 +13,7 @@
 #include "harness/run/worker_process.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -128,4 +128,4 @@ std::unique_ptr<group_runner> run_in_worker(const sweep_request& request, const 
   return std::make_unique<worker_runner>(request, input, places);
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -18,7 +18,7 @@
 #include "harness/run/group_runner.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 volatile std::sig_atomic_t stop_requested = 0;
@@ -198,4 +198,4 @@ sweep_result run_sweep(const sweep_request& request, const sweep_part& part,
   return sweep(request, part, input, places, observer).run();
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -11,7 +11,7 @@
 #include "harness/plan/plan.hpp"
 #include "harness/plan/shard.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 struct sweep_request {
   sweep_config config;
@@ -56,4 +56,4 @@ struct sweep_result {
 sweep_result run_sweep(const sweep_request& request, const sweep_part& part,
                        const input_source& input, backends& places, sweep_observer& observer);
 
-}  // namespace kselect
+}  // namespace kselect::harness

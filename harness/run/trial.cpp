@@ -12,7 +12,7 @@
 #include "harness/verify/guard.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 constexpr std::size_t largest_poison = 1 << 20;  // bytes, a multiple of the pattern's length
@@ -281,4 +281,4 @@ void trial::disagree(const std::string& what) const {
                   place_.description().name, to_string(problem_), what));
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

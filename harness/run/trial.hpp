@@ -14,11 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/harness.hpp"
 #include "kselect/algorithm.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/backend/host_memory.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // The rows of a problem on the host and where algorithms can reach them; shared by many trials.
 class input_rows {
@@ -130,4 +131,4 @@ class trial {
   bool proven_in_place_ = false;
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -8,7 +8,7 @@
 #include "harness/run/count_work.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using clock = std::chrono::steady_clock;
@@ -226,4 +226,4 @@ void take_turn(contender& c, row_variants& rows, int round, const turn_context& 
   });
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

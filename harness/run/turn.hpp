@@ -1,10 +1,11 @@
 #pragma once
 // The two things a group does with a cell: prove it first, and give it its turn in a round.
 
+#include "harness/harness.hpp"
 #include "harness/run/group.hpp"
 #include "runtime/environment/gpu.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // A cell on its way through a group.
 struct contender {
@@ -33,4 +34,4 @@ void prove_first(contender& c, row_variants& rows, const turn_context& context);
 // Warm-up, samples and proof on the rows of this round; adds to the log, or ends the outcome.
 void take_turn(contender& c, row_variants& rows, int round, const turn_context& context);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -18,7 +18,7 @@
 #include "harness/run/progress_page.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -134,4 +134,4 @@ int serve_worker() {
   return 0;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -17,7 +17,7 @@
 
 #include <string_view>
 
-namespace kselect {
+namespace kselect::harness {
 
 inline constexpr std::string_view worker_command = "worker";
 inline constexpr int worker_socket = 3;  // descriptors in the worker
@@ -26,4 +26,4 @@ inline constexpr int worker_page = 4;
 // The worker's main loop; returns its exit code when the parent closes the socket.
 int serve_worker();
 
-}  // namespace kselect
+}  // namespace kselect::harness

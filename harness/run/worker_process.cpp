@@ -13,12 +13,13 @@
 
 #include <fmt/format.h>
 
+#include "harness/harness.hpp"
 #include "harness/run/worker.hpp"
 #include "runtime/error.hpp"
 
 extern char** environ;
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 constexpr int poll_ms = 100;
@@ -113,4 +114,4 @@ std::string worker_process::cause() {
   return fmt::format("exited with code {}", WEXITSTATUS(wait_status_));
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -10,7 +10,7 @@
 #include "harness/run/lines.hpp"
 #include "harness/run/progress_page.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 class worker_process {
  public:
@@ -44,4 +44,4 @@ class worker_process {
   int wait_status_ = 0;
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

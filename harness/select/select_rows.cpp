@@ -5,7 +5,7 @@
 #include "harness/run/trial.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // Refuses rows with values that the contract excludes.
@@ -69,4 +69,4 @@ selection select_rows(const algorithm& entry, const problem& p, std::span<const 
   return {.values = {values.begin(), values.end()}, .indices = widened(p, attempt.indices())};
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -6,10 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "harness/harness.hpp"
 #include "kselect/algorithm.hpp"
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 struct selection {
   std::vector<std::byte> values;      // Q x outputs_per_row of the problem's type
@@ -26,4 +27,4 @@ selection select_rows(const algorithm& entry, const problem& p, std::span<const 
 // int64 indices where the algorithm writes them, else int32.
 index_type preferred_index(const algorithm& entry);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -14,7 +14,7 @@
 #include "harness/shards/recorded_shard.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect::shards {
+namespace kselect::harness::shards {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -211,4 +211,4 @@ merge_result merge(const merge_request& request) {
   return result;
 }
 
-}  // namespace kselect::shards
+}  // namespace kselect::harness::shards

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace kselect::shards {
+namespace kselect::harness::shards {
 
 struct merge_request {
   std::vector<std::filesystem::path> directories;
@@ -35,4 +35,4 @@ struct merge_result {
 // or cannot be written. All checks come before the first file is written.
 merge_result merge(const merge_request& request);
 
-}  // namespace kselect::shards
+}  // namespace kselect::harness::shards

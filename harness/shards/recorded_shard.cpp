@@ -8,7 +8,7 @@
 #include "harness/record/journal.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect::shards {
+namespace kselect::harness::shards {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -102,4 +102,4 @@ recorded_shard read_shard(const std::filesystem::path& directory) {
   return found;
 }
 
-}  // namespace kselect::shards
+}  // namespace kselect::harness::shards

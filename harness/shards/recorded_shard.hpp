@@ -11,7 +11,7 @@
 #include "harness/plan/plan.hpp"
 #include "harness/plan/shard.hpp"
 
-namespace kselect::shards {
+namespace kselect::harness::shards {
 
 struct recorded_line {
   std::string key;
@@ -24,7 +24,7 @@ struct recorded_line {
 struct recorded_shard {
   std::filesystem::path directory;
   nlohmann::ordered_json meta;
-  kselect::shard which;          // 1/1 of records from before there were shards
+  harness::shard which;          // 1/1 of records from before there were shards
   std::string plan;              // sweep_part::plan; empty there
   std::size_t planned = 0;       // cells of the shard; 0 there
   std::size_t cells_of_all = 0;  // 0 there
@@ -48,4 +48,4 @@ bool is_settled(cell_status status);
 // error(failure::input) where files are missing or damaged.
 recorded_shard read_shard(const std::filesystem::path& directory);
 
-}  // namespace kselect::shards
+}  // namespace kselect::harness::shards

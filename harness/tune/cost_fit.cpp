@@ -9,7 +9,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 namespace {
 
 // One member's times.
@@ -289,4 +289,4 @@ learned_table learn(const tuning_data& data, const smoothing& how) {
   return table;
 }
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/auto_select/cost_table.hpp"
 #include "harness/tune/tuning_data.hpp"
-#include "kselect/cost_table.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 
 // Owns what a cost_table looks at.
 struct learned_table {
@@ -62,4 +62,4 @@ learned_table learn(const tuning_data& data, const smoothing& how);
 std::vector<double> nonnegative_least_squares(std::span<const double> a, std::size_t columns,
                                               std::span<const double> b);
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

@@ -9,7 +9,7 @@
 #include "harness/tune/table_file.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 namespace {
 
 struct own_table {
@@ -42,4 +42,4 @@ nlohmann::ordered_json own_table_json() {
           {"source", in_use->table.source}};
 }
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 
 inline constexpr char own_table_variable[] = "KSELECT_COST_TABLE";
 
@@ -15,4 +15,4 @@ void use_own_table();
 // Which table that is, for a run's meta.json; null if none is named.
 nlohmann::ordered_json own_table_json();
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 namespace {
 
 // The least of the times that are there; none: untimed.
@@ -103,4 +103,4 @@ double misjudged(const tuning_data& data, const cost_table& table) {
   return count == 0 ? 1 : std::exp(logs / count);
 }
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

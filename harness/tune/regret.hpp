@@ -9,7 +9,7 @@
 #include "harness/tune/cost_fit.hpp"
 #include "harness/tune/tuning_data.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 
 struct regretted {
   workload problem;
@@ -40,4 +40,4 @@ regret held_out(const tuning_data& data, const smoothing& how, std::size_t folds
 // smaller of predicted and measured time of the chosen members.
 double misjudged(const tuning_data& data, const cost_table& table);
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

@@ -11,7 +11,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -93,7 +93,7 @@ std::string table_text(const learned_table& table, const table_quality& quality)
     text += fmt::format("  \"{}\": {}{}\n", key, value, last ? "" : ",");
   };
   line("_note",
-       "\"Written by `kselect tune`; include/kselect/cost_table.hpp says what it means.\"");
+       "\"Written by `kselect tune`; algorithms/auto_select/cost_table.hpp says what it means.\"");
   line("schema", json(table_schema).dump());
   line("device", device.dump());
   line("source", json(table.source).dump());
@@ -123,4 +123,4 @@ learned_table read_table(const std::filesystem::path& path) {
   }
 }
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

@@ -7,7 +7,7 @@
 #include "harness/tune/cost_fit.hpp"
 #include "harness/tune/regret.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 
 inline constexpr char table_schema[] = "kselect-costs/1";
 
@@ -24,4 +24,4 @@ std::string table_text(const learned_table& table, const table_quality& quality)
 // Throws error(failure::input) for what is not such a file, or has other terms than this program.
 learned_table read_table(const std::filesystem::path& path);
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

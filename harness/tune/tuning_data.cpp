@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "kselect/choose.hpp"
+#include "algorithms/auto_select/choose.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 namespace {
 
 using compare::recorded_cell;
@@ -139,4 +139,4 @@ tuning_data typical(const tuning_data& data) {
   return kept;
 }
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

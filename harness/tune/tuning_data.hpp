@@ -14,7 +14,7 @@
 #include "kselect/algorithm.hpp"
 #include "kselect/problem.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 
 // No time: the member does not take the problem, or was not tried.
 inline constexpr double untimed = std::numeric_limits<double>::quiet_NaN();
@@ -50,4 +50,4 @@ tuning_data collect(const std::vector<compare::recorded_run>& runs);
 // error(failure::input) for times of a processor, which has no table.
 tuning_data typical(const tuning_data& data);
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace kselect::verification {
+namespace kselect::harness::verification {
 
 template <class Bits>
 class bag {
@@ -54,4 +54,4 @@ class bag {
   int shift_;  // the top bits of the product, as many as the size has: Fibonacci hashing
 };
 
-}  // namespace kselect::verification
+}  // namespace kselect::harness::verification

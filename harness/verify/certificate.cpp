@@ -13,10 +13,11 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include "harness/harness.hpp"
 #include "harness/verify/row_checker.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 namespace {
 
@@ -170,4 +171,4 @@ verdict verify(const problem& what, const contract& promises, const io& buffers,
   });
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

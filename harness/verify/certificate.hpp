@@ -23,7 +23,7 @@
 #include "kselect/names.hpp"
 #include "kselect/problem.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 enum class check : std::uint8_t {
   index_range,     // an index outside [0, n)
@@ -37,17 +37,17 @@ enum class check : std::uint8_t {
   kth_rank             // the k-th value is an element of the row, but not of rank k
 };
 
-template <>
-inline constexpr std::array<named<check>, 9> names<check> = {
-    {{check::index_range, "index_range"},
-     {check::index_distinct, "index_distinct"},
-     {check::value_bits, "value_bits"},
-     {check::count, "count"},
-     {check::ordering, "ordering"},
-     {check::stability, "stability"},
-     {check::tie_break, "tie_break"},
-     {check::value_multiplicity, "value_multiplicity"},
-     {check::kth_rank, "kth_rank"}}};
+constexpr auto names_of(check) {
+  return std::to_array<named<check>>({{check::index_range, "index_range"},
+                                      {check::index_distinct, "index_distinct"},
+                                      {check::value_bits, "value_bits"},
+                                      {check::count, "count"},
+                                      {check::ordering, "ordering"},
+                                      {check::stability, "stability"},
+                                      {check::tie_break, "tie_break"},
+                                      {check::value_multiplicity, "value_multiplicity"},
+                                      {check::kth_rank, "kth_rank"}});
+}
 
 // The first check that a row failed, and where. Checks of what is chosen come before those of order
 // and ties.
@@ -77,4 +77,4 @@ struct verdict {
 // Throws failure::usage when `threads` < 1 or a buffer that the payload needs is null.
 verdict verify(const problem&, const contract&, const io& buffers, int threads);
 
-}  // namespace kselect
+}  // namespace kselect::harness

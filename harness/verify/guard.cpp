@@ -11,9 +11,10 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "harness/harness.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 namespace {
 
@@ -61,4 +62,4 @@ std::uint64_t hash_bytes(std::span<const std::byte> bytes, int threads) {
   return XXH3_64bits_withSeed(digests.data(), digests.size() * sizeof(std::uint64_t), bytes.size());
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-namespace kselect {
+namespace kselect::harness {
 
 // Bytes of a guard band; also keeps what it guards aligned as cudaMalloc aligns.
 inline constexpr std::size_t guard_bytes = 256;
@@ -32,4 +32,4 @@ std::optional<std::int64_t> first_damaged(std::span<const std::byte> guard);
 // Throws failure::usage when `threads` < 1.
 std::uint64_t hash_bytes(std::span<const std::byte>, int threads);
 
-}  // namespace kselect
+}  // namespace kselect::harness

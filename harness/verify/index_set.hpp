@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace kselect::verification {
+namespace kselect::harness::verification {
 
 class index_set {
  public:
@@ -53,4 +53,4 @@ class index_set {
   std::vector<std::int64_t> sorted_;
 };
 
-}  // namespace kselect::verification
+}  // namespace kselect::harness::verification

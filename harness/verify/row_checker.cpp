@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace kselect::verification {
+namespace kselect::harness::verification {
 
 namespace {
 
@@ -342,4 +342,4 @@ template class row_checker<float16, std::int64_t>;
 template class row_checker<bfloat16, std::int32_t>;
 template class row_checker<bfloat16, std::int64_t>;
 
-}  // namespace kselect::verification
+}  // namespace kselect::harness::verification

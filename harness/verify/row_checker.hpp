@@ -11,7 +11,7 @@
 #include "harness/verify/index_set.hpp"
 #include "harness/verify/stream.hpp"
 
-namespace kselect::verification {
+namespace kselect::harness::verification {
 
 template <class T>
 struct row_state {
@@ -78,4 +78,4 @@ class row_checker {
   verdict result_;
 };
 
-}  // namespace kselect::verification
+}  // namespace kselect::harness::verification

@@ -13,7 +13,7 @@
 
 #include "kselect/order.hpp"
 
-namespace kselect::verification {
+namespace kselect::harness::verification {
 
 template <class T>
 using signed_key_t = std::make_signed_t<order_key_t<T>>;
@@ -150,4 +150,4 @@ counts collect_better(std::span<const T> elements, const cut<T>& at, F&& take) {
   return total;
 }
 
-}  // namespace kselect::verification
+}  // namespace kselect::harness::verification

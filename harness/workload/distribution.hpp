@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "kselect/names.hpp"
+#include "harness/harness.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 enum class distribution_kind : std::uint8_t {
   uniform,            // [0, 1)
@@ -27,20 +27,21 @@ enum class distribution_kind : std::uint8_t {
   external            // the rows come from a file, not from the generator
 };
 
-template <>
-inline constexpr std::array<named<distribution_kind>, 12> names<distribution_kind> = {
-    {{distribution_kind::uniform, "uniform"},
-     {distribution_kind::normal, "normal"},
-     {distribution_kind::ascending, "ascending"},
-     {distribution_kind::descending, "descending"},
-     {distribution_kind::all_equal, "all_equal"},
-     {distribution_kind::few_distinct, "few_distinct"},
-     {distribution_kind::organ_pipe, "organ_pipe"},
-     {distribution_kind::same_leading_bits, "same_leading_bits"},
-     {distribution_kind::inf_fraction, "inf_fraction"},
-     {distribution_kind::nan_fraction, "nan_fraction"},
-     {distribution_kind::kth_ties, "kth_ties"},
-     {distribution_kind::external, "external"}}};
+constexpr auto names_of(distribution_kind) {
+  return std::to_array<named<distribution_kind>>(
+      {{distribution_kind::uniform, "uniform"},
+       {distribution_kind::normal, "normal"},
+       {distribution_kind::ascending, "ascending"},
+       {distribution_kind::descending, "descending"},
+       {distribution_kind::all_equal, "all_equal"},
+       {distribution_kind::few_distinct, "few_distinct"},
+       {distribution_kind::organ_pipe, "organ_pipe"},
+       {distribution_kind::same_leading_bits, "same_leading_bits"},
+       {distribution_kind::inf_fraction, "inf_fraction"},
+       {distribution_kind::nan_fraction, "nan_fraction"},
+       {distribution_kind::kth_ties, "kth_ties"},
+       {distribution_kind::external, "external"}});
+}
 
 struct distribution {
   distribution_kind kind = distribution_kind::uniform;
@@ -113,4 +114,4 @@ inline std::optional<distribution> parse_distribution(std::string_view text) {
   return parsed;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

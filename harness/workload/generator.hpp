@@ -19,7 +19,7 @@
 #include "kselect/hd.hpp"
 #include "kselect/order.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // -log(x) for x in (0, 1/2], about 1e-15 relative. The library's log differs between host and
 // device.
@@ -256,4 +256,4 @@ class generator {
   std::int64_t k_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

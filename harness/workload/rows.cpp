@@ -7,7 +7,7 @@
 
 #include "harness/workload/generator.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // Columns one task writes; a multiple of every generator's lanes.
@@ -47,4 +47,4 @@ void generate_rows(const workload& p, std::span<std::byte> out, int threads,
   });
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

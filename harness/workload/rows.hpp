@@ -6,7 +6,7 @@
 
 #include "harness/workload/workload.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // Fills `out` (problem.input_bytes() bytes, laid out as the problem says) from the problem's
 // distribution and seed. The same for any number of threads and in either layout. What lies between
@@ -16,4 +16,4 @@ namespace kselect {
 void generate_rows(const workload& p, std::span<std::byte> out, int threads,
                    std::int64_t first_row = 0);
 
-}  // namespace kselect
+}  // namespace kselect::harness

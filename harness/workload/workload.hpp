@@ -8,10 +8,12 @@
 #include "kselect/algorithm.hpp"
 #include "kselect/problem.hpp"
 
-namespace kselect {
+namespace kselect::harness {
+
+using kselect::check_support;
 
 struct workload : problem {
-  kselect::distribution distribution{};
+  harness::distribution distribution{};
   std::uint64_t seed = 0;
 
   bool operator==(const workload&) const = default;
@@ -36,4 +38,4 @@ inline support check_support(const algorithm& entry, const workload& w, const de
   return answer;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -26,28 +26,30 @@ struct fiber_options;
 // correctness alone (never for a time); a kernel on an NVIDIA GPU.
 enum class executor_kind : std::uint8_t { cpu, fiber, cuda };
 
-template <>
-inline constexpr std::array<named<executor_kind>, 3> names<executor_kind> = {
-    {{executor_kind::cpu, "cpu"}, {executor_kind::fiber, "fiber"}, {executor_kind::cuda, "cuda"}}};
+constexpr auto names_of(executor_kind) {
+  return std::to_array<named<executor_kind>>({{executor_kind::cpu, "cpu"},
+                                              {executor_kind::fiber, "fiber"},
+                                              {executor_kind::cuda, "cuda"}});
+}
 
 // What an algorithm may ask about the machine when it decides on support, workspace and shape.
 struct device {
   executor_kind kind = executor_kind::cpu;
   std::string name;
-  int threads = 1;                    // host threads an algorithm may use (cpu, fiber)
-  int multiprocessors = 0;            // cuda
-  int resident_threads = 2048;        // cuda: that one multiprocessor holds at a time, at most
-  int compute_capability = 0;         // cuda: 90 for 9.0
-  std::size_t shared_bytes = 0;       // shared memory one block may opt in to; 0: unknown
-  std::size_t memory_bytes = 0;       // total
-  std::size_t cache_bytes = 0;        // L2 (cuda) or last-level cache (cpu); 0: unknown
+  int threads = 1;               // host threads an algorithm may use (cpu, fiber)
+  int multiprocessors = 0;       // cuda
+  int resident_threads = 2048;   // cuda: that one multiprocessor holds at a time, at most
+  int compute_capability = 0;    // cuda: 90 for 9.0
+  std::size_t shared_bytes = 0;  // shared memory one block may opt in to; 0: unknown
+  std::size_t memory_bytes = 0;  // total
+  std::size_t cache_bytes = 0;   // L2 (cuda) or last-level cache (cpu); 0: unknown
 };
 
 // A place to run, as enqueue sees it.
 struct executor {
   const kselect::device* device = nullptr;
-  void* stream = nullptr;                        // cuda: a cudaStream_t
-  const simt::fiber_options* fiber = nullptr;    // fiber: lane schedule, seed, counters
+  void* stream = nullptr;                      // cuda: a cudaStream_t
+  const simt::fiber_options* fiber = nullptr;  // fiber: lane schedule, seed, counters
 };
 
 // The buffers of one call. Sizes, types and layout are the problem's.

@@ -34,26 +34,29 @@ enum class zero_policy : std::uint8_t {
   merged     // -0 and +0 tie; the bits of the chosen element are still returned unchanged
 };
 
-template <>
-inline constexpr std::array<named<output_ordering>, 3> names<output_ordering> = {
-    {{output_ordering::unsorted, "unsorted"},
-     {output_ordering::sorted, "sorted"},
-     {output_ordering::stable_sorted, "stable_sorted"}}};
-template <>
-inline constexpr std::array<named<tie_break>, 2> names<tie_break> = {
-    {{tie_break::unspecified, "unspecified"},
-     {tie_break::prefer_smaller_index, "prefer_smaller_index"}}};
-template <>
-inline constexpr std::array<named<determinism>, 3> names<determinism> = {
-    {{determinism::not_guaranteed, "not_guaranteed"},
-     {determinism::run_to_run, "run_to_run"},
-     {determinism::gpu_to_gpu, "gpu_to_gpu"}}};
-template <>
-inline constexpr std::array<named<nan_policy>, 2> names<nan_policy> = {
-    {{nan_policy::total_order, "total_order"}, {nan_policy::unsupported, "unsupported"}}};
-template <>
-inline constexpr std::array<named<zero_policy>, 2> names<zero_policy> = {
-    {{zero_policy::distinct, "distinct"}, {zero_policy::merged, "merged"}}};
+constexpr auto names_of(output_ordering) {
+  return std::to_array<named<output_ordering>>({{output_ordering::unsorted, "unsorted"},
+                                                {output_ordering::sorted, "sorted"},
+                                                {output_ordering::stable_sorted, "stable_sorted"}});
+}
+constexpr auto names_of(tie_break) {
+  return std::to_array<named<tie_break>>(
+      {{tie_break::unspecified, "unspecified"},
+       {tie_break::prefer_smaller_index, "prefer_smaller_index"}});
+}
+constexpr auto names_of(determinism) {
+  return std::to_array<named<determinism>>({{determinism::not_guaranteed, "not_guaranteed"},
+                                            {determinism::run_to_run, "run_to_run"},
+                                            {determinism::gpu_to_gpu, "gpu_to_gpu"}});
+}
+constexpr auto names_of(nan_policy) {
+  return std::to_array<named<nan_policy>>(
+      {{nan_policy::total_order, "total_order"}, {nan_policy::unsupported, "unsupported"}});
+}
+constexpr auto names_of(zero_policy) {
+  return std::to_array<named<zero_policy>>(
+      {{zero_policy::distinct, "distinct"}, {zero_policy::merged, "merged"}});
+}
 
 // A small set of enumerators, as a bit mask: `set_of(dtype::float32, dtype::float64)`.
 template <class Enum>

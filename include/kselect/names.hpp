@@ -1,7 +1,8 @@
 #pragma once
 // One spelling per enumerator, shared by configs, records, `kselect list` and error messages.
 //
-// Beside each enum stands a specialisation of `names`; `to_string` and `parse` are written once.
+// Beside each enum, in its namespace, stands `names_of`: it returns a std::array of all enumerators
+// with their names. `names`, `to_string` and `parse` follow from it.
 
 #include <optional>
 #include <string_view>
@@ -14,12 +15,13 @@ struct named {
   std::string_view name;
 };
 
-// Specialised as a std::array<named<Enum>, N> beside each enum.
 template <class Enum>
-inline constexpr int names = 0;
+concept named_enum = requires {
+  names_of(Enum{});
+};
 
-template <class Enum>
-concept named_enum = requires { names<Enum>.size(); };
+template <named_enum Enum>
+inline constexpr auto names = names_of(Enum{});
 
 template <named_enum Enum>
 constexpr std::string_view to_string(Enum value) {

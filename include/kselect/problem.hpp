@@ -29,25 +29,29 @@ enum class layout : std::uint8_t { row_major, column_major };
 // values[Q] when only the k-th element is asked for.
 enum class payload : std::uint8_t { values, values_and_indices, kth_value };
 
-template <>
-inline constexpr std::array<named<direction>, 2> names<direction> = {
-    {{direction::smallest, "smallest"}, {direction::largest, "largest"}}};
-template <>
-inline constexpr std::array<named<dtype>, 4> names<dtype> = {{{dtype::float32, "float32"},
-                                                              {dtype::float64, "float64"},
-                                                              {dtype::float16, "float16"},
-                                                              {dtype::bfloat16, "bfloat16"}}};
-template <>
-inline constexpr std::array<named<index_type>, 2> names<index_type> = {
-    {{index_type::int32, "int32"}, {index_type::int64, "int64"}}};
-template <>
-inline constexpr std::array<named<layout>, 2> names<layout> = {
-    {{layout::row_major, "row_major"}, {layout::column_major, "column_major"}}};
-template <>
-inline constexpr std::array<named<payload>, 3> names<payload> = {
-    {{payload::values, "values"},
-     {payload::values_and_indices, "values_and_indices"},
-     {payload::kth_value, "kth_value"}}};
+constexpr auto names_of(direction) {
+  return std::to_array<named<direction>>(
+      {{direction::smallest, "smallest"}, {direction::largest, "largest"}});
+}
+constexpr auto names_of(dtype) {
+  return std::to_array<named<dtype>>({{dtype::float32, "float32"},
+                                      {dtype::float64, "float64"},
+                                      {dtype::float16, "float16"},
+                                      {dtype::bfloat16, "bfloat16"}});
+}
+constexpr auto names_of(index_type) {
+  return std::to_array<named<index_type>>(
+      {{index_type::int32, "int32"}, {index_type::int64, "int64"}});
+}
+constexpr auto names_of(layout) {
+  return std::to_array<named<layout>>(
+      {{layout::row_major, "row_major"}, {layout::column_major, "column_major"}});
+}
+constexpr auto names_of(payload) {
+  return std::to_array<named<payload>>({{payload::values, "values"},
+                                        {payload::values_and_indices, "values_and_indices"},
+                                        {payload::kth_value, "kth_value"}});
+}
 
 constexpr bool is_16_bits(dtype type) { return type == dtype::float16 || type == dtype::bfloat16; }
 constexpr std::size_t size_of(dtype type) {

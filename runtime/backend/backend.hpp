@@ -13,7 +13,7 @@
 
 #include "kselect/algorithm.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 struct timed_run {
   status outcome;
@@ -145,4 +145,4 @@ class device_buffer {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

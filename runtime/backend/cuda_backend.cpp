@@ -20,7 +20,7 @@
 #include "runtime/error.hpp"
 #include "src/gpu_code.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 // Below this share of the peak clock a sample is not the algorithm's own time (as in nvbench).
@@ -375,6 +375,6 @@ cuda_facts observe_cuda(int number) {
   return facts;
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime
 
 #endif

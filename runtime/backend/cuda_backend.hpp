@@ -11,7 +11,7 @@
 
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 // Why no CUDA device can be used; empty if the first can.
 std::string why_no_cuda_device();
@@ -36,4 +36,4 @@ struct cuda_facts {
 };
 cuda_facts observe_cuda(int number = 0);
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 constexpr std::string_view find_access =
@@ -45,4 +45,4 @@ std::string_view advice_on_fault(std::string_view error_name) {
   return found == faults.end() ? std::string_view() : found->advice;
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -4,11 +4,11 @@
 
 #include <string_view>
 
-namespace kselect {
+namespace kselect::runtime {
 
 // For the name of an error that takes the process' CUDA context with it, such as
 // "cudaErrorIllegalAddress": what to do, in one line. Empty for all other errors. (CUDA Runtime
 // API, cudaError_t: those that leave "the process in an inconsistent state".)
 std::string_view advice_on_fault(std::string_view error_name);
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -10,7 +10,7 @@
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/backend/shared_cut.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 // The value of the first line of `file` that starts with `key`, up to the end of the line.
@@ -72,7 +72,7 @@ class host_backend final : public backend {
     return measure_host_ceilings(device_.threads, device_.cache_bytes);
   }
   std::optional<double> seconds_to_read(memory_range bytes, int threads, int readings) override {
-    return kselect::seconds_to_read(bytes, threads, readings);
+    return kselect::runtime::seconds_to_read(bytes, threads, readings);
   }
 
  private:
@@ -94,4 +94,4 @@ std::unique_ptr<backend> open_host_backend(executor_kind kind, int threads,
   return std::make_unique<host_backend>(kind, threads, fiber);
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -6,7 +6,7 @@
 #include "kselect/simt/fiber.hpp"
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 // kind is cpu or fiber; `fiber` says in which order lanes run (ignored for cpu).
 std::unique_ptr<backend> open_host_backend(executor_kind kind, int threads,
@@ -15,4 +15,4 @@ std::unique_ptr<backend> open_host_backend(executor_kind kind, int threads,
 // Hardware threads this process may use (its affinity mask, not the machine's count).
 int available_threads();
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -12,7 +12,7 @@
 
 #include "runtime/backend/host_memory.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 constexpr std::size_t line = 64;
@@ -162,4 +162,4 @@ void evict_host(std::span<const memory_range> ranges) {
 #endif
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

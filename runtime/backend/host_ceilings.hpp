@@ -7,7 +7,7 @@
 
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 // The sum of these bytes modulo 2^64, eight at a time as one integer of this machine, the last ones
 // with zeros behind them: read as fast as we know how.
@@ -25,4 +25,4 @@ memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes);
 // Writes back and drops the lines of these ranges from every cache level.
 void evict_host(std::span<const memory_range> ranges);
 
-}  // namespace kselect
+}  // namespace kselect::runtime

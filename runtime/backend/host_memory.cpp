@@ -9,7 +9,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 std::size_t available_memory() {
   std::ifstream lines("/proc/meminfo");
@@ -39,4 +39,4 @@ std::byte* allocate_host(std::size_t bytes) {
 
 void host_buffer::releaser::operator()(std::byte* memory) const noexcept { std::free(memory); }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

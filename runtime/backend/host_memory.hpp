@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-namespace kselect {
+namespace kselect::runtime {
 
 // Bytes of memory the host could still hand out without swapping; 0 if unknown.
 std::size_t available_memory();
@@ -31,4 +31,4 @@ class host_buffer {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

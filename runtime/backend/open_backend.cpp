@@ -12,7 +12,7 @@
 #include "runtime/backend/cuda_backend.hpp"
 #endif
 
-namespace kselect {
+namespace kselect::runtime {
 
 std::string why_unavailable(executor_kind kind) {
   if (kind != executor_kind::cuda) return {};
@@ -68,4 +68,4 @@ bool backend::escapes_queue(const std::function<status()>&, std::span<const memo
   return false;
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -4,7 +4,7 @@
 #include "runtime/error.hpp"
 #include "src/gpu_device.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 inline void require_cut(device& where) {
   if (const std::string wrong = cut_shared_memory(where); !wrong.empty()) {
@@ -12,4 +12,4 @@ inline void require_cut(device& where) {
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -31,7 +31,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 // Components multiplied at a time, so that tiles keep their size whatever the dimension.
@@ -74,7 +74,7 @@ std::vector<distance_calculator::scratch> distance_calculator::allocate_scratch(
   }
 }
 
-distance_calculator::distance_calculator(vector_view base, kselect::metric metric,
+distance_calculator::distance_calculator(vector_view base, runtime::metric metric,
                                          const distance_options& options)
     : base_(base), metric_(metric), options_(options) {
   require(options.query_tile >= 1 && options.base_tile >= 1 && options.threads >= 1,
@@ -218,4 +218,4 @@ void distance_calculator::rows(const float* queries, std::int64_t count, float* 
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -31,16 +31,16 @@
 #include "kselect/names.hpp"
 #include "runtime/io/vectors.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 enum class metric : std::uint8_t { sqeuclidean, euclidean, cosine, pearson };
 
-template <>
-inline constexpr std::array<named<metric>, 4> names<metric> = {
-    {{metric::sqeuclidean, "sqeuclidean"},
-     {metric::euclidean, "euclidean"},
-     {metric::cosine, "cosine"},
-     {metric::pearson, "pearson"}}};
+constexpr auto names_of(metric) {
+  return std::to_array<named<metric>>({{metric::sqeuclidean, "sqeuclidean"},
+                                       {metric::euclidean, "euclidean"},
+                                       {metric::cosine, "cosine"},
+                                       {metric::pearson, "pearson"}});
+}
 
 struct distance_options {
   std::int64_t query_tile = 256;  // vectors to a tile of the matrix product, on either side
@@ -52,7 +52,7 @@ class distance_calculator {
  public:
   // Keeps the view: what it refers to must outlive this object. Throws failure::usage for a tile
   // size or a number of threads below 1. Memory: 24 bytes per base vector.
-  distance_calculator(vector_view base, kselect::metric metric,
+  distance_calculator(vector_view base, runtime::metric metric,
                       const distance_options& options = {});
 
   // Writes for each of `count` queries, dense rows of base.dimension components, the distances to
@@ -91,9 +91,9 @@ class distance_calculator {
   float finish(double distance) const;
 
   vector_view base_;
-  kselect::metric metric_;
+  runtime::metric metric_;
   distance_options options_;
   std::vector<summary> base_summaries_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -14,7 +14,7 @@
 #include "src/gpu_code.hpp"
 #endif
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -154,4 +154,4 @@ gpu_watch::gpu_watch() {
 
 gpu_state gpu_watch::look() const { return driver_ ? driver_->look(pci_bus_id_) : gpu_state{}; }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

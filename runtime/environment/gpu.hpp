@@ -11,7 +11,7 @@
 #include "runtime/environment/host.hpp"
 #include "runtime/environment/nvml.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 // What it is and how it is set up, a list of one; empty if there is none. `number` as
 // open_backend's.
@@ -34,4 +34,4 @@ class gpu_watch {
   std::string pci_bus_id_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -11,7 +11,7 @@
 #include "build_info.hpp"
 #include "runtime/backend/host_backend.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 std::string first_line(const char* file) {
@@ -124,4 +124,4 @@ std::vector<finding_of_doctor> examine(const host_facts& host) {
   return findings;
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace kselect {
+namespace kselect::runtime {
 
 struct host_facts {
   std::string name;           // host name
@@ -38,4 +38,4 @@ struct finding_of_doctor {
 };
 std::vector<finding_of_doctor> examine(const host_facts& host);
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -3,7 +3,7 @@
 #include <array>
 #include <dlfcn.h>
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 // The few names of nvml.h used here, by hand: the header comes with the CUDA toolkit alone.
@@ -90,4 +90,4 @@ gpu_state nvml::look(const std::string& pci_bus_id) const {
   return state;
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

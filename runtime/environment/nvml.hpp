@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace kselect {
+namespace kselect::runtime {
 
 struct gpu_state {
   std::optional<int> sm_mhz, memory_mhz, max_sm_mhz;
@@ -46,4 +46,4 @@ class nvml {
   void* library_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

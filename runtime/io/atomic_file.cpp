@@ -14,7 +14,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 // Names tried before giving up: a name is only taken if a killed process with our id left it.
@@ -79,4 +79,4 @@ void atomic_file::fail(const char* action, int reason) const {
               fmt::format("{}: cannot {}: {}", target_.string(), action, std::strerror(reason)));
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

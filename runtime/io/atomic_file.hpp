@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <span>
 
-namespace kselect {
+namespace kselect::runtime {
 
 class atomic_file {
  public:
@@ -34,4 +34,4 @@ class atomic_file {
   int fd_ = -1;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -8,7 +8,7 @@
 
 #include "kselect/float16.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 template <class T>
@@ -62,4 +62,4 @@ void convert_elements(element_type type, std::endian order, const std::byte* in,
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

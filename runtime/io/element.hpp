@@ -14,7 +14,7 @@
 
 #include "kselect/names.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 static_assert(std::endian::native == std::endian::little,
               "npy and xvecs files are mapped as they are: the host must be little-endian");
@@ -30,16 +30,16 @@ enum class element_type : std::uint8_t {
   float64
 };
 
-template <>
-inline constexpr std::array<named<element_type>, 8> names<element_type> = {
-    {{element_type::int8, "int8"},
-     {element_type::uint8, "uint8"},
-     {element_type::int16, "int16"},
-     {element_type::int32, "int32"},
-     {element_type::int64, "int64"},
-     {element_type::float16, "float16"},
-     {element_type::float32, "float32"},
-     {element_type::float64, "float64"}}};
+constexpr auto names_of(element_type) {
+  return std::to_array<named<element_type>>({{element_type::int8, "int8"},
+                                             {element_type::uint8, "uint8"},
+                                             {element_type::int16, "int16"},
+                                             {element_type::int32, "int32"},
+                                             {element_type::int64, "int64"},
+                                             {element_type::float16, "float16"},
+                                             {element_type::float32, "float32"},
+                                             {element_type::float64, "float64"}});
+}
 
 constexpr std::int64_t size_of(element_type type) {
   switch (type) {
@@ -68,4 +68,4 @@ std::optional<std::int64_t> dense_bytes(element_type type, std::span<const std::
 void convert_elements(element_type type, std::endian order, const std::byte* in,
                       std::span<float> out);
 
-}  // namespace kselect
+}  // namespace kselect::runtime

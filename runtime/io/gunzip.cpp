@@ -10,7 +10,7 @@
 #include "runtime/error.hpp"
 #include "runtime/io/readers.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 constexpr int gzip_window = 15 + 16;  // the largest window, gzip framing required
@@ -81,4 +81,4 @@ std::vector<std::byte> gunzip(const std::filesystem::path& file,
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -12,7 +12,7 @@
 
 #include "runtime/io/readers.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 constexpr std::int64_t window_bytes = 32 << 10;
@@ -211,4 +211,4 @@ void gzip_index::read(std::int64_t offset, std::span<std::byte> out) const {
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace kselect {
+namespace kselect::runtime {
 
 class gzip_index {
  public:
@@ -41,4 +41,4 @@ class gzip_index {
   std::vector<place> places_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

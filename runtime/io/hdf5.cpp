@@ -22,7 +22,7 @@
 #include "runtime/io/mapped_file.hpp"
 #include "runtime/io/readers.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 // An identifier of libhdf5 and the function that closes it; negative when opening failed.
@@ -252,4 +252,4 @@ vector_layout hdf5_layout(const std::filesystem::path& file, const std::string& 
   return hdf5_matrix(file, dataset).layout();
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -11,7 +11,7 @@
 #include "runtime/io/mapped_file.hpp"
 #include "runtime/io/readers.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 constexpr std::int64_t extents_offset = 4;
@@ -153,4 +153,4 @@ vector_layout idx_layout(const std::filesystem::path& file, compression packed) 
           .packed = packed};
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -14,7 +14,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 [[noreturn]] void fail(const std::filesystem::path& file, int reason) {
@@ -67,4 +67,4 @@ mapped_file::~mapped_file() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <span>
 
-namespace kselect {
+namespace kselect::runtime {
 
 class mapped_file {
  public:
@@ -29,4 +29,4 @@ class mapped_file {
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

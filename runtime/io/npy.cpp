@@ -10,7 +10,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 std::int64_t checked_bytes(const std::filesystem::path& file, element_type type,
@@ -66,4 +66,4 @@ void write_npy(const std::filesystem::path& file, element_type type,
   writer.commit();
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

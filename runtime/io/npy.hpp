@@ -15,7 +15,7 @@
 #include "runtime/io/mapped_file.hpp"
 #include "runtime/io/npy_header.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 // A dense little-endian array in a mapped file.
 class npy_file {
@@ -60,4 +60,4 @@ class npy_writer {
 void write_npy(const std::filesystem::path& file, element_type type,
                std::span<const std::int64_t> shape, std::span<const std::byte> elements);
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -14,7 +14,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using std::string_view_literals::operator""sv;
@@ -240,4 +240,4 @@ std::string format_npy_header(element_type type, std::span<const std::int64_t> s
   return header + literal;
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -16,7 +16,7 @@
 
 #include "runtime/io/element.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 struct npy_header {
   element_type type = element_type::float32;
@@ -33,4 +33,4 @@ npy_header parse_npy_header(const std::filesystem::path& file, std::span<const s
 // The header NumPy would write for a little-endian array in C order, padded to 64 bytes.
 std::string format_npy_header(element_type type, std::span<const std::int64_t> shape);
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -14,7 +14,7 @@
 #include "runtime/io/element.hpp"
 #include "runtime/io/vectors.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 enum class compression : std::uint8_t { none, gzip };
 
@@ -65,4 +65,4 @@ inline constexpr std::int64_t max_deflate_ratio = 1032;
 std::vector<std::byte> gunzip(const std::filesystem::path& file,
                               std::span<const std::byte> compressed, std::int64_t at_most);
 
-}  // namespace kselect
+}  // namespace kselect::runtime

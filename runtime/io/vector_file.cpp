@@ -16,7 +16,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 constexpr std::int64_t piece_bytes = 1 << 20;
@@ -213,4 +213,4 @@ void vector_files::read(std::int64_t first, std::int64_t count, float* out) cons
                 std::int64_t before) { file.read(within, here, out + before * dimension_); });
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

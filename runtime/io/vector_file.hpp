@@ -15,7 +15,7 @@
 #include "runtime/io/gzip_index.hpp"
 #include "runtime/io/readers.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 class vector_file {
  public:
@@ -93,4 +93,4 @@ class vector_files {
   std::string name_, fingerprint_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

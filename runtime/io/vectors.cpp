@@ -17,7 +17,7 @@
 #include "runtime/io/npy.hpp"
 #include "runtime/io/readers.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 constexpr std::string_view known_names =
@@ -162,4 +162,4 @@ vector_layout layout_of(const std::filesystem::path& file) {
   fail_input(file, fmt::format("unknown kind of file; expected {}", known_names));
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

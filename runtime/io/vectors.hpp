@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace kselect {
+namespace kselect::runtime {
 
 // Vectors that something else holds; a prefix of a set is a view with a smaller count.
 struct vector_view {
@@ -45,4 +45,4 @@ struct load_options {
 // memory; failure::usage for a negative limit.
 vector_set load_vectors(const std::filesystem::path& file, const load_options& options = {});
 
-}  // namespace kselect
+}  // namespace kselect::runtime

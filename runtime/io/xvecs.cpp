@@ -11,7 +11,7 @@
 #include "runtime/io/mapped_file.hpp"
 #include "runtime/io/readers.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 constexpr std::int64_t dimension_bytes = 4;
@@ -103,4 +103,4 @@ vector_layout xvecs_layout(const std::filesystem::path& file, element_type type)
   return layout;
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

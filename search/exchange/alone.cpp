@@ -4,7 +4,7 @@
 
 #include "search/exchange/communicator.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 class one_process final : public communicator {
@@ -40,4 +40,4 @@ bool started_among_ranks() {
   return false;
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace kselect {
+namespace kselect::search {
 
 class communicator {
  public:
@@ -77,4 +77,4 @@ bool started_among_ranks();
 // error(failure::unsupported) where the module was not built or cannot be loaded.
 std::unique_ptr<communicator> open_mpi(double wait_limit_s);
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -1,7 +1,7 @@
 #pragma once
 // What the program and its MPI module know of each other. Both are always built together.
 
-namespace kselect {
+namespace kselect::search {
 
 class communicator;
 
@@ -10,4 +10,4 @@ inline constexpr char mpi_module_symbol[] = "kselect_open_mpi";
 // Initialises MPI; the caller owns the result, whose end finalises MPI.
 using open_communicator = communicator*(double wait_limit_s);
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -10,8 +10,9 @@
 #include "runtime/error.hpp"
 #include "search/exchange/communicator.hpp"
 #include "search/exchange/mpi_module.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 std::unique_ptr<communicator> open_mpi(double wait_limit_s) {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
@@ -33,4 +34,4 @@ std::unique_ptr<communicator> open_mpi(double wait_limit_s) {
   return std::unique_ptr<communicator>(reinterpret_cast<open_communicator*>(symbol)(wait_limit_s));
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -18,8 +18,9 @@
 
 #include "runtime/error.hpp"
 #include "search/exchange/communicator.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using column = communicator::column;
@@ -202,4 +203,4 @@ void run_ranks(int size, double wait_limit_s, const std::function<void(communica
   place.rethrow();
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

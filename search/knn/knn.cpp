@@ -12,7 +12,7 @@
 #include "search/knn/cuda/knn_on_cuda.hpp"
 #endif
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 void check(const knn_request& r) {
@@ -108,4 +108,4 @@ void knn(const knn_request& r, backend& place, const std::function<void(const kn
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

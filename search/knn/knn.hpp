@@ -14,8 +14,9 @@
 #include "runtime/backend/backend.hpp"
 #include "runtime/distance/distance.hpp"
 #include "runtime/io/vectors.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // What only executor cuda asks. Its distances are float32 products, so a few more than k are
 // selected by them and ordered by their true distance; queries whose answer is then not provably
@@ -26,9 +27,10 @@ enum class proof_scope : std::uint8_t {
   all      // on every row, which downloads every distance
 };
 
-template <>
-inline constexpr std::array<named<proof_scope>, 3> names<proof_scope> = {
-    {{proof_scope::none, "none"}, {proof_scope::sample, "sample"}, {proof_scope::all, "all"}}};
+constexpr auto names_of(proof_scope) {
+  return std::to_array<named<proof_scope>>(
+      {{proof_scope::none, "none"}, {proof_scope::sample, "sample"}, {proof_scope::all, "all"}});
+}
 
 struct cuda_knn_options {
   // Device memory: half for the corpus, which is streamed where it does not fit, a quarter for
@@ -107,7 +109,7 @@ struct knn_request {
   const vector_set& base;
   const vector_set* query = nullptr;  // null: every base vector is a query (the k-NN graph)
   bool exclude_self = false;          // with null query: a vector is not its own neighbour
-  kselect::metric metric = kselect::metric::sqeuclidean;
+  runtime::metric metric = runtime::metric::sqeuclidean;
   std::int64_t k = 0;
   const algorithm& entry;
   std::int64_t block_bytes = std::int64_t{256} << 20;  // distances held at once; not on cuda
@@ -132,4 +134,4 @@ struct knn_block {
 void knn(const knn_request& request, backend& place,
          const std::function<void(const knn_block&)>& sink);
 
-}  // namespace kselect
+}  // namespace kselect::search

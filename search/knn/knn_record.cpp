@@ -12,7 +12,7 @@
 #include "runtime/environment/gpu.hpp"
 #include "runtime/environment/host.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -121,4 +121,4 @@ std::string knn_record(const knn_run& run) {
   return record.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -9,7 +9,7 @@
 #include "kselect/registry.hpp"
 #include "search/knn/knn.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // Of every stage and of the total, each by itself: the medians of stages need not add up to that of
 // the total.
@@ -36,4 +36,4 @@ struct knn_run {
 // time.
 std::string knn_record(const knn_run& run);
 
-}  // namespace kselect
+}  // namespace kselect::search

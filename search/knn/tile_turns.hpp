@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-namespace kselect {
+namespace kselect::search {
 
 class tile_turns {
  public:
@@ -63,4 +63,4 @@ class tile_turns {
   std::vector<std::int64_t> held_;  // by slot: the tile in it or on its way; -1: none
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -10,7 +10,7 @@
 #include "search/metric/kernels/search.cuh"
 #include "search/metric/kernels/start.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 inline constexpr int build_threads = 256;
 
@@ -126,4 +126,4 @@ pivot_table build_pivots_on(backend& place, const typename M::set& objects, doub
   return table;
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

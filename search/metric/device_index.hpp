@@ -8,7 +8,7 @@
 #include "search/metric/kernels/walks.cuh"
 #include "search/metric/space.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 template <metric M>
 class device_index {
@@ -95,4 +95,4 @@ class device_index {
   device_array<std::uint32_t> first_numbers_, second_numbers_;
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -9,8 +9,9 @@
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
 #include "search/metric/metric.hpp"
+#include "search/search.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 template <class T>
 class device_array {
@@ -66,4 +67,4 @@ void require_shared(const device& where, std::size_t bytes, const std::string& w
 // Blocks that walk over `work` pieces: as many as the place has room for at a time.
 std::int64_t resident_blocks(const device& where, int threads, std::int64_t pieces);
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

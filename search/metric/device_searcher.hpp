@@ -13,7 +13,7 @@
 #include "search/metric/kernels/start.hpp"
 #include "search/metric/sets.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 template <metric M>
 class device_searcher final : public searcher {
@@ -226,4 +226,4 @@ class device_searcher final : public searcher {
   simt::counters counters_;
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
+#include "search/search.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 split hold_out(std::int64_t count, double share, std::uint64_t seed) {
   const auto held =
@@ -34,4 +35,4 @@ split hold_out(std::int64_t count, double share, std::uint64_t seed) {
   return parts;
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 struct split {
   std::vector<std::int64_t> kept, held_out;  // ascending; together 0 .. count - 1
@@ -14,4 +14,4 @@ struct split {
 // failure::usage unless 0 < share < 1 and both parts have an object.
 split hold_out(std::int64_t count, double share, std::uint64_t seed);
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

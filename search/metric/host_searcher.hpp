@@ -9,7 +9,7 @@
 #include "search/metric/sets.hpp"
 #include "search/metric/space.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // Search: exhaustive_search, cluster_search or pivot_search of M.
 template <metric M, class Search>
@@ -76,4 +76,4 @@ class host_searcher final : public searcher {
   int threads_;
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

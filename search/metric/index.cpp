@@ -6,7 +6,7 @@
 
 #include "search/metric/section_io.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 namespace {
 
 void require(bool holds, const char* wrong) {
@@ -97,4 +97,4 @@ pivot_table read_pivot_table(const sections& from) {
   return table;
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -11,7 +11,7 @@
 #include "kselect/names.hpp"
 #include "search/metric/metric.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 enum class index_kind : std::uint8_t {
   none,              // exhaustive search
@@ -58,12 +58,10 @@ void write_index(const pivot_table&, sections& out);
 cluster_list read_cluster_list(const sections& from);
 pivot_table read_pivot_table(const sections& from);
 
-}  // namespace kselect::metric_space
+constexpr auto names_of(index_kind) {
+  return std::to_array<named<index_kind>>({{index_kind::none, "none"},
+                                           {index_kind::list_of_clusters, "list_of_clusters"},
+                                           {index_kind::sss, "sss"}});
+}
 
-namespace kselect {
-template <>
-inline constexpr std::array<named<metric_space::index_kind>, 3> names<metric_space::index_kind> = {
-    {{metric_space::index_kind::none, "none"},
-     {metric_space::index_kind::list_of_clusters, "list_of_clusters"},
-     {metric_space::index_kind::sss, "sss"}}};
-}  // namespace kselect
+}  // namespace kselect::search::metric_space

@@ -15,7 +15,7 @@
 #include "runtime/io/readers.hpp"
 #include "search/metric/section_io.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -202,4 +202,4 @@ indexed_objects read_index_file(const std::string& file) {
   }
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -21,7 +21,7 @@
 
 #include "search/metric/space.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 struct indexed_objects {
   const space* in = nullptr;
@@ -42,4 +42,4 @@ void write_index_file(const std::string& file, const indexed_objects& contents);
 // truncated, damaged, or inconsistent.
 indexed_objects read_index_file(const std::string& file);
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

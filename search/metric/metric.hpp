@@ -33,7 +33,7 @@
 #include "kselect/hd.hpp"
 #include "kselect/simt/types.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // A computed distance is within a factor 1 +- relative of the true one, and `absolute` beside.
 // Metrics that compute exactly have zeros.
@@ -107,4 +107,4 @@ concept metric = std::is_trivially_copyable_v<typename M::view> &&
   //   template <class Simt> static float distance(Simt&, const view&, std::int64_t i, const void*);
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -8,7 +8,7 @@
 
 #include "harness/verify/certificate.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 namespace {
 
 // Calls wrong(q, row) with each query's distances; the finding of the least query that has one.
@@ -103,4 +103,4 @@ std::string disprove(const space& in, const object_set& objects, const object_se
                      });
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -7,7 +7,7 @@
 
 #include "search/metric/space.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // Empty if right, else what is wrong with the first wrong query. Memory: a row of distances for
 // each thread.
@@ -16,4 +16,4 @@ std::string disprove(const space& in, const object_set& objects, const object_se
 std::string disprove(const space& in, const object_set& objects, const object_set& queries,
                      float radius, const range_answer& answer, int threads);
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

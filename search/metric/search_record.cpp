@@ -8,7 +8,7 @@
 #include "runtime/environment/gpu.hpp"
 #include "runtime/environment/host.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -119,4 +119,4 @@ std::string search_record(const search_run& run) {
   return record.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

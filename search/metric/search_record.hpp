@@ -13,7 +13,7 @@
 #include "search/metric/index_file.hpp"
 #include "search/metric/space.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // What an index is: kind, metric, objects and where they come from, its parameters.
 nlohmann::ordered_json index_json(const indexed_objects& indexed);
@@ -38,4 +38,4 @@ struct search_run {
 // null where a thing was not counted.
 std::string search_record(const search_run& run);
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

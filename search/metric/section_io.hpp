@@ -11,7 +11,7 @@
 
 #include "search/metric/metric.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 template <class Range>
 void append_section(sections& out, std::string name, const Range& values) {
@@ -35,4 +35,4 @@ std::vector<T> section_values(const sections& from, std::string_view name) {
   throw std::invalid_argument("section " + std::string(name) + " is missing");
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -6,7 +6,7 @@
 
 #include "search/metric/space.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 template <metric M>
 class set_holder final : public object_set {
@@ -44,4 +44,4 @@ void require_radius(float radius);
 // From each query's hits, in order.
 range_answer collected(const std::vector<std::vector<entry>>& hits);
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -15,7 +15,7 @@
 #include "search/metric/sets.hpp"
 #include "search/metric/space_of.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 std::uint64_t object_set::hash() const {
   sections parts;
@@ -216,4 +216,4 @@ distance_histogram sample_distances(const space& in, const object_set& objects, 
   return histogram;
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -15,8 +15,9 @@
 #include "runtime/backend/backend.hpp"
 #include "search/metric/cpu/heap.hpp"
 #include "search/metric/index.hpp"
+#include "search/search.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // Objects of one space, in host memory.
 class object_set {
@@ -147,16 +148,13 @@ struct distance_histogram {
 distance_histogram sample_distances(const space& in, const object_set& objects, std::int64_t pairs,
                                     std::uint64_t seed);
 
-}  // namespace kselect::metric_space
+constexpr auto names_of(radius_rule) {
+  return std::to_array<named<radius_rule>>(
+      {{radius_rule::increasing, "increasing"}, {radius_rule::decreasing, "decreasing"}});
+}
+constexpr auto names_of(distribution_rule) {
+  return std::to_array<named<distribution_rule>>(
+      {{distribution_rule::elements, "elements"}, {distribution_rule::pivots, "pivots"}});
+}
 
-namespace kselect {
-template <>
-inline constexpr std::array<named<metric_space::radius_rule>, 2> names<metric_space::radius_rule> =
-    {{{metric_space::radius_rule::increasing, "increasing"},
-      {metric_space::radius_rule::decreasing, "decreasing"}}};
-template <>
-inline constexpr std::array<named<metric_space::distribution_rule>, 2>
-    names<metric_space::distribution_rule> = {
-        {{metric_space::distribution_rule::elements, "elements"},
-         {metric_space::distribution_rule::pivots, "pivots"}}};
-}  // namespace kselect
+}  // namespace kselect::search::metric_space

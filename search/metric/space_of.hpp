@@ -8,7 +8,7 @@
 #include "search/metric/host_searcher.hpp"
 #include "search/metric/sets.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // What does not depend on the metric. All throw failure::usage or failure::unsupported.
 void require_buildable(std::int64_t objects, std::int64_t cluster_size);
@@ -91,4 +91,4 @@ class space_of final : public space {
   }
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

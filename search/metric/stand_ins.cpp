@@ -4,8 +4,9 @@
 #include <span>
 
 #include "harness/workload/rows.hpp"
+#include "search/search.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 std::vector<float> generate(const stand_in& what, std::int64_t count, std::uint64_t seed,
                             int threads) {
@@ -27,4 +28,4 @@ std::vector<float> generate(const stand_in& what, std::int64_t count, std::uint6
   return data;
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 struct stand_in {
   std::string_view name;
@@ -33,4 +33,4 @@ inline constexpr std::array<stand_in, 2> stand_ins = {
 std::vector<float> generate(const stand_in& what, std::int64_t count, std::uint64_t seed,
                             int threads);
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

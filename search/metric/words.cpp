@@ -5,8 +5,9 @@
 #include "runtime/io/atomic_file.hpp"
 #include "runtime/io/mapped_file.hpp"
 #include "runtime/io/readers.hpp"
+#include "search/search.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 namespace {
 
 struct form {
@@ -115,4 +116,4 @@ void write_words(const std::string& file, const std::vector<word>& words) {
   out.commit();
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

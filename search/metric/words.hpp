@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 using word = std::u32string;  // Unicode code points
 
@@ -20,4 +20,4 @@ void write_words(const std::string& file, const std::vector<word>& words);
 word decode_utf8(std::string_view text, bool& valid);
 std::string encode_utf8(const word& w);
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

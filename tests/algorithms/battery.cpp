@@ -12,6 +12,8 @@
 #include "runtime/backend/host_backend.hpp"
 
 namespace kselect::battery {
+using namespace runtime;
+using namespace harness;
 
 std::vector<contender> contenders(std::optional<executor_kind> only) {
   std::vector<contender> all;

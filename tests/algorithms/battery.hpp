@@ -19,6 +19,8 @@
 #include "runtime/backend/backend.hpp"
 
 namespace kselect::battery {
+using namespace runtime;
+using namespace harness;
 
 // One algorithm in one place.
 struct contender {

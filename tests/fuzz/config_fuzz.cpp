@@ -28,31 +28,31 @@ void require(bool holds, const char* what, const std::string& about) {
   std::abort();
 }
 
-void check_message(const kselect::error& why) {
+void check_message(const kselect::runtime::error& why) {
   const std::string message = why.what();
   require(message.starts_with(file), "the message does not begin with the file", message);
   require(message.size() < 1000, "the message is too long", message);
   for (const char c : message) require(c >= ' ' && c <= '~', "not one printable line", message);
 }
 
-std::size_t combinations(const kselect::sweep_axes& axes) {
+std::size_t combinations(const kselect::harness::sweep_axes& axes) {
   return std::max<std::size_t>(axes.n.size(), 1) * std::max<std::size_t>(axes.q.size(), 1) *
          std::max<std::size_t>(axes.k.size(), 1) * std::max<std::size_t>(axes.shapes.size(), 1) *
          axes.types.size() * axes.payloads.size() * axes.directions.size() * axes.layouts.size() *
          axes.indices.size() * axes.distributions.size();
 }
 
-void expand_if_small(const kselect::sweep_config& config) {
+void expand_if_small(const kselect::harness::sweep_config& config) {
   if (combinations(config.axes) > 200) return;
   try {
     if (std::holds_alternative<kselect::dataset_input>(config.input)) {
-      kselect::expand(config, kselect::dataset_sizes{5000, 5000});
+      kselect::harness::expand(config, kselect::dataset_sizes{5000, 5000});
     } else {
-      for (const kselect::problem& p : kselect::expand(config)) {
+      for (const kselect::problem& p : kselect::harness::expand(config)) {
         require(p.k >= 1 && (p.k <= p.n || p.n == 0 || p.q == 0), "impossible cell", to_string(p));
       }
     }
-  } catch (const kselect::error& why) {
+  } catch (const kselect::runtime::error& why) {
     check_message(why);
   }
 }
@@ -61,15 +61,15 @@ void expand_if_small(const kselect::sweep_config& config) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  kselect::sweep_config config;
+  kselect::harness::sweep_config config;
   try {
-    config = kselect::parse_config(text, file);
-  } catch (const kselect::error& why) {
+    config = kselect::harness::parse_config(text, file);
+  } catch (const kselect::runtime::error& why) {
     check_message(why);
     return 0;
   }
   const std::string resolved = resolved_json(config).dump();
-  const kselect::sweep_config again = kselect::parse_config(resolved, file);
+  const kselect::harness::sweep_config again = kselect::harness::parse_config(resolved, file);
   require(again == config, "resolving changes the config", resolved);
   require(resolved_json(again).dump() == resolved, "resolving is not stable", resolved);
   expand_if_small(config);

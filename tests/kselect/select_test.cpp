@@ -16,6 +16,7 @@
 
 namespace kselect {
 namespace {
+using namespace runtime;
 
 using testing::HasSubstr;
 

@@ -26,7 +26,7 @@
 #include "harness/verify/certificate.hpp"
 #include "kselect/simt/launch.hpp"
 
-namespace kselect::device_proof {
+namespace kselect::harness::device_proof {
 
 // The record of row r of a band; all zero at first.
 template <class T>
@@ -324,4 +324,4 @@ struct verdict_kernel {
   }
 };
 
-}  // namespace kselect::device_proof
+}  // namespace kselect::harness::device_proof

@@ -6,7 +6,7 @@
 #include "kselect/simt/carver.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 namespace d = device_proof;
@@ -149,4 +149,4 @@ std::optional<device_verdict> verify_on_device(const problem& what, const contra
   });
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

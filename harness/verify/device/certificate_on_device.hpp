@@ -8,10 +8,11 @@
 #include <limits>
 #include <optional>
 
+#include "harness/harness.hpp"
 #include "harness/verify/certificate.hpp"
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 struct device_verdict {
   std::int64_t rows_checked = 0;
@@ -39,4 +40,4 @@ struct device_proof_shape {
 std::optional<device_verdict> verify_on_device(const problem&, const contract&, const io& buffers,
                                                backend& place, const device_proof_shape& = {});
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -7,7 +7,7 @@
 #include "harness/verify/device/words.hpp"
 #include "kselect/simt/launch.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 template <class Piece>
 struct fill_kernel {
@@ -79,4 +79,4 @@ struct hash_kernel {
   }
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

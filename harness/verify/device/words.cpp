@@ -7,7 +7,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 std::uint64_t hash_words(std::span<const std::byte> bytes, int threads) {
   constexpr std::size_t word_bytes = sizeof(std::uint32_t);
@@ -29,4 +29,4 @@ std::uint64_t hash_words(std::span<const std::byte> bytes, int threads) {
   return sum;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

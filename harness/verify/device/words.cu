@@ -4,7 +4,7 @@
 #include "harness/verify/device/words.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // Enough to fill any GPU; a few for every thread of it.
@@ -58,4 +58,4 @@ std::uint64_t hash_words(backend& place, const std::byte* from, std::size_t byte
   return sum;
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -11,10 +11,11 @@
 #include <cstdint>
 #include <span>
 
+#include "harness/harness.hpp"
 #include "kselect/hd.hpp"
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // What one word adds to the hash of a buffer: position and content, mixed by a bijection of 64 bits
 // (the finaliser of splitmix64: Steele, Lea & Flood, "Fast Splittable Pseudorandom Number
@@ -39,4 +40,4 @@ std::uint64_t hash_words(backend& place, const std::byte* from, std::size_t byte
 // The same hash of the same bytes on the host, by at most `threads` threads.
 std::uint64_t hash_words(std::span<const std::byte> bytes, int threads);
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -7,7 +7,7 @@
 #include "harness/workload/generator.hpp"
 #include "kselect/simt/launch.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // Element (row, column) at row * row_step + column * column_step. A thread makes what comes from
 // one Philox block at a time; neighbouring threads take neighbours in memory, in either layout.
@@ -44,4 +44,4 @@ struct generate_kernel {
   }
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

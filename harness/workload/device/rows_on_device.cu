@@ -5,7 +5,7 @@
 #include "harness/workload/device/rows_on_device.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 void generate_rows(backend& place, const workload& p, std::byte* out) {
   if (p.q == 0 || p.n == 0) return;
@@ -31,4 +31,4 @@ void generate_rows(backend& place, const workload& p, std::byte* out) {
   });
 }
 
-}  // namespace kselect
+}  // namespace kselect::harness

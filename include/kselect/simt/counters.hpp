@@ -80,31 +80,29 @@ struct places {
   bool operator==(const places&) const = default;
 };
 
-}  // namespace kselect::simt
+constexpr auto names_of(counter) {
+  return std::to_array<named<counter>>({{counter::blocks, "blocks"},
+                                        {counter::threads, "threads"},
+                                        {counter::collectives, "collectives"},
+                                        {counter::warp_syncs, "warp_syncs"},
+                                        {counter::block_syncs, "block_syncs"},
+                                        {counter::atomics, "atomics"},
+                                        {counter::global_reads, "global_reads"},
+                                        {counter::global_writes, "global_writes"},
+                                        {counter::bytes_read, "bytes_read"},
+                                        {counter::bytes_written, "bytes_written"},
+                                        {counter::inactive_reads, "inactive_reads"},
+                                        {counter::queue_inserts, "queue_inserts"},
+                                        {counter::queue_updates, "queue_updates"},
+                                        {counter::queue_merges, "queue_merges"},
+                                        {counter::buffer_flushes, "buffer_flushes"},
+                                        {counter::candidates, "candidates"},
+                                        {counter::comparisons, "comparisons"},
+                                        {counter::partitions, "partitions"},
+                                        {counter::passes, "passes"},
+                                        {counter::distances, "distances"},
+                                        {counter::clusters, "clusters"},
+                                        {counter::pruned, "pruned"}});
+}
 
-namespace kselect {
-template <>
-inline constexpr std::array<named<simt::counter>, simt::counter_count> names<simt::counter> = {
-    {{simt::counter::blocks, "blocks"},
-     {simt::counter::threads, "threads"},
-     {simt::counter::collectives, "collectives"},
-     {simt::counter::warp_syncs, "warp_syncs"},
-     {simt::counter::block_syncs, "block_syncs"},
-     {simt::counter::atomics, "atomics"},
-     {simt::counter::global_reads, "global_reads"},
-     {simt::counter::global_writes, "global_writes"},
-     {simt::counter::bytes_read, "bytes_read"},
-     {simt::counter::bytes_written, "bytes_written"},
-     {simt::counter::inactive_reads, "inactive_reads"},
-     {simt::counter::queue_inserts, "queue_inserts"},
-     {simt::counter::queue_updates, "queue_updates"},
-     {simt::counter::queue_merges, "queue_merges"},
-     {simt::counter::buffer_flushes, "buffer_flushes"},
-     {simt::counter::candidates, "candidates"},
-     {simt::counter::comparisons, "comparisons"},
-     {simt::counter::partitions, "partitions"},
-     {simt::counter::passes, "passes"},
-     {simt::counter::distances, "distances"},
-     {simt::counter::clusters, "clusters"},
-     {simt::counter::pruned, "pruned"}}};
-}  // namespace kselect
+}  // namespace kselect::simt

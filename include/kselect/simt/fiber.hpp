@@ -423,10 +423,10 @@ status launch_on_fibers(const fiber_kernel& kernel, const grid& shape, const voi
 }  // namespace detail
 }  // namespace simt
 
-template <>
-inline constexpr std::array<named<simt::schedule>, 3> names<simt::schedule> = {
-    {{simt::schedule::in_order, "in_order"},
-     {simt::schedule::reversed, "reversed"},
-     {simt::schedule::random, "random"}}};
+constexpr auto names_of(simt::schedule) {
+  return std::to_array<named<simt::schedule>>({{simt::schedule::in_order, "in_order"},
+                                               {simt::schedule::reversed, "reversed"},
+                                               {simt::schedule::random, "random"}});
+}
 
 }  // namespace kselect

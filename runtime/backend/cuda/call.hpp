@@ -11,7 +11,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 // Throws error(failure::resources) when memory ran out, else error(failure::unsupported).
 inline void require_cuda(cudaError_t code, const char* what) {
@@ -35,4 +35,4 @@ constexpr std::int64_t blocks_for(std::int64_t items, std::int64_t per_block) {
   return (items + per_block - 1) / per_block;
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

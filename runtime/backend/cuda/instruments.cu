@@ -4,7 +4,7 @@
 #include "runtime/backend/cuda/call.hpp"
 #include "runtime/backend/cuda/instruments.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 __device__ unsigned long long global_nanoseconds() {
@@ -145,4 +145,4 @@ void read_through(cudaStream_t stream, const std::byte* data, std::size_t bytes,
   require_launch("read_vectors");
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

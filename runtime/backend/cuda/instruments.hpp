@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace kselect {
+namespace kselect::runtime {
 
 // The driver's word on whether the GPU that is chosen has code here: loads that of a small kernel,
 // and a context with it. Empty if it has; any other obstacle is left to who meets it.
@@ -75,4 +75,4 @@ class clock_probe {
 void read_through(cudaStream_t stream, const std::byte* data, std::size_t bytes,
                   int multiprocessors);
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 template <class T>
 device_buffer make_array(backend& place, std::int64_t count) {
@@ -18,4 +18,4 @@ T* as(const device_buffer& memory) {
   return reinterpret_cast<T*>(memory.data());
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -13,7 +13,7 @@
 #include "runtime/distance/cuda/device_array.hpp"
 #include "runtime/distance/cuda/device_vectors.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 constexpr int warp = 32;
@@ -140,4 +140,4 @@ vectors_on_device device_vectors::view(std::int64_t count) const {
           dimension_};
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -15,7 +15,7 @@
 #include "runtime/backend/backend.hpp"
 #include "runtime/distance/distance.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 constexpr bool has_unit_images(metric m) { return m == metric::cosine || m == metric::pearson; }
 
@@ -27,9 +27,10 @@ enum class norm_reduction : std::uint8_t {
   by_warp  // a warp a vector, always in the same order
 };
 
-template <>
-inline constexpr std::array<named<norm_reduction>, 2> names<norm_reduction> = {
-    {{norm_reduction::by_key, "by_key"}, {norm_reduction::by_warp, "by_warp"}}};
+constexpr auto names_of(norm_reduction) {
+  return std::to_array<named<norm_reduction>>(
+      {{norm_reduction::by_key, "by_key"}, {norm_reduction::by_warp, "by_warp"}});
+}
 
 // What kernels read. All of it device memory; rows of `dimension` floats, dense.
 struct vectors_on_device {
@@ -82,4 +83,4 @@ class device_vectors {
   device_buffer raw_, images_, means_, scales_, squares_, weighted_squares_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -4,7 +4,7 @@
 #include "runtime/distance/cuda/device_array.hpp"
 #include "runtime/distance/cuda/distance_matrix.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 constexpr int block = 256;
@@ -28,7 +28,7 @@ bool in_place(const problem& p) {
 
 }  // namespace
 
-distance_matrix::distance_matrix(backend& place, const problem& shape, kselect::metric metric,
+distance_matrix::distance_matrix(backend& place, const problem& shape, runtime::metric metric,
                                  std::int64_t dimension)
     : shape_(shape),
       metric_(metric),
@@ -73,4 +73,4 @@ void distance_matrix::write_tile(const vectors_on_device& some, const vectors_on
       "cudaMemcpy2DAsync");
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -9,14 +9,14 @@
 #include "kselect/problem.hpp"
 #include "runtime/distance/cuda/distance_rows.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 class distance_matrix {
  public:
   // Room for the vectors and, where the product cannot be written in its place, for a part of it:
   // at most a gibibyte, or 256 rows of the product. `place` must be a CUDA backend and outlive this
   // object. Throws error(failure::resources).
-  distance_matrix(backend& place, const problem& shape, kselect::metric metric,
+  distance_matrix(backend& place, const problem& shape, runtime::metric metric,
                   std::int64_t dimension);
 
   // Where the n base vectors and the Q queries have to be copied to.
@@ -32,7 +32,7 @@ class distance_matrix {
                   float* out);
 
   problem shape_;
-  kselect::metric metric_;
+  runtime::metric metric_;
   cudaStream_t stream_;
   device_vectors base_, queries_;
   distance_rows product_;
@@ -40,4 +40,4 @@ class distance_matrix {
   device_buffer staged_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -7,7 +7,7 @@
 #include "runtime/distance/cuda/distance_rows.hpp"
 #include "runtime/distance/cuda/image.cuh"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 // A distance is not negative; NaN comes from norms beyond float32 and counts as beyond it.
@@ -248,4 +248,4 @@ double distance_rows::error_factor(std::int64_t dimension) const {
   return sum / (1 - sum) + (tf32_ ? 0x1.01p-9 : 0);
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

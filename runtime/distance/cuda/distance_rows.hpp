@@ -18,7 +18,7 @@
 
 #include "runtime/distance/cuda/device_vectors.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 class distance_rows {
  public:
@@ -70,4 +70,4 @@ class distance_rows {
   bool tf32_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::runtime

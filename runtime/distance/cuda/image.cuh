@@ -3,7 +3,7 @@
 
 #include "runtime/distance/cuda/device_vectors.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 
 // One vector's image, component by component, from the vector itself: not rounded to float32.
 struct image_row {
@@ -25,4 +25,4 @@ __device__ inline double ranked_distance(double squared_difference, bool unit, d
   return scale_x == 0 || scale_y == 0 ? 1 : squared_difference / 2;
 }
 
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -22,8 +22,9 @@
 
 #include "runtime/error.hpp"
 #include "search/exchange/mpi_module.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using steady = std::chrono::steady_clock;
@@ -293,8 +294,8 @@ class mpi_communicator final : public communicator {
 };
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search
 
-extern "C" kselect::communicator* kselect_open_mpi(double wait_limit_s) {
-  return new kselect::mpi_communicator(wait_limit_s);
+extern "C" kselect::search::communicator* kselect_open_mpi(double wait_limit_s) {
+  return new kselect::search::mpi_communicator(wait_limit_s);
 }

@@ -7,7 +7,7 @@
 #include "runtime/distance/cuda/device_array.hpp"
 #include "search/knn/cuda/stopwatch.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 best_candidates::best_candidates(backend& place, std::int64_t groups, std::int64_t rows,
                                  std::int64_t pitch)
@@ -41,6 +41,6 @@ void best_candidates::add(std::int64_t group, const selected& found, const query
   std::swap(mine.held, spare_);
 }
 
-}  // namespace kselect
+}  // namespace kselect::search
 
 #endif

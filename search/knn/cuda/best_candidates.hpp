@@ -11,8 +11,9 @@
 #include "runtime/backend/backend.hpp"
 #include "search/knn/cuda/candidates.hpp"
 #include "search/knn/cuda/proven_selection.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 class stopwatch;
 
@@ -53,4 +54,4 @@ class best_candidates {
   candidates spare_{};
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -13,7 +13,7 @@
 #include "runtime/distance/cuda/image.cuh"
 #include "search/knn/cuda/candidates.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 constexpr int warp = 32;
@@ -194,4 +194,4 @@ void candidate_order::write(const query_rows& queries, const candidates& from, m
   require_launch("unpack");
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -13,8 +13,9 @@
 #include "kselect/problem.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/distance/cuda/device_vectors.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // The queries of a pass: all of a tile, or those whose numbers are in `chosen` (device memory).
 struct query_rows {
@@ -90,4 +91,4 @@ class candidate_order {
   device_buffer keys_, ordered_, scratch_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

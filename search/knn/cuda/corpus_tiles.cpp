@@ -9,7 +9,7 @@
 
 #include "runtime/backend/cuda/call.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using steady = std::chrono::steady_clock;
@@ -174,6 +174,6 @@ void corpus_tiles::close() {
   if (in_slots()) slots_[now_.slot]->released.record(stream());
 }
 
-}  // namespace kselect
+}  // namespace kselect::search
 
 #endif

@@ -16,8 +16,9 @@
 #include "runtime/io/vectors.hpp"
 #include "search/knn/cuda/plan.hpp"
 #include "search/knn/tile_turns.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // Memory of the host that a GPU copies from without the driver's help.
 class pinned_floats {
@@ -104,4 +105,4 @@ class corpus_tiles {
   std::future<double> loading_;  // seconds of the source; the last of what was started
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

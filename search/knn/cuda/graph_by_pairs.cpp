@@ -6,7 +6,7 @@
 
 #include "search/knn/cuda/stages.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 void rank_by_itself(knn_stages& work, std::int64_t i) {
@@ -68,6 +68,6 @@ void graph_by_pairs(knn_stages& work, const std::function<void(const knn_block&)
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::search
 
 #endif

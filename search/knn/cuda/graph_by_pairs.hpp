@@ -11,11 +11,11 @@
 
 #include "search/knn/knn.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 class knn_stages;
 
 // `work` is planned by_pairs. Calls `sink` as knn does, when all pairs are done.
 void graph_by_pairs(knn_stages& work, const std::function<void(const knn_block&)>& sink);
 
-}  // namespace kselect
+}  // namespace kselect::search

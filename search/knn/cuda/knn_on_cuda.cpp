@@ -14,7 +14,7 @@
 #include "search/knn/cuda/plan.hpp"
 #include "search/knn/cuda/stages.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 void rank(knn_stages& work, const query_rows& queries) {
@@ -77,6 +77,6 @@ void knn_on_cuda(const knn_request& r, backend& place,
   if (r.report != nullptr) *r.report = work.report();
 }
 
-}  // namespace kselect
+}  // namespace kselect::search
 
 #endif

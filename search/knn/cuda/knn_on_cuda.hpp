@@ -13,7 +13,7 @@
 #include "search/knn/cuda/plan.hpp"
 #include "search/knn/knn.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // As knn, which has checked the request; `place` is a CUDA backend. Throws also
 // error(failure::unsupported) for more than 2^32 - 1 base vectors.
@@ -23,4 +23,4 @@ void knn_on_cuda(const knn_request& request, backend& place,
 // The bounds that these options stand for on the GPU of the calling thread, of what is free now.
 memory_bounds device_memory(const cuda_knn_options& options);
 
-}  // namespace kselect
+}  // namespace kselect::search

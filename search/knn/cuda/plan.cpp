@@ -9,7 +9,7 @@
 #include "search/knn/cuda/best_candidates.hpp"
 #include "search/knn/cuda/proven_selection.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 constexpr std::int64_t alignment = 64;          // of rows, in elements: 256 bytes
@@ -268,4 +268,4 @@ std::int64_t most_queries_of_passes(const knn_request& r, const device& place,
   return planner(r, place, limit).most_queries_held();
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

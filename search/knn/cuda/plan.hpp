@@ -14,7 +14,7 @@
 
 #include "search/knn/knn.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // Bytes of device memory: for the corpus (and the candidates of all its vectors, by pairs), for
 // distances with all that goes with them, and for the algorithm's workspace.
@@ -70,4 +70,4 @@ knn_plan plan_passes(const knn_request& request, const device& place, const memo
 std::int64_t most_queries_of_passes(const knn_request& request, const device& place,
                                     const memory_bounds& limit);
 
-}  // namespace kselect
+}  // namespace kselect::search

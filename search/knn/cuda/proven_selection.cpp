@@ -10,7 +10,7 @@
 #include "harness/verify/certificate.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 constexpr std::int64_t sample_size = 16;
@@ -129,6 +129,6 @@ void proven_selection::prove(const problem& p, const std::vector<std::int64_t>& 
   rows_proven_ += proof.rows_checked;
 }
 
-}  // namespace kselect
+}  // namespace kselect::search
 
 #endif

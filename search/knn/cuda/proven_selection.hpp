@@ -11,8 +11,9 @@
 #include "runtime/backend/backend.hpp"
 #include "search/knn/cuda/candidates.hpp"
 #include "search/knn/knn.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // int32 where the algorithm writes it: rows on a device are shorter than 2^31, and positions cost
 // bandwidth.
@@ -55,4 +56,4 @@ class proven_selection {
   std::int64_t rows_proven_ = 0;
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -8,7 +8,7 @@
 
 #include "runtime/distance/cuda/device_array.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 knn_stages::knn_stages(const knn_request& r, backend& place, knn_plan plan, corpus_source source)
     : request_(r),
@@ -163,6 +163,6 @@ cuda_knn_report knn_stages::report() const {
   return all;
 }
 
-}  // namespace kselect
+}  // namespace kselect::search
 
 #endif

@@ -17,8 +17,9 @@
 #include "search/knn/cuda/plan.hpp"
 #include "search/knn/cuda/proven_selection.hpp"
 #include "search/knn/cuda/stopwatch.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 class knn_stages {
  public:
@@ -109,4 +110,4 @@ class knn_stages {
   std::vector<float> host_distances_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

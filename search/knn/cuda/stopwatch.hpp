@@ -6,8 +6,9 @@
 
 #include "runtime/backend/cuda/call.hpp"
 #include "search/knn/knn.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 class stopwatch {
  public:
@@ -86,4 +87,4 @@ class stopwatch {
   std::vector<lap> laps_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -68,4 +68,4 @@ std::vector<json> agree(communicator& ranks, const std::function<json()>& prepar
   return proposals;
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

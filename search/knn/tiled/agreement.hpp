@@ -8,8 +8,9 @@
 
 #include "runtime/error.hpp"
 #include "search/exchange/communicator.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // An error that all ranks know of: one of them need print it, and each can end by itself.
 class agreed_error : public error {
@@ -27,4 +28,4 @@ std::string broadcast_text(communicator& ranks, std::string text);
 std::vector<nlohmann::ordered_json> agree(communicator& ranks,
                                           const std::function<nlohmann::ordered_json()>& prepare);
 
-}  // namespace kselect
+}  // namespace kselect::search

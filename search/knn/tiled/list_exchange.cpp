@@ -19,7 +19,7 @@
 #include "search/knn/tiled/cuda/nccl_exchange.hpp"
 #endif
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -125,4 +125,4 @@ std::unique_ptr<list_exchange> open_list_exchange(bool nccl, communicator& ranks
   return std::make_unique<host_exchange>(ranks, place.description().threads);
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

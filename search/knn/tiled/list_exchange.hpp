@@ -12,8 +12,9 @@
 #include "search/exchange/communicator.hpp"
 #include "search/knn/tiled/neighbour_lists.hpp"
 #include "search/knn/tiled/tiled_request.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 class list_exchange {
  public:
@@ -47,4 +48,4 @@ bool choose_nccl(exchange_kind kind, communicator& ranks, const backend& place);
 // Collective. Throws as merged() does.
 std::unique_ptr<list_exchange> open_list_exchange(bool nccl, communicator& ranks, backend& place);
 
-}  // namespace kselect
+}  // namespace kselect::search

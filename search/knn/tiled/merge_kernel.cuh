@@ -19,7 +19,7 @@
 
 #include "kselect/simt/launch.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // Row-major; every list sorted by distance, then index.
 struct merge_arguments {
@@ -90,4 +90,4 @@ inline simt::grid merge_grid(const merge_arguments& a) {
   return {.blocks = std::min((elements + threads - 1) / threads, most_blocks), .threads = threads};
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

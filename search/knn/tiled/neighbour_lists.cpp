@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -90,4 +90,4 @@ void merge_lists(std::int64_t lists, std::span<const float> distances,
   }
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace kselect {
+namespace kselect::search {
 
 // In a container, whose sizes are unsigned, of what the k-NN counts in signed numbers.
 inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -63,4 +63,4 @@ class neighbour_lists {
 void merge_lists(std::int64_t lists, std::span<const float> distances,
                  std::span<const std::int64_t> indices, int threads, neighbour_lists& out);
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -5,8 +5,9 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 constexpr std::int64_t float_bytes = 4;
@@ -117,4 +118,4 @@ std::int64_t first_of_rank(std::int64_t n, int rank, int ranks) {
   return std::min(n, first * corpus_unit);
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

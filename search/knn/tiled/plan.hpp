@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-namespace kselect {
+namespace kselect::search {
 
 inline constexpr std::int64_t corpus_unit = 512;  // distance_options::base_tile
 inline constexpr std::int64_t query_unit = 256;   // distance_options::query_tile
@@ -59,4 +59,4 @@ std::vector<std::int64_t> shares_of(std::int64_t queries, int ranks);
 // The first vector of each rank's part of n: whole units, as equal as these allow.
 std::int64_t first_of_rank(std::int64_t n, int rank, int ranks);
 
-}  // namespace kselect
+}  // namespace kselect::search

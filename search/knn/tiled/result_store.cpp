@@ -13,7 +13,7 @@
 #include "runtime/error.hpp"
 #include "runtime/io/npy_header.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -209,4 +209,4 @@ void result_store::commit() {
   std::filesystem::remove_all(directory_);
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -20,8 +20,9 @@
 
 #include "harness/record/file.hpp"
 #include "harness/record/journal.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 struct result_request {
   std::filesystem::path indices;    // int64 [queries][k]
@@ -67,4 +68,4 @@ class result_store {
   bool resumed_ = false;
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

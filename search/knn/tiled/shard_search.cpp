@@ -8,7 +8,7 @@
 #include "search/knn/tiled/cuda/shard_on_gpu.hpp"
 #endif
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 // Every tile is a search in the host's memory.
@@ -78,4 +78,4 @@ std::unique_ptr<shard_search> open_shard(const tiled_request& request, const vec
   return std::make_unique<shard_by_tiles>(request, base, first, end, tile, place);
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -10,8 +10,9 @@
 #include "search/knn/knn.hpp"
 #include "search/knn/tiled/neighbour_lists.hpp"
 #include "search/knn/tiled/tiled_request.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // Seconds and bytes of all that was asked so far.
 struct shard_report {
@@ -47,4 +48,4 @@ std::unique_ptr<shard_search> open_shard(const tiled_request& request, const vec
                                          std::int64_t first, std::int64_t end, std::int64_t tile,
                                          std::int64_t queries, backend& place);
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -4,7 +4,7 @@
 
 #include "search/knn/tiled/times.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 tile_stream::tile_stream(const vector_files& file, std::int64_t first, std::int64_t end,
                          std::int64_t length)
@@ -55,4 +55,4 @@ tile_stream::tile tile_stream::next() {
   return {here.vectors, first_ + now.tile * length_};
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -9,8 +9,9 @@
 #include "runtime/io/vector_file.hpp"
 #include "runtime/io/vectors.hpp"
 #include "search/knn/tile_turns.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 class tile_stream {
  public:
@@ -48,4 +49,4 @@ class tile_stream {
   std::array<slot, 2> slots_;
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -24,7 +24,7 @@
 #endif
 #include "harness/select/select_rows.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -295,4 +295,4 @@ tiled_report knn_in_tiles(const tiled_request& request, backend& place, communic
   return tiled_search(request, place, ranks, observer).run();
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -22,7 +22,7 @@
 #include "search/knn/tiled/tiled_request.hpp"
 #include "search/knn/tiled/times.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 struct tiled_report {
   std::int64_t n = 0, queries = 0, dimension = 0;
@@ -51,4 +51,4 @@ struct tiled_observer {
 tiled_report knn_in_tiles(const tiled_request& request, backend& place, communicator& ranks,
                           const tiled_observer& observer = {});
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -7,7 +7,7 @@
 #include "runtime/environment/gpu.hpp"
 #include "runtime/environment/host.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -94,4 +94,4 @@ std::string tiled_record(const tiled_run& run) {
   return record.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -9,8 +9,9 @@
 #include "runtime/backend/backend.hpp"
 #include "search/exchange/communicator.hpp"
 #include "search/knn/tiled/tiled_knn.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // One rank's part of the record, as JSON; every rank makes its own.
 std::string rank_record(const communicator& ranks, const backend& place,
@@ -28,4 +29,4 @@ struct tiled_run {
 // The text of the file. Times are in nanoseconds, as in runs.jsonl.
 std::string tiled_record(const tiled_run& run);
 
-}  // namespace kselect
+}  // namespace kselect::search

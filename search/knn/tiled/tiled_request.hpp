@@ -9,7 +9,7 @@
 #include "kselect/registry.hpp"
 #include "search/knn/knn.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // How ranks exchange their lists: by NCCL between GPUs, or from host to host as their communicator
 // does.
@@ -18,17 +18,17 @@ enum class exchange_kind : std::uint8_t {
   host,
   nccl
 };
-template <>
-inline constexpr std::array<named<exchange_kind>, 3> names<exchange_kind> = {
-    {{exchange_kind::automatic, "auto"},
-     {exchange_kind::host, "host"},
-     {exchange_kind::nccl, "nccl"}}};
+constexpr auto names_of(exchange_kind) {
+  return std::to_array<named<exchange_kind>>({{exchange_kind::automatic, "auto"},
+                                              {exchange_kind::host, "host"},
+                                              {exchange_kind::nccl, "nccl"}});
+}
 
 struct tiled_request {
   std::vector<std::filesystem::path> base, query;  // no query: every base vector is one
   std::int64_t limit = 0;                          // of base vectors; 0: all
   bool exclude_self = false;
-  kselect::metric metric = kselect::metric::sqeuclidean;
+  runtime::metric metric = runtime::metric::sqeuclidean;
   std::int64_t k = 0;
   const registered& entry;
   std::int64_t memory_bytes = 0;  // of host memory, all of the process included
@@ -39,4 +39,4 @@ struct tiled_request {
   cuda_knn_options cuda = {};
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

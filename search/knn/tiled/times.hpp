@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string_view>
 
-namespace kselect {
+namespace kselect::search {
 
 // Seconds of one rank. Reading and writing go on in the background; what of them the search had to
 // wait for stands beside them. `search` is the whole of it: from the moment when all ranks have
@@ -55,4 +55,4 @@ class lap {
   clock::time_point begin_ = clock::now();
 };
 
-}  // namespace kselect
+}  // namespace kselect::search

@@ -9,7 +9,7 @@
 #include "search/metric/index.hpp"
 #include "search/metric/metric.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // List of Clusters: Barrientos 2011, Alg. 3, with clusters of a fixed size. The first centre is
 // object 0, each further one the object left that has the greatest sum of distances to all centres
@@ -121,4 +121,4 @@ pivot_table build_pivots(const typename M::set& objects, double alpha, float dia
   return table;
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

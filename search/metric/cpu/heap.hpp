@@ -9,7 +9,7 @@
 #include "algorithms/queues/slots.cuh"
 #include "search/metric/metric.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 class nearest_heap {
  public:
@@ -50,4 +50,4 @@ struct work {
   bool operator==(const work&) const = default;
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -16,7 +16,7 @@
 #include "search/metric/cpu/heap.hpp"
 #include "search/metric/index.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // Every search has
 //   range(ready, radius, scratch, hits): appends every object at most `radius` away
@@ -235,4 +235,4 @@ class pivot_search {
   tolerance slack_;
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

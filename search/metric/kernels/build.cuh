@@ -13,7 +13,7 @@
 #include "algorithms/heap_reduction/block_heaps.cuh"
 #include "search/metric/kernels/walks.cuh"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // An object that may become a centre, with the sum of its distances to all centres.
 struct candidate_centre {
@@ -201,4 +201,4 @@ struct pivot_kernel {
   }
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -6,23 +6,24 @@
 #include "search/metric/kernels/search.cuh"
 #include "search/metric/kernels/start.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 template <class Kernel>
 status start(const executor& where, const simt::grid& shape, const typename Kernel::args& args) {
   return simt::launch<Kernel>(where, shape, args);
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space
 
-#define KSELECT_METRIC_KERNEL(...)                                                           \
-  template kselect::status kselect::metric_space::start<kselect::metric_space::__VA_ARGS__>( \
-      const kselect::executor&, const kselect::simt::grid&,                                  \
-      const kselect::metric_space::__VA_ARGS__::args&);
+#define KSELECT_METRIC_KERNEL(...)                                                  \
+  template kselect::status                                                          \
+  kselect::search::metric_space::start<kselect::search::metric_space::__VA_ARGS__>( \
+      const kselect::executor&, const kselect::simt::grid&,                         \
+      const kselect::search::metric_space::__VA_ARGS__::args&);
 
-#define KSELECT_METRIC_WALK(M, WALK)                                   \
-  KSELECT_METRIC_KERNEL(knn_kernel<M, kselect::metric_space::WALK<M>>) \
-  KSELECT_METRIC_KERNEL(range_kernel<M, kselect::metric_space::WALK<M>>)
+#define KSELECT_METRIC_WALK(M, WALK)                                           \
+  KSELECT_METRIC_KERNEL(knn_kernel<M, kselect::search::metric_space::WALK<M>>) \
+  KSELECT_METRIC_KERNEL(range_kernel<M, kselect::search::metric_space::WALK<M>>)
 
 #define KSELECT_METRIC_KERNELS(M)            \
   KSELECT_METRIC_WALK(M, exhaustive_walk)    \

@@ -5,7 +5,7 @@
 #include "algorithms/heap_reduction/block_heaps.cuh"
 #include "search/metric/kernels/walks.cuh"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // Dynamic shared memory: the heaps of the reduction, what the walk measures, the query.
 struct shared_layout {
@@ -219,4 +219,4 @@ struct range_kernel {
   }
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

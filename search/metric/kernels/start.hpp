@@ -5,9 +5,9 @@
 #include "kselect/algorithm.hpp"
 #include "kselect/simt/types.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 template <class Kernel>
 status start(const executor& where, const simt::grid& shape, const typename Kernel::args& args);
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -9,7 +9,7 @@
 
 #include "search/metric/metric.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 // What a walk measures its query with.
 template <class Simt>
@@ -229,4 +229,4 @@ struct pivot_walk {
   }
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -11,8 +11,9 @@
 #include "runtime/io/npy.hpp"
 #include "runtime/io/vectors.hpp"
 #include "search/metric/section_io.hpp"
+#include "search/search.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 euclidean::set::set(std::span<const float> dense, std::int64_t count, std::int64_t dimension)
     : count_(count), dimension_(dimension) {
@@ -109,4 +110,4 @@ euclidean::view euclidean::attach(const set& s, std::byte* memory) {
           static_cast<int>(s.dimension())};
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

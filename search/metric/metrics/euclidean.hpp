@@ -15,7 +15,7 @@
 
 #include "search/metric/metric.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 struct euclidean {
   static constexpr std::string_view name = "euclidean";
@@ -129,4 +129,4 @@ struct euclidean {
   }
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

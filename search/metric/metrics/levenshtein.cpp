@@ -8,8 +8,9 @@
 
 #include "runtime/io/readers.hpp"
 #include "search/metric/section_io.hpp"
+#include "search/search.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 levenshtein::set::set(const std::vector<word>& words) {
   for (const word& w : words) alphabet_ += w;
@@ -154,4 +155,4 @@ levenshtein::view levenshtein::attach(const set& s, std::byte* memory) {
       blocks_of(longest)};
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -22,7 +22,7 @@
 #include "search/metric/metric.hpp"
 #include "search/metric/words.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 struct levenshtein {
   static constexpr std::string_view name = "levenshtein";
@@ -182,4 +182,4 @@ struct levenshtein {
   }
 };
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

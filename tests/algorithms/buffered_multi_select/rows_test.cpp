@@ -21,6 +21,8 @@
 
 namespace kselect {
 namespace {
+using namespace runtime;
+using namespace harness;
 
 using simt::counter;
 using simt::counters;

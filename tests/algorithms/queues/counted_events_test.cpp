@@ -13,6 +13,8 @@
 
 namespace kselect {
 namespace {
+using namespace runtime;
+using namespace harness;
 
 using simt::counter;
 

@@ -6,7 +6,7 @@
 #include "harness/compare/report.hpp"
 #include "tests/harness/compare/recorded.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 constexpr std::size_t rounds = 11;
@@ -237,4 +237,4 @@ TEST(RecordedRun, BlocksAreConsecutiveAndNearlyEqual) {
 }
 
 }  // namespace
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

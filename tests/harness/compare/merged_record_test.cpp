@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 // What a turn on a GPU records of a cell that takes `ns`: one round of three samples.
@@ -177,4 +177,4 @@ TEST(MergedMeta, HasTheMiddleOfTheCeilings) {
 }
 
 }  // namespace
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -8,7 +8,7 @@
 
 #include "harness/compare/recorded_run.hpp"
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 
 using round_medians = std::vector<std::optional<double>>;
 
@@ -70,4 +70,4 @@ inline void pair_up(recorded_run& a, recorded_run& b) {
   for (recorded_run* run : {&a, &b}) run->meta["alternated"] = {{"id", "one"}};
 }
 
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

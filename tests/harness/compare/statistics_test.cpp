@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kselect::compare {
+namespace kselect::harness::compare {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -198,4 +198,4 @@ TEST(CompareStatistics, CorrectionsOfTheOriginalExample) {
 }
 
 }  // namespace
-}  // namespace kselect::compare
+}  // namespace kselect::harness::compare

@@ -8,7 +8,7 @@
 
 #include "tests/harness/config/minimal_config.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using testing_config::change;
@@ -231,4 +231,4 @@ TEST(expand, gives_the_shipped_sweeps_their_documented_size) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -8,7 +8,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 std::string message_of(const auto& action) {
@@ -135,4 +135,4 @@ TEST(constant_value, is_arithmetic_without_variables) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -7,7 +7,7 @@
 
 #include "tests/harness/config/minimal_config.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using testing_config::config_with;
@@ -72,4 +72,4 @@ TEST(dataset_path, fills_in_environment_variables) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -11,7 +11,7 @@
 #include "harness/config/config.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect::testing_config {
+namespace kselect::harness::testing_config {
 
 inline constexpr const char* file = "configs/x.json";
 
@@ -49,4 +49,4 @@ std::string usage_error(Action&& action) {
   return "";
 }
 
-}  // namespace kselect::testing_config
+}  // namespace kselect::harness::testing_config

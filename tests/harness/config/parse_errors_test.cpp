@@ -4,7 +4,7 @@
 
 #include "tests/harness/config/minimal_config.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using testing_config::config_with;
@@ -321,4 +321,4 @@ TEST(parse_config, shortens_what_it_repeats_from_the_file) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -7,7 +7,7 @@
 
 #include "tests/harness/config/minimal_config.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using testing_config::config_with;
@@ -204,4 +204,4 @@ TEST(load_config, refuses_a_file_that_is_too_long_without_reading_it_whole) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

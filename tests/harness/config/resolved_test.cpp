@@ -6,7 +6,7 @@
 
 #include "tests/harness/config/minimal_config.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using testing_config::config_with;
@@ -70,4 +70,4 @@ TEST(resolved_json, parses_to_the_same_config_for_every_shipped_one) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

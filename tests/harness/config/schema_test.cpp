@@ -10,7 +10,7 @@
 
 #include "harness/config/config.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using nlohmann::json;
@@ -80,4 +80,4 @@ TEST(config_schema, has_the_keys_that_a_resolved_config_has) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -9,7 +9,7 @@
 #include "kselect/simt/counters.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using testing::Contains;
@@ -76,4 +76,4 @@ TEST(WorkCounters, CheckNamesWhatChangedAndByHowMuch) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 TEST(LatinSquare, EveryContenderStandsOnceInEveryPlace) {
@@ -47,4 +47,4 @@ TEST(LatinSquare, FewRoundsAreSpreadOverManyContenders) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

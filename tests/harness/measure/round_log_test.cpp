@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 measure_policy policy_of(int rounds, int max_samples, double spread = 0.02) {
@@ -118,4 +118,4 @@ TEST(RoundLog, WallAndBatchHaveRoundsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

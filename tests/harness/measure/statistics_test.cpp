@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 TEST(Statistics, OneSampleIsItsOwnSummary) {
@@ -60,4 +60,4 @@ TEST(Statistics, FlagsWhatLiesFarOutsideTheQuartiles) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -11,7 +11,7 @@
 #include "tests/harness/config/minimal_config.hpp"
 #include "tests/problems.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 sweep_config vectors_under(const char* metric) {
@@ -141,4 +141,4 @@ TEST(GeneratedVectors, AreTheBeginningOfALargerSet) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

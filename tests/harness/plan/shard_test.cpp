@@ -12,7 +12,7 @@
 #include "harness/plan/groups.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // Two algorithms on every problem, whose sizes span five orders of magnitude.
@@ -108,4 +108,4 @@ TEST(Shard, MoreShardsThanGroupsIsAnError) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -10,7 +10,7 @@
 #include "tests/harness/record/faulty_files.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 std::optional<error> refusal_of(auto&& action) {
@@ -91,4 +91,4 @@ TEST(compressed_journal, is_not_continued_and_nothing_is_written_beside_it) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -17,7 +17,7 @@
 
 #include "harness/record/journal.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // An empty directory, removed with all it holds.
 class scratch_directory {
@@ -177,4 +177,4 @@ class faulty_files : public unsynced_files {
   bool strikes_name(std::string_view name) { return code == EINTR ? false : strikes(name); }
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -14,7 +14,7 @@
 
 #include "tests/harness/record/faulty_files.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 std::string failure_of(failure category, auto&& action) {
@@ -202,4 +202,4 @@ TEST(file, a_journal_survives_the_limit_on_file_sizes) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

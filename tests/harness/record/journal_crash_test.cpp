@@ -16,7 +16,7 @@
 #include "harness/record/journal.hpp"
 #include "tests/harness/record/faulty_files.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 constexpr int total = 4;
@@ -285,4 +285,4 @@ TEST(journal_crash, a_reader_beside_a_writer_sees_a_growing_prefix) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

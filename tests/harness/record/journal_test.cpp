@@ -18,7 +18,7 @@
 
 #include "tests/harness/record/faulty_files.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 struct thrown {
@@ -322,4 +322,4 @@ TEST(journal, holds_its_directory_until_it_is_destroyed_also_when_moved) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -6,7 +6,7 @@
 
 #include "kselect/registry.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 TEST(CellRecord, SaysWhereAnswersWereProven) {
@@ -26,4 +26,4 @@ TEST(CellRecord, SaysWhereAnswersWereProven) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

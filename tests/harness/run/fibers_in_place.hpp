@@ -7,7 +7,7 @@
 
 #include "runtime/backend/host_backend.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 
 // Fibers that are treated as a GPU is: poisoned, hashed and proven by kernels. `arriving` sees what
 // is copied from there before the host does.
@@ -42,4 +42,4 @@ class fibers_in_place final : public backend {
   std::unique_ptr<backend> inner_ = open_host_backend(executor_kind::fiber, 2);
 };
 
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -13,7 +13,7 @@
 #include "harness/config/config.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using testing::HasSubstr;
@@ -364,4 +364,4 @@ TEST_F(Group, KernelsOnFibersAreCountedAndNeverTimed) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // A host that notes what is asked of it, and reads as fast as it is told to.
@@ -112,4 +112,4 @@ TEST_F(ReadingRate, OfNoRowsIsUnknown) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -13,7 +13,7 @@
 #include "tests/harness/run/fibers_in_place.hpp"
 #include "tests/problems.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 // Rows that begin with the number of their variant, and notes of who made which.
@@ -142,4 +142,4 @@ TEST(RowVariants, ACopyToTheHostIsTimedWhereDistancesAreMadeElsewhere) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -12,7 +12,7 @@
 #include "harness/workload/rows.hpp"
 #include "kselect/registry.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using testing::HasSubstr;
@@ -132,4 +132,4 @@ TEST_F(TrialOnCuda, RestoresTheInputOfAnAlgorithmThatWorksInPlace) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -13,7 +13,7 @@
 #include "runtime/error.hpp"
 #include "tests/harness/run/fibers_in_place.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using testing::HasSubstr;
@@ -272,4 +272,4 @@ INSTANTIATE_TEST_SUITE_P(, RowsMadeInPlace, testing::Values(true));
 INSTANTIATE_TEST_SUITE_P(, TrialInPlace, testing::Values(true));
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

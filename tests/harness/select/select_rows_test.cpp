@@ -11,7 +11,7 @@
 #include "kselect/registry.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -58,4 +58,4 @@ TEST_F(SelectRows, WithNaNAreRefusedWhereTheContractExcludesThem) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -11,7 +11,7 @@
 #include "runtime/error.hpp"
 #include "tests/harness/tune/made_up.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 namespace {
 
 TEST(nonnegative_least_squares, finds_what_made_the_numbers) {
@@ -155,4 +155,4 @@ TEST(regret, of_tables_is_small_on_problems_they_were_not_told) {
 }
 
 }  // namespace
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <random>
 
+#include "algorithms/auto_select/cost_table.hpp"
 #include "harness/tune/tuning_data.hpp"
-#include "kselect/cost_table.hpp"
 #include "tests/problems.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 
 inline constexpr int made_up_multiprocessors = 100;
 
@@ -59,4 +59,4 @@ inline tuning_data made_up_data(const std::vector<problem>& problems, double noi
   return data;
 }
 
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

@@ -10,7 +10,7 @@
 #include "runtime/error.hpp"
 #include "tests/harness/tune/made_up.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 namespace {
 
 class table_file : public testing::Test {
@@ -78,4 +78,4 @@ TEST_F(table_file, is_refused_when_it_is_none) {
 }
 
 }  // namespace
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

@@ -7,7 +7,7 @@
 #include "runtime/error.hpp"
 #include "tests/harness/compare/recorded.hpp"
 
-namespace kselect::tune {
+namespace kselect::harness::tune {
 namespace {
 
 using compare::recorded_cell;
@@ -118,4 +118,4 @@ TEST(typical, leaves_out_other_orders_layouts_and_payloads) {
 }
 
 }  // namespace
-}  // namespace kselect::tune
+}  // namespace kselect::harness::tune

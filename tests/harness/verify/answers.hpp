@@ -14,7 +14,7 @@
 #include "judges.hpp"
 #include "kselect/select.hpp"
 
-namespace kselect::testing_answers {
+namespace kselect::harness::testing_answers {
 
 inline constexpr std::int64_t rows = 5;
 inline constexpr std::int64_t row_length = 40;
@@ -122,4 +122,4 @@ answered<T, Index> right_answer(direction wanted, layout lies, std::int64_t pitc
   return made;
 }
 
-}  // namespace kselect::testing_answers
+}  // namespace kselect::harness::testing_answers

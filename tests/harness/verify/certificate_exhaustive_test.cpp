@@ -2,7 +2,7 @@
 
 #include "worlds.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using namespace testing_worlds;
@@ -55,4 +55,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& it) { return it.param.name; });
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

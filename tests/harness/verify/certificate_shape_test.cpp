@@ -18,7 +18,7 @@
 #include "harness/verify/stream.hpp"
 #include "solved.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using testing_answers::sample;
@@ -154,4 +154,4 @@ TEST(index_set, finds_a_repeated_index_in_rows_of_any_length) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

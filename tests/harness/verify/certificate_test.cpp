@@ -8,7 +8,7 @@
 #include "mutations.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using namespace testing_answers;
@@ -106,4 +106,4 @@ TEST(certificate, refuses_missing_buffers_and_threads) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

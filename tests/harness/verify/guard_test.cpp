@@ -14,7 +14,7 @@
 #include "kselect/order.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 template <class T>
@@ -124,4 +124,4 @@ TEST(hash, tells_lengths_apart) {
 TEST(hash, refuses_no_threads) { EXPECT_THROW(hash_bytes({}, 0), error); }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -13,7 +13,7 @@
 #include "harness/verify/device/certificate_on_device.hpp"
 #include "runtime/backend/backend.hpp"
 
-namespace kselect::testing_answers {
+namespace kselect::harness::testing_answers {
 
 struct judgement {
   std::int64_t rows_checked = 0;
@@ -58,4 +58,4 @@ inline judge by_kernels(backend& place, device_proof_shape shape = {}, std::int6
   };
 }
 
-}  // namespace kselect::testing_answers
+}  // namespace kselect::harness::testing_answers

@@ -16,7 +16,7 @@
 #include "answers.hpp"
 #include "harness/verify/guard.hpp"
 
-namespace kselect::testing_answers {
+namespace kselect::harness::testing_answers {
 
 inline constexpr std::int64_t target = 3;  // the row that is made wrong
 
@@ -279,4 +279,4 @@ void expect_mutations_caught(const judge& by) {
   }
 }
 
-}  // namespace kselect::testing_answers
+}  // namespace kselect::harness::testing_answers

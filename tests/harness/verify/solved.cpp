@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-namespace kselect::testing_answers {
+namespace kselect::harness::testing_answers {
 
 std::vector<std::int64_t> sample::ranking(std::int64_t row) {
   std::vector<std::int64_t> columns(static_cast<std::size_t>(what.n));
@@ -47,4 +47,4 @@ sample solved(const shape& of, payload asked) {
   return made;
 }
 
-}  // namespace kselect::testing_answers
+}  // namespace kselect::harness::testing_answers

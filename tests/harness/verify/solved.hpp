@@ -10,7 +10,7 @@
 
 #include "judges.hpp"
 
-namespace kselect::testing_answers {
+namespace kselect::harness::testing_answers {
 
 struct shape {
   std::string name;
@@ -49,4 +49,4 @@ struct sample {
 
 sample solved(const shape& of, payload asked);
 
-}  // namespace kselect::testing_answers
+}  // namespace kselect::harness::testing_answers

@@ -19,7 +19,7 @@
 
 #include "judges.hpp"
 
-namespace kselect::testing_worlds {
+namespace kselect::harness::testing_worlds {
 
 using testing_answers::judge;
 using testing_answers::judgement;
@@ -330,4 +330,4 @@ inline const word one_of_each_kind = {0, minus_zero, plus_zero, 5};
 inline const word zeros_and_one = {minus_zero, plus_zero, 4};
 inline const word zeros_and_nan = {minus_zero, plus_zero, 5};
 
-}  // namespace kselect::testing_worlds
+}  // namespace kselect::harness::testing_worlds

@@ -11,7 +11,7 @@
 #include "harness/workload/rows.hpp"
 #include "kselect/select.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 workload make_problem(const char* text, std::int64_t n = 1000, std::int64_t q = 3) {
@@ -238,4 +238,4 @@ TYPED_TEST(GeneratorOf16Bits, SharesLeadingBits) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

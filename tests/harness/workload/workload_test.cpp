@@ -5,7 +5,7 @@
 #include "kselect/registry.hpp"
 #include "tests/problems.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 TEST(Workload, PrintsItsProblemAndItsRows) {
@@ -54,4 +54,4 @@ TEST(Distribution, RefusesWhatItDoesNotDefine) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using testing::HasSubstr;
@@ -26,4 +26,4 @@ TEST(Fault, IsNotSeenWhereTheContextSurvives) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

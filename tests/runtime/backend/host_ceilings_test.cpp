@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 // Nanoseconds of a walk through all of `next`, each step of which needs the one before.
@@ -84,4 +84,4 @@ TEST(HostCeilings, ReadingByThreadsStaysWithinItsBytes) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

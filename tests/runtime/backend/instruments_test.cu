@@ -10,7 +10,7 @@
 #include "runtime/backend/backend.hpp"
 #include "runtime/backend/cuda/instruments.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 __global__ void idle() {}
@@ -195,4 +195,4 @@ TEST_F(CudaInstruments, AGraphIsCapturedAndReplayedOrRefusedWithTheReason) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

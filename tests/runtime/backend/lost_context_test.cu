@@ -9,7 +9,7 @@
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 __global__ void store(float* at) { *at = 1; }
@@ -50,4 +50,4 @@ TEST(LostContext, IsNoticedAndNamed_on_cuda) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

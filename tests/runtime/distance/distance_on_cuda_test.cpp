@@ -14,7 +14,7 @@
 #include "runtime/distance/cuda/distance_rows.hpp"
 #include "runtime/distance/distance.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using floats = std::vector<float>;
@@ -249,4 +249,4 @@ TEST_F(CudaDistance, BeyondFloat32IsInfiniteAndNeverNan) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -15,7 +15,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using testing::Each;
@@ -293,4 +293,4 @@ TEST(Distance, RefusesArgumentsThatFitNothing) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

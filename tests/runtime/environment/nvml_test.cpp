@@ -8,7 +8,7 @@
 
 #include "runtime/environment/gpu.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using level = finding_of_doctor::level;
@@ -68,4 +68,4 @@ TEST(Doctor, WarnsOfAHotAndBusyGpu) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -9,7 +9,7 @@
 
 #include "tests/runtime/io/input_files.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using input_files::folder;
@@ -133,4 +133,4 @@ TEST(AtomicFile, HasThePermissionsOfTheUmask) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

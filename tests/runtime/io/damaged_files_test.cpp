@@ -15,7 +15,7 @@
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using input_files::folder;
@@ -118,4 +118,4 @@ TEST(DamagedFiles, Hdf5) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

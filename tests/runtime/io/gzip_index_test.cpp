@@ -9,7 +9,7 @@
 
 #include "tests/runtime/io/input_files.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using input_files::folder;
@@ -111,4 +111,4 @@ TEST(GzipIndex, NamesDamage) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

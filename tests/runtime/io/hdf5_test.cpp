@@ -7,7 +7,7 @@
 #include "runtime/io/vectors.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using input_files::folder;
@@ -165,4 +165,4 @@ TEST(Hdf5, ATruncatedFileIsAnError) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

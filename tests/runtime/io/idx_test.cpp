@@ -5,7 +5,7 @@
 #include "runtime/io/vectors.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using input_files::big;
@@ -128,4 +128,4 @@ TEST(Idx, SaysWhatIsWrongWithABadFile) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -21,7 +21,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect::input_files {
+namespace kselect::runtime::input_files {
 
 // A folder of its own for one test, removed with everything in it.
 class folder {
@@ -149,4 +149,4 @@ inline std::string message_of(const std::function<void()>& action,
   return {};
 }
 
-}  // namespace kselect::input_files
+}  // namespace kselect::runtime::input_files

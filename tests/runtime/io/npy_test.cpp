@@ -7,7 +7,7 @@
 
 #include "tests/runtime/io/input_files.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using input_files::folder;
@@ -205,4 +205,4 @@ TEST(NpyWriter, RefusesAShapeBeyond64Bits) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -13,7 +13,7 @@
 #include "runtime/io/npy.hpp"
 #include "runtime/io/vectors.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using input_files::folder;
@@ -186,4 +186,4 @@ TEST(VectorFiles, FollowEachOther) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -11,7 +11,7 @@
 
 #include "tests/runtime/io/input_files.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using input_files::folder;
@@ -126,4 +126,4 @@ TEST(Vectors, AMissingFileIsNamedInEveryFormat) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -5,7 +5,7 @@
 #include "runtime/io/vectors.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
-namespace kselect {
+namespace kselect::runtime {
 namespace {
 
 using input_files::folder;
@@ -84,4 +84,4 @@ TEST(Xvecs, AHugeDimensionInASmallFileIsTruncation) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::runtime

@@ -11,8 +11,9 @@
 
 #include "runtime/error.hpp"
 #include "search/exchange/communicator.hpp"
+#include "search/search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using testing::HasSubstr;
@@ -137,4 +138,4 @@ TEST(ThreadRanksThatFail, ThoseWhoDoNotComeAreNamed) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

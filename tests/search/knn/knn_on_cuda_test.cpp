@@ -19,7 +19,7 @@
 #include "runtime/error.hpp"
 #include "search/knn/knn.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 vector_set make_set(std::int64_t count, std::int64_t dimension, std::vector<float> data) {
@@ -60,7 +60,7 @@ struct question {
   const vector_set& base;
   const vector_set* query = nullptr;
   bool exclude_self = false;
-  kselect::metric metric = kselect::metric::sqeuclidean;
+  runtime::metric metric = runtime::metric::sqeuclidean;
   std::int64_t k = 1;
 };
 
@@ -404,4 +404,4 @@ TEST_F(KnnOnCuda, AWrongSelectionIsNeverReturned) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using json = nlohmann::json;
@@ -141,4 +141,4 @@ TEST_F(KnnRecord, SaysHowItWasDoneProvenAndBuilt) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

@@ -10,7 +10,7 @@
 #include "runtime/distance/cuda/device_vectors.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using testing::HasSubstr;
@@ -228,4 +228,4 @@ TEST_F(KnnPlan, NeverTakesMoreThanItsBounds) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

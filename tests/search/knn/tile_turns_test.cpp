@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 // Plays the user: loads what it is told, and checks what it is told to work on.
@@ -72,4 +72,4 @@ TEST(TileTurns, OnlyTheFirstTileIsNotLoadedAhead) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

@@ -16,7 +16,7 @@
 #include "search/metric/stand_ins.hpp"
 #include "tests/search/metric/objects.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 namespace {
 
 using testing::HasSubstr;
@@ -167,4 +167,4 @@ TEST(StandIns, HaveTheStatedIntrinsicDimension) {
 }
 
 }  // namespace
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

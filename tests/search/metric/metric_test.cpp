@@ -12,7 +12,7 @@
 #include "search/metric/metrics/levenshtein.hpp"
 #include "tests/search/metric/objects.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 namespace {
 
 static_assert(metric<euclidean>);
@@ -156,4 +156,4 @@ TEST(Separated, NeedsMoreThanTheRadius) {
 }
 
 }  // namespace
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -7,7 +7,7 @@
 #include "search/metric/metrics/euclidean.hpp"
 #include "search/metric/metrics/levenshtein.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 
 inline std::vector<float> normal_data(std::int64_t count, std::int64_t dimension,
                                       std::uint32_t seed) {
@@ -50,4 +50,4 @@ inline levenshtein::set test_objects<levenshtein>(std::int64_t count, std::uint3
   return levenshtein::set(words);
 }
 
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

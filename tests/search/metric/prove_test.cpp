@@ -11,7 +11,7 @@
 #include "search/metric/sets.hpp"
 #include "tests/search/metric/objects.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 namespace {
 
 class Prove : public testing::Test {
@@ -85,4 +85,4 @@ TEST_F(Prove, FindsEveryWrongHit) {
 }
 
 }  // namespace
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -13,7 +13,7 @@
 #include "search/metric/space.hpp"
 #include "tests/search/metric/objects.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 namespace {
 
 // A space with objects, queries, and the place to search them.
@@ -313,4 +313,4 @@ TEST(Schedules, DoNotShow) {
 }
 
 }  // namespace
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -9,7 +9,7 @@
 
 #include "runtime/error.hpp"
 
-namespace kselect::metric_space {
+namespace kselect::search::metric_space {
 namespace {
 
 using testing::ElementsAre;
@@ -64,4 +64,4 @@ TEST(Words, UTF8IsStrict) {
 }
 
 }  // namespace
-}  // namespace kselect::metric_space
+}  // namespace kselect::search::metric_space

@@ -22,7 +22,7 @@
 #include "search/knn/tiled/plan.hpp"
 #include "search/knn/tiled/times.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 constexpr char library_name[] = "libnccl.so.2";
@@ -272,4 +272,4 @@ std::unique_ptr<list_exchange> open_nccl_exchange(communicator& ranks, backend& 
   return std::make_unique<nccl_exchange>(ranks, place);
 }
 
-}  // namespace kselect
+}  // namespace kselect::search

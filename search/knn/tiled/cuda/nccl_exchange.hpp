@@ -6,10 +6,10 @@
 
 #include "search/knn/tiled/list_exchange.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // Why libnccl cannot be loaded; empty if it can.
 std::string why_no_nccl();
 std::unique_ptr<list_exchange> open_nccl_exchange(communicator& ranks, backend& place);
 
-}  // namespace kselect
+}  // namespace kselect::search

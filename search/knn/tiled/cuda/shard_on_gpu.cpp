@@ -10,7 +10,7 @@
 #include "search/knn/cuda/stages.hpp"
 #include "search/knn/tiled/plan.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 // A resident part costs nothing to meet again, so queries come in tiles that are written meanwhile.
@@ -218,6 +218,6 @@ std::unique_ptr<shard_search> open_gpu_shard(const tiled_request& request, const
   return std::make_unique<shard_on_gpu>(request, base, first, end, tile, queries, place);
 }
 
-}  // namespace kselect
+}  // namespace kselect::search
 
 #endif

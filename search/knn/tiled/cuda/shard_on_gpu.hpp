@@ -10,7 +10,7 @@
 
 #include "search/knn/tiled/shard_search.hpp"
 
-namespace kselect {
+namespace kselect::search {
 
 // How long tiles should be, by what the device has free now.
 struct gpu_tile_bounds {
@@ -26,4 +26,4 @@ std::unique_ptr<shard_search> open_gpu_shard(const tiled_request& request, const
                                              std::int64_t tile, std::int64_t queries,
                                              backend& place);
 
-}  // namespace kselect
+}  // namespace kselect::search

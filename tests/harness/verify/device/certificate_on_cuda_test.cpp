@@ -16,7 +16,7 @@
 #include "harness/verify/device/words.hpp"
 #include "runtime/backend/backend.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using namespace testing_answers;
@@ -154,4 +154,4 @@ TEST_F(CertificateOnCuda, HashAndFillReachEveryWord) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -16,7 +16,7 @@
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 using namespace testing_answers;
@@ -284,4 +284,4 @@ TEST(device_certificate, refuses_missing_buffers) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

@@ -12,7 +12,7 @@
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 class DeviceWords : public testing::Test {
@@ -122,4 +122,4 @@ TEST_F(DeviceWords, FillWritesEveryWordAndNoOther) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

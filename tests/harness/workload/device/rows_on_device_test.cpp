@@ -10,7 +10,7 @@
 #include "harness/workload/rows.hpp"
 #include "tests/problems.hpp"
 
-namespace kselect {
+namespace kselect::harness {
 namespace {
 
 class RowsOnDevice : public testing::TestWithParam<executor_kind> {
@@ -90,4 +90,4 @@ INSTANTIATE_TEST_SUITE_P(, RowsOnDevice, testing::Values(executor_kind::fiber, e
                          [](const auto& of) { return "on_" + std::string(to_string(of.param)); });
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::harness

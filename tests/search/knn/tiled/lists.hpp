@@ -9,7 +9,7 @@
 
 #include "search/knn/tiled/neighbour_lists.hpp"
 
-namespace kselect::testing_lists {
+namespace kselect::search::testing_lists {
 
 using list = std::vector<neighbour>;
 
@@ -72,4 +72,4 @@ inline bool is_merged(const list_table& table, std::span<const float> distances,
   return at == distances.size() && at == indices.size();
 }
 
-}  // namespace kselect::testing_lists
+}  // namespace kselect::search::testing_lists

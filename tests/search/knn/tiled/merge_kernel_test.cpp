@@ -7,7 +7,7 @@
 #include "../../../simt/fiber_run.hpp"
 #include "lists.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using testing_lists::list_table;
@@ -80,4 +80,4 @@ TEST(MergeKernel, FarEndsCostLittle) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

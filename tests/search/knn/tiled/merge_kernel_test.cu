@@ -9,7 +9,7 @@
 #include "runtime/backend/backend.hpp"
 #include "search/knn/tiled/merge_kernel.cuh"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 // A vector on the GPU.
@@ -69,4 +69,4 @@ TEST(MergeKernelOnCuda, EveryShape) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

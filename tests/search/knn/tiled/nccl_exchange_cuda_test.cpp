@@ -9,7 +9,7 @@
 #include "runtime/error.hpp"
 #include "search/knn/tiled/list_exchange.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 TEST(GpuExchange, OneGpuGetsBackWhatItHas) {
@@ -35,4 +35,4 @@ TEST(GpuExchange, OneGpuGetsBackWhatItHas) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

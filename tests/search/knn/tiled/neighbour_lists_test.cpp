@@ -9,7 +9,7 @@
 
 #include "lists.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using namespace testing_lists;
@@ -95,4 +95,4 @@ TEST(MergeLists, ManyListsOfManyQueries) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

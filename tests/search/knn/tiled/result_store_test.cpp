@@ -11,7 +11,7 @@
 #include "runtime/io/npy.hpp"
 #include "tests/harness/record/faulty_files.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using testing::HasSubstr;
@@ -186,4 +186,4 @@ TEST(ResultStore, TwoJobsAtOnceAreRefused) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

@@ -12,7 +12,7 @@
 #include "search/knn/tiled/tile_stream.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 using input_files::folder;
@@ -191,4 +191,4 @@ INSTANTIATE_TEST_SUITE_P(Of, TiledKnnOnCuda,
                                           testing::Values("auto", "qms-block")));
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

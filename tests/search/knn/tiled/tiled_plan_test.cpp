@@ -7,7 +7,7 @@
 #include "runtime/error.hpp"
 #include "search/knn/tiled/plan.hpp"
 
-namespace kselect {
+namespace kselect::search {
 namespace {
 
 constexpr std::int64_t mib = 1 << 20;
@@ -110,4 +110,4 @@ TEST(TiledPlan, RanksShareTheCorpusInWholeUnits) {
 }
 
 }  // namespace
-}  // namespace kselect
+}  // namespace kselect::search

@@ -1,6 +1,6 @@
 // Predicted times: from costs of known terms, and corrections that end where they should.
 
-#include "kselect/cost_table.hpp"
+#include "algorithms/auto_select/cost_table.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kselect/choose.hpp"
+#include "algorithms/auto_select/choose.hpp"
 #include "tests/problems.hpp"
 
 namespace kselect {

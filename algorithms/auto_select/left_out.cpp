@@ -1,6 +1,7 @@
-// What stands in for `auto` in a build that leaves it out (KSELECT_ALGORITHMS): no choice, no entry.
+// What stands in for `auto` in a build that leaves it out (KSELECT_ALGORITHMS): no choice, no
+// entry.
 
-#include "kselect/choose.hpp"
+#include "algorithms/auto_select/choose.hpp"
 
 namespace kselect {
 

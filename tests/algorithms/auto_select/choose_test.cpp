@@ -1,6 +1,6 @@
 // What `auto` chooses: a member that takes the problem, whenever there is one.
 
-#include "kselect/choose.hpp"
+#include "algorithms/auto_select/choose.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/auto_select/cost_table.hpp"
 #include "kselect/algorithm.hpp"
-#include "kselect/cost_table.hpp"
 #include "kselect/requirements.hpp"
 
 namespace kselect {
