@@ -31,6 +31,7 @@ void add_ab(CLI::App& app, action& chosen);
 void add_export(CLI::App& app, action& chosen);
 void add_counters(CLI::App& app, action& chosen);
 void add_generate(CLI::App& app, action& chosen);
+void add_prove(CLI::App& app, action& chosen);
 void add_index(CLI::App& app, action& chosen);
 // Not for users: what a sweep starts itself as (harness/run/worker.hpp).
 void add_worker(CLI::App& app, action& chosen);

@@ -1,4 +1,5 @@
-// `kselect generate`: vectors from the generator of harness/workload, as many as the disk holds.
+// `kselect generate`: vectors, or the rows of a sweep, from the generator of harness/workload, as
+// many as the disk holds.
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "harness/workload/rows.hpp"
 #include "runtime/backend/host_backend.hpp"
+#include "runtime/error.hpp"
 #include "runtime/io/npy.hpp"
 
 namespace kselect::cli {
@@ -18,39 +20,92 @@ namespace {
 
 constexpr std::int64_t piece_bytes = 64 << 20;
 
+// Options of both forms. Vectors are rows of `dimension` components.
 struct generate_arguments {
-  std::string output, distribution = "uniform";
-  std::int64_t count = 0, dimension = 0;
+  std::string output, distribution = "uniform", dtype = "float32";
+  std::int64_t count = 0, dimension = 0, k = 1, first = 0;
   std::uint64_t seed = 1;
   int threads = 0;
 };
 
+workload workload_of(const generate_arguments& o) {
+  const auto distribution = parse_distribution(o.distribution);
+  if (!distribution) {
+    throw error(failure::usage,
+                fmt::format("--distribution '{}' is none that configs have", o.distribution));
+  }
+  workload w;
+  w.n = o.dimension;
+  w.k = o.k;
+  w.type = parse<dtype>(o.dtype).value();
+  w.distribution = *distribution;
+  w.seed = o.seed;
+  return w;
+}
+
 // One piece is written while the next is made.
-int generate(const generate_arguments& o) {
+void write_rows(workload w, const generate_arguments& o) {
   const int threads = o.threads == 0 ? available_threads() : o.threads;
-  workload p;
-  p.n = o.dimension;
-  p.k = 1;
-  p.distribution.kind = parse<distribution_kind>(o.distribution).value();
-  p.seed = o.seed;
-  npy_writer file(o.output, element_type::float32, std::array{o.count, o.dimension});
-  const std::int64_t row_bytes = o.dimension * static_cast<std::int64_t>(sizeof(float));
+  npy_writer file(o.output, parse<element_type>(o.dtype).value(), std::array{o.count, w.n});
+  const std::int64_t row_bytes = w.n * static_cast<std::int64_t>(size_of(w.type));
   const std::int64_t rows = std::max<std::int64_t>(1, piece_bytes / row_bytes);
   std::array<std::vector<std::byte>, 2> pieces;
   std::future<void> writing;
-  for (std::int64_t first = 0; first < o.count; first += rows) {
-    std::vector<std::byte>& piece = pieces[static_cast<std::size_t>(first / rows % 2)];
-    p.q = std::min(rows, o.count - first);
-    piece.resize(p.input_bytes());
-    generate_rows(p, piece, threads, first);
+  for (std::int64_t done = 0; done < o.count; done += rows) {
+    std::vector<std::byte>& piece = pieces[static_cast<std::size_t>(done / rows % 2)];
+    w.q = std::min(rows, o.count - done);
+    piece.resize(w.input_bytes());
+    generate_rows(w, piece, threads, o.first + done);
     if (writing.valid()) writing.get();
     writing = std::async(std::launch::async, [&file, &piece] { file.append(piece); });
   }
   if (writing.valid()) writing.get();
   file.commit();
+}
+
+int generate_vectors(const generate_arguments& o) {
+  if (o.count == 0 || o.dimension == 0) {
+    throw error(failure::usage, "give --count and --dimension, or use `kselect generate rows`");
+  }
+  if (o.output.empty()) throw error(failure::usage, "--output FILE.npy is required");
+  write_rows(workload_of(o), o);
   fmt::print("{}: {} vectors of dimension {}, {}, seed {}\n", o.output, o.count, o.dimension,
              o.distribution, o.seed);
   return 0;
+}
+
+int generate_rows_of_sweep(const generate_arguments& o) {
+  const workload w = workload_of(o);
+  if (w.k > w.n) throw error(failure::usage, fmt::format("--k {} is more than --n {}", w.k, w.n));
+  write_rows(w, o);
+  fmt::print("{}: rows {} to {} of n = {}, {}, {}, seed {}\n", o.output, o.first,
+             o.first + o.count - 1, w.n, o.dtype, o.distribution, o.seed);
+  return 0;
+}
+
+const CLI::Range up_to_2_40(std::int64_t{1}, std::int64_t{1} << 40);
+
+// The rows that a sweep's cell of the same numbers selects from.
+void add_rows(CLI::App& generate, action& chosen) {
+  CLI::App* const command = generate.add_subcommand(
+      "rows", "Rows as a sweep has them: those of every cell with these numbers (.npy)");
+  const auto o = std::make_shared<generate_arguments>();
+  o->seed = 42;
+  command->add_option("--n", o->dimension, "row length")->required()->check(up_to_2_40);
+  command->add_option("--q", o->count, "how many rows")->required()->check(up_to_2_40);
+  command->add_option("--k", o->k, "of the problem, which kth_ties alone depends on")
+      ->check(up_to_2_40);
+  command->add_option("--first", o->first, "number of the first row")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+  command->add_option("--dtype", o->dtype, "type of the elements")
+      ->check(CLI::IsMember({"float16", "float32", "float64"}))
+      ->capture_default_str();
+  command->add_option("--distribution", o->distribution, "as in a config, e.g. few_distinct(16)")
+      ->capture_default_str();
+  command->add_option("--seed", o->seed, "as in a config")->capture_default_str();
+  command->add_option("--output", o->output, "where to write them")->required();
+  option_threads(*command, o->threads);
+  command->callback([&chosen, o] { chosen = [o] { return generate_rows_of_sweep(*o); }; });
 }
 
 }  // namespace
@@ -59,19 +114,19 @@ void add_generate(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "generate", "Vectors of independent components, the same on every machine (.npy)");
   const auto o = std::make_shared<generate_arguments>();
-  command->add_option("--count", o->count, "how many vectors")
-      ->required()
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command->add_option("--count", o->count, "how many vectors")->check(up_to_2_40);
   command->add_option("--dimension", o->dimension, "components of each")
-      ->required()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
   command->add_option("--distribution", o->distribution, "of the components")
       ->check(CLI::IsMember({"uniform", "normal"}))
       ->capture_default_str();
   command->add_option("--seed", o->seed, "another seed, other vectors")->capture_default_str();
-  command->add_option("--output", o->output, "where to write them, float32")->required();
+  command->add_option("--output", o->output, "where to write them, float32");
   option_threads(*command, o->threads);
-  command->callback([&chosen, o] { chosen = [o] { return generate(*o); }; });
+  add_rows(*command, chosen);
+  command->callback([&chosen, command, o] {
+    if (command->get_subcommands().empty()) chosen = [o] { return generate_vectors(*o); };
+  });
 }
 
 }  // namespace kselect::cli

@@ -51,6 +51,7 @@ int run(int argc, char** argv) {
   kselect::cli::add_export(app, chosen);
   kselect::cli::add_counters(app, chosen);
   kselect::cli::add_generate(app, chosen);
+  kselect::cli::add_prove(app, chosen);
   kselect::cli::add_index(app, chosen);
   kselect::cli::add_worker(app, chosen);
   try {

@@ -14,12 +14,13 @@
 #include "harness/record/file.hpp"
 #include "harness/tune/table_file.hpp"
 #include "runtime/error.hpp"
+#include "tune_configs.hpp"
 
 namespace kselect::cli {
 namespace {
 
 struct tune_arguments {
-  std::vector<std::string> configs = {"configs/tune.json", "configs/tune_types.json"};
+  std::vector<std::string> configs;  // empty: those compiled in (tune_configs.hpp)
   std::vector<std::string> from, regret;
   std::string run, out, table;
   int shown = 5;
@@ -32,10 +33,10 @@ std::string default_directory() {
 }
 
 // Runs one tuning sweep and gives the directory of its records.
-std::string measure(const std::string& config, const std::string& directory,
+std::string measure(const sweep_config& config, const std::string& directory,
                     const std::vector<std::string>& arguments) {
   sweep_request request;
-  request.config = load_config(config);
+  request.config = config;
   request.directory = fmt::format("{}/{}", directory, request.config.name);
   request.arguments = arguments;
   backends places(request.config.measure.threads);
@@ -48,8 +49,8 @@ std::string measure(const std::string& config, const std::string& directory,
   // Where there is no GPU the plan knows why.
   if (std::ranges::none_of(part.cells,
                            [](const cell& c) { return c.foreseen == cell_status::ok; })) {
-    throw error(failure::unsupported,
-                fmt::format("{}: no cell can run here: {}", config, part.cells.front().reason));
+    throw error(failure::unsupported, fmt::format("{}: no cell can run here: {}", config.file_name,
+                                                  part.cells.front().reason));
   }
   progress shown(isatty(STDERR_FILENO) != 0);
   const sweep_result result = run_sweep(request, part, *input, places, shown);
@@ -57,7 +58,7 @@ std::string measure(const std::string& config, const std::string& directory,
     throw error(failure::interrupted,
                 fmt::format("interrupted; `kselect run {} --out {} --resume` goes on, then "
                             "`kselect tune --from {}`",
-                            config, request.directory, request.directory));
+                            config.file_name, request.directory, request.directory));
   }
   fmt::print("records: {}/runs.jsonl\n", request.directory);
   return request.directory;
@@ -67,8 +68,13 @@ std::vector<std::string> measure_all(const tune_arguments& o,
                                      const std::vector<std::string>& arguments) {
   const std::string directory = o.run.empty() ? default_directory() : o.run;
   std::vector<std::string> runs;
-  for (const std::string& config : o.configs) {
-    runs.push_back(measure(config, directory, arguments));
+  for (const std::string& file : o.configs) {
+    runs.push_back(measure(load_config(file), directory, arguments));
+  }
+  if (o.configs.empty()) {
+    for (const auto& [name, text] : tune_configs) {
+      runs.push_back(measure(parse_config(text, std::string(name)), directory, arguments));
+    }
   }
   return runs;
 }
@@ -169,9 +175,9 @@ void add_tune(CLI::App& app, action& chosen, const std::vector<std::string>& arg
   CLI::App* const command = app.add_subcommand(
       "tune", "Learn what the members of `auto` cost on this GPU, or judge what it chose");
   const auto o = std::make_shared<tune_arguments>();
-  CLI::Option* const config =
-      command->add_option("configs", o->configs, "the sweeps to run and learn from")
-          ->capture_default_str();
+  CLI::Option* const config = command->add_option(
+      "configs", o->configs,
+      "the sweeps to run and learn from; default: configs/tune.json and tune_types.json");
   CLI::Option* const from =
       command->add_option("--from", o->from, "learn from finished runs instead (directories)");
   CLI::Option* const run = command->add_option(

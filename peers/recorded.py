@@ -4,7 +4,7 @@ Each problem (uniform rows, row-major, values and indices) is generated anew, se
 timed and proven again. Outputs are allocated by the call, as the library's users have it; indices
 are 64-bit. Beside a run's own records the new run has that one's meta.json, so it must be run on
 the machine of that run: another is refused. From a config it has a meta.json of its own
-(peers/machine.py), and nothing of kselect's program is needed.
+(peers/machine.py). Rows and proofs are those of kselect's program (peers/program.py).
 """
 
 import argparse
@@ -12,9 +12,9 @@ import hashlib
 import json
 import statistics
 import sys
+import tempfile
 import time
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,15 +22,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from peers.certificate import disprove
-from peers.generator import uniform_rows
 from peers.machine import meta_of
+from peers.program import disprove, generate_rows
 from peers.shapes import listed
 from plots.errors import PlotError
 from plots.journal import SCHEMA
 from plots.records import Loaded, Record, Run, load
 
-ELEMENTS_AT_ONCE = 1 << 22  # elements generated or proven at a time
 ROUNDS = 11  # as kselect's by default, of a sample each
 
 
@@ -59,7 +57,7 @@ class Peer(Protocol):
     def gpus(self) -> list[dict[str, Any]] | None:
         """Return meta.json's facts of the GPUs, the one it runs on first; None without any."""
 
-    def rows(self, record: Record) -> Any:
+    def rows(self, rows: np.ndarray) -> Any:
         """Return the whole input where the library wants it."""
 
     def select(self, rows: Any, record: Record) -> Any:
@@ -68,18 +66,18 @@ class Peer(Protocol):
     def timed(self, rows: Any, record: Record) -> tuple[Any, float]:
         """Run it once; return its answer and the time in ns."""
 
-    def disprove(self, rows: Any, record: Record, answer: Any) -> str | None:
-        """Return what is wrong with an answer, or None."""
+    def on_host(self, answer: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return an answer's values and indices, Q x k each."""
 
 
 def why_not(record: Record) -> str:
     """Return why a library is not asked this problem; empty if it is."""
-    if record.workload != "uniform":
-        return f"distribution {record.workload} is not generated here"
+    if record.workload.startswith(("nan_fraction", "external")):
+        return f"distribution {record.workload} is not asked for here"
     if record.payload != "values_and_indices":
         return f"payload {record.payload} is not supported"
     if record.dtype not in ("float32", "float64"):
-        return f"dtype {record.dtype} is not generated here"
+        return f"dtype {record.dtype} is not supported"
     return ""
 
 
@@ -92,39 +90,22 @@ def problems(loaded: Loaded) -> list[Record]:
     return list(seen.values())
 
 
-def chunks(record: Record) -> Iterable[tuple[int, int]]:
-    """Yield (first row, rows) such that a chunk is small enough to generate at once."""
-    step = max(1, ELEMENTS_AT_ONCE // record.n)
-    for first in range(0, record.q, step):
-        yield first, min(step, record.q - first)
-
-
-def generated(record: Record, first: int, count: int) -> np.ndarray:
-    """Return rows of the record's problem."""
-    return uniform_rows(first, count, record.n, record.seed, record.dtype)
-
-
-def prove(record: Record, values: np.ndarray, indices: np.ndarray) -> str | None:
-    """Check an answer against the generated rows; return what is wrong, or None."""
-    for first, count in chunks(record):
-        part = slice(first, first + count)
-        rows = generated(record, first, count)
-        wrong = disprove(rows, values[part], indices[part], largest=record.direction == "largest")
-        if wrong:
-            return f"rows from {first}: {wrong}"
-    return None
-
-
 def measure(peer: Peer, record: Record) -> tuple[str, str, list[float]]:
     """Return status, reason and the samples in ns."""
-    rows = peer.rows(record)
-    answer = peer.select(rows, record)
-    wrong = peer.disprove(rows, record, answer)
-    samples = []
-    for _ in range(ROUNDS if wrong is None else 0):
-        answer, elapsed = peer.timed(rows, record)
-        samples.append(elapsed)
-    wrong = wrong or peer.disprove(rows, record, answer)
+    with tempfile.TemporaryDirectory() as folder:
+        file = generate_rows(record, Path(folder))
+        rows = peer.rows(np.load(file))
+
+        def prove(answer: Any) -> str | None:
+            return disprove(file, *peer.on_host(answer), largest=record.direction == "largest")
+
+        answer = peer.select(rows, record)
+        wrong = prove(answer)
+        samples = []
+        for _ in range(ROUNDS if wrong is None else 0):
+            answer, elapsed = peer.timed(rows, record)
+            samples.append(elapsed)
+        wrong = wrong or prove(answer)
     return ("wrong", wrong, []) if wrong else ("ok", "", samples)
 
 
@@ -201,7 +182,7 @@ def line_of(peer: Peer, record: Record) -> str:
         "inputs": {"copies": 1, "fresh": False},
         "workspace_bytes": 0,
         "verify": {
-            "method": "certificate on the device" if facts.executor == "cuda" else "certificate",
+            "method": "certificate",
             "rows": record.q if proven else 0, "answers": 2 if proven else 0,
             "before": proven, "after": proven,
         },

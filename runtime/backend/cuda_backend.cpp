@@ -188,7 +188,11 @@ class cuda_backend final : public backend {
     live_device& gpu = live();
     const std::size_t bytes = 3 * device_.cache_bytes / 16 * 16;
     if (gpu.flush == nullptr) gpu.flush = allocate(bytes);
-    if (keeps_lines_) require(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
+    if (keeps_lines_) {
+      // What an algorithm set aside for itself would be left out of the sweep.
+      require(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), "cudaDeviceSetLimit");
+      require(cudaCtxResetPersistingL2Cache(), "cudaCtxResetPersistingL2Cache");
+    }
     read_through(gpu.stream, static_cast<const std::byte*>(gpu.flush), bytes,
                  device_.multiprocessors);
     require(cudaStreamSynchronize(gpu.stream), "cudaStreamSynchronize");

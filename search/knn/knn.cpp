@@ -22,7 +22,7 @@ void check(const knn_request& r) {
                             r.queries().dimension, r.base.source, r.base.dimension));
   }
   const std::int64_t candidates = r.base.count - (r.exclude_self ? 1 : 0);
-  if (r.queries().count != 0 && (r.k < 1 || r.k > candidates)) {
+  if (r.k < 1 || r.k > candidates) {
     throw error(
         failure::usage,
         fmt::format("k = {} is not in 1 .. {}: {} has {} vectors{}", r.k, candidates, r.base.source,

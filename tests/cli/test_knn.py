@@ -123,3 +123,12 @@ def test_record(kselect, tmp_path):
         assert median[stage] == pytest.approx(np.median(samples[stage][1:]))
     assert record["request"]["k"] == 4 and record["request"]["metric"] == "sqeuclidean"
     assert record["tiles"]["half_product"] and record["gpu"]
+
+
+@pytest.mark.parametrize("limited", [[], ["--memory-limit", 64]])
+def test_an_empty_corpus_has_no_neighbours(kselect, tmp_path, limited):
+    (tmp_path / "empty.fvecs").touch()
+    done = kselect("knn", "--base", "empty.fvecs", "--self", "--k", 1, *limited, "--indices", "i.npy",
+                   "--distances", "d.npy", check=None)
+    assert done.returncode in (2, 3) and "empty.fvecs" in one_line(done.stderr)
+    assert not (tmp_path / "i.npy").exists()

@@ -1,0 +1,138 @@
+// `kselect prove`: the certificate on an answer that anybody's program gave.
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "harness/verify/certificate.hpp"
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/error.hpp"
+#include "runtime/io/npy.hpp"
+
+namespace kselect::cli {
+namespace {
+
+struct prove_arguments {
+  std::string rows, values, indices;
+  std::int64_t k = 0;
+  bool largest = false, sorted = false, stable = false;
+  int threads = 0;
+};
+
+npy_file open_matrix(const std::string& name) {
+  npy_file file = npy_file::open(name);
+  if (file.shape().size() != 2) {
+    throw error(failure::input, fmt::format("{}: has {} dimensions, but a matrix is needed", name,
+                                            file.shape().size()));
+  }
+  return file;
+}
+
+// An answer is Q x k, in C order, of the type that it must have.
+npy_file open_answer(const std::string& name, const problem& p) {
+  npy_file file = open_matrix(name);
+  const auto& shape = file.shape();
+  if (shape[0] != p.q || (p.k != 0 && shape[1] != p.k)) {
+    throw error(failure::input, fmt::format("{}: is {} x {}, but an answer of {} rows and k = {} "
+                                            "is needed",
+                                            name, shape[0], shape[1], p.q, p.k));
+  }
+  if (file.fortran_order()) {
+    throw error(failure::input, fmt::format("{}: is in Fortran order; convert it with numpy's "
+                                            "ascontiguousarray",
+                                            name));
+  }
+  return file;
+}
+
+problem problem_of(const prove_arguments& o, const npy_file& rows) {
+  problem p;
+  const auto type = parse<dtype>(to_string(rows.type()));
+  if (!type) {
+    throw error(failure::input, fmt::format("{}: holds {}, but rows are float16, float32 or "
+                                            "float64",
+                                            o.rows, to_string(rows.type())));
+  }
+  p.type = *type;
+  p.q = rows.shape()[0];
+  p.n = rows.shape()[1];
+  p.k = o.k;
+  if (rows.fortran_order()) p.layout = layout::column_major;
+  p.direction = o.largest ? direction::largest : direction::smallest;
+  p.payload = o.indices.empty() ? payload::values : payload::values_and_indices;
+  return p;
+}
+
+void require_type(const std::string& name, const npy_file& file, element_type wanted) {
+  if (file.type() == wanted) return;
+  throw error(failure::input, fmt::format("{}: holds {}, but {} are needed", name,
+                                          to_string(file.type()), to_string(wanted)));
+}
+
+contract promised(const prove_arguments& o) {
+  contract promises;
+  promises.ordering = o.stable   ? output_ordering::stable_sorted
+                      : o.sorted ? output_ordering::sorted
+                                 : output_ordering::unsorted;
+  promises.tie_break = o.stable ? tie_break::prefer_smaller_index : tie_break::unspecified;
+  return promises;
+}
+
+int prove(const prove_arguments& o) {
+  const npy_file rows = open_matrix(o.rows);
+  problem p = problem_of(o, rows);
+  const npy_file values = open_answer(o.values, p);
+  p.k = values.shape()[1];
+  if (p.k > p.n) {
+    throw error(failure::usage, fmt::format("{}: k = {} is more than the {} columns of {}",
+                                            o.values, p.k, p.n, o.rows));
+  }
+  require_type(o.values, values, rows.type());
+  std::optional<npy_file> indices;
+  if (!o.indices.empty()) {
+    indices = open_answer(o.indices, p);
+    const bool wide = indices->type() == element_type::int64;
+    p.index = wide ? index_type::int64 : index_type::int32;
+    require_type(o.indices, *indices, wide ? element_type::int64 : element_type::int32);
+  }
+  // An io is what an algorithm writes to; the certificate only reads it.
+  const io buffers{.input = rows.data(),
+                   .values = const_cast<std::byte*>(values.data()),
+                   .indices = indices ? const_cast<std::byte*>(indices->data()) : nullptr};
+  const verdict found =
+      verify(p, promised(o), buffers, o.threads == 0 ? available_threads() : o.threads);
+  if (found) {
+    fmt::print("{}: the {} {} of {} in each of {} rows, proven\n", o.values, p.k,
+               to_string(p.direction), p.n, p.q);
+    return 0;
+  }
+  throw error(failure::wrong_answer,
+              fmt::format("{}: {} of {} rows are wrong; row {}, position {}: {}: {}", o.values,
+                          found.rows_wrong, p.q, found.first->row, found.first->position,
+                          to_string(found.first->failed), found.first->detail));
+}
+
+}  // namespace
+
+void add_prove(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand(
+      "prove", "Prove an answer of any program: exit code 0, or 7 if it is wrong");
+  const auto o = std::make_shared<prove_arguments>();
+  command->add_option("--rows", o->rows, "the rows, Q x n, float16, float32 or float64 (.npy)")
+      ->required();
+  command->add_option("--values", o->values, "the answer's values, Q x k (.npy)")->required();
+  command->add_option("--indices", o->indices, "its indices, int32 or int64, Q x k (.npy)");
+  command->add_option("--k", o->k, "k; default: the answer's")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command->add_flag("--largest", o->largest, "the k largest were asked for");
+  auto* const sorted = command->add_flag("--sorted", o->sorted, "best first");
+  command
+      ->add_flag("--stable", o->stable,
+                 "best first, and of equal ones the smallest indices, in order")
+      ->excludes(sorted);
+  option_threads(*command, o->threads);
+  command->callback([&chosen, o] { chosen = [o] { return prove(*o); }; });
+}
+
+}  // namespace kselect::cli
