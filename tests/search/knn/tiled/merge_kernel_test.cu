@@ -8,6 +8,7 @@
 #include "lists.hpp"
 #include "runtime/backend/backend.hpp"
 #include "search/knn/tiled/merge_kernel.cuh"
+#include "search/search.hpp"
 
 namespace kselect::search {
 namespace {
