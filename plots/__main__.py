@@ -21,7 +21,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (README, "Exit codes")."""
+    """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     try:
         _run(_parser().parse_args(arguments))
     except PlotError as e:

@@ -139,7 +139,7 @@ def _sentence(line: Line, baseline: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (README, "Exit codes")."""
+    """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     parser = argparse.ArgumentParser(
         prog="python -m plots.answer",
         description="Say which algorithm won where in recorded runs, and by how much.",

@@ -30,7 +30,7 @@ def compress(path: Path) -> Path:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (README, "Exit codes")."""
+    """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     parser = argparse.ArgumentParser(
         prog="python -m plots.compress", description="Compress records to be committed."
     )

@@ -218,7 +218,7 @@ def _drawing(name: str, database: str, x_label: str, panels: Sequence[Panel]) ->
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (README, "Exit codes")."""
+    """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     parser = argparse.ArgumentParser(
         prog="python -m plots.index_searches", description="Draw searches with metric indexes."
     )

@@ -194,7 +194,7 @@ def _print_and_draw(searches: Sequence[Search]) -> list[Drawing]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (README, "Exit codes")."""
+    """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     parser = argparse.ArgumentParser(
         prog="python -m plots.knn_end_to_end", description="Tell where the time of k-NN goes."
     )

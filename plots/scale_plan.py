@@ -137,7 +137,7 @@ def table(search: Search, rates: Rates) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (README, "Exit codes")."""
+    """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     parser = argparse.ArgumentParser(
         prog="python -m plots.scale_plan", description="Plan a k-NN search from a measured one."
     )

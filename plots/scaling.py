@@ -224,7 +224,7 @@ def _overlaps(axes: Axes, searches: Sequence[Search]) -> list[dict[str, object]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (README, "Exit codes")."""
+    """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     parser = argparse.ArgumentParser(
         prog="python -m plots.scaling", description="Draw how k-NN scales over GPUs."
     )

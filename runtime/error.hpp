@@ -8,7 +8,7 @@
 
 namespace kselect::runtime {
 
-// The values are the exit codes of `kselect` (README, "Exit codes").
+// The values are the exit codes of `kselect` (docs/reference/exit-codes.md).
 enum class failure : int {
   cells = 1,         // a sweep ran, but some cell ended wrong, in error or out of memory
   usage = 2,         // command line, config or problem is invalid (unknown key, k > n, ...)

@@ -19,7 +19,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (README, "Exit codes")."""
+    """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     parser = _Parser(
         prog="python -m plots.report",
         description="Write a run as one HTML file: environment, table, plots, samples, config.",

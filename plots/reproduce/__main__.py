@@ -26,7 +26,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code (README, "Exit codes"), 1 where --check fails."""
+    """Run the command; returns the exit code (docs/reference/exit-codes.md), 1 where --check fails."""
     try:
         return _run(_parser().parse_args(arguments))
     except PlotError as e:
