@@ -45,8 +45,8 @@ std::size_t combinations(const kselect::harness::sweep_axes& axes) {
 void expand_if_small(const kselect::harness::sweep_config& config) {
   if (combinations(config.axes) > 200) return;
   try {
-    if (std::holds_alternative<kselect::dataset_input>(config.input)) {
-      kselect::harness::expand(config, kselect::dataset_sizes{5000, 5000});
+    if (std::holds_alternative<kselect::harness::dataset_input>(config.input)) {
+      kselect::harness::expand(config, kselect::harness::dataset_sizes{5000, 5000});
     } else {
       for (const kselect::problem& p : kselect::harness::expand(config)) {
         require(p.k >= 1 && (p.k <= p.n || p.n == 0 || p.q == 0), "impossible cell", to_string(p));
