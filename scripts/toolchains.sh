@@ -20,7 +20,11 @@ rows=(gcc-12 gcc-13 gcc-14 clang-16 cuda-12.4 cuda-12.6 cuda-12.8 cuda-13.0 x86-
 
 # here, or debian SUITE PACKAGE...: sets `in` to what comes before a command, and `sources` and `builds` to the
 # folders' names there.
-here() { in=() sources=$root builds=$root/build/toolchains; }
+here() {
+  # The project's own CMake: Debian's does not know this toolkit's C++20.
+  [ -x .venv/bin/cmake ] || python_environment scripts/requirements.txt
+  in=(env "PATH=$root/.venv/bin:$PATH") sources=$root builds=$root/build/toolchains
+}
 
 debian() {
   local suite=$1 folder=$chroots/$1
@@ -75,7 +79,7 @@ cuda_row() { # ROW VERSION
   result=$(compile_all "$build" --language cu -c -arch=compute_80 -code=compute_80 -Xcicc -O0 \
     -Xcompiler -fsyntax-only)
   if "${in[@]}" cmake --build "$build" -j "$jobs" -- \
-    CMakeFiles/kselect_algorithms.dir/{algorithms/insertion_queue,baselines/gpu_full_sort}.cu.o >&2; then
+    CMakeFiles/kselect_algorithms.dir/{algorithms/queues/insertion_queue,baselines/gpu_full_sort}.cu.o >&2; then
     result+="; two whole"
   else
     result+="; whole ones FAIL"
@@ -89,7 +93,7 @@ old_processor_row() { # ROW
   local build=$builds/$1 qemu=(qemu-x86_64 -cpu Nehalem) result="built; " out
   command -v qemu-x86_64 >/dev/null || { skip "$1" "no qemu-x86_64 (Debian, Ubuntu: qemu-user)"; return; }
   configure "$build" -DKSELECT_CUDA=OFF -DKSELECT_TESTS=OFF -DKSELECT_MARCH=x86-64 &&
-    cmake --build "$build" -j "$jobs" --target kselect >&2 || { record "$1" c++ "not built"; return; }
+    "${in[@]}" cmake --build "$build" -j "$jobs" --target kselect >&2 || { record "$1" c++ "not built"; return; }
   out=$(mktemp -d)
   if "${qemu[@]}" "$build/kselect" run configs/smoke.json --out "$out/run" >&2; then
     result+="configs/smoke.json runs under ${qemu[*]}"
@@ -102,7 +106,9 @@ old_processor_row() { # ROW
 
 configure() { # BUILD OPTION...
   say "configuring $1" >&2
-  "${in[@]}" cmake -S "$sources" -B "$1" -G Ninja -DKSELECT_UNITY=ON "${@:2}" >&2 &&
+  # A precompiled header would have to be made first.
+  "${in[@]}" cmake -S "$sources" -B "$1" -G Ninja -DKSELECT_UNITY=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
+    "${@:2}" >&2 &&
     "${in[@]}" cmake --build "$1" --target kselect_build_info generated/source_hashes.hpp >&2
 }
 

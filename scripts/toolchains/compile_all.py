@@ -43,7 +43,7 @@ def compiles(entry: dict, step: list[str]) -> str:
     """What the compiler says if it refuses the file, else nothing."""
     with tempfile.TemporaryDirectory() as folder:
         command = step_of(shlex.split(entry["command"]), step, f"{folder}/output")
-        done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True, errors="replace", check=False)
     return "" if done.returncode == 0 else f"{entry['file']}\n{done.stderr}\n"
 
 
