@@ -36,14 +36,14 @@ std::size_t one_row_workspace(const problem& p, const device&) {
 template <int wanted_threads>
 status row_after_row(const problem& p, const io& buffers, std::span<std::byte> memory,
                      const executor& on) {
-  return baselines::visit_answer(p, [&]<class T, answer what>() {
+  return kernels::visit_answer(p, [&]<class T, answer what>() {
     simt::carver pieces(memory.data());
     const grid_memory<T> w = carve_grid<T, digit_bits>(p, 1, pieces);
     status done;
     for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
-      done = select_on_grid<T, digit_bits, what>(baselines::one_row_of<T>(p, buffers, row),
-                                                 baselines::one_answer_in<T>(p, buffers, row), w,
-                                                 on, wanted_threads);
+      done = select_on_grid<T, digit_bits, what>(kernels::one_row_of<T>(p, buffers, row),
+                                                 kernels::one_answer_in<T>(p, buffers, row), w, on,
+                                                 wanted_threads);
     }
     return done;
   });
@@ -52,7 +52,7 @@ status row_after_row(const problem& p, const io& buffers, std::span<std::byte> m
 template <int threads>
 constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
   algorithm a =
-      baselines::gpu_entry(name, "radix select (one row)", "Alabi et al. 2012, radix select");
+      kernels::gpu_entry(name, "radix select (one row)", "Alabi et al. 2012, radix select");
   a.payloads = payloads;
   a.workspace = &one_row_workspace;
   a.enqueue = &row_after_row<threads>;
@@ -60,12 +60,12 @@ constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
 }
 
 constexpr std::array variants = {
-    entry<0>("alabi-radix", baselines::kth_alone),
-    entry<128>("alabi-radix+t128", baselines::kth_alone),
-    entry<256>("alabi-radix+t256", baselines::kth_alone),
-    entry<0>("alabi-radix+gather", baselines::k_smallest),
-    entry<128>("alabi-radix+gather+t128", baselines::k_smallest),
-    entry<256>("alabi-radix+gather+t256", baselines::k_smallest),
+    entry<0>("alabi-radix", kernels::kth_alone),
+    entry<128>("alabi-radix+t128", kernels::kth_alone),
+    entry<256>("alabi-radix+t256", kernels::kth_alone),
+    entry<0>("alabi-radix+gather", kernels::k_smallest),
+    entry<128>("alabi-radix+gather+t128", kernels::k_smallest),
+    entry<256>("alabi-radix+gather+t256", kernels::k_smallest),
 };
 
 }  // namespace

@@ -34,13 +34,13 @@
 namespace kselect::bitonic_merge {
 namespace {
 
-using baselines::answer;
-using baselines::answer_view;
-using baselines::position;
-using baselines::rows_view;
-using baselines::shared_list;
-using baselines::sorted_runs;
-using baselines::unrolled;
+using kernels::answer;
+using kernels::answer_view;
+using kernels::position;
+using kernels::rows_view;
+using kernels::shared_list;
+using kernels::sorted_runs;
+using kernels::unrolled;
 
 inline constexpr std::int64_t most_k = 4096;
 inline constexpr int loads = 2;      // of a lane and tile; as many again are on their way
@@ -88,7 +88,7 @@ struct kernel {
           a_(a),
           run_(position{1} << a.log_run),
           list_(list::at(simt.dynamic_shared(), a.places)) {
-      const auto elements = baselines::row_at(simt, a.matrix, row);
+      const auto elements = kernels::row_at(simt, a.matrix, row);
       const auto misaligned =
           static_cast<position>(reinterpret_cast<std::uintptr_t>(elements.data) % 16);
       head_ = misaligned == 0 ? 0 : (16 - misaligned) / static_cast<position>(sizeof(T));
@@ -99,13 +99,13 @@ struct kernel {
     }
 
     KSELECT_HD void select(std::int64_t row) {
-      stream(fill(baselines::row_at(simt_, a_.matrix, row)));
+      stream(fill(kernels::row_at(simt_, a_.matrix, row)));
       while (meet()) {
       }
       for (position i = thread(); i < a_.matrix.k; i += threads()) {
         const auto found = list_.get(i);
-        baselines::write_answer<what>(simt_, a_.out, row * a_.matrix.k + i, found.key, found.at,
-                                      a_.matrix.wanted);
+        kernels::write_answer<what>(simt_, a_.out, row * a_.matrix.k + i, found.key, found.at,
+                                    a_.matrix.wanted);
       }
     }
 
@@ -270,7 +270,7 @@ struct kernel {
       position runs = (filled + run_ - 1) >> a_.log_run;
       if (runs == 0) runs = 1;
       for (position i = filled + thread(); i < runs << a_.log_run; i += threads()) {
-        list_.set(i, baselines::padding<key, indexed>());
+        list_.set(i, kernels::padding<key, indexed>());
       }
       sorted_runs<Simt, key, indexed> sorting(simt_, list_, a_.log_run);
       sorting.sort(unsorted, runs);
@@ -313,7 +313,7 @@ struct block_shape {
 };
 
 block_shape shape_of(int wanted_threads, const problem& p, const device& where) {
-  position log_run = std::bit_width(baselines::least_run) - 1;
+  position log_run = std::bit_width(kernels::least_run) - 1;
   while (position{1} << log_run < p.k) ++log_run;
   const position run = position{1} << log_run;
   const int threads = threads_of(wanted_threads, p, run, where);
@@ -323,7 +323,7 @@ block_shape shape_of(int wanted_threads, const problem& p, const device& where) 
 template <int wanted_threads>
 support supports(const problem& p, const device& where) {
   const position places = shape_of(wanted_threads, p, where).places;
-  return simt::fits_shared(where, baselines::visit_list_answer(p, [&]<class T, answer what>() {
+  return simt::fits_shared(where, kernels::visit_list_answer(p, [&]<class T, answer what>() {
                              using used = kernel<T, what>;
                              return places * used::list::item_bytes +
                                     sizeof(typename used::storage);
@@ -332,22 +332,22 @@ support supports(const problem& p, const device& where) {
 
 template <int wanted_threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
-  return baselines::visit_list_answer(p, [&]<class T, answer what>() {
+  return kernels::visit_list_answer(p, [&]<class T, answer what>() {
     const auto [log_run, places, threads] = shape_of(wanted_threads, p, *on.device);
     const position run = position{1} << log_run;
     const position room = std::clamp(static_cast<position>(room_each * threads), run, places - run);
     const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
     return simt::launch<kernel<T, what>>(
         on, {blocks, threads, places * kernel<T, what>::list::item_bytes},
-        {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), log_run, places,
+        {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), log_run, places,
          room});
   });
 }
 
 template <int threads>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a = baselines::gpu_entry(name, "bitonic merge select",
-                                     "after Zhang et al. 2023 (GridSelect) and bits (JPDC 2024)");
+  algorithm a = kernels::gpu_entry(name, "bitonic merge select",
+                                   "after Zhang et al. 2023 (GridSelect) and bits (JPDC 2024)");
   a.promises.ordering = output_ordering::sorted;
   a.promises.limits.max_k = most_k;
   a.supports = &supports<threads>;

@@ -27,7 +27,7 @@
 namespace kselect::bucket {
 namespace {
 
-using baselines::answer;
+using kernels::answer;
 
 template <class T>
 class even_buckets {
@@ -36,7 +36,7 @@ class even_buckets {
   static constexpr int bits = 10;
   static constexpr bool wants_extremes = true;
 
-  KSELECT_HD even_buckets(narrowing::bounds<key> b, int round, direction wanted)
+  KSELECT_HD even_buckets(kernels::narrowing::bounds<key> b, int round, direction wanted)
       : low_(b.low), wanted_(wanted) {
     const T first = from_selection_key<T>(b.low, wanted);
     const T last = from_selection_key<T>(b.high, wanted);
@@ -80,38 +80,39 @@ inline constexpr int most_rounds =
     1 + (8 * static_cast<int>(sizeof(T)) + even_buckets<T>::bits - 1) / even_buckets<T>::bits;
 
 template <class T, answer what>
-status select_row(const narrowing::round_args<T>& row, const simt::grid& shape,
+status select_row(const kernels::narrowing::round_args<T>& row, const simt::grid& shape,
                   const executor& on) {
-  narrowing::round_args<T> a = row;
-  status done = simt::launch<narrowing::start_kernel<T>>(on, {8, shape.threads}, a);
-  if (done.ok()) done = simt::launch<narrowing::extremes_kernel<T>>(on, shape, a);
+  kernels::narrowing::round_args<T> a = row;
+  status done = simt::launch<kernels::narrowing::start_kernel<T>>(on, {8, shape.threads}, a);
+  if (done.ok()) done = simt::launch<kernels::narrowing::extremes_kernel<T>>(on, shape, a);
   for (int round = 0; done.ok() && round < most_rounds<T>; ++round) {
     a.round = round;
-    done = simt::launch<narrowing::count_kernel<T, even_buckets<T>>>(on, shape, a);
+    done = simt::launch<kernels::narrowing::count_kernel<T, even_buckets<T>>>(on, shape, a);
     if (!done.ok()) break;
-    done = simt::launch<narrowing::filter_kernel<T, even_buckets<T>, what>>(on, shape, a);
+    done = simt::launch<kernels::narrowing::filter_kernel<T, even_buckets<T>, what>>(on, shape, a);
   }
   return done;
 }
 
 std::size_t workspace(const problem& p, const device&) {
   simt::carver sizes(nullptr);
-  visit(p.type,
-        [&]<class T>(T) { narrowing::carve<T>(p, even_buckets<T>::bits, most_rounds<T>, sizes); });
+  visit(p.type, [&]<class T>(T) {
+    kernels::narrowing::carve<T>(p, even_buckets<T>::bits, most_rounds<T>, sizes);
+  });
   return sizes.used();
 }
 
 template <int wanted_threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
-  return baselines::visit_answer(p, [&]<class T, answer what>() {
+  return kernels::visit_answer(p, [&]<class T, answer what>() {
     simt::carver pieces(memory.data());
-    const auto w = narrowing::carve<T>(p, even_buckets<T>::bits, most_rounds<T>, pieces);
-    const simt::grid shape = narrowing::shape_of(p, *on.device, wanted_threads);
+    const auto w = kernels::narrowing::carve<T>(p, even_buckets<T>::bits, most_rounds<T>, pieces);
+    const simt::grid shape = kernels::narrowing::shape_of(p, *on.device, wanted_threads);
     status done;
     for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
-      done = select_row<T, what>({baselines::one_row_of<T>(p, buffers, row),
-                                  baselines::one_answer_in<T>(p, buffers, row), w, 0},
+      done = select_row<T, what>({kernels::one_row_of<T>(p, buffers, row),
+                                  kernels::one_answer_in<T>(p, buffers, row), w, 0},
                                  shape, on);
     }
     return done;
@@ -121,7 +122,7 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
 template <int threads>
 constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
   algorithm a =
-      baselines::gpu_entry(name, "bucket select (one row)", "Alabi et al. 2012, bucket select");
+      kernels::gpu_entry(name, "bucket select (one row)", "Alabi et al. 2012, bucket select");
   a.payloads = payloads;
   a.workspace = &workspace;
   a.enqueue = &enqueue<threads>;
@@ -129,12 +130,12 @@ constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
 }
 
 constexpr std::array variants = {
-    entry<0>("alabi-bucket", baselines::kth_alone),
-    entry<128>("alabi-bucket+t128", baselines::kth_alone),
-    entry<256>("alabi-bucket+t256", baselines::kth_alone),
-    entry<0>("alabi-bucket+gather", baselines::k_smallest),
-    entry<128>("alabi-bucket+gather+t128", baselines::k_smallest),
-    entry<256>("alabi-bucket+gather+t256", baselines::k_smallest),
+    entry<0>("alabi-bucket", kernels::kth_alone),
+    entry<128>("alabi-bucket+t128", kernels::kth_alone),
+    entry<256>("alabi-bucket+t256", kernels::kth_alone),
+    entry<0>("alabi-bucket+gather", kernels::k_smallest),
+    entry<128>("alabi-bucket+gather+t128", kernels::k_smallest),
+    entry<256>("alabi-bucket+gather+t256", kernels::k_smallest),
 };
 
 }  // namespace

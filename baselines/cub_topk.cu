@@ -266,7 +266,7 @@ support fits_a_block(const problem& p, const device&) {
 
 constexpr algorithm entry(std::string_view name, std::string_view source,
                           std::string_view missing) {
-  algorithm a = baselines::gpu_entry(name, "library top-k", source);
+  algorithm a = kernels::gpu_entry(name, "library top-k", source);
   a.executors = set_of(executor_kind::cuda);
   a.missing = missing;
   return a;

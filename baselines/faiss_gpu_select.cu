@@ -133,7 +133,7 @@ constexpr std::string_view missing =
 
 template <method by>
 constexpr algorithm entry(std::string_view name, std::string_view source) {
-  algorithm a = baselines::gpu_entry(name, "library top-k", source);
+  algorithm a = kernels::gpu_entry(name, "library top-k", source);
   a.promises.ordering = output_ordering::sorted;
   a.promises.nan = nan_policy::unsupported;
   a.promises.zeros = zero_policy::merged;

@@ -36,9 +36,9 @@ namespace {
 inline constexpr std::int64_t largest_k = 4096;
 inline constexpr std::int64_t longest_row = std::int64_t{1} << 26;
 
-using baselines::answer;
-using baselines::answer_view;
-using baselines::position;
+using kernels::answer;
+using kernels::answer_view;
+using kernels::position;
 
 template <class T>
 struct columns_view {
@@ -141,8 +141,8 @@ struct kernel {
       limit = best.key_at(simt, k - 1);
     }
     for (position j = 0; j < k; ++j) {
-      baselines::write_answer<what>(simt, a.out, query * k + j, best.key_at(simt, j),
-                                    best.position_at(simt, j), a.matrix.wanted);
+      kernels::write_answer<what>(simt, a.out, query * k + j, best.key_at(simt, j),
+                                  best.position_at(simt, j), a.matrix.wanted);
     }
   }
 
@@ -236,9 +236,9 @@ columns_view<T> columns_of(const problem& p, const io& buffers) {
 template <shape_choice choice>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
-  return baselines::visit_list_answer(p, [&]<class T, answer what>() {
+  return kernels::visit_list_answer(p, [&]<class T, answer what>() {
     const columns_view<T> matrix = columns_of<T>(p, buffers);
-    const answer_view<T> out = baselines::answer_in<T>(p, buffers);
+    const answer_view<T> out = kernels::answer_in<T>(p, buffers);
     constexpr int most = std::max(choice.threads, 128);
     if (in_shared(choice, p, *on.device)) {
       const int threads = shared_threads(choice, p, *on.device);
@@ -257,7 +257,7 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
 
 template <shape_choice choice>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a = baselines::gpu_entry(name, "insertion", "Garcia et al. 2008, 2010 (kNN-CUDA)");
+  algorithm a = kernels::gpu_entry(name, "insertion", "Garcia et al. 2008, 2010 (kNN-CUDA)");
   a.promises.ordering = output_ordering::stable_sorted;
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;

@@ -45,7 +45,7 @@ namespace {
 
 template <library by>
 constexpr algorithm entry(std::string_view name, std::string_view source) {
-  algorithm a = baselines::gpu_entry(name, "sort", source);
+  algorithm a = kernels::gpu_entry(name, "sort", source);
   a.promises.ordering = output_ordering::stable_sorted;
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;

@@ -31,10 +31,10 @@
 namespace kselect::gpu_quicksort {
 namespace {
 
-using baselines::answer;
-using baselines::answer_view;
-using baselines::position;
-using baselines::rows_view;
+using kernels::answer;
+using kernels::answer_view;
+using kernels::position;
+using kernels::rows_view;
 
 // A run of a row that is still to be sorted, as quick multi-select sees it; `wanted` has no
 // meaning.
@@ -64,7 +64,7 @@ template <class Simt, class T, bool indexed>
 class block_sort {
  public:
   using key = order_key_t<T>;
-  using list = baselines::shared_list<key, indexed>;
+  using list = kernels::shared_list<key, indexed>;
 
   KSELECT_HD block_sort(Simt& simt, qms::team_storage<key>& shared, const sort_args<T, indexed>& a)
       : simt_(simt),
@@ -115,9 +115,9 @@ class block_sort {
     position padded = 2;
     while (padded < size) padded *= 2;
     for (position i = thread(); i < padded; i += threads()) {
-      list_.set(i, i < size ? read(p, i) : baselines::padding<key, indexed>());
+      list_.set(i, i < size ? read(p, i) : kernels::padding<key, indexed>());
     }
-    baselines::network_on(simt_, list_, padded).sort_runs(padded);
+    kernels::network_on(simt_, list_, padded).sort_runs(padded);
     for (position i = thread(); i < size; i += threads()) write(p, i, list_.get(i));
     simt_.sync_block();  // the list is free again
   }
@@ -128,25 +128,24 @@ class block_sort {
   KSELECT_HD static qms::row_view<T, indexed> row_of(Simt& simt, const sort_args<T, indexed>& a) {
     const std::int64_t row = simt.block() >> a.round;
     const auto part = [&](auto whole) { return simt.slice(whole, row * a.matrix.n, a.matrix.n); };
-    return {baselines::row_at(simt, a.matrix, row), part(a.memory.elements_0),
+    return {kernels::row_at(simt, a.matrix, row), part(a.memory.elements_0),
             part(a.memory.elements_1), a.matrix.wanted, row};
   }
 
   KSELECT_HD position thread() const { return static_cast<position>(simt_.thread()); }
   KSELECT_HD position threads() const { return static_cast<position>(simt_.threads()); }
 
-  KSELECT_HD baselines::item<key, indexed> read(const partition<key>& p, position i) {
+  KSELECT_HD kernels::item<key, indexed> read(const partition<key>& p, position i) {
     const auto found = team_.read(p.active.where, p.active.begin + i);
     return {found.k, found.at()};
   }
 
-  KSELECT_HD void write(const partition<key>& p, position i,
-                        const baselines::item<key, indexed>& e) {
+  KSELECT_HD void write(const partition<key>& p, position i, const kernels::item<key, indexed>& e) {
     constexpr answer what = indexed ? answer::pairs : answer::values;
     const position place = p.active.begin + i;
     if (place >= a_.matrix.k) return;
-    baselines::write_answer<what>(simt_, a_.out, row_.row * a_.matrix.k + place, e.key, e.at,
-                                  a_.matrix.wanted);
+    kernels::write_answer<what>(simt_, a_.out, row_.row * a_.matrix.k + place, e.key, e.at,
+                                a_.matrix.wanted);
   }
 
   Simt& simt_;
@@ -258,7 +257,7 @@ sort_memory<T, indexed> carve(int wanted_threads, const problem& p, const device
 template <int wanted_threads>
 std::size_t workspace(const problem& p, const device& where) {
   simt::carver sizes(nullptr);
-  baselines::visit_list_answer(p, [&]<class T, answer what>() {
+  kernels::visit_list_answer(p, [&]<class T, answer what>() {
     carve<T, what == answer::pairs>(wanted_threads, p, where, sizes);
     return status{};
   });
@@ -268,10 +267,10 @@ std::size_t workspace(const problem& p, const device& where) {
 template <int wanted_threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
-  return baselines::visit_list_answer(p, [&]<class T, answer what>() {
+  return kernels::visit_list_answer(p, [&]<class T, answer what>() {
     constexpr bool indexed = what == answer::pairs;
     simt::carver pieces(memory.data());
-    sort_args<T, indexed> a{baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers),
+    sort_args<T, indexed> a{kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers),
                             carve<T, indexed>(wanted_threads, p, *on.device, pieces), 0};
     const int threads = threads_on(wanted_threads, *on.device);
     const std::size_t bytes = qms::stage_bytes<order_key_t<T>, indexed>(threads / simt::warp_size);
@@ -290,7 +289,7 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
 template <int wanted_threads>
 constexpr algorithm entry(std::string_view name) {
   algorithm a =
-      baselines::gpu_entry(name, "sort", "Cederman & Tsigas 2009; Barrientos 2011, Sec. 3.1.1");
+      kernels::gpu_entry(name, "sort", "Cederman & Tsigas 2009; Barrientos 2011, Sec. 3.1.1");
   a.promises.ordering = output_ordering::sorted;
   a.promises.determinism = determinism::run_to_run;
   a.promises.limits.max_q = 0x3fffffff;

@@ -168,7 +168,7 @@ status select_on_blocks(const problem& p, const io& buffers, const executor& on)
   const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
   return simt::launch<block_kernel<T, bits, what>>(
       on, {blocks, threads, capacity * candidate},
-      {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), capacity});
+      {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), capacity});
 }
 
 // ---- the interface
@@ -192,12 +192,12 @@ std::size_t workspace(const problem& p, const device& where) {
 template <variant v>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
-  return baselines::visit_answer(p, [&]<class T, answer what>() {
+  return kernels::visit_answer(p, [&]<class T, answer what>() {
     return visit_bits(bits_of(v, p), [&]<int bits>() {
       if (!on_grid(v, p, *on.device)) return select_on_blocks<T, bits, what>(p, buffers, on);
       simt::carver pieces(memory.data());
-      return select_on_grid<T, bits, what>(baselines::rows_of<T>(p, buffers),
-                                           baselines::answer_in<T>(p, buffers),
+      return select_on_grid<T, bits, what>(kernels::rows_of<T>(p, buffers),
+                                           kernels::answer_in<T>(p, buffers),
                                            carve_grid<T, bits>(p, p.q, pieces), on);
     });
   });
@@ -205,7 +205,7 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
 
 template <variant v>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a = baselines::gpu_entry(
+  algorithm a = kernels::gpu_entry(
       name, "radix select", "Alabi et al. 2012, batched as in Zhang et al. 2023 (AIR Top-K)");
   a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
   a.workspace = &workspace<v>;

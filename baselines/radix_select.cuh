@@ -12,13 +12,13 @@
 
 namespace kselect::radix {
 
-using baselines::answer;
-using baselines::answer_view;
-using baselines::bin_storage;
-using baselines::clear_bins;
-using baselines::find_bin;
-using baselines::position;
-using baselines::rows_view;
+using kernels::answer;
+using kernels::answer_view;
+using kernels::bin_storage;
+using kernels::clear_bins;
+using kernels::find_bin;
+using kernels::position;
+using kernels::rows_view;
 
 template <class Key>
 inline constexpr int key_bits = 8 * static_cast<int>(sizeof(Key));
@@ -125,9 +125,8 @@ class pass_over {
     if (s.buffered == 0) {
       if (index == 0) simt_.count(simt::counter::passes);
       const direction wanted = m_.wanted;
-      baselines::for_each_element(
-          simt_, baselines::row_at(simt_, m_, row_), index, stride,
-          [&](T value, position at) { f(selection_key(value, wanted), at); });
+      kernels::for_each_element(simt_, kernels::row_at(simt_, m_, row_), index, stride,
+                                [&](T value, position at) { f(selection_key(value, wanted), at); });
     } else {
       for (position i = index; i < s.buffered; i += stride) {
         f(sink_.key_at(simt_, i), sink_.position_at(simt_, i));
@@ -164,7 +163,7 @@ class pass_over {
 
   KSELECT_HD void write(position place, key k, position at) {
     if constexpr (what != answer::kth) {
-      baselines::write_answer<what>(simt_, out_, row_ * m_.k + place, k, at, m_.wanted);
+      kernels::write_answer<what>(simt_, out_, row_ * m_.k + place, k, at, m_.wanted);
     }
   }
 

@@ -163,10 +163,10 @@ struct pass_kernel {
 template <class T, int bits, answer what>
 status select_on_grid(const rows_view<T>& m, const answer_view<T>& out, const grid_memory<T>& w,
                       const executor& on, int wanted_threads = 0) {
-  const int threads = baselines::grid_threads(*on.device, wanted_threads);
-  const int parts = baselines::parts_of(m.n, m.rows, threads, *on.device);
+  const int threads = kernels::grid_threads(*on.device, wanted_threads);
+  const int parts = kernels::parts_of(m.n, m.rows, threads, *on.device);
   const std::int64_t cleared = w.counts.size / threads + 1;
-  status done = simt::launch<baselines::clear_kernel>(
+  status done = simt::launch<kernels::clear_kernel>(
       on, {std::min<std::int64_t>(cleared, 1024), threads}, {w.counts, w.counters});
   for (int pass = 0; done.ok() && pass <= pass_count<order_key_t<T>, bits>; ++pass) {
     done = simt::launch<pass_kernel<T, bits, what>>(on, {m.rows * parts, threads},

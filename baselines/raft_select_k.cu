@@ -247,7 +247,7 @@ support dense_rows(const problem& p, const device&) {
 template <method by>
 constexpr algorithm entry(std::string_view name) {
   algorithm a =
-      baselines::gpu_entry(name, "library top-k", "RAFT, matrix::select_k; Zhang et al. 2023");
+      kernels::gpu_entry(name, "library top-k", "RAFT, matrix::select_k; Zhang et al. 2023");
   a.promises.limits.max_q = std::numeric_limits<int>::max();
   if (is_warp(by)) a.promises.limits.max_k = 256;
   if (!is_radix(by)) {

@@ -33,8 +33,8 @@
 namespace kselect::randomized {
 namespace {
 
-using baselines::answer;
-using baselines::position;
+using kernels::answer;
+using kernels::position;
 
 inline constexpr position sample_size = 512;
 inline constexpr int most_rounds = 64;  // a handful are needed
@@ -47,7 +47,7 @@ class three_parts {
   static constexpr int bits = 2;
   static constexpr bool wants_extremes = false;
 
-  KSELECT_HD three_parts(narrowing::bounds<key> b, int, direction) : bounds_(b) {}
+  KSELECT_HD three_parts(kernels::narrowing::bounds<key> b, int, direction) : bounds_(b) {}
   KSELECT_HD std::uint32_t bin(key k) const {
     return static_cast<std::uint32_t>(k >= bounds_.low) +
            static_cast<std::uint32_t>(k > bounds_.high);
@@ -58,7 +58,7 @@ class three_parts {
   KSELECT_HD key key_of(std::uint32_t) const { return bounds_.low; }
 
  private:
-  narrowing::bounds<key> bounds_;
+  kernels::narrowing::bounds<key> bounds_;
 };
 
 // Draws the sample from a round's source and leaves the splitters as the round's bounds.
@@ -70,7 +70,7 @@ struct sample_kernel {
     key sample[sample_size];
   };
   struct args {
-    narrowing::round_args<T> row;
+    kernels::narrowing::round_args<T> row;
     position left;                 // elements of the source
     position low_rank, high_rank;  // of the splitters in the sample
   };
@@ -118,7 +118,7 @@ struct sample_kernel {
 struct ranks {
   position low, high;
 };
-ranks enclosing(const narrowing::progress& now, bool single) {
+ranks enclosing(const kernels::narrowing::progress& now, bool single) {
   if (now.left <= sample_size) return {now.wanted - 1, now.wanted - 1};
   const double fraction = static_cast<double>(now.wanted) / now.left;
   const double mean = fraction * sample_size;
@@ -130,19 +130,20 @@ ranks enclosing(const narrowing::progress& now, bool single) {
 }
 
 template <class T, answer what>
-status select_row(const narrowing::round_args<T>& row, const simt::grid& shape,
+status select_row(const kernels::narrowing::round_args<T>& row, const simt::grid& shape,
                   const executor& on) {
-  narrowing::round_args<T> a = row;
-  narrowing::progress now{a.matrix.k, a.matrix.n, 0};
+  kernels::narrowing::round_args<T> a = row;
+  kernels::narrowing::progress now{a.matrix.k, a.matrix.n, 0};
   bool single = false;
-  status done = simt::launch<narrowing::start_kernel<T>>(on, {1, shape.threads}, a);
+  status done = simt::launch<kernels::narrowing::start_kernel<T>>(on, {1, shape.threads}, a);
   for (a.round = 0; done.ok() && now.finished == 0; ++a.round) {
     if (a.round == most_rounds) return {status_code::failed, "randomized select: too many rounds"};
     const ranks at = enclosing(now, single);
     done = simt::launch<sample_kernel<T>>(on, {1, shape.threads}, {a, now.left, at.low, at.high});
-    if (done.ok()) done = simt::launch<narrowing::count_kernel<T, three_parts<T>>>(on, shape, a);
+    if (done.ok())
+      done = simt::launch<kernels::narrowing::count_kernel<T, three_parts<T>>>(on, shape, a);
     if (done.ok()) {
-      done = simt::launch<narrowing::filter_kernel<T, three_parts<T>, what>>(on, shape, a);
+      done = simt::launch<kernels::narrowing::filter_kernel<T, three_parts<T>, what>>(on, shape, a);
     }
     const position before = now.left;
     if (done.ok()) done = simt::copy(on, &now, a.memory.rounds.data + a.round + 1, sizeof now);
@@ -153,22 +154,23 @@ status select_row(const narrowing::round_args<T>& row, const simt::grid& shape,
 
 std::size_t workspace(const problem& p, const device&) {
   simt::carver sizes(nullptr);
-  visit(p.type,
-        [&]<class T>(T) { narrowing::carve<T>(p, three_parts<T>::bits, most_rounds, sizes); });
+  visit(p.type, [&]<class T>(T) {
+    kernels::narrowing::carve<T>(p, three_parts<T>::bits, most_rounds, sizes);
+  });
   return sizes.used();
 }
 
 template <int wanted_threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
-  return baselines::visit_answer(p, [&]<class T, answer what>() {
+  return kernels::visit_answer(p, [&]<class T, answer what>() {
     simt::carver pieces(memory.data());
-    const auto w = narrowing::carve<T>(p, three_parts<T>::bits, most_rounds, pieces);
-    const simt::grid shape = narrowing::shape_of(p, *on.device, wanted_threads);
+    const auto w = kernels::narrowing::carve<T>(p, three_parts<T>::bits, most_rounds, pieces);
+    const simt::grid shape = kernels::narrowing::shape_of(p, *on.device, wanted_threads);
     status done;
     for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
-      done = select_row<T, what>({baselines::one_row_of<T>(p, buffers, row),
-                                  baselines::one_answer_in<T>(p, buffers, row), w, 0},
+      done = select_row<T, what>({kernels::one_row_of<T>(p, buffers, row),
+                                  kernels::one_answer_in<T>(p, buffers, row), w, 0},
                                  shape, on);
     }
     return done;
@@ -177,7 +179,7 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
 
 template <int threads>
 constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
-  algorithm a = baselines::gpu_entry(name, "randomized select (one row)", "Monroe et al. 2011");
+  algorithm a = kernels::gpu_entry(name, "randomized select (one row)", "Monroe et al. 2011");
   a.promises.synchronises = true;
   a.payloads = payloads;
   a.workspace = &workspace;
@@ -186,12 +188,12 @@ constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
 }
 
 constexpr std::array variants = {
-    entry<0>("monroe-randomized", baselines::kth_alone),
-    entry<128>("monroe-randomized+t128", baselines::kth_alone),
-    entry<256>("monroe-randomized+t256", baselines::kth_alone),
-    entry<0>("monroe-randomized+gather", baselines::k_smallest),
-    entry<128>("monroe-randomized+gather+t128", baselines::k_smallest),
-    entry<256>("monroe-randomized+gather+t256", baselines::k_smallest),
+    entry<0>("monroe-randomized", kernels::kth_alone),
+    entry<128>("monroe-randomized+t128", kernels::kth_alone),
+    entry<256>("monroe-randomized+t256", kernels::kth_alone),
+    entry<0>("monroe-randomized+gather", kernels::k_smallest),
+    entry<128>("monroe-randomized+gather+t128", kernels::k_smallest),
+    entry<256>("monroe-randomized+gather+t256", kernels::k_smallest),
 };
 
 }  // namespace

@@ -27,17 +27,17 @@
 namespace kselect::truncated {
 namespace {
 
-using baselines::answer;
-using baselines::answer_view;
-using baselines::item;
-using baselines::position;
-using baselines::rows_view;
-using baselines::shared_list;
+using kernels::answer;
+using kernels::answer_view;
+using kernels::item;
+using kernels::position;
+using kernels::rows_view;
+using kernels::shared_list;
 
 inline constexpr std::int64_t most_k = 2048;
 
 position truncation_of(std::int64_t k) {
-  return static_cast<position>(std::max<std::int64_t>(baselines::next_power_of_two(k), 32));
+  return static_cast<position>(std::max<std::int64_t>(kernels::next_power_of_two(k), 32));
 }
 position tile_of(std::int64_t k) { return std::max<position>(2 * truncation_of(k), 1024); }
 
@@ -62,7 +62,7 @@ struct kernel {
     const list best = list::at(start, a.truncation);
     const list tile = list::at(start + a.truncation * list::item_bytes, a.tile);
     for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
-      const auto elements = baselines::row_at(simt, a.matrix, row);
+      const auto elements = kernels::row_at(simt, a.matrix, row);
       for (position first = 0; first < a.matrix.n; first += a.tile) {
         load(simt, a, elements, first, tile);
         reduce(simt, a, tile);
@@ -79,7 +79,7 @@ struct kernel {
                               const list& tile) {
     for (auto i = static_cast<position>(simt.thread()); i < a.tile;
          i += static_cast<position>(simt.threads())) {
-      auto loaded = baselines::padding<key, indexed>();
+      auto loaded = kernels::padding<key, indexed>();
       if (first + i < a.matrix.n) {
         loaded = {selection_key(simt.load(row, first + i), a.matrix.wanted), first + i};
       }
@@ -93,7 +93,7 @@ struct kernel {
   KSELECT_HD static void reduce(Simt& simt, const args& a, const list& tile) {
     const position run = a.truncation;
     const int run_bits = simt.ffs(run) - 1;
-    baselines::network_on(simt, tile, a.tile).sort_runs(run);
+    kernels::network_on(simt, tile, a.tile).sort_runs(run);
     int level = simt.ffs(run);  // 2^level = 2 * apart
     for (position apart = run; apart < a.tile; apart *= 2, ++level) {
       const position left = a.tile >> level << run_bits;  // places that survive this level
@@ -103,7 +103,7 @@ struct kernel {
         const auto other = tile.get(place(i) + apart);
         if (before(other, tile.get(place(i)))) tile.set(place(i), other);
       }
-      baselines::network_on(simt, tile, left, place).merge_runs(run);
+      kernels::network_on(simt, tile, left, place).merge_runs(run);
     }
   }
 
@@ -116,7 +116,7 @@ struct kernel {
       const auto entering = tile.get(is_first ? i : a.truncation - 1 - i);
       if (is_first || before(entering, best.get(i))) best.set(i, entering);
     }
-    if (!is_first) baselines::network_on(simt, best, a.truncation).merge_runs(a.truncation);
+    if (!is_first) kernels::network_on(simt, best, a.truncation).merge_runs(a.truncation);
     simt.sync_block();  // the tile is loaded next
   }
 
@@ -125,8 +125,8 @@ struct kernel {
     for (auto i = static_cast<position>(simt.thread()); i < a.matrix.k;
          i += static_cast<position>(simt.threads())) {
       const auto found = best.get(i);
-      baselines::write_answer<what>(simt, a.out, row * a.matrix.k + i, found.key, found.at,
-                                    a.matrix.wanted);
+      kernels::write_answer<what>(simt, a.out, row * a.matrix.k + i, found.key, found.at,
+                                  a.matrix.wanted);
     }
   }
 };
@@ -137,27 +137,27 @@ std::size_t shared_bytes(const problem& p) {
 }
 
 support supports(const problem& p, const device& where) {
-  return simt::fits_shared(where, baselines::visit_list_answer(p, [&]<class T, answer what>() {
+  return simt::fits_shared(where, kernels::visit_list_answer(p, [&]<class T, answer what>() {
                              return shared_bytes<T, what>(p);
                            }));
 }
 
 template <int threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
-  return baselines::visit_list_answer(p, [&]<class T, answer what>() {
+  return kernels::visit_list_answer(p, [&]<class T, answer what>() {
     const position truncation = truncation_of(p.k);
     const position tile = tile_of(p.k);
     const std::size_t bytes = shared_bytes<T, what>(p);
     const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
     return simt::launch<kernel<T, what>>(
         on, {blocks, threads, bytes},
-        {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), truncation, tile});
+        {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), truncation, tile});
   });
 }
 
 template <int threads>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a = baselines::gpu_entry(name, "truncated bitonic sort", "Sismanis et al. 2012");
+  algorithm a = kernels::gpu_entry(name, "truncated bitonic sort", "Sismanis et al. 2012");
   a.promises.ordering = output_ordering::stable_sorted;
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;

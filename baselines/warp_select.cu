@@ -33,8 +33,7 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const 
 
 template <int warps>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a =
-      baselines::gpu_entry(name, "warp select", "Johnson et al. 2017 (FAISS), WarpSelect");
+  algorithm a = kernels::gpu_entry(name, "warp select", "Johnson et al. 2017 (FAISS), WarpSelect");
   a.promises.ordering = output_ordering::sorted;
   a.promises.determinism = determinism::run_to_run;
   a.promises.limits.max_k = most_queue;

@@ -9,7 +9,7 @@
 #include "kselect/algorithm.hpp"
 #include "kselect/simt/launch.hpp"
 
-namespace kselect::baselines {
+namespace kselect::kernels {
 
 template <int bits>
 struct bin_storage {
@@ -90,4 +90,4 @@ inline int grid_threads(const device& where, int wanted) {
 inline constexpr auto kth_alone = set_of(payload::kth_value);  // as published
 inline constexpr auto k_smallest = set_of(payload::values, payload::values_and_indices);
 
-}  // namespace kselect::baselines
+}  // namespace kselect::kernels

@@ -11,7 +11,7 @@
 
 #include "kernels/gpu_rows.cuh"
 
-namespace kselect::baselines {
+namespace kselect::kernels {
 
 inline constexpr position no_position = 0xffffffffU;  // of padding
 
@@ -217,4 +217,4 @@ struct warp_list {
   }
 };
 
-}  // namespace kselect::baselines
+}  // namespace kselect::kernels

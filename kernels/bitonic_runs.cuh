@@ -5,7 +5,7 @@
 
 #include "kernels/bitonic.cuh"
 
-namespace kselect::baselines {
+namespace kselect::kernels {
 
 inline constexpr int run_registers = 4;  // of a lane, for items
 inline constexpr position least_run = run_registers * simt::warp_size;
@@ -120,4 +120,4 @@ class sorted_runs {
   position log_run_, run_;
 };
 
-}  // namespace kselect::baselines
+}  // namespace kselect::kernels

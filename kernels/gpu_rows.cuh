@@ -13,7 +13,7 @@
 #include "kselect/simt/carver.hpp"
 #include "kselect/simt/launch.hpp"
 
-namespace kselect::baselines {
+namespace kselect::kernels {
 
 using position = std::uint32_t;  // of an element in its row
 
@@ -95,18 +95,22 @@ KSELECT_HD simt::global<const T> row_at(Simt& simt, const rows_view<T>& m, std::
   return simt.slice(m.input, row * m.pitch, m.n);
 }
 
+// Writes an index to where the answer has indices: of 32 bits, else of 64.
+template <class Simt, class View, class Place>
+KSELECT_HD void store_index(Simt& simt, const View& out, Place place, std::int64_t at) {
+  if (out.indices_32.size != 0) {
+    simt.store(out.indices_32, place, static_cast<std::int32_t>(at));
+  } else {
+    simt.store(out.indices_64, place, at);
+  }
+}
+
 // Writes one element of the answer; `place` counts through all rows: row * k + j.
 template <answer what, class Simt, class T>
 KSELECT_HD void write_answer(Simt& simt, const answer_view<T>& out, std::int64_t place,
                              order_key_t<T> key, position at, direction wanted) {
   simt.store(out.values, place, from_selection_key<T>(key, wanted));
-  if constexpr (what == answer::pairs) {
-    if (out.indices_32.size != 0) {
-      simt.store(out.indices_32, place, static_cast<std::int32_t>(at));
-    } else {
-      simt.store(out.indices_64, place, static_cast<std::int64_t>(at));
-    }
-  }
+  if constexpr (what == answer::pairs) store_index(simt, out, place, at);
 }
 
 // ---- a walk over a row
@@ -185,4 +189,4 @@ decltype(auto) visit_list_answer(const problem& p, F&& f) {
   });
 }
 
-}  // namespace kselect::baselines
+}  // namespace kselect::kernels

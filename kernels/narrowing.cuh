@@ -18,13 +18,13 @@
 #include "kernels/bin_counts.cuh"
 #include "kernels/gpu_rows.cuh"
 
-namespace kselect::narrowing {
+namespace kselect::kernels::narrowing {
 
-using baselines::answer;
-using baselines::answer_view;
-using baselines::bin_storage;
-using baselines::position;
-using baselines::rows_view;
+using kernels::answer;
+using kernels::answer_view;
+using kernels::bin_storage;
+using kernels::position;
+using kernels::rows_view;
 
 template <class Key>
 struct bounds {
@@ -113,8 +113,8 @@ KSELECT_HD void walk(Simt& simt, const round_args<T>& a, position left, const F&
   if (a.round == 0) {
     if (index == 0) simt.count(simt::counter::passes);
     const direction wanted = a.matrix.wanted;
-    baselines::for_each_element(simt, baselines::row_at(simt, a.matrix, 0), index, stride,
-                                [&](T value, position at) { f(selection_key(value, wanted), at); });
+    kernels::for_each_element(simt, kernels::row_at(simt, a.matrix, 0), index, stride,
+                              [&](T value, position at) { f(selection_key(value, wanted), at); });
     return;
   }
   const auto keys = a.memory.keys((a.round - 1) % 2);
@@ -181,7 +181,7 @@ struct count_kernel {
     const progress now = simt.load(a.memory.rounds, a.round);
     if (now.finished != 0) return;
     const Rule rule = rule_of<T, Rule>(simt, a);
-    baselines::clear_bins(simt, shared.bins);
+    kernels::clear_bins(simt, shared.bins);
     simt.sync_block();
     walk<T, false>(simt, a, now.left, [&](order_key_t<T> k, position) {
       simt.atomic_add(shared.bins.counts[rule.bin(k)], 1U);
@@ -217,7 +217,7 @@ struct filter_kernel {
       shared.bins.counts[bin] = simt.load(a.memory.counts, first + bin);
     }
     simt.sync_block();
-    baselines::find_bin(simt, shared.bins, now.wanted);
+    kernels::find_bin(simt, shared.bins, now.wanted);
     const Rule rule = rule_of<T, Rule>(simt, a);
     progress next{now.wanted - shared.bins.before, shared.bins.count, 0};
     next.finished =
@@ -249,7 +249,7 @@ struct filter_kernel {
     };
     const auto write = [&](position place, key k, position at) {
       if constexpr (what != answer::kth) {
-        baselines::write_answer<what>(simt, a.out, place, k, at, a.matrix.wanted);
+        kernels::write_answer<what>(simt, a.out, place, k, at, a.matrix.wanted);
       }
     };
     bounds<key> extremes = no_bounds<key>();
@@ -274,8 +274,8 @@ struct filter_kernel {
 };
 
 inline simt::grid shape_of(const problem& p, const device& where, int wanted_threads) {
-  const int threads = baselines::grid_threads(where, wanted_threads);
-  return {baselines::parts_of(p.n, 1, threads, where), threads};
+  const int threads = kernels::grid_threads(where, wanted_threads);
+  return {kernels::parts_of(p.n, 1, threads, where), threads};
 }
 
-}  // namespace kselect::narrowing
+}  // namespace kselect::kernels::narrowing

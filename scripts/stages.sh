@@ -49,5 +49,6 @@ limit_objects() {
 # say_slowest BUILD: the ten objects that took longest.
 say_slowest() {
   say "slowest objects of $1 (processor seconds)"
-  sort -rn "$1/object_times.txt" | head -n 10
+  # Not head, which leaves before it has read all: sort then dies of SIGPIPE, and the script with it.
+  sort -rn "$1/object_times.txt" | sed -n 1,10p
 }

@@ -319,10 +319,10 @@ class answer {
 
   // The same for a thread that stores once.
   KSELECT_HD void store_one(position to, candidate c) {
-    constexpr auto what = Team::indexed ? baselines::answer::pairs : baselines::answer::values;
-    baselines::write_answer<what>(team_.simt, out_, row_ * k_ + to,
-                                  static_cast<order_key_t<stored>>(candidates::key(c)),
-                                  static_cast<position>(candidates::index(c)), wanted_);
+    constexpr auto what = Team::indexed ? kernels::answer::pairs : kernels::answer::values;
+    kernels::write_answer<what>(team_.simt, out_, row_ * k_ + to,
+                                static_cast<order_key_t<stored>>(candidates::key(c)),
+                                static_cast<position>(candidates::index(c)), wanted_);
   }
 
   // Calls f with the row's outputs, once for a loop that stores: asking at each store which type

@@ -80,7 +80,7 @@ status start(const block_choice& c, bool warp, const problem& p, const io& buffe
                                   : team_memory<T, indexed>::bytes(c.shape, threads);
   return simt::launch<Kernel, where>(
       on, {blocks, threads, memory},
-      {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers), c.shape});
+      {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), c.shape});
 }
 
 template <class T, bool indexed>

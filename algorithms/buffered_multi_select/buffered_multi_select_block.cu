@@ -63,8 +63,8 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const 
 
 template <block_variant v>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a = baselines::gpu_entry(name, "buffered multi-select",
-                                     "kselect, after Tang et al. 2015 and Komarov et al. 2014");
+  algorithm a = kernels::gpu_entry(name, "buffered multi-select",
+                                   "kselect, after Tang et al. 2015 and Komarov et al. 2014");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
   a.supports = &supports<v>;
   a.enqueue = &enqueue<v>;

@@ -58,8 +58,7 @@ std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const
   c.shared.parts = static_cast<position>(
       std::clamp<std::int64_t>(filling(c.how.threads, where) / p.q, 1, (p.n + tile - 1) / tile));
   using meeting = typename grid_kernel<T, indexed, most_loads<T>>::storage;
-  const std::size_t most =
-      dynamic_shared(where, std::max(sizeof(meeting), sizeof(own_storage<T>)));
+  const std::size_t most = dynamic_shared(where, std::max(sizeof(meeting), sizeof(own_storage<T>)));
   // As few minima as hold enough back; if none do, as many as there may be.
   std::optional<grid_choice> best;
   for (c.shared.lanes = static_cast<position>(c.how.threads); c.shared.lanes > 0;
@@ -243,8 +242,8 @@ status grid_enqueue(const grid_variant& v, const problem& p, const io& buffers,
     if (!c) return {status_code::unsupported, "k is too large a part of n"};
     simt::carver pieces(memory.data());
     const auto given = [&](auto a) {
-      a.matrix = baselines::rows_of<T>(p, buffers);
-      a.out = baselines::answer_in<T>(p, buffers);
+      a.matrix = kernels::rows_of<T>(p, buffers);
+      a.out = kernels::answer_in<T>(p, buffers);
       a.call = new_call();
       return a;
     };

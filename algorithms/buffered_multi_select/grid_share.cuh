@@ -16,7 +16,7 @@ class row_share {
   KSELECT_HD row_share(Team& team, const rows_view<typename Team::stored>& matrix, std::int64_t row,
                        position part = 0, position parts = 1)
       : team_(team),
-        source_(team, baselines::row_at(team.simt, matrix, row), matrix.wanted, row, part, parts) {
+        source_(team, kernels::row_at(team.simt, matrix, row), matrix.wanted, row, part, parts) {
     source_.load(0, own_);
   }
 

@@ -88,7 +88,7 @@ struct row_args {
 template <class Team, int loads, form how, class T>
 KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
   using reader = row_reader<Team, loads, how == form::brief || how == form::resident>;
-  reader source(team, baselines::row_at(team.simt, a.matrix, row), a.matrix.wanted, row);
+  reader source(team, kernels::row_at(team.simt, a.matrix, row), a.matrix.wanted, row);
   narrowing<Team> narrow(team);
   answer<Team> out(team, narrow, a.out, row, a.matrix.k, a.matrix.wanted);
   if constexpr (how == form::resident) {

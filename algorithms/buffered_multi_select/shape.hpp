@@ -10,8 +10,8 @@
 
 namespace kselect::bms {
 
-// What a block may have of dynamic shared memory beside the `own` bytes that its kernel declares: no
-// more than lets several blocks fit on a multiprocessor.
+// What a block may have of dynamic shared memory beside the `own` bytes that its kernel declares:
+// no more than lets several blocks fit on a multiprocessor.
 inline std::size_t dynamic_shared(const device& where, std::size_t own) {
   constexpr std::size_t most = 96 << 10;
   const std::size_t all = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
@@ -128,6 +128,20 @@ struct filtering : plan {
   position survivors;  // that are expected of a row
 };
 
+// The rank of the threshold may be at most such a share of the group minima. A higher rank takes
+// more groups, each with a minimum to keep: a warp, which waits for each step, keeps more of them
+// than a block of few groups.
+constexpr double most_passing_in_warp = 0.35, most_passing_of_many = 0.45,
+                 most_passing_of_few = 0.6;
+// Where even the most groups leave a higher share, the threshold holds too little back for a pass
+// of its own.
+constexpr double most_passing_at_all = 0.75;
+// The list has room for so many times the survivors that are expected, and a few more.
+constexpr double spare_room = 1.6;
+constexpr double spare_places = 64;
+// Positions have 32 bits.
+constexpr double largest_position = 4e9;
+
 // A plan for rows of n elements filtered by a threshold; none if k is so large that it would hold
 // too little back, or takes more than `most_bytes` of shared memory.
 template <class T, bool indexed>
@@ -151,27 +165,30 @@ std::optional<filtering> filtering_plan(std::int64_t n, std::int64_t k, const re
   const double holding =
       std::min(static_cast<double>(readers), std::max(1.0, in_tile / width - 1)) / shared.lanes;
   p.groups = 1;
-  const double most_passing = one_warp ? 0.35 : many ? 0.45 : 0.6;
+  const double most_passing = one_warp ? most_passing_in_warp
+                              : many   ? most_passing_of_many
+                                       : most_passing_of_few;
   const auto most = static_cast<position>(many ? how.groups : few_groups<T>);
   while (p.groups < most && p.rank + p.slack > most_passing * holding * p.groups) p.groups *= 2;
   const double minima = holding * p.groups;
-  if (p.rank + p.slack > 0.75 * minima) return {};
+  if (p.rank + p.slack > most_passing_at_all * minima) return {};
   // What passes: a group's minimum does with this probability, and so an element with that one.
   const double passing = (p.rank + p.slack) / minima;
   const double survivors =
       static_cast<double>(n) * (1 - std::pow(1 - passing, minima / std::max(in_tile, minima)));
-  p.survivors = static_cast<position>(std::min(survivors, 4e9));
+  p.survivors = static_cast<position>(std::min(survivors, largest_position));
   p.kept_most = wanted + wanted / 8 + 1;
-  const double room =
-      std::max(1.6 * survivors / shared.parts + 64, p.kept_most + std::max(64.0, wanted / 2.0));
-  p.capacity = static_cast<position>(std::min(room, 4e9)) / 32 * 32 + 32;
+  const double room = std::max(spare_room * survivors / shared.parts + spare_places,
+                               p.kept_most + std::max(spare_places, wanted / 2.0));
+  p.capacity = static_cast<position>(std::min(room, largest_position)) / 32 * 32 + 32;
   // Sorted rows let several times as many through: in them a sample is not one of single elements.
   if (!one_warp) {
     p.capacity = std::max(p.capacity, static_cast<position>(4 * how.threads));
   }
   if (shared.parts > 1) {  // one of the teams will hold what survives of all
     constexpr double most_together = 4096;
-    const auto together = static_cast<position>(std::min(1.6 * survivors + 64, most_together));
+    const auto together =
+        static_cast<position>(std::min(spare_room * survivors + spare_places, most_together));
     p.capacity = std::max(p.capacity, together / 32 * 32 + 32);
   }
   p.bin_bits = one_warp ? 0 : bin_bits_for(how.threads);  // a warp does without

@@ -11,9 +11,9 @@
 
 namespace kselect::bms {
 
-using baselines::answer_view;
-using baselines::position;
-using baselines::rows_view;
+using kernels::answer_view;
+using kernels::position;
+using kernels::rows_view;
 
 // The numbers of a launch, the same for all rows; shape.hpp chooses them.
 struct plan {

@@ -34,10 +34,10 @@
 namespace kselect::heap_reduction {
 namespace {
 
-using baselines::answer;
-using baselines::answer_view;
-using baselines::position;
-using baselines::rows_view;
+using kernels::answer;
+using kernels::answer_view;
+using kernels::position;
+using kernels::rows_view;
 
 template <class T, answer what>
 using candidate_of =
@@ -64,16 +64,16 @@ struct kernel {
                                    static_cast<entry*>(simt.dynamic_shared()), a.capacity, k);
     for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
       heaps.clear();
-      baselines::for_each_element(
-          simt, baselines::row_at(simt, a.matrix, row), static_cast<position>(simt.thread()),
+      kernels::for_each_element(
+          simt, kernels::row_at(simt, a.matrix, row), static_cast<position>(simt.thread()),
           static_cast<position>(simt.threads()), [&](T value, position at) {
             heaps.offer(candidate::make(selection_key(value, a.matrix.wanted), at));
           });
       heaps.reduce();
       for (int j = simt.thread(); j < k; j += simt.threads()) {
         const entry e = heaps.best(j);
-        baselines::write_answer<what>(simt, a.out, row * k + j, candidate::key(e),
-                                      static_cast<position>(candidate::index(e)), a.matrix.wanted);
+        kernels::write_answer<what>(simt, a.out, row * k + j, candidate::key(e),
+                                    static_cast<position>(candidate::index(e)), a.matrix.wanted);
       }
       simt.sync_block();  // the next row's reduction writes where this row's answer is read
     }
@@ -114,7 +114,7 @@ std::int64_t blocks_of(const variant& v, const problem& p, const device& where) 
 
 template <class F>
 decltype(auto) visit_entry(const problem& p, F&& f) {
-  return baselines::visit_list_answer(p, [&]<class T, answer what>() {
+  return kernels::visit_list_answer(p, [&]<class T, answer what>() {
     return f.template operator()<T, what, typename candidate_of<T, what>::type>();
   });
 }
@@ -150,13 +150,13 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
     a.capacity = static_cast<int>(capacity_of(v, p));
     const simt::grid shape{blocks, threads_of(v, p), shared_heap_bytes<Entry>(p.k)};
     if constexpr (v.batch) {
-      a.matrix = baselines::rows_of<T>(p, buffers);
-      a.out = baselines::answer_in<T>(p, buffers);
+      a.matrix = kernels::rows_of<T>(p, buffers);
+      a.out = kernels::answer_in<T>(p, buffers);
       return simt::launch<kernel<T, what>>(on, shape, a);
     } else {
       for (std::int64_t row = 0; row < p.q; ++row) {
-        a.matrix = baselines::one_row_of<T>(p, buffers, row);
-        a.out = baselines::one_answer_in<T>(p, buffers, row);
+        a.matrix = kernels::one_row_of<T>(p, buffers, row);
+        a.out = kernels::one_answer_in<T>(p, buffers, row);
         const status launched = simt::launch<kernel<T, what>>(on, shape, a);
         if (!launched.ok()) return launched;
       }
@@ -167,7 +167,7 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
 
 template <variant v>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a = baselines::gpu_entry(name, "heap reduction", "Barrientos 2011, Sec. 3.1.2, Alg. 5");
+  algorithm a = kernels::gpu_entry(name, "heap reduction", "Barrientos 2011, Sec. 3.1.2, Alg. 5");
   a.promises.ordering = output_ordering::stable_sorted;
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;

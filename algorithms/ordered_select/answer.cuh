@@ -5,9 +5,9 @@
 
 namespace kselect::ordered {
 
-using baselines::answer_view;
-using baselines::item;
-using baselines::position;
+using kernels::answer_view;
+using kernels::item;
+using kernels::position;
 
 // A selection key in a word wide enough for shuffles.
 template <class T>

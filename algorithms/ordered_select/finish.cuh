@@ -55,7 +55,7 @@ class settling {
     bool takes = beyond.key != worst && holder == team_.thread();
     for_own([&](auto r) {
       if (own[r].key != worst) return;
-      own[r] = takes ? beyond : baselines::padding<key, true>();
+      own[r] = takes ? beyond : kernels::padding<key, true>();
       takes = false;
     });
   }
@@ -64,7 +64,7 @@ class settling {
   // Calls f(r) for the caller's elements; r is a constant, so that these stay in registers.
   template <class F>
   KSELECT_HD void for_own(const F& f) const {
-    baselines::unrolled<each>([&](auto r) {
+    kernels::unrolled<each>([&](auto r) {
       if (r * team_.threads() + team_.thread() < k_) f(r);
     });
   }
@@ -152,7 +152,7 @@ struct finish_kernel {
     // is a constant, elements stay in registers.
     template <class F>
     KSELECT_HD void for_own(position size, const F& f) const {
-      baselines::unrolled<each>([&](auto r) {
+      kernels::unrolled<each>([&](auto r) {
         const position i = r * team_.threads() + team_.thread();
         if (i < size) f(r, i);
       });
@@ -162,7 +162,7 @@ struct finish_kernel {
     KSELECT_HD void load(const run_of& mine, element (&own)[each]) {
       const position given = settles ? a_.k + 1 : a_.k;
       const std::int64_t from = mine.row * given + mine.first;
-      baselines::unrolled<each>([&](auto r) { own[r] = baselines::padding<key, indexed>(); });
+      kernels::unrolled<each>([&](auto r) { own[r] = kernels::padding<key, indexed>(); });
       for_own(mine.size, [&](auto r, position i) {
         own[r].key = selection_key(simt_.load(a_.from.values, from + i), a_.wanted);
       });
@@ -191,7 +191,7 @@ struct finish_kernel {
     // By way of shared memory, so that neighbouring threads write neighbouring elements.
     KSELECT_HD void write(const run_of& mine, const element (&own)[each], const end_of_run& end) {
       const auto thread = static_cast<position>(simt_.thread());
-      baselines::unrolled<each>([&](auto r) { memory_.put(thread * each + r, own[r]); });
+      kernels::unrolled<each>([&](auto r) { memory_.put(thread * each + r, own[r]); });
       simt_.sync_block();
       const position first = static_cast<position>(team_.number()) * each * team_.threads();
       const std::int64_t to = mine.row * a_.k + mine.first;

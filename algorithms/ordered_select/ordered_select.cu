@@ -138,7 +138,7 @@ status start(const executor& on, std::int64_t blocks, int threads, std::size_t s
 template <class T>
 tie_args<T> ties_of(const problem& p, const io& buffers, const plan& how, const scratch<T>& s) {
   return {source_of<T>(p, buffers),
-          baselines::answer_in<T>(p, buffers),
+          kernels::answer_in<T>(p, buffers),
           s.ties,
           p.direction,
           static_cast<position>(p.k),
@@ -188,7 +188,7 @@ status sort_long(const problem& p, const plan& how, const answer_view<T>& out,
 template <class T, bool indexed>
 status finish_answers(const problem& p, const plan& how, const io& buffers, const scratch<T>& s,
                       const executor& on) {
-  const answer_view<T> out = baselines::answer_in<T>(p, buffers);
+  const answer_view<T> out = kernels::answer_in<T>(p, buffers);
   if constexpr (indexed) {
     if (how.settles) {
       const tie_args<T> ties = ties_of<T>(p, buffers, how, s);
@@ -234,7 +234,7 @@ problem asked_of(const algorithm& member, const problem& p, form wanted) {
 }
 
 support supports(const algorithm& member, const problem& p, const device& where, form wanted) {
-  if (p.n > baselines::longest_row) return unsupported("n > 2147483647");
+  if (p.n > kernels::longest_row) return unsupported("n > 2147483647");
   return check_support(member, asked_of(member, p, wanted), where);
 }
 
@@ -270,13 +270,11 @@ status enqueue(const algorithm& member, const problem& p, const io& buffers,
 
 namespace {
 
-using entries_of_file = std::span<const algorithm> (*)();
+using entry_of = const algorithm& (*)();
 
-// The first entry of a file of buffered multi-select, or the second.
-template <entries_of_file file, int number, form wanted>
+// A member's answers in order.
+template <entry_of member, form wanted>
 struct composed {
-  static const algorithm& member() { return file()[number]; }
-
   static support can(const problem& p, const device& where) {
     return supports(member(), p, where, wanted);
   }
@@ -289,7 +287,7 @@ struct composed {
   }
 
   static constexpr algorithm entry(std::string_view name) {
-    algorithm a = baselines::gpu_entry(name, "buffered multi-select", "kselect");
+    algorithm a = kernels::gpu_entry(name, "buffered multi-select", "kselect");
     a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
     a.promises = promises_of(a.promises, wanted);
     a.supports = &can;
@@ -307,16 +305,27 @@ namespace kselect::entries {
 std::span<const algorithm> buffered_multi_select_block();
 std::span<const algorithm> buffered_multi_select_grid();
 
+namespace {
+
+const algorithm& named(std::span<const algorithm> entries, std::string_view name) {
+  return *std::ranges::find(entries, name, &algorithm::name);
+}
+const algorithm& bms_warp() { return named(buffered_multi_select_block(), "bms-warp"); }
+const algorithm& bms_block() { return named(buffered_multi_select_block(), "bms-block"); }
+const algorithm& bms_grid() { return named(buffered_multi_select_grid(), "bms-grid"); }
+
+}  // namespace
+
 std::span<const algorithm> ordered_select() {
   using ordered::composed;
   using ordered::form;
   static constexpr std::array all = {
-      composed<&buffered_multi_select_block, 0, form::sorted>::entry("bms-warp+sorted"),
-      composed<&buffered_multi_select_block, 0, form::stable>::entry("bms-warp+stable"),
-      composed<&buffered_multi_select_block, 1, form::sorted>::entry("bms-block+sorted"),
-      composed<&buffered_multi_select_block, 1, form::stable>::entry("bms-block+stable"),
-      composed<&buffered_multi_select_grid, 0, form::sorted>::entry("bms-grid+sorted"),
-      composed<&buffered_multi_select_grid, 0, form::stable>::entry("bms-grid+stable"),
+      composed<&bms_warp, form::sorted>::entry("bms-warp+sorted"),
+      composed<&bms_warp, form::stable>::entry("bms-warp+stable"),
+      composed<&bms_block, form::sorted>::entry("bms-block+sorted"),
+      composed<&bms_block, form::stable>::entry("bms-block+stable"),
+      composed<&bms_grid, form::sorted>::entry("bms-grid+sorted"),
+      composed<&bms_grid, form::stable>::entry("bms-grid+stable"),
   };
   return all;
 }

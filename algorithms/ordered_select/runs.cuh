@@ -61,7 +61,7 @@ struct settle_kernel {
       const bool inside = tile + thread < k + 1;
       const auto e =
           inside ? read_element<true>(simt, a.from, row * (k + 1) + tile + thread, a.ties.wanted)
-                 : baselines::padding<key, true>();
+                 : kernels::padding<key, true>();
       const bool final = inside && e.key < worst;
       const std::uint32_t lanes = simt.ballot(simt::full_mask, final);
       position to = 0;

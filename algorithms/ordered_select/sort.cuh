@@ -13,8 +13,8 @@
 
 namespace kselect::ordered {
 
-using baselines::item;
-using baselines::position;
+using kernels::item;
+using kernels::position;
 
 inline constexpr int each = 8;  // elements of a thread
 
@@ -32,7 +32,7 @@ class exchange_memory {
     return places * (sizeof(Key) + (indexed ? sizeof(position) : 0));
   }
   KSELECT_HD exchange_memory(void* start, int threads)
-      : list_(baselines::shared_list<Key, indexed>::at(
+      : list_(kernels::shared_list<Key, indexed>::at(
             start, padded(static_cast<position>(each * threads)))) {}
 
   KSELECT_HD element get(position place) const { return list_.get(padded(place)); }
@@ -41,7 +41,7 @@ class exchange_memory {
  private:
   KSELECT_HD static constexpr position padded(position place) { return place + place / 32; }
 
-  baselines::shared_list<Key, indexed> list_;
+  kernels::shared_list<Key, indexed> list_;
 };
 
 template <class Simt, class Key, bool indexed>
@@ -67,7 +67,7 @@ class team_sort {
  private:
   template <int run>
   KSELECT_HD static void sort_own(element (&own)[each]) {
-    baselines::unrolled<each>([&](auto i) {
+    kernels::unrolled<each>([&](auto i) {
       constexpr int first = decltype(i)::value;
       constexpr int mirror = first ^ (run - 1);
       if constexpr (first < mirror) order(own[first], own[mirror]);
@@ -79,7 +79,7 @@ class team_sort {
   template <int distance>
   KSELECT_HD static void merge_own(element (&own)[each]) {
     if constexpr (distance > 0) {
-      baselines::unrolled<each>([&](auto i) {
+      kernels::unrolled<each>([&](auto i) {
         constexpr int first = decltype(i)::value;
         if constexpr ((first & distance) == 0) order(own[first], own[first + distance]);
       });
@@ -101,7 +101,7 @@ class team_sort {
     const int self = simt_.thread();
     const bool lower = self < (self ^ other);
     if (other < simt::warp_size) {
-      baselines::unrolled<each / 2>([&](auto i) {
+      kernels::unrolled<each / 2>([&](auto i) {
         constexpr int a = decltype(i)::value;
         constexpr int b = each - 1 - a;
         const element for_a = from_lane(own[mirrored ? b : a], other);
@@ -113,9 +113,9 @@ class team_sort {
     }
     const auto threads = static_cast<position>(simt_.threads());
     const auto mine = static_cast<position>(self), theirs = static_cast<position>(self ^ other);
-    baselines::unrolled<each>([&](auto i) { shared_.put(i * threads + mine, own[i]); });
+    kernels::unrolled<each>([&](auto i) { shared_.put(i * threads + mine, own[i]); });
     simt_.sync_block();
-    baselines::unrolled<each>([&](auto i) {
+    kernels::unrolled<each>([&](auto i) {
       constexpr int from = mirrored ? each - 1 - decltype(i)::value : decltype(i)::value;
       keep(own[i], shared_.get(from * threads + theirs), lower);
     });

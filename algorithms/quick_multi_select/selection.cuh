@@ -3,6 +3,7 @@
 
 #include "algorithms/quick_multi_select/partition.cuh"
 #include "algorithms/quick_multi_select/pivot.cuh"
+#include "kernels/gpu_rows.cuh"
 
 namespace kselect::qms {
 
@@ -68,13 +69,7 @@ class answer {
 
   KSELECT_HD void write(position to, const element& e) {
     team_.simt.store(out_.values, to, from_selection_key<typename Team::value>(e.k, out_.wanted));
-    if constexpr (Team::indexed) {
-      if (out_.indices_32.size != 0) {
-        team_.simt.store(out_.indices_32, to, static_cast<std::int32_t>(e.at()));
-      } else {
-        team_.simt.store(out_.indices_64, to, static_cast<std::int64_t>(e.at()));
-      }
-    }
+    if constexpr (Team::indexed) kernels::store_index(team_.simt, out_, to, e.at());
   }
 
   Team& team_;

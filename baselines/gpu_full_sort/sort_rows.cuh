@@ -17,10 +17,10 @@
 
 namespace kselect::gpu_full_sort {
 
-using baselines::answer;
-using baselines::answer_view;
-using baselines::position;
-using baselines::rows_view;
+using kernels::answer;
+using kernels::answer_view;
+using kernels::position;
+using kernels::rows_view;
 
 // Keys of a chunk as they are sorted: selection keys, or (row, selection key).
 template <class T, library by>
@@ -87,9 +87,9 @@ struct write_kernel {
       const std::int64_t from = row * a.matrix.n + (i - row * k);
       position at = 0;
       if constexpr (what == answer::pairs) at = simt.load(a.positions, from);
-      baselines::write_answer<what>(simt, a.out, a.first_row * k + i,
-                                    static_cast<order_key_t<T>>(simt.load(a.keys, from)), at,
-                                    a.matrix.wanted);
+      kernels::write_answer<what>(simt, a.out, a.first_row * k + i,
+                                  static_cast<order_key_t<T>>(simt.load(a.keys, from)), at,
+                                  a.matrix.wanted);
     }
   }
 };
@@ -228,8 +228,8 @@ status sort_rows(const problem& p, const io& buffers, std::span<std::byte> memor
                  const executor& on) {
   simt::carver pieces(memory.data());
   const auto a = carve<T, by>(p, pieces);
-  const auto matrix = baselines::rows_of<T>(p, buffers);
-  const auto out = baselines::answer_in<T>(p, buffers);
+  const auto matrix = kernels::rows_of<T>(p, buffers);
+  const auto out = kernels::answer_in<T>(p, buffers);
   const bool in_place = by == library::thrust;
   const std::int64_t most = chunk_rows(p);
   status done;
@@ -264,7 +264,7 @@ std::size_t workspace(const problem& p, const device&) {
 template <library by>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
                const executor& on) {
-  return baselines::visit_list_answer(p, [&]<class T, answer what>() -> status {
+  return kernels::visit_list_answer(p, [&]<class T, answer what>() -> status {
     if constexpr (declared<by, T>) {
       return sort_rows<T, by, what>(p, buffers, memory, on);
     } else {

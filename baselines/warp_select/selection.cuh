@@ -7,14 +7,14 @@
 #include "kernels/bitonic.cuh"
 
 namespace kselect::warp_select {
-using baselines::answer;
-using baselines::answer_view;
-using baselines::item;
-using baselines::no_position;
-using baselines::position;
-using baselines::rows_view;
-using baselines::unrolled;
-using baselines::warp_list;
+using kernels::answer;
+using kernels::answer_view;
+using kernels::item;
+using kernels::no_position;
+using kernels::position;
+using kernels::rows_view;
+using kernels::unrolled;
+using kernels::warp_list;
 
 inline constexpr int least_queue = 32;
 inline constexpr int thread_queue = 8;
@@ -159,10 +159,10 @@ struct kernel {
     const std::int64_t warps = std::int64_t{simt.blocks()} * simt.warps();
     for (std::int64_t row = first; row < a.matrix.rows; row += warps) {
       selection<Simt, T, indexed, registers> selected(simt, a.matrix.k, a.matrix.wanted);
-      selected.take(baselines::row_at(simt, a.matrix, row));
+      selected.take(kernels::row_at(simt, a.matrix, row));
       selected.for_each_best([&](position place, const auto& found) {
-        baselines::write_answer<what>(simt, a.out, row * a.matrix.k + place, found.key, found.at,
-                                      a.matrix.wanted);
+        kernels::write_answer<what>(simt, a.out, row * a.matrix.k + place, found.key, found.at,
+                                    a.matrix.wanted);
       });
     }
   }
@@ -186,7 +186,7 @@ status select_rows(int warps, const problem& p, const io& buffers, const executo
       const std::int64_t blocks = std::min<std::int64_t>((p.q + warps - 1) / warps, 1 << 24);
       return simt::launch<kernel<T, what, registers>>(
           on, {blocks, warps * simt::warp_size},
-          {baselines::rows_of<T>(p, buffers), baselines::answer_in<T>(p, buffers)});
+          {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers)});
     });
   };
   return p.has_indices() ? started.template operator()<answer::pairs>()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Checks that ptxas spills no register in the kernels of the given sources, and prints what each uses.
 
-    spills.py [--kernels REGEX] NVCC ARCH BUILD_DIR SOURCE...
+    spills.py [--kernels REGEX] [--enum HEADER:NAME] NVCC ARCH BUILD_DIR SOURCE...
 
---kernels: only those whose mangled name matches. A stack frame is no spill: an array that is indexed
+--kernels: only those whose mangled name matches. With --enum, `{NAME}` in the regex stands for the value of
+that enumerator, as mangled names have it. A stack frame is no spill: an array that is indexed
 at run time lives in local memory. Exit code 0: none spills; 1: some do, they are named, or none
 matches; 77: skipped, no nvcc.
 """
@@ -23,6 +24,14 @@ KERNEL = re.compile(
     r"(?P<loads>\d+) bytes spill loads.*?Used (?P<registers>\d+) registers",
     re.DOTALL,
 )
+
+
+def values_of(header, name):
+    """The enumerators of an enum class without explicit values, by name."""
+    body = re.search(rf"enum class {name}\b[^{{]*{{([^}}]*)}}", pathlib.Path(header).read_text())
+    if not body:
+        sys.exit(f"{header} has no enum class {name}")
+    return {each.strip(): str(value) for value, each in enumerate(body[1].split(","))}
 
 
 def report(nvcc, arch, build_dir, source):
@@ -45,11 +54,15 @@ def report(nvcc, arch, build_dir, source):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kernels", type=re.compile, default=re.compile(""))
+    parser.add_argument("--kernels", default="")
+    parser.add_argument("--enum")
     for name in ("nvcc", "arch", "build_dir"):
         parser.add_argument(name)
     parser.add_argument("sources", nargs="+", type=pathlib.Path)
     given = parser.parse_args()
+    wanted = given.kernels
+    for name, value in (values_of(*given.enum.split(":")) if given.enum else {}).items():
+        wanted = wanted.replace(f"{{{name}}}", value)
     nvcc = shutil.which(given.nvcc)
     if not nvcc:
         print("skipped: no nvcc")
@@ -59,7 +72,7 @@ def main():
     spilling = matching = 0
     for source in given.sources:
         for name, registers, frame, spilled in report(nvcc, given.arch, build_dir, source):
-            if not given.kernels.search(name):
+            if not re.search(wanted, name):
                 continue
             matching += 1
             spilling += spilled > 0
