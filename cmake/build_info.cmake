@@ -1,4 +1,4 @@
-# cmake -P: writes generated/build_info.hpp; touches it only when something changed.
+# cmake -P: writes generated/build_info.hpp, only if its content changed.
 set(commit "")
 set(dirty false)
 find_package(Git QUIET)

@@ -1,7 +1,7 @@
-# The cost tables of `auto` (algorithms/auto_select/*.json, written by `kselect tune`) as C++: the
-# library reads no file and needs no JSON library.
+# Compiles the cost tables of `auto` (algorithms/auto_select/*.json, written by `kselect tune`) into the
+# library, which therefore reads no file and needs no JSON library.
 
-# kselect_write_cost_tables(output): one constant a file, and the list of all.
+# kselect_write_cost_tables(output): writes the tables of each file and the list of all as C++.
 function(kselect_write_cost_tables output)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/algorithms/auto_select/*.json)
   set(constants "")
@@ -23,7 +23,7 @@ function(kselect_write_cost_tables output)
     if(NOT schema STREQUAL "kselect-costs/1")
       message(FATAL_ERROR "kselect: ${file}: schema is '${schema}', not kselect-costs/1")
     endif()
-    # Points stay nested; lists of numbers become flat.
+    # Points stay nested; the other lists are flattened.
     foreach(name members costs reach corrections)
       string(REGEX REPLACE "[][ \n]" "" ${name} "${${name}}")
     endforeach()

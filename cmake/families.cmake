@@ -1,11 +1,11 @@
-# Which algorithm files are built: -DKSELECT_ALGORITHMS='auto;cpu/*;qms-*', globs over entries' names or
-# families' file stems. A file says its entries at its head, without their variants:
+# Chooses the algorithm files to build: -DKSELECT_ALGORITHMS='auto;cpu/*;qms-*', globs over entries' names or
+# file stems. The head of a file lists its entries, without their variants:
 #
 #   // Entries: qms-warp, qms-block, qms-host
 #
-# A file without such a line is known by its stem alone.
+# A file without this line matches only by its stem.
 
-# kselect_glob_matches(glob text result): `*` is any run of characters, `?` any one.
+# kselect_glob_matches(glob text result): `*` stands for any string, `?` for any character.
 function(kselect_glob_matches glob text result)
   string(REGEX REPLACE "([][+.^$()|\\])" "\\\\\\1" pattern "${glob}")
   string(REPLACE "*" ".*" pattern "${pattern}")
@@ -17,7 +17,7 @@ function(kselect_glob_matches glob text result)
   endif()
 endfunction()
 
-# kselect_entries_of(file result): the names that the file's head lists.
+# kselect_entries_of(file result): the entries that the file's head lists.
 function(kselect_entries_of file result)
   file(STRINGS ${file} lines REGEX "^// Entries: ")
   list(TRANSFORM lines REPLACE "^// Entries: " "")
@@ -25,7 +25,7 @@ function(kselect_entries_of file result)
   set(${result} ${names} PARENT_SCOPE)
 endfunction()
 
-# Whether a glob asks for a file. `qms-block+w4` is a variant of `qms-block`, which the head lists.
+# Whether a glob selects a file. Variants match by their base name: for `qms-block+w4` the head lists `qms-block`.
 function(kselect_glob_asks_for glob file result)
   get_filename_component(stem ${file} NAME_WE)
   kselect_entries_of(${file} names)
@@ -42,13 +42,13 @@ function(kselect_glob_asks_for glob file result)
   set(${result} ${asks} PARENT_SCOPE)
 endfunction()
 
-# kselect_find_files(files kernels parts data): what lies below algorithms/ and baselines/. `files` define entries:
-# a file STEM.cu or STEM.cpp that defines entries::STEM(). All else is `kernels` (.cu), `parts` (.cpp) or
-# `data` (.json) of theirs.
+# kselect_find_files(files kernels parts data): sorts the files below algorithms/ and baselines/. A file STEM.cu or
+# STEM.cpp that defines entries::STEM() belongs to `files`. The others are `kernels` (.cu), `parts` (.cpp) and
+# `data` (.json).
 function(kselect_find_files files kernels parts data)
   set(depends CONFIGURE_DEPENDS)
   if(CMAKE_SCRIPT_MODE_FILE)
-    set(depends "")  # a script configures nothing
+    set(depends "")  # CONFIGURE_DEPENDS is an error in script mode
   endif()
   file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${depends}
        algorithms/*/*.cu algorithms/*/*.cpp baselines/*.cu baselines/*.cpp baselines/*/*.cu baselines/*/*.cpp)
@@ -74,7 +74,8 @@ function(kselect_find_files files kernels parts data)
   set(${data} ${json} PARENT_SCOPE)
 endfunction()
 
-# Stems of the files that a file is composed of: it, or a file in the folder of its name, declares their entries.
+# kselect_members_of(file stems result): stems of the files whose entries this file is composed of. The file, or a
+# file in the folder of its name, declares their entries.
 function(kselect_members_of file stems result)
   get_filename_component(own ${file} NAME_WE)
   file(GLOB parts ${CMAKE_CURRENT_SOURCE_DIR}/algorithms/${own}/*)
@@ -99,8 +100,8 @@ function(kselect_members_of file stems result)
   set(${result} ${known} PARENT_SCOPE)
 endfunction()
 
-# kselect_choose_files(chosen left_out file...): splits the files by KSELECT_ALGORITHMS. What an entry is
-# composed of is built with it. A glob that asks for nothing is an error.
+# kselect_choose_files(chosen left_out file...): splits the files by KSELECT_ALGORITHMS. The files of members are
+# chosen with the entries composed of them. A glob that matches nothing is an error.
 function(kselect_choose_files chosen left_out)
   set(wanted "")
   foreach(glob IN LISTS KSELECT_ALGORITHMS)
@@ -144,8 +145,8 @@ function(kselect_choose_files chosen left_out)
   set(${left_out} ${others} PARENT_SCOPE)
 endfunction()
 
-# kselect_kernels_of(result kernels sources): those of algorithms/FAMILY/*.cu and baselines/FAMILY/*.cu
-# that chosen sources use. FAMILY.cu uses all of them, FAMILY_PART.cu those that begin with PART.
+# kselect_kernels_of(result kernels sources): the kernel files (FAMILY/*.cu) that the given sources use.
+# FAMILY.cu uses all of its folder, FAMILY_PART.cu those whose names begin with PART.
 function(kselect_kernels_of result kernels sources)
   set(used "")
   foreach(kernel IN LISTS kernels)

@@ -1,8 +1,8 @@
-# For which GPUs the CUDA sources are compiled, where nobody says so by CMAKE_CUDA_ARCHITECTURES.
+# Chooses the GPUs that CUDA sources are compiled for, unless CMAKE_CUDA_ARCHITECTURES is given.
 
-# kselect_choose_architectures(known capabilities result why): for compute capabilities like 8.9 machine code
-# for each, and PTX of the last, which the driver compiles for newer ones; without any, for cards of data
-# centres and desks. `known` are the numbers that nvcc compiles for; without that list all are taken.
+# kselect_choose_architectures(known capabilities result why): chooses machine code for each of the compute
+# capabilities (for example 8.9), and PTX of the last, which the driver compiles for newer GPUs. Without
+# capabilities it chooses common GPUs. `known` lists the architectures of this nvcc; empty means all.
 function(kselect_choose_architectures known capabilities result why)
   set(numbers ${capabilities})
   list(TRANSFORM numbers REPLACE "\\." "")
@@ -38,7 +38,7 @@ function(kselect_choose_architectures known capabilities result why)
   set(${why} "${reason}" PARENT_SCOPE)
 endfunction()
 
-# Sets CMAKE_CUDA_ARCHITECTURES, kept in the cache: what is built does not change when a card comes or goes.
+# Sets CMAKE_CUDA_ARCHITECTURES in the cache, so that adding or removing a GPU does not change the build.
 function(kselect_set_architectures nvcc)
   set(capabilities "")
   find_program(NVIDIA_SMI nvidia-smi)

@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: headers, static libraries, and a package that
-# find_package(kselect) finds. The target is kselect::kselect, as with add_subdirectory.
+# Installs headers, static libraries and a package for find_package(kselect). Its target is
+# kselect::kselect, as with add_subdirectory.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)

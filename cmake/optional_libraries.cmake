@@ -1,12 +1,11 @@
-# Libraries that a build can do without: those of adapters in baselines/, which without theirs are still
-# listed, with the reason; Highway's vectors; MPI. Nothing is downloaded; point CMAKE_PREFIX_PATH at what
-# stands elsewhere.
+# Optional libraries: those of the adapters in baselines/, Highway's vectors, MPI and NCCL. An adapter without
+# its library is still listed, with the reason. Nothing is downloaded; CMAKE_PREFIX_PATH may name folders.
 
 include(CheckCXXSourceCompiles)
 
-# kselect_vectors: Highway's vectors (hwy/highway.h), from headers but for what aborts in checked builds,
-# for whoever includes algorithms/one_pass_select/lanes.hpp. Where they are absent, or do not compile,
-# the compiler's own vectors are used.
+# kselect_vectors: Highway's vectors (hwy/highway.h) for users of algorithms/one_pass_select/lanes.hpp. They are
+# headers; checked builds also need the library, which has the abort function. If Highway is absent or does not
+# compile, the compiler's own vectors are used.
 function(kselect_add_vectors)
   add_library(kselect_vectors INTERFACE)
   set(has_highway 0)
@@ -42,11 +41,11 @@ function(kselect_add_vectors)
 endfunction()
 kselect_add_vectors()
 
-# MPI, for `kselect knn --mpi`; without it that option says so. Debian: libopenmpi-dev, openmpi-bin.
+# MPI, for `kselect knn --mpi`; without MPI that option is an error. Debian: libopenmpi-dev, openmpi-bin.
 option(KSELECT_MPI "Build the MPI module where MPI is found" ON)
 set(KSELECT_HAS_MPI OFF)
 if(KSELECT_MPI)
-  set(MPI_CXX_SKIP_MPICXX ON)  # the C interface alone
+  set(MPI_CXX_SKIP_MPICXX ON)  # only the C interface is used
   find_package(MPI QUIET COMPONENTS CXX)
   if(MPI_CXX_FOUND)
     set(KSELECT_HAS_MPI ON)
@@ -66,20 +65,17 @@ if(KSELECT_HAS_CUDA)
   endif()
 endif()
 
-# The others are used by adapters in baselines/ alone. Where one is absent its adapter is still listed,
-# with the reason.
-
-# Libraries of GPU adapters bring much along (RAFT a CCCL of its own), so they are used when asked for.
+# Libraries of GPU adapters have many dependencies (RAFT brings its own CCCL), so they are off by default.
 option(KSELECT_RAFT "Compile the adapter of RAFT's select_k; needs nvcc, and RAFT or cuVS" OFF)
 option(KSELECT_FAISS_GPU "Compile the adapter of FAISS's GPU selection; needs nvcc, and FAISS with GPU" OFF)
 
-# Finds the package that defines `library`, which the switch asked for.
+# Finds the package that defines `library`; its absence is an error, because the switch asked for it.
 function(kselect_find_for_gpu switch package library)
   if(NOT KSELECT_HAS_CUDA)
     message(FATAL_ERROR "kselect: ${switch}=ON needs nvcc, which was not found or is off (KSELECT_CUDA)")
   endif()
   set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
-  # The wheels on PyPI keep their packages in lib64, where Debian's CMake does not look by itself.
+  # The wheels on PyPI keep their packages in lib64, which Debian's CMake does not search by default.
   set_property(GLOBAL PROPERTY FIND_LIBRARY_USE_LIB64_PATHS ON)
   find_package(${package} CONFIG QUIET)
   if(NOT TARGET ${library})
@@ -88,8 +84,8 @@ function(kselect_find_for_gpu switch package library)
   endif()
 endfunction()
 
-# Compiles one source of `target` with a library that no other of them shall see, since what it includes
-# may clash with the toolkit's own.
+# Compiles one source of `target` with a library that its other sources must not see: the library's headers may
+# clash with those of the CUDA toolkit.
 function(kselect_compile_apart target source library definition)
   get_target_property(sources ${target} SOURCES)
   list(REMOVE_ITEM sources ${source})
@@ -100,12 +96,12 @@ function(kselect_compile_apart target source library definition)
   target_compile_definitions(${target}_${stem} PRIVATE ${definition})
   target_link_libraries(${target}_${stem} PRIVATE kselect_core kselect_simt ${library})
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${stem}>)
-  # Whoever links `target` links the library, and compiles without it.
+  # Users of `target` link the library but compile without it.
   set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES $<LINK_ONLY:${library}>)
 endfunction()
 
-# kselect_use_optional_libraries(target): defines KSELECT_HAS_<LIBRARY> as 0 or 1 for the target's own
-# sources and links what was found.
+# kselect_use_optional_libraries(target): links the libraries that are found, and defines KSELECT_HAS_<LIBRARY> as
+# 0 or 1 for the target's own sources.
 function(kselect_use_optional_libraries target)
   # FAISS: the CPU heap is header-only. Debian: libfaiss-dev.
   find_path(FAISS_INCLUDE_DIR faiss/utils/Heap.h)
@@ -115,8 +111,7 @@ function(kselect_use_optional_libraries target)
     target_include_directories(${target} SYSTEM PRIVATE ${FAISS_INCLUDE_DIR})
   endif()
 
-  # Highway's sorting library. VQSelect came after Debian 12's libhwy 1.0, so each is tried instead of
-  # asking a version.
+  # Highway's sorting library. Debian 12's libhwy 1.0 has VQSort but not VQSelect, so each is tried.
   set(has_vqsort 0)
   set(has_vqselect 0)
   find_path(HIGHWAY_INCLUDE_DIR hwy/contrib/sort/vqsort.h)
@@ -150,8 +145,8 @@ function(kselect_use_optional_libraries target)
     endif()
   endif()
 
-  # x86-simd-sort's headers, which nothing installs: their folder is X86_SIMD_SORT_INCLUDE_DIR. They
-  # compile where -march= has AVX2 or AVX-512.
+  # The headers of x86-simd-sort, which no package installs: X86_SIMD_SORT_INCLUDE_DIR names their folder. They
+  # compile only if -march includes AVX2 or AVX-512.
   set(has_x86_simd_sort 0)
   find_path(X86_SIMD_SORT_INCLUDE_DIR x86simdsort-static-incl.h)
   if(X86_SIMD_SORT_INCLUDE_DIR)

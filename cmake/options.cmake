@@ -1,4 +1,4 @@
-# What every target is compiled with, and the switches a user may set.
+# Compile options of every target, and the options for users.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -8,7 +8,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
-# In another project's build (add_subdirectory) the library alone.
+# As part of another project (add_subdirectory), only the library is built.
 option(KSELECT_PROGRAM "Build the program: harness, command line, benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(KSELECT_TESTS "Build the tests (needs KSELECT_PROGRAM)" ${PROJECT_IS_TOP_LEVEL})
 option(KSELECT_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
@@ -22,8 +22,8 @@ set(KSELECT_MARCH "native" CACHE STRING "-march of the host code; recorded with 
 
 option(KSELECT_OBJECT_TIMES "Append each object's processor time to object_times.txt in the build folder" OFF)
 
-# A result must not depend on whether ccache is there: it only caches. Paths below the project count as
-# relative ones, so that two clones of it share what they compiled.
+# ccache speeds builds up and does not change their results. With paths relative to the project, two clones
+# share cached objects.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
@@ -37,8 +37,8 @@ if(launcher)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
-# Selection moves bits; flags that change what a NaN, an infinity, a zero or a denormal is would make
-# algorithms and verifier wrong together.
+# Fast-math flags change the handling of NaN, infinities, zeros and denormals. They would make algorithms and
+# verifier wrong in the same way, so they are refused.
 foreach(flags CMAKE_CXX_FLAGS CMAKE_CXX_FLAGS_RELEASE CMAKE_CUDA_FLAGS CMAKE_CUDA_FLAGS_RELEASE)
   if("${${flags}} $ENV{CXXFLAGS} $ENV{CUDAFLAGS}" MATCHES
      "-(ffast-math|Ofast|ffinite-math-only|funsafe-math-optimizations|-?use_fast_math|-?ftz=true)")
@@ -53,7 +53,7 @@ if(NOT KSELECT_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    # Before the language is enabled, which would take nvcc's own default.
+    # Must precede enable_language, which would set nvcc's default architecture.
     if(NOT CMAKE_CUDA_ARCHITECTURES)
       kselect_set_architectures(${CMAKE_CUDA_COMPILER})
     endif()
@@ -70,7 +70,7 @@ if(NOT KSELECT_CUDA STREQUAL "OFF")
   endif()
 endif()
 
-# Which CCCL the CUDA sources see is recorded: two versions of CUB's sorts are two baselines.
+# The version of CCCL is recorded, because another version of CUB is another baseline.
 set(KSELECT_CCCL_VERSION "")
 if(KSELECT_CCCL AND NOT KSELECT_HAS_CUDA)
   message(FATAL_ERROR "kselect: KSELECT_CCCL needs nvcc, which was not found or is off (KSELECT_CUDA)")
@@ -93,27 +93,27 @@ endif()
 
 add_library(kselect_options INTERFACE)
 if(KSELECT_CCCL)
-  # -I comes before the toolkit's own, which nvcc and CMake give as system folders.
+  # -I precedes the toolkit's own folders, which nvcc and CMake pass as system folders.
   target_include_directories(kselect_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:${KSELECT_CCCL}>)
 endif()
 set(host_flags -march=${KSELECT_MARCH} -ffp-contract=off -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 set(host_warnings -Wall -Wextra -Wshadow -Wconversion)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # GCC's -Wconversion leaves signs out in C++.
+  # In C++, GCC's -Wconversion does not include -Wsign-conversion.
   list(APPEND host_warnings -Wno-sign-conversion)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 sees overlapping copies inside std::string's operator+ at -O3 (GCC bug 105651).
+  # At -O3, GCC 12 wrongly reports overlapping copies in std::string's operator+ (GCC bug 105651).
   list(APPEND host_warnings -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND KSELECT_SANITIZE)
-  # The instrumentation hides initialisations from this warning (GCC manual, -fsanitize).
+  # With sanitizers, this warning has false positives (GCC manual, -fsanitize).
   list(APPEND host_warnings -Wno-maybe-uninitialized)
 endif()
 if(KSELECT_WERROR)
   list(APPEND host_warnings -Werror)
   if(KSELECT_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
-    # Of files that are compiled together the optimiser sees more, and GCC 12 more than there is.
+    # In unity builds, the optimiser of GCC 12 and newer reports false positives of these warnings.
     foreach(seen IN ITEMS array-bounds dangling-pointer free-nonheap-object maybe-uninitialized nonnull
                           stringop-overflow stringop-overread uninitialized use-after-free)
       list(APPEND host_warnings -Wno-error=${seen})
@@ -131,7 +131,7 @@ if(KSELECT_SANITIZE)
   target_link_options(kselect_options INTERFACE -fsanitize=${KSELECT_SANITIZE})
 endif()
 
-# For code that nothing timed passes through. What the sanitizers add makes its optimisation as dear again.
+# For code on no timed path. With sanitizers even -O1 compiles slowly, so they get -O0.
 set(little -O1)
 if(KSELECT_SANITIZE)
   set(little -O0)
@@ -139,7 +139,7 @@ endif()
 set(KSELECT_LITTLE_OPTIMISED $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:${little}>)
 
 # kselect_precompile(target header...): with KSELECT_UNITY these headers are parsed once for the target
-# instead of once a file. Without it every file is compiled as it stands, which shows a missing #include.
+# instead of once a file. Without it every file is compiled by itself, which reveals missing #includes.
 function(kselect_precompile target)
   if(KSELECT_UNITY)
     list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
@@ -147,15 +147,15 @@ function(kselect_precompile target)
   endif()
 endfunction()
 
-# kselect_unite(target [file...]): with KSELECT_UNITY the target's .cpp files are compiled a folder at a
-# time, for the headers of JSON, CLI11 and GoogleTest cost more than the files do; but for those named,
-# whose anonymous namespaces have a name of their neighbours'.
+# kselect_unite(target [file...]): with KSELECT_UNITY the target's .cpp files are compiled a folder at a time,
+# because parsing JSON, CLI11 and GoogleTest takes longer than compiling the files. The files named here are
+# compiled alone: their anonymous namespaces have names that clash with their neighbours'.
 function(kselect_unite target)
   if(NOT KSELECT_UNITY)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # A local name may be that of a neighbour's file. Linked last, so that it comes after -Wshadow.
+  # A local name may shadow a name of another file. Linked last, so that -Wno-shadow follows -Wshadow.
   if(NOT TARGET kselect_united)
     add_library(kselect_united INTERFACE)
     target_compile_options(kselect_united INTERFACE -Wno-shadow)
@@ -169,7 +169,7 @@ function(kselect_unite target)
       get_filename_component(folder ${source} DIRECTORY)
       file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
       string(MAKE_C_IDENTIFIER "${folder}" folder)
-      # Eight at most, so that all cores have a part of a large folder.
+      # At most eight files together, so that a large folder is compiled on several cores.
       list(APPEND in_${folder} ${source})
       list(LENGTH in_${folder} count)
       math(EXPR part "(${count} - 1) / 8")

@@ -1,10 +1,10 @@
-# Adding an algorithm touches one file: the table of algorithms is generated from the file list.
+# Generates the table of algorithms from the list of files, so that a new algorithm is one new file.
 
 include(${CMAKE_CURRENT_LIST_DIR}/cost_tables.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/families.cmake)
 
-# Defines `target` from those files with entries that KSELECT_ALGORITHMS asks for, and a generated table with
-# one row per file. Files below baselines/, too, must not have one stem twice.
+# Defines `target` from the files that KSELECT_ALGORITHMS selects, and a generated table with one row a file.
+# Stems must be unique across algorithms/ and baselines/.
 function(kselect_add_registry target)
   kselect_find_files(sources kernels parts data)
   set(all_kernels ${kernels})
@@ -58,7 +58,7 @@ function(kselect_add_registry target)
   add_library(${target} STATIC ${built} ${table} ${hashes} ${costs}
               src/registry.cpp src/name_matching.cpp src/select.cpp src/support.cpp src/gpu_code.cpp
               src/gpu_device.cpp)
-  # What this build has code for: a list with commas, as semicolons would end a definition.
+  # The architectures of this build, separated by commas because semicolons would split the definition.
   string(REPLACE ";" "," architectures "${CMAKE_CUDA_ARCHITECTURES}")
   set_source_files_properties(src/gpu_code.cpp PROPERTIES
                               COMPILE_DEFINITIONS "KSELECT_CUDA_ARCHITECTURES=\"${architectures}\"")
@@ -67,8 +67,8 @@ function(kselect_add_registry target)
   kselect_compile_kernels(${built})
 endfunction()
 
-# Without nvcc, compiles those of the given files that are .cu as C++: for the fiber executor, and for those
-# queues that also run natively, whose times count.
+# Without nvcc, compiles the given .cu files as C++: for the fiber executor, and for the queues that also run
+# natively on the CPU and are timed there.
 function(kselect_compile_kernels)
   if(KSELECT_HAS_CUDA)
     return()
@@ -80,7 +80,7 @@ function(kselect_compile_kernels)
   endforeach()
 endfunction()
 
-# Compiles into `target` how and from what it was built; the git state is read when a build runs.
+# Compiles the compiler, its flags and the git state into `target`. Every build reads the git state again.
 function(kselect_add_build_info target)
   set(info ${CMAKE_CURRENT_BINARY_DIR}/generated/build_info.hpp)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" upper)

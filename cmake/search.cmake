@@ -1,6 +1,6 @@
-# Adding a metric touches one file: search/metric/metrics/NAME.hpp, which defines metric_space::NAME.
+# A new metric is one new file: search/metric/metrics/NAME.hpp, which defines metric_space::NAME.
 
-# Defines `target` from all of search/, the kernels of each metric and a table of all metrics.
+# Defines `target` from search/, generated kernels for each metric and a generated table of metrics.
 function(kselect_add_search target)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS search/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/search/exchange/mpi/")

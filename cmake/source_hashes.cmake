@@ -1,10 +1,10 @@
-# cmake -P, in the source folder: writes one constant per file with entries. It is a hash of exactly what those
-# entries are built from: the file, its family's other sources and data, all that these include, and the same
-# of every file whose entries they are composed of (kselect_members_of).
+# cmake -P, in the source folder: writes one hash for each file with entries. The hash covers the sources of these
+# entries: the file, its family's other sources and data, all files they include, and the same for every file of
+# their members (kselect_members_of).
 cmake_policy(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/families.cmake)
 
-# includes_of(file result): the project's headers that a file names, each read once.
+# includes_of(file result): the project headers that a file includes directly. Each file is read once.
 function(includes_of file result)
   get_property(known GLOBAL PROPERTY includes_${file} SET)
   if(NOT known)
@@ -26,7 +26,7 @@ function(includes_of file result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# with_members(source result): the file and, in turn, the files of its members.
+# with_members(source result): the file and, recursively, the files of its members.
 function(with_members source result)
   set(all ${source})
   set(open ${source})
@@ -43,7 +43,7 @@ function(with_members source result)
   set(${result} ${all} PARENT_SCOPE)
 endfunction()
 
-# own_files(source result): what is compiled for a file's entries, and the data that the build reads for them.
+# own_files(source result): the file, its family's kernels and parts, and the data that the build reads for them.
 function(own_files source result)
   get_filename_component(stem ${source} NAME_WE)
   kselect_kernels_of(own "${kernels}" "${source}")
@@ -57,7 +57,7 @@ function(own_files source result)
   set(${result} ${source} ${own} PARENT_SCOPE)
 endfunction()
 
-# closure_of(files result): the files and all that they include, sorted.
+# closure_of(files result): the files and, recursively, all files they include, sorted.
 function(closure_of files result)
   set(all ${files})
   set(open ${files})

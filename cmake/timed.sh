@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A compiler's launcher: runs it, and appends "SECONDS OBJECT", the processor time it took, to a file.
+# A compiler launcher: runs the compiler and appends "SECONDS OBJECT" to a file, the processor time it took.
 # Usage: timed.sh FILE COMPILER OPTION... -o OBJECT ...
 log=$1
 shift

@@ -1,1 +1,1 @@
-"""Times libraries that only Python reaches, on the inputs and in the format of kselect's records."""
+"""Times Python libraries on the inputs and in the format of kselect's records."""

@@ -1,4 +1,4 @@
-"""meta.json of a run that no kselect wrote: when, from which sources, on which machine."""
+"""Makes meta.json for a run without the kselect program: time, sources and machine."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def processor() -> str:
 
 
 def driver() -> str:
-    """Return the version of the GPU's driver; empty where none is loaded."""
+    """Return the version of the GPU's driver; empty if none is loaded."""
     loaded = Path("/proc/driver/nvidia/version")
     found = re.search(r"Module.*?  (\d[\d.]+)", loaded.read_text()) if loaded.exists() else None
     return found[1] if found else ""
@@ -41,7 +41,7 @@ def sources() -> dict[str, Any]:
 
 
 def meta_of(config: Path, gpus: list[dict[str, Any]] | None) -> dict[str, Any]:
-    """Return what meta.json says of a run of a config on this machine, but for name and state."""
+    """Return meta.json for a run of a config on this machine, without name and state."""
     return {
         "schema": SCHEMA,
         "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",

@@ -1,8 +1,8 @@
-"""The problems of a config that lists shapes, such as configs/goal.json, without kselect's program.
+"""Reads the problems of a config with shapes (configs/goal.json) without the kselect program.
 
-Of the config language only what such configs are made of is read: `shapes` of plain numbers, one
-or several values of dtype and direction, uniform rows. Anything else is refused, since a problem
-that is read otherwise than kselect reads it would be another problem of the same name.
+It reads only a part of the config language: `shapes` of plain numbers, one or several values of
+dtype and direction, uniform rows. Everything else is refused, because a different reading than
+kselect's would give a different problem under the same name.
 """
 
 import json
@@ -17,7 +17,7 @@ _ALONE = {"payload": "values_and_indices", "distribution": "uniform"}
 
 
 def listed(config: Path) -> list[Any]:
-    """Return the problems of a config, with the members of a record that describe one."""
+    """Return the problems of a config, with the members that describe a problem in a record."""
 
     def refuse(what: str) -> PlotError:
         return PlotError(Failure.INPUT, f"{config}: {what}; give a finished run of it instead")

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"plots: {e}", file=sys.stderr)
         return int(e.failure)
     except BrokenPipeError:
-        # Whoever read our standard output has left; Python would complain again at its exit.
+        # The reader closed the pipe. Without this, Python would report the error again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(Failure.OUTPUT)
     return 0

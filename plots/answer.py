@@ -1,4 +1,4 @@
-"""`python -m plots.answer RUN_DIR`: which algorithm won where, and by how much, in a dozen lines."""
+"""`python -m plots.answer RUN_DIR` prints in a dozen lines which algorithm won, and by how much."""
 
 import argparse
 import math
@@ -16,7 +16,7 @@ MOST_LINES = 12
 
 Key = Callable[[Record], tuple[int, ...]]
 
-# The axes that lines may stand for, the finest first.
+# The axes by which problems may be grouped into lines, the finest first.
 AXES: tuple[tuple[tuple[str, ...], Key], ...] = (
     (("n", "Q", "k"), lambda r: (r.n, r.q, r.k)),
     (("n", "Q"), lambda r: (r.n, r.q)),
@@ -27,27 +27,27 @@ AXES: tuple[tuple[tuple[str, ...], Key], ...] = (
 
 @dataclass(frozen=True)
 class Contest:
-    """One problem: who was fastest, and who cannot be told from the fastest by the intervals."""
+    """One problem: the fastest algorithm, and those whose intervals overlap with its interval."""
 
     best: Record
     winners: frozenset[str]
-    factor: float | None  # the baseline's time over the best; None where it has none
+    factor: float | None  # the baseline's time over the best time; None if the baseline has no time
 
 
 @dataclass(frozen=True)
 class Line:
-    """Some problems together, and the algorithm that is among the fastest in most of them."""
+    """A group of problems, and the algorithm that is among the fastest in most of them."""
 
     at: tuple[int, ...]
     winner: str
     wins: int
     problems: int
-    times: tuple[float, float]  # least and largest of the fastest, ns
-    factors: tuple[float, float, float] | None  # geometric mean, least, largest
+    times: tuple[float, float]  # least and largest of the fastest times, ns
+    factors: tuple[float, float, float] | None  # geometric mean, least and largest factor
 
 
 def contests(records: Iterable[Record], baseline: Baseline) -> list[Contest]:
-    """Return one contest for each problem that any record has a time for."""
+    """Return one contest for each problem that has a time."""
     by_problem = defaultdict(list)
     for record in records:
         if record.time:
@@ -76,7 +76,7 @@ def _line(at: tuple[int, ...], members: Sequence[Contest]) -> Line:
 
 
 def lines(found: Sequence[Contest]) -> tuple[tuple[str, ...], list[Line]]:
-    """Return the finest axes that need at most a dozen lines, and these."""
+    """Return the finest axes that need at most a dozen lines, and the lines."""
     for names, key in AXES:
         groups = defaultdict(list)
         for contest in found:
@@ -107,7 +107,7 @@ def _factor(line: Line) -> str:
 
 
 def table(records: Sequence[Record], baseline_name: str | None) -> str:
-    """Return the whole answer as text; raises PlotError(INPUT) where nothing has a time."""
+    """Return the whole answer as text; raises PlotError(INPUT) if no record has a time."""
     timed = [record for record in records if record.time]
     if not timed:
         raise PlotError(Failure.INPUT, "no cell has a time; see the statuses that `run` printed")

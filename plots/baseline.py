@@ -1,7 +1,7 @@
-"""Which measurement a cell's speed-up compares with.
+"""Finds the measurement that a cell's speed-up is relative to.
 
-The baseline may have run elsewhere than the cell (a processor against a GPU) and on another layout,
-but it solved the same problem: equal workload, types, direction, payload, n, Q and k.
+The baseline may have run on another machine (a CPU instead of a GPU) and on another layout, but it
+solved the same problem: equal workload, types, direction, payload, n, Q and k.
 """
 
 import math
@@ -17,7 +17,7 @@ class Baseline:
     """The timed records of one algorithm, looked up by problem."""
 
     def __init__(self, name: str, records: Iterable[Record]) -> None:
-        """Keep what `records` say of the algorithm `name`."""
+        """Keep the timed records of the algorithm `name`."""
         self.name = name
         self._timed: dict[Problem, list[Record]] = defaultdict(list)
         for record in records:
@@ -25,9 +25,9 @@ class Baseline:
                 self._timed[problem_of(record)].append(record)
 
     def of(self, record: Record) -> Record | None:
-        """Return what to compare a record with, None where the baseline has no time.
+        """Return the record to compare with; None if the baseline has no time.
 
-        Of several the nearest: same machine, then same run, seed, layout.
+        Of several records the most similar counts: same machine, then same run, seed, layout.
         """
         return min(
             self._timed.get(problem_of(record), ()),
@@ -44,11 +44,11 @@ class Baseline:
 
 
 def default_name(members: Sequence[Record], records: Sequence[Record]) -> str:
-    """Return the baseline for a slice's `members`, where the user names none.
+    """Return the default baseline for a slice's `members`.
 
-    The first by name of the family nth_element that solved one of the slice's problems: the serial
-    form, to whose name the others append. Without one, of the slice's algorithms with the most
-    times the slowest in the geometric mean.
+    It is the first by name of the family nth_element that solved one of the slice's problems; the
+    serial form sorts first, because the other names append to its name. Without one, it is the
+    algorithm of the slice with the most times, of several the slowest in the geometric mean.
     """
     problems = {problem_of(record) for record in members}
     family = [
@@ -69,7 +69,7 @@ def default_name(members: Sequence[Record], records: Sequence[Record]) -> str:
 
 
 def problem_of(record: Record) -> Problem:
-    """Return what a cell solved, wherever and from whatever layout it did."""
+    """Return the problem of a cell, without its machine and layout."""
     index = record.index if record.payload == "values_and_indices" else ""
     return (
         record.workload,

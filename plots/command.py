@@ -1,4 +1,4 @@
-"""The command of a page of figures that is drawn from directories of records."""
+"""The command line of modules that draw figures from directories of records."""
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
@@ -21,9 +21,9 @@ def draw_command(
     draw: Callable[[Sequence[Search]], Sequence[Drawing]],
     nothing: str,
 ) -> int:
-    """Draw what `read` finds in the directories named; returns the exit code (README).
+    """Draw the records that `read` finds in the named directories; returns the exit code (README).
 
-    `file` is what each directory has; `nothing` says what was not found if there is no drawing.
+    Each directory holds `file`. `nothing` is the error message if there is no drawing.
     """
     parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help=f"has {file}")
     parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR")

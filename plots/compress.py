@@ -1,8 +1,8 @@
-"""Compresses records to be committed: `python -m plots.compress DIR [DIR ...]`.
+"""Compresses records before they are committed: `python -m plots.compress DIR [DIR ...]`.
 
-Each .jsonl in the directories and below becomes .jsonl.gz, which the program and the figures read
-alike. Equal records give equal bytes: no name and no time is written. The plain file goes once the
-compressed one was read back. `gunzip` gives it back.
+Each .jsonl below the directories becomes .jsonl.gz, which the program and the figures also read.
+Equal records give equal bytes, because neither name nor time is written. The plain file is deleted
+after the compressed one was read back. `gunzip` restores it.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from plots.files import packed, read_bytes, write_file
 
 
 def compress(path: Path) -> Path:
-    """Replace a file by its compressed form and return that one's path; raises PlotError."""
+    """Replace a file by its compressed form and return the new path; raises PlotError."""
     made = packed(path)
     if made.exists():
         message = f"{path.parent}: has {made.name}, too; remove the one that is not meant"

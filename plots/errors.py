@@ -1,4 +1,4 @@
-"""How the figures fail: a one-line message and the category that decides the exit code."""
+"""Errors of the figures: a one-line message and a category, which decides the exit code."""
 
 import sys
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Failure(IntEnum):
-    """The exit codes, with the meaning they have in `kselect`."""
+    """The exit codes; `kselect` uses the same ones."""
 
     USAGE = 2  # command line: an unknown figure or baseline
     INPUT = 3  # a run is missing, damaged, of an unknown schema, or has nothing to draw
@@ -23,7 +23,7 @@ class PlotError(Exception):
 
 
 def exit_code(name: str, work: Callable[[], None]) -> int:
-    """Do a command's work; return its exit code. What is wrong goes to stderr after its name."""
+    """Do a command's work; return its exit code. Errors go to stderr after its name."""
     try:
         work()
     except PlotError as e:

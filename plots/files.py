@@ -1,4 +1,4 @@
-"""Reads records of one line each, compressed or not, and writes files whole or not at all."""
+"""Reads files of one record a line, compressed or not, and writes files atomically."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ _PACKED = ".gz"
 
 
 def packed(path: Path) -> Path:
-    """Return what the file is called once it is compressed to be committed."""
+    """Return the name of the compressed file."""
     return path.with_name(path.name + _PACKED)
 
 
@@ -27,9 +27,9 @@ def holds(directory: Path, file: str) -> bool:
 
 
 def stored(directory: Path, file: str) -> Path:
-    """Return the path of a file of records: the compressed one where that is there.
+    """Return the path of a file of records: the compressed one if it exists.
 
-    Raises PlotError(INPUT) where both are, since they may differ.
+    Raises PlotError(INPUT) if both exist, since they may differ.
     """
     plain = directory / file
     compressed = packed(plain)
@@ -44,7 +44,7 @@ def stored(directory: Path, file: str) -> Path:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what a file holds, inflated where it is compressed; raises PlotError(INPUT)."""
+    """Return a file's content, decompressed if needed; raises PlotError(INPUT)."""
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix == _PACKED else data
@@ -56,8 +56,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 def begins_with(directory: Path, file: str, text: bytes) -> bool:
-    """Tell whether a file of records says `text` at its beginning; False where none is readable."""
-    begin = 200  # bytes: a record says what it is in its first members
+    """Tell whether `text` is near a file's beginning; False if the file is not readable."""
+    begin = 200  # bytes: the first members of a record say its kind
     try:
         path = stored(directory, file)
         with gzip.open(path) if path.suffix == _PACKED else path.open("rb") as content:
@@ -69,7 +69,7 @@ def begins_with(directory: Path, file: str, text: bytes) -> bool:
 def read_lines(
     directories: Iterable[Path], file: str, parse: Callable[[Any], Parsed], what: str
 ) -> Iterator[Parsed]:
-    """Yield `parse` of every line of DIR/file; raises PlotError where one is no `what`."""
+    """Yield `parse` of every line of DIR/file; raises PlotError if a line is no `what`."""
     for directory in directories:
         path = stored(directory, file)
         try:
@@ -86,7 +86,7 @@ def read_lines(
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a whole file or leave the old one, making its folder; raises PlotError(OUTPUT)."""
+    """Write a file atomically and make its folder; raises PlotError(OUTPUT)."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _replace(path, data)

@@ -1,12 +1,12 @@
 """Figures of searches with metric indexes: `python -m plots.index_searches DIR [DIR ...]`.
 
-Reads what `kselect index knn|range --record DIR` appends to DIR/runs.jsonl. Each database has the
-figures that its searches suffice for (in brackets those of Barrientos 2011):
+Reads the records that `kselect index knn|range --record DIR` appends to DIR/runs.jsonl. For each
+database it draws the figures that have enough searches (figures of Barrientos 2011 in brackets):
 
-    k       k-NN against k: time, distances and bytes a query (Fig. 3.2, 4.3, Table 3.1)
-    alpha   k-NN with an SSS-Index against alpha: the same (Fig. 3.3)
-    speedup time of one host thread over that of the GPU, against the share or k (Fig. 4.4)
-    batch   range queries a second against how many are searched at a time (Fig. 4.5)
+    k       k-NN: time, distances and bytes a query against k (Fig. 3.2, 4.3, Table 3.1)
+    alpha   k-NN with an SSS-Index: the same quantities against alpha (Fig. 3.3)
+    speedup time of one CPU thread over that of the GPU, against the share or k (Fig. 4.4)
+    batch   range queries a second against the number of queries in a batch (Fig. 4.5)
 
 Of equal searches the last one counts. Times come from executors cpu and cuda, work from fibers.
 """
@@ -33,11 +33,11 @@ _KIND = {"none": "exhaustive", "list_of_clusters": "List of Clusters", "sss": "S
 
 @dataclass(frozen=True)
 class Search:
-    """One recorded search; quantities are None where they were not measured or counted."""
+    """One recorded search; quantities that were not measured or counted are None."""
 
     database: str
     method: str  # index, its parameters and the kernel's rule
-    family: str  # the index alone
+    family: str  # only the index
     what: str  # "knn" or "range"
     executor: str
     threads: int
@@ -114,7 +114,7 @@ def _method(index: Mapping[str, Any], search: Mapping[str, Any]) -> str:
 
 
 def draw(searches: Sequence[Search]) -> list[Drawing]:
-    """Draw every figure that the searches suffice for."""
+    """Draw every figure that has enough searches."""
     by_database: dict[str, list[Search]] = defaultdict(list)
     for search in searches:
         by_database[search.database].append(search)
@@ -141,7 +141,7 @@ def _panels(
     x: Callable[[Search], float | None],
     label: Callable[[Search], str],
 ) -> list[Panel]:
-    """Return one panel for each quantity that has a series of two points."""
+    """Return one panel for each quantity that has a series of at least two points."""
     searches = list(searches)
     quantities: tuple[tuple[str, Callable[[Search], float | None]], ...] = (
         ("time of a query in µs", lambda s: None if s.time is None else s.time / 1e3),

@@ -1,9 +1,9 @@
-"""Reads journals: a finished object a line, each ending in a checksum of itself.
+"""Reads journals: each line is a finished object that ends in its checksum.
 
-The file is append-only. What an interrupted append left behind at the end (a torn tail) is told and
-ignored; any other line that does not check is an error with its number, because a figure drawn from
-damaged data looks like any other figure. What counts as torn is the rule of the journal that writes
-the file.
+The file is append-only. An interrupted append leaves a torn tail at the end; it is reported and
+ignored. Any other line with a wrong checksum is an error with its number, because a figure drawn
+from damaged data looks like any other figure. The rule for a torn tail is that of the journal
+writer in harness/record.
 """
 
 import json
@@ -21,7 +21,7 @@ _CHECKSUM = re.compile(rb',"crc32":"([0-9a-f]{8})"}\Z')
 
 
 def read_journal(path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """Return the objects of a journal, whatever they record, and what to tell about the file."""
+    """Return the objects of a journal of any kind, and warnings about the file."""
     lines, torn = split(read_bytes(path), str(path))
     objects = [decode(line, f"{path}:{i}") for i, line in enumerate(lines, 1)]
     told = f"{path}:{len(lines) + 1}: ignored an unfinished line ({torn} bytes)"
@@ -48,9 +48,9 @@ def split(data: bytes, where: str) -> tuple[list[bytes], int]:
 
 
 def _is_torn(rest: bytes) -> bool:
-    """Tell whether `rest`, which begins with an invalid line, is what an interrupted append left.
+    """Tell whether `rest`, which begins with an invalid line, is a torn tail.
 
-    That is one line, or bytes that no JSON text holds (power failures leave zeros).
+    A torn tail is one line, or bytes that no JSON text holds (power failures leave zeros).
     """
     _, newline, after = rest.partition(b"\n")
     if not newline or not after:
@@ -72,7 +72,7 @@ def _reject_constant(name: str) -> NoReturn:
 
 
 def decode(text: bytes, where: str) -> dict[str, Any]:
-    """Return the object that a line or a file holds; raises PlotError(INPUT)."""
+    """Return the JSON object of a line or a file; raises PlotError(INPUT)."""
     try:
         value = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
     except ValueError as e:

@@ -1,14 +1,14 @@
-"""Where the time of k-NN on a GPU goes: `python -m plots.knn_end_to_end DIR [DIR ...]`.
+"""The stages of k-NN on a GPU and their times: `python -m plots.knn_end_to_end DIR [DIR ...]`.
 
-Reads DIR/knn_end_to_end.jsonl, which scripts/knn_end_to_end.sh writes, prints a table as Markdown
-and draws, for each GPU,
+Reads DIR/knn_end_to_end.jsonl, written by scripts/knn_end_to_end.sh, prints a Markdown table and
+draws for each GPU:
 
-    stages      time of each stage over that of the search
-    selection   its time over the floor: the distances read once at the read ceiling
+    stages      each stage's share of the search time
+    selection   selection time over the floor, the time to read all distances once at the ceiling
 
-Times are medians of the counted repeats by the GPU's clock, spreads their quartiles. What the stage
-`distance` takes beyond the bare product is the pass that adds the norms. `adds` is all that the
-search takes beyond that stage, gaps between kernels included.
+Times are medians of the counted repeats by the GPU's clock, spreads are quartiles. The stage
+`distance` is the bare matrix product and a pass that adds the norms. `adds` is the search time
+without that stage; it includes the gaps between kernels.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from plots.figures import Drawing
 from plots.files import read_lines
 
 FILE = "knn_end_to_end.jsonl"
-GOAL = 1.15  # of selection over the floor
+GOAL = 1.15  # for the selection time over the floor
 STAGES = ("norms", "distance", "selection", "merge", "order", "redo")
 _OTHERS = ("elapsed", "bare_product")
 
@@ -45,34 +45,34 @@ class Search:
     tf32: bool
     place: str
     algorithm: str
-    repeats: int  # that count
+    repeats: int  # the counted ones
     medians: Mapping[str, float]  # by stage, and `adds`
     quartiles: Mapping[str, tuple[float, float]]
-    ceiling: float  # bytes read in a second: the highest that a process of the record measured
-    tiles: tuple[int, int]  # of queries, of the corpus
+    ceiling: float  # bytes read a second: the highest that any process measured
+    tiles: tuple[int, int]  # numbers of query tiles and corpus tiles
     proven: int  # rows whose selection was proven
     unproven: int  # queries whose neighbours were not provably the nearest at first
 
     @property
     def name(self) -> str:
-        """What was asked, short."""
+        """The size of the search: n, Q, d and k."""
         return f"{self.n:,} · {self.queries:,} · {self.dimension:,} · {self.k:,}"
 
     @property
     def floor(self) -> float:
-        """What reading all distances once takes, in milliseconds."""
+        """The time to read all distances once, in milliseconds."""
         return self.n * self.queries * 4 / self.ceiling * 1e3
 
     @property
     def over_floor(self) -> float:
-        """How many times as long selection takes as reading its input."""
+        """The selection time over the time to read its input."""
         return self.medians["selection"] / self.floor
 
 
 def read(directories: Iterable[Path]) -> list[Search]:
     """Read the searches of directories; raises PlotError."""
     searches = list(read_lines(directories, FILE, _search, "record of a timed search"))
-    # A process that measured a low ceiling would flatter its selection.
+    # A low ceiling would make a selection look better, so the highest of the GPU counts.
     highest: dict[str, float] = defaultdict(float)
     for s in searches:
         highest[s.place] = max(highest[s.place], s.ceiling)
@@ -116,7 +116,7 @@ def _short(milliseconds: float) -> str:
 
 
 def markdown(searches: Sequence[Search]) -> str:
-    """Return the table; milliseconds, median and quartiles where they matter."""
+    """Return the table: milliseconds, medians and for some stages quartiles."""
     lines = ["| " + " | ".join(_COLUMNS) + " |", "|" + "--:|" * len(_COLUMNS)]
     for s in searches:
         plain = {name: _short(ms) for name, ms in s.medians.items()}

@@ -1,7 +1,7 @@
-"""Figures made of panels of lines over one variable: what the papers' figures are.
+"""Figures like those of the papers: panels of lines over one variable.
 
-A point without a value is never left out silently: under its panel stands a hatched box at its x,
-numbered as in the notes, and the line does not pass it. A star is a number that a paper states.
+A point without a value is shown as a hatched box under its panel at its x, with the number of a
+note; the line is broken there. A star is a number that a paper states.
 """
 
 import itertools
@@ -21,20 +21,20 @@ from plots import style
 from plots.page import KEY_LINE, Box, Grid, Page, footer, key_columns
 from plots.records import Record
 
-_ROW = 0.115  # inches of one line's boxes under a panel
+_ROW = 0.115  # inches: height of one line's boxes under a panel
 _LEFT, _ABOVE, _BELOW, _FOOT, _GAP = 0.62, 0.24, 0.22, 0.17, 0.2
-_LOG_FROM = 30.0  # the ratio of largest to smallest from which y is logarithmic unless told
+_LOG_FROM = 30.0  # by default y is logarithmic if largest / smallest is at least this
 
 
 @dataclass(frozen=True)
 class Point:
-    """A cell at its x; `y` is None where it has no value, for the reason its record gives."""
+    """A cell at its x; `y` is None if the cell has no value, and its record says why."""
 
     x: float
     y: float | None
     low: float
     high: float
-    records: tuple[Record, ...]  # the cell itself first, then what it was compared with
+    records: tuple[Record, ...]  # the cell first, then the cells it was compared with
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ Lines = Mapping[str, Sequence[Point]]
 
 @dataclass(frozen=True)
 class Sheet:
-    """All that one figure shows."""
+    """The content of one figure."""
 
     title: str
     subtitle: str
@@ -67,7 +67,7 @@ class Sheet:
 
 
 def draw(sheet: Sheet) -> Figure:
-    """Draw a sheet; at least one of its points has a value."""
+    """Draw a sheet, which has at least one point with a value."""
     labels = _labels(sheet)
     looks = style.looks_in_order(labels)
     by_label = {
@@ -142,7 +142,7 @@ def _labels(sheet: Sheet) -> list[str]:
 
 
 class _Reasons:
-    """Numbers why points have no value: each (algorithm, status, reason) once."""
+    """Numbers the reasons of missing values: one number for each (algorithm, status, reason)."""
 
     def __init__(self, points: Iterable[Point]) -> None:
         found = sorted({self._key(point) for point in points})
@@ -283,7 +283,7 @@ def _boxes(
     looks: Mapping[str, style.Look],
     reasons: _Reasons,
 ) -> None:
-    """Draw a hatched box for each point without a value, a row for each line that has any."""
+    """Draw a hatched box for each point without a value; each line's boxes form a row."""
     failed = [(label, points) for label, points in failing.items() if points]
     to_axes = strip.transData + strip.transAxes.inverted()
     for row, (label, points) in enumerate(failed):

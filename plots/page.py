@@ -1,7 +1,7 @@
-"""The page that figures share: head, key, a grid of panels, notes and a footer.
+"""The page layout of all figures: head, key, a grid of panels, notes and a footer.
 
-Everything is placed in inches from the top left, from text widths known beforehand, so that nothing
-overlaps whatever the number of panels, series and notes.
+Everything is placed in inches from the top left, with text widths computed beforehand. So nothing
+overlaps for any number of panels, series and notes.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ MARGIN = 0.14
 TITLE_SIZE, SUBTITLE_SIZE, NOTE_SIZE, FOOTER_SIZE = 9.0, 7.5, 6.5, 6.0
 _TITLE, _LINE, _NOTE, _FOOTER = 0.2, 0.16, 0.125, 0.115  # heights of a line of text
 KEY_LINE = 0.165
-_KEY_HANDLE = 0.42  # a key entry's line and its distance from the text
+_KEY_HANDLE = 0.42  # width of a key entry's line and the space after it
 _KEY_SIZE = 7.0
 
 
@@ -40,21 +40,21 @@ class Grid:
 
     panels: int
     columns: int
-    width: float  # of a panel's content, and so on
-    height: float
-    left: float  # before the first column: labels and ticks of y
-    above: float  # over each panel: its title
-    below: float  # under each panel: ticks of x
-    foot: float  # under the last row: label of x
+    width: float  # of a panel's content
+    height: float  # of a panel's content
+    left: float  # before the first column, for labels and ticks of y
+    above: float  # over each panel, for its title
+    below: float  # under each panel, for ticks of x
+    foot: float  # under the last row, for the label of x
     gap: float  # between columns
 
     @property
     def rows(self) -> int:
-        """How many rows of panels there are."""
+        """The number of rows of panels."""
         return -(-self.panels // self.columns)
 
     def box(self, i: int, top: float) -> Box:
-        """Return panel i's content, `top` being where the grid begins."""
+        """Return the box of panel i's content; the grid begins at `top`."""
         row, column = divmod(i, self.columns)
         left = MARGIN + self.left + column * (self.width + self.gap)
         return Box(left, top + row * self._pitch() + self.above, self.width, self.height)
@@ -73,7 +73,7 @@ class Grid:
 
 
 class Page:
-    """A figure with its texts written; `key` and `panels` say where the rest goes."""
+    """A figure with its texts; `key` and `panels` are the boxes for the rest."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Page:
         footer: str,
         least_width: float,
     ) -> None:
-        """Set the page; it is as wide as grid and title, but at least `least_width` inches."""
+        """Write the texts; the page is as wide as grid and title, at least `least_width`."""
         grid_width, grid_height = grid.total()
         title_width = style.width(title, TITLE_SIZE, bold=True)
         self.width = max(grid_width + 2 * MARGIN, title_width + 2 * MARGIN, least_width)
@@ -166,7 +166,7 @@ def key_columns(labels: Iterable[str], width: float) -> int:
 
 
 def footer(records: Sequence[Record]) -> str:
-    """Return the line that says where a figure's cells come from and how they ended."""
+    """Return the line with the runs of a figure's cells and the counts of their statuses."""
     runs = sorted({r.run for r in records}, key=lambda run: run.number)
     names = [r.name + ("" if r.state == "complete" else f" ({r.state})") for r in runs]
     commits = dict.fromkeys(
@@ -189,7 +189,7 @@ def footer(records: Sequence[Record]) -> str:
 
 
 class Notes:
-    """Numbers the ways in which series failed, and lists what each number means."""
+    """Numbers the failures of each series, and lists what each number means."""
 
     def __init__(self, series: Mapping[str, Sequence[Record]]) -> None:
         """Give each (series, status) other than ok its number, in order."""
@@ -202,11 +202,11 @@ class Notes:
         self._numbers = {failure: i for i, failure in enumerate(self._reasons, 1)}
 
     def number(self, label: str, record: Record) -> int | None:
-        """Return the note that a record of a series belongs to, None if it has a time."""
+        """Return the number of the note for a record of a series; None if the record has a time."""
         return self._numbers.get((label, record.status))
 
     def lines(self) -> list[str]:
-        """Return the notes, one line each; of many reasons the first two."""
+        """Return the notes, one line each, with at most two reasons."""
         lines = []
         for (label, status), reasons in self._reasons.items():
             named = "; ".join([reason for reason in reasons if reason][:2])

@@ -1,6 +1,6 @@
-"""Reads run directories: `runs.jsonl`, one finished cell a line, perhaps as .gz, and `meta.json`.
+"""Reads run directories: `runs.jsonl` (or .gz), one finished cell a line, and `meta.json`.
 
-What is wrong with a line is an error with its number (`journal`).
+A damaged line is an error with its number (`journal`).
 """
 
 import hashlib
@@ -30,7 +30,7 @@ STATUSES = frozenset(
 
 @dataclass(frozen=True)
 class Run:
-    """Where records come from: one run directory's meta.json, as far as figures tell it."""
+    """A run directory: the members of its meta.json that figures show."""
 
     number: int  # its place among the runs drawn together, from 1
     name: str
@@ -39,10 +39,10 @@ class Run:
     commit: str
     dirty: bool
     state: str  # "complete", "interrupted" or "running"
-    multiprocessors: int = 0  # of the GPU; 0 where the run had none or does not say
-    started: str = ""  # ISO 8601 in UTC; "" where the run does not say
+    multiprocessors: int = 0  # of the GPU; 0 if there was none or it is not recorded
+    started: str = ""  # ISO 8601 in UTC; "" if not recorded
     path: str = field(default="", compare=False)  # the directory, as it was given
-    digest: str = field(default="", compare=False)  # of runs.jsonl as text: sha256, 16 digits
+    digest: str = field(default="", compare=False)  # 16 digits of runs.jsonl's sha256
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Timing:
     median: float
     low: float  # the 95 % confidence interval of the median
     high: float
-    rounds: tuple[float, ...] = ()  # median of each round that has one; () in old records
+    rounds: tuple[float, ...] = ()  # the median of each round that has one; () in old records
 
 
 @dataclass(frozen=True)
 class Floor:
-    """The bytes that must move, and at what share of a measured ceiling a cell moved them."""
+    """The bytes a cell must move, and its rate of moving them as a share of a measured ceiling."""
 
     bytes: int
     ceiling: str  # "read", or "rows_read" on a host, where old records have "cached_read"
@@ -70,14 +70,14 @@ class Inputs:
     """The rows that a cell selected from, and what was done to them besides."""
 
     copies: int  # sets of rows that took turns
-    fresh: bool  # whether each round had rows of its own
-    distances: float | None = None  # ns to make them, where they are distances; None in old records
+    fresh: bool  # whether each round had its own rows
+    distances: float | None = None  # ns to compute rows of distances; None in old records
     to_host: float | None = None  # ns to copy them from the GPU that made them; None in old records
 
 
 @dataclass(frozen=True)
 class Record:
-    """One cell: a problem, the algorithm that was to solve it, and how that ended."""
+    """One cell: a problem, an algorithm, and the outcome."""
 
     run: Run
     key: str
@@ -99,17 +99,17 @@ class Record:
     source_hash: str
     executor: str
     threads: int
-    time: Timing | None  # only where status is "ok"; not where there was nothing to time
-    queue_updates: tuple[int, ...] = ()  # of each slot, all Q queues; () where not counted
-    distribution: str = ""  # "" of a data set
-    floor: Floor | None = None  # None in old records, too
-    counters: Mapping[str, int] = field(default_factory=dict, hash=False)  # {} where not counted
+    time: Timing | None  # None if status is not "ok" or nothing was timed
+    queue_updates: tuple[int, ...] = ()  # of each position, summed over Q queues; () if not counted
+    distribution: str = ""  # "" for a data set
+    floor: Floor | None = None  # None also in old records
+    counters: Mapping[str, int] = field(default_factory=dict, hash=False)  # {} if not counted
     elapsed_s: float = 0.0
     inputs: Inputs | None = None  # None in old records
 
     @property
     def data_sets(self) -> int | None:
-        """On how many different data sets the rounds were; None where the record does not say."""
+        """The number of different data sets that the rounds used; None if it is not recorded."""
         if self.inputs is None or self.time is None:
             return None
         rounds = len(self.time.rounds)
@@ -117,14 +117,14 @@ class Record:
 
     @property
     def machine(self) -> str:
-        """What executed the cell: the processor's or the GPU's model name."""
+        """The model name of the CPU or GPU that executed the cell."""
         on_gpu = self.executor == "cuda" and self.run.gpu
         return self.run.gpu if on_gpu else self.run.cpu
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A run's counting records in file order, and what the reader should be told about it."""
+    """A run's counting records in file order, and warnings about the run."""
 
     run: Run
     records: tuple[Record, ...]
@@ -133,7 +133,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Whole:
-    """A run as it was written: meta.json, and each counting record with all its members."""
+    """A run with all members of meta.json and of each counting record."""
 
     run: Run
     meta: dict[str, Any]
@@ -142,13 +142,13 @@ class Whole:
 
 
 def load(directory: Path, number: int = 1) -> Loaded:
-    """Read one run directory; raises PlotError(INPUT) where it is missing or damaged."""
+    """Read one run directory; raises PlotError(INPUT) if it is missing or damaged."""
     run, _, counting, warnings = _read(directory, number)
     return Loaded(run, tuple(record for record, _ in counting), warnings)
 
 
 def load_whole(directory: Path) -> Whole:
-    """Read one run directory, checked as by `load`, with everything that its records hold."""
+    """Read one run directory with all members of its records; checked as by `load`."""
     run, meta, counting, warnings = _read(directory, 1)
     return Whole(run, meta, tuple(value for _, value in counting), warnings)
 
@@ -176,7 +176,7 @@ def _read(
 def _counting(
     records: Iterable[tuple[Record, dict[str, Any]]],
 ) -> list[tuple[Record, dict[str, Any]]]:
-    """Of the records with one key the last ok one counts, else the last."""
+    """Keep one record for each key: the last with status ok, else the last."""
     chosen: dict[str, tuple[Record, dict[str, Any]]] = {}
     for record, value in records:
         earlier = chosen.get(record.key)
@@ -186,20 +186,20 @@ def _counting(
 
 
 def _member(value: dict[str, Any], path: str, kind: type, where: str) -> Any:
-    """Return the member at a dotted path, checked to be of the JSON type that Python names."""
+    """Return the member at a dotted path; it must be of the type `kind`."""
     found: Any = value
     for name in path.split("."):
         if not isinstance(found, dict) or name not in found:
             raise PlotError(Failure.INPUT, f"{where}: {path!r} is missing")
         found = found[name]
-    # bool is an int to isinstance, but not in JSON.
+    # To isinstance a bool is an int; in JSON it is not.
     if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
         raise PlotError(Failure.INPUT, f"{where}: {path!r} is {found!r}, not a {kind.__name__}")
     return found
 
 
 def _run_of(meta: dict[str, Any], where: str, number: int, directory: str) -> Run:
-    # A run that never looked for a GPU says null.
+    # null: the run did not look for a GPU.
     gpus = [] if meta.get("gpu", 0) is None else _member(meta, "gpu", list, where)
     return Run(
         number=number,
@@ -266,7 +266,7 @@ def _workload(value: dict[str, Any], where: str) -> str:
         dimension = _member(value, "input.vectors.dimension", int, where)
         metric = _member(value, "input.vectors.metric", str, where)
         return f"{distribution} vectors, d = {dimension} ({metric})"
-    # A data set may be named by its path; where it lay does not belong into a figure.
+    # A data set may be named by its path; figures show only the file's name.
     name = PurePosixPath(_member(value, "input.name", str, where)).name
     return f"{name} ({_member(value, 'input.metric', str, where)})"
 

@@ -1,7 +1,7 @@
 """Writes a drawing as NAME.png, NAME.pdf and NAME.csv.
 
-Equal drawings give equal bytes: no date, no version, no path is written. Each file appears whole or
-not at all. Pictures have a palette, since they are committed: a third of the size.
+Equal drawings give equal bytes, because no date, version or path is written. Each file is written
+atomically. Pictures are committed, so they have a palette, which makes them smaller.
 """
 
 import csv
@@ -20,12 +20,12 @@ _FORMATS: dict[str, dict[str, Any]] = {
     "png": {"dpi": 150, "metadata": {"Software": None}},
     "pdf": {"metadata": {"Creator": None, "Producer": None, "CreationDate": None}},
 }
-_COLOURS = 256  # the most that a palette holds
-_SOURCE = {"png": "Source", "pdf": "Subject"}  # the names that the formats have for it
+_COLOURS = 256  # the largest palette
+_SOURCE = {"png": "Source", "pdf": "Subject"}  # the formats' metadata fields for the source
 
 
 def save(drawing: Drawing, directory: Path) -> list[Path]:
-    """Write the three files, making the directory where needed; returns their paths."""
+    """Write the three files and make the directory if needed; returns their paths."""
     paths = []
     for ending, data in encode(drawing).items():
         paths.append(directory / f"{drawing.name}.{ending}")
@@ -57,10 +57,11 @@ def _picture(drawing: Drawing, ending: str) -> bytes:
 
 
 def _with_palette(png: io.BytesIO) -> bytes:
-    """Return the picture with a palette of its colours, the text and the resolution kept.
+    """Return the picture with a palette; its metadata and its resolution are kept.
 
-    Colours are chosen to cover the picture's range, not its area: thin lines keep theirs, and white
-    stays white. Two renderings with palettes of their own then still agree (`reproduce.check`).
+    The palette covers the range of the colours and not their areas, so thin lines keep their
+    colours and white stays white. Two renderings of one figure, each with its own palette, then
+    still agree (`reproduce.check`).
     """
     picture = Image.open(png)
     text = PngInfo()

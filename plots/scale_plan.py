@@ -1,8 +1,8 @@
 """Plans a k-NN search from a measured one: `python -m plots.scale_plan DIR --n N --queries Q`.
 
-Takes the five rates of docs/scale.md from DIR/scaling.jsonl (scripts/scaling.sh) and prints that page's
-formulas worked out for several numbers of GPUs, as Markdown. Nothing is guessed: a rate that no
-record holds is named, and what depends on it is left open.
+Takes the five rates of docs/scale.md from DIR/scaling.jsonl (scripts/scaling.sh), evaluates the
+formulas of that page for several numbers of GPUs and prints them as Markdown. A rate without a
+record is named as missing, and values that depend on it are left open.
 """
 
 import argparse
@@ -23,17 +23,17 @@ _NEIGHBOUR = 12  # bytes: a distance and an index
 
 @dataclass(frozen=True)
 class Rates:
-    """What docs/scale.md calls P, S, R, L and W; None where no record holds it."""
+    """The rates P, S, R, L and W of docs/scale.md; None if no record holds the rate."""
 
-    products: float | None  # operations a second of a rank's distances
-    selection: float | None  # distances selected a second
-    read: float | None  # bytes a second from where the corpus lies
+    products: float | None  # operations a second, computing distances on one rank
+    selection: float | None  # distances a second that selection reads
+    read: float | None  # bytes a second from the storage of the corpus
     link: float | None  # bytes a second between two ranks
     write: float | None  # bytes a second that rank 0 writes durably
 
 
 def rates_of(found: Sequence[Mapping[str, Any]], dimension: int) -> Rates:
-    """Return the medians over all records of a GPU with that dimension."""
+    """Return the medians over all records of GPU searches with that dimension."""
     values: dict[str, list[float]] = {field.name: [] for field in fields(Rates)}
     for record in found:
         request = record["request"]
@@ -64,7 +64,7 @@ def _add(to: list[float], work: float, nanoseconds: float) -> None:
 
 @dataclass(frozen=True)
 class Search:
-    """What is planned: all of it by `queries` of a tile, with so much device memory."""
+    """The planned search, the number of queries in a tile and the device memory."""
 
     n: int
     queries: int
@@ -75,7 +75,7 @@ class Search:
 
 
 def row(gpus: int, search: Search, rates: Rates) -> list[str]:
-    """Return one line of the table: docs/scale.md, "Time"."""
+    """Return one line of the table (docs/scale.md, "Time")."""
     corpus = 4.0 * search.n * search.dimension / gpus
     resident = corpus <= search.device_gib * _GIB / 2
     passes = 1 if resident else -(-search.queries // search.tile)

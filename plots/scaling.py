@@ -1,13 +1,13 @@
 """The figure of k-NN over several GPUs: `python -m plots.scaling DIR [DIR ...]`.
 
-Reads DIR/scaling.jsonl, which scripts/scaling.sh writes. For each kind of search (n, Q, d, k) it draws
+Reads DIR/scaling.jsonl, written by scripts/scaling.sh, and draws for each search (n, Q, d, k):
 
-    efficiency   time on one GPU over that on G, divided by G where the work is the same (strong);
-                 undivided where each has as many vectors (weak)
-    share        of what of a rank's time went, strong
-    out of core  the slower of reading and computing, each as timed within the search, over the search
+    efficiency   time on one GPU over time on G GPUs; with equal total work (strong) divided by G,
+                 with equal vectors for each GPU (weak) not divided
+    share        the parts of a rank's time, strong scaling
+    out of core  the larger of reading time and computing time, over the time of the search
 
-Times are rank 0's, medians of the repeats; shares are means over the ranks.
+Times are medians of the repeats on rank 0; shares are means over the ranks.
 """
 
 import argparse
@@ -27,10 +27,10 @@ from plots.command import draw_command
 from plots.figures import Drawing
 from plots.files import read_lines
 
-GOAL = 0.9  # of efficiency, and of overlap
+GOAL = 0.9  # for the efficiency
 OVERLAP_GOAL = 0.8
 _OUT_OF_CORE = {"out-of-core": "from memory's file cache", "disk": "from disk"}
-# What a rank does or waits for, one after the other; the rest of `nearest` is the host's.
+# The consecutive activities and waits of a rank; the rest of `nearest` is work of the host.
 _WAITS = ("queries", "read_wait", "ranks_wait", "exchange", "merge", "write_wait")
 
 
@@ -44,16 +44,16 @@ class Search:
     queries: int
     dimension: int
     k: int
-    time: float  # rank 0's
-    read: float  # the longest of all ranks, in the background
-    compute: float  # by the GPU's own clock, or the processor's; the longest of all ranks
-    parts: Mapping[str, float]  # of time, mean over the ranks
-    streamed: bool  # some rank read its part again and again
-    place: str  # GPU or processor
+    time: float  # of rank 0
+    read: float  # in the background; the longest of all ranks
+    compute: float  # by the GPU's own clock, or the CPU's; the longest of all ranks
+    parts: Mapping[str, float]  # of the time, means over the ranks
+    streamed: bool  # some rank read its part repeatedly
+    place: str  # model of the GPU or CPU
 
     @property
     def overlap(self) -> float:
-        """The slower of reading and computing over the search."""
+        """The larger of reading time and computing time, over the time of the search."""
         return max(self.read, self.compute) / self.time
 
 
@@ -66,7 +66,7 @@ def records(directories: Iterable[Path]) -> Iterator[tuple[str, Mapping[str, Any
 
 def _checked(value: Mapping[str, Any]) -> Mapping[str, Any]:
     if "record" in value:
-        _search(value["experiment"], value["record"])  # has all that is asked of it
+        _search(value["experiment"], value["record"])  # raises if a member is missing
     return value
 
 
@@ -104,7 +104,7 @@ def _compute(rank: Mapping[str, Any]) -> float:
 
 
 def efficiency(searches: Iterable[Search], experiment: str) -> dict[int, float]:
-    """Return the efficiency by number of GPUs, of the median times; empty without one GPU."""
+    """Return the efficiency by number of GPUs, from medians; empty if one GPU is missing."""
     times: dict[int, list[float]] = defaultdict(list)
     for s in searches:
         if s.experiment == experiment:
@@ -117,7 +117,7 @@ def efficiency(searches: Iterable[Search], experiment: str) -> dict[int, float]:
 
 
 def draw(searches: Sequence[Search]) -> list[Drawing]:
-    """Draw one figure for each place and kind of search that has several numbers of GPUs."""
+    """Draw one figure for each place and kind of search with several numbers of GPUs."""
     groups: dict[tuple[str, int, int], list[Search]] = defaultdict(list)
     for s in searches:
         groups[s.place, s.dimension, s.k].append(s)

@@ -1,8 +1,8 @@
-"""Cuts records into slices: the cells that may stand in one figure.
+"""Groups records into slices: a slice holds the cells of one figure.
 
-Within a slice everything that changes what is computed, or on what, is equal: executor and machine,
-workload, types, direction, payload. Of n, Q and k, k is left to the panels; n is the axis, and
-either Q or the product n * Q is fixed. Layout is not part of a slice: it is the algorithm's choice.
+The cells of a slice have equal executor, machine, workload, types, direction and payload. Panels
+differ in k, and n is the x axis; either Q or the product n * Q is fixed. Cells may differ in
+layout, because each algorithm chooses its layout.
 """
 
 import re
@@ -12,29 +12,29 @@ from dataclasses import dataclass, replace
 
 from plots.records import Record
 
-Group = tuple[str, str, str, str, str, str, str]  # a slice less what is fixed of n and Q
+Group = tuple[str, str, str, str, str, str, str]  # a slice without its fixed Q or n * Q
 
 
 @dataclass(frozen=True, order=True)
 class Slice:
-    """What the cells of one figure have in common."""
+    """The properties that the cells of one figure share."""
 
     executor: str
     machine: str
     workload: str
     dtype: str
-    index: str  # "" where the payload has no indices
+    index: str  # "" if the payload has no indices
     direction: str
     payload: str
-    fixed: str  # "Q" or "n·Q"; "" where neither is
+    fixed: str  # "Q" or "n·Q"; "" if neither is fixed
     value: int
 
     def without_fixed(self) -> "Slice":
-        """Return what this has in common with slices of another Q."""
+        """Return the properties that slices of other Q share."""
         return replace(self, fixed="", value=0)
 
     def on_workload(self, workload: str) -> "Slice":
-        """Return what this has in common with slices of other workloads, named so."""
+        """Return the same properties with another workload."""
         return replace(self, workload=workload)
 
     def title(self) -> str:
@@ -47,14 +47,14 @@ class Slice:
         return f"{values}, {self.direction}  |  {workload}  |  {fixed}{self.executor}"
 
     def slug(self) -> str:
-        """Return the part of a file name that tells this slice from the others of a machine."""
+        """Return a part of a file name that is unique among the slices of a machine."""
         fixed = {"Q": f"q{self.value}", "n·Q": f"nq{self.value}", "": ""}[self.fixed]
         words = (self.executor, self.workload, self.dtype, self.index, self.direction, self.payload)
         return "-".join(_file_name(word) for word in (*words, fixed) if word)
 
 
 def cut(records: Iterable[Record]) -> dict[Slice, list[Record]]:
-    """Return the slices in order; each record is in exactly one, or had nothing to time."""
+    """Return the slices in order; a record is in exactly one, or in none if nothing was timed."""
     groups: dict[Group, list[Record]] = defaultdict(list)
     for record in records:
         if record.time is not None or record.status != "ok":
@@ -67,8 +67,8 @@ def cut(records: Iterable[Record]) -> dict[Slice, list[Record]]:
             lengths_of_q[record.q].add(record.n)
             lengths_of_product[record.n * record.q].add(record.n)
         for record in members:
-            # A sweep at a fixed product has one n for each Q; one at a fixed Q has many. So a cell
-            # belongs where it has more neighbours along n.
+            # A sweep at a fixed product n * Q has one n for each Q; a sweep at a fixed Q has many.
+            # So a cell belongs to the slice in which it has more neighbours along n.
             product = record.n * record.q
             if len(lengths_of_product[product]) > len(lengths_of_q[record.q]):
                 slices[Slice(*group, "n·Q", product)].append(record)
@@ -87,7 +87,7 @@ def cut_counted(records: Iterable[Record]) -> dict[Slice, list[Record]]:
 
 
 def names(prefix: str, slices: Iterable[Slice]) -> dict[Slice, str]:
-    """Return a file name (without ending) for each slice, unique among them."""
+    """Return a unique file name (without ending) for each slice."""
     slices = list(slices)
     machines = {s.executor: {t.machine for t in slices if t.executor == s.executor} for s in slices}
     return {
@@ -100,8 +100,8 @@ def names(prefix: str, slices: Iterable[Slice]) -> dict[Slice, str]:
 def series(records: Iterable[Record]) -> dict[str, list[Record]]:
     """Sort a slice's records into lines: label -> records by (k, n).
 
-    The label is the algorithm's name. Where that leaves several records for one cell (two layouts,
-    two seeds, two runs), it is followed by what tells them apart.
+    The label is the algorithm's name. If several records of one cell share a name (two layouts,
+    seeds or runs), the traits that distinguish them are appended.
     """
     by_algorithm: dict[str, list[Record]] = defaultdict(list)
     for record in records:
@@ -117,7 +117,7 @@ def series(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def integer(value: int) -> str:
-    """Return `2^10` as math text for powers of two from 16 on, else the plain number."""
+    """Return powers of two from 16 on as math text such as `2^10`, else the plain number."""
     if value >= 16 and value & (value - 1) == 0:
         return f"$2^{{{value.bit_length() - 1}}}$"
     return str(value)
@@ -137,7 +137,7 @@ def _group(record: Record) -> Group:
 
 
 def _qualifiers(members: list[Record]) -> list[str]:
-    """Return for each record the shortest list of traits that leaves one record for each cell."""
+    """Return for each record the fewest traits that distinguish the records of each cell."""
     traits: list[Mapping[str, str]] = [
         {
             "layout": r.layout.replace("_", " "),

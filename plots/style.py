@@ -1,7 +1,7 @@
-"""How every figure looks: fonts, colours, the mark of each series, the text of ticks.
+"""The style of all figures: fonts, colours, the marker of each series, the text of ticks.
 
-Colours are Okabe and Ito's, with a grey for their yellow, which is too faint for a line on white. A
-series is told by its marker and dash pattern as well, so that a figure can be read in greyscale.
+Colours are those of Okabe and Ito; grey replaces their yellow, which is too faint on white. Series
+also differ in marker and dash pattern, so that a figure can be read in greyscale.
 """
 
 import functools
@@ -84,7 +84,7 @@ def apply() -> None:
 
 @dataclass(frozen=True)
 class Look:
-    """How one series is drawn; (marker, line) is its own among all series of a run."""
+    """The look of one series; its (marker, line) is unique among all series of a run."""
 
     colour: str
     marker: str
@@ -92,7 +92,7 @@ class Look:
 
 
 def looks(labels: Iterable[str]) -> dict[str, Look]:
-    """Return the look of each series; an equal set of labels gives equal looks.
+    """Return the look of each series; equal sets of labels give equal looks.
 
     Beyond len(MARKERS) * len(LINES) = 65 series the looks repeat.
     """
@@ -100,7 +100,7 @@ def looks(labels: Iterable[str]) -> dict[str, Look]:
 
 
 def looks_in_order(labels: Iterable[str]) -> dict[str, Look]:
-    """Return the look of each of several different labels, by its place."""
+    """Return the look of each label by its place; the labels are distinct."""
     # 13 and 5 have no common factor, so i -> (i mod 13, i mod 5) meets each pair once.
     return {
         label: Look(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], LINES[i % len(LINES)])
@@ -109,14 +109,14 @@ def looks_in_order(labels: Iterable[str]) -> dict[str, Look]:
 
 
 def time_unit(nanoseconds: Iterable[float]) -> tuple[str, float]:
-    """Return the unit that suits these times' geometric mean, and its length in ns."""
+    """Return the unit that suits the geometric mean of the times, and its length in ns."""
     logarithms = [math.log10(t) for t in nanoseconds]
     middle = 10 ** (sum(logarithms) / len(logarithms))
     return next((name, length) for name, length in _UNITS if middle >= length or length == 1)
 
 
 def number(value: float) -> str:
-    """Return a positive number without exponent where that is short: `0.01`, `3`, `2500`."""
+    """Return a positive number, without an exponent if that is short: `0.01`, `3`, `2500`."""
     if 1e-3 <= value < 1e5:
         return f"{value:.5g}"
     mantissa, exponent = f"{value:.0e}".split("e")
@@ -125,7 +125,7 @@ def number(value: float) -> str:
 
 
 def power_of_two_ticks(axes: Axes, values: Iterable[int], inches: float) -> None:
-    """Make x logarithmic to base 2 over `values`, with as many ticks `2^i` as fit its length."""
+    """Make x logarithmic to base 2 over `values`, with as many ticks `2^i` as fit into `inches`."""
     values = sorted(values)
     most = int(inches / 0.34)
     first = math.floor(math.log2(values[0]))
@@ -143,7 +143,7 @@ def power_of_two_ticks(axes: Axes, values: Iterable[int], inches: float) -> None
 def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
     """Make y logarithmic over [low, high] with a margin, its ticks plain numbers."""
     decades = math.log10(high / low)
-    # At least 0.8 decades, so that a tick is seen and noise does not fill the panel.
+    # At least 0.8 decades, so that a tick is visible and noise does not fill the panel.
     margin = 10 ** max(0.04 * decades, 0.06, (0.8 - decades) / 2)
     subs = (1.0,) if decades > 2 else (1.0, 3.0) if decades > 1.2 else (1.0, 2.0, 5.0)
     axes.set_yscale("log")
@@ -154,29 +154,29 @@ def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
 
 
 def literal(text: str) -> str:
-    """Return text that matplotlib shows as it is, not as mathematics between dollar signs."""
+    """Return text whose dollar signs matplotlib shows instead of parsing mathematics."""
     return text.replace("$", r"\$")
 
 
 @functools.cache
 def width(text: str, size: float, bold: bool = False) -> float:
-    """Return the width of a text in inches; no figure is needed."""
+    """Return the width of a text in inches."""
     if not text.strip():
         return 0.0
     font = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal", size=size)
-    # Rasterised glyphs stand on whole pixels, which makes small text up to a twentieth wider.
+    # Rasterised glyphs start on whole pixels, which makes small text slightly wider.
     return 1.05 * _breadth(TextPath((0, 0), text, prop=font)) / 72
 
 
 def _breadth(outline: Path) -> float:
-    """Return an outline's extent along x: that of `get_extents`, which is slow on long texts."""
+    """Return an outline's extent along x; `get_extents` would give the same, but slowly."""
     assert outline.codes is not None
     codes, x = outline.codes, outline.vertices[:, 0]
     if numpy.any(codes == Path.CURVE4):
         return float(outline.get_extents().width)
     place = numpy.arange(len(codes))
     curved = codes == Path.CURVE3
-    # Of a quadratic curve the control point comes first, then its end, which begins the next.
+    # A quadratic curve has its control point first and then its end, where the next one begins.
     before = numpy.maximum.accumulate(numpy.where(curved, -1, place))
     control = curved & ((place - before) % 2 == 1)
     on_it = x[~control & (codes != Path.CLOSEPOLY)]
@@ -193,7 +193,7 @@ def _breadth(outline: Path) -> float:
 
 
 def wrapped(text: str, size: float, inches: float, indent: str = "") -> list[str]:
-    """Break a text at blanks so that each line is at most `inches` wide, words permitting."""
+    """Break a text at blanks into lines of at most `inches`; a longer word is not broken."""
     lines: list[str] = []
     line = ""
     for word in text.split(" "):

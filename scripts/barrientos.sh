@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The experiments of Barrientos 2011 with metric indexes (Fig. 3.2, 3.3, 4.3 to 4.5, Table 3.1), each
-# search one record of OUT/runs.jsonl; draw them with `python -m plots.index_searches OUT`. (Fig. 4.1
-# and 4.2 are configs/barrientos_fig4.json.)
+# Runs the experiments of Barrientos 2011 with metric indexes (Fig. 3.2, 3.3, 4.3 to 4.5, Table 3.1).
+# Each search writes one record to OUT/runs.jsonl; `python -m plots.index_searches OUT` draws them.
+# Fig. 4.1 and 4.2 are the sweep configs/barrientos_fig4.json.
 #
-# Every answer to every query is proven against all distances, which takes longer than the searches.
+# By default every answer is proven against all distances. The proofs take longer than the searches.
 #
 # Usage: scripts/barrientos.sh KSELECT OUT [EXECUTOR [QUERIES [COUNT]]]
-#   EXECUTOR  cuda (default), or fiber: counted work instead of times
-#   QUERIES   of each search; 0 (default): all that are held out. Give few on fibers
-#   COUNT     vectors of a database; default 120000
-# Environment: PROVE (all, sample or none), KSELECT_MNIST (MNIST's images, to be searched beside them)
-# Spanish is searched where Debian's package wspanish is installed.
+#   EXECUTOR  cuda (default), or fiber, which counts work instead of measuring time
+#   QUERIES   queries of each search; 0 (default) takes all that are held out. Give few on fibers
+#   COUNT     vectors of each generated database; default 120000
+# Environment: PROVE (all, sample or none), KSELECT_MNIST (MNIST's image file, an additional database)
+# The Spanish dictionary is searched if Debian's package wspanish is installed.
 set -euo pipefail
 kselect=$1 out=$2 executor=${3:-cuda} queries=${4:-0} count=${5:-120000} prove=${PROVE:-all}
 words=/usr/share/dict/spanish

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the whole program, with every algorithm, as build/release/kselect: for CUDA where there is an
-# nvcc, for the GPUs that are there. Options are passed on to CMake.
+# Builds the program with every algorithm as build/release/kselect. If nvcc is found, CUDA code is built for
+# the GPUs of this machine. Options are passed on to CMake.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 

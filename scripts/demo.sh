@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The main job from nothing: installs what is missing, builds, runs a verified sweep, says which algorithm
-# won, and draws it. Works with and without a GPU; quick the second time. Options are passed on to
-# `kselect run`.
+# The whole path on a fresh machine: installs missing packages, builds, runs a verified sweep, prints which
+# algorithm won and draws the figures. It works with and without a GPU, and a second run is quick.
+# Options are passed on to `kselect run`.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 source scripts/stages.sh
@@ -10,12 +10,12 @@ stage "set-up"
 need build
 python_environment scripts/requirements.txt plots/requirements.txt
 
-# Without a GPU nothing that nvcc compiles would run.
+# Without a GPU, code from nvcc could not run.
 preset=cpu config=configs/quick.json compared=cpu/nth_element
 if command -v nvcc >/dev/null && nvidia-smi -L >/dev/null 2>&1; then
   preset=gpu config=configs/quick_gpu.json compared=radix-select
 fi
-# The algorithms that the sweep names, and no others.
+# Builds only the algorithms that the sweep names.
 algorithms=$(python -c '
 import json, sys
 listed = json.load(open(sys.argv[1]))["algorithms"]
@@ -34,7 +34,7 @@ before=$(size)
 build/demo/kselect doctor || true
 build/demo/kselect run "$config" --out "$out" --resume "$@" >"$out/table.new" || status=$?
 if [ "${status:-0}" -gt 1 ]; then exit "$status"; fi
-# A resumed run's table has what is new alone.
+# A resumed run prints only its new cells. If there are none, the previous table is kept.
 if [ "$before" != "$(size)" ]; then mv "$out/table.new" "$out/table.txt"; fi
 rm -f "$out/table.new"
 

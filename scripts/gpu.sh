@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What a change to a kernel owes: on a machine with a GPU, the tests on the device, compute-sanitizer
-# on small sizes, and the sweeps given. Usage: scripts/gpu.sh BUILD_DIR OUT_DIR [CONFIG...]
+# The checks that a changed kernel must pass on a machine with a GPU: the tests on the device,
+# compute-sanitizer on small sizes, and the given sweeps. Usage: scripts/gpu.sh BUILD_DIR OUT_DIR [CONFIG...]
 set -uo pipefail
-export OMP_WAIT_POLICY=passive  # thousands of tiny proofs would otherwise spin on every core
+export OMP_WAIT_POLICY=passive  # else thousands of tiny proofs leave threads spinning on every core
 build=$1 out=$2
 shift 2
 mkdir -p "$out"
 failed=0
-step() { # NAME COMMAND...: runs it, keeps its log, remembers a failure
+step() { # NAME COMMAND...: runs the command, keeps its log, remembers a failure
   local name=$1 begin=$SECONDS
   shift
   if timeout "${KSELECT_STEP_SECONDS:-300}" "$@" >"$out/$name.log" 2>&1; then
@@ -29,7 +29,7 @@ for program in battery gpu_tests tests; do
   step "$program" "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="$filter"
 done
 small='*EveryDeclaredTypePayloadAndLayout*on_cuda*:*MisalignedInputAndPitch*on_cuda*:*verbs_cuda*'
-small+=':-*a_launch_that_fails*'  # which is an error to the sanitizer, as it should be
+small+=':-*a_launch_that_fails*'  # the sanitizer rightly reports this launch as an error
 for tool in memcheck racecheck synccheck initcheck; do
   [ -n "${KSELECT_SKIP_SANITIZER:-}" ] && break
   for program in battery gpu_tests; do
@@ -37,7 +37,7 @@ for tool in memcheck racecheck synccheck initcheck; do
       "$build/tests/kselect_$program" --gtest_brief=1 --gtest_filter="${KSELECT_SANITIZER_TESTS:-$small}"
   done
 done
-# Faults cost their own cells alone, and say so.
+# A cell that crashes must not cost other cells, and its record must name the error.
 faults='! "$1/tests/kselect_planted" run "$2/../tests/planted/faults.json" --out "$3" &&
   [ "$(grep -c "\"status\":\"ok\"" "$3/runs.jsonl")" = 4 ] &&
   [ "$(grep -c cudaErrorIllegalAddress "$3/runs.jsonl")" = 4 ]'

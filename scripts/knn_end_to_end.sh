@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Where the time of exact k-NN goes on one GPU, from vectors on the device to ordered neighbours: distances,
-# selection by `auto`, and what proving and ordering the answer adds, with float32 products and with TF32.
-# Records go to OUT/knn_end_to_end.jsonl, one line a search, each with the ceilings of memory measured
-# beside it; make the table and the figure with `python -m plots.knn_end_to_end OUT`. Selections are
-# proven in the first repeat, which does not count; some float32 answers are compared with the processor's.
+# Measures where the time of exact k-NN goes on one GPU, from vectors on the device to ordered neighbours:
+# distances, selection by `auto`, proving and ordering the answer. Each search runs with float32 and with TF32.
+# Records go to OUT/knn_end_to_end.jsonl, one line a search, each with the measured memory ceilings;
+# `python -m plots.knn_end_to_end OUT` makes the table and the figure. Selections are proven in the first
+# repeat, which is not counted. Some float32 answers are compared with the CPU's.
 #
 # Usage: scripts/knn_end_to_end.sh KSELECT OUT [DATA]
-#   DATA  folder for vectors and answers, 5 GB; default /dev/shm where it has room, so that no disk makes it
-#         slow, else /tmp
+#   DATA  folder for vectors and answers, 5 GB; default: /dev/shm (no disk) if it has room, else /tmp
 # Environment: ROWS ("n:Q:d:k ..."), REPEATS (21, the first not counted), ALGORITHM (auto),
-#   TRUTH (queries a search that the processor answers, too: 8; 0: none)
+#   TRUTH (queries of each search that the CPU also answers: 8; 0 for none)
 set -euo pipefail
 kselect=$1 out=$2 data=${3:-}
 if [ -z "$data" ]; then
@@ -27,18 +26,18 @@ begin=$SECONDS
 failed=0
 
 say() { printf '%4d s  %s\n' $((SECONDS - begin)) "$*"; }
-vectors() { # SEED COUNT DIMENSION: prints a file of them; the same seed begins with the same vectors
+vectors() { # SEED COUNT DIMENSION: prints a file's name; files of one seed begin with the same vectors
   local file=$work/$1-$2-$3.npy
   [ -e "$file" ] || "$kselect" generate --seed "$1" --count "$2" --dimension "$3" --output "$file" >/dev/null
   printf '%s' "$file"
 }
-search() { # NAME OPTION...: its answer is NAME.{i,d}.npy
+search() { # NAME OPTION...: writes the answer to NAME.{i,d}.npy
   local name=$work/$1
   shift
   timeout 100 "$kselect" knn --k "$k" --base "$base" --indices "$name.i.npy" --distances "$name.d.npy" "$@" \
     >"$name.log" 2>&1
 }
-measure() { # NAME OPTION...: the same, timed
+measure() { # NAME OPTION...: searches, timed, and keeps the record
   local name=$1
   shift
   if ! search "$name" --query "$query" --executor cuda --algorithm "$algorithm" --timing "$repeats" \
@@ -47,11 +46,11 @@ measure() { # NAME OPTION...: the same, timed
     failed=1
     return
   fi
-  # A JSON text has no line end within strings.
+  # JSON strings contain no raw line ends, so joining the lines is safe.
   { tr '\n' ' ' <"$work/$name.json" && echo; } >>"$out/knn_end_to_end.jsonl"
   say "$shape, $name: $(grep '^medians' "$work/$name.log")"
 }
-check() { # whether the first distances of the float32 answer are the processor's, bit by bit
+check() { # compares the first distances of the float32 answer with the CPU's, bit by bit
   local some=$truth
   [ "$some" -le "$q" ] || some=$q
   if search truth --query "$(vectors 2 "$some" "$d")" --executor cpu &&

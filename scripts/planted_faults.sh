@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Does each tier of scripts/test.sh find what it is for? Plants the faults of tests/planted/patches in this
-# tree, one after another, builds what `scripts/test.sh --all` has built before, and runs the test that is to
-# find each: in the short tier's build and, where the patch says `Tier: all`, in the others'.
+# Checks that the tests find planted faults. Applies each patch of tests/planted/patches to this tree, rebuilds
+# the folders of `scripts/test.sh --all` (run that first), and runs the test that the patch names. The short
+# tier's build is tried first; if its test passes, the sanitizer build is tried. `Test: cmake` faults must break
+# the CUDA build. A fault marked `Tier: short` must be found by the short tier.
 # Usage: scripts/planted_faults.sh [NAME...]
-# Ends with a table; exits 1 if a fault was not found. The tree must be clean; it is put right again.
+# Prints a table and exits 1 if a fault was missed. The tree must be clean; each patch is reverted.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 export PATH="$root/.venv/bin:$PATH"
@@ -15,12 +16,12 @@ mkdir -p out/planted
 planted=
 trap '[ -z "$planted" ] || git apply -R "$planted"' EXIT
 
-# found TEST BUILD: whether building or the test fails in that build.
+# found TEST BUILD: succeeds if the test fails in that build; for `gpu`, if compiling fails.
 found() {
   local BUILD=build/test-$2 log=out/planted/$name-$2.log
   : >"$log"
   case $2 in
-  gpu) # one object shows it
+  gpu) # compiling one object shows the fault
     ! cmake --build "$BUILD" --target CMakeFiles/kselect_algorithms.dir/algorithms/heap_reduction/heap_reduction.cu.o >>"$log" 2>&1
     return
     ;;
@@ -33,7 +34,7 @@ found() {
     echo "does not compile: $log" >&2
     exit 2
   }
-  # The short tier's battery: three samples, for what one leaves out by chance another has.
+  # The short tier runs a random sample of the battery. Three samples make a miss by chance unlikely.
   local sample samples=('')
   if [[ $2 == cpu && $1 == *^battery* ]]; then samples=(sample:1 sample:2 sample:3); fi
   for sample in "${samples[@]}"; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Draws every figure and table of the three papers from the committed records, and REPRODUCTION.md
-# beside them; needs no GPU and builds nothing. `--run` first builds the program and runs the sweeps
-# that this machine has no record of, saying before how long each takes. `--help` lists the options.
+# Draws every figure and table of the three papers from the committed records and writes REPRODUCTION.md.
+# It needs no GPU and builds nothing. With `--run` it first builds the program and runs the sweeps that have
+# no record from this machine; before each it prints the expected time. `--help` lists the options.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -16,7 +16,7 @@ elif .venv/bin/python -c '
 import sys, importlib.metadata as installed
 pinned = [line.strip().split("==") for line in open("plots/requirements.txt") if "==" in line]
 sys.exit(any(installed.version(name) != version for name, version in pinned))' 2>/dev/null; then
-  export PATH="$root/.venv/bin:$PATH"  # the demo's or the tests' environment has all that is needed
+  export PATH="$root/.venv/bin:$PATH"  # an environment made by the demo or the tests suffices
 else
   need python
   python_environment plots/requirements.txt

@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
-# How exact k-NN scales over the GPUs of this machine: the same search on 1, 2, 4, ... of them (strong),
-# as many vectors for each of them (weak), and a corpus read from its file while it is searched (out
-# of core). Records go to OUT/scaling.jsonl, one line a search; draw them with `python -m plots.scaling
-# OUT`. Answers of several GPUs are compared with those of one, those of one with the processor's,
-# and both with a search that proves a sample of its selections, which takes too long to be timed.
+# Measures how exact k-NN scales over the GPUs of this machine: strong scaling (the same search on 1, 2, 4, ...
+# GPUs), weak scaling (a fixed number of vectors for each GPU), and out of core (the corpus is read from its
+# file during the search). Records go to OUT/scaling.jsonl, one line a search; `python -m plots.scaling OUT`
+# draws them. Three comparisons check the answers: several GPUs with one, one GPU with the CPU, and all GPUs
+# with a search that proves a sample of its selections. Proofs are slow, so timed searches make none.
 #
 # Usage: scripts/scaling.sh KSELECT OUT [DATA [DISK]]
-#   DATA  folder for vectors and answers, 6 GB; default /dev/shm where it has room, so that no disk is
-#         measured, else /tmp
-#   DISK  folder on a disk: the out-of-core search is also made from there, with cold caches
-# Environment: N, Q, D, K (10^7, 10^5, 128, 100), GPUS ("1 2 4 ..." as there are), REPEATS (2),
-#   LAUNCH (threads: one process with --gpus, or mpi: mpirun with a process a GPU),
+#   DATA  folder for vectors and answers, 6 GB; default: /dev/shm (no disk) if it has room, else /tmp
+#   DISK  folder on a disk: the out-of-core search is also run from there, with cold caches
+# Environment: N, Q, D, K (10^7, 10^5, 128, 100), GPUS ("1 2 4 ..." up to their number), REPEATS (2),
+#   LAUNCH (threads: one process with --gpus; mpi: mpirun with one process a GPU),
 #   EXCHANGE (auto, host or nccl), MEMORY (MiB of host memory, 16384 for each GPU), ALGORITHM (auto), EXECUTOR (cuda)
 set -euo pipefail
 kselect=$1 out=$2 data=${3:-} disk=${4:-}
@@ -36,12 +35,12 @@ most=${GPUS##* }
 begin=$SECONDS
 
 say() { printf '%4d s  %s\n' $((SECONDS - begin)) "$*"; }
-# EXPERIMENT REPEAT RECORD: one line of scaling.jsonl. A JSON text has no line end within strings.
+# EXPERIMENT REPEAT RECORD: adds one line to scaling.jsonl. JSON strings contain no raw line ends.
 keep() {
   printf '{"experiment": "%s", "repeat": %d, "record": %s}\n' "$1" "$2" "$(tr '\n' ' ' <"$3")" \
     >>"$out/scaling.jsonl"
 }
-search() { # EXPERIMENT REPEAT GPUS NAME OPTION...: a search whose answer is NAME.{i,d}.npy
+search() { # EXPERIMENT REPEAT GPUS NAME OPTION...: writes the answer to NAME.{i,d}.npy
   local experiment=$1 repeat=$2 gpus=$3 name=$work/$4
   shift 4
   local start=() ranks=(--gpus "$gpus") limit=$((memory * gpus)) prove=()
@@ -60,14 +59,14 @@ search() { # EXPERIMENT REPEAT GPUS NAME OPTION...: a search whose answer is NAM
     return
   fi
   keep "$experiment" "$repeat" "$name.json"
-  # With all vectors on all GPUs both are the same search.
+  # On all GPUs, strong and weak scaling are the same search.
   [ "$experiment" != strong ] || [ "$gpus" != "$most" ] || keep weak "$repeat" "$name.json"
   say "$experiment on $gpus: $(seconds "$name.json")"
 }
-seconds() { # of the record: those of the search on rank 0
+seconds() { # RECORD: the search time of rank 0
   awk -F'[:,]' '/"search"/ && !done { printf "%.3f s", $2 / 1e9; done = 1 }' "$1"
 }
-same() { # A B ROWS: whether the first rows of both answers are equal
+same() { # A B ROWS: compares the first rows of two answers
   local part bytes equal=equal
   for part in i d; do
     bytes=$(($3 * k * $([ $part = i ] && echo 8 || echo 4)))
@@ -83,7 +82,7 @@ failed=0
 "$kselect" generate --count "$q" --dimension "$d" --seed 2 --output "$work/query.npy" >/dev/null
 say "$n and $q vectors generated"
 
-# Once before anything counts: the driver, kernels and the file wake up.
+# An uncounted search warms up the driver, the kernels and the file.
 search warm-up 0 "$most" warm --base "$work/base.npy" --query "$work/query.npy" --limit $((n / 10))
 for g in $GPUS; do
   for ((r = 1; r <= repeats; ++r)); do
@@ -104,7 +103,7 @@ if [ "$executor" = cuda ]; then
   same "strong$most" proven "$q"
 fi
 
-# The processor's answer to some of the queries.
+# The CPU answers some of the queries.
 some=${TRUTH:-32}
 "$kselect" generate --count "$some" --dimension "$d" --seed 2 --output "$work/some.npy" >/dev/null
 timeout 100 "$kselect" knn --base "$work/base.npy" --query "$work/some.npy" --k "$k" --executor cpu \
@@ -112,8 +111,8 @@ timeout 100 "$kselect" knn --base "$work/base.npy" --query "$work/some.npy" --k 
   >"$work/cpu.log" 2>&1 || say "FAILED  on the processor: $(tail -n 1 "$work/cpu.log")"
 same "strong${GPUS%% *}" cpu "$some"
 
-# Out of core: device memory for two fifths of a GPU's part, so that every tile of queries reads the
-# file. Few queries: the file sets the pace; many: the products.
+# Out of core: device memory holds only a part of a GPU's vectors, so every tile of queries reads the file
+# again. With few queries reading the file limits the speed; with many queries the products do.
 out_of_core() { # NAME FILE VECTORS QUERIES...
   local name=$1 file=$2 vectors=$3 queries g
   shift 3
@@ -127,7 +126,7 @@ out_of_core() { # NAME FILE VECTORS QUERIES...
   done
 }
 drop() { dd if="$1" iflag=nocache count=0 2>/dev/null; }
-rate() { # NAME FILE: how fast the file is read by itself
+rate() { # NAME FILE: records how long reading the file alone takes
   local from to
   from=$(date +%s%N)
   dd if="$2" of=/dev/null bs=16M 2>/dev/null

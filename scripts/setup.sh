@@ -1,17 +1,16 @@
-# Sourced by the other scripts: finds what is needed by trying it, installs what is missing where it may,
-# and leaves `cmake` and `python` of the project's own virtual environment in front of PATH.
+# Sourced by the other scripts. It tries each dependency of needs.txt, installs missing ones if it may, and
+# puts `cmake` and `python` of the project's virtual environment in front of PATH.
 #
-# needs.txt lists the needs. Where they are met nothing here asks for rights or for a package manager.
-# Folders named by CPATH, LIBRARY_PATH, CMAKE_PREFIX_PATH or an active conda environment are looked through;
-# CMake is told of them.
+# If nothing is missing, it needs neither root nor a package manager. Folders named by CPATH, LIBRARY_PATH,
+# CMAKE_PREFIX_PATH or an active conda environment are searched and passed to CMake.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
 say() { printf '== %s\n' "$*"; }
 
-# need PART...: everything that needs.txt lists for those parts is there when this returns. What cannot be
-# found nor installed ends the script, with its names for the systems that needs.txt knows.
+# need PART...: makes sure that all dependencies of these parts are there. If a required one can be neither found
+# nor installed, it prints the package names for the systems in needs.txt and ends the script.
 need() {
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch"' EXIT
@@ -29,7 +28,7 @@ need() {
 
 # --- the list -----------------------------------------------------------------------------------------------
 
-# read_needs PART...: fills the arrays of needs, an element a need.
+# read_needs PART...: fills the arrays need_*, one element for each need.
 read_needs() {
   need_name=() need_try=() need_flags=() need_optional=()
   need_debian=() need_ubuntu=() need_conda=()
@@ -58,8 +57,8 @@ add_trimmed() { # ARRAY TEXT
 
 # --- trying -------------------------------------------------------------------------------------------------
 
-# Tells CMake, pkg-config and our own trials of the same folders. An active conda environment counts as
-# named; CMake's find_path() does not read CPATH by itself, nor find_library() LIBRARY_PATH.
+# Makes CMake, pkg-config and the trials of this script search the same folders, also an active conda
+# environment. CMake's find_path() does not read CPATH, and its find_library() does not read LIBRARY_PATH.
 see_folders() {
   local folder
   local -a named
@@ -81,13 +80,13 @@ see_folders() {
   done
 }
 
-# see_folder VARIABLE FOLDER: the exported VARIABLE, a list with colons, contains FOLDER, at its end if it is new.
+# see_folder VARIABLE FOLDER: appends FOLDER to the exported, colon-separated VARIABLE unless it is in there.
 see_folder() {
   [[ -z $2 || ":${!1:-}:" == *":$2:"* ]] || export "$1=${!1:+${!1}:}$2"
 }
 
-# Leaves in `missing` the numbers of needs that are not met, and in `compiler` what libraries are tried with; in
-# `untried` whether there was none.
+# Sets `missing` to the numbers of unmet needs and `compiler` to the compiler that tried the libraries. Sets
+# `untried` if libraries could not be tried because there is no compiler.
 find_missing() {
   local number libraries=()
   missing=() compiler='' untried=''
@@ -98,7 +97,7 @@ find_missing() {
       missing+=("$number")
     fi
   done
-  # All at once if all is well, as it mostly is; one by one to tell which are missing.
+  # First all at once, which usually succeeds; if not, one by one to find the missing ones.
   if [ ${#libraries[@]} -eq 0 ] || link_libraries "${libraries[@]}"; then return; fi
   for number in "${libraries[@]}"; do
     link_libraries "$number" || missing+=("$number")
@@ -106,8 +105,8 @@ find_missing() {
   done
 }
 
-# link_libraries NUMBER...: are the headers of those needs there, and do their libraries link? The headers are
-# preprocessed alone, for to compile them takes seconds.
+# link_libraries NUMBER...: succeeds if the headers of these needs are found and their libraries link. The
+# headers are only preprocessed, because compiling them takes seconds.
 link_libraries() {
   local number word headers program='' flags=()
   [ -n "$compiler" ] || find_compiler 2>/dev/null || return 1
@@ -133,7 +132,8 @@ compiles() { # COMPILER PROGRAM FLAG...
   $1 -std=c++20 -x c++ - -x none -o "$scratch/program" "${search[@]}" "${@:3}" <<<"$2" >/dev/null 2>&1
 }
 
-# The first C++ compiler that serves: what CXX names, or what CMake would take, or a newer one beside it.
+# Sets `compiler` to the first C++ compiler that is new enough and has OpenMP. If CXX is set, only that is
+# tried; otherwise CMake's default, then versioned names.
 find_compiler() {
   local program='#include <omp.h>
     #include <span>
@@ -170,8 +170,8 @@ find_chromium() {
 
 # --- installing ---------------------------------------------------------------------------------------------
 
-# May packages be installed here? Then `as_root` is what comes before a command that needs root, and `system` is
-# the list whose names serve. KSELECT_OS_RELEASE is for tests.
+# Succeeds if packages may be installed here. Sets `system` to the needs.txt column for this system, and `as_root`
+# to the prefix of commands that need root. KSELECT_OS_RELEASE is for tests.
 may_install() {
   as_root=()
   system=$(. "${KSELECT_OS_RELEASE:-/etc/os-release}" 2>/dev/null && echo "${ID:-}")
@@ -179,11 +179,11 @@ may_install() {
   [ "$(id -u)" -ne 0 ] || return 0
   command -v sudo >/dev/null || return 1
   as_root=(sudo)
-  # Who sits at a terminal can be asked for a password.
+  # Only on a terminal can a user be asked for a password.
   sudo -n true 2>/dev/null || { [ -t 0 ] && [ -t 2 ] && sudo -v; }
 }
 
-# Installs what is missing; what can be done without, one by one, as a system may not have it.
+# Installs the missing packages. Optional ones are installed one by one, because a system may lack some of them.
 install_missing() {
   local number packages required=()
   local -n names=need_$system
@@ -192,7 +192,7 @@ install_missing() {
   done
   say "installing with apt what was not found"
   with_apt update || echo "apt-get update failed; trying with the lists that are there" >&2
-  [ ${#required[@]} -eq 0 ] || install_with_apt "${required[@]}" || true  # what is still missing is said
+  [ ${#required[@]} -eq 0 ] || install_with_apt "${required[@]}" || true  # say_missing reports failures
   for number in "${missing[@]}"; do
     [[ -z ${need_optional[number]} || ${names[number]} == -* ]] || install_with_apt ${names[number]} || true
   done
@@ -207,7 +207,7 @@ with_apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@"
 
 # --- saying -------------------------------------------------------------------------------------------------
 
-# Says what is missing. Ends the script if something is that cannot be done without.
+# Prints the missing needs. Ends the script if a required one is among them.
 say_missing() {
   local number required=() optional=()
   for number in "${missing[@]}"; do
@@ -249,7 +249,7 @@ say_names() { # ARRAY COMMAND NUMBER...
 
 # --- Python -------------------------------------------------------------------------------------------------
 
-# python_environment REQUIREMENTS...: .venv with exactly those files installed; quick if unchanged.
+# python_environment REQUIREMENTS...: makes .venv and installs these files' packages, unless it already has them.
 python_environment() {
   local stamp=.venv/requirements.stamp wanted
   wanted=$(cat "$@" | sha256sum)

@@ -1,9 +1,9 @@
-# Sourced by test.sh and demo.sh: what each part of a script took, and the limits that CI holds it to.
+# Sourced by test.sh and demo.sh: times the stages of a script and checks the time limits that CI enforces.
 
 stage_names=() stage_seconds=()
 stage_name='' stage_begin=0
 
-# stage NAME: ends the stage before and begins the next.
+# stage NAME: ends the current stage and begins this one.
 stage() {
   end_stage
   stage_name=$1 stage_begin=$SECONDS
@@ -16,7 +16,7 @@ end_stage() {
   stage_name=
 }
 
-# say_stages: a line a stage, and their sum.
+# say_stages: prints the time of each stage and their sum.
 say_stages() {
   end_stage
   local i sum=0
@@ -28,25 +28,25 @@ say_stages() {
   printf '%6d s  in all\n' "$sum"
 }
 
-# In CI (CI=true) a limit that is passed is an error, elsewhere a warning: a user's machine may be busy.
+# An exceeded limit is an error in CI (CI=true). Elsewhere it is a warning, because the machine may be busy.
 passed_limit() { # MESSAGE
   say "too slow: $1"
   [ "${CI:-}" != true ] || exit 1
 }
 
-# limit_seconds LIMIT WHAT: of the script until now.
+# limit_seconds LIMIT WHAT: limits the time of the script until now.
 limit_seconds() {
   [ "$SECONDS" -le "$1" ] || passed_limit "$2 took $SECONDS s; the limit is $1 s (docs/decisions/build_times.md)"
 }
 
-# limit_objects LIMIT BUILD: of each object's processor time, which cmake/timed.sh writes down.
+# limit_objects LIMIT BUILD: limits the processor time of each object, which cmake/timed.sh records.
 limit_objects() {
   local slow
   slow=$(awk -v limit="$1" '$1 > limit { printf "%s (%d s) ", $2, $1 }' "$2/object_times.txt")
   [ -z "$slow" ] || passed_limit "objects took more than $1 s of processor time: $slow"
 }
 
-# say_slowest BUILD: the ten objects that took longest.
+# say_slowest BUILD: prints the ten slowest objects.
 say_slowest() {
   say "slowest objects of $1 (processor seconds)"
   # Not head, which leaves before it has read all: sort then dies of SIGPIPE, and the script with it.

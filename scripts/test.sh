@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The tests from nothing: installs what is missing, builds, tests. Ends in the time of each stage.
+# Installs missing packages, builds, runs the tests, and prints the time of each stage.
 # Usage: scripts/test.sh [--all] [CTEST_OPTION...]
 #
-#   (nothing)  what finds most faults in minutes: one optimised build without CUDA; all unit tests; of the
-#              shared battery one entry a family and test, picked by a seed that is printed
-#              (KSELECT_BATTERY=sample:SEED repeats it); the program's tests but those marked slow; plots;
-#              configs; the tree.
-#   --all      that, and: the whole battery and the slow tests; everything under AddressSanitizer and
-#              UBSan; the CUDA build where there is an nvcc; fuzzing. What CI runs.
+#   (nothing)  the short tier, which finds most faults in minutes: one optimised build without CUDA; all unit
+#              tests; a random sample of the shared battery, one entry for each family and test (the printed
+#              KSELECT_BATTERY=sample:SEED repeats it); the program's tests except slow ones; plots; configs;
+#              the tree.
+#   --all      adds the whole battery, the slow tests, all tests under AddressSanitizer and UBSan, fuzzing,
+#              and the CUDA build if nvcc is found. CI runs this.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 source scripts/stages.sh
@@ -18,7 +18,7 @@ if [ "${1:-}" = --all ]; then
   shift
 fi
 
-# Folders of their own: here all is compiled, and folder by folder that takes less time (docs/decisions).
+# Tests have their own build folders: these always compile everything, so unity builds pay (docs/decisions).
 build_preset() { # PRESET CMAKE_OPTION... -- TARGET...
   local preset=$1 options=()
   shift
@@ -35,12 +35,12 @@ build_preset() { # PRESET CMAKE_OPTION... -- TARGET...
   say_slowest "$build"
   limit_objects 90 "$build"
 }
-# GoogleTest's cases are shares of programs (tests/CMakeLists.txt), chosen among by GTEST_FILTER.
+# A CTest test is a share of a GoogleTest program (tests/CMakeLists.txt); GTEST_FILTER selects cases within it.
 test_preset() { # PRESET GTEST_FILTER CTEST_OPTION...
   GTEST_FILTER=$2 ctest --test-dir "build/test-$1" --output-on-failure --no-tests=error -j 2 "${@:3}"
 }
 
-# Blocks of hundreds of fibers take a minute a test under the sanitizers, for what blocks of dozens show.
+# Under the sanitizers, blocks of hundreds of fibers are very slow and find nothing that small blocks miss.
 many_fibers=$(printf '*Battery.ExhaustiveSmallWorlds/*_t%s_on_fiber:' 256 512 1024)
 
 stage "set-up"
@@ -71,14 +71,14 @@ build_preset cpu-asan-ubsan --
 stage "tests (preset cpu-asan-ubsan)"
 test_preset cpu-asan-ubsan "-$many_fibers" "$@"
 
-# What the sanitizers have just seen of the battery's longest tests on fibers is not repeated, only what
-# they were spared.
+# The battery's longest fiber tests have just passed under the sanitizers, so only the tests that the
+# sanitizer stage left out are run here.
 stage "the battery's rest and slow tests (preset cpu)"
 seen=$(printf '*Battery.%s/*_on_fiber:' ExhaustiveSmallWorlds BoundarySizes EveryDistribution ManyShortRows)
 test_preset cpu "$many_fibers" --label-regex '^battery$' "$@"
 test_preset cpu "-$seen" --label-regex '^(battery|slow)$' "$@"
 
-# Everything that nvcc compiles. One architecture: what another one would show takes as long again.
+# All CUDA sources, for one architecture only: a second one would double the time.
 if command -v nvcc >/dev/null; then
   stage "build (preset gpu, compute capability 9.0)"
   build_preset gpu -DCMAKE_CUDA_ARCHITECTURES=90 -- kselect kselect_battery kselect_gpu_tests kselect_planted

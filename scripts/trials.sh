@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Does the verdict hold on this machine? Measures the noise floor, then tries verdicts on a program
-# against itself and, if one is given, against a slower one, TRIALS times each.
+# Tests whether verdicts can be trusted on this machine. Measures the noise floor, then compares a program
+# TRIALS times with itself and, if given, TRIALS times with a slower one.
 # Usage: scripts/trials.sh [--runs] PROGRAM CONFIG OUT [TRIALS [SLOWER_PROGRAM]]
-#   without --runs   a trial is `kselect ab`: ROUNDS turns of each program, process by process, and up to
-#                    MAX_ROUNDS where the verdict is inconclusive. What a processor's noise needs.
-#   --runs           a trial is `kselect compare` of two runs, each one process: a program's run with its
-#                    next run, and with the slower program's. Seconds a trial, where times are steady.
-# Writes OUT/trials.csv (a line a trial), verdicts.txt (all of them, with every cell), noise.json,
-# noise.txt, and base.json and slower.json (where and what was measured). Exits 1 if any trial came out
-# other than it should: exit code 0 for the same program, 1 for the slower one.
-# ROUNDS (environment) is also the number of turns of each side that the noise floor is measured by.
+#   without --runs   a trial is `kselect ab`: ROUNDS turns of each program, one process after another, and up
+#                    to MAX_ROUNDS if the verdict is inconclusive. Use it for noisy CPU times.
+#   --runs           a trial is `kselect compare` of two runs, one process each: a run with the next run of
+#                    the same program, or with a run of the slower one. Faster; use it for steady times.
+# Writes OUT/trials.csv (a line a trial), verdicts.txt (all verdicts, with every cell), noise.json,
+# noise.txt, and base.json and slower.json (the meta data of both programs). A trial must exit with code 0
+# for the same program and 1 for the slower one; if any does not, this script exits 1.
+# ROUNDS (environment) is also the number of turns of each side in the measurement of the noise floor.
 set -euo pipefail
 as_runs=
 if [ "${1:-}" = --runs ]; then
@@ -29,11 +29,11 @@ if [ -e "$out/trials.csv" ]; then
 fi
 mkdir -p "$out/runs"
 
-must() { # LOG COMMAND...: ends the trials, with the last line of what it said, if the command fails
+must() { # LOG COMMAND...: if the command fails, prints its last error line and ends the trials
   local log=$1 code=0
   shift
   "$@" >"$log" 2>"$log.err" || code=$?
-  # 1: some cell failed. Its record says why, and so will the verdict.
+  # Code 1: some cells failed. Their records and the verdict say why.
   [ "$code" -le 1 ] && return
   echo "failed with exit code $code: $*: $(tail -n 1 "$log.err")" >&2
   exit 2
@@ -43,7 +43,7 @@ measure() { # NAME PROGRAM: one run of a program, in $out/runs/NAME
   must "$out/runs/$1.txt" "$2" run "$config" --out "$out/runs/$1"
 }
 
-judge() { # KIND NUMBER WANTED_CODE COMMAND...: one trial's verdict, on record
+judge() { # KIND NUMBER WANTED_CODE COMMAND...: records one trial's verdict
   local kind=$1 number=$2 wanted=$3 code=0 text=$out/runs/$1-$2.verdict named
   shift 3
   "$@" --all --noise "$out/noise.json" >"$text" 2>"$text.err" || code=$?
@@ -64,7 +64,7 @@ compared() { # KIND NUMBER WANTED_CODE BASE NEW
 }
 
 declare -A right=([same]=0 [slower]=0)
-measure warm-up "$program" # of clocks and drivers: nothing looks at it
+measure warm-up "$program" # warms up clocks and drivers; the run is not used
 must "$out/runs/floor.txt" "$program" noise "$config" --rounds "$rounds" --out "$out/runs/floor"
 cp "$out/runs/floor.txt" "$out/noise.txt"
 cp "$out/runs/floor/noise.json" "$out/noise.json"
@@ -78,7 +78,7 @@ if [ -z "$as_runs" ]; then
 else
   measure base-1 "$program"
   for number in $(seq "$trials"); do
-    # The slower program's run lies between the two that are the same: drift is no help to anyone.
+    # The slower program runs between two runs of the base, so drift favours neither comparison.
     if [ -n "$slower" ]; then
       measure "slower-$number" "$slower"
       compared slower "$number" 1 "base-$number" "slower-$number"

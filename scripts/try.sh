@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Proves one algorithm, seconds after an edit: builds it with what it is composed of, and runs the shared
-# battery on it, on the CPU and on fibers (on a GPU too, where build/try is configured with CUDA).
+# Tests one algorithm quickly after an edit: builds it and its members, and runs the shared battery on it, on
+# the CPU and on fibers (also on a GPU if build/try is configured with CUDA).
 # Usage: scripts/try.sh NAME [GTEST_OPTION...]
 #   NAME  an entry or a glob over entries, for example bms-block, 'qms-*', cpu/heap
-# The first call compiles the harness as well.
+# The first call also compiles the harness.
 set -euo pipefail
 if [ $# -eq 0 ]; then
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0" >&2
@@ -16,12 +16,12 @@ need build test
 python_environment scripts/requirements.txt plots/requirements.txt tests/requirements.txt
 
 build=build/try
-# Little optimised, and with line numbers for a debugger: it compiles in half the time.
+# -O1 and only line numbers for a debugger, to compile faster.
 cmake --preset cpu -B "$build" -DKSELECT_ALGORITHMS="$name" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG" -DKSELECT_UNITY=ON >/dev/null
 cmake --build "$build" --target kselect_battery
 
-# GoogleTest's names have letters, digits and underscores alone.
+# GoogleTest names contain only letters, digits and underscores.
 filter="*/$(tr -c 'a-zA-Z0-9*?\n' _ <<<"$name")_on_*"
 if [ -z "$("$build/tests/kselect_battery" --gtest_list_tests "--gtest_filter=$filter" "$@" | grep '^  ')" ]; then
   echo "no test of the battery is called $filter; scripts/try.sh takes an entry's name or a glob" >&2

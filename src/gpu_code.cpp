@@ -14,10 +14,10 @@ namespace {
 // One entry of CMAKE_CUDA_ARCHITECTURES: "90", "89-real", "75-virtual", "90a-real", "120f".
 struct architecture {
   int number = 0;
-  bool exact = false;   // "90a": for that GPU alone
-  bool family = false;  // "100f": for GPUs of its major version
-  bool real = true;     // machine code
-  bool ptx = true;      // what the driver compiles for newer GPUs
+  bool exact = false;   // "90a": runs on that GPU alone
+  bool family = false;  // "100f": runs on GPUs of its major version
+  bool real = true;     // contains machine code
+  bool ptx = true;      // contains PTX, which the driver compiles for newer GPUs
 };
 
 std::optional<architecture> parse_one(std::string_view text) {
@@ -34,7 +34,7 @@ std::optional<architecture> parse_one(std::string_view text) {
   return a;
 }
 
-// Empty if one of them is no number.
+// Empty if an entry is not a number.
 std::vector<architecture> parse(std::string_view list) {
   std::vector<architecture> all;
   while (!list.empty()) {
@@ -47,7 +47,7 @@ std::vector<architecture> parse(std::string_view list) {
   return all;
 }
 
-// Machine code runs on GPUs of the same major version from its own on.
+// Machine code runs on GPUs of its major version whose minor version is at least its own.
 bool machine_code_serves(const architecture& a, int gpu) {
   if (!a.real) return false;
   return a.exact ? gpu == a.number : gpu / 10 == a.number / 10 && gpu >= a.number;

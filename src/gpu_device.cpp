@@ -26,7 +26,7 @@ std::string shared_cut() {
 }
 
 std::string cut_shared_memory(device& where) {
-  constexpr int least = 48;  // what every GPU gives a block, and what kernels declare without asking
+  constexpr int least = 48;  // KiB: the static limit, which every GPU has
   const std::string text = shared_cut();
   if (text.empty()) return {};
   int kib = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What the library and the harness tell algorithms about a GPU, by the same words.
+// Describes a GPU to algorithms. The library and the harness share it, so that both say the same.
 
 #include <string>
 
@@ -15,15 +15,15 @@ namespace kselect {
 device describe_gpu(const cudaDeviceProp& properties);
 #endif
 
-// For tests alone: so many KiB are all the shared memory of a block, as on older cards, on a GPU and
-// on fibers. The device's name then says so, and every record with it.
+// Test only: limits a block's shared memory to this many KiB, on a GPU and on fibers, as on older
+// cards. The device's name and all records then show it.
 inline constexpr char shared_cut_variable[] = "KSELECT_TEST_SHARED_KIB";
 
-// What the variable says; empty where it is not set.
+// The variable's value; empty if unset.
 std::string shared_cut();
 
-// Cuts the device's shared memory to what the variable says, if it is set and less; returns what is
-// wrong with its value, or nothing.
+// Limits the device's shared memory to the variable's value, if that is less. Returns what is wrong
+// with the value, or nothing.
 std::string cut_shared_memory(device& where);
 
 }  // namespace kselect

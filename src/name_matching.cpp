@@ -1,4 +1,4 @@
-// Matching of names: globs, and "did you mean".
+// Name matching: globs and "did you mean" suggestions.
 
 #include <algorithm>
 #include <fnmatch.h>
@@ -40,14 +40,14 @@ std::vector<std::string> nearest_names(std::string_view name,
   };
   std::vector<scored> close;
   for (const std::string_view candidate : candidates) {
-    // A part of the whole name ("nth_element" for "cpu/nth_element") is as near as a typing slip.
+    // A substring of the name ("nth_element" for "cpu/nth_element") counts as one edit.
     const bool part = name.size() >= 3 && candidate.find(name) != std::string_view::npos;
     const std::size_t distance = part ? 1 : edit_distance(name, candidate);
     if (distance <= 2 + std::max(name.size(), candidate.size()) / 4) {
       close.push_back({distance, candidate});
     }
   }
-  // Of names that are as near, the shortest has the least besides.
+  // At equal distance the shorter name wins.
   std::ranges::stable_sort(close, {}, [](const scored& entry) {
     return std::pair(entry.distance, entry.candidate.size());
   });

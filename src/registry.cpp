@@ -1,4 +1,4 @@
-// Lookup over the generated table. Built once, on first use.
+// Lookup in the generated table. It is built once, on first use.
 
 #include "kselect/registry.hpp"
 
@@ -19,8 +19,8 @@ std::string_view stem_of(std::string_view file) {
   return name.substr(0, name.find('.'));
 }
 
-// Whether the build asked for an entry. Another of its file's may have brought the file in, or an
-// entry that is composed of this one.
+// Whether the build asked for this entry. Its file may be linked only for another of its entries,
+// or because another entry is composed of this one.
 bool asked_for(const algorithm& entry, std::string_view file) {
   return std::ranges::any_of(detail::built_globs(), [&](std::string_view glob) {
     return matches(glob, entry.name) || matches(glob, stem_of(file));

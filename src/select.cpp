@@ -1,4 +1,4 @@
-// The library's call. What it checks, `enqueue` of an algorithm may take for granted.
+// The library's call. An algorithm's `enqueue` relies on the checks made here.
 
 #include "kselect/select.hpp"
 
@@ -19,7 +19,7 @@ std::span<const algorithm> auto_select();
 
 namespace {
 
-// What stands for `auto` in a build without it.
+// Stands for `auto` in a build without it.
 const algorithm& auto_left_out() {
   static const algorithm none = [] {
     algorithm a;
@@ -30,7 +30,7 @@ const algorithm& auto_left_out() {
   return none;
 }
 
-// The entry named, or the form of `auto` that promises what is required with the least work.
+// The named entry, or the cheapest form of `auto` that keeps the requirements.
 const algorithm& chosen(const select_options& options) {
   if (options.algorithm != nullptr) return *options.algorithm;
   const auto forms = entries::auto_select();
@@ -40,7 +40,7 @@ const algorithm& chosen(const select_options& options) {
   return found != forms.end() ? *found : forms.back();
 }
 
-// As check_support, for what is required as well.
+// check_support plus the requirements.
 support supports(const algorithm& entry, const problem& p, const place& where,
                  const requirements& wanted) {
   if (entry.missing.empty() && !keeps(entry.promises, wanted)) {
@@ -57,7 +57,7 @@ support supports(const algorithm& entry, const problem& p, const place& where,
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
-// What is wrong with a call, as a sentence; empty if nothing is.
+// The reason why a call is invalid, as a sentence; empty if it is valid.
 std::string objection(const problem& p, const io& buffers, std::int64_t values,
                       std::int64_t indices) {
   const std::int64_t shortest = p.layout == layout::row_major ? p.n : p.q;
@@ -117,7 +117,7 @@ gpu read_gpu(int ordinal) {
   return read;
 }
 
-// One description for each GPU, read when it is first asked for and kept.
+// The description of a GPU. It is read on first use and cached.
 const gpu& gpu_number(int ordinal) {
   static std::mutex guard;
   static std::vector<std::unique_ptr<gpu>> known;
@@ -174,7 +174,7 @@ std::size_t detail::workspace_for(const problem& p, const place& where,
                                   const select_options& options) {
   const algorithm& entry = chosen(options);
   if (p.q < 1 || p.n < 1 || p.k < 1 || p.k > p.n || !where.obstacle().empty()) return 0;
-  // Enough for values alone, too: `auto` may choose another member for them.
+  // The maximum over both payloads: for values alone, `auto` may choose another member.
   problem values_only = p;
   values_only.payload = payload::values;
   std::size_t bytes = 0;

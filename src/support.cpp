@@ -1,4 +1,4 @@
-// The checks that every algorithm's declaration implies, written once.
+// The checks that all entries share: the declared fields and limits against a problem and a device.
 
 #include "kselect/algorithm.hpp"
 

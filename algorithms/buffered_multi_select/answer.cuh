@@ -1,17 +1,15 @@
 #pragma once
-// Buffered multi-select: the exact end. Of a list in shared memory the k smallest are written:
-// those below a narrowed range for certain, of those in it as many as are wanted, after ranking
-// them if they differ.
-//
-// Lanes write to neighbouring places in the order of their ballot, so stores are coalesced although
-// nothing is staged.
+// Buffered multi-select: the exact end. It writes the k smallest of a list in shared memory.
+// Entries below a narrowed range are certain. Of the entries inside as many as are wanted follow,
+// ranked if they differ. Lanes write to neighbouring places in the order of their ballot, so stores
+// are coalesced without staging.
 
 #include "algorithms/buffered_multi_select/narrowing.cuh"
 #include "algorithms/buffered_multi_select/staging.cuh"
 
 namespace kselect::bms {
 
-// `waited_for`: whether the row is one of few, all of which wait for each of its steps.
+// `waited_for`: rows are few, so the latency of each step counts.
 template <class Team, bool waited_for = false>
 class answer {
  public:
@@ -26,8 +24,8 @@ class answer {
 
   KSELECT_HD direction wanted() const { return wanted_; }
 
-  // The k smallest of the list's first `size` entries, at least k, whose keys lie in `all`. After a
-  // sync.
+  // Writes the k smallest of the list's first `size` entries, at least k, whose keys lie in `all`.
+  // After a sync.
   KSELECT_HD void write(const key_range<key>& all, position size) {
     const candidate* const list = team_.memory.list;
     constexpr position most = Team::one_warp && Team::quarters ? brief_most : ranked_most;
@@ -45,7 +43,7 @@ class answer {
       shared.written = 0;
       shared.gathered = 0;
     }
-    // A warp halves the range to its end, which takes less than ranking.
+    // A warp narrows to the end, which takes less than ranking.
     const position few = Team::one_warp ? 1 : ranked_most;
     const auto r = narrow_.to_rank(all, k_, 0, few, [&](const auto& f) {
       for (position i = team_.thread(); i < size; i += team_.threads()) f(candidates::key(list[i]));
@@ -54,8 +52,8 @@ class answer {
     const bool whole = r.up_to == k_;
     const bool tied = !whole && r.low == r.high;
     const auto sure = [&](key k) { return whole ? k <= r.high : k < r.low; };
-    // Each warp counts what it has to write, takes as many places, and writes.
-    position counts = 0;  // of the sure, and of the others in the range, in halves
+    // Each warp counts its entries to write, claims as many places, and writes.
+    position counts = 0;  // low half: sure; high half: others in the range
     for (position i = team_.thread(); i < size; i += team_.threads()) {
       const key k = candidates::key(list[i]);
       if (k <= r.high) counts += sure(k) ? 1U : 1U << 16;
@@ -81,9 +79,9 @@ class answer {
     rank(r.count(), r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
   }
 
-  // The same of candidates that threads hold: `each(f)` calls f(has, c) as often in all lanes of a
-  // warp. None is outside of `all`, which says how many there are. Of `control`, what was written
-  // and gathered is nothing yet. After a sync.
+  // write() for candidates in registers: `each(f)` calls f(has, c) equally often in all lanes of a
+  // warp. `all` holds all candidates and their count. shared.written and shared.gathered are 0.
+  // After a sync.
   template <class Each>
   KSELECT_HD void write_held(const key_range<key>& all, const Each& each) {
     auto& shared = team_.shared;
@@ -108,7 +106,7 @@ class answer {
         const key k = candidates::key(c);
         to = put(row, to, sure(has, k), c);
         if (!has || k > r.high || sure(has, k)) return;
-        const position found = team_.simt.atomic_add(shared.gathered, 1U);  // hardly any
+        const position found = team_.simt.atomic_add(shared.gathered, 1U);  // rare
         if (!tied) team_.memory.ranked[found] = c;
         if (tied && r.below + found < k_) store(row, r.below + found, c);
       });
@@ -118,7 +116,7 @@ class answer {
     rank(r.count(), r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
   }
 
-  // The same by one warp in few steps, of at most brief_most candidates with keys up to `highest`;
+  // write() by one warp in few steps, for at most brief_most candidates with keys up to `highest`;
   // `read(i)` reads the i-th.
   template <class Read>
   KSELECT_HD void write_few(position size, key highest, const Read& read) {
@@ -140,8 +138,8 @@ class answer {
     });
   }
 
-  // The same of staged values. `see(x)` sees each. Those of a warp are staged as two arrays, of
-  // which as many at once are copied as a store takes; a block's threads take longer that way.
+  // copy() of staged values; `see(x)` sees each. A warp stages two arrays and copies four elements
+  // a store. For a block that is slower.
   template <class See>
   KSELECT_HD void copy_staged(position count, const staging<Team>& staged, const See& see) {
     const auto element_of = [&](key word) {
@@ -164,16 +162,16 @@ class answer {
     });
   }
 
-  // Writes the `rest` smallest of `count` candidates, each compared with all, to the places from
-  // `below` on.
+  // Writes the `rest` smallest of `count` candidates to the places from `below` on. Each is
+  // compared with all.
   template <class Read>
   KSELECT_HD void rank(position count, position below, position rest, const Read& read) {
     if ((Team::one_warp || waited_for) && count <= simt::warp_size) {
       if (team_.warp() == 0) rank_lanes(count, below, rest, read);
       return;
     }
-    // To compare one is a chain of reads, which several lanes may share.
-    int log = 0;  // of the number of lanes that share one
+    // Ranking one is a chain of reads, which several lanes may share.
+    int log = 0;  // of the lanes that share one
     if constexpr (waited_for) {
       while (log < 5 && count << (log + 1) <= team_.threads()) ++log;
     }
@@ -199,7 +197,7 @@ class answer {
   }
 
  private:
-  // The row's outputs, with indices of one type.
+  // The row's outputs, with one type of indices.
   template <class Index>
   struct outputs {
     simt::global<stored> values;
@@ -235,7 +233,7 @@ class answer {
     }
   }
 
-  // The same by one warp, of as many candidates as it has lanes, at most.
+  // rank() by one warp, for at most as many candidates as lanes.
   template <class Read>
   KSELECT_HD void rank_lanes(position size, position below, position rest, const Read& read) {
     const position lane = team_.lane();
@@ -246,13 +244,13 @@ class answer {
       const key other = team_.simt.shfl(simt::full_mask, mine, static_cast<int>(i));
       smaller += other < mine || (other == mine && i < lane) ? 1U : 0U;
     }
-    if (lane < size &&
-        smaller < rest) {  // not by store_one(), with which the streams of a warp spill
+    // Not by store_one(), with which the streams of a warp spill.
+    if (lane < size && smaller < rest) {
       with_outputs([&](const auto& row) { store(row, below + smaller, own); });
     }
   }
 
-  // The k smallest of so few candidates that `each` registers of the lanes hold them.
+  // Writes the k smallest of candidates that fit into `each` registers of the lanes.
   template <int each, class Read>
   KSELECT_HD void write_by_lanes(key_range<key> all, position size, const Read& read) {
     candidate own[each];
@@ -260,8 +258,8 @@ class answer {
     KSELECT_UNROLL
     for (int e = 0; e < each; ++e) {
       const position i = e * simt::warp_size + team_.lane();
-      own[e] = read(i < size ? i : 0);  // without a branch, so that all are on their way at once
-      // Where there is none, the greatest key stands, which is above the middle of any range.
+      own[e] = read(i < size ? i : 0);  // no branch: all loads are in flight at once
+      // Missing ones have the greatest key, which is above the middle of any range.
       keys[e] = i < size ? candidates::key(own[e]) : all.high;
     }
     if constexpr (Team::quarters) all.low = lowest_of(keys);
@@ -296,8 +294,8 @@ class answer {
     return team_.warp_min(lowest);
   }
 
-  // Writes the candidates of the lanes that have one to the places from `to` on, as far as the
-  // answer has them. Returns the next place.
+  // Writes the candidates of lanes that `has` one, from place `to` on and below k. Returns the next
+  // place.
   template <class Index>
   KSELECT_HD position put(const outputs<Index>& row, position to, bool has, candidate c) {
     const std::uint32_t writers = team_.simt.ballot(simt::full_mask, has);
@@ -317,7 +315,7 @@ class answer {
     if constexpr (Team::indexed) team_.simt.store(row.indices, to, static_cast<Index>(index));
   }
 
-  // The same for a thread that stores once.
+  // store() for a thread that stores once.
   KSELECT_HD void store_one(position to, candidate c) {
     constexpr auto what = Team::indexed ? kernels::answer::pairs : kernels::answer::values;
     kernels::write_answer<what>(team_.simt, out_, row_ * k_ + to,
@@ -325,8 +323,8 @@ class answer {
                                 static_cast<position>(candidates::index(c)), wanted_);
   }
 
-  // Calls f with the row's outputs, once for a loop that stores: asking at each store which type
-  // indices have, and where the row begins, takes half as many instructions again.
+  // Calls f with the row's outputs, once for a loop of stores. A store that tests the type of
+  // indices and finds the row's beginning each time takes more instructions.
   template <class F>
   KSELECT_HD void with_outputs(const F& f) {
     const auto values = mine(out_.values);
@@ -336,7 +334,7 @@ class answer {
       f(outputs<std::int64_t>{values, mine(out_.indices_64)});
     }
   }
-  // Of an output of the answer, or of none, the row's.
+  // The row's part of an output; an output that is not there stays empty.
   template <class T>
   KSELECT_HD simt::global<T> mine(simt::global<T> all) {
     return all.size == 0 ? all : team_.simt.slice(all, row_ * k_, k_);

@@ -1,14 +1,12 @@
 #pragma once
-// Buffered multi-select: a row that one warp holds in registers, and of which so few are wanted
-// that what passes the threshold is a few elements a lane. Then the list is never written: lanes
-// leave the numbers of their survivors in shared memory, each takes as many of them, and the k
-// smallest are found among registers.
+// Buffered multi-select: a row that one warp holds in registers, with k so small that few elements
+// a lane pass the threshold. There is no list: lanes write the numbers of their survivors to shared
+// memory, read an equal share each, and find the k smallest in registers.
 //
-// At n = 1024 what a row needs once takes longer than what its elements need, and most of that time
-// is waiting for the step before. So steps are few here: ballots where a list takes a scan,
-// survivors ranked among lanes if they are no more than those. Where more survives for ties with
-// the threshold, lanes leave as many of those as are wanted; other rows of which more survives are
-// left to filtered_row.
+// For short rows a row's fixed cost exceeds that of its elements, and is mostly waiting for the
+// step before. So steps are few: ballots replace a scan, and up to 32 survivors are ranked among
+// the lanes. If too many survive because they tie with the threshold, lanes keep as many ties as
+// are wanted. Other rows with too many survivors are left to filtered_row.
 
 #include "algorithms/buffered_multi_select/answer.cuh"
 #include "algorithms/buffered_multi_select/threshold.cuh"
@@ -43,22 +41,24 @@ class brief_row {
   }
 
  private:
-  // A number stands for an element: of a lane's tile, or its element of the row's ends.
-  static constexpr int number_bits = 6;  // of an element among its lane's
+  // A number stands for an element: an item of a lane's tile, or the lane's element of the row's
+  // ends.
+  static constexpr int number_bits = 6;  // for the item among its lane's
   static constexpr position end_number = Reader::items;
   static_assert(end_number < 1U << number_bits);
 
-  // Of a lane's count of survivors, binary. A sorted row's are whole loads.
+  // Binary digits of a lane's survivor count. In a sorted row whole loads survive.
   static constexpr int digits = Reader::width > 4 ? 4 : 3;
 
-  // Leaves the numbers of the elements not above the bound, if there is room. Returns how many.
+  // Writes the numbers of the elements not above the bound, if they fit. Returns how many there
+  // are.
   KSELECT_HD position leave_numbers(const tile& own, key bound, bool no_nans) {
     const auto limit = element<typename Team::stored>::value_of(bound);
     item_set passed = not_above(own.x, limit, no_nans) & own.held;
     const bool end = row_.any_ends() && row_.has_end() && row_.key_at(row_.end_place()) <= bound;
     const position count = static_cast<position>(team_.simt.popc(passed)) + (end ? 1U : 0U);
     team_.simt.count(simt::counter::candidates, count);
-    // The counts have few digits, whose ballots tell more, and sooner, than a scan.
+    // One ballot for each digit gives the prefix sum and the total sooner than a scan.
     if (team_.simt.any(simt::full_mask, count >= 1U << digits)) return ~position{0};
     position to = 0, size = 0;
     KSELECT_UNROLL
@@ -77,10 +77,10 @@ class brief_row {
     return size;
   }
 
-  // The k smallest, if fewer than k are below the bound: then the others equal it. At least k are
-  // not above it: a minimum counts that no element has, infinity, only where lanes hold no element,
-  // and then no lane holds so many that its count overflows. The tile is read again, so that it is
-  // not kept in registers for this.
+  // Selects if fewer than k elements are below the bound; the others equal it. At least k are not
+  // above it: only empty lanes have a minimum (infinity) without an element, and where lanes are
+  // empty none holds enough for its count to overflow. The tile is read again, to free its
+  // registers until then.
   KSELECT_HD bool select_ties(answer<Team>& out, key bound) {
     using as_element = element<typename Team::stored>;
     tile own;

@@ -1,11 +1,11 @@
 #pragma once
-// Buffered multi-select: selection from what the threads of a team hold in registers, by a bracket
-// of the k-th value (bracket.cuh).
+// Buffered multi-select: selection from elements in a team's registers, by a bracket of the k-th
+// value (bracket.cuh).
 //
-// Elements are compared with the ends of the bracket by the sign of a difference. How many are
-// below and inside proves the bracket, whatever it came from: if k is reached inside, all that is
-// below belongs to the answer, and of what is inside, a few, the best. What is below is staged for
-// neighbouring stores.
+// Elements are compared with the ends of the bracket by the sign of a difference. The counts below
+// and inside prove the bracket, whatever it came from. If the k-th lies inside, all elements below
+// belong to the answer, and the best of the few inside. Elements below are staged for coalesced
+// stores.
 
 #include "algorithms/buffered_multi_select/answer.cuh"
 #include "algorithms/buffered_multi_select/bracket.cuh"
@@ -17,7 +17,7 @@ namespace kselect::bms {
 // A set of a thread's elements.
 struct part {
   item_set items;
-  bool end;  // its element of the row's ends
+  bool end;  // the thread's element of the row's ends
   KSELECT_HD part without(const part& other) const {
     return {items & ~other.items, end && !other.end};
   }
@@ -32,7 +32,7 @@ struct part {
   KSELECT_HD position elements(Simt& simt) const {
     return static_cast<position>(simt.popc(items)) + (end ? 1U : 0U);
   }
-  // Of a part of `size` elements, as many as are allowed.
+  // At most `allowed` elements of a part that has `size`.
   KSELECT_HD part limited(position size, position allowed) const {
     if (size <= allowed) return *this;
     if (allowed == 0) return {0, false};
@@ -46,16 +46,16 @@ struct part {
   }
 };
 
-// Inside the bracket so many are expected at most; more are most likely one value, many times.
+// Elements expected inside the bracket, at most. More are most likely one value, many times.
 inline constexpr position ranked_few = 32;
 
-// Of at most 2^15 elements, to which a team's threads have access by
+// Selects from at most 2^15 elements, which a team's threads access by
 //   own.not_above(limit)   the caller's part that is not above it; NaNs are in it
 //   own.each(part, f)      f(value, place) for each of a part
 //   own.each_key(part, f)  f(key, place), of at most own.most_keys
 //   own.each_place(part, f)  f(place), for a few; not of a list
-// `listed`: they are in the list as well, which is left as it is if they are not selected from; and
-// none is a NaN.
+// `listed`: the elements, none of them NaN, are in the list too, which survives a failure
+// unchanged.
 template <bool listed, class Team, class Elements>
 class selection_by_bracket {
  public:
@@ -66,16 +66,16 @@ class selection_by_bracket {
   KSELECT_HD selection_by_bracket(Team& team, const Elements& own, position k, direction wanted)
       : team_(team), own_(own), staged_(team, orientation<value>(wanted)), k_(k) {}
 
-  // Selects all that is below the bracket, and of what is inside as many as are wanted. False if
-  // the bracket is none, or if what is inside is neither few nor (of a list, not asked) one value,
-  // or there are NaNs: then what has been written means nothing. shared.written and, not of a list,
-  // left_out, unlike and refuted are 0 before; all threads of the team, after a sync.
+  // Selects all elements below the bracket, and as many inside as are wanted. False if the bracket
+  // is wrong, if there are NaNs, or if the elements inside are neither few nor one value (a list
+  // must have few). What has been written then means nothing. Before, shared.written is 0, and
+  // unless `listed` left_out, unlike and refuted are. All threads of the team, after a sync.
   template <class Answer>
   KSELECT_HD bool write(const bracket& found, Answer& out) {
     const part below = own_.not_above(found.low);
     const part inside = own_.not_above(found.high).without(below);
     const position size = below.size(team_.simt), size_inside = inside.size(team_.simt);
-    // Both at once, in halves.
+    // Both counts in one claim, as 16-bit halves.
     const position to = team_.claim(team_.shared.written, size | size_inside << 16);
     const position to_below = to & 0xffff, to_inside = to >> 16;
     if constexpr (listed) {
@@ -111,10 +111,10 @@ class selection_by_bracket {
     return all_below() <= k_ && k_ <= all_below() + all_inside();
   }
 
-  // Stages a part of `size` elements, the lanes' one after the other from the caller's place on. Of
-  // a bracket that is none more may be below than there is room for. Where all lanes have as many,
-  // as in sorted rows and of ties, they take turns: one behind the other, their words would be in
-  // one bank of the memory. (Pairs would; a warp stages none.)
+  // Stages a part of `size` elements, lane after lane, from the caller's place on. A wrong bracket
+  // may have more below than there is room for; those are dropped. If all lanes have equally many,
+  // as in sorted rows and of ties, the lanes interleave their elements. Otherwise the lanes' pairs
+  // would lie in one bank (a warp stages no pairs).
   KSELECT_HD void put(const part& p, position size, position to) {
     constexpr position lanes = simt::warp_size;
     const bool turns =
@@ -131,9 +131,9 @@ class selection_by_bracket {
   KSELECT_HD void stage(const part& p, typename staging<Team>::cursor cursor) {
     own_.each(p, [&](value x, position place) { cursor.put(staged_.word_of(x), place); });
   }
-  // Stages `rest` of equal elements, whose key it is, behind all that is below. The first to come
-  // have them; in a warp all lanes give as many, and take turns, if they can, or those of a few
-  // would be in one bank.
+  // Stages `rest` elements with key `tied` behind all that is below, first come, first served. In a
+  // warp all lanes give equally many and interleave, if they can: many of a few lanes are a bank
+  // conflict.
   KSELECT_HD void put_some(const part& equal, position size, position to, position rest, key tied) {
     if constexpr (Team::one_warp) {
       constexpr position lanes = simt::warp_size;
@@ -151,9 +151,9 @@ class selection_by_bracket {
     const key word = staged_.word_of(element<typename Team::stored>::value_of(tied));
     own_.each_place(chosen, [&](position place) { staged_.put(to++, word, place); });
   }
-  // Stages a few behind all that is below, by their keys; of a lane that has many, or in a warp
-  // where many have some, one: that is for ties, of which one tells all. (Not of a list, which is
-  // overwritten here.)
+  // Stages the few elements inside, as keys, from place k on. If a lane has many, or many lanes of
+  // a warp have some, each stages one: those are ties, and one tells their value. (Not for a list,
+  // which is overwritten here.)
   KSELECT_HD void put_keys(const part& p, position size, position to) {
     const position room = to < ranked_most ? ranked_most - to : 0;
     bool many = false;
@@ -174,7 +174,7 @@ class selection_by_bracket {
     return own_.not_above(as_element::value_of(k)).without(less);
   }
 
-  // Copies what is staged to the answer. Whether all are numbers.
+  // Copies staged values to the answer. Returns whether none is NaN.
   template <class Answer>
   KSELECT_HD bool copy(position count, Answer& out) {
     bool nans = false;
@@ -184,7 +184,7 @@ class selection_by_bracket {
     return listed || !any_has(nans, team_.shared.refuted);
   }
 
-  // Whether any thread of the team says so.
+  // Whether `own` is true in any thread of the team.
   KSELECT_HD bool any_has(bool own, std::uint32_t& flag) {
     if constexpr (Team::one_warp) {
       return team_.simt.any(simt::full_mask, own);
@@ -201,8 +201,7 @@ class selection_by_bracket {
   position k_;
 };
 
-// The elements of a list, as many a thread as there are registers for, which are its own until the
-// list is overwritten.
+// The elements of a list, a few in the registers of each thread.
 template <class Team>
 class list_in_registers {
  public:
@@ -211,7 +210,7 @@ class list_in_registers {
   static constexpr int items = 8;
   static constexpr position most_keys = items;
 
-  // Of the list's first `size`, no more than `items` a thread.
+  // The list's first `size` elements, at most `items` a thread.
   KSELECT_HD list_in_registers(Team& team, position size) : team_(team), size_(size) {
     KSELECT_UNROLL
     for (int e = 0; e < items; ++e) {
@@ -247,7 +246,7 @@ class list_in_registers {
   }
 
  private:
-  // For those that there are not: not counted into any bin that is looked at.
+  // The key of missing items, which count into no bin that is searched.
   static constexpr key beyond =
       as_element::key_of(std::numeric_limits<typename Team::value>::infinity());
 

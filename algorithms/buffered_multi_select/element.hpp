@@ -1,11 +1,11 @@
 #pragma once
-// Buffered multi-select: an element of type T in a row, as a number in registers, and as a key.
+// Buffered multi-select: an element of type T as a value in registers and as a key.
 //
-// A 16-bit element becomes the upper half of a float, whichever of the two types it is: that costs
-// an instruction, keeps the order and the bits, and every step is then the one written for floats
-// (order.hpp; float16's numbers are other ones then, which nobody asks for). Its key has 16 bits,
-// so that narrowing ends in half the steps where float's would have to tell 65536 equal keys apart;
-// it lies in a word of 32, as shared-memory atomics, shuffles and reductions take no less.
+// A 16-bit element, of either type, becomes the upper half of a float. This costs one instruction
+// and keeps the order (order.hpp), so the steps written for floats serve 16-bit rows too. The
+// numeric value of a float16 changes, but only its order is used. The key has 16 bits: with a float's
+// 32 bits narrowing would take twice the steps. It lies in a 32-bit word, because shared-memory
+// atomics, shuffles and reductions take no less.
 
 #include <cstdint>
 
@@ -20,11 +20,11 @@ struct element {
   static constexpr key worst = static_cast<key>(~key{0});
 
   KSELECT_HD static constexpr value widened(T x) { return x; }
-  KSELECT_HD static constexpr T narrowed(value x) { return x; }  // of a widened one
+  KSELECT_HD static constexpr T narrowed(value x) { return x; }  // x comes from widened()
   KSELECT_HD static constexpr key key_of(value x) { return order_key(x); }
-  // A number with that key, none with the same key being greater.
+  // The greatest value with key k.
   KSELECT_HD static constexpr value value_of(key k) { return from_order_key<value>(k); }
-  // The element whose selection key it is.
+  // The element with selection key k.
   KSELECT_HD static constexpr T selected(key k, direction wanted) {
     return from_selection_key<T>(k, wanted);
   }
@@ -51,7 +51,7 @@ struct element<float16> {
   }
 };
 
-// The bits in which a value as the row has it and its oriented one (row.cuh) differ.
+// The bits in which a value of the row differs from its oriented value (row.cuh).
 template <class Value>
 KSELECT_HD constexpr order_key_t<Value> orientation(direction wanted) {
   return wanted == direction::largest ? sign_bit<Value> : order_key_t<Value>{0};

@@ -1,7 +1,7 @@
 #pragma once
-// Buffered multi-select: what the entries of its two files call. Declared for any type of element,
-// and instantiated type by type in files of their own (block_*.cu, grid_*.cu), whose kernels then
-// compile side by side. T is float, double, or float16 for both 16-bit types.
+// Buffered multi-select: the functions that the registered entries call. Each element type has its
+// own file of instantiations (block_*.cu, grid_*.cu), so that kernels compile in parallel. T is
+// float, double, or float16 for both 16-bit types.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace kselect::bms {
 
-// A registered form of a row a warp or a block; 0 threads: the shape decides.
+// A registered variant with one warp or one block a row. 0 threads: the shape decides.
 struct block_variant {
   bool warp;
   int threads;
@@ -23,7 +23,7 @@ template <class T>
 status block_enqueue(const block_variant& v, const problem& p, const io& buffers,
                      const executor& on);
 
-// A registered form of several blocks a row; 0 threads: the device decides.
+// A registered variant with several blocks a row. 0 threads: n and the device decide.
 struct grid_variant {
   int threads;
 };
@@ -36,7 +36,7 @@ template <class T>
 status grid_enqueue(const grid_variant& v, const problem& p, const io& buffers,
                     std::span<std::byte> memory, const executor& on);
 
-// A number that no call of this process had before, and most likely none of another.
+// A number that this process has not returned before, and most likely no other process has.
 std::uint64_t new_call();
 
 }  // namespace kselect::bms

@@ -1,13 +1,14 @@
 #pragma once
-// Buffered multi-select: multi-selection by counting. A range of keys that holds the one of a
-// wanted rank is narrowed until what lies up to its end is exactly, or loosely, what is wanted.
+// Buffered multi-select: multi-selection by counting. A range of keys that holds the key of a
+// wanted rank is narrowed until the number of keys up to its end is the wanted one, or close enough
+// to it.
 //
-// A block counts the keys of the range into bins of equal width *on the integer keys*. Those are
-// logarithmic in the values, so no distribution puts everything into one bin for long: a step
-// leaves at most 2^-bin_bits of the range, and four steps of 8 bits end any of 32-bit keys. A warp
-// has no barriers to save: it halves the range, which is a difference and a sum for each key, or
-// quarters it in one step. The same steps serve a list in shared memory, the elements of a row in
-// registers, and minima of groups.
+// A block counts the keys of the range into bins of equal width *on the integer keys*. Integer keys
+// are logarithmic in the values, so no distribution puts everything into one bin for long: a step
+// leaves at most 2^-bin_bits of the range, and four steps of 8 bits end any range of 32-bit keys. A
+// warp has no barriers to save: it halves the range, with a difference and a sum for each key, or
+// quarters it in one step. The keys may be a list in shared memory, elements in registers, or
+// minima.
 
 #include "algorithms/buffered_multi_select/team.cuh"
 
@@ -17,7 +18,7 @@ template <class Key>
 struct key_range {
   Key low, high;   // both included
   position below;  // keys of the source below `low`,
-  position up_to;  // and not above `high`
+  position up_to;  // keys of the source not above `high`
   KSELECT_HD position count() const { return up_to - below; }
 };
 
@@ -29,30 +30,28 @@ class narrowing {
 
   KSELECT_HD explicit narrowing(Team& team) : team_(team) {}
 
-  // Once a kernel or a row, before anything else here; the next sync makes it known.
+  // Once a kernel or a row, before anything else here. The next sync makes it visible.
   KSELECT_HD void prepare() {
     *own_bins() = neighbours{};
     forget_extremes();
   }
-  // Between calls of extremes() for different rows: at least one sync after the one, and before the
-  // other.
+  // Between calls of extremes() for different rows, with a sync before and one after.
   KSELECT_HD void forget_extremes() {
     if (Team::one_warp || team_.thread() != 0) return;
     team_.shared.low = static_cast<key>(~key{0});
     team_.shared.high = 0;
   }
 
-  // Narrows `r`, in which the key of rank `wanted` lies (counted from 1 over the whole source),
-  // until at most `slack` keys too many are not above r.high, or all keys in the range are equal,
-  // or at most `few` are in it. `visit(f)` calls f(key) for the caller's share of the source. All
-  // threads of the team call it, after a sync, and return the same. Where the team is a warp, no
-  // key of the source is above `r`, or below it: signs of differences tell the order of keys less
-  // than half of all keys apart.
+  // Narrows `r`, which holds the key of rank `wanted` (counted from 1 over the whole source), until
+  // at most `slack` keys too many are not above r.high, or all keys in the range are equal, or at
+  // most `few` are in it. `visit(f)` calls f(key) for the caller's share of the source. All threads
+  // of the team call it, after a sync, and return the same. For a warp, all keys of the source lie
+  // in `r`: the sign of a difference orders only keys that are less than half of all keys apart.
   template <class Source>
   KSELECT_HD range to_rank(range r, position wanted, position slack, position few,
                            const Source& visit) {
     if constexpr (Team::one_warp) {
-      if (sign_of(r.high - r.low) != 0) {  // wide, and so is the source to the end
+      if (sign_of(r.high - r.low) != 0) {  // the source is too wide for signs of differences
         while (!narrow_enough(r, wanted, slack, few)) {
           r = half(r, wanted, visit, [](key k, key last) { return k <= last ? 1U : 0U; });
         }
@@ -71,19 +70,19 @@ class narrowing {
     }
   }
 
-  // The same for a source so large that a warp, too, counts into bins.
+  // to_rank() for a source so large that a warp, too, counts into bins.
   template <class Source>
   KSELECT_HD range by_bins(range r, position wanted, position slack, position few,
                            const Source& visit) {
     while (!narrow_enough(r, wanted, slack, few)) r = step(r, false, wanted, visit);
     return r;
   }
-  // The same, exact, for a source whose extremes nobody knows: `guess` should hold the wanted key.
-  // A range that is not narrow enough then is drawn in to the keys it holds, as it most likely is
-  // one key, many times.
+  // The exact rank in a source of unknown extremes; `guess` should hold the wanted key. A range
+  // that is still too wide most likely is one key, many times. So it shrinks to the keys that it
+  // holds.
   template <class Source>
   KSELECT_HD range by_bins_around(range guess, position wanted, position few, const Source& visit) {
-    if (guess.low != 0) --guess.low;  // so that what is below the guess has a bin of its own
+    if (guess.low != 0) --guess.low;  // keys below the guess get a bin of their own
     range r = step(guess, true, wanted, visit);
     while (!narrow_enough(r, wanted, 0, few)) {
       r = drawn_in(r, visit);
@@ -92,10 +91,9 @@ class narrowing {
     return r;
   }
 
-  // The bin, of all that `visit(f)` calls f(bin) for, at which `wanted` of them are reached: the
-  // caller's share. Numbers of bins up to 2^bin_bits, the last of which is not looked at: if it is
-  // reached there, shared.bin stays what it was, and that is returned. All threads of the team,
-  // after a sync.
+  // The bin of the `wanted`-th element; `visit(f)` calls f(bin) for the caller's share. Bins are
+  // numbered up to 2^bin_bits. The last is not searched: if the element is there, shared.bin stays
+  // what it was, and that is returned. All threads of the team, after a sync.
   template <class Source>
   KSELECT_HD position bin_of_rank(position wanted, const Source& visit) {
     visit([&](position bin) { team_.simt.atomic_add(team_.memory.bins[bin], 1U); });
@@ -104,12 +102,12 @@ class narrowing {
     return team_.shared.bin;
   }
 
-  // The extremes of all threads' keys, as a range of `count`. No thread needs to have a key: then
-  // it passes the worst key as `low` and the best as `high`.
+  // The extremes of all threads' keys, as a range of `count`. A thread without keys passes the
+  // worst key as `low` and the best as `high`.
   KSELECT_HD range extremes(key low, key high, position count) {
     return joined<false>(low, high, count);
   }
-  // The same, but of the warps' greatest keys the least.
+  // The same, but `high` is the least of the warps' greatest keys.
   KSELECT_HD range inner_extremes(key low, key high, position count) {
     return joined<true>(low, high, count);
   }
@@ -123,7 +121,7 @@ class narrowing {
       auto& shared = team_.shared;
       if (team_.lane() == 0) {
         team_.simt.atomic_min(shared.low, low);
-        // The least is counted down from the worst, as 0 is there; a warp without keys has that.
+        // A minimum as the maximum of complements, for shared.high starts at 0. 0: no keys.
         if (!inner || high != 0) {
           team_.simt.atomic_max(shared.high, inner ? static_cast<key>(~high) : high);
         }
@@ -148,7 +146,7 @@ class narrowing {
     return {found.low, found.high, r.below, r.up_to};
   }
 
-  // The thread's bins: each has as many (shape.hpp).
+  // The thread's bins.
   using neighbours = simt::vec<std::uint32_t, bins_each>;
   KSELECT_HD neighbours* own_bins() const {
     return reinterpret_cast<neighbours*>(team_.memory.bins) + team_.thread();
@@ -163,9 +161,8 @@ class narrowing {
   KSELECT_HD static position sign_of(key difference) {
     return static_cast<position>(difference >> (8 * sizeof(key) - 1));
   }
-  // 1 if k <= last, else 0, of keys less than half of all keys apart. The difference and the sum of
-  // signs are for two pipes, a comparison and a sum for one, and that is the one which rows of a
-  // warp wait for.
+  // 1 if k <= last, else 0, for keys less than half of all keys apart. A difference and a sum use
+  // two pipes. A comparison and a sum use one, which limits rows of a warp.
   KSELECT_HD static position not_above(key k, key last) { return sign_of(k - (last + 1)); }
 
   // `up_to_last(k, last)`: 1 if k <= last, else 0.
@@ -180,7 +177,7 @@ class narrowing {
     return {static_cast<key>(middle + 1), r.high, up_to, r.up_to};
   }
 
-  // Of the range, the quarter that holds the key of rank `wanted`. All ends are below r.high.
+  // The quarter of the range that holds the key of rank `wanted`. Its inner ends are below r.high.
   template <class Source>
   KSELECT_HD range quarter(const range& r, position wanted, const Source& visit) {
     const key span = r.high - r.low;
@@ -191,7 +188,7 @@ class narrowing {
       to_second += not_above(k, second);
       to_third += not_above(k, third);
     });
-    // Two of the sums at once, in halves.
+    // Two of the sums in one reduction, as 16-bit halves.
     const position two = team_.simt.reduce_add(simt::full_mask, to_first + (to_second << 16));
     const position up_to_third = team_.simt.reduce_add(simt::full_mask, to_third);
     const position up_to_first = two & 0xffff, up_to_second = two >> 16;
@@ -218,8 +215,8 @@ class narrowing {
     return {low, high, below, up_to};
   }
 
-  // Keys outside of an `open` range count into its first and last bin; those outside of another
-  // into a bin of their own, which is not looked at: a branch would cost more.
+  // Keys outside an `open` range count into its first and last bin. Keys outside any other range
+  // count into an extra bin that is not searched: a branch would cost more.
   template <class Source>
   KSELECT_HD range step(const range& r, bool open, position wanted, const Source& visit) {
     constexpr auto greatest = static_cast<key>(~key{0});
@@ -246,9 +243,9 @@ class narrowing {
     return next;
   }
 
-  // Finds the bin at which the counts reach `wanted`, and empties all. Each thread adds up its
-  // neighbouring bins, the sums are scanned, and the one thread whose bins pass the mark looks
-  // which.
+  // Finds the bin at which the counts reach `wanted`, and clears all bins. Each thread adds up its
+  // neighbouring bins, the sums are scanned, and the thread whose bins reach `wanted` finds the
+  // bin.
   KSELECT_HD void find_bin(position wanted) {
     auto& shared = team_.shared;
     const position first = team_.thread() * bins_each;

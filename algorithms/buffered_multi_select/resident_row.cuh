@@ -1,15 +1,14 @@
 #pragma once
-// Buffered multi-select: a row that its team holds in registers whole, for k so large a part of n
+// Buffered multi-select: a row that its team holds whole in registers, for k so large a part of n
 // that a threshold would hold little back.
 //
-// What such a row takes is instructions, so there are few for each element, and few of those for
-// the pipe of integers, which takes two cycles for each. Values are counted into bins of equal
-// width *as floats* (bracket.cuh), which says about where the k-th is; elements are compared with
-// the ends of that bracket by the sign of a difference, and how many are below and inside proves
-// the bracket, whatever it came from. What is below is staged for neighbouring stores, what is
-// inside ranked, or, if it is one value, taken as it comes. Where the proof fails, as there are
-// NaNs or values too unlike each other for bins of equal width, and for doubles, integer keys are
-// counted (narrowing.cuh): slower by half, and for any input.
+// Instructions limit such rows, most of all those of the integer pipe. So values are counted into
+// bins of equal width *as floats*, which gives a bracket of the k-th value (bracket.cuh). Elements
+// are compared with the bracket's ends by the sign of a difference. The counts below and inside
+// prove the bracket, whatever it came from. Elements below are staged for coalesced stores.
+// Elements inside are ranked, or taken as they come if they are one value. The proof fails if there
+// are NaNs, or values too unlike each other for bins of equal width. Then, and for doubles, integer
+// keys are counted (narrowing.cuh): slower, but for any input.
 
 #include "algorithms/buffered_multi_select/by_bracket.cuh"
 
@@ -62,7 +61,7 @@ class resident_row {
     by_keys(guess, out);
   }
 
-  // ---- for a selection by a bracket (by_bracket.cuh)
+  // ---- interface for selection_by_bracket (by_bracket.cuh)
 
   template <class F>
   KSELECT_HD void visit(const F& f) const {
@@ -79,7 +78,7 @@ class resident_row {
     each(
         p, [&](int i) { return own_.x[i]; }, end_, f);
   }
-  // One at a time, and read again.
+  // Reads each element again: registers cannot be indexed.
   static constexpr position most_keys = 4;
   template <class F>
   KSELECT_HD void each_key(const part& p, const F& f) const {
@@ -98,11 +97,12 @@ class resident_row {
   }
 
  private:
-  // Between which keys the k-th should be. For bins of keys, which are of any width: the extremes
-  // of two elements a thread, the first and the last, for rows in ascending and in descending
-  // order. For bins of values as little as holds the k-th of a row in random order, since elements
-  // beyond share one bin, while most other counts meet others on their way into memory: of a
-  // thread's least of several, the greatest in a warp; and of the warps' the least.
+  // The keys between which the k-th should lie. Bins of keys may have any width: the guess is the
+  // extremes of each thread's first and last element, which suits ascending and descending rows.
+  // For bins of values the upper end is as low as it can be while it covers the k-th of a row in
+  // random order: all elements above share one bin, whose updates cause no bank conflicts. It is
+  // the minimum over the warps of the maximum over a warp's threads of the minimum of some elements
+  // of a thread.
   KSELECT_HD key_range<key> sample() {
     using as_element = element<stored>;
     auto low = static_cast<key>(~key{0});
@@ -137,15 +137,14 @@ class resident_row {
     return std::is_same_v<value, float> ? narrow_.inner_extremes(low, high, row_.size())
                                         : narrow_.extremes(low, high, row_.size());
   }
-  // If the k-th is beyond all bins, as in sorted rows, they are made that many times wider, in
-  // powers of two.
+  // If the k-th is beyond all bins, as in sorted rows, they become 2^wider times as wide.
   static constexpr int wider = 4;
 
   // ---- by keys
 
   KSELECT_HD void by_keys(const key_range<key>& guess, answer<Team>& out) {
-    // Elements that the row does not have get the worst key. It may be a NaN's as well, so they are
-    // counted like one, but never enter the list.
+    // Elements that the row does not have get the worst key. A NaN may have it too, so they are
+    // counted like one, but they never enter the list.
     key keys[items];
     KSELECT_UNROLL
     for (int i = 0; i < items; ++i) keys[i] = element<stored>::key_of(own_.x[i]);
@@ -195,7 +194,7 @@ class resident_row {
              [&](position i) { return staged_.at(r.below + i); });
   }
 
-  // Enters elements of range `r` behind those below it, at most `most`. They are few, or equal.
+  // Stages elements of range `r` behind those below it, at most `most`. They are few, or equal.
   KSELECT_HD void enter_few(const part& p, const key_range<key>& r, key end, position most) {
     const position own = p.size(team_.simt);
     if (!team_.simt.any(simt::full_mask, own != 0)) return;
@@ -212,8 +211,8 @@ class resident_row {
 
   KSELECT_HD key word_of(key k) const { return staged_.word_of(element<stored>::value_of(k)); }
 
-  // Calls f(what, place) for each of what may be a large part of the row, straight from the
-  // registers. `of(i)`: what goes with item i.
+  // Calls f(of(i), place) for the items of a part that may be large, straight from the registers,
+  // and f(of_end, place) for its end.
   template <class Of, class What, class F>
   KSELECT_HD void each(const part& p, const Of& of, What of_end, const F& f) const {
     row_.template each_place<!Team::one_warp>(0, [&](int i, position place) {

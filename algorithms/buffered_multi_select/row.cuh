@@ -1,15 +1,15 @@
 #pragma once
 // Buffered multi-select: a row as a team reads it, in tiles of 16-byte loads.
 //
-// A tile is `loads` vectors a thread. Its 512-byte segments, one a warp and load, are not
-// neighbours: segment s of tile t is number s * tiles + t of the row, so that each tile is a sample
-// of the whole row, whatever its order; and the tile that comes first changes with the row, because
-// starts that are a power of two apart fall on the same memory channels. It is one of the middle
-// where a row would be waited for alone: in sorted rows the k smallest are neighbours, and a first
-// tile that has a whole segment of them takes the threshold for a lower one. Load v of warp w is
-// segment v * warps + w: in a sorted row the smallest then belong to many threads, a few to each.
-// The fewer than 8 elements that aligned loads do not reach are the row's *ends*; each belongs to
-// one thread.
+// A tile is `loads` vectors a thread. Each load of a warp reads a 512-byte segment. A tile's
+// segments are spread over the row: segment s of tile t is number s * tiles + t. So each tile is a
+// sample of the whole row, whatever its order. Load v of warp w is segment v * warps + w: in a
+// sorted row the smallest elements belong to many threads, a few to each.
+//
+// Rows begin with different tiles, because starts that are a power of two apart fall on the same
+// memory channels. Where others wait for the row, a middle tile comes first. Reason: in sorted rows
+// the k smallest are neighbours, and a first tile with a whole segment of them gives too low a
+// threshold. Aligned loads miss up to 14 elements, the row's *ends*; each belongs to one thread.
 //
 // Elements are *oriented*: their sign is flipped if the largest are wanted, so that a smaller one
 // is always better. order_key of an oriented value is the selection key.
@@ -26,10 +26,10 @@ namespace kselect::bms {
 // A set of a thread's elements of a tile, one bit each.
 using item_set = std::uint32_t;
 
-// Which of these values have `bit(x)`, of 0 and 1.
+// The items whose bit(x), 0 or 1, is 1.
 template <int items, class Bit>
 KSELECT_HD item_set which(const float (&x)[items], const Bit& bit) {
-  constexpr int at_once = items % 4 == 0 ? 4 : 1;  // chains of shifts, of which each is waited for
+  constexpr int at_once = items % 4 == 0 ? 4 : 1;  // independent chains of shifts
   constexpr int each = items / at_once;
   item_set set = 0;
   KSELECT_UNROLL
@@ -42,24 +42,25 @@ KSELECT_HD item_set which(const float (&x)[items], const Bit& bit) {
   return set;
 }
 
-// Which of these numbers, none of them NaN, come before `end`, which is finite. The sign of x - end
-// tells, to the last bit, and of zeros too: -0 - 0 is -0. (Differences may not be flushed to zero;
-// the build refuses flags that do so.) An addition and a shift: of the instructions that comparing,
-// selecting and collecting bits takes, all are for one pipe, which short rows wait for.
+// The numbers below `end`, which is finite. None is NaN. The sign of x - end is exact, also for
+// zeros: -0 - 0 is -0. (Differences must not be flushed to zero; the build refuses flags that do
+// so.) This is an addition and a shift. Comparing, selecting and collecting bits would all use one
+// pipe, which limits short rows.
 template <int items>
 KSELECT_HD item_set before(const float (&x)[items], float end) {
   return which(x, [&](float value) { return bits_of(value - end) >> 31; });
 }
 
-// Which of these values are above `limit`, by the same means; NaNs are not.
+// The values above `limit`, by the same means. NaNs are not among them.
 template <class Simt, int items>
 KSELECT_HD item_set above(Simt& simt, const float (&x)[items], float limit) {
   return which(x, [&](float value) { return simt.exceeds(value, limit); });
 }
 
-// Which of these oriented values are not above `limit`. `no_nans`: floats of which none is NaN, for
-// certain. Else by one comparison of bits each: those up to a positive number are so as signed
-// integers too, negative ones included; those up to a negative number have the greater bits.
+// The oriented values that are not above `limit`. `no_nans`: certainly none is NaN; floats are then
+// subtracted. Otherwise bits are compared. Values up to a positive limit are less or equal as
+// signed integers, negative ones included. Values up to a negative limit have greater or equal
+// bits.
 template <class Value, int items>
 KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Value> limit,
                               bool no_nans) {
@@ -86,12 +87,13 @@ KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Valu
   return set;
 }
 
-// Who reads a row: one team; or several, of rows that are few; or several each of which goes by
-// what it has read itself. Then a segment is eight chunks of 64 bytes, as far apart as they can be,
-// and neighbours are of different parts, so that none has all of a sorted row's smallest.
+// Who reads a row: one team; several, where rows are few; or several, each with a threshold of its
+// own part (scattered). A segment is then eight 64-byte chunks, as far apart as possible, and
+// neighbouring chunks belong to different parts. So no part has all of a sorted row's smallest
+// elements.
 enum class readers : std::uint8_t { one, several, scattered };
 
-// `whole`: whether the row, or the team's part of it, is known to be one tile.
+// `whole`: the row, or the team's part of it, is known to be one tile.
 template <class Team_, int loads, bool whole = false, readers by = readers::one>
 class row_reader {
  public:
@@ -105,10 +107,10 @@ class row_reader {
 
   struct tile {
     value x[items];
-    item_set held;  // those that the row has; the others are infinity
+    item_set held;  // items that the row has; the others are infinity
   };
 
-  // Row number `number`, of which this team reads part `part` of `parts`, each as large as a team.
+  // Row number `number`. The team reads part `part` of `parts`; all their teams have the same size.
   KSELECT_HD row_reader(Team& team, simt::global<const stored> row, direction wanted,
                         std::int64_t number, position part = 0, position parts = 1)
       : team_(team),
@@ -145,14 +147,14 @@ class row_reader {
     for (int i = 0; i < items; ++i) into.x[i] = oriented(into.x[i]);
   }
 
-  // Where in the row item i of the thread's part of tile t stands, or of that of another lane.
+  // The place in the row of item i of tile t, of this thread or another lane.
   KSELECT_HD position place(position t, int i) const { return place(t, i, team_.lane()); }
   KSELECT_HD position place(position t, int i, position lane) const {
     const position v = static_cast<position>(i) / width;
     return head_ + (first_vector(t, lane) + v * step_) * width + static_cast<position>(i) % width;
   }
-  // Calls f(i, place) for all of them, one after the other. `kept`: f branches, and each branch may
-  // be compiled to compute the place from the beginning, unless that is kept in a register.
+  // Calls f(i, place) for all items in order. `kept`: keeps the place in a register. If f branches,
+  // each branch may otherwise be compiled to compute the place from scratch.
   template <bool kept = false, class F>
   KSELECT_HD void each_place(position t, const F& f) const {
     position at = kept ? simt::in_register(place(t, 0)) : place(t, 0);
@@ -184,8 +186,8 @@ class row_reader {
   KSELECT_HD position tiles() const { return whole ? 1 : team_.shape.tiles; }
 
  private:
-  // Of row `number`. Rows of few tiles that no blocks share are so many that it takes all of their
-  // starts to be apart, and one that is misled is not waited for.
+  // Rows that one team reads are many. With few tiles, all of them are needed as first tiles to
+  // spread the rows over the memory channels, and a row with a misleading tile delays no other.
   KSELECT_HD position first_tile(position number) const {
     constexpr position many = 32;
     if (by != readers::one) return tiles() / 2 + (number & 3U) * (tiles() / 16);
@@ -193,7 +195,7 @@ class row_reader {
     return tiles() / 4 + number % (tiles() / 2);
   }
 
-  // Where the row ends within the warp's part of a tile.
+  // Loads a tile in which the row ends within the warp's part.
   KSELECT_HD void load_part(position first, tile& into) {
     into.held = 0;
     const auto body = this->body();
@@ -215,10 +217,10 @@ class row_reader {
     }
   }
 
-  // Vector v of the thread's, whose first is number `first`. A warp's tile is read again where it
-  // passes the bound, so it stays in L1; in a trial that is not on record, a block's rows took 4 to
-  // 26 % longer that way. (For neither load the other's way to its address: it would cost
-  // registers, and so a spill in the streams.)
+  // Vector v of the thread, whose first is number `first`. A warp reads its tile again where
+  // elements pass the bound, so the tile should stay in L1; a block's rows take longer that way.
+  // (The two loads compute addresses differently: either's way costs the other registers, and so
+  // spills in the stream.)
   KSELECT_HD auto load_vector(position first, int v) {
     const position beyond = static_cast<position>(v) * step_;
     if constexpr (Team::one_warp) {
@@ -249,7 +251,7 @@ class row_reader {
     }
     return (warp_ * tiles() + segment) * simt::warp_size + lane;
   }
-  // Whether the row has all of the warp's part of tile t; `first`: the caller's first vector there.
+  // Whether the row fills the warp's part of tile t. `first`: the caller's first vector there.
   KSELECT_HD bool is_whole(position t, position first) const {
     if constexpr (by == readers::scattered) {
       return first_vector(t, simt::warp_size - 1) + (loads - 1) * step_ < vectors_;

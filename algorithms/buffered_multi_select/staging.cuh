@@ -1,12 +1,13 @@
 #pragma once
-// Buffered multi-select: elements that are to be written side by side, and so stand side by side in
-// shared memory first. With each is a word, which is its key or stands for its value, and where in
-// the row it stands. A block stages pairs, by one store each; a warp two arrays, which it copies
-// four by four (answer::copy_staged).
+// Buffered multi-select: staging of selected elements in shared memory, for coalesced stores to the
+// answer. An element is staged as a word (its key, or the bits of its value) and its place in the
+// row. A block stages (word, place) pairs with one store each. A warp stages two arrays and copies
+// them four elements at a time (answer::copy_staged).
 //
-// What stands for a value are its bits: a warp's as they are in registers, a block's as the row has
-// them. For a pair is made of two neighbouring registers, and a value that is computed for it may
-// be one of them, while a value of the row's would be kept in its half of a pair from its load on.
+// A warp stages the oriented bits of a value, as it holds them in registers. A block stages the
+// original bits of the row. Reason: an 8-byte store of a pair needs two adjacent registers. If the
+// word were a loaded register, ptxas would pin it to a pair from its load on and spill. Flipping
+// the sign creates a fresh register instead.
 
 #include "algorithms/buffered_multi_select/team.cuh"
 
@@ -23,7 +24,7 @@ class staging {
   // `flip`: the orientation of the row.
   KSELECT_HD staging(Team& team, key flip) : team_(team), flip_(flip) {}
 
-  // For an oriented value, and back; and the value as the row has it.
+  // The word of an oriented value; a word's oriented value; a word's value as the row has it.
   KSELECT_HD key word_of(value x) const { return bits_of(x) ^ (pairs ? flip_ : 0); }
   KSELECT_HD value oriented(key word) const {
     return std::bit_cast<value>(word ^ (pairs ? flip_ : 0));
@@ -38,7 +39,7 @@ class staging {
     if constexpr (Team::indexed) place_of(at, team_.shape.capacity) = place;
   }
 
-  // As a candidate whose key is the word.
+  // The candidate at place i, with the staged word as its key.
   KSELECT_HD candidate at(position i) const {
     if constexpr (Team::indexed && Team::one_warp) {
       key* const at = word_at(i);
@@ -49,8 +50,8 @@ class staging {
     }
   }
 
-  // Puts one after the other, from a place on and `step` places apart. All lanes of the warp make
-  // one together.
+  // Stages one element after the other, `step` places apart. All lanes of a warp construct theirs
+  // together.
   class cursor {
    public:
     KSELECT_HD cursor(const staging& to, position first, position step = 1)
@@ -83,7 +84,7 @@ class staging {
   KSELECT_HD static key& place_of(key* word, position capacity) {
     return Team::one_warp ? word[capacity] : word[-1];
   }
-  // In a register, by a shuffle, or the compiler loads it for each element.
+  // A shuffle keeps it in a register; otherwise the compiler loads it for each element.
   KSELECT_HD position capacity_of_lanes() const {
     return Team::one_warp ? team_.simt.shfl(simt::full_mask, team_.shape.capacity, 0) : 0;
   }

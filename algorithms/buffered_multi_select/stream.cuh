@@ -1,12 +1,12 @@
 #pragma once
-// Buffered multi-select: a team's part of a row goes past the bound, and what is not above it
-// enters the list.
+// Buffered multi-select: compares a team's part of a row with the bound; elements not above it
+// enter the list.
 
 #include "algorithms/buffered_multi_select/survivors.cuh"
 
 namespace kselect::bms {
 
-// `many`: whether several elements a lane and tile are expected to pass.
+// `many`: several elements a lane and tile are expected to pass.
 template <class Reader, bool many = false>
 class stream {
  public:
@@ -17,8 +17,8 @@ class stream {
   KSELECT_HD stream(Team& team, Reader& row, survivors<Team>& list)
       : team_(team), row_(row), list_(list) {}
 
-  // `own`: the caller's part of tile 0, which is overwritten by those that follow. Nothing is
-  // fetched ahead: without a second tile in registers more warps fit, and their loads overlap.
+  // `own`: the caller's part of tile 0; later tiles overwrite it. Nothing is prefetched: without a
+  // second tile in registers more warps fit, and their loads overlap.
   KSELECT_HD void run(tile& own) {
     for (position t = 0; t < row_.tiles(); ++t) {
       if (t != 0) row_.load(t, own);
@@ -41,8 +41,8 @@ class stream {
   }
 
  private:
-  // What is not above the bound. Most tiles of a long row have nothing for a warp: one comparison
-  // with the smallest element shows it. The first has, as the bound comes from it.
+  // The items not above the bound. Most tiles of a long row have none for a warp; one comparison
+  // with the smallest element shows it. The first tile has some, as the bound comes from it.
   KSELECT_HD item_set filter(const tile& own, bool first) {
     bool no_nans;
     if (first) {

@@ -1,11 +1,11 @@
 #pragma once
-// Buffered multi-select: the list of survivors in shared memory, and what happens when it is full.
+// Buffered multi-select: the list of survivors in shared memory, and how a full list is cut.
 //
-// Elements not above the bound enter the list. No thread ever waits for the others to do so: a warp
-// claims places with one atomic, and only if there are too few do the warps of a team meet, each as
-// soon as it wants to enter something or has read its part of the row. Together they cut the list
-// down to the k best, which lowers the bound, and go on with what did not find a place. So any
-// input, in any order and with any ties, is one pass over the row.
+// Elements not above the bound enter the list. A warp claims places with one atomic and waits for
+// nobody while there is room. When the list is full, the warps meet: each as soon as it has
+// something to enter or has read its part of the row. Together they cut the list to the k best,
+// which lowers the bound, and go on with the elements that found no place. So any input, in any
+// order and with any ties, takes one pass over the row.
 
 #include "algorithms/buffered_multi_select/narrowing.cuh"
 #include "algorithms/buffered_multi_select/row.cuh"
@@ -25,8 +25,8 @@ class survivors {
   KSELECT_HD survivors(Team& team, narrowing<Team>& narrow, position k)
       : team_(team), narrow_(narrow), k_(k) {}
 
-  // Empties the list for elements up to `bound`; `no_nans`: the first tile has none, for certain.
-  // All threads of the team; ends with a sync.
+  // Empties the list and admits elements up to `bound`. `no_nans`: the first tile certainly has
+  // none. All threads of the team; ends with a sync.
   KSELECT_HD void start(key bound, bool no_nans) {
     if (team_.thread() == 0) {
       team_.shared.claimed = 0;
@@ -40,7 +40,7 @@ class survivors {
     team_.sync();
     see_bound();
   }
-  // The same in steps: one thread empties it, and one admits; then all start, after a sync.
+  // start() in steps: one thread calls empty(), one admit(); after a sync all call start().
   KSELECT_HD void empty() {
     team_.shared.claimed = 0;
     team_.shared.lowest = static_cast<key>(~key{0});
@@ -55,8 +55,8 @@ class survivors {
     least_ = static_cast<key>(~key{0});
     see_bound();
   }
-  // Admits nothing above `bound` from now on, of which the row has k elements. All threads, after a
-  // sync; ends with one.
+  // Lowers the bound to a key that k elements of the row are not above. All threads, after a sync;
+  // ends with a sync.
   KSELECT_HD void lower(key bound) {
     if (team_.thread() == 0 && bound < team_.shared.bound) team_.shared.bound = bound;
     team_.sync();
@@ -64,25 +64,25 @@ class survivors {
   }
 
   KSELECT_HD bool admits(key k) const { return k <= as_element::key_of(limit_) && !closed(); }
-  // Whether the first tile has no NaN, for certain. Kept in shared memory: a stream has no register
-  // to spare.
+  // Whether the first tile certainly has no NaN. In shared memory: a stream has no register to
+  // spare.
   KSELECT_HD bool first_without_nans() const { return team_.shared.no_nans != 0; }
-  // Which of these oriented values are admitted; `no_nans`: none is NaN, for certain.
+  // The oriented values that are admitted; `no_nans`: certainly none is NaN.
   template <int items>
   KSELECT_HD item_set admitted(const value (&x)[items], bool no_nans) const {
     return closed() ? 0 : not_above(x, limit_, no_nans);
   }
-  // Whether none of the values whose smallest this is (NaN if any is) is admitted; not always seen.
+  // True: no value is admitted whose minimum (NaN if any is) is `smallest`. False proves nothing.
   KSELECT_HD bool rejects_from(value smallest) const { return smallest > limit_; }
 
-  // Enters a set of each lane's items; `candidate_of(i)` reads item i, and `again()` tells which
-  // items a bound admits that has become lower. All lanes of the warp.
+  // Enters a set of each lane's items. `candidate_of(i)` reads item i. `again()` returns the items
+  // that are admitted after a cut has lowered the bound. All lanes of the warp.
   template <class Read, class Again>
   KSELECT_HD void enter(item_set items, const Read& candidate_of, const Again& again) {
     const auto put = [&](item_set set) { return put_while_room(set, candidate_of); };
     enter_by(put, items, [&](item_set late) { return late & again(); });
   }
-  // The same where items are as well read again, one by one.
+  // enter() that reads late items again one by one instead.
   template <class Read>
   KSELECT_HD void enter(item_set items, const Read& candidate_of) {
     const auto put = [&](item_set set) { return put_while_room(set, candidate_of); };
@@ -95,7 +95,7 @@ class survivors {
       return admitted;
     });
   }
-  // The same for several items a lane, of its part of tile t.
+  // enter() for several items a lane, of its part of tile t.
   template <class Reader, class Again>
   KSELECT_HD void enter_many(Reader& row, const typename Reader::tile& own, position t,
                              item_set items, const Again& again) {
@@ -109,19 +109,20 @@ class survivors {
     enter_by(put, items, [&](item_set late) { return late & again(); });
   }
 
-  // The warp has read all of its part. Returns when all have, with the size of the list.
+  // To be called when the warp has read its part. Waits for all warps; returns the size of the
+  // list.
   KSELECT_HD position finish() {
     while (meet()) {
     }
     return team_.shared.claimed;
   }
 
-  // Where the keys of the list lie.
+  // The range of the list's keys.
   KSELECT_HD key_range<key> range() const { return range_of(team_.shared.claimed); }
 
  private:
-  // Enters items by `put`, which leaves over those that found no place; and those of them again
-  // which are `still` admitted when the list has been cut.
+  // Enters items by `put`, which returns those that found no place. After a cut it enters those
+  // that are `still` admitted.
   template <class Put, class Still>
   KSELECT_HD void enter_by(const Put& put, item_set items, const Still& still) {
     while (team_.simt.any(simt::full_mask, items != 0)) {
@@ -141,10 +142,9 @@ class survivors {
     return items;
   }
 
-  // A warp alone, which keeps back more.
-  // First the items' places alone enter the list, by the lanes that found them. Then the lanes read
-  // the elements, as many each, all at once; waiting for one after the other takes longer than all
-  // else here.
+  // For a team of one warp. First the lanes write the places of their items to the list. Then all
+  // lanes read the elements, an equal share each and all at once: one load after the other would
+  // take longer than everything else here.
   template <class Reader, class Place>
   KSELECT_HD item_set put_while_room(Reader& row, item_set items, const Place& place_of) {
     const auto own = static_cast<position>(team_.simt.popc(items));
@@ -165,9 +165,8 @@ class survivors {
     return items;
   }
 
-  // First the items' values enter the list as they are, by the lanes that have them, straight from
-  // registers; then the lanes make keys of them, as many each. (A loop over each lane's items takes
-  // more: it has as many turns as the lane with the most.)
+  // For a block. First the lanes stage their items' bits, straight from registers. Then all lanes
+  // make keys of them, an equal share each. (A loop over each lane's own items has load imbalance.)
   template <class Reader>
   KSELECT_HD item_set put_while_room(Reader& row, const typename Reader::tile& own, position t,
                                      item_set items) {
@@ -212,7 +211,7 @@ class survivors {
     return {team_.shared.lowest, team_.shared.highest, 0, size};
   }
 
-  // Waits for all warps. If the list is full it is cut, and the answer is true.
+  // Waits for all warps. If the list is full, cuts it and returns true.
   KSELECT_HD bool meet() {
     const key least = team_.warp_min(least_);
     if (team_.lane() == 0) team_.simt.atomic_min(team_.shared.lowest, least);
@@ -222,9 +221,8 @@ class survivors {
     return full;
   }
 
-  // Leaves about k entries: those up to the end of a range that holds the k-th, or, where the keys
-  // tie, those below it and as many equal ones as are wanted; then an equal one has no more
-  // business in the list.
+  // Leaves about k entries: those up to the end of a range that holds the k-th. If keys tie there,
+  // it leaves those below the range and as many ties as are wanted; no further tie is admitted.
   KSELECT_HD void cut() {
     auto& shared = team_.shared;
     const position size = team_.shape.capacity;
@@ -247,7 +245,7 @@ class survivors {
       if (!tied || k < r.low) return k <= r.high;
       return k == r.low && team_.simt.atomic_add(shared.tied, 1U) < k_ - r.below;
     };
-    // Those kept move to the front, into the holes that the others leave there.
+    // Kept entries move to the front, into the holes that dropped entries leave.
     for (position i = team_.thread(); i < kept; i += team_.threads()) {
       if (!keeps(candidates::key(team_.memory.list[i]))) {
         team_.memory.holes[team_.simt.atomic_add(shared.holes, 1U)] = i;
@@ -271,13 +269,13 @@ class survivors {
   }
 
   KSELECT_HD void see_bound() { limit_ = as_element::value_of(team_.shared.bound); }
-  KSELECT_HD bool closed() const { return team_.shared.closed != 0; }  // hardly ever
+  KSELECT_HD bool closed() const { return team_.shared.closed != 0; }  // rare
 
   Team& team_;
   narrowing<Team>& narrow_;
   position k_;
-  key least_;    // of what the thread entered
-  value limit_;  // whose key is the bound
+  key least_;    // least key that the thread entered
+  value limit_;  // a value whose key is the bound
 };
 
 }  // namespace kselect::bms

@@ -1,7 +1,7 @@
 #pragma once
-// Buffered multi-select: who works on a row, and what they share. A *team* is one warp, or all
-// warps of a block; the steps are written once, and a team of one warp synchronises within the
-// warp. buffered_multi_select_block.cu has the essay.
+// Buffered multi-select: the team that works on a row, and its shared memory. A *team* is one warp,
+// or all warps of a block. Each step is written once for both; a team of one warp synchronises
+// within the warp. buffered_multi_select_block.cu explains the algorithm.
 
 #include <type_traits>
 
@@ -17,19 +17,19 @@ using kernels::rows_view;
 
 // The numbers of a launch, the same for all rows; shape.hpp chooses them.
 struct plan {
-  position tiles;      // that a row is read in; 1: it stays in registers
-  position groups;     // of which a thread takes minima in the first tile: a power of two
-  position rank;       // the threshold is at least the rank-th smallest minimum,
-  position slack;      // and at most this many minima more are not above it
-  position capacity;   // of the list
-  position kept_most;  // that a cut of the full list leaves: at least k, less than the capacity
+  position tiles;      // tiles of a row; 1: the row stays in registers
+  position groups;     // groups of a thread in the first tile: a power of two
+  position rank;       // the threshold is at least the rank-th smallest group minimum,
+  position slack;      // and at most `slack` more minima are not above it
+  position capacity;   // entries of the list
+  position kept_most;  // entries after a cut of the full list: at least k, less than the capacity
   int bin_bits;        // 2^bin_bits counting bins
 };
 
 inline constexpr int most_warps = 32;
 
-// The most groups of a thread in a tile: as many as a load has elements; and where so much of a row
-// is wanted that more of them hold more back, by more than it takes to count them.
+// The most groups of a thread in a tile: one for each element of a load. Large k needs many groups:
+// they hold more elements back, which then outweighs counting more minima.
 template <class T>
 inline constexpr int few_groups = 16 / sizeof(T);
 inline constexpr int many_groups = 8;
@@ -37,30 +37,30 @@ inline constexpr int many_groups = 8;
 // Counting bins of each thread: one 16-byte access.
 inline constexpr int bins_each = 4;
 
-// What a team shares, beside its dynamic shared memory.
+// The team's static shared memory.
 template <class Key>
 struct control {
-  position claimed;             // places of the list; beyond the capacity, it has overflowed
-  Key low, high;                // extremes, being found
+  position claimed;             // places claimed in the list; above the capacity, it has overflowed
+  Key low, high;                // extremes of keys, in the making
   Key bound;                    // nothing above it enters the list
-  Key lowest, highest;          // between which the keys of the list lie
-  std::uint32_t closed;         // nothing enters at all
-  std::uint32_t no_nans;        // of the first tile: it is certain
-  position gathered;            // of an answer
-  position tied, holes, moved;  // of a cut
-  position written;             // of an answer
-  // Found by narrowing, and read in 16 bytes with the one before, which no cut sets meanwhile.
+  Key lowest, highest;          // the keys of the list lie between them
+  std::uint32_t closed;         // the list admits nothing
+  std::uint32_t no_nans;        // the first tile is known to have no NaN
+  position gathered;            // answer: candidates to be ranked
+  position tied, holes, moved;  // cut: ties kept, holes found, entries moved
+  position written;             // answer: places written
+  // Narrowing's result. It is read in one 16-byte access with `written`, which no cut changes.
   position bin, before, in_bin;
   position warp_totals[most_warps];
-  std::uint32_t refuted;   // what was taken for granted, by any thread
-  std::uint32_t left_out;  // there are elements that have not been staged
-  std::uint32_t unlike;    // there are two values
+  std::uint32_t refuted;   // some thread found an assumption wrong
+  std::uint32_t left_out;  // some elements were not staged
+  std::uint32_t unlike;    // there are two different values
 };
 
-// The entries of a bin that the answer cuts through are ranked, each against all, if so few.
+// If the answer takes only some entries of a bin, at most so many are ranked, each against all.
 inline constexpr position ranked_most = 64;
 
-// The survivors of a row that a warp takes into registers without a list.
+// The most survivors that a warp takes into registers without a list.
 inline constexpr position brief_most = 4 * simt::warp_size;
 
 template <class T>
@@ -75,13 +75,14 @@ struct team_memory {
   using candidate = typename candidate_of<T, indexed>::type;
   candidate* list;    // [capacity]
   candidate* ranked;  // [ranked_most]
-  // [2^bin_bits + 1], zero between uses but for the last. Threads that are not a power of two have
-  // more bins than there are, which lie in what follows: it means nothing when bins are looked at.
+  // [2^bin_bits + 1], zero between uses except the last. If the thread count is no power of two,
+  // the last threads own bins beyond the array, in `holes`. `holes` is not in use while bins are.
   std::uint32_t* bins;
   position* holes;  // [kept_most]
 
-  // The list as two arrays: [capacity] keys, and after them, with indices, as many places of the
-  // same width. (Registers that are to be stored as a pair would be carried as pairs all along.)
+  // The list as two arrays: [capacity] keys, then, with indices, [capacity] places of the same
+  // width. (If a key and a place were stored as one pair, ptxas would keep their registers paired
+  // throughout.)
   using key = key_of<T>;
   KSELECT_HD key* keys() const { return reinterpret_cast<key*>(list); }
 
@@ -102,13 +103,13 @@ struct team_memory {
   }
 };
 
-// `quarters`: whether a warp narrows by quarters. It takes half as many steps as by halves, and a
-// warp mostly waits for the step before; but more registers, which cost more than that where little
-// passes a stream.
+// `quarters`: a warp narrows by quarters, not by halves. This takes half the steps, and a warp
+// mostly waits for the step before. It also takes more registers, which costs more than it saves in
+// a stream that few elements pass.
 template <class Simt, class T, bool indexed_, bool one_warp_, bool quarters_ = false>
 class team {
  public:
-  using stored = T;  // in the row
+  using stored = T;  // the row's type
   using value = typename element<T>::value;
   using key = key_of<T>;
   using candidates = candidate_of<T, indexed_>;
@@ -139,7 +140,7 @@ class team {
     }
   }
 
-  // The extremes of the warp's keys, in each lane.
+  // The extremes of the lanes' keys, in each lane.
   KSELECT_HD key warp_min(key own) {
     if constexpr (sizeof(key) == 4) {
       return simt.reduce_min(simt::full_mask, own);
@@ -153,7 +154,7 @@ class team {
   }
   KSELECT_HD key warp_max(key own) { return static_cast<key>(~warp_min(static_cast<key>(~own))); }
 
-  // Takes the sum of the lanes' numbers from a shared counter; returns what it was before.
+  // Adds the sum of the lanes' numbers to a shared counter. Returns the counter's value before.
   KSELECT_HD position take(position& counter, position own) {
     const position all = simt.reduce_add(simt::full_mask, own);
     position before = 0;
@@ -161,7 +162,7 @@ class team {
     return simt.shfl(simt::full_mask, before, 0);
   }
 
-  // The sum of the lanes' numbers up to the caller's.
+  // Inclusive prefix sum over the lanes.
   KSELECT_HD position scan(position own) {
     for (int delta = 1; delta < simt::warp_size; delta *= 2) {
       const position other = simt.shfl_up(simt::full_mask, own, delta);
@@ -170,8 +171,8 @@ class team {
     return own;
   }
 
-  // Places from a shared counter on for `own` elements of each lane, the lanes' one after the
-  // other. Returns the caller's first.
+  // Claims `own` places for each lane from a shared counter, in the order of lanes. Returns the
+  // caller's first place.
   KSELECT_HD position claim(position& counter, position own) {
     const position up_to = scan(own);
     constexpr int last = simt::warp_size - 1;

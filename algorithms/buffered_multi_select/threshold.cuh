@@ -1,13 +1,13 @@
 #pragma once
-// Buffered multi-select: where a row's threshold comes from.
+// Buffered multi-select: the threshold of a row.
 //
-// The r-th smallest of the minima of disjoint groups is no less than the r-th smallest element: r
+// The r-th smallest of the minima of disjoint groups is not below the r-th smallest element: r
 // groups hold at least one element each that is not above it. (This is the first level of the
 // hierarchical partition of Tang et al. 2015, used as a threshold.) It costs one min an element,
-// and about as many elements as groups pass it. With r = k on all of a row it is a guarantee; on a
+// and about as many elements pass it as groups. With r = k over a whole row it is a guarantee. On a
 // tile of a longer row r is chosen so that it almost surely is one (shape.hpp).
 //
-// A group is some components of all of a thread's loads, so that neighbours in memory fall into
+// A group takes some components of all of a thread's loads, so that neighbours in memory fall into
 // different groups: in a sorted row the smallest are neighbours. A group with a NaN counts as the
 // worst, which keeps the guarantee.
 
@@ -16,7 +16,7 @@
 
 namespace kselect::bms {
 
-// The minima of the caller's groups of a tile: x[0] to x[plan.groups - 1], at most `most`.
+// The minima of the caller's groups of a tile: x[0] to x[plan.groups - 1].
 template <class Value, int most>
 struct group_minima {
   Value x[most];
@@ -43,16 +43,16 @@ KSELECT_HD auto minima_of(Team& team, const typename Reader::tile& t) {
   return least;
 }
 
-// A threshold, and whether what it comes from is known to have no NaN.
+// A threshold, and whether the elements that it comes from certainly have no NaN.
 template <class Key>
 struct found_threshold {
   Key bound;
   bool no_nans;
 };
 
-// Whether it is certain that no NaN is in groups of two floats or more whose greatest minimum has
-// that key: the minimum of floats of which one is NaN is the NaN with the greatest key. (That of
-// doubles may be another; of them nobody asks, as not_above() in row.cuh shows.)
+// Whether groups of at least two floats certainly have no NaN, by the greatest key of their minima.
+// If a float is NaN, the minimum is the NaN with the greatest key. (Among doubles it may be another
+// NaN, but not_above() in row.cuh does not use this for doubles.)
 template <class T>
 KSELECT_HD bool without_nans(key_of<T> greatest_minimum) {
   constexpr auto infinity = std::numeric_limits<typename element<T>::value>::infinity();
@@ -60,7 +60,7 @@ KSELECT_HD bool without_nans(key_of<T> greatest_minimum) {
 }
 
 // The bound is a key such that `rank` to rank + slack of `count` minima are not above it, or more
-// where minima are equal. `visit(f)` calls f(key) for the caller's share. After a sync.
+// if minima are equal. `visit(f)` calls f(key) for the caller's share. After a sync.
 template <class Team, class Source>
 KSELECT_HD found_threshold<typename Team::key> threshold(narrowing<Team>& narrow, position count,
                                                          position rank, position slack,
@@ -77,9 +77,8 @@ KSELECT_HD found_threshold<typename Team::key> threshold(narrowing<Team>& narrow
           without_nans<typename Team::stored>(all.high)};
 }
 
-// The same by one warp in quarters, of `minimum(0)` to minimum(own - 1) of each lane. The others
-// count as the greatest, to which no quarter but the last extends: that takes less than asking each
-// time whether there are as many.
+// threshold() by one warp in quarters, of `minimum(0)` to minimum(own - 1) of each lane. Missing
+// minima count as the greatest key, which only the last quarter reaches: cheaper than a test.
 template <int most, class Team, class Minimum>
 KSELECT_HD found_threshold<typename Team::key> threshold_of_lanes(narrowing<Team>& narrow, int own,
                                                                   position count, position rank,
@@ -91,7 +90,7 @@ KSELECT_HD found_threshold<typename Team::key> threshold_of_lanes(narrowing<Team
   key low = keys[0], high = keys[0];
   KSELECT_UNROLL
   for (int g = 1; g < most; ++g) {
-    const key own_key = minimum(g);  // not of a chosen group: registers have no numbers
+    const key own_key = minimum(g);  // a constant index keeps it in a register
     keys[g] = g < own ? own_key : keys[0];
     if (keys[g] < low) low = keys[g];
     if (keys[g] > high) high = keys[g];
@@ -106,7 +105,7 @@ KSELECT_HD found_threshold<typename Team::key> threshold_of_lanes(narrowing<Team
   return {r.high, without_nans<typename Team::stored>(all.high)};
 }
 
-// The same, of the groups of the team's first tile; the worst key if there are too few.
+// The threshold of the groups of the team's first tile; the worst key if there are too few groups.
 template <int most, class Reader, class Team>
 KSELECT_HD found_threshold<typename Team::key> threshold_of(Team& team, narrowing<Team>& narrow,
                                                             const typename Reader::tile& t,
@@ -128,7 +127,7 @@ KSELECT_HD found_threshold<typename Team::key> threshold_of(Team& team, narrowin
       });
     }
   }();
-  constexpr bool alone = Reader::items == most;  // in its group, where a NaN keeps its bits
+  constexpr bool alone = Reader::items == most;  // one element a group: a -NaN goes unseen
   return {found.bound, found.no_nans && !alone};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The exact work of a kernel, counted by the fiber executor on the very rows of a cell.
+// Counts the exact work of a kernel. The fiber executor runs it on the rows of the cell.
 
 #include <cstddef>
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace kselect::harness {
 
-// Whether a cell's work is counted: its algorithm has a kernel, and the problem is small enough to
-// run thread by thread in a moment (or runs on fibers anyway).
+// Whether the work of a cell is counted. The algorithm must run on fibers, and the cell must run on
+// fibers itself or be small enough to run thread by thread in a moment.
 bool counts_work(const cell& c);
 
-// One run on fibers, lanes in order, proven; empty where the algorithm supports the problem on a
-// GPU but not on fibers. Throws error(failure::wrong_answer) when its answer is wrong, and
-// error(failure::unsupported) with the kernel's message when it fails.
+// Runs the cell once on fibers, lanes in order, and proves the answer. Empty if the algorithm does
+// not support the problem on fibers. Throws error(failure::wrong_answer) if the answer is wrong,
+// error(failure::unsupported) with the kernel's message if the run fails.
 std::optional<counted_work> count_work(const cell& c, std::span<const std::byte> rows, int threads);
 
 }  // namespace kselect::harness

@@ -12,8 +12,8 @@
 namespace kselect::harness {
 namespace {
 
-// Faster than this multiple of a measured ceiling is not measured but wrong. A GPU's ceiling is
-// good to some ten percent; a host's is measured beside whatever else runs there.
+// A time that moves its bytes faster than this multiple of the measured ceiling is implausible. The
+// host's ceiling is less certain: other processes disturb its measurement.
 constexpr double implausible_on_gpu = 1.25, implausible_on_host = 2;
 
 floor_share against_floor(const cell& c, const timing& time, const char* ceiling, double rate) {
@@ -28,7 +28,7 @@ bool may_have_damaged(const cell_outcome& outcome) {
   return outcome.status == cell_status::wrong || outcome.status == cell_status::error;
 }
 
-// Whatever call it was that noticed, the cell that ran is at fault; its reason names the cause.
+// A lost device is blamed on the cell that ran, whichever call reported the loss.
 void blame(cell_outcome& outcome, const std::string& fault) {
   outcome.status = cell_status::error;
   if (outcome.reason.find(fault) == std::string::npos) outcome.reason += "; " + fault;
@@ -67,7 +67,7 @@ class group {
   // Proves a cell's first answer. False if the group must stop.
   bool admit(const cell& what) {
     contender c{&what, {}, round_log(request_.policy)};
-    // An empty success: nothing to select, nothing to launch, nothing to time.
+    // Nothing to select: the cell succeeds without a time.
     if (what.problem.q == 0 || what.problem.n == 0) return finish(c);
     try {
       row_variants& rows = inputs_.of(what.problem);
@@ -83,7 +83,7 @@ class group {
       c.outcome.reason = problem.what();
     }
     observer_.resting();
-    // Fibers prove kernels; what they take means nothing.
+    // Fibers prove kernels. Their times mean nothing.
     const bool timed = what.executor != executor_kind::fiber;
     if (c.outcome.status != cell_status::ok || !timed) return finish(c);
     contenders_.push_back({std::move(c)});
@@ -91,8 +91,8 @@ class group {
     return true;
   }
 
-  // What reading alone takes, on one thread and, if a cell that is still in the race may use more,
-  // on all. The layouts of a group are the same bytes, so the first cell's rows serve all of them.
+  // Measures how fast the host reads the rows of this round: on one thread and, if an open cell is
+  // multithreaded, on all. All layouts have the same size, so one layout's rows serve for all.
   void read_rows(int round) {
     if (!context_.place.shares_host_memory()) return;
     const entrant& open = *std::ranges::find(contenders_, true, &entrant::open);
@@ -105,10 +105,10 @@ class group {
       by_one_.take_turn(rows, request_.policy, context_.place);
       if (by_all) by_all_.take_turn(rows, request_.policy, context_.place);
     } catch (const error&) {
-      // Rows that cannot be made are the next cell's to report.
+      // If the rows cannot be made, the next turn of a cell reports why.
     }
   }
-  // Who may use all threads need not, where one reads as fast: few rows in its own cache.
+  // One thread alone reads few rows faster from its own cache, and no algorithm must use all.
   double reading_rate_for(const algorithm& of) const {
     const double one = by_one_.bytes_per_second();
     return of.threaded ? std::max(one, by_all_.bytes_per_second()) : one;
@@ -126,7 +126,7 @@ class group {
     return finish(c);
   }
 
-  // What the finished rounds come to.
+  // Turns the finished rounds into the cell's time, or into the reason why it has none.
   void conclude(contender& c) {
     cell_outcome& outcome = c.outcome;
     if (c.log.throttled_out()) {
@@ -167,7 +167,7 @@ class group {
     observer_.finished(*c.what, c.outcome);
     if (!may_have_damaged(c.outcome)) return true;
     inputs_.forget();
-    // Nobody can go on in a place that is lost.
+    // No cell can run on a lost backend.
     return fault.empty() && observer_.go_on_after_damage();
   }
 

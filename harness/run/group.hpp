@@ -1,6 +1,6 @@
 #pragma once
-// Runs a cell group: all algorithms on one problem and one executor, proven first, then timed in
-// interleaved rounds, proven again.
+// Runs a cell group: all algorithms on one problem and one executor. Every cell is proven, timed in
+// interleaved rounds, and proven again.
 
 #include <map>
 #include <span>
@@ -11,21 +11,21 @@
 
 namespace kselect::harness {
 
-// What follows a group as it runs. In a worker process the calls of running() and resting() go to
-// a page of shared memory: they tell the parent whom to blame if the process dies or hangs.
+// Follows a group while it runs. A worker process writes running() and resting() to shared memory
+// (progress_page). They tell the parent which cell to blame if the worker dies or hangs.
 class group_observer {
  public:
   virtual ~group_observer() = default;
-  // A run of this cell begins, or a proof of its answer.
+  // A run of this cell, or a proof of its answer, begins.
   virtual void running(const cell& c) = 0;
   virtual void resting() = 0;
   virtual void finished(const cell& c, const cell_outcome& outcome) = 0;
-  // After a cell whose algorithm failed or was wrong and may have damaged this process: whether to
-  // go on with the others.
+  // Whether the group goes on after a cell that failed or was wrong, and so may have damaged this
+  // process.
   virtual bool go_on_after_damage() = 0;
 };
 
-// The rows of a sweep's problems on one executor, for each layout that algorithms read.
+// The rows of the current problem on one executor, for each layout that algorithms read.
 class group_inputs {
  public:
   group_inputs(const input_source& source, backend& place) : source_(source), place_(place) {}
@@ -39,14 +39,14 @@ class group_inputs {
 };
 
 struct group_request {
-  std::span<const cell* const> cells;  // of one group, each foreseen ok
+  std::span<const cell* const> cells;  // all of one group, each foreseen ok
   const measure_policy& policy;
-  const memory_ceilings& ceilings;  // of the place
+  const memory_ceilings& ceilings;  // of the backend's memory
 };
 
-// Runs every cell to an outcome. Never throws for what a cell does wrong: that is its status.
-// Returns false if it stopped early: because the observer did not want to go on, or because `place`
-// was lost (backend::lost), to the cell that ended last or to work left behind by an earlier group.
+// Runs every cell and reports its outcome. A cell's failure is its status, not an exception.
+// Returns false if it stopped early: the observer refused to go on, or `place` was lost
+// (backend::lost) to the last reported cell or to work left behind by an earlier group.
 bool run_group(const group_request& request, group_inputs& inputs, backend& place,
                group_observer& observer);
 

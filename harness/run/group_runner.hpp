@@ -1,6 +1,6 @@
 #pragma once
-// Where a sweep's cell groups run: in a worker process, which a crash or a hang costs and not the
-// sweep, or in this one, where a debugger is.
+// Runs a sweep's cell groups in a worker process or in this process. In a worker, a crash or a hang
+// costs one cell and not the sweep. In this process, a debugger can follow them.
 
 #include <functional>
 #include <map>
@@ -18,9 +18,9 @@ class group_runner {
   using sink = std::function<void(const cell&, const std::string& record)>;
 
   virtual ~group_runner() = default;
-  // Brings every cell of one group to its end.
+  // Runs every cell of one group and calls `done` once for each.
   virtual void run(std::span<const cell* const> group, const sink& done) = 0;
-  // What was measured so far of each executor's memory.
+  // The memory ceilings measured so far, by executor.
   const std::map<executor_kind, memory_ceilings>& ceilings() const { return ceilings_; }
 
  protected:

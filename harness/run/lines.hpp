@@ -1,5 +1,5 @@
 #pragma once
-// Lines of text over a socket: how a sweep and its worker talk, at either end (worker.hpp).
+// Lines of text over a socket, between a sweep and its worker process (worker.hpp).
 
 #include <optional>
 #include <string>
@@ -10,9 +10,9 @@ class line_socket {
  public:
   explicit line_socket(int socket) : socket_(socket) {}
 
-  // Nothing happens if the other end is gone: receive() will say so.
+  // Does nothing if the other end is gone: receive() reports that.
   void write(const std::string& line);
-  // The next line among what was received, without its end.
+  // The next received line, without its newline; empty if no whole line was received.
   std::optional<std::string> next();
   // Waits for more. False if the other end is gone.
   bool receive();

@@ -8,8 +8,8 @@ namespace kselect::harness {
 
 using json = nlohmann::json;
 
-// Both ways between these structs and JSON, a member a key. Enums are numbers: both ends of the
-// socket are one program.
+// Conversion between these structs and JSON, one key per member. Enums are written as numbers: both
+// ends of the socket are the same program.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(measure_policy, warmup, rounds, min_samples, max_samples,
                                    max_seconds, target_spread, threads, cache, timeout_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(generated_vectors, dimension, metric)

@@ -1,7 +1,7 @@
 #pragma once
-// One page of memory that a worker process shares with its parent: which cell runs now, and since
-// when. Writing to it costs nothing and wakes nobody, so it may be done around every timed run; and
-// it outlives a worker that crashes.
+// A page of memory that a worker process shares with its parent: which cell runs now, and since
+// when. A write is an atomic store that wakes nobody, so a worker can write around every timed run.
+// The page outlives a worker that crashes.
 
 #include <atomic>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace kselect::harness {
 
 class progress_page {
  public:
-  // Creates the page (the parent) or maps that of an open descriptor (the worker). Throws
+  // The parent creates the page; the worker maps the page of an open descriptor. Both throw
   // error(failure::resources).
   progress_page();
   explicit progress_page(int descriptor);
@@ -20,11 +20,11 @@ class progress_page {
 
   int descriptor() const { return descriptor_; }
 
-  // By the worker. `cell` counts within the group.
+  // Called by the worker. `cell` is a position in the group.
   void running(std::int32_t cell);
   void resting();
 
-  // By the parent.
+  // Called by the parent.
   struct state {
     std::int32_t cell;  // -1: none
     double seconds;     // since it began

@@ -10,10 +10,10 @@
 namespace kselect::harness {
 namespace {
 
-// Rows that were just made take several readings to settle in a cache.
+// Most readings a turn. New rows take several readings to settle in a cache.
 constexpr int most_samples = 9;
-constexpr double long_turn_s = 0.05;  // ends with the reading that makes it so long
-// Fewer bytes a thread are read several times, for the clock.
+constexpr double long_turn_s = 0.05;  // a turn ends with the reading that passes this
+// Fewest bytes a thread in one timed reading, for the clock. Shorter rows are read repeatedly.
 constexpr std::size_t least_bytes = std::size_t{1} << 20;
 
 }  // namespace

@@ -1,11 +1,10 @@
 #pragma once
-// How fast a host reads the rows of a group, measured in turns with its cells.
+// Measures how fast the host reads the rows of a group, in turns with the group's cells.
 //
-// What a selection cannot beat depends on where its rows lie, in which cache or in memory, and on
-// what the cells between leave of them there. So the rows themselves are read in every round, after
-// as many warm-ups as a cell has, or from flushed caches, on threads that are pinned alike. The
-// fastest reading of a round is its rate, as it is a bound that is sought; the median of rounds is
-// what medians of cells are held against.
+// No selection is faster than reading its rows. That rate depends on where the rows lie (which
+// cache, or memory) and on what the cells in between leave there. So every round reads the rows
+// themselves, warmed up or flushed and pinned as for a cell. A round counts with its fastest
+// reading, because the rate is a bound. The result is the median of the rounds.
 
 #include <vector>
 
@@ -18,12 +17,12 @@ namespace kselect::harness {
 
 class reading_rate {
  public:
-  // On so many of the place's threads.
+  // `threads`: how many threads of the backend read.
   explicit reading_rate(int threads) : threads_(threads) {}
 
-  // Reads the rows of a round, after warm-ups or an eviction, as the policy has it for cells.
+  // Measures one round. Warm-ups and evictions follow the policy for cells.
   void take_turn(const input_rows& rows, const measure_policy& policy, backend& place);
-  // Bytes a second; 0 where nothing was measured.
+  // Bytes a second; 0 if nothing was measured.
   double bytes_per_second() const;
 
  private:

@@ -7,11 +7,11 @@ namespace {
 
 constexpr std::int64_t largest_fresh = std::int64_t{1} << 24;  // elements
 constexpr int fewest_copies = 3, most_copies = 32;
-// What is done to rows besides selecting is timed so many times, or for so long.
+// How often, and for how long, computing distances or copying rows to the host is timed.
 constexpr std::size_t most_stage_samples = 5;
 constexpr double longest_stage_ns = 5e9;
 
-// Whether two problems have the very same rows (k matters to kth_ties alone).
+// Whether two problems have the same rows. Rows depend on k only for the distribution kth_ties.
 bool same_rows(const workload& a, const workload& b) {
   return a.n == b.n && a.q == b.q && a.type == b.type && a.layout == b.layout &&
          a.pitch == b.pitch && a.distribution == b.distribution && a.seed == b.seed &&
@@ -28,7 +28,7 @@ bool row_variants::fresh() const {
 int row_variants::copies_for(const workload& p) const {
   const std::size_t bytes = std::max<std::size_t>(p.input_bytes(), 1);
   if (p.input_elements() > largest_fresh) return 1;
-  // A CPU's cache cannot be passed by without making its warm times cold.
+  // On a GPU the copies together exceed the cache. On a CPU that would evict warm rows.
   const bool on_gpu = !place_.shares_host_memory();
   const std::size_t past_cache =
       on_gpu ? (3 * place_.description().cache_bytes + bytes - 1) / bytes : 0;
@@ -58,7 +58,7 @@ std::optional<distance_stage> row_variants::make(row_set& set, int variant) {
   return stage;
 }
 
-// The first time is left out where there are others: it may have loaded code.
+// Drops the first sample if there are others: it may include loading code.
 void row_variants::time_distances(const distance_stage& first) {
   distances_ = stage_times{first.executor, first.clock, {}};
   const auto repeated = [](double first_ns, const auto& again) {
@@ -93,13 +93,13 @@ void row_variants::require(const workload& p) {
     }
     if (first) time_distances(*first);
   } catch (...) {
-    forget();  // the next to ask must not find sets without rows
+    forget();  // no later call may find sets without rows
     throw;
   }
 }
 
 void row_variants::forget() {
-  sets_.clear();  // before new ones are allocated: both may not fit
+  sets_.clear();  // freed before new sets are allocated: both may not fit
   problem_.reset();
   distances_.reset();
   to_host_.reset();

@@ -1,11 +1,11 @@
 #pragma once
-// The rows of a cell group: several sets of them, so that no run finds what an earlier one left in
-// a cache or in a table of its own.
+// The rows of a cell group, in several sets, so that no run finds what an earlier run left in a
+// cache or in a table of its own.
 //
-// Each round works on other rows at another address. Small inputs get new rows before every round,
-// from as many buffers as it takes to exceed a GPU's L2 (for batches) and at least three. Rows that
-// are larger than any cache have one buffer: new rows before every round where the place makes them
-// itself, which takes it no longer than a selection; else they are made once, and a record says so.
+// Each round reads other rows at another address. Small inputs get new rows before every round, in
+// rotating buffers: at least three, and on a GPU enough to exceed its L2 (for batches). Large
+// inputs have one buffer. Its rows are new before every round if the backend makes them, which
+// takes no longer than a selection. Otherwise they are made once, and the record says so.
 
 #include <memory>
 #include <optional>
@@ -22,29 +22,29 @@ class row_variants {
  public:
   row_variants(const input_source& source, backend& place) : source_(source), place_(place) {}
 
-  // Makes the rows of p ready; what is there is kept if it has the same rows. Throws
-  // error(failure::resources) if not even one set fits.
+  // Makes the rows of p ready; keeps the present ones if p has the same. Throws
+  // error(failure::resources) if they do not fit.
   void require(const workload& p);
-  // Makes the next require() produce all rows anew.
+  // Frees all rows.
   void forget();
 
-  // Whether every round has rows of its own.
+  // Whether every round gets new rows.
   bool fresh() const;
-  // What distances took, if the rows are distances: several times on the same vectors.
+  // Times of computing the distances, if the rows are distances: samples on the same vectors.
   const std::optional<stage_times>& distances() const { return distances_; }
-  // What a copy of such rows to the host takes, where they were made elsewhere.
+  // Times of copying distances to the host, if the backend computes them.
   const std::optional<stage_times>& to_host() const { return to_host_; }
   int copies() const { return static_cast<int>(sets_.size()); }
-  // The rows that the problem names.
+  // Variant 0: the rows that the problem names.
   const input_rows& first() { return of_round(0); }
   const input_rows& of_round(int round);
-  // All that are there now, for a batch.
+  // The rows of all sets, for a batch.
   std::vector<const input_rows*> all() const;
 
  private:
   struct row_set {
-    host_buffer host;      // where the host makes the rows
-    device_buffer device;  // where the place does
+    host_buffer host;      // if the host makes the rows
+    device_buffer device;  // if the backend makes them
     std::unique_ptr<input_rows> rows;
     int variant = 0;
   };

@@ -42,7 +42,7 @@ class direct_runner final : public group_runner {
     backend& place = places_.open(kind);
     forwarding observer(input_, place.description().threads, done);
     if (place.lost().empty() && measured(kind, place, group, observer)) return;
-    // Only a new process would have a GPU again.
+    // A lost GPU is usable again only in a new process.
     cell_outcome outcome;
     outcome.status = cell_status::error;
     outcome.reason =

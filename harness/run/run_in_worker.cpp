@@ -23,9 +23,9 @@ class worker_runner final : public group_runner {
   worker_runner(const sweep_request& request, const input_source& input, backends& places)
       : request_(request), input_(input), places_(places) {}
 
-  // A cell that takes its worker down has ended; the others go to a new worker. So every pass
-  // with a new one brings at least one cell to its end. (One that served before may retire at once,
-  // when it finds its GPU's context lost.)
+  // A cell that kills its worker has ended; the other cells go to a new worker. So every pass with
+  // a new worker ends at least one cell. A worker that served before may retire at once, if it
+  // finds its GPU's context lost.
   void run(std::span<const cell* const> group, const sink& done) override {
     std::vector<const cell*> open(group.begin(), group.end());
     while (!open.empty()) {
@@ -40,7 +40,7 @@ class worker_runner final : public group_runner {
 
  private:
   void pass(std::vector<const cell*>& open, const sink& done) {
-    const std::vector<const cell*> sent = open;  // the page counts in this order
+    const std::vector<const cell*> sent = open;  // the progress page numbers cells in this order
     hand_over(sent);
     std::string line;
     for (;;) {
@@ -92,7 +92,7 @@ class worker_runner final : public group_runner {
     return false;
   }
 
-  // Ends the cell that ran when the worker died, or all that are open if none did.
+  // Ends the cell that ran when the worker died, or all open cells if none ran.
   void blame(std::vector<const cell*>& open, const std::vector<const cell*>& sent, cell_status how,
              const std::string& reason, const sink& done) {
     const progress_page::state last = worker_->state();

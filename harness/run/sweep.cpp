@@ -23,8 +23,8 @@ namespace {
 
 volatile std::sig_atomic_t stop_requested = 0;
 
-// While it lives, the first SIGINT or SIGTERM asks the sweep to end after the running group; the
-// second does what it did before.
+// While it lives, the first SIGINT or SIGTERM asks the sweep to end after the running group. A
+// second signal of the same kind has its default effect.
 class stop_on_signal {
  public:
   stop_on_signal() {
@@ -47,8 +47,8 @@ class stop_on_signal {
   struct sigaction old_terminate_ {};
 };
 
-// A directory continues one shard of one config: others' cells would make its records a mixture.
-// Returns what `meta` says of the run before; null without one.
+// A directory holds records of one shard of one config. Throws error(failure::usage) if the earlier
+// run had another. Returns that run's meta.json; null if there is none.
 nlohmann::ordered_json require_same_sweep(const std::filesystem::path& meta,
                                           const sweep_config& config, const sweep_part& part) {
   std::ifstream file(meta);
@@ -76,7 +76,7 @@ nlohmann::ordered_json require_same_sweep(const std::filesystem::path& meta,
   return old;
 }
 
-// Keys that an earlier run of this directory settled. What ended in an error is tried again.
+// Keys of the cells that an earlier run ended as ok or unsupported. All others are tried again.
 std::unordered_set<std::string> settled_keys(const journal& records) {
   std::unordered_set<std::string> keys;
   for (const auto& line : records.existing()) {
@@ -123,7 +123,7 @@ class sweep {
     sweep_result result;
     result.skipped = cells.size() - remaining.size();
     observer_.planned(cells, result.skipped);
-    // Nothing is left of a run that came to its end: meta.json goes on telling of that one.
+    // Nothing is left to run after a complete run: keep its meta.json.
     const bool was_complete =
         !before.is_null() && before.value("state", "") == to_string(run_state::complete);
     if (remaining.empty() && was_complete) return result;
@@ -137,7 +137,7 @@ class sweep {
       run_and_record(group, records, result);
     }
     write_meta(result.interrupted ? run_state::interrupted : run_state::complete);
-    // Cells of a group end in any order; people read them in the plan's.
+    // Cells of a group end in any order; they are reported in the plan's order.
     std::ranges::sort(result.cells, std::less<>{}, &finished_cell::what);
     return result;
   }

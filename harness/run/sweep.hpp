@@ -1,5 +1,5 @@
 #pragma once
-// A whole sweep: cell group after cell group, each cell recorded the moment it is finished.
+// Runs a sweep, one cell group after another. Each cell is recorded as soon as it ends.
 
 #include <functional>
 #include <optional>
@@ -17,7 +17,7 @@ struct sweep_request {
   sweep_config config;
   std::string directory;               // where runs.jsonl and meta.json go
   bool resume = false;                 // continue what is there, skipping cells that are done
-  input_choice input;                  // as the sweep's input was opened
+  input_choice input;                  // how the sweep's input was opened
   bool in_process = false;             // groups run here, not in a worker process
   std::vector<std::string> arguments;  // the command line, for meta.json
   nlohmann::ordered_json cost_table;   // the user's own, for meta.json; null: none
@@ -30,7 +30,7 @@ struct finished_cell {
   std::optional<double> median_ns;  // if it was timed
 };
 
-// Told about a sweep as it goes; all calls come from the thread that runs it.
+// Follows a sweep. All calls come from the thread that runs it.
 class sweep_observer {
  public:
   virtual ~sweep_observer() = default;
@@ -39,7 +39,7 @@ class sweep_observer {
   // The first cell of a group begins.
   virtual void starting(const cell& c) = 0;
   virtual void finished(const finished_cell& c) = 0;
-  // A note for the user, such as a torn tail that was cut.
+  // A note for the user, for example that an unfinished record was cut.
   virtual void note(const std::string& line) = 0;
 };
 
@@ -49,8 +49,8 @@ struct sweep_result {
   bool interrupted = false;
 };
 
-// Throws for what stops the whole sweep (the directory is held, the disk is full, the dataset
-// cannot be read); what one cell does wrong is its status. After SIGINT or SIGTERM the running
+// Throws if the whole sweep cannot go on: another process holds the directory, the disk is full,
+// the dataset cannot be read. A cell's failure is its status. After SIGINT or SIGTERM the running
 // group is finished and recorded, then the sweep ends as interrupted; a second signal ends it at
 // once. `part` must come from plan_cells on the same config and input.
 sweep_result run_sweep(const sweep_request& request, const sweep_part& part,

@@ -16,10 +16,10 @@ namespace kselect::harness {
 namespace {
 
 constexpr std::size_t largest_poison = 1 << 20;  // bytes, a multiple of the pattern's length
-// Up to so many columns the host proves a row in less than a millisecond.
+// Longest row that the host proves a second time.
 constexpr std::int64_t longest_second_proof = 1 << 18;
 
-// A row that no algorithm can expect: another one for every proof of this process.
+// A pseudo-random row that no algorithm can know in advance: another one for every proof.
 std::int64_t some_row(std::int64_t q) {
   static std::atomic<std::int64_t> drawn;
   return static_cast<std::int64_t>(hash_of_word(0, ++drawn) % static_cast<std::uint64_t>(q));
@@ -111,7 +111,8 @@ trial::trial(const algorithm& entry, const problem& p, const input_rows& input, 
   poison(poison_);
 }
 
-// Else a block, doubled: outputs may be a gigabyte.
+// Outputs may be large. A backend that proves in place also fills in place; for others a block is
+// copied once and doubled there.
 void trial::poison_output(const guarded& output) {
   if (place_.proves_in_place()) {
     fill_words(place_, output.data(), output.bytes, poison_as_word());
@@ -130,7 +131,7 @@ void trial::prepare() {
   if (entry_.promises.modifies_input) {
     place_.copy(own_input_.data(), input_->device(), input_->bytes());
   }
-  // So that no run waits for it.
+  // Wait here, so that no timed run includes the poisoning.
   if (const status done = place_.synchronise(); !done.ok()) {
     throw error(failure::unsupported, "poisoning the outputs: " + done.message);
   }
@@ -200,7 +201,7 @@ std::string trial::damaged(const guarded& buffer, const char* name) {
   return {};
 }
 
-// What was written where nothing may be.
+// Names a write to a guard band or to the input; empty if there is none.
 std::string trial::trespasses() {
   for (const auto& [buffer, name] : {std::pair{&values_, "values"}, std::pair{&indices_, "indices"},
                                      std::pair{&workspace_, "the workspace"}}) {
@@ -223,7 +224,7 @@ std::string trial::refute_copy() {
                      to_string(proof.first->failed), proof.first->detail);
 }
 
-// One row of an answer with indices, on the host.
+// Proves one row of an answer with indices on the host. Empty if the proof holds.
 std::string trial::refute_row(std::int64_t row) {
   problem alone = problem_;
   alone.q = 1;

@@ -1,10 +1,9 @@
 #pragma once
 // One algorithm on one problem: its buffers, its runs, and the proof of its answer.
 //
-// A trial owns the outputs and the workspace, each between guard bands, and poisons the outputs
-// before every run, so that an answer left over from an earlier run can never pass. Sweeps,
-// `select`, `knn` and the tests all go through it: nothing is ever returned or timed that was not
-// proven.
+// A trial owns the outputs and the workspace, each between guard bands. It poisons the outputs
+// before every run, so that an answer left over from an earlier run cannot pass. Sweeps, `select`,
+// `knn` and the tests all use trials: only proven answers are returned or timed.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,25 +20,24 @@
 
 namespace kselect::harness {
 
-// The rows of a problem on the host and where algorithms can reach them; shared by many trials.
+// The rows of a problem, on the host and in the backend's memory. Many trials share them.
 class input_rows {
  public:
   // `host` holds problem.input_bytes() bytes and must outlive this object.
   input_rows(backend& place, std::span<const std::byte> host);
-  // Rows that already lie at `device` in the backend's memory, with a copy of them on the host to
-  // prove answers against.
+  // Rows that already lie at `device` in the backend's memory. `host` is a copy, to prove answers
+  // against.
   static input_rows at(backend& place, std::span<const std::byte> host, const std::byte* device);
-  // Rows that were made at `device`, in a place that proves answers there: the host gets a copy
-  // only when it is asked for.
+  // Rows made at `device`, for a backend that proves in place. The first host() copies them.
   static input_rows made_at(backend& place, const std::byte* device, std::size_t bytes);
 
   std::size_t bytes() const { return bytes_; }
-  // Throws error(failure::resources) if a copy has no room, and error(failure::unsupported) if it
-  // is not what was made.
+  // The rows in host memory. Throws error(failure::resources) if a copy does not fit,
+  // error(failure::unsupported) if the copy differs from the rows that were made.
   std::span<const std::byte> host() const;
   const std::byte* device() const { return device_; }
-  // Copies rows that were made at the backend to the host, whether or not they are there; by the
-  // backend's clock.
+  // Copies rows that were made at the backend to the host, even if a copy exists. The time is by
+  // the backend's clock.
   timed_run time_to_host() const;
   // Whether the bytes at the backend are still the ones given.
   bool unchanged() const;
@@ -52,52 +50,53 @@ class input_rows {
   backend* place_;
   std::size_t bytes_;
   mutable host_buffer host_copy_;            // of rows that were made at the backend
-  mutable std::span<const std::byte> host_;  // empty until there is that copy
-  device_buffer copy_;                       // empty where the backend reads host memory
+  mutable std::span<const std::byte> host_;  // empty until that copy exists
+  device_buffer copy_;                       // empty if the backend reads host memory
   const std::byte* device_;
   std::uint64_t hash_;
 };
 
 class trial {
  public:
-  // Allocates; throws error(failure::resources) when that fails and error(failure::unsupported)
-  // when the algorithm's declaration excludes the problem.
+  // Allocates the buffers. Throws error(failure::resources) if they do not fit,
+  // error(failure::unsupported) if the algorithm does not support the problem.
   trial(const algorithm& entry, const problem& p, const input_rows& input, backend& place);
 
-  // The next runs work on these rows of the same shape.
+  // Later runs read these rows, which must have the same shape.
   void use(const input_rows& input) { input_ = &input; }
 
   // Poisons the outputs and, for an algorithm that works in place, restores its input.
   void prepare();
-  // Enqueues, waits, and tells the time it took by the backend's clock (backend::time).
+  // Makes one call and waits for it. The time is by the backend's clock (backend::time).
   timed_run time(bool gapless = false);
-  // The same by the host's clock, with all that a caller waits for.
+  // The same by the host's clock: all the time that a caller waits.
   timed_run wall_time();
-  // `calls` calls back to back, each on the next of these rows: the time of one, on average. Not
-  // for an algorithm that works in place, whose second call would find what the first left.
+  // Makes `calls` calls back to back, each on the next of `inputs`. The time is the mean of one
+  // call. Not for an algorithm that modifies its input: its second call would read what the first
+  // left.
   timed_run time_batch(std::span<const input_rows* const> inputs, int calls, bool gapless);
-  // The same where the time does not matter.
+  // One run without its time.
   status run() { return time().outcome; }
 
   // Removes rows, outputs and workspace from the caches.
   void evict();
-  // Records a call as a graph and replays that once (backend::capture).
+  // Captures a call as a CUDA graph and replays it once (backend::capture).
   std::optional<graph_capture> capture();
-  // Whether the outputs are written although the backend's queue is held back for so long.
+  // Whether the outputs change although the backend's queue is held back for `seconds`.
   bool escapes_queue(double seconds);
 
-  // The proof of the last run's answer (certificate, guard bands, untouched input): empty when it
-  // holds, else one line that says what is wrong. Where the backend can (backend::proves_in_place),
-  // all rows are proven there; what fails there is looked at again on the host, which says why, and
-  // one row of what passed, if it is not long, is proven a second time on the host. Throws
-  // error(failure::unsupported) if the two certificates disagree.
+  // Proves the last run's answer: certificate, guard bands, unchanged input. Empty if the proof
+  // holds, else one line that says what is wrong. If the backend can (backend::proves_in_place), it
+  // proves all rows. If a row fails there, the host repeats the proof and names the reason. If all
+  // pass, the host proves one row again, unless rows are long. Throws error(failure::unsupported)
+  // if backend and host disagree.
   std::string disprove();
-  // The same on a copy of the answer on the host.
+  // The same, always on a host copy of the answer.
   std::string disprove_copy();
-  // Whether the last proof was made without that copy.
+  // Whether the backend made the last proof.
   bool proven_in_place() const { return proven_in_place_; }
 
-  // The copy that disprove_copy() looked at.
+  // The host copy of the answer that disprove_copy() checked.
   std::span<const std::byte> values() const { return values_host_; }
   std::span<const std::byte> indices() const { return indices_host_; }
   std::size_t workspace_bytes() const { return workspace_.bytes; }
@@ -123,9 +122,9 @@ class trial {
   const problem problem_;
   const input_rows* input_;
   backend& place_;
-  device_buffer own_input_;  // of an algorithm that works in place
+  device_buffer own_input_;  // for an algorithm that modifies its input
   guarded values_, indices_, workspace_;
-  std::vector<std::byte> poison_;  // a block of it, see poison_output
+  std::vector<std::byte> poison_;  // one block, see poison_output
   std::vector<std::byte> values_host_,
       indices_host_;  // as large as what was last proven on the host
   bool proven_in_place_ = false;

@@ -15,11 +15,11 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::int64_t prove_every_sample = std::int64_t{1} << 16;  // elements of the input
 constexpr std::int64_t prove_every_round = std::int64_t{1} << 24;
-// The driver queues about a thousand launches before it makes the host wait.
+// The driver queues about a thousand launches before a launch blocks the host.
 constexpr int most_queued_kernels = 500;
-constexpr double batch_ns = 5e6;  // about so long a batch
+constexpr double batch_ns = 5e6;  // target length of a batch
 constexpr int most_batch_calls = 200;
-// From here on a call is a long one (contender::is_long). On a host more is lost by cold pages.
+// Shortest long call (contender::is_long). Cold pages cost more time on a host.
 constexpr double long_call_ns_on_gpu = 1e8;
 constexpr double long_call_ns_on_host = 1e9;
 
@@ -43,7 +43,7 @@ void end(contender& c, cell_status how, std::string reason) {
   c.outcome.reason = std::move(reason);
 }
 
-// Calls `work`, and turns what it throws into the cell's status.
+// Calls `work` and turns its exceptions into the cell's status.
 template <class Work>
 void guarded(contender& c, const Work& work) {
   const auto begin = clock::now();
@@ -76,12 +76,12 @@ bool proven(contender& c, trial& attempt, const std::string& when) {
   return true;
 }
 
-// How its runs can be timed: once it is known to be right, and how long it takes.
+// Decides whether the gaps between launches of a proven cell can be hidden, and the calls a batch.
 void choose_timing(contender& c, trial& attempt, double nanoseconds, const turn_context& context) {
   const contract& promises = c.what->entry->algorithm->promises;
   attempt.prepare();
   c.outcome.graph = attempt.capture();
-  if (!c.outcome.graph) return;  // a place without launches: no gaps to hide, nothing to batch
+  if (!c.outcome.graph) return;  // the host has no launches: no gaps to hide, nothing to batch
   if (c.outcome.graph->refused.empty() && !proven(c, attempt, "replayed as a graph: ")) return;
   const int kernels = std::max(1, c.outcome.graph->kernels);
   c.gapless = !promises.synchronises && kernels <= most_queued_kernels;
@@ -149,7 +149,7 @@ bool headline(sampling& s, bool cold, bool prove, round_samples& taken) {
   return true;
 }
 
-// Wall time and a batch, once a round, of a place whose headline is neither.
+// On a GPU, takes one wall time and one batch a round beside the headline samples.
 bool side_timings(sampling& s, row_variants& rows, round_samples& taken) {
   if (s.context.place.shares_host_memory() || s.c.is_long) return true;
   const auto run = s.sample(true, false, [&] { return s.attempt.wall_time(); });
@@ -162,7 +162,7 @@ bool side_timings(sampling& s, row_variants& rows, round_samples& taken) {
   return batch.has_value();
 }
 
-// What the driver says right after the samples; a GPU that it holds down has no times.
+// Records the GPU's state after the samples. A round that the driver slowed counts as throttled.
 void look_at_gpu(contender& c, const gpu_watch& watch, round_samples& taken) {
   const gpu_state seen = watch.look();
   if (!c.outcome.gpu) c.outcome.gpu.emplace();
@@ -183,7 +183,7 @@ void prove_first(contender& c, row_variants& rows, const turn_context& context) 
     const timed_run first = attempt.time();
     if (!went_well(c, first.outcome, "") || !proven(c, attempt, "")) return;
     c.outcome.proven_before = true;
-    // The first run may have loaded code and made threads: the second tells how long one takes.
+    // The first run may load code and start threads, so the second one gives the time of a call.
     context.observer.running(*c.what);
     attempt.prepare();
     const timed_run second = attempt.time();

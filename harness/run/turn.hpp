@@ -7,19 +7,19 @@
 
 namespace kselect::harness {
 
-// A cell on its way through a group.
+// A cell while its group runs.
 struct contender {
   const cell* what = nullptr;
   cell_outcome outcome;
   round_log log;
-  bool gapless = false;  // its work can be queued whole behind a gate
-  int batch_calls = 0;   // of one batch; 0: no batches
-  // A call so long that neither a launch nor a cold cache shows in its time: it needs no warm-up
-  // beyond its proof, and on a GPU neither wall time nor batches beside its headline.
+  bool gapless = false;  // all its launches can be queued behind a gate
+  int batch_calls = 0;   // in one batch; 0: no batches
+  // A call so long that launch overhead and cold caches do not show. Then the proof is warm-up
+  // enough, and a GPU takes neither wall times nor batches.
   bool is_long = false;
 };
 
-// What turns of one group share.
+// Shared by the turns of one group.
 struct turn_context {
   backend& place;
   const measure_policy& policy;
@@ -27,11 +27,12 @@ struct turn_context {
   const gpu_watch* gpu;  // null on the host
 };
 
-// One run on the rows that the problem names, with its proof; work counters and graph capture.
-// The outcome's status says how it ended.
+// Runs the cell on variant 0 of the rows and proves the answer. Then captures a graph and counts
+// the work. The outcome's status says how it ended.
 void prove_first(contender& c, row_variants& rows, const turn_context& context);
 
-// Warm-up, samples and proof on the rows of this round; adds to the log, or ends the outcome.
+// Warms up, takes samples and proves the answer on the rows of this round. Adds the round to the
+// log, or ends the cell with a status.
 void take_turn(contender& c, row_variants& rows, int round, const turn_context& context);
 
 }  // namespace kselect::harness

@@ -23,7 +23,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// Tells the page which cell of the group runs, and the parent what is finished.
+// Writes the running cell to the progress page and sends finished cells to the parent.
 class reporting final : public group_observer {
  public:
   reporting(line_socket& parent, progress_page& page, const input_source& input,
@@ -71,7 +71,7 @@ class worker {
   }
 
  private:
-  // Those of an earlier worker of the same sweep, or measured now.
+  // The ceilings that an earlier worker of this sweep measured, or new ones.
   const memory_ceilings& ceilings_of(executor_kind kind, backend& place) {
     const auto known = setup_.ceilings.find(kind);
     if (known != setup_.ceilings.end()) return known->second;
@@ -113,8 +113,8 @@ void serve(line_socket& parent) {
 }  // namespace
 
 int serve_worker() {
-  // A parent that is killed takes its worker along; if it was killed before this, its end of the
-  // socket is closed.
+  // If the parent is killed, this process is killed, too. If the parent died before this call, its
+  // end of the socket is closed.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   pollfd parents_end{worker_socket, POLLRDHUP, 0};
   if (poll(&parents_end, 1, 0) > 0 && parents_end.revents != 0) return 1;

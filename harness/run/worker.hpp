@@ -1,9 +1,9 @@
 #pragma once
-// A worker process: runs cell groups for a parent that holds the journal, so that a crash, a hang
-// or a CUDA error that no later call recovers from costs one cell and not the sweep.
+// A worker process runs cell groups for a parent that keeps the journal. A crash, a hang or a
+// sticky CUDA error then costs one cell and not the sweep.
 //
-// The parent writes one line of setup, then a line a group; the worker answers with a line for each
-// finished cell (its record, see harness/record) and lines that are events:
+// The parent writes one line of setup, then one line a group. The worker answers with a line for
+// each finished cell (its record, see harness/record) and with events:
 //
 //   -> {"input":{...},"on_gpu":false,"threads":2,"policy":{...},"ceilings":{...}}
 //   -> {"group":[{"key":...,"algorithm":...,"executor":...,"problem":{...}}, ...]}
@@ -12,8 +12,8 @@
 //   <- {"event":"done","retired":false}
 //   <- {"event":"failed","category":3,"message":"..."}   the whole sweep cannot go on
 //
-// After a wrong answer or an error it retires: what it did to its memory, or to its CUDA context,
-// must not meet the next cell. The parent then sends the rest of the group to a new one.
+// After a wrong answer or an error the worker retires: its memory or its CUDA context may be
+// damaged. The parent sends the rest of the group to a new worker.
 
 #include <string_view>
 

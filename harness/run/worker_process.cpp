@@ -29,18 +29,19 @@ constexpr int poll_ms = 100;
               fmt::format("cannot start a worker process: {}: {}", what, std::strerror(code)));
 }
 
-// The program again with the argument "worker", its descriptors where worker.hpp expects them.
+// Starts this program again with the argument "worker", its descriptors where worker.hpp expects
+// them.
 pid_t spawn(int socket, int page) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  // What an algorithm prints must not end up among the program's results.
+  // An algorithm's output must not mix with the program's results.
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, socket, worker_socket);
   posix_spawn_file_actions_adddup2(&actions, page, worker_page);
-  // A group of its own: Ctrl-C on the terminal is for the parent, which lets the worker finish.
+  // Own process group: Ctrl-C on the terminal reaches the parent, which lets the worker finish.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&attributes, 0);
   std::string name = "kselect", argument{worker_command};
@@ -62,7 +63,7 @@ worker_process::worker_process() {
     fail("socketpair", errno);
   socket_ = ends[0];
   lines_.emplace(socket_);
-  // Out of the way of the numbers that the worker's descriptors get.
+  // Numbers that the worker's descriptors (worker.hpp) do not overwrite.
   const int far_end = fcntl(ends[1], F_DUPFD_CLOEXEC, 10);
   const int far_page = fcntl(page_.descriptor(), F_DUPFD_CLOEXEC, 10);
   close(ends[1]);

@@ -1,7 +1,6 @@
 #pragma once
-// The parent's hold on a worker: this program once more, in a process of its own, spawned before it
-// has touched a GPU. Lines of JSON go both ways over a socket; harness/run/worker.hpp is the other
-// side.
+// The parent's side of a worker process, which is this program started once more. Both sides
+// exchange lines of JSON over a socket; harness/run/worker.hpp is the other side.
 
 #include <optional>
 #include <string>
@@ -16,21 +15,21 @@ class worker_process {
  public:
   // Throws error(failure::resources) when no process can be made.
   worker_process();
-  // Ends it.
+  // Kills the worker.
   ~worker_process();
   worker_process(const worker_process&) = delete;
   worker_process& operator=(const worker_process&) = delete;
 
-  // A worker that is gone makes the next() call say so.
+  // If the worker is gone, the following next() reports it.
   void send(const std::string& line) { lines_->write(line); }
 
   enum class news { line, ended, hung };
   // Waits for a line, the process's end, or a run that has lasted `limit_s`.
   news next(std::string& line, double limit_s);
 
-  // Whom the page named last, and for how long.
+  // The cell that the progress page names, and how long it has run.
   progress_page::state state() const { return page_.now(); }
-  // How it ended, after next() said so: "killed by SIGSEGV (Segmentation fault)".
+  // How the process ended, after next() returned `ended`: "killed by SIGSEGV (Segmentation fault)".
   std::string cause();
   void kill();
 

@@ -1,11 +1,10 @@
 #pragma once
-// An element of a row as one unsigned integer, for algorithms that compare elements.
+// One row element packed into one unsigned integer, so that one integer comparison orders elements.
 //
-// With indices it holds the selection key (order.hpp) in its high half and the index in its low
-// half. One integer compare then is the total order on bits, ties by ascending index, smallest or
-// largest, NaN included; no two elements of a row are equal, and all ones, which no index below the
-// type's maximum gives, stands for "none" without taking a value from the user. Without indices it
-// is the key alone.
+// With indices, the high half is the selection key (order.hpp) and the low half is the index.
+// Integer order is then the total order on bits, with ties by ascending index, in both directions.
+// All candidates of a row differ. All ones means "no candidate": no valid index has all bits set.
+// Without indices, a candidate is the key alone.
 
 #include <cstdint>
 #include <type_traits>
@@ -42,8 +41,8 @@ struct bare_candidate {  // values only
   KSELECT_HD static constexpr std::int64_t index(type) { return 0; }
 };
 
-// What is worse than every element: an empty slot of a queue. A bare candidate may be equal to it
-// (one NaN has this key); then the empty slot's value is that element's, to the bit.
+// An empty slot of a queue: not better than any element. A bare candidate can equal it (one NaN has
+// this key). Then the empty slot decodes to the bits of exactly that NaN.
 template <class Candidate>
 inline constexpr typename Candidate::type no_candidate =
     static_cast<typename Candidate::type>(~typename Candidate::type{0});

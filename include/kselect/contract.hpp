@@ -1,8 +1,8 @@
 #pragma once
-// What an algorithm promises about its answer. The words are CUB's
-// (docs/cub/device_topk_requirements): which items are chosen (`determinism` x `tie_break`) is kept
-// apart from the order they come in (`output_ordering`). The verifier checks exactly what is
-// promised here, and the harness gives an algorithm only what its contract admits.
+// What an algorithm promises about its answer. The terms are CUB's
+// (docs/cub/device_topk_requirements). They separate which items are chosen (`determinism`,
+// `tie_break`) from their order (`output_ordering`). The verifier checks exactly these promises.
+// The harness runs an algorithm only on inputs that its contract admits.
 
 #include <array>
 #include <cstdint>
@@ -18,20 +18,20 @@ enum class output_ordering : std::uint8_t {
   stable_sorted  // best first, equal keys by ascending index
 };
 
-// Which of several elements equal to the k-th key are chosen.
+// Which of the elements that tie with the k-th key are chosen.
 enum class tie_break : std::uint8_t { unspecified, prefer_smaller_index };
 
-// Whether the same input gives the same output, bit for bit, order included.
+// Whether equal inputs give bitwise equal outputs, order included.
 enum class determinism : std::uint8_t { not_guaranteed, run_to_run, gpu_to_gpu };
 
 enum class nan_policy : std::uint8_t {
   total_order,  // NaN is a key like any other (order.hpp): +NaN above +inf
-  unsupported   // undefined on rows with a NaN; the harness never gives it one
+  unsupported   // undefined on rows with a NaN; the harness gives it none
 };
 
 enum class zero_policy : std::uint8_t {
   distinct,  // -0 before +0
-  merged     // -0 and +0 tie; the bits of the chosen element are still returned unchanged
+  merged     // -0 and +0 tie; the chosen element keeps its bits
 };
 
 constexpr auto names_of(output_ordering) {
@@ -76,7 +76,7 @@ struct limits {
   std::int64_t max_n = unlimited;
   std::int64_t max_q = unlimited;
   std::int64_t max_k = unlimited;
-  std::int64_t alignment = 0;  // bytes the input and its rows must be aligned to; 0: one element
+  std::int64_t alignment = 0;  // of the input and of each row, in bytes; 0: one element
 };
 
 struct contract {
@@ -85,10 +85,10 @@ struct contract {
   kselect::determinism determinism = kselect::determinism::not_guaranteed;
   nan_policy nan = nan_policy::total_order;
   zero_policy zeros = zero_policy::distinct;
-  bool infinities = true;  // false: undefined on rows with them; the harness never gives it one
+  bool infinities = true;  // false: undefined on rows with infinities; the harness gives it none
   kselect::limits limits;
   bool synchronises = false;    // enqueue returns only after the work is done
-  bool modifies_input = false;  // works in place; the harness restores the rows outside the timing
+  bool modifies_input = false;  // works in place; the harness restores the rows, untimed
 };
 
 }  // namespace kselect

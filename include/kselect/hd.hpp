@@ -1,7 +1,7 @@
 #pragma once
-// What both the host compiler and nvcc's device pass must be told.
+// Macros for code that both the host compiler and nvcc's device pass compile.
 
-// Marks a function for both.
+// Marks a function for both passes.
 
 #if defined(__CUDACC__)
 #define KSELECT_HD __host__ __device__
@@ -9,15 +9,15 @@
 #define KSELECT_HD
 #endif
 
-// In front of a function for what hardly ever happens: what it needs of registers is not taken from
-// what always does.
+// Marks a function on a rare path. It is not inlined, so that its registers do not add to the
+// pressure of the common path.
 #if defined(__CUDACC__)
 #define KSELECT_RARE __noinline__
 #else
 #define KSELECT_RARE
 #endif
 
-// In front of a loop of few iterations: an array indexed by it stays in registers on a GPU.
+// Unrolls a short loop, so that an array indexed by its counter stays in registers on a GPU.
 #if defined(__CUDA_ARCH__)
 #define KSELECT_UNROLL _Pragma("unroll")
 #else

@@ -2,17 +2,16 @@
 // The one total order that selection and verification share.
 //
 // IEEE 754 totalOrder on bit patterns: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN. It orders
-// every bit pattern, so no input is undefined and no user value has to serve as a sentinel.
-// (`operator<` on floats is no strict weak order once a NaN is present: std::nth_element on such
-// rows is undefined behaviour.)
+// every bit pattern, so no input is undefined and no value is reserved as a sentinel. (`operator<`
+// on floats is no strict weak order if a NaN is present: std::nth_element is then undefined
+// behaviour.)
 //
-// `order_key` maps a value to an unsigned integer of the same width whose `<` is that order: a
-// negative number has all its bits flipped, a positive one its sign bit. `selection_key` flips the
-// key once more when the largest are wanted: in both directions *a smaller key is a better key*.
+// `order_key` maps a value to an unsigned integer of the same width whose `<` is that order. It
+// flips all bits of a negative number and the sign bit of a positive one. `selection_key` flips the
+// key once more for the largest: in both directions *a smaller key is a better key*.
 //
-// It depends on the width of a type alone, not on where its exponent ends: float16 and bfloat16
-// with the same bits have the same key, and so has the float whose upper half they are, followed by
-// 16 bits that are all the same.
+// The key depends only on the width of the type, not on its exponent's width. So float16 and
+// bfloat16 with equal bits have equal keys.
 
 #include <bit>
 #include <cstdint>
@@ -50,7 +49,7 @@ struct order_key_of<double> {
 template <class T>
 using order_key_t = typename detail::order_key_of<T>::type;
 
-// A word that holds a key and is wide enough for atomics and shuffles.
+// An unsigned word that holds a key and is wide enough for atomics and shuffles.
 template <class T>
 using order_word_t = std::conditional_t<sizeof(T) == 2, std::uint32_t, order_key_t<T>>;
 
@@ -58,7 +57,7 @@ template <class T>
 inline constexpr auto sign_bit = static_cast<order_key_t<T>>(order_key_t<T>{1}
                                                              << (8 * sizeof(T) - 1));
 
-// The bits of +infinity: an exponent of all ones.
+// The bits of +infinity: all exponent bits set.
 template <class T>
 inline constexpr auto infinity_bits = order_key_t<T>{0x7f800000U};
 template <>
@@ -75,13 +74,13 @@ KSELECT_HD constexpr order_key_t<T> bits_of(T value) {
 
 template <class T>
 KSELECT_HD constexpr order_key_t<T> order_key(T value) {
-  // Negative: all bits flip; else the sign alone. Without a branch it is two instructions.
+  // Flips all bits if negative, else only the sign. Branch-free, it takes two instructions.
   const order_key_t<T> bits = bits_of(value);
   const auto negative = static_cast<order_key_t<T>>(0 - (bits >> (8 * sizeof(T) - 1)));
   return static_cast<order_key_t<T>>(bits ^ (negative | sign_bit<T>));
 }
 
-// Inverse of order_key: the value whose key is `key`, to the bit.
+// Inverse of order_key, bit for bit.
 template <class T>
 KSELECT_HD constexpr T from_order_key(order_key_t<T> key) {
   const auto bits =
@@ -100,14 +99,14 @@ KSELECT_HD constexpr T from_selection_key(order_key_t<T> key, direction wanted) 
   return from_order_key<T>(wanted == direction::smallest ? key : static_cast<order_key_t<T>>(~key));
 }
 
-// The key with the two zeros merged, for contracts that promise `zero_policy::merged`.
+// The key with -0 mapped to +0, for contracts that promise `zero_policy::merged`.
 template <class T>
 KSELECT_HD constexpr order_key_t<T> selection_key_zeros_merged(T value, direction wanted) {
   const bool zero = static_cast<order_key_t<T>>(bits_of(value) << 1) == 0;
   return selection_key(zero ? T{} : value, wanted);
 }
 
-// Both are written on bits, so that no optimisation flag can assume them away.
+// Both test bits, so that -ffast-math cannot optimise them away.
 template <class T>
 KSELECT_HD constexpr bool is_nan(T value) {
   return static_cast<order_key_t<T>>(bits_of(value) & ~sign_bit<T>) > infinity_bits<T>;

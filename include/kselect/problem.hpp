@@ -1,8 +1,8 @@
 #pragma once
-// A selection problem: everything that fixes what has to be computed. What the rows hold is no part
+// A selection problem: the parameters that define what to compute. The data of the rows is not part
 // of it: no algorithm is told how its rows were made.
 //
-// One vocabulary for tests, sweeps and results: a problem prints the same everywhere, for example
+// A problem prints the same in tests, sweeps and results, for example
 // `float32/smallest/Q=64/n=1048576/k=256/values_and_indices/row_major`.
 
 #include <array>
@@ -20,13 +20,13 @@ namespace kselect {
 enum class dtype : std::uint8_t { float32, float64, float16, bfloat16 };
 enum class index_type : std::uint8_t { int32, int64 };
 
-// Where element (row r, column c) lies, in elements from the start of the input:
+// Position of element (row r, column c), in elements from the start of the input:
 //   row_major     r * pitch + c, pitch >= n   (warp- and block-per-row algorithms)
 //   column_major  c * pitch + r, pitch >= Q   (thread-per-query algorithms: lanes read neighbours)
 enum class layout : std::uint8_t { row_major, column_major };
 
-// What the answer consists of. Outputs are dense and row-major: values[Q][k] and indices[Q][k], or
-// values[Q] when only the k-th element is asked for.
+// The parts of the answer. Outputs are dense and row-major: values[Q][k] and indices[Q][k], or
+// values[Q] for kth_value.
 enum class payload : std::uint8_t { values, values_and_indices, kth_value };
 
 constexpr auto names_of(direction) {
@@ -62,7 +62,7 @@ constexpr std::size_t size_of(index_type type) { return type == index_type::int3
 struct problem {
   std::int64_t n = 0;  // row length (corpus size)
   std::int64_t q = 0;  // Q, the number of rows (queries)
-  std::int64_t k = 0;  // how many to select from each row, 1 <= k <= n
+  std::int64_t k = 0;  // number of elements to select from each row, 1 <= k <= n
   dtype type = dtype::float32;
   index_type index = index_type::int32;
   kselect::direction direction = kselect::direction::smallest;
@@ -72,7 +72,7 @@ struct problem {
 
   bool operator==(const problem&) const = default;
 
-  // The pitch in use, with 0 resolved to the dense one.
+  // The pitch in use: 0 means the dense pitch.
   constexpr std::int64_t effective_pitch() const {
     if (pitch != 0) return pitch;
     return layout == layout::row_major ? n : q;
@@ -82,7 +82,7 @@ struct problem {
     return layout == layout::row_major ? row * effective_pitch() + column
                                        : column * effective_pitch() + row;
   }
-  // Number of elements from the first to one past the last one of the input.
+  // Elements from the first to the end of the last row, gaps between rows included.
   constexpr std::int64_t input_elements() const {
     return n == 0 || q == 0 ? 0 : offset(q - 1, n - 1) + 1;
   }
@@ -119,8 +119,8 @@ inline std::string to_string(const problem& p) {
   return text;
 }
 
-// Calls f(T{}) with the C++ type that `type` names, float or double: for algorithms that do not
-// declare 16-bit types, and so are never asked about them.
+// Calls f(T{}) with T = float or double, as `type` names it. Aborts for 16-bit types: it is for
+// algorithms that do not declare them.
 template <class F>
 decltype(auto) visit(dtype type, F&& f) {
   if (is_16_bits(type)) std::abort();
@@ -128,7 +128,7 @@ decltype(auto) visit(dtype type, F&& f) {
   return std::forward<F>(f)(float{});
 }
 
-// The same with 16-bit types, each its own: for whoever makes, reads or prints numbers.
+// The same for all four types, for code that computes or prints numbers.
 template <class F>
 decltype(auto) visit_number(dtype type, F&& f) {
   if (type == dtype::float16) return std::forward<F>(f)(float16{});
@@ -136,8 +136,8 @@ decltype(auto) visit_number(dtype type, F&& f) {
   return visit(type, std::forward<F>(f));
 }
 
-// The same with float16 standing for both: for whoever only orders and moves them, and so sees no
-// difference (order.hpp).
+// The same with float16 for both 16-bit types, for code that only orders or moves values. The order
+// of the two is the same (order.hpp).
 template <class F>
 decltype(auto) visit_bits(dtype type, F&& f) {
   if (is_16_bits(type)) return std::forward<F>(f)(float16{});

@@ -1,5 +1,5 @@
 #pragma once
-// The library's call: the k smallest (or largest) of each row of a matrix, with their positions.
+// The library's call: the k smallest (or largest) of each row of a matrix, with their indices.
 //
 //     kselect::place gpu = kselect::place::cuda(stream);
 //     kselect::row_matrix<float> rows{.data = distances, .q = 1000, .n = 100'000};
@@ -7,18 +7,18 @@
 //     kselect::status done =
 //         kselect::select(rows, 100, values, indices, workspace, gpu);  // spans of device memory
 //
-// What is promised, in the words of CUB's requirements (contract.hpp), unless more is required by
-// select_options, or another algorithm than "auto" is named, whose own contract then holds:
-//   determinism      not_guaranteed: which of elements equal to the k-th are chosen, and the order,
-//                    may differ from run to run; the values chosen never do
-//   tie_break        unspecified
-//   output_ordering  unsorted
-//   NaN, -0          ordered by IEEE totalOrder (order.hpp): +NaN above +inf, -0 below +0
-// On a GPU a call starts its work on the stream and returns: it allocates nothing, synchronises
-// nothing and can be captured into a graph. On the CPU it returns when the answer is there.
+// Default contract (terms of contract.hpp). select_options can require more or name another
+// algorithm, whose own contract then holds.
+//  determinism      not_guaranteed: ties with the k-th element and the output order may differ
+//                   between runs; the selected values never do
+//  tie_break        unspecified
+//  output_ordering  unsorted
+//  NaN, -0          ordered by IEEE totalOrder (order.hpp): +NaN above +inf, -0 below +0
+// On a GPU a call enqueues its work on the stream and returns. It does not allocate or synchronise,
+// and CUDA graphs can capture it. On the CPU it returns when the answer is complete.
 //
-// Errors are values. A fault of the GPU that shows later is, as with any launch, the error of the
-// stream's next call.
+// Errors are return values. A later fault of the GPU is an error of the stream's next call, as with
+// any launch.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,14 +42,14 @@ struct row_matrix {
   kselect::layout layout = layout::row_major;
 };
 
-// Where a call runs and where its memory is.
+// Where a call runs and where its buffers are.
 class place {
  public:
-  // This process's CPUs: `threads` of them, or 0 for as many as it may use.
+  // This process's CPUs: `threads` of them; 0 means all that it may use.
   static place cpu(int threads = 0);
-  // The GPU that is current for the calling thread; `stream` is a cudaStream_t, null the default
-  // one. Reads what it has to know about the GPU once and keeps it. Without CUDA in this build, or
-  // without a GPU, every call returns `unsupported` and says so.
+  // The calling thread's current GPU. `stream` is a cudaStream_t; null is the default stream. The
+  // properties of a GPU are read once and cached. Without CUDA or a GPU, every call returns
+  // `unsupported` with the reason.
   static place cuda(void* stream = nullptr);
 
   const kselect::device& device() const { return *device_; }
@@ -68,17 +68,18 @@ class place {
 
 struct select_options {
   kselect::direction direction = direction::smallest;
-  // What the answer has to be, at the price of some more work on it. For instance
-  //     {.require = {.ordering = output_ordering::sorted}}
-  // is each row's best first; with .tie_break = tie_break::prefer_smaller_index or .determinism =
-  // determinism::gpu_to_gpu the answer is one and the same everywhere, indices and order included.
+  // Promises beyond the default contract. They cost some extra work. Example: best first in each
+  // row is
+  //    {.require = {.ordering = output_ordering::sorted}}
+  // With .tie_break = tie_break::prefer_smaller_index or .determinism = determinism::gpu_to_gpu the
+  // answer is unique: the same values, indices and order everywhere.
   requirements require = {};
-  // Another entry than `auto`; null: `auto`. For instance find_algorithm("qms-block")->algorithm,
-  // which links in all algorithms. One that does not promise what is required is `unsupported`.
+  // Runs this entry instead of `auto` if not null, e.g. find_algorithm("qms-block")->algorithm,
+  // which links in all algorithms. `unsupported` if it does not promise what `require` asks for.
   const kselect::algorithm* algorithm = nullptr;
 };
 
-// Which elements T are. Specialise it for another type of the same layout, such as CUDA's __half:
+// The dtype of T. Specialise it for a type of the same layout, such as CUDA's __half:
 //     template <> inline constexpr std::optional<kselect::dtype> kselect::dtype_of<__half> =
 //         kselect::dtype::float16;
 template <class T>
@@ -120,14 +121,14 @@ problem problem_of(const row_matrix<T>& rows, std::int64_t k, bool indexed,
 }
 
 std::size_t workspace_for(const problem& p, const place& where, const select_options& options);
-// `elements`: how many values and indices the caller has room for.
+// `values`, `indices`: the number of elements in the caller's buffers.
 status select_checked(const problem& p, const io& buffers, std::int64_t values,
                       std::int64_t indices, std::span<std::byte> workspace, const place& where,
                       const select_options& options);
 }  // namespace detail
 
-// Bytes of scratch memory that select() needs at that place, aligned to 256; 0 also for a call that
-// select() would refuse. The same for every direction.
+// Bytes of scratch memory that select() needs at that place; align it to 256 bytes. 0 if select()
+// would refuse the call. Both directions need the same size.
 template <class T, class Index>
 std::size_t select_workspace(const row_matrix<T>& rows, std::int64_t k, const place& where,
                              const select_options& options = {}) {
@@ -135,13 +136,13 @@ std::size_t select_workspace(const row_matrix<T>& rows, std::int64_t k, const pl
                                options);
 }
 
-// Writes the k smallest of each row to values[r * k ...] and their columns to indices[r * k ...].
+// Selects the k best elements of each row. Row r: values[r * k ...] and their columns in indices[r
+// * k ...].
 //
-// values, indices: at least Q * k elements each; without indices (an empty span) only the values
-// are selected, for which the same workspace is enough. All memory is the place's own. Errors:
-// `invalid`, with what is wrong: k not in 1..n, a span or the workspace too short, null data, a
-// pitch shorter than a row; `unsupported`, with the reason; `failed` or `out_of_memory` from the
-// launch. Nothing is started then.
+// values, indices: at least Q * k elements each. An empty `indices` selects only values; the same
+// workspace suffices. All memory is the place's own. Errors start no work: `invalid` (k not in
+// 1..n, a span or the workspace too short, null data, a pitch shorter than a row), `unsupported`,
+// and `failed` or `out_of_memory` from the launch.
 template <class T, class Index>
 status select(const row_matrix<T>& rows, std::int64_t k, std::span<T> values,
               std::span<Index> indices, std::span<std::byte> workspace, const place& where,

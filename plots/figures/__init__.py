@@ -1,9 +1,9 @@
-"""The figures: each module of this package is one, found by being here.
+"""The figures: every module of this package is one and is found automatically.
 
 A figure module defines NAME, DESCRIPTION (one line) and `draw(records, options)`, which returns one
-Drawing for each slice that it applies to: an empty list where no record suits it. One that draws
-counted work instead of times also says OF_COUNTS = True. One that is about some records only may
-define `suits(record)`, so that others are not told as left out.
+Drawing for each suitable slice, possibly none. A module that draws counted work instead of times
+sets OF_COUNTS = True. A module for certain records may define `suits(record)`; other records are
+then not reported as left out.
 """
 
 import importlib
@@ -16,13 +16,13 @@ from matplotlib.figure import Figure
 
 from plots.records import Record
 
-# The columns of a CSV that hold keys of records.
+# The CSV columns that hold keys of records.
 KEY_COLUMNS = ("key", "baseline_key")
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks of figures."""
+    """The options of the command line that figures use."""
 
     baseline: str | None = None  # the algorithm to compare with; None: the figure's default
 
@@ -33,7 +33,7 @@ class Drawing(NamedTuple):
     name: str
     figure: Figure
     rows: list[dict[str, object]]  # at least one; all with the same keys in the same order
-    source: str = ""  # the record it came from, written into the files' metadata; "" says nothing
+    source: str = ""  # its record, written into the files' metadata; "" writes nothing
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class FigureKind:
     about: Callable[[Record], bool] | None = None
 
     def suits(self, record: Record) -> bool:
-        """Tell whether this kind of figure is about such a cell at all."""
+        """Tell whether this kind of figure can show the cell."""
         if self.about is not None:
             return self.about(record)
         counted = bool(record.queue_updates)
@@ -55,7 +55,7 @@ class FigureKind:
 
 
 def registry() -> dict[str, FigureKind]:
-    """Import every module of this package; returns the figures by name, sorted."""
+    """Import every module of this package; returns the figures sorted by name."""
     kinds = {}
     for found in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{found.name}")

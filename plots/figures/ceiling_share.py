@@ -1,10 +1,10 @@
-"""Share of the read ceiling against n: how near to memory's speed each algorithm comes.
+"""Share of the read ceiling against n: how near each algorithm comes to the memory bandwidth.
 
-The bytes that must move are those of the input, read once, and of the answer; the ceiling is what a
-plain reduction reached on the same machine in the same run: on a GPU of a block that no cache
-holds, on a host of each cell's own rows, on as many threads as its algorithm may use. One panel for
-each k, one figure for each slice; y begins at 0, so that the distance to the top is what is left to
-gain.
+The bytes that must move are the input, read once, and the answer. The ceiling is the rate of a
+plain reduction on the same machine in the same run: on a GPU over a block larger than its caches,
+on a host over each cell's own rows, with as many threads as its algorithm may use. There is one
+panel for each k and one figure for each slice. y begins at 0, so the distance to the top shows the
+possible gain.
 """
 
 import statistics
@@ -73,7 +73,7 @@ def _point(record: Record) -> Point:
 
 
 def _ceilings(records: Sequence[Record]) -> list[str]:
-    """Say the ceiling of each kind in GB/s, as the shares imply it."""
+    """Return the ceiling of each kind in GB/s, computed from the shares."""
     rates: dict[str, list[float]] = defaultdict(list)
     for r in records:
         if r.floor and r.time:

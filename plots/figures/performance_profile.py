@@ -1,10 +1,10 @@
 """Performance profile: the share of problems an algorithm solves within τ times the best time.
 
 Dolan & Moré, Benchmarking optimization software with performance profiles, 2002. At τ = 1 a line
-shows how often its algorithm is the fastest, further right how far it falls behind elsewhere. A
-problem that an algorithm failed, refused or was not given counts as an infinite ratio: its line
-ends below 1, and the notes say how many of which. One figure for each group of slices, over all n,
-Q and k.
+shows how often its algorithm is the fastest; further right it shows how far the algorithm falls
+behind on the other problems. A problem without a time (failed, refused, not in the run) counts as
+an infinite ratio: the line then ends below 1, and the notes say how many problems had which status.
+There is one figure for each group of slices, over all n, Q and k.
 """
 
 import math
@@ -24,9 +24,9 @@ from plots.records import Record
 NAME = "profile"
 DESCRIPTION = "Dolan-Moré performance profile over all problems (two or more algorithms)"
 
-_LARGEST = 1000.0  # τ at which the axis ends even if ratios are larger
+_LARGEST = 1000.0  # the axis ends at this τ even if ratios are larger
 Problem = tuple[int, int, int]
-Ratios = Mapping[str, Mapping[Problem, float]]  # infinite where there is no time
+Ratios = Mapping[str, Mapping[Problem, float]]  # infinite if there is no time
 
 
 def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
@@ -46,7 +46,7 @@ def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
 
 
 def ratios(records: Sequence[Record]) -> Ratios:
-    """Return each algorithm's time over the best of each problem that any algorithm solved."""
+    """Return each algorithm's time over the best time, for each problem that one solved."""
     times: dict[Problem, dict[str, float]] = defaultdict(dict)
     for record in records:
         if record.time:
@@ -103,7 +103,7 @@ def _figure(head: slices.Slice, found: Ratios, members: Sequence[Record]) -> Fig
 
 
 def _curve(axes: Axes, ordered: Sequence[float], end: float, look: style.Look) -> None:
-    """Draw the share of ratios of at most τ, with a mark at its start and its end."""
+    """Draw the share of ratios that are at most τ, with a marker at both ends of the line."""
     count = len(ordered)
     x, y = [1.0], [sum(r <= 1 for r in ordered) / count]
     for place, ratio in enumerate(ordered, 1):
@@ -127,7 +127,7 @@ def _curve(axes: Axes, ordered: Sequence[float], end: float, look: style.Look) -
 
 
 def _notes(found: Ratios, records: Sequence[Record]) -> list[str]:
-    """Say of each algorithm how many problems it has no time for, and how they ended."""
+    """Return for each algorithm the number of problems without a time, and their statuses."""
     notes = []
     for name, by_problem in found.items():
         unsolved = {problem for problem, ratio in by_problem.items() if math.isinf(ratio)}

@@ -1,8 +1,8 @@
-"""Queue updates, counted on fibers: by position of the queue and in all (Tang et al. 2015, Fig. 5).
+"""Queue updates, counted on fibers: by position and their total (Tang et al. 2015, Fig. 5).
 
-Both are means of a query. By position: one panel for each k, position 0 being the queue's head. In
-all: against k, both axes logarithmic, where a slice has two or more k. A slice with several n has
-the figures of each.
+Both are means over the queries. The figure by position has one panel for each k; position 0 is the
+queue's head. The figure of totals, against k, needs a slice with at least two k; both its axes are
+logarithmic. Each n of a slice has its own figures.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ Looks = Mapping[str, style.Look]
 
 
 def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
-    """Draw each slice that was counted, for each of its n."""
+    """Draw each slice with counted updates, for each of its n."""
     del options
     cut = slices.cut_counted(records)
     names = slices.names(NAME, cut)

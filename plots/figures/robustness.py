@@ -1,8 +1,8 @@
-"""How much an algorithm's time hangs on the input: that on each distribution over uniform rows'.
+"""How time depends on the input: time on each distribution over time on uniform rows.
 
-A cell is the geometric mean over the problems (n, Q, k) that have both times, and after it the
-worst of them; it is hatched and numbered as in the notes where the algorithm has no time on the
-distribution. One figure for each group of slices that differ in the distribution alone.
+A cell shows the geometric mean over the problems (n, Q, k) with both times, and the largest ratio.
+It is hatched, with the number of a note, if the algorithm has no time on the distribution. There is
+one figure for each group of slices that differ only in the distribution.
 """
 
 import math
@@ -30,13 +30,13 @@ _WIDTH, _HEIGHT, _ABOVE, _KEY = 1.0, 0.22, 0.36, 0.4  # inches
 
 @dataclass(frozen=True)
 class Cell:
-    """One algorithm on one distribution: (record, its reference) of each problem, and failures."""
+    """One algorithm on one distribution: a (record, reference) for each problem, and failures."""
 
     pairs: tuple[tuple[Record, Record], ...]
     failed: tuple[Record, ...]
 
     def ratios(self) -> list[float]:
-        """Return time over reference of each pair."""
+        """Return each pair's time over the reference's time."""
         return [a.time.median / b.time.median for a, b in self.pairs if a.time and b.time]
 
     @property
@@ -50,7 +50,7 @@ Table = Mapping[str, Mapping[str, Cell]]  # by algorithm, by distribution
 
 
 def suits(record: Record) -> bool:
-    """Tell whether a record is on another distribution than uniform rows."""
+    """Tell whether a record's rows are of another distribution than uniform."""
     return record.distribution not in ("", _REFERENCE) and record.workload == record.distribution
 
 
@@ -60,7 +60,7 @@ def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
     groups: dict[slices.Slice, list[Record]] = defaultdict(list)
     for part, members in slices.cut(records).items():
         head = part.without_fixed().on_workload("all distributions")
-        # Distances between vectors are another input than rows of the vectors' distribution.
+        # Distances between vectors are not rows of the vectors' distribution, so they are left out.
         groups[head] += [r for r in members if r.distribution and r.workload == r.distribution]
     tables = {head: table for head, members in groups.items() if (table := _table(members))}
     names = slices.names(NAME, tables)
@@ -167,7 +167,7 @@ def _key(page: Page, colours: ScalarMappable, extent: int) -> None:
     page.figure.colorbar(colours, cax=bar, orientation="horizontal")
     step = math.ceil(extent / 4)
     ticks = sorted({sign * i for i in range(0, extent + 1, step) for sign in (-1, 1)})
-    # The scale of speed-ups, so that vermillion is slower in every figure.
+    # The colour scale of speed-ups: vermillion means slower in every figure.
     bar.set_xticks(ticks, [f"{2**-t}×" if t <= 0 else f"1/{2**t}" for t in ticks])
     bar.tick_params(labelsize=6.5, pad=1.5)
 

@@ -1,9 +1,9 @@
 """Speed-up over a baseline as a heat map over (n, k): one panel for each algorithm.
 
-A cell's text is the ratio of medians, so nothing hangs on telling colours apart. A dot marks a
-ratio whose two 95 % intervals overlap: not a difference one should speak of. A cell without a time
-is hatched and numbered as in the notes, crosswise where the baseline has none; a blank one was not
-in the run.
+A cell's text is the ratio of medians, so the figure can be read without colours. A dot marks a
+ratio whose two 95 % intervals overlap: the difference is not significant. A cell without a time is
+hatched, with the number of a note; it is cross-hatched if the baseline has no time. A blank cell
+was not in the run.
 """
 
 import math
@@ -38,21 +38,21 @@ _NO_TIME, _NO_BASELINE = "////", "xxxx"
 
 @dataclass(frozen=True)
 class Cell:
-    """A record beside the baseline's for the same problem."""
+    """A record and the baseline's record of the same problem."""
 
     record: Record
     baseline: Record | None
 
     @property
     def speedup(self) -> float | None:
-        """How many times the baseline's median is the record's."""
+        """The baseline's median over the record's."""
         if self.record.time is None or self.baseline is None or self.baseline.time is None:
             return None
         return self.baseline.time.median / self.record.time.median
 
     @property
     def significant(self) -> bool:
-        """Whether the two intervals are apart."""
+        """Whether the two intervals are disjoint."""
         mine, other = self.record.time, self.baseline.time if self.baseline else None
         return bool(mine and other and (mine.high < other.low or other.high < mine.low))
 
@@ -61,7 +61,7 @@ Panels = Mapping[str, Sequence[Cell]]
 
 
 def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
-    """Draw each slice in which some algorithm but the baseline has a cell to compare."""
+    """Draw each slice in which an algorithm other than the baseline has a cell to compare."""
     cut: dict[slices.Slice, tuple[str, Panels]] = {}
     for part, members in slices.cut(records).items():
         if not any(r.time for r in members):
@@ -139,7 +139,7 @@ def _grid(panels: Panels, columns: int, rows: int) -> Grid:
 
 
 def _overhang(panels: Panels, width: float) -> float:
-    """Return by how much the widest title is wider than a panel."""
+    """Return the excess of the widest title over a panel's width."""
     return max(
         0.0,
         *(style.width(style.literal(label), _TITLE_SIZE, bold=True) - width for label in panels),
@@ -174,7 +174,7 @@ def _draw_cell(
 
 
 def ratio(value: float) -> str:
-    """Return a ratio with two digits or more, in at most five characters from 0.001 to 99999."""
+    """Return a ratio with at least two digits; from 0.001 to 99999 in at most five characters."""
     digits = 3 if value < 0.0995 else 2 if value < 0.995 else 1 if value < 9.95 else 0
     return f"{value:.{digits}f}" if value >= 0.001 else f"{value:.0e}".replace("e-0", "e-")
 
@@ -189,7 +189,7 @@ def _ticks(axes: Axes, n: Sequence[int], k: Sequence[int]) -> None:
 
 
 def _key(page: Page, colours: ScalarMappable, cells: Sequence[Cell]) -> None:
-    """Draw the colour scale, and beside it what the marks of cells mean."""
+    """Draw the colour scale and the key of the cells' marks."""
     bar = page.axes(Box(page.key.left + 0.15, page.key.top, 2.2, 0.11))
     page.figure.colorbar(colours, cax=bar, orientation="horizontal")
     limit = int(colours.norm.vmax or 1)

@@ -1,8 +1,8 @@
 """Time against n: one line for each algorithm, one panel for each k, one figure for each slice.
 
-Both axes are logarithmic and y is the same in all panels, so that slopes and panels compare. A cell
-without a time has no point: under the panel a cross stands at its n, numbered as in the notes, and
-the line does not pass it.
+Both axes are logarithmic and all panels have the same y axis, so that slopes and panels can be
+compared. A cell without a time is a cross under the panel at its n, with the number of a note; the
+line is broken there.
 """
 
 import itertools
@@ -25,7 +25,7 @@ DESCRIPTION = "time against n, a line for each algorithm, a panel for each k (tw
 Series = Mapping[str, Sequence[Record]]
 Looks = Mapping[str, style.Look]
 
-_STRIP_ROW = 0.105  # inches for one series' crosses under a panel
+_STRIP_ROW = 0.105  # inches: height of one series' crosses under a panel
 _LEFT, _ABOVE, _BELOW, _FOOT, _GAP = 0.56, 0.24, 0.22, 0.17, 0.16
 
 
@@ -121,7 +121,7 @@ _MARK: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4}
 
 
 def _line(axes: Axes, records: Sequence[Record], look: style.Look, length: float) -> None:
-    """Draw one series in one panel, broken where a cell between has no time."""
+    """Draw one series in one panel; the line is broken at cells without a time."""
     for timed, run in itertools.groupby(records, key=lambda r: r.time is not None):
         if not timed:
             continue
@@ -143,7 +143,7 @@ def _failing(series: Series, k: int) -> dict[str, list[Record]]:
 
 
 def _strip(page: Page, box: Box, height: float, above: Axes) -> Axes:
-    """Add the band for crosses under a panel; its rows count from 0 at the top."""
+    """Add the strip for crosses under a panel; row 0 is at the top."""
     strip = page.axes(Box(box.left, box.top + box.height - height, box.width, height))
     strip.set_xscale("log", base=2)
     strip.set_xlim(above.get_xlim())

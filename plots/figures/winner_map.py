@@ -1,8 +1,8 @@
-"""Who wins where: the fastest algorithm of each (n, k), one panel for each Q.
+"""The fastest algorithm of each (n, k), one panel for each Q.
 
-A cell has the letter and the colour of its winner and how many times as long the second takes; a
-dot says that the two 95 % intervals overlap, so that the order is not shown. A cell that no
-algorithm solved is hatched and numbered as in the notes, and so is one that was not in the config.
+A cell shows the letter and colour of its winner, and the time of the second over the winner's. A
+dot marks overlapping 95 % intervals: the order of the two is then not significant. A cell that no
+algorithm solved, or that was not in the config, is hatched, with the number of a note.
 """
 
 import string
@@ -33,14 +33,14 @@ _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 @dataclass(frozen=True)
 class Cell:
-    """What was tried on one (n, k) of a panel, the fastest first, then what failed."""
+    """The algorithms tried on one (n, k) of a panel: the fastest first, failures last."""
 
     ranking: tuple[Record, ...]
     failed: tuple[Record, ...]
 
     @property
     def lead(self) -> float | None:
-        """How many times the winner's time the second takes; None for want of a second."""
+        """The second's time over the winner's; None if there is no second."""
         times = [r.time.median for r in self.ranking[:2] if r.time]
         return times[1] / times[0] if len(times) == 2 else None
 
@@ -55,7 +55,7 @@ Panel = Mapping[tuple[int, int], Cell]
 
 
 def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
-    """Draw each group of slices (all but Q alike) in which two or more algorithms have a time."""
+    """Draw each group of slices (equal except Q) in which two or more algorithms have a time."""
     del options
     groups: dict[slices.Slice, dict[str, Panel]] = defaultdict(dict)
     members: dict[slices.Slice, list[Record]] = defaultdict(list)
@@ -180,7 +180,7 @@ def _entries(
 
 
 def _tint(colour: str) -> tuple[float, float, float]:
-    """Return a light form of a colour, on which text is read."""
+    """Return a light shade of a colour, on which text is legible."""
     red, green, blue = (0.55 + 0.45 * part for part in to_rgb(colour))
     return red, green, blue
 

@@ -1,5 +1,5 @@
-"""An HTML report of one run: one file that needs no network and no server.
+"""An HTML report of one run: a single file that needs no network and no server.
 
-`data` picks what the page shows, `page/` is the page: a template, a style sheet and scripts, put
-together by `build`. The page's policy forbids it every request.
+`data` picks the data that the page shows. `build` joins them with the template, style sheet and
+scripts of `page/`. The page's content security policy forbids all requests.
 """

@@ -1,4 +1,4 @@
-"""Puts the report's one file together: template, style sheet, scripts and data."""
+"""Builds the report's file from template, style sheet, scripts and data."""
 
 import html
 from pathlib import Path

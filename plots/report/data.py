@@ -1,4 +1,4 @@
-"""Picks from a run what the report shows, in a form that its scripts read."""
+"""Picks the data of a run that the report shows, in the form that its scripts read."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 from plots.records import Whole
 
-_DIGITS = 6  # of a sample; a clock's resolution is coarser
+_DIGITS = 6  # significant digits of a sample; the clock's resolution is coarser
 _PROBLEM = ("n", "q", "k", "dtype", "payload", "direction", "layout", "distribution", "seed")
 
 
@@ -72,7 +72,7 @@ def _time(time: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _short(value: Any) -> Any:
-    """Round numbers to the digits that mean something."""
+    """Round numbers to their significant digits."""
     if isinstance(value, float):
         short = float(f"{value:.{_DIGITS}g}")
         return int(short) if short.is_integer() else short
@@ -80,7 +80,7 @@ def _short(value: Any) -> Any:
 
 
 def script_text(data: Mapping[str, Any]) -> str:
-    """Return JSON that may stand inside a script element, whatever its strings hold."""
+    """Return JSON that is safe inside a script element, whatever its strings hold."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return (
         text.replace("&", "\\u0026")

@@ -1,11 +1,11 @@
-"""Tells what a directory holds that is no run of a sweep, and which command draws it."""
+"""Recognises directories of records other than sweeps, and names the commands that draw them."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from plots.files import RUNS, begins_with, holds
 
-# What a record is, how it is known, and the command that draws it.
+# (kind of record, test that recognises it, command that draws it)
 _KINDS: tuple[tuple[str, Callable[[Path], bool], str], ...] = (
     (
         "searches in metric indexes",
@@ -31,7 +31,7 @@ _KINDS: tuple[tuple[str, Callable[[Path], bool], str], ...] = (
 
 
 def other_kind(directory: Path) -> str:
-    """Return a sentence on what is recorded there instead of a sweep; "" where nothing is known."""
+    """Return a sentence that names the records found instead of a sweep's; "" if none are known."""
     if (directory / "meta.json").exists():
         return ""
     for what, holds, command in _KINDS:

@@ -17,7 +17,7 @@ from plots.reproduce.manifest import Experiment, load
 from plots.save import encode
 
 _FOLDER = "reproduction"
-_COMMITTED = ("png", "csv")  # the vector form is made beside them
+_COMMITTED = ("png", "csv")  # PDFs are written but not committed
 
 
 class _Parser(argparse.ArgumentParser):
@@ -149,7 +149,7 @@ def _draw(
 
 
 def _figures(experiment: Experiment, source: Source) -> tuple[list[Drawing], tuple[str, ...]]:
-    """Draw what the source has; returns the drawings, and why others are missing."""
+    """Draw the figures that the source has cells for; returns them, and why others are missing."""
     drawings: list[Drawing] = []
     missing: list[str] = []
     for figure in experiment.figures:

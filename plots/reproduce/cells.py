@@ -1,7 +1,7 @@
-"""Cells of records by what they solved: choosing those that belong to an experiment, comparing two.
+"""Indexes cells by problem, chooses those of an experiment, and compares two of them.
 
-Where several records solved one problem with one algorithm (two layouts, two runs), the fastest
-speaks for it: an algorithm is given the layout it likes.
+If several records have one problem and one algorithm (two layouts, two runs), the fastest counts:
+each algorithm may use its preferred layout.
 """
 
 import fnmatch
@@ -35,11 +35,11 @@ AXES = {"n": "n", "q": "q", "Q": "q", "k": "k", "log2(n/Q)": "log2(n/Q)"}
 
 
 class Missing(Exception):  # noqa: N818 - not an error: the record is of something else
-    """The record has not the cells that a figure or a claim needs; the message says which."""
+    """The record lacks cells that a figure or a claim needs; the message names them."""
 
 
 def choose(records: Iterable[Record], where: Mapping[str, Any], context: str) -> list[Record]:
-    """Return the records that have every value of `where`, or one of a list of values."""
+    """Return the records that match every value of `where`; a list matches any of its values."""
     check_keys(where, (*_NUMBERS, *_WORDS), context)
     wanted = {}
     for key, value in where.items():
@@ -53,7 +53,7 @@ def choose(records: Iterable[Record], where: Mapping[str, Any], context: str) ->
 
 
 def coordinate(at: At, axis: str) -> float:
-    """Return a problem's place along an axis of `AXES`."""
+    """Return a problem's coordinate along an axis of `AXES`."""
     n, q, k = at
     return {"n": n, "q": q, "k": k, "log2(n/Q)": math.log2(n / q)}[AXES[axis]]
 
@@ -67,9 +67,9 @@ def along(axis: str, context: str) -> str:
 
 
 def best_of_family(records: Iterable[Record], families: Sequence[str]) -> list[Record]:
-    """Keep of each family (a name, and NAME+... its variants) the fastest on each problem.
+    """Keep the fastest of each family (NAME and its variants NAME+...) on each problem.
 
-    Where records have several of a family, what is kept is named "NAME (best)".
+    If records have several members of a family, the kept ones are renamed "NAME (best)".
     """
     kept: list[Record] = []
     best: dict[tuple[object, ...], Record] = {}
@@ -93,7 +93,7 @@ class Cells:
     """Records by algorithm and problem."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        """Index the records; of several of one cell the fastest counts."""
+        """Index the records; of several records of one cell the fastest counts."""
         self._cells: dict[tuple[str, At], Record] = {}
         for record in records:
             key = (record.algorithm, (record.n, record.q, record.k))
@@ -106,7 +106,7 @@ class Cells:
         return sorted({at for name, at in self._cells if _matches(name, algorithms)})
 
     def names(self, algorithms: Sequence[str]) -> list[str]:
-        """Return the algorithms that names or globs stand for."""
+        """Return the algorithms that match the names or globs."""
         return sorted({name for name, _ in self._cells if _matches(name, algorithms)})
 
     def best(self, algorithms: Sequence[str], at: At) -> Record | None:
@@ -119,7 +119,7 @@ class Cells:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two cells of one problem, each the fastest of its side."""
+    """Two cells of one problem, each the fastest of its group of algorithms."""
 
     at: At
     cell: Record
@@ -127,14 +127,14 @@ class Pair:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as long `over` takes; None where one has no time."""
+        """The time of `over` over the time of `cell`; None if one has no time."""
         if self.cell.time is None or self.over.time is None:
             return None
         return self.over.time.median / self.cell.time.median
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The ratio's bounds from the bounds of both; (0, 0) without a ratio."""
+        """The ratio's bounds, from the intervals of both times; (0, 0) without a ratio."""
         if self.cell.time is None or self.over.time is None:
             return 0.0, 0.0
         return (
@@ -144,7 +144,7 @@ class Pair:
 
 
 def pairs(cells: Cells, over: Cells, of: Sequence[str], by: Sequence[str]) -> list[Pair]:
-    """Return the pairs of all problems that both sides were tried on."""
+    """Return the pairs of all problems that algorithms of both groups were tried on."""
     found = []
     for at in cells.problems(of):
         cell, other = cells.best(of, at), over.best(by, at)
@@ -159,5 +159,5 @@ def _rank(record: Record) -> tuple[bool, float, int, str]:
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
-    # Brackets mean nothing here, as in configs.
+    # Brackets have no special meaning, as in configs.
     return any(fnmatch.fnmatchcase(name, p.replace("[", "[[]")) for p in patterns)

@@ -1,8 +1,7 @@
-"""Compares what the records give with what is committed.
+"""Compares the files made from the records with the committed ones.
 
-Text and points must be equal byte by byte. An image may differ in its rendering where another
-machine rounds otherwise: its pixels are compared then, and a figure fails where more than a few
-differ visibly.
+Text and points must be equal byte by byte. Images may be rendered differently on another machine,
+because of rounding. Their pixels are compared; a figure fails if more than a few differ visibly.
 """
 
 import io
@@ -12,16 +11,16 @@ from pathlib import Path
 import numpy
 from PIL import Image
 
-# Antialiasing may differ by machine, a point or a digit that moved may not: on one page of a figure
-# a moved marker changes about 1e-4 of the pixels by more than this.
+# Antialiasing may differ between machines; a moved marker or digit may not. A moved marker changes
+# more than the share _FEW of a page's pixels, each by more than _VISIBLE.
 _VISIBLE, _FEW = 48, 2e-5
 
 
 def differences(expected: Mapping[Path, bytes], folder: Path, generated: set[str]) -> list[str]:
-    """Return a line for each file that is missing, stale or left over; [] where all agree.
+    """Return a line for each file that is missing, stale or left over; [] if all agree.
 
-    `folder` holds the figures; files in it that begin with one of the ids in `generated` belong to
-    this program.
+    `folder` holds the figures. This program owns the files whose names begin with an id of
+    `generated`.
     """
     lines = []
     for path, data in sorted(expected.items()):
@@ -43,7 +42,7 @@ def differences(expected: Mapping[Path, bytes], folder: Path, generated: set[str
 
 
 def leftover(expected: Mapping[Path, bytes], folder: Path, generated: set[str]) -> list[Path]:
-    """Return the figures in a folder that this program once made and makes no more."""
+    """Return the figures in a folder that this program made earlier but no longer makes."""
     kept = {path.with_suffix("") for path in expected}
     return [
         path
@@ -55,7 +54,7 @@ def leftover(expected: Mapping[Path, bytes], folder: Path, generated: set[str]) 
 
 
 def _first(expected: bytes, found: bytes) -> str:
-    """Say where two texts first differ."""
+    """Return the first difference of two texts."""
     new, old = expected.decode().splitlines(), found.decode(errors="replace").splitlines()
     for number, (a, b) in enumerate(zip(new, old, strict=False), 1):
         if a != b:

@@ -1,10 +1,9 @@
-"""Tests claims against what was measured, and says what the record shows of why one differs.
+"""Tests claims against the measurements, and names a recorded cause if a claim does not hold.
 
-A cause is put together from the record alone: the shares of the read ceiling that both sides reach,
-and their counted work where the record has it, else that of the same kernels in
-results/counters.json on the problem there that is nearest in k and n. What these do not show may be
-explained in the list of experiments; such a sentence is told apart. Where nothing is on record and
-nothing explained, the sentence says so instead of guessing.
+A cause comes only from records: the share of the read ceiling of both sides, and their counted
+work. If the record has no counted work, that of the same kernels in results/counters.json is used,
+on the problem nearest in k and n. The list of experiments may add an explanation, which is printed
+as such. Without record and explanation, the sentence says that the cause is unknown.
 """
 
 import json
@@ -33,20 +32,20 @@ _WORK = (
     ("queue_updates", "queue updates"),
     ("queue_merges", "queue merges"),
 )
-_SAME = 0.05  # within which two counts say nothing
+_SAME = 0.05  # two counts with a smaller relative difference explain nothing
 _RATIOS = ("speed-up", "place", "change", "flatness", "updates-ratio", "updates-growth", "searches")
 
 
 @dataclass(frozen=True)
 class Tested:
-    """What became of one claim on one machine."""
+    """The outcome of one claim on one machine."""
 
     experiment: Experiment
     claim: Claim
-    machine: str  # "" where no record is
+    machine: str  # "" if there is no record
     verdict: Verdict
     ours: str
-    why: str  # of "differs" the cause, of "cannot test" what is missing
+    why: str  # the cause if it "differs"; the missing part if "cannot test"
 
 
 def test(experiment: Experiment, claim: Claim, source: Source, work: Work) -> Tested:
@@ -68,12 +67,12 @@ def test(experiment: Experiment, claim: Claim, source: Source, work: Work) -> Te
 
 
 def untested(experiment: Experiment, claim: Claim, why: str) -> Tested:
-    """Return the outcome of a claim of which no record is there."""
+    """Return the outcome of a claim without a record."""
     return Tested(experiment, claim, "", "cannot test", "", why)
 
 
 def expectation(text: str, context: str) -> Callable[[float], bool]:
-    """Return the test that ">= 350", "< 1", "= 256" or "1 .. 2" stands for."""
+    """Return the predicate for ">= 350", "< 1", "= 256" or "1 .. 2"."""
     if span := re.fullmatch(r"([\d.]+) \.\. ([\d.]+)", text):
         low, high = float(span[1]), float(span[2])
         return lambda value: low <= value <= high
@@ -97,7 +96,7 @@ def _number(claim: Claim, found: Measured) -> str:
 
 
 def cause(claim: Claim, found: Measured, source: Source, work: Work) -> str:
-    """Return what the record shows of why a claim differs, in one or two sentences."""
+    """Return the recorded cause why a claim differs, in one or two sentences."""
     sentences = []
     limit = re.match(r"(?:>=|>) ([\d.]+)", claim.expect)
     for pair in dict.fromkeys(_deciding(claim, found)):
@@ -123,7 +122,7 @@ def cause(claim: Claim, found: Measured, source: Source, work: Work) -> str:
 
 
 def _deciding(claim: Claim, found: Measured) -> list[Pair]:
-    """Return the pairs that are not as expected; where no one is by itself, all of them."""
+    """Return the pairs to explain: of a speed-up those that miss the expectation, else all."""
     if claim.measure != "speed-up":
         return list(found.pairs)
     meets = expectation(claim.expect, claim.says)
@@ -131,7 +130,7 @@ def _deciding(claim: Claim, found: Measured) -> list[Pair]:
 
 
 def _apart(found: Sequence[Pair]) -> list[Pair]:
-    """Return the first pair, and the last if its k is another: work is counted for few problems."""
+    """Return the first pair, and the next one with another k: work is counted for few problems."""
     return [pair for i, pair in enumerate(found) if i == 0 or pair.at[2] != found[0].at[2]][:2]
 
 
@@ -157,7 +156,7 @@ def _shares(pair: Pair, wanted: float | None) -> list[str]:
     )
     if wanted is None or wanted <= 1 or not pair.ratio:
         return [f"{text}."]
-    # What the expected ratio over this baseline would ask of the memory.
+    # The share of the ceiling that the expected ratio over this baseline requires.
     due = mine.share * wanted / pair.ratio
     beyond = ", more than the memory gives" if due > 1 else ""
     return [
@@ -171,7 +170,7 @@ def _work_of(pair: Pair, work: Work) -> list[str]:
         return _compare(pair, mine, other, f"at {place(pair.at)}")
     here = work.get(pair.cell.algorithm, {})
     there = work.get(pair.over.algorithm, {})
-    # Layouts differ by what an algorithm likes; the problem is the same without it.
+    # Algorithms prefer different layouts; the problem is the same.
     common = sorted(set(here) & set(there), key=lambda p: (_distance(p, pair), p))
     if not common:
         return []
@@ -179,7 +178,7 @@ def _work_of(pair: Pair, work: Work) -> list[str]:
 
 
 def _distance(problem: str, pair: Pair) -> tuple[bool, float]:
-    """Return how far a counted problem is from a pair's: k counts twice, ties not at all."""
+    """Return a sort key by likeness to a pair's problem: uniform rows, then n and k (twice)."""
     n, _, k = pair.at
     far = 0.0
     for name, value, weight in (("n", n, 1), ("k", k, 2)):
@@ -194,7 +193,7 @@ def _size(problem: str, name: str) -> int:
 
 
 def _on(problem: str) -> str:
-    """Return a counted problem in words, or as it stands where it does not say all of n, Q, k."""
+    """Return a counted problem in words; as it is if n, Q or k is missing."""
     at = _size(problem, "n"), _size(problem, "Q"), _size(problem, "k")
     return f"at {place(at)}" if all(at) else f"on {problem}"
 
@@ -247,7 +246,7 @@ def _of_cells(cells: tuple[Record, ...], *, rounds: bool) -> list[str]:
 
 
 def read_work(path: Path) -> Work:
-    """Read results/counters.json; {} where it is not there."""
+    """Read results/counters.json; {} if it does not exist."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
         found: dict[str, dict[str, dict[str, int]]] = {}

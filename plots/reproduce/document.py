@@ -1,4 +1,4 @@
-"""Writes REPRODUCTION.md: every claim beside what was measured, and every figure."""
+"""Writes REPRODUCTION.md: every claim with its measurement, and every figure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ records of an experiment on one model of GPU or processor the newest is drawn.
 
 @dataclass(frozen=True)
 class Drawn:
-    """What one experiment gave on one machine."""
+    """The results of one experiment on one machine."""
 
     source: Source
-    names: tuple[str, ...]  # of its figures, without ending
+    names: tuple[str, ...]  # file names of its figures, without ending
     missing: tuple[str, ...]  # why others were not drawn
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """All that is known of one experiment."""
+    """The results of one experiment on all machines."""
 
     experiment: Experiment
     drawn: tuple[Drawn, ...]
@@ -37,7 +37,7 @@ class Outcome:
 
 
 def write(outcomes: Sequence[Outcome], figures: str) -> str:
-    """Return the document; `figures` is the folder of the figures as seen from it."""
+    """Return the document; `figures` is the path of the figures' folder relative to it."""
     lines = [_HEAD, *_summary(outcomes), ""]
     papers = dict.fromkeys(o.experiment.paper for o in outcomes)
     for paper in papers:
@@ -119,7 +119,7 @@ def _section(outcome: Outcome, figures: str) -> list[str]:
 
 
 def not_recorded(experiment: Experiment) -> str:
-    """Say what a missing experiment waits for."""
+    """Say what an experiment without a record needs."""
     if experiment.needs:
         return f"needs {experiment.needs}."
     return f"run `{experiment.how_to_record()}`."

@@ -1,9 +1,8 @@
-"""Draws the figures of an experiment from one source, by the kind that its entry names.
+"""Draws the figures of an experiment from one source; each figure's entry names its kind.
 
-`lines` are the papers' curves, `table` a table of times beside the published ones, `stages` the
-time of a k-NN graph by stage, `spread` the scatter of many trials, `searches` bars of searches in
-metric indexes. Any kind of `plots.figures` may
-be named too; it is given the experiment's records alone.
+`lines` draws the papers' curves, `table` a table of times and published times, `stages` the time of
+a k-NN graph by stage, `spread` the scatter of many trials, `searches` bars of searches in metric
+indexes. Kinds of `plots.figures` may also be named; they get only the experiment's records.
 """
 
 import re
@@ -43,7 +42,7 @@ _STAR_KEYS = ("panel", "x", "y", "label")
 
 
 def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Drawing]:
-    """Draw one figure; raises Missing where the record cannot give it."""
+    """Draw one figure; raises Missing if the record lacks cells."""
     style.apply()
     context = f"{experiment.id}: figure {figure.name or figure.kind}"
     base = "-".join(part for part in (experiment.id, figure.name, source.machine) if part)
@@ -80,7 +79,7 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
 
 
 def _named(base: str, drawings: Sequence[Drawing], source: Source) -> list[Drawing]:
-    """Name drawings after the experiment; of several, what tells them apart follows."""
+    """Name drawings after the experiment; distinguish several ones by an appended part."""
     named = []
     for drawing in drawings:
         rest = f"-{_short(drawing.name)}" if len(drawings) > 1 else ""
@@ -89,7 +88,7 @@ def _named(base: str, drawings: Sequence[Drawing], source: Source) -> list[Drawi
 
 
 def _short(name: str) -> str:
-    """Return what is left of a slice's file name without what is the same in all configs here."""
+    """Return a slice's file name without the parts that are equal in all configs here."""
     words = name.split("-", 1)[1]
     return re.sub(r"-?(float32|int32|smallest|values_and_indices)\b", "", words).strip("-")
 
@@ -145,7 +144,7 @@ def _lines(
 
 
 def _choices(figure: FigureSpec, records: Sequence[Record]) -> list[str]:
-    """Say of which algorithms the fastest is drawn, where an entry names several."""
+    """Return notes on entries that name several algorithms, of which the fastest is drawn."""
     cells = Cells(records)
     asked: list[Sequence[str]] = []
     for panel in figure.ask.get("panels", ()):
@@ -244,7 +243,7 @@ def _stars(
 
 
 def _subtitle(experiment: Experiment, records: Sequence[Record]) -> str:
-    """Say what the cells have in common."""
+    """Return the properties that the cells share."""
     parts = [
         f"{name} = {slices.integer(size(value, experiment.id))}"
         for key, name in (("n", "n"), ("q", "Q"), ("k", "k"), ("nq", "n·Q"))

@@ -1,7 +1,7 @@
-"""Finds the records that an experiment can be drawn from.
+"""Finds the records of an experiment.
 
-The library is a tree `results/<machine>/<run>/`. A run that cannot be read is told and left out, so
-that one damaged file costs its own figures and no others.
+The library is a tree `results/<machine>/<run>/`. An unreadable run is reported and skipped, so that
+a damaged file costs only its own figures.
 """
 
 import json
@@ -31,36 +31,36 @@ class StageRecord:
 
 @dataclass(frozen=True)
 class Source:
-    """What one experiment is drawn from on one machine."""
+    """The records of one experiment on one machine."""
 
     machine: str  # the folder's name
     runs: tuple[Run, ...]
     records: tuple[Record, ...]
     stages: tuple[StageRecord, ...]
-    is_slice: bool  # not the experiment's own run
+    is_slice: bool  # a slice of another run, not the experiment's own run
     searches: tuple[Search, ...] = ()
 
     def describe(self) -> str:
-        """Return where it lies and, of runs, the digest of its records."""
+        """Return the path, for runs with the digest of the records."""
         parts = [f"{run.path}/{RUNS} (sha256 {run.digest})" for run in self.runs]
         found = dict.fromkeys(search.path for search in self.searches)
         return ", ".join([*parts, *(stage.path for stage in self.stages), *found])
 
     def folders(self) -> list[str]:
-        """Return the paths that a document can point to."""
+        """Return the paths that the document can link to."""
         paths = [run.path for run in self.runs] + [stage.path for stage in self.stages]
         return list(dict.fromkeys([*paths, *(search.folder for search in self.searches)]))
 
 
 class Library:
-    """All runs of a tree, or one run, read when they are first asked for."""
+    """All runs of a tree, or a single run; a run is read on first use."""
 
     def __init__(self, root: Path) -> None:
-        """Find the runs under `root`, which is a tree of results, a machine's folder or a run."""
+        """Find the runs under `root`: a tree of results, a machine's folder or a run."""
         if not root.is_dir():
             raise PlotError(Failure.INPUT, f"{root}: no such directory")
-        self.warnings: list[str] = []  # what was cut off
-        self.failures: list[str] = []  # what could not be read at all
+        self.warnings: list[str] = []  # torn tails
+        self.failures: list[str] = []  # unreadable runs
         self._read: dict[Path, tuple[Run, tuple[Record, ...]] | None] = {}
         self._single = _is_run(root)
         self._folders = [root] if self._single else sorted(p for p in _folders(root) if _is_run(p))
@@ -69,9 +69,9 @@ class Library:
             raise PlotError(Failure.INPUT, message)
 
     def sources(self, experiment: Experiment) -> Iterator[Source]:
-        """Yield what each machine has of an experiment: its own run, else slices of others.
+        """Yield each machine's records of an experiment: its own run, else slices of other runs.
 
-        Of runs on one model of device the newest alone is drawn, and slices only where none is.
+        For each model of device only the newest run is drawn; slices only if it has no run.
         """
         yield from _newest(list(self._all(experiment)))
 
@@ -96,7 +96,7 @@ class Library:
                 yield source
 
     def _name(self, folder: Path) -> str:
-        """Return a run's name: its folder's, or of a single run, which lies anywhere, its own."""
+        """Return a run's name: that of its folder; a single run, which may lie anywhere, says it."""
         if not self._single or not holds(folder, RUNS):
             return folder.name
         read = self._run(folder)
@@ -120,7 +120,7 @@ class Library:
             self._read[folder] = None
             try:
                 loaded = load(folder, len(self._read))
-                # Figures then say in their footers where their cells lie.
+                # The footers of figures then name the folder of their cells.
                 named = replace(loaded.run, name=f"{folder} (sha256 {loaded.run.digest})")
                 records = tuple(replace(record, run=named) for record in loaded.records)
                 self._read[folder] = (loaded.run, records)
@@ -140,7 +140,7 @@ class Library:
         return searches
 
     def _of_stages(self, folder: Path, experiment: Experiment) -> bool:
-        """Tell whether a folder has the stages asked for; a single one may have any name."""
+        """Tell whether a folder holds the experiment's stages; a single one may have any name."""
         if self._single and not holds(folder, RUNS):
             return bool(experiment.stages_of)
         return folder.name in experiment.stages_of
@@ -156,7 +156,7 @@ class Library:
 
 
 def _newest(sources: list[Source]) -> Iterator[Source]:
-    """Yield of sources with cells of one model of device the last; all others as they are."""
+    """Yield the newest source with cells for each model of device, and all other sources."""
     best: dict[str, Source] = {}
     for source in sources:
         if source.runs:

@@ -2,26 +2,25 @@
 
 A file has one `[paper]` (key, cite, hardware) and its `[[experiment]]`s in the order of the paper:
 
-    id            unique; begins the names of its figures' files
+    id            unique prefix of the file names of its figures
     title         one line
     config        configs/CONFIG.json; its records are runs of that name under results/MACHINE/
-    records       other names of its runs; of all on one model of device the newest is drawn
-    slices_of     other runs whose cells serve while the experiment's own is not recorded
-    stages_of     folders with records of `kselect knn --record` instead
-    searches_of   folders with records of `kselect index ... --record` instead
-    command       what makes the record where it is not `kselect run CONFIG`
-    needs         what is not there yet; the experiment is then listed and cannot be tested
-    like          takes over another experiment's figures (not its claims), with `where` replaced
-    where         the cells that belong to it, by n, q, k, nq, "log2(n/Q)", payload, ...
-    disagreement  where caption and text of the paper say different things
-    figure        kind, `name` (follows the id in the file's name), `ending` (of the kind's several
-                  drawings only those whose names end so), `algorithms` (names or globs: these
-                  alone), `families` (of a name and its variants, NAME+..., the best at each point
-                  is drawn as one series), `title` in place of the experiment's, and what the kind
-                  asks for
-    claim         says, paper, measure, expect, what the measure asks for (`measures`), and an
-                  `explanation` of a difference that counters and shares do not show: one
-                  sentence, printed as an explanation and not as a measurement
+    records       other names of its runs; for each model of device the newest run is drawn
+    slices_of     other runs, whose cells are used while the experiment has no run of its own
+    stages_of     folders with records of `kselect knn --record`, instead of runs
+    searches_of   folders with records of `kselect index ... --record`, instead of runs
+    command       the command that makes the record, if it is not `kselect run CONFIG`
+    needs         a missing requirement; the experiment is then listed but cannot be tested
+    like          another experiment whose figures (not claims) are used, with `where` replaced
+    where         selects the experiment's cells by n, q, k, nq, "log2(n/Q)", payload, ...
+    disagreement  a contradiction between caption and text of the paper
+    figure        kind, `name` (appended to the id in the file name), `ending` (only drawings whose
+                  names end with it), `algorithms` (only these names or globs), `families` (the
+                  best of NAME and its variants NAME+... at each point is drawn as one series),
+                  `title` instead of the experiment's, and the arguments of the kind
+    claim         says, paper, measure, expect, the arguments of the measure (`measures`), and
+                  optionally an `explanation` of a difference that counters and shares do not
+                  show: one sentence, printed as an explanation and not as a measurement
 
 Sizes are integers or powers, "2^15".
 """
@@ -71,7 +70,7 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Paper:
-    """A publication, and what its numbers were measured on."""
+    """A publication, and the hardware of its measurements."""
 
     key: str
     cite: str
@@ -80,13 +79,13 @@ class Paper:
 
 @dataclass(frozen=True)
 class Claim:
-    """One headline of a paper, and how to test it (`measures`)."""
+    """One claim of a paper, and how to test it (`measures`)."""
 
     says: str
     paper: str
-    measure: str  # "" where nothing can measure it yet
+    measure: str  # "" if nothing can measure it yet
     expect: str
-    ask: Table  # what the measure asks for, as it stands in the file
+    ask: Table  # the arguments of the measure, as in the file
     explanation: str = ""
 
 
@@ -143,7 +142,7 @@ def size(value: object, where: str) -> int:
 
 
 def check_keys(table: Table, known: Sequence[str], where: str) -> None:
-    """Refuse an unknown key, with the nearest that is known."""
+    """Refuse an unknown key and suggest the nearest known one."""
     for key in table:
         if key not in known:
             nearest = difflib.get_close_matches(key, known, n=1, cutoff=0)

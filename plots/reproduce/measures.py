@@ -1,22 +1,22 @@
-"""What claims are tested by: each measure turns an experiment's cells into numbers.
+"""The measures that test claims: each turns an experiment's cells into numbers.
 
     speed-up        time of `over` / time of `of`; take: only, most, least or range
-    place           where `along` the speed-up's geometric mean is largest
-    change          the speed-up at `to` over that at `from`, geometric mean over the rest
-    flatness        the largest ratio of two speed-ups that differ `along` one axis alone
-    variation       by how much of its least `of`'s time varies `along` one axis alone, the mean
-    flattens        the least place `along` q from which time per query is within 10 % of the last
+    place           the coordinate `along` an axis at which the mean speed-up is largest
+    change          the speed-up at `to` over that at `from`, geometric mean over the other axes
+    flatness        the largest ratio of two speed-ups that differ only `along` one axis
+    variation       relative range of `of`'s times `along` one axis, mean over the other axes
+    flattens        the least q whose time per query is within 10 % of that of the largest q
     fastest         the share of problems on which `of` beats each of `among`
-    searches        `theirs` over `mine` of a quantity of searches (`searches`); take as in speed-up
-    spread          standard deviation over mean of a cell's rounds, the largest; each on other data
+    searches        `theirs` / `mine` of a quantity of searches (`searches`); take as in speed-up
+    spread          the largest standard deviation / mean of a cell's rounds, each on other data
     updates-linear  R² of a straight line through the updates of each position
     updates-head    the share of the updates in the first quarter of the positions
-    updates-ratio   updates of `of` over those of `over`, for each k
-    updates-growth  growth of `of`'s updates from k = `from` to `to` over that of `over`'s
+    updates-ratio   updates of `of` / updates of `over`, for each k
+    updates-growth  growth of `of`'s updates from k = `from` to `to` / growth of `over`'s
 
-`of`, `over` and `among` are lists of names or globs, of which the fastest counts; `over_where`
-replaces parts of `where` for `over`, such as the payload. In "fastest", a glob of `of` and one of
-`among` are compared queue by queue: what `*` stands for must be equal.
+`of`, `over` and `among` are lists of names or globs; the fastest match counts. `over_where`
+replaces parts of `where` for `over`, such as the payload. In "fastest", a glob of `of` is compared
+with a glob of `among` queue by queue: `*` must match the same text in both.
 """
 
 import fnmatch
@@ -34,23 +34,23 @@ from plots.reproduce.manifest import Claim, Experiment, size
 from plots.reproduce.searches import Search, compare, in_words
 from plots.reproduce.tables import scatter
 
-_FLAT = 1.1  # within which of the last value a curve has flattened
+_FLAT = 1.1  # a curve is flat where it is at most this times its last value
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a measure found: the numbers that must meet the expectation, and the cells behind."""
+    """The result of a measure: the numbers to compare with the expectation, and their cells."""
 
     values: tuple[float, ...]  # one, or least and most
-    detail: str  # where, in a few words
-    pairs: tuple[Pair, ...] = ()  # the comparisons that decide
-    cells: tuple[Record, ...] = ()  # the cells that decide, where nothing is compared
-    searches: tuple[Search, ...] = ()  # the searches that decide
+    detail: str  # the problem, in a few words
+    pairs: tuple[Pair, ...] = ()  # the deciding comparisons
+    cells: tuple[Record, ...] = ()  # the deciding cells, if nothing is compared
+    searches: tuple[Search, ...] = ()  # the deciding searches
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A claim with the cells it is about."""
+    """A claim and its cells."""
 
     claim: Claim
     cells: Cells
@@ -65,7 +65,7 @@ class Asked:
         return value
 
     def axis(self) -> str:
-        """Return the axis that the claim goes along."""
+        """Return the axis of `along`."""
         return along(self.claim.ask.get("along", "n"), self.context)
 
     def end(self, key: str) -> float:
@@ -85,7 +85,7 @@ class Asked:
 
 
 def measure(experiment: Experiment, claim: Claim, source: Source) -> Measured:
-    """Measure what a claim asks for; raises Missing where the source has not the cells."""
+    """Compute a claim's measure; raises Missing if the source lacks cells."""
     context = f"{experiment.id}: claim {claim.says!r}"
     if claim.measure not in {*_MEASURES, "searches"}:
         message = f"{context}: no measure is called {claim.measure!r}"
@@ -347,7 +347,7 @@ def _total(record: Record) -> int:
 
 
 def _rest(at: At, axis: str) -> tuple[float, ...]:
-    """Return what stays of a problem along an axis: for log2(n/Q) the product."""
+    """Return the coordinates that are constant along an axis: for log2(n/Q) the product."""
     n, q, k = at
     return {"n": (q, k), "q": (n, k), "k": (n, q), "log2(n/Q)": (n * q, k)}[axis]
 

@@ -1,11 +1,11 @@
-"""Searches in metric indexes (`kselect index ... --record`): read, compared, drawn as bars.
+"""Reads, compares and draws searches in metric indexes (`kselect index ... --record`).
 
-A search is told by traits: kind of index, source (the objects' file without ending), what, k,
-share (of the objects within the radius), radius_rule, distribution, alpha, cluster_size, batch,
-executor, threads; "-" is the value of one that it has not. Its quantities are `time` (ns, all
-queries), `throughput` (queries a second), and of a query `distances` and `bytes` (read and written,
-counted on fibers). `python -m plots.index_searches` draws all of a record, this the thesis'
-figures.
+A search is identified by its traits: kind of index, source (the objects' file without ending),
+what, k, share (of the objects within the radius), radius_rule, distribution, alpha, cluster_size,
+batch, executor, threads; "-" stands for an absent trait. Its quantities are `time` (ns, all
+queries), `throughput` (queries a second), and for each query `distances` and `bytes` (read and
+written, counted on fibers). This module draws the thesis' figures; `python -m plots.index_searches`
+draws all searches of a record.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ _QUANTITIES = {
 }
 _X_LABELS = {"batch": "queries in a launch"}
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
-# Where several executors have a quantity, the first speaks.
+# If several executors have a quantity, the first of these counts.
 _EXECUTORS = ("cuda", "fiber", "cpu")
 
 
@@ -49,14 +49,14 @@ class Search:
     """One recorded search."""
 
     folder: str
-    path: str  # of its journal, with its digest
+    path: str  # of its journal, with the journal's digest
     machine: str
     commit: str
     traits: Mapping[str, Any]
-    values: Mapping[str, float]  # by quantity, of those it has
+    values: Mapping[str, float]  # by quantity
 
     def fits(self, where: Table) -> bool:
-        """Tell whether it has every trait of `where`, or one of a list of values."""
+        """Tell whether it matches every trait of `where`; a list matches any of its values."""
         return all(
             self.traits.get(key, "-") in (value if isinstance(value, list) else [value])
             for key, value in where.items()
@@ -64,12 +64,12 @@ class Search:
 
 
 def holds_searches(folder: Path) -> bool:
-    """Tell whether a folder's journal is of searches instead of cells."""
+    """Tell whether a folder's journal holds searches instead of cells."""
     return begins_with(folder, RUNS, b'"what":"index_search"')
 
 
 def searches_of(folder: Path) -> tuple[list[Search], tuple[str, ...]]:
-    """Read a folder's searches, and what to tell of a torn tail; raises PlotError(INPUT)."""
+    """Read a folder's searches, and warnings about a torn tail; raises PlotError(INPUT)."""
     path = stored(folder, RUNS)
     values, told = read_journal(path)
     digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
@@ -108,7 +108,7 @@ def _search(value: Mapping[str, Any], folder: str, path: str) -> Search:
 def compare(
     searches: Sequence[Search], mine: Table, theirs: Table, quantity: str, context: str
 ) -> list[tuple[float, Search, Search]]:
-    """Return theirs / mine of a quantity wherever two searches differ only in traits named."""
+    """Return theirs / mine of a quantity for pairs that differ only in the named traits."""
     for where in (mine, theirs):
         check_keys(where, _TRAITS, context)
     if quantity not in _QUANTITIES:
@@ -131,7 +131,7 @@ def compare(
 
 
 def in_words(search: Search) -> str:
-    """Return the traits that tell a search from others."""
+    """Return the traits that distinguish a search."""
     told = ("kind", "source", "k", "share", "radius_rule", "distribution", "alpha", "batch")
     parts = [f"{name} {search.traits[name]}" for name in told if name in search.traits]
     text = ", ".join([*parts, str(search.traits["executor"])])
@@ -197,7 +197,7 @@ def _bars(
                 bars[search.traits.get(x), search.traits.get(by)] = own[0]
         return _sorted(bars, x)
 
-    # Of several the fastest, then the one with fewer pivots.
+    # The fastest comes first, then the one with fewer pivots.
     def first(s: Search) -> tuple[float, ...]:
         return (_rank(s), s.values.get("time", math.inf), -float(s.traits.get("alpha", 0)))
 
@@ -276,7 +276,7 @@ def _figure(experiment: Experiment, figure: FigureSpec, panels: Mapping[str, Bar
             )  # fmt: skip
         for i, place in enumerate(places):
             absent = [one for one in series if one not in groups[place]]
-            for one in absent:  # never blank: said where the bar would stand
+            for one in absent:  # a text in place of the missing bar
                 left = i - 0.4 + (series.index(one) + 0.5) * wide
                 axes.text(left, 0, "not recorded", rotation=90, size=5.5, ha="center", va="bottom")
         x = figure.ask["x"]

@@ -1,4 +1,4 @@
-"""Where the time of a k-NN search goes: a bar a record of `kselect knn --record`, by stage."""
+"""Draws the stages of k-NN searches: one bar for each record of `kselect knn --record`."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from plots.page import KEY_LINE, Grid, Page, key_columns
 from plots.reproduce.library import Source, StageRecord
 from plots.reproduce.manifest import Experiment
 
-# In the order of the pipeline, and what is measured beside them.
+# The stages in pipeline order, and other recorded times.
 _STAGES = ("norms", "distance", "selection", "merge", "order", "redo")
 _BESIDE = {"bare_product", "elapsed", "total"}
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")

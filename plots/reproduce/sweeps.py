@@ -1,4 +1,4 @@
-"""Runs the sweeps that records are missing of, saying beforehand how long each takes."""
+"""Runs the sweeps that have no records; prints the expected time of each before it starts."""
 
 import json
 import re
@@ -15,13 +15,13 @@ from plots.reproduce.manifest import Experiment
 
 @dataclass(frozen=True)
 class Sweep:
-    """One config to run, and what is known of it beforehand."""
+    """One config to run, and its expected cells and time."""
 
     experiment: Experiment
     cells: int
-    impossible: str  # why nothing of it can run here; "" where something can
+    impossible: str  # why no cell can run here; "" if some can
     seconds: float
-    measured: bool  # the seconds are those of a record, else an upper bound
+    measured: bool  # `seconds` is from a record; otherwise it is an upper bound
 
 
 def plan(experiments: Sequence[Experiment], program: Path, results: Path) -> list[Sweep]:
@@ -31,7 +31,7 @@ def plan(experiments: Sequence[Experiment], program: Path, results: Path) -> lis
 
 
 def run(sweeps: Sequence[Sweep], program: Path, machine: Path) -> list[str]:
-    """Run the sweeps into folders of `machine`, going on after a failure; returns what failed."""
+    """Run the sweeps into folders of `machine`, also after failures; returns the failures."""
     failures = []
     for sweep in sweeps:
         config = sweep.experiment.config
@@ -41,7 +41,7 @@ def run(sweeps: Sequence[Sweep], program: Path, machine: Path) -> list[str]:
         code = subprocess.run([*command, "--out", str(machine / config)], check=False).returncode
         if code == 130:
             raise KeyboardInterrupt
-        if code not in (0, 1):  # 1: it ran, and some cell has no time; its record says why
+        if code not in (0, 1):  # 1: some cells have no time; their records say why
             failures.append(f"{sweep.experiment.id}: {' '.join(command)} ended with {code}")
     return failures
 
@@ -104,5 +104,5 @@ def _plan(experiment: Experiment, program: Path, results: Path) -> Sweep:
         if elapsed:
             return Sweep(experiment, len(cells), impossible, elapsed, measured=True)
     limit = json.loads(config.read_text()).get("measure", {}).get("max_seconds", 2.0)
-    # A cell samples for at most this long; proofs and inputs take about as long again.
+    # `limit` bounds the sampling time of a cell; inputs and proofs take about as long again.
     return Sweep(experiment, len(cells), impossible, 2 * limit * possible, measured=False)

@@ -1,4 +1,4 @@
-"""Tables drawn as figures: times beside published ones, and the scatter of many trials."""
+"""Draws tables as figures: times with the published ones, and the scatter of many trials."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -19,10 +19,10 @@ _SIZE = 6.5
 def times(
     experiment: Experiment, figure: FigureSpec, records: list[Record], context: str
 ) -> Drawing:
-    """Draw a table of times in seconds, the paper's in brackets, failures hatched with a note.
+    """Draw a table of times in seconds; the paper's are in brackets, failures hatched with a note.
 
-    A row's time is that of its fastest algorithm, or of a `stage` beside selection that the record
-    of that cell holds. `{threads}` in its label stands for the record's.
+    A row shows the time of its fastest algorithm, or of a `stage` other than selection in that
+    cell's record. `{threads}` in its label is replaced by the record's number of threads.
     """
     columns = figure.ask["columns"]
     notes: dict[str, int] = {}
@@ -76,7 +76,7 @@ def times(
 
 
 def chosen(cells: Cells, asked: Iterable[Sequence[str]]) -> list[str]:
-    """Say for each list of several names or a glob which are there: the fastest is shown."""
+    """Return notes that name the algorithms of each list, of which the fastest is shown."""
     notes = []
     for names in asked:
         if len(names) > 1 or any("*" in name for name in names):
@@ -88,7 +88,7 @@ def chosen(cells: Cells, asked: Iterable[Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-# What a cell's record may hold besides the time of its selection, and what a note calls it.
+# Times in a cell's record other than that of the selection, and their names in notes.
 _STAGES = {
     "distances": (lambda inputs: inputs.distances, "the time of the distances"),
     "to_host": (lambda inputs: inputs.to_host, "the time of a copy of the rows to the host"),
@@ -103,7 +103,7 @@ def _stage(row: dict[str, object], context: str) -> str:
 
 
 def _best(cells: Cells, names: Sequence[str]) -> Record | None:
-    """Return the fastest record of a row's algorithms in a column, which has one problem."""
+    """Return the fastest record of a row's algorithms in a column; a column has one problem."""
     for at in cells.problems(names):
         if record := cells.best(names, at):
             return record
@@ -111,7 +111,7 @@ def _best(cells: Cells, names: Sequence[str]) -> Record | None:
 
 
 def _seconds(cell: Record | None, stage: str, names: Sequence[str]) -> tuple[float, str]:
-    """Return a cell's time or that of a stage of its input, or why there is none."""
+    """Return a cell's time or that of a stage of its input, else the reason why it is missing."""
     if cell is None:
         return 0.0, f"{' or '.join(names)}: not in the record"
     if stage:

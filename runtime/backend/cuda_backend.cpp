@@ -1,6 +1,6 @@
 #include "runtime/backend/cuda_backend.hpp"
 
-// Compiled in every build; empty where CUDA was not found when configuring.
+// Compiled in every build; empty if the configuration found no CUDA.
 #if KSELECT_HAS_CUDA
 
 #include <algorithm>
@@ -23,9 +23,9 @@
 namespace kselect::runtime {
 namespace {
 
-// Below this share of the peak clock a sample is not the algorithm's own time (as in nvbench).
+// A sample whose clock is below this share of the peak is discarded (as in nvbench).
 constexpr double lowest_clock = 0.75;
-// Shorter spans tell no clock: %globaltimer steps by up to a microsecond.
+// Shorter spans give no clock: %globaltimer advances in steps of up to a microsecond.
 constexpr double shortest_reading_ns = 50e3;
 
 std::string describe(cudaError_t code) {
@@ -35,8 +35,8 @@ std::string describe(cudaError_t code) {
                      advice);
 }
 
-// For calls that only fail when the context is lost or the driver refuses: there is nothing to do
-// but end with what the driver says.
+// For calls that fail only if the context is lost or the driver refuses. Ends with the driver's
+// message.
 void require(cudaError_t code, const char* what) {
   if (code == cudaSuccess) return;
   throw error(failure::unsupported, fmt::format("{} failed: {}", what, describe(code)));
@@ -54,7 +54,7 @@ cudaDeviceProp properties_of(int number) {
   return properties;
 }
 
-// What exists only once the GPU is used.
+// Resources that are created when the GPU is first used.
 struct live_device {
   live_device(int multiprocessors) : gate(gate_of_loaded_code()), probe(multiprocessors) {
     require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
@@ -73,14 +73,14 @@ struct live_device {
   live_device& operator=(const live_device&) = delete;
 
   cudaStream_t stream = nullptr;
-  cudaStream_t side = nullptr;  // to look at memory while the other is held back
+  cudaStream_t side = nullptr;  // reads memory while `stream` is held
   cudaEvent_t begin = nullptr, end = nullptr;
   stream_gate gate;
   clock_probe probe;
-  void* flush = nullptr;  // what evict() reads
+  void* flush = nullptr;  // the memory that evict() reads
 
  private:
-  // Before the first launch: one that finds no code would blame its kernel.
+  // Checks for code before the first launch. Otherwise the error would blame a kernel.
   static stream_gate gate_of_loaded_code() {
     if (const std::string why = why_code_does_not_load(); !why.empty()) {
       throw error(failure::unsupported, why);
@@ -101,7 +101,7 @@ class cuda_backend final : public backend {
   }
 
   int number() const override { return number_; }
-  // Asked first, as choosing a device makes a context on it.
+  // Asks first, because cudaSetDevice creates a context.
   void serve_this_thread() const override {
     int now = 0;
     require(cudaGetDevice(&now), "cudaGetDevice");
@@ -117,8 +117,8 @@ class cuda_backend final : public backend {
     void* memory = nullptr;
     const cudaError_t code = cudaMalloc(&memory, bytes == 0 ? 1 : bytes);
     if (code != cudaSuccess) {
-      cudaGetLastError();  // an allocation that failed leaves the context usable
-      // Of a lost context every call fails: then it was not memory that lacked.
+      cudaGetLastError();  // a failed allocation leaves the context usable
+      // If the context is lost, every call fails; then memory was not the reason.
       const bool full = code == cudaErrorMemoryAllocation;
       throw error(
           full ? failure::resources : failure::unsupported,
@@ -145,7 +145,7 @@ class cuda_backend final : public backend {
     return {status_code::failed, describe(code)};
   }
 
-  // What took the context with it is returned by every later call, anything else by one.
+  // A lost context fails every later call; any other error is reported once.
   std::string lost() override {
     if (!live_) return {};
     cudaStreamQuery(live_->stream);
@@ -153,16 +153,16 @@ class cuda_backend final : public backend {
     return code == cudaSuccess || code == cudaErrorNotReady ? std::string() : describe(code);
   }
 
-  // Gapless, the stream is: gate, clock stamp, event, work, event, clock stamp; the gate opens when
-  // all of that is queued. Else the GPU is idle and the first event passes before the launch
-  // arrives: the launch gap is inside.
+  // Gapless: gate, clock stamp, event, work, event, clock stamp; the gate opens when all are
+  // queued. Otherwise the idle GPU passes the first event before the launch arrives, so the time
+  // includes the launch gap.
   timed_run time(const std::function<status()>& enqueue, bool gapless) override {
     live_device& gpu = live();
     if (gapless) gpu.gate.close(gpu.stream);
     gpu.probe.begin(gpu.stream);
     require(cudaEventRecord(gpu.begin, gpu.stream), "cudaEventRecord");
     status outcome = enqueue();
-    // What a launch left behind must not pass for this call's; the gate opens whatever happened.
+    // Reports only this call's errors. Opens the gate in every case.
     const cudaError_t recorded = cudaEventRecord(gpu.end, gpu.stream);
     if (recorded == cudaSuccess) gpu.probe.end(gpu.stream);
     gpu.gate.open();
@@ -182,8 +182,9 @@ class cuda_backend final : public backend {
   }
   const char* clock_name() const override { return "cuda_event"; }
 
-  // Reading, not writing: dirty lines would be written back inside the timed work. Three times the
-  // size, because a line's place is hashed and its replacement not strictly the oldest.
+  // Evicts by reading: writes would leave dirty lines, whose write-back would fall into the timed
+  // work. Reads three times the L2's size, because its addresses are hashed and its replacement is
+  // not strictly LRU.
   void evict(std::span<const memory_range>) override {
     live_device& gpu = live();
     const std::size_t bytes = 3 * device_.cache_bytes / 16 * 16;
@@ -253,7 +254,7 @@ class cuda_backend final : public backend {
   int number_;
   device device_;
   double peak_mhz_ = 0;
-  bool keeps_lines_ = false;                   // in L2, if asked to: from compute capability 8.0 on
+  bool keeps_lines_ = false;                   // L2 can persist lines (compute capability 8.0 and above)
   mutable std::unique_ptr<live_device> live_;  // created on first use
 };
 
@@ -284,7 +285,7 @@ std::optional<graph_capture> cuda_backend::capture(const std::function<status()>
   cudaGraph_t recorded = nullptr;
   const cudaError_t ended = cudaStreamEndCapture(stream, &recorded);
   const graph_handle<cudaGraph_t> graph(recorded);
-  cudaGetLastError();  // a refused capture leaves its error behind, and the context usable
+  cudaGetLastError();  // a refused capture leaves an error, but a usable context
   if (!outcome.ok()) return graph_capture{outcome.message};
   if (ended != cudaSuccess) return graph_capture{describe(ended)};
 
@@ -293,7 +294,7 @@ std::optional<graph_capture> cuda_backend::capture(const std::function<status()>
   const graph_handle<cudaGraphExec_t> executable(made);
   if (instantiated != cudaSuccess) return graph_capture{describe(instantiated)};
   require(cudaGraphLaunch(executable.get(), stream), "cudaGraphLaunch");
-  // Not a graph that was refused, but a kernel at fault.
+  // Here the graph was accepted, so a kernel is at fault.
   if (const status finished = synchronise(); !finished.ok()) {
     throw error(failure::unsupported, "replayed as a graph: " + finished.message);
   }
@@ -339,7 +340,7 @@ std::string why_no_code_for(int number) {
   gpu.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, number) +
                            attribute(cudaDevAttrComputeCapabilityMinor, number);
   if (why_no_code(code_here(gpu)).empty()) return {};
-  gpu.name = properties_of(number).name;  // a slow question, for the message alone
+  gpu.name = properties_of(number).name;  // a slow call, needed only for the message
   return why_no_code(code_here(gpu));
 }
 

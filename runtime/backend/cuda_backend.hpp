@@ -1,10 +1,9 @@
 #pragma once
-// An NVIDIA GPU as a place to run: one of the visible devices, one stream of its own. The thread
-// that opens it is bound to that device; others call serve_this_thread first.
+// An NVIDIA GPU as a backend, with its own stream. The thread that opens it is bound to the GPU;
+// other threads call serve_this_thread first.
 //
-// Host code only, through the runtime API: kernels live with their algorithms, and those that
-// measure in runtime/backend/cuda/. Asking what the GPU is creates no context on it; only the first
-// allocation or launch does.
+// Host code only, through the runtime API. Kernels are with their algorithms or, for measurements,
+// in runtime/backend/cuda/. Queries create no context; the first allocation or launch does.
 
 #include <memory>
 #include <string>
@@ -13,24 +12,23 @@
 
 namespace kselect::runtime {
 
-// Why no CUDA device can be used; empty if the first can.
+// Why no CUDA device is usable; empty if the first one is.
 std::string why_no_cuda_device();
 
-// Why that GPU cannot run this program, which was built for others, and what to build; empty if it
-// can.
+// Why that GPU cannot run this program's code, and what to build; empty if it can.
 std::string why_no_code_for(int number);
 
 int count_cuda_devices();
 
-// `threads` host threads serve the verification (0: all this process may use). Throws
-// error(failure::unsupported) for a device that is not there.
+// `threads`: host threads for the verification (0: all that the process may use). Throws
+// error(failure::unsupported) if there is no such device.
 std::unique_ptr<backend> open_cuda_backend(int threads, int number = 0);
 
-// What the runtime tells about the GPU beyond kselect::device.
+// Properties of a GPU beyond kselect::device.
 struct cuda_facts {
   std::string uuid;        // "GPU-01234567-89ab-...", as the driver's tools print it
   std::string pci_bus_id;  // "00000000:3B:00.0"
-  int driver_version = 0;  // the newest CUDA that the driver serves: 13000 for 13.0
+  int driver_version = 0;  // newest CUDA version that the driver supports: 13000 for 13.0
   int runtime_version = 0;
   int peak_sm_mhz = 0;
 };

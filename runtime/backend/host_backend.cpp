@@ -13,7 +13,7 @@
 namespace kselect::runtime {
 namespace {
 
-// The value of the first line of `file` that starts with `key`, up to the end of the line.
+// The value after `key` in the first line of `file` that starts with it.
 std::string line_value(const char* file, std::string_view key) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {

@@ -1,5 +1,5 @@
 #pragma once
-// The host as a place to run: native code, or kernels thread by thread on fibers.
+// The host as a backend: native code, or kernels on fibers.
 
 #include <memory>
 
@@ -8,11 +8,11 @@
 
 namespace kselect::runtime {
 
-// kind is cpu or fiber; `fiber` says in which order lanes run (ignored for cpu).
+// kind is cpu or fiber; `fiber` gives the lane schedule (ignored for cpu).
 std::unique_ptr<backend> open_host_backend(executor_kind kind, int threads,
                                            const simt::fiber_options& fiber = {});
 
-// Hardware threads this process may use (its affinity mask, not the machine's count).
+// The hardware threads that the process may use: its affinity mask, not the machine's count.
 int available_threads();
 
 }  // namespace kselect::runtime

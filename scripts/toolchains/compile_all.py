@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every compile command of a build folder one step short of what takes long, and counts what compiles.
+"""Runs every compile command of a build folder without its slow steps, and counts the files that compile.
 
     compile_all.py BUILD_DIR [--language cpp|cu|all] [--jobs N] [--log FILE] STEP...
 
-STEP are the options that replace -c: -fsyntax-only, -S; for nvcc -c and an -arch, which replaces those of the
-command. The last line says "N of M files compiled"; the exit status is 1 if some did not. Needs nothing but
-Python 3.9, as it also runs where our environment is not.
+The options STEP replace -c: -fsyntax-only or -S; for nvcc, -c and an -arch, which replaces the command's own.
+The last line says "N of M files compiled"; the exit status is 1 if a file failed. It needs only Python 3.9,
+because it also runs outside the project's virtual environment.
 """
 
 import argparse
@@ -20,12 +20,12 @@ from pathlib import Path
 
 
 def is_cuda(command: list[str]) -> bool:
-    """Is this nvcc's? A .cu file that is compiled as C++ is host code."""
+    """Whether nvcc runs it. A .cu file that is compiled as C++ counts as host code."""
     return any(Path(word).name == "nvcc" for word in command[:6])
 
 
 def step_of(command: list[str], step: list[str], output: str) -> list[str]:
-    """The command with its object file replaced by the step's result, without a compiler cache."""
+    """The command without its compiler cache, with `step` in place of -c, writing to `output`."""
     start = next((i + 1 for i, word in enumerate(command) if Path(word).name == "ccache"), 0)
     words = []
     rest = iter(command[start:])
@@ -40,7 +40,7 @@ def step_of(command: list[str], step: list[str], output: str) -> list[str]:
 
 
 def compiles(entry: dict, step: list[str]) -> str:
-    """What the compiler says if it refuses the file, else nothing."""
+    """The compiler's errors; empty if the file compiles."""
     with tempfile.TemporaryDirectory() as folder:
         command = step_of(shlex.split(entry["command"]), step, f"{folder}/output")
         done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True, errors="replace", check=False)

@@ -1,4 +1,4 @@
-// The life of a block: its lanes start, take turns, end or are unwound.
+// The lifecycle of a block: its lanes start, take turns, and end or are unwound.
 
 #include "src/simt/block.hpp"
 
@@ -11,8 +11,8 @@
 namespace kselect::simt::detail {
 namespace {
 
-// Unwinds the stack of a lane that will never go on. No std::exception, so that kernels which catch
-// those do not catch it.
+// Unwinds the stack of a lane that will never resume. Not a std::exception, so that a kernel's
+// handlers do not catch it.
 struct unwound {};
 
 thread_local lane* running = nullptr;
@@ -47,7 +47,7 @@ std::uint64_t apply(const atomic_call& call) {
   T before = where.load(std::memory_order_relaxed);
   const auto after = [&] {
     if (call.op == atomic_op::add) {
-      using wrapping = std::make_unsigned_t<T>;  // a GPU's sums wrap
+      using wrapping = std::make_unsigned_t<T>;  // unsigned: sums wrap, as on a GPU
       return static_cast<T>(static_cast<wrapping>(before) + static_cast<wrapping>(operand));
     }
     return call.op == atomic_op::min ? std::min(before, operand) : std::max(before, operand);
@@ -155,8 +155,9 @@ void block::lane_main(void* self) {
   started.owner->run_lane(started);
 }
 
-// Whatever the kernel throws ends here: nothing may unwind past the start of a fiber, and no lane
-// may be suspended inside a handler, since the list of caught exceptions is the host thread's.
+// Catches everything that the kernel throws, because an exception must not leave a fiber's first
+// frame. No lane may be suspended inside a handler: the C++ runtime keeps caught exceptions per
+// host thread.
 void block::run_lane(lane& self) {
   try {
     if (!unwinding_) {
@@ -195,8 +196,8 @@ void block::step_back(lane& self) {
   suspend(self);
 }
 
-// Every stack is left empty, destructors run: a lane that has not returned is resumed once more and
-// throws where it waits.
+// Empties every stack and runs the destructors: each unfinished lane is resumed once and throws at
+// the point where it waits.
 void block::unwind() {
   unwinding_ = true;
   for (lane& self : lanes_) {

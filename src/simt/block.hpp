@@ -1,12 +1,13 @@
 #pragma once
 // One block of threads, run as fibers on one host thread.
 //
-// A lane runs until a verb suspends it: at a rendezvous (a warp collective, sync_block) or before
-// an atomic. Lanes that meet at a warp collective form a group, keyed by mask, operation and call
-// site; a group ends when every lane of its mask is in it. A group that misses one lane for ever
-// can be told from one that is merely early in one way that is never wrong: no lane of the block
-// can run. So that is the one place where missing lanes, second call sites, other operations,
-// divergent barriers and deadlocks are found, with every lane where it stands (report.cpp).
+// A verb suspends a lane at a rendezvous (a warp collective, sync_block) or before an atomic. Lanes
+// at the same warp collective form a group, keyed by mask, operation and call site. A group
+// completes when all lanes of its mask have arrived.
+//
+// Only one sign proves that a lane is missing and not just late: no lane of the block can run.
+// Missing lanes, mixed call sites or operations, divergent barriers and deadlocks are all reported
+// there, with the position of every lane (report.cpp).
 
 #include <cstdint>
 #include <exception>
@@ -31,7 +32,7 @@ class lane {
   block* owner = nullptr;
   int thread = 0;
   lane_state state = lane_state::running;
-  collective_call call{};  // the rendezvous it waits at, or the last one
+  collective_call call{};  // the rendezvous where it waits, or the last one
   std::source_location at;
   std::uint64_t result = 0;  // of the last collective
   context flow;
@@ -41,7 +42,7 @@ class lane {
   std::uint32_t bit() const { return 1U << index(); }
 };
 
-// Lanes of one warp at one rendezvous.
+// The lanes of one warp at one rendezvous.
 struct group {
   operation op;
   std::uint32_t mask;
@@ -49,30 +50,30 @@ struct group {
   std::uint32_t arrived;
 };
 
-// Threads of the block at one sync_block.
+// The threads of the block at one sync_block.
 struct barrier {
   std::source_location at;
   int arrived;
 };
 
-// Why a lane cannot go on; the message is complete.
+// An error of a lane; the message is complete.
 struct lane_error {
   std::string message;
 };
 
 class block {
  public:
-  // `stacks` has one for each thread; everything outlives the block.
+  // `stacks` has one stack per thread. All arguments outlive the block.
   block(const fiber_kernel& kernel, const grid& shape, const void* args,
         const fiber_options& options, const stack_set& stacks);
 
-  // Runs block `index` to its end: what is wrong, or nothing. Work is added to counts() and, where
-  // the options ask for it, to places().
+  // Runs block `index` to its end. Returns the error, if any. Adds its work to counts() and, if the
+  // options ask for it, to places().
   std::optional<std::string> run(std::int64_t index);
   const counters& counts() const { return counts_; }
   const simt::places& places() const { return places_; }
 
-  // What lanes call, on their own stacks.
+  // Called by lanes, on their own stacks.
   std::uint64_t meet(lane& self, const collective_call& call, std::source_location at);
   void meet_block(lane& self, std::source_location at);
   void step_back(lane& self);
@@ -103,7 +104,7 @@ class block {
   }
 
   std::string place(const lane& self) const;  // "kernel k, block 3, warp 1, lane 5"
-  std::string stuck() const;                  // why no lane can run, and where each one is
+  std::string stuck() const;                  // why no lane can run, and where each lane waits
   std::string diagnosis() const;
 
   const fiber_kernel& kernel_;
@@ -119,16 +120,16 @@ class block {
   std::vector<lane> lanes_;
   std::vector<std::vector<group>> groups_;  // by warp
   std::vector<barrier> barriers_;
-  std::int64_t generation_ = 0;  // sync_blocks completed
+  std::int64_t generation_ = 0;  // number of completed sync_blocks
   int returned_ = 0;
   ready_set ready_;
   bool unwinding_ = false;
-  bool previous_ended_ = false;  // as far as the block may know
+  bool previous_ended_ = false;  // the block has waited for the previous launch
   std::optional<std::string> error_;
 };
 
-// A source of a shuffle, by the rules of the PTX instruction `shfl`: the lane read from, or the
-// calling lane itself where the source lies outside its segment of `width` lanes.
+// The lane that a shuffle reads from, by the rules of PTX `shfl`: the calling lane itself if the
+// source lies outside its segment of `width` lanes.
 int shuffle_source(operation op, int lane, int argument, int width);
 
 bool same_site(const std::source_location& a, const std::source_location& b);

@@ -1,4 +1,4 @@
-// Jumps by Boost.Context, annotated.
+// Context switches by Boost.Context, annotated for the sanitizers.
 
 #include "src/simt/context.hpp"
 
@@ -22,8 +22,8 @@
 #if defined(KSELECT_ASAN)
 #include <sanitizer/common_interface_defs.h>
 #endif
-// TSan keeps a call stack for each fiber. A function that is entered on one and left on another, or
-// never, must not be on it.
+// TSan keeps a call stack per fiber. It must not see a function that is entered on one fiber and
+// left on another, or never left.
 #if defined(KSELECT_TSAN)
 #include <sanitizer/tsan_interface.h>
 #define KSELECT_OFF_THE_RECORD __attribute__((no_sanitize("thread")))
@@ -36,8 +36,8 @@ namespace {
 
 namespace boost_context = boost::context::detail;
 
-// A jump away from the current stack is announced; `fake` keeps ASan's shadow frames of the stack
-// left behind, null where it is left for good.
+// Announces a switch away from the current stack. `fake` keeps ASan's shadow frames of the old
+// stack; null if that stack is left for good.
 KSELECT_OFF_THE_RECORD void announce([[maybe_unused]] void** fake,
                                      [[maybe_unused]] const void* bottom,
                                      [[maybe_unused]] std::size_t bytes,

@@ -1,9 +1,9 @@
 #pragma once
-// One suspended flow of control on a stack of its own, and the jump in and out of it, told to
-// AddressSanitizer and ThreadSanitizer: without the annotations they take a fiber's stack for wild
-// memory, and the hand-over between fibers for a race.
+// A suspended execution with its own stack, and the switches in and out of it. The switches are
+// annotated for AddressSanitizer, which would report a fiber's stack as a wild access, and for
+// ThreadSanitizer, which would report the hand-over between fibers as a race.
 //
-// Boost.Context's fcontext is used below its `fiber` class, which Debian builds without
+// It uses Boost.Context's fcontext, because Debian builds Boost's `fiber` class without
 // annotations.
 
 #include <cstddef>
@@ -18,28 +18,28 @@ class context {
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
-  // Prepares entry(argument) on the stack; it starts at the first resume. When it returns, so does
-  // the resume under way, and the context may be prepared again.
+  // Prepares entry(argument) on the stack. It starts at the first resume. When entry returns, the
+  // current resume returns too, and the context may be prepared again.
   void prepare(std::byte* bottom, std::size_t bytes, void (*entry)(void*), void* argument);
 
-  // From outside: runs it until it suspends or ends.
+  // From outside: runs the context until it suspends or ends.
   void resume();
-  // From inside: returns to the resume that is under way.
+  // From inside: returns to the caller of resume.
   void suspend();
 
  private:
   [[noreturn]] void leave();
 
-  struct boost_entry;  // what the first jump lands in
+  struct boost_entry;  // target of the first jump
 
-  void* inside_ = nullptr;   // where it goes on
-  void* outside_ = nullptr;  // where the resume under way goes on
+  void* inside_ = nullptr;   // where the context continues
+  void* outside_ = nullptr;  // where the caller of resume continues
   void (*entry_)(void*) = nullptr;
   void* argument_ = nullptr;
   std::byte* bottom_ = nullptr;
   std::size_t bytes_ = 0;
 
-  // For the sanitizers; unused otherwise.
+  // For the sanitizers; otherwise unused.
   const void* outside_bottom_ = nullptr;
   std::size_t outside_bytes_ = 0;
   void* inside_fake_ = nullptr;

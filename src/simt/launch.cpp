@@ -1,4 +1,4 @@
-// A launch: its checks, and its blocks spread over host threads.
+// A launch: its checks, and the distribution of its blocks over host threads.
 
 #include "kselect/simt/launch.hpp"
 
@@ -34,7 +34,7 @@ status failed(const std::string& kernel, const std::string& what) {
   return {status_code::failed, "kernel " + kernel + ": " + what};
 }
 
-// The order of blocks, as of lanes. Random: a stride without a common factor visits each once.
+// The order of blocks. Random uses a stride coprime to the count, which visits each block once.
 class block_order {
  public:
   block_order(const fiber_options& options, const grid& shape)
@@ -51,7 +51,7 @@ class block_order {
   std::int64_t operator[](std::int64_t turn) const {
     if (order_ == schedule::in_order) return turn;
     if (order_ == schedule::reversed) return blocks_ - 1 - turn;
-    return (first_ + turn * stride_) % blocks_;  // below 2^31 each: no overflow
+    return (first_ + turn * stride_) % blocks_;  // both below 2^31: no overflow
   }
 
  private:
@@ -61,8 +61,8 @@ class block_order {
   std::int64_t stride_ = 1;
 };
 
-// Blocks are handed out one at a time; after an error no more are. Those handed out before run to
-// their end, so the error of the earliest turn is the same whatever the number of host threads.
+// Hands out blocks one at a time, and none after an error. Blocks handed out before run to their
+// end, so the reported error (that of the earliest turn) does not depend on the number of threads.
 class launch_state {
  public:
   explicit launch_state(std::int64_t blocks) : blocks_(blocks), error_turn_(blocks) {}

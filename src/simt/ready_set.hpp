@@ -1,7 +1,6 @@
 #pragma once
-// Which lane runs next. Lanes that wait for nobody are ready; a lane that steps back for the others
-// (before an atomic) runs again once no ready lane is left, so a lane that spins on an atomic never
-// starves the one it waits for.
+// Chooses the lane that runs next. A lane that steps back (before an atomic) runs again only when
+// no other lane is ready. So a lane that spins on an atomic cannot starve the lane it waits for.
 
 #include <array>
 #include <bit>
@@ -12,7 +11,7 @@
 
 namespace kselect::simt::detail {
 
-// A set of threads of one block, a bit each, and the warps that have any.
+// A set of threads of one block: a bit per thread, and a bit per non-empty warp.
 class thread_set {
  public:
   void insert(int warp, std::uint32_t lanes) {
@@ -34,7 +33,7 @@ class thread_set {
   std::uint32_t warps_ = 0;
 };
 
-// SplitMix64: the state is a counter, so every (seed, block) is a stream of its own.
+// SplitMix64. Its state is a counter, so each (seed, block) has its own stream.
 class random_bits {
  public:
   explicit random_bits(std::uint64_t seed) : state_(seed) {}
@@ -51,7 +50,7 @@ class random_bits {
 
 class ready_set {
  public:
-  // Empties the set. The random order depends on seed and block, never on the host thread.
+  // Empties the set. The random order depends on seed and block, not on the host thread.
   void restart(schedule order, std::uint64_t seed, std::int64_t block) {
     order_ = order;
     random_ = random_bits(random_bits(seed).next() + static_cast<std::uint64_t>(block));
@@ -60,7 +59,7 @@ class ready_set {
   }
   void add(int warp, std::uint32_t lanes) { ready_.insert(warp, lanes); }
   void step_back(int thread) { stepped_back_.insert(thread / warp_size, 1U << thread % warp_size); }
-  // Takes out the thread whose turn it is; -1 if nobody can run.
+  // Removes and returns the thread that runs next; -1 if no thread can run.
   int next() {
     if (ready_.empty()) std::swap(ready_, stepped_back_);
     if (ready_.empty()) return -1;
@@ -76,7 +75,7 @@ class ready_set {
     if (order_ == schedule::reversed) return 31 - std::countl_zero(from);
     const auto choices = static_cast<std::uint64_t>(std::popcount(from));
     for (std::uint64_t skip = random_.next() % choices; skip > 0; --skip) from &= from - 1;
-    return std::countr_zero(from) % 32;  // GCC 13 does not see that a bit is left
+    return std::countr_zero(from) % 32;  // always below 32; % silences a warning of GCC 13
   }
 
   schedule order_ = schedule::in_order;

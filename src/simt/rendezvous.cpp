@@ -1,4 +1,4 @@
-// Warp collectives and the block barrier: who has arrived, who goes on with what.
+// Warp collectives and the block barrier.
 
 #include <algorithm>
 #include <bit>
@@ -27,7 +27,7 @@ bool contains(std::uint32_t mask, int lane) { return (mask >> lane & 1U) != 0; }
 int shuffle_source(operation op, int lane, int argument, int width) {
   const int first = lane & ~(width - 1);
   const int last = first + width - 1;
-  const int distance = argument & (warp_size - 1);  // the instruction reads five bits
+  const int distance = argument & (warp_size - 1);  // PTX shfl reads five bits
   int source = lane;
   if (op == operation::shfl) source = first | (distance & (width - 1));
   if (op == operation::shfl_up) source = lane - distance;
@@ -42,7 +42,7 @@ bool same_site(const std::source_location& a, const std::source_location& b) {
          (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
 }
 
-// What is wrong whatever the other lanes do. Text is made for errors alone: every collective comes here.
+// Errors that do not depend on other lanes. Builds text only on errors: this is a hot path.
 void block::check_call(const lane& self, const collective_call& call, std::source_location at) {
   const auto what = [&] { return call_text(call.op, call.mask); };
   if (!contains(call.mask, self.index())) {
@@ -78,12 +78,12 @@ std::uint64_t block::meet(lane& self, const collective_call& call, std::source_l
     complete(self.warp(), groups[g]);
     groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(g));
   }
-  // The last lane to arrive waits for its turn as well: who goes on first is the schedule's choice.
+  // The last lane to arrive also waits for its turn: the schedule chooses who continues first.
   suspend(self);
   return self.result;
 }
 
-// Every lane's result is worked out here, before any of them can reach its next collective.
+// Computes the results of all lanes before any of them can reach its next collective.
 void block::complete(int warp, const group& done) {
   counts_.add(done.op == operation::sync_warp ? counter::warp_syncs : counter::collectives, 1);
   std::uint32_t votes = 0;
@@ -151,7 +151,7 @@ void block::meet_block(lane& self, std::source_location at) {
   suspend(self);
 }
 
-// With two call sites in use neither is ever full, and the block is found stuck.
+// With two call sites in use neither fills up, and the block is reported stuck.
 void block::release_barriers() {
   if (barriers_.empty() || barriers_.front().arrived + returned_ < shape_.threads) return;
   barriers_.clear();

@@ -1,5 +1,4 @@
-// What a block says when it cannot go on: first what is wrong, then where every lane stands, equal
-// lanes together.
+// The error text of a stuck block: the cause, then the position of every lane, equal ones grouped.
 
 #include <array>
 #include <cstdio>
@@ -47,7 +46,7 @@ bool stands_beside(const lane& a, const lane& b) {
          (a.call.op == b.call.op && a.call.mask == b.call.mask && same_site(a.at, b.at));
 }
 
-// Lanes of equal standing: of each warp, which.
+// Lanes that stand at the same place: one mask per warp.
 struct standing {
   const lane* example;
   std::array<std::uint32_t, thread_limit / warp_size> lanes{};
@@ -70,8 +69,7 @@ std::string members_text(const standing& s) {
   return text;
 }
 
-// Why a group misses the lane; the order is that of the causes, since one stuck group sticks
-// others.
+// Why a lane is missing from a group. In order of priority, because one stuck group blocks others.
 enum class cause : std::uint8_t { returned, barrier, mask, operation, site, cycle };
 
 cause cause_of(const group& waiting, const lane& missing) {

@@ -1,11 +1,11 @@
-// Shared memory of fibers, with its red zones.
+// Shared memory of fibers, with red zones.
 
 #include "src/simt/shared_memory.hpp"
 
 #include <cstring>
 #if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
-#else  // Clang without its run-time library, and so without its sanitizers
+#else  // Clang without its sanitizer run-time library
 #define ASAN_POISON_MEMORY_REGION(start, bytes) static_cast<void>(0)
 #define ASAN_UNPOISON_MEMORY_REGION(start, bytes) static_cast<void>(0)
 #endif

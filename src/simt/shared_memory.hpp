@@ -1,6 +1,6 @@
 #pragma once
-// One block's shared memory: the kernel's storage, then the dynamic part. With AddressSanitizer the
-// bytes between and around the two are off limits.
+// One block's shared memory: the kernel's storage, then the dynamic part. AddressSanitizer rejects
+// accesses between and around the two.
 
 #include <cstddef>
 #include <memory>
@@ -15,7 +15,7 @@ class shared_memory {
   shared_memory(const shared_memory&) = delete;
   shared_memory& operator=(const shared_memory&) = delete;
 
-  // What a block finds: 0xCD, as if left there by another.
+  // Fills it with 0xCD, in place of the data that another block would leave.
   void poison();
   void* storage() const { return start_ + margin; }
   void* dynamic() const { return start_ + dynamic_offset_; }

@@ -1,4 +1,4 @@
-// Guarded stacks by mmap, and the sets kept between launches.
+// Guarded stacks by mmap, cached between launches.
 
 #include "src/simt/stacks.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
-// The stacks of one block's fibers: one mapping, a page without access below each stack, so that an
-// overflow faults at once instead of writing into a neighbour. Sets are kept for later launches,
-// since mapping a thousand guarded stacks costs more than running a small kernel on them.
+// The stacks of one block's fibers, in one mapping. An inaccessible page below each stack makes an
+// overflow fault at once. Stack sets are cached, because mapping a thousand guarded stacks costs
+// more than running a small kernel.
 
 #include <cstddef>
 #include <memory>
@@ -10,7 +10,7 @@ namespace kselect::simt::detail {
 
 class stack_set {
  public:
-  // `count` stacks of `bytes`, a multiple of the page size; throws std::bad_alloc where the system
+  // `count` stacks of `bytes`, a multiple of the page size. Throws std::bad_alloc if the system
   // refuses the memory or the number of mappings.
   stack_set(int count, std::size_t bytes);
   ~stack_set();

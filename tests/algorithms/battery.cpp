@@ -41,7 +41,7 @@ void Battery::SetUp() {
   }
   if (sampled_out()) GTEST_SKIP() << "not in the sample";
   choose_share();
-  // The large problems of a GPU deserve all threads for making and proving them.
+  // A GPU's problems are large, so all CPU threads generate and prove them.
   place_ = open_backend(GetParam().executor, on(executor_kind::cuda) ? 0 : 2);
 }
 
@@ -52,7 +52,7 @@ std::string_view battery_mode() {
   return set == nullptr ? "" : set;
 }
 
-// An entry's number among those of its file that run on an executor, and how many these are.
+// An entry's number among the entries of its file that run on the executor, and their count.
 struct family_place {
   int number = 0, count = 0;
 };
@@ -78,8 +78,7 @@ void Battery::choose_share() {
   offset_ = own.number % share_;
 }
 
-// The pick differs from test to test and from file to file, so that a run sees many of the
-// variants.
+// The pick differs between tests and files, so that one run covers many variants.
 bool Battery::sampled_out() const {
   const std::string mode(battery_mode());
   if (!mode.starts_with("sample:") || !on(executor_kind::fiber)) return false;
@@ -152,7 +151,7 @@ void Battery::prove_on(const workload& p, std::span<const std::byte> rows, std::
     ++beyond_limits_;
     return;
   }
-  // The shift is on top of an aligned start, so that it is the misalignment.
+  // The buffer is aligned, so the input is misaligned by exactly the shift.
   const auto lead = static_cast<std::size_t>(shift) * size_of(p.type);
   const device_buffer shifted(*place_, lead + rows.size());
   place_->to_device(shifted.data() + lead, rows);

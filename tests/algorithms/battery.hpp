@@ -1,10 +1,10 @@
 #pragma once
-// The shared battery: what every registered algorithm is tested with, on every executor it runs on,
-// the moment its file exists. Its author writes none of this.
+// The shared battery: tests that run on every registered algorithm and every executor it declares.
+// A new algorithm needs no test code of its own for this.
 //
-// Each case is a problem with its rows; the answer is proven by the certificate, within guard
-// bands, on poisoned outputs (harness/run/trial.hpp). What an algorithm does not take is not asked
-// of it, but every problem that check_support admits must come out right.
+// Each case is a problem and its rows. Outputs are poisoned and lie between guard bands, and the
+// certificate proves the answer (harness/run/trial.hpp). Problems that check_support rejects are
+// skipped; every problem that it admits must have a right answer.
 
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ namespace kselect::battery {
 using namespace runtime;
 using namespace harness;
 
-// One algorithm in one place.
+// One algorithm on one executor.
 struct contender {
   const registered* entry;
   executor_kind executor;
@@ -31,8 +31,8 @@ struct contender {
   }
 };
 
-// Every algorithm on every executor (or on the one given) it declares, also on those this machine
-// lacks: their tests are skipped with the reason.
+// Every algorithm on every executor it declares, or only on the given one. Executors that this
+// machine lacks are included; their tests are skipped with the reason.
 std::vector<contender> contenders(std::optional<executor_kind> only = {});
 std::string test_name(const testing::TestParamInfo<contender>& info);
 
@@ -44,25 +44,25 @@ class Battery : public testing::TestWithParam<contender> {
   bool on(executor_kind kind) const { return GetParam().executor == kind; }
   backend& place() { return *place_; }
 
-  // The problem as this algorithm reads it: its first layout and types where `p` has others.
+  // `p` in the algorithm's own layout and types, where the algorithm does not support those of `p`.
   workload admitted(workload p) const;
-  // That, and the same with a 16-bit type if one is declared; two of them take turns.
+  // That problem, and the same with a 16-bit type if one is declared; two such types take turns.
   std::vector<workload> admitted_and_narrow(const workload& p);
-  // All combinations of payload, direction, index type, dtype and layout that are declared, on the
-  // sizes and distribution of `p`.
+  // All declared combinations of payload, direction, index type, dtype and layout, with the sizes
+  // and distribution of `p`.
   std::vector<workload> variants(const workload& p) const;
-  // Runs on generated rows and proves the answer; problems beyond the declared limits are passed
-  // over, and counted.
+  // Runs on generated rows and proves the answer. Problems beyond the declared limits are skipped
+  // and counted.
   void prove(const workload& p);
-  // The same on given rows; `shift` elements lie before the first, so that the input is misaligned.
+  // The same on given rows. `shift` elements precede the first row, so that the input is
+  // misaligned.
   void prove_on(const workload& p, std::span<const std::byte> rows, std::int64_t shift = 0);
 
-  // Whether the next of a test's problems is this entry's to prove. Always, except on fibers, where
-  // the entries of one file - variants of the same code - share the longest tests: each takes every
-  // r-th problem, so that together they prove all (r is at most 6). KSELECT_BATTERY=full: always;
-  // KSELECT_BATTERY=shared: as on fibers, for a GPU whose time is short;
-  // KSELECT_BATTERY=sample:SEED: each test on fibers runs on one entry of every file alone, which
-  // the seed picks.
+  // Whether this entry proves the next problem of a test. Always true, except on fibers: there the
+  // entries of one file, which are variants of the same code, share the longest tests. Each proves
+  // every r-th problem (r is at most 6), so together they prove all. KSELECT_BATTERY changes this:
+  // `full`: always true; `shared`: as on fibers, also on a GPU; `sample:SEED`: each test on fibers
+  // runs on only one entry of every file, which the seed picks.
   bool mine() { return problem_number_++ % share_ == offset_; }
 
   int proven_ = 0, beyond_limits_ = 0;

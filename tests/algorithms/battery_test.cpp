@@ -1,4 +1,4 @@
-// The shared battery itself (see battery.hpp): every registered algorithm, every executor.
+// The tests of the shared battery (battery.hpp).
 
 #include "tests/algorithms/battery.hpp"
 
@@ -31,7 +31,7 @@ workload sized(std::int64_t n, std::int64_t q, std::int64_t k) {
 
 distribution of(const char* text) { return parse_distribution(text).value(); }
 
-// Every row over an alphabet: row r's element c is digit c of r in base alphabet.size().
+// All rows over an alphabet: element c of row r is digit c of r in base alphabet.size().
 template <class T>
 std::vector<T> all_rows(const std::vector<T>& alphabet, const workload& p) {
   std::vector<T> rows(static_cast<std::size_t>(p.input_elements()));
@@ -47,17 +47,17 @@ std::vector<T> all_rows(const std::vector<T>& alphabet, const workload& p) {
   return rows;
 }
 
-// Every row of up to five elements over the values that break selections, every k, both directions,
-// every type: whatever an algorithm gets wrong about zeros, infinities, NaN or ties, it shows here.
+// Every row of up to five elements over critical values, every k, both directions, every type.
+// Finds errors with zeros, infinities, NaN and ties.
 TEST_P(Battery, ExhaustiveSmallWorlds) {
   const std::int64_t longest = on(executor_kind::fiber) ? 4 : 5;
   for (std::int64_t n = 1; n <= longest; ++n) {
     for (std::int64_t k = 1; k <= n; ++k) {
       const workload smallest = sized(n, 1, k);
-      // Thread by thread the longest rows are dear: on fibers they are tried in one variant.
+      // The longest rows are slow on fibers, so only one variant is tried there.
       const bool all = !on(executor_kind::fiber) || n < longest;
       for (const workload& p : all ? variants(smallest) : admitted_and_narrow(smallest)) {
-        if (n == longest && all && is_16_bits(p.type)) continue;  // as dear
+        if (n == longest && all && is_16_bits(p.type)) continue;  // equally slow
         if (!mine()) continue;
         visit_number(p.type, [&]<class T>(T) {
           using limits = std::numeric_limits<float>;
@@ -80,8 +80,8 @@ TEST_P(Battery, ExhaustiveSmallWorlds) {
   EXPECT_GT(proven_, 0);
 }
 
-// Sizes around a warp, a block and powers of two, with every k that is one of them: where tails,
-// padding and partial tiles go wrong.
+// n and k from sizes around a warp, a block and powers of two: finds errors in tails, padding and
+// partial tiles.
 TEST_P(Battery, BoundarySizes) {
   std::vector<std::int64_t> sizes = {1,   2,   3,   31,  32,  33,  63,  64,   65,   95,   127, 128,
                                      129, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025};
@@ -121,7 +121,7 @@ TEST_P(Battery, EveryDistribution) {
   EXPECT_GT(proven_, 0);
 }
 
-// Everything a declaration promises to take, in all combinations.
+// All declared types, payloads and layouts, in all combinations.
 TEST_P(Battery, EveryDeclaredTypePayloadAndLayout) {
   for (const char* text : {"normal", "few_distinct(5)"}) {
     workload p = sized(on(executor_kind::fiber) ? 150 : 1500, 37, 20);
@@ -172,7 +172,7 @@ TEST_P(Battery, OneLongRow) {
   }
 }
 
-// What is promised to be deterministic gives the same bytes again, also on other thread counts.
+// An algorithm that promises determinism gives the same bytes again, also with other thread counts.
 TEST_P(Battery, DeterministicWhereItPromisesSo) {
   if (entry().promises.determinism == determinism::not_guaranteed) return;
   workload p = admitted(sized(on(executor_kind::fiber) ? 300 : 2000, 40, 25));
@@ -194,7 +194,7 @@ TEST_P(Battery, DeterministicWhereItPromisesSo) {
   }
 }
 
-// Whatever order the lanes of a warp run in between two collectives, the answer holds.
+// The answer does not depend on the order in which lanes run between two collectives.
 TEST_P(FiberBattery, EveryLaneSchedule) {
   workload p = admitted(sized(500, 4, 40));
   p.distribution = of("few_distinct(50)");
@@ -216,10 +216,10 @@ TEST_P(FiberBattery, EveryLaneSchedule) {
   }
 }
 
-// A single problem of more than 2^31 elements: where 32-bit offsets wrap. GPU memory holds it.
+// More than 2^31 elements, so that 32-bit offsets would wrap.
 TEST_P(GpuBattery, MoreThanTwoToThe31Elements) {
   prove(admitted(sized((std::int64_t{1} << 31) / 4 + 7, 4, 100)));
-  // Algorithms that take rows one after another need minutes for these.
+  // Algorithms that process rows one after another need minutes for this problem.
   if (mine()) prove(admitted(sized(1000, (std::int64_t{1} << 31) / 1000 + 5, 10)));
 }
 

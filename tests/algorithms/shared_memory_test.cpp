@@ -1,5 +1,5 @@
-// What an algorithm supports it can launch: no block takes more shared memory than the device has,
-// on a card of today or an older one. The launches are noted, not started, so no GPU is needed.
+// An algorithm can launch every problem it supports: no block needs more shared memory than the
+// device has, on current or older cards. Launches are noted but not started, so no GPU is needed.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,8 @@ device described(const card& c) {
   return d;
 }
 
-// Of each declared type and payload. Whose driver reads memory between launches cannot be noted.
+// Calls f for each declared type and payload. Algorithms that read memory between launches cannot
+// be noted and are left out.
 template <class F>
 void for_problems(const algorithm& entry, const F& f) {
   for (const auto& type : names<dtype>) {
@@ -55,7 +56,7 @@ void for_problems(const algorithm& entry, const F& f) {
   }
 }
 
-// The launches of `p`; fails where one could not be.
+// The number of launches of `p`; fails if one of them is impossible.
 std::size_t expect_launches(const algorithm& entry, const problem& p, const device& where) {
   const std::size_t bytes = entry.workspace == nullptr ? 0 : entry.workspace(p, where);
   const executor on{.device = &where};
@@ -92,7 +93,7 @@ support asked(const char* name, const card& c, const problem& p) {
   return check_support(*find_algorithm(name)->algorithm, p, described(c));
 }
 
-// What takes more than 64 KiB is left to cards that have it, with the numbers as the reason.
+// A problem that needs more than 64 KiB is rejected on older cards; the reason states the numbers.
 TEST(SharedMemoryOfABlock, OfAnOlderCardIsTooLittleForSome) {
   const card &t4 = cards[0], &rtx = cards[1];
   const problem wide = shaped(65'536, 8, 2048, dtype::float64);

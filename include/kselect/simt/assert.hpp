@@ -1,14 +1,14 @@
 #pragma once
-// KSELECT_ASSERT(condition) for kernel code. On a fiber a false condition ends the launch with a
-// status that names kernel, block, lane, file and line; on a GPU it traps in debug builds and is
-// nothing in release builds (NDEBUG).
+// KSELECT_ASSERT(condition) for kernel code. On a fiber, a false condition ends the launch with a
+// status that names kernel, block, lane, file and line. On a GPU it traps in debug builds and
+// compiles to nothing in release builds (NDEBUG).
 
 #include <cassert>
 #include <source_location>
 
 namespace kselect::simt::detail {
 
-// Throws in the fiber of the calling lane; std::logic_error where no kernel runs.
+// Throws in the calling lane's fiber. Throws std::logic_error if no kernel runs.
 [[noreturn]] void assertion_failed(const char* condition, std::source_location at);
 
 }  // namespace kselect::simt::detail

@@ -1,6 +1,6 @@
 #pragma once
-// Splits a workspace into typed arrays. The same function that lays a workspace out also sizes it:
-// run over no memory, the carver only adds up.
+// Splits a workspace into typed arrays. One layout function serves for both layout and size:
+// started at null, the carver only sums up the sizes.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace kselect::simt {
 
 class carver {
  public:
-  // `start`: aligned to 256 bytes, or null to add up sizes.
+  // `start`: aligned to 256 bytes, or null to sum up sizes.
   explicit carver(std::byte* start) : start_(start) {}
 
   // The next `count` elements, aligned to 256 bytes.

@@ -1,6 +1,6 @@
 #pragma once
-// What a kernel did, counted exactly by the fiber executor: the same numbers for every lane
-// schedule and every number of host threads, as long as the kernel itself is deterministic.
+// Exact counts of a kernel's work, from the fiber executor. For a deterministic kernel they do not
+// depend on the lane schedule or the number of host threads.
 
 #include <array>
 #include <cstddef>
@@ -16,27 +16,27 @@ enum class counter : std::uint8_t {
   // Counted by the executor.
   blocks,          // blocks run
   threads,         // threads run
-  collectives,     // ballot, any, all, shfl*, match_any, reduce_*: one for all lanes of the mask
-  warp_syncs,      // sync_warp: one for all lanes of the mask
-  block_syncs,     // sync_block: one for all threads of the block
-  atomics,         // one for each lane
-  global_reads,    // elements; a vector of four is four
+  collectives,     // ballot, any, all, shfl*, match_any, reduce_*: one per mask
+  warp_syncs,      // sync_warp: one per mask
+  block_syncs,     // sync_block: one per block
+  atomics,         // one per lane
+  global_reads,    // elements; a vector of four counts four
   global_writes,   // elements
   bytes_read,      // of global memory
   bytes_written,   // of global memory
   inactive_reads,  // values shuffled from lanes outside the mask (fiber_options)
   // Counted by kernels, with simt.count().
   queue_inserts,   // elements that entered a queue
-  queue_updates,   // writes to a queue's slots, told apart by slot (count_at)
+  queue_updates,   // writes to a queue's slots, by slot (count_at)
   queue_merges,    // merges or repairs of a queue
   buffer_flushes,  // a buffer of candidates emptied
   candidates,      // elements that passed a filter
   comparisons,     // of keys
   partitions,      // partition steps of a row
   passes,          // sweeps over a row
-  distances,       // evaluations of a distance between two objects
-  clusters,        // clusters of a metric index whose members were looked at
-  pruned           // objects that a metric index spared the evaluation
+  distances,       // distance evaluations between two objects
+  clusters,        // clusters of a metric index whose members were visited
+  pruned           // objects whose distance evaluation a metric index avoided
 };
 
 inline constexpr std::size_t counter_count = static_cast<std::size_t>(counter::pruned) + 1;
@@ -55,8 +55,8 @@ struct counters {
   bool operator==(const counters&) const = default;
 };
 
-// What a kernel counted with count_at, told apart by place: a slot of a queue, a level, a bin. One
-// list a counter, as long as the last place that was counted; empty for the others.
+// The counts of count_at by place: a queue slot, a level, a bin. Each counter has a list that ends
+// at its highest counted place. Counters without count_at have empty lists.
 struct places {
   std::array<std::vector<std::int64_t>, counter_count> values;
 

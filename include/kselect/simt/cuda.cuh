@@ -1,7 +1,7 @@
 #pragma once
-// simt::cuda: the verbs of a kernel on an NVIDIA GPU, each one intrinsic or one plain access.
-// tests/simt/codegen holds this file to it: the machine code is that of a kernel written by hand.
-// What each verb means is said in fiber.hpp, in the same order.
+// simt::cuda: the verbs of a kernel on an NVIDIA GPU. Each verb is one intrinsic or one plain
+// access. tests/simt/codegen checks that the machine code equals that of a hand-written kernel.
+// fiber.hpp documents each verb, in the same order.
 
 #include <atomic>
 #include <concepts>
@@ -48,7 +48,7 @@ class cuda {
     asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(sum) : "f"(a), "f"(b), "f"(c));
     return sum;
   }
-  __device__ static std::uint32_t exceeds(float a, float b) {  // a NaN of an addition has no sign
+  __device__ static std::uint32_t exceeds(float a, float b) {  // an addition yields no negative NaN
     return __float_as_uint(b - a) >> 31;
   }
   __device__ std::uint32_t lanemask_lt() const {
@@ -115,7 +115,7 @@ class cuda {
     memcpy(&value, &bits, sizeof(value));
     return value;
   }
-  __device__ static void fence() {  // (__threadfence() also orders all threads' fences.)
+  __device__ static void fence() {  // __threadfence() is stronger: sequentially consistent
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
   }
 
@@ -144,7 +144,7 @@ class cuda {
     return atomic_max(to.data[i], value);
   }
 
-  // 16 bytes at once: a vector of two would be two accesses to the memory model.
+  // One 16-byte access. The memory model treats a vector of two words as two accesses.
   __device__ static void post(global<message> to, std::int64_t i, message m) {
     asm volatile(
         "{ .reg .b128 both; mov.b128 both, {%1, %2};\n\t"
@@ -180,7 +180,7 @@ class cuda {
 
   __device__ static void pause() { __nanosleep(100); }
 
-  // Without a launch that overlaps they do nothing.
+  // No effect unless the launch overlaps another.
   __device__ static void let_next_start() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -196,7 +196,7 @@ class cuda {
   __device__ void count_at(counter, std::int64_t, std::int64_t = 1) const {}
 
  private:
-  // The types that CUDA overloads its atomics on; a sum is the same for both signs.
+  // The types that CUDA overloads its atomics for. Unsigned addition is correct for both signs.
   template <class T>
   using sum_t = std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>;
   template <class T>
@@ -209,8 +209,8 @@ class cuda {
 
 namespace detail {
 
-// ptxas takes at most 48 KiB of shared memory by declaration. A larger storage stands at the start
-// of the dynamic part, and what the launch asks for follows it.
+// ptxas allows at most 48 KiB of static shared memory. A larger storage lies at the start of the
+// dynamic part, before the dynamic bytes that the launch asks for.
 inline constexpr std::size_t static_shared_limit = 48 << 10;
 template <class Kernel>
 inline constexpr bool storage_is_dynamic = sizeof(typename Kernel::storage) > static_shared_limit;
@@ -218,9 +218,9 @@ template <class Kernel>
 inline constexpr int dynamic_offset =
     storage_is_dynamic<Kernel> ? int{(sizeof(typename Kernel::storage) + 15) / 16 * 16} : 0;
 
-// As many blocks as the kernel wants side by side, but no more than a multiprocessor of the GPU that
-// is compiled for holds (CUDA C++ Programming Guide, technical specifications): the assembler leaves
-// out what is more.
+// The kernel's min_blocks, capped at the number of blocks that one multiprocessor of the target
+// architecture holds (CUDA C++ Programming Guide, technical specifications). ptxas ignores a larger
+// number.
 template <class Kernel>
 constexpr int min_blocks_held() {
   constexpr int wanted = min_blocks<Kernel>();
@@ -250,13 +250,13 @@ __global__ void __launch_bounds__(max_threads<Kernel>(), min_blocks_held<Kernel>
   }
 }
 
-// Whether it says that the program holds no code that this GPU and driver can run.
+// Whether the error means that the program has no code for this GPU and driver.
 inline bool lacks_code(cudaError_t error) {
   return error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
          error == cudaErrorUnsupportedPtxVersion;
 }
 
-// The launch's error, named; clears it, so that it is not taken for the next call's.
+// The status of a CUDA call. Clears the error, so that the next call does not report it again.
 inline status cuda_status(cudaError_t error, const char* call, const char* kernel) {
   if (error == cudaSuccess) return {};
   static_cast<void>(cudaGetLastError());
@@ -270,7 +270,7 @@ inline status cuda_status(cudaError_t error, const char* call, const char* kerne
                                        : "")};
 }
 
-// Whether all device code of this build can wait for the launch before.
+// Whether all device code of this build supports griddepcontrol.wait (sm_90).
 inline constexpr bool all_code_waits = [] {
   for (const int architecture : {__CUDA_ARCH_LIST__}) {
     if (architecture < 900) return false;
@@ -278,9 +278,9 @@ inline constexpr bool all_code_waits = [] {
   return true;
 }();
 
-// Whether that code of the kernel can which the driver chose for this GPU. Older PTX, which it
-// compiles where a build has nothing better, waits for nothing, on no GPU: no launch may overlap.
-// Asked of the driver once for each kind of GPU.
+// Whether the code that the driver loaded for this GPU supports griddepcontrol.wait. Code compiled
+// from PTX older than sm_90 ignores the wait on every GPU, so no launch may overlap. Asks the
+// driver once per compute capability.
 template <class Kernel>
 bool code_waits(const void* entry, const device& where) {
   if (where.compute_capability < 90) return false;
@@ -292,7 +292,7 @@ bool code_waits(const void* entry, const device& where) {
     if (std::abs(answer) != where.compute_capability) {
       cudaFuncAttributes code{};
       if (cudaFuncGetAttributes(&code, entry) != cudaSuccess) {
-        static_cast<void>(cudaGetLastError());  // the launch will say it
+        static_cast<void>(cudaGetLastError());  // the launch will report it
         return false;
       }
       answer = code.ptxVersion >= 90 ? where.compute_capability : -where.compute_capability;
@@ -307,7 +307,7 @@ status launch_on_cuda(const char* name, const grid& shape, const typename Kernel
                       const executor& where) {
   const auto* const entry = reinterpret_cast<const void*>(&run_on_cuda<Kernel>);
   const std::size_t dynamic = dynamic_offset<Kernel> + shape.dynamic_shared_bytes;
-  // What is declared may take a little more than its size; to opt in without need does no harm.
+  // The compiler may round static storage up a little. An unneeded opt-in does no harm.
   constexpr std::size_t rounding = 1 << 10;
   const std::size_t declared = storage_is_dynamic<Kernel> ? 0 : sizeof(typename Kernel::storage);
   if (declared + dynamic + rounding > static_shared_limit) {

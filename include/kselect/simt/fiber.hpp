@@ -1,28 +1,26 @@
 #pragma once
-// simt::fiber: the verbs of a kernel on the CPU, each thread of a block a fiber.
+// simt::fiber: the verbs of a kernel on the CPU. Each thread of a block is a fiber.
 //
-// The same source that runs on a GPU runs here under g++, AddressSanitizer and UBSan, with no GPU
-// and no thread sanitizer's guesswork: the lanes of a block take turns on one host thread, change
-// hands only inside a verb, and do so in an order that fiber_options chooses and a seed repeats.
-// What only happens to work in one order fails in another. It is never timed and never a fallback.
+// It runs the GPU's source under g++, AddressSanitizer and UBSan, without a GPU. The lanes of a
+// block take turns on one host thread and switch only inside a verb. fiber_options chooses the
+// order of turns; a seed repeats it. Code that is right in one order only fails in another. Fibers
+// are never timed and never a fallback.
 //
-// What it finds: a lane missing from a collective, or there with another call, mask or operation;
-// lanes shuffled from that do not take part; a block barrier that not all threads reach, or reach
-// at different calls; deadlock; global accesses out of bounds or misaligned; failed
-// KSELECT_ASSERTs; reads of shared memory never written (poison 0xCD; values from inactive lanes:
-// 0xDB); stacks that overflow (guard pages); a launch that overlaps the previous one and does not
-// wait for it, or writes before it does; a block that waits for one that has not run; with ASan,
-// accesses beyond shared memory. It is stricter
-// than CUDA in two rules that cost a sound kernel nothing: a lane that has returned must not be
-// named in a mask, and one rendezvous is one place in the source.
+// They detect: a lane missing from a collective, or there with another call, mask or operation;
+// shuffles from lanes outside the mask; a block barrier that some threads miss or reach at another
+// call; deadlock; global accesses out of bounds or misaligned; failed KSELECT_ASSERTs; reads of
+// unwritten shared memory (poison 0xCD) and of inactive lanes (0xDB); stack overflow (guard pages);
+// an overlapping launch that does not wait for the previous one, or writes before it waits; a block
+// that waits for one that has not run; with ASan, accesses beyond shared memory. Two rules are
+// stricter than CUDA's: a mask must not name a lane that has returned, and one rendezvous is one
+// place in the source. As in CUDA, a thread that has returned counts as arrived at every later
+// sync_block.
 //
-// As in CUDA, a thread that has returned counts as arrived at every later sync_block.
-//
-// What it cannot show: what a launch reads of the previous one's before it waits; races between two
-// verbs beyond the orders tried (a read-modify-write of plain memory looks atomic here); weak
-// memory order and missing fences; blocks that wait for each other or a lane that spins, on plain
-// memory (both hang); clusters, TMA and asynchronous copies; registers, bank conflicts, coalescing:
-// anything about time. Those are tested on the GPU.
+// They cannot detect: reads of the previous launch's data before the wait; races between two verbs
+// in orders not tried (a plain read-modify-write looks atomic); weak memory order and missing
+// fences; blocks or lanes that spin on plain memory (they hang); clusters, TMA, asynchronous
+// copies; anything about time, such as registers, bank conflicts and coalescing. GPU tests cover
+// those.
 
 #include <array>
 #include <bit>
@@ -42,22 +40,22 @@
 namespace kselect {
 namespace simt {
 
-// The order in which the lanes that can run do run. In order: the lowest lane first, until it has
-// to wait; reversed: the highest; random: any, from the seed. Blocks: in the same sense, but in
-// order where they await each other.
+// The order in which runnable lanes run, each until it waits. in_order: lowest first; reversed:
+// highest first; random: by the seed. Blocks follow the same order, but run in order if they await
+// each other.
 enum class schedule : std::uint8_t { in_order, reversed, random };
 
-inline constexpr std::size_t stack_limit = 64 << 10;  // the least a kernel may count on
+inline constexpr std::size_t stack_limit = 64 << 10;  // stack bytes that a kernel may rely on
 
 struct fiber_options {
   schedule order = schedule::in_order;
   std::uint64_t seed = 0;                     // for schedule::random
-  simt::counters* counters = nullptr;         // what a launch that ends ok did is added here
-  simt::places* places = nullptr;             // and here, by place, what count_at told apart
-  int host_threads = 0;                       // 0: device.threads; blocks are spread over them
+  simt::counters* counters = nullptr;         // a successful launch adds its counts here
+  simt::places* places = nullptr;             // and its counts by place (count_at) here
+  int host_threads = 0;                       // 0: device.threads; they share the blocks
   std::size_t stack_bytes = 2 * stack_limit;  // of one lane; at least stack_limit
-  bool poison_inactive_reads = false;  // a shuffle from a lane outside the mask: poison, no error
-  bool mixed_block_syncs = false;      // let different sync_block calls meet, as bar.sync 0 does
+  bool poison_inactive_reads = false;  // a shuffle from an inactive lane gives poison, not an error
+  bool mixed_block_syncs = false;      // different sync_block calls may meet, as with bar.sync 0
 };
 
 namespace detail {
@@ -80,7 +78,7 @@ enum class operation : std::uint8_t {
   sync_block
 };
 
-// One lane's part in a warp collective. Values travel as the low bits of 64.
+// One lane's part in a warp collective. `value` holds the lane's value in its low bits.
 struct collective_call {
   operation op;
   std::uint32_t mask;
@@ -106,8 +104,8 @@ struct access {
   std::size_t alignment;
 };
 
-// How a lane reaches the executor (src/simt/). Function pointers, so that `fiber` may be
-// __host__ __device__ like the kernels that use it, though nothing here ever runs on a GPU.
+// How a lane calls the executor (src/simt/). Function pointers let `fiber` be __host__ __device__,
+// as the kernels require; nothing here runs on a GPU.
 struct runtime {
   std::uint64_t (*collective)(lane&, const collective_call&, std::source_location);
   void (*sync_block)(lane&, std::source_location);
@@ -125,7 +123,7 @@ struct lane_view {
   void* dynamic_shared;
   counters* counts;
   simt::places* places;   // null: not asked for
-  const bool* may_write;  // false: the launch before may not have ended
+  const bool* may_write;  // false: the previous launch may still run
   bool awaits;            // grid::awaits_earlier_blocks
   detail::lane* lane;
   const detail::runtime* runtime;
@@ -147,12 +145,12 @@ class fiber {
   KSELECT_HD int block() const { return static_cast<int>(view_.block); }
   KSELECT_HD int blocks() const { return static_cast<int>(view_.blocks); }
 
-  // Aligned to 16 bytes; beyond the kernel's storage.
+  // Aligned to 16 bytes. Lies after the kernel's storage.
   KSELECT_HD void* dynamic_shared() const { return view_.dynamic_shared; }
 
   KSELECT_HD static int popc(std::uint32_t bits) { return std::popcount(bits); }
   KSELECT_HD static int popc(std::uint64_t bits) { return std::popcount(bits); }
-  // The position of the lowest set bit, counted from 1; 0 if there is none.
+  // The position of the lowest set bit, counted from 1; 0 if no bit is set.
   KSELECT_HD static int ffs(std::uint32_t bits) {
     return bits == 0 ? 0 : std::countr_zero(bits) + 1;
   }
@@ -161,18 +159,18 @@ class fiber {
   }
   KSELECT_HD static int clz(std::uint32_t bits) { return std::countl_zero(bits); }
   KSELECT_HD static int clz(std::uint64_t bits) { return std::countl_zero(bits); }
-  // The smaller of two numbers; a NaN if either is one, and for floats the NaN without a sign.
+  // The smaller of two numbers; NaN if either is NaN. For floats that NaN is 0x7fffffff.
   KSELECT_HD static float smaller(float a, float b) {
     if (a != a || b != b) return std::bit_cast<float>(0x7fffffffU);
     return a <= b ? a : b;
   }
   KSELECT_HD static double smaller(double a, double b) { return a <= b || a != a ? a : b; }
-  // a * b + c, rounded once, but at least 0 and at most 1; 0 for a NaN.
+  // a * b + c, rounded once and clamped to [0, 1]; 0 for a NaN.
   KSELECT_HD static float fma_clamped(float a, float b, float c) {
     const float sum = std::fma(a, b, c);
     return sum > 0 ? (sum < 1 ? sum : 1.0F) : 0.0F;
   }
-  // 1 if a > b, and if a is 0 and b is -0; 0 else, and if either is a NaN: the sign of b - a.
+  // The sign of b - a: 1 if a > b, or if a is +0 and b is -0; else 0. 0 if either is a NaN.
   KSELECT_HD static std::uint32_t exceeds(float a, float b) {
     return a != a || b != b ? 0 : std::bit_cast<std::uint32_t>(b - a) >> 31;
   }
@@ -215,7 +213,7 @@ class fiber {
         *view_.lane, detail::collective_call{detail::operation::match_any, mask, to_bits(value)},
         at));
   }
-  // The sum (modulo 2^32) or extreme of the lanes of `mask`, in each of them.
+  // The sum (modulo 2^32) or extreme over the lanes of `mask`, returned to each of them.
   KSELECT_HD std::uint32_t reduce_add(std::uint32_t mask, std::uint32_t value,
                                       site at = site::current()) {
     return reduce(detail::operation::reduce_add, mask, value, at);
@@ -236,7 +234,7 @@ class fiber {
     view_.runtime->sync_block(*view_.lane, at);
   }
 
-  // Global memory, checked and counted. Shared memory is read and written plainly.
+  // Global memory: checked and counted. Shared memory is accessed directly.
   template <class T>
   KSELECT_HD std::remove_const_t<T> load(global<T> from, std::int64_t i,
                                          site at = site::current()) {
@@ -254,18 +252,17 @@ class fiber {
     view_.counts->add(counter::bytes_written, sizeof(T));
     to.data[i] = value;
   }
-  // Reads what another block of the same launch wrote, after a fence on both sides and an atomic or
-  // a message in between (an await() is such a fence); never what is left of it in a cache of the
-  // reader's.
+  // Reads data that another block of this launch wrote; bypasses stale lines of L1. Needs a fence
+  // on both sides and an atomic or a message between them. An await() is such a fence.
   template <class T>
   KSELECT_HD std::remove_const_t<T> load_fresh(global<T> from, std::int64_t i,
                                                site at = site::current()) {
     return load(from, i, at);
   }
-  // What this thread wrote before, and what others wrote before a barrier with it, is seen by
-  // whoever sees what it writes afterwards.
+  // Orders writes: whoever sees this thread's later writes also sees its earlier ones, and those
+  // that other threads made before a barrier with it.
   KSELECT_HD static void fence() {}
-  // Elements first to first + count - 1: one row of a matrix, one part of a row.
+  // Elements first to first + count - 1, such as one row or a part of it.
   template <class T>
   KSELECT_HD global<T> slice(global<T> whole, std::int64_t first, std::int64_t count,
                              site at = site::current()) {
@@ -273,7 +270,7 @@ class fiber {
     return {whole.data + first, count};
   }
 
-  // Integers of 4 or 8 bytes in shared or global memory; the value before is returned.
+  // On integers of 4 or 8 bytes in shared or global memory. Returns the previous value.
   template <std::integral T>
   KSELECT_HD T atomic_add(T& shared, std::type_identity_t<T> value, site at = site::current()) {
     return update(detail::atomic_op::add, shared, value, at);
@@ -308,44 +305,43 @@ class fiber {
     return update(detail::atomic_op::max, to.data[i], value, at);
   }
 
-  // Leaves a message for other blocks of the launch; of what the thread wrote before it says
-  // nothing without a fence().
+  // Posts a message for other blocks of the launch. Without a fence() it orders no earlier writes.
   KSELECT_HD void post(global<message> to, std::int64_t i, message m, site at = site::current()) {
     store(to, i, m, at);
   }
-  // The message that is there now, or what the memory held before.
+  // The message posted last, or the memory's earlier contents.
   KSELECT_HD message look(global<message> from, std::int64_t i, site at = site::current()) {
     return load(from, i, at);
   }
-  // Between two looks, so that those who post are not kept from it: a tenth of a microsecond.
+  // Back-off between two looks in a spin loop, about 0.1 us, so that posting blocks make progress.
   KSELECT_HD static void pause() {}
-  // Waits for a message with that tag from a block with a lower number, or from before a barrier of
-  // this one, in a launch with grid::awaits_earlier_blocks, and returns its payload. What was
-  // written before a fence() before the message is seen by load_fresh.
+  // Waits for a message with `tag` and returns its payload. Requires grid::awaits_earlier_blocks.
+  // The sender must be a block with a lower number, or this block before a barrier. After it,
+  // load_fresh sees what the sender wrote before its fence().
   KSELECT_HD std::uint64_t await(global<message> from, std::int64_t i, std::uint64_t tag,
                                  site at = site::current()) {
     const message there = look(from, i, at);
     if (there.tag != tag || !view_.awaits) view_.runtime->wrong_await(*view_.lane, at);
     return there.payload;
   }
-  // The same for one who waits for several at once: the message that is there now, or none yet.
+  // One poll of an await(), to wait for several messages at once: the tag may be missing yet.
   KSELECT_HD message look_awaited(global<message> from, std::int64_t i, std::uint64_t tag,
                                   site at = site::current()) {
     return {await(from, i, tag, at), tag};
   }
 
-  // For a launch that overlaps this one (grid::overlaps_previous): as far as this thread's block is
-  // concerned, it may start. Says nothing about what this kernel has written.
+  // Lets an overlapping next launch (grid::overlaps_previous) start, as far as this thread's block
+  // is concerned. It does not publish this kernel's writes.
   KSELECT_HD static void let_next_start() {}
-  // In a launch that overlaps the previous one: that one has ended, and what it wrote is seen. For
-  // the calling thread, and for those it then synchronises with.
+  // In an overlapping launch: waits until the previous launch has ended and its writes are visible,
+  // to this thread and to those that it then synchronises with.
   KSELECT_HD void wait_for_previous(site at = site::current()) {
     view_.runtime->wait_for_previous(*view_.lane, at);
   }
 
-  // Work of the calling lane, for the record; nothing on a GPU.
+  // Counts work of the calling lane. No code on a GPU.
   KSELECT_HD void count(counter c, std::int64_t amount = 1) { view_.counts->add(c, amount); }
-  // The same, told apart by `place` >= 0 where fiber_options::places asks for it.
+  // The same by `place` >= 0, if fiber_options::places asks for it.
   KSELECT_HD void count_at(counter c, std::int64_t place, std::int64_t amount = 1) {
     count(c, amount);
     if (view_.places != nullptr) view_.runtime->count_at(*view_.places, c, place, amount);
@@ -403,7 +399,7 @@ class fiber {
 
 namespace detail {
 
-// A kernel as the executor sees it, its types erased.
+// A type-erased kernel, as the executor sees it.
 struct fiber_kernel {
   const char* name;
   void (*run)(fiber&, void* storage, const void* args);
@@ -416,7 +412,7 @@ void run_on_fiber(fiber& simt, void* storage, const void* args) {
               *static_cast<const typename Kernel::args*>(args));
 }
 
-// Runs all blocks to their end before it returns.
+// Returns after all blocks have ended.
 status launch_on_fibers(const fiber_kernel& kernel, const grid& shape, const void* args,
                         const executor& where);
 

@@ -1,8 +1,8 @@
 #pragma once
-// simt::host: the verbs of a kernel whose threads work on their own, as plain host code: a thread
-// is a warp of one lane. With it the device body of a thread-per-row algorithm is its sequential
-// CPU form too, without a fiber. A body that names other lanes, or synchronises a block, does not
-// compile. What each verb means is said in fiber.hpp, in the same order.
+// simt::host: the verbs for kernels whose threads do not cooperate, as plain host code with
+// one-lane warps. It makes the device code of a thread-per-row algorithm its sequential CPU form.
+// Code that names other lanes or synchronises a block does not compile. fiber.hpp documents each
+// verb, in the same order.
 
 #include <bit>
 #include <cstdint>

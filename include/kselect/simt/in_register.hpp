@@ -1,6 +1,6 @@
 #pragma once
-// A number that is computed once and kept: where each of many branches uses it, a compiler may
-// compute it anew in each.
+// Keeps a computed value in a register. Otherwise the compiler may recompute it in each branch that
+// uses it.
 
 #include <cstdint>
 

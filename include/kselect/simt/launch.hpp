@@ -1,6 +1,6 @@
 #pragma once
-// Starts a kernel where the executor says. The one header that a file with kernels includes:
-// compiled by nvcc it knows both executors, compiled by a C++ compiler the fibers alone.
+// Starts a kernel on an executor. The only header that a file with kernels needs. nvcc compiles it
+// for both executors, a C++ compiler for fibers alone.
 
 #include <string>
 #include <type_traits>
@@ -18,26 +18,25 @@ namespace kselect::simt {
 
 namespace detail {
 
-// "kselect::my_kernel", as messages call it.
+// The kernel's name for messages: "kselect::my_kernel".
 std::string readable_name(const std::type_info& kernel);
 
-// What no executor can launch: failed, with a message that names the number.
+// `failed` if no executor can launch the grid; the message names the wrong number.
 status check_grid(const std::string& kernel, const grid& shape, int max_threads);
 
-// The same of what a device has too little of: shared memory for the kernel's storage and what the
-// launch asks for beside it.
+// The same for shared memory: the kernel's storage plus the dynamic part must fit on the device.
 status check_shared(const std::string& kernel, std::size_t storage, const grid& shape,
                     const device& where);
 
-// True: noted (launch_notes.hpp), and not to be started.
+// True if a launch_notes noted the launch, which must then not start.
 bool note_launch(const std::string& kernel, const grid& shape);
 
-// The status of a launch on an executor that the kernel has no code for in this build.
+// The status if this build has no code of the kernel for an executor.
 status not_compiled_for(const std::string& kernel, executor_kind kind);
 
 }  // namespace detail
 
-// For whom an instance of a kernel is compiled.
+// The executors that a kernel instance is compiled for.
 enum class launched_on : std::uint8_t { both, fiber, cuda };
 
 // A program may launch one kernel from a file compiled by nvcc and from one compiled by the host
@@ -48,10 +47,9 @@ inline namespace with_cuda {
 inline namespace without_cuda {
 #endif
 
-// cuda: starts the kernel on the stream and returns; the status is the launch's own. fiber: runs it
-// to its end; any error of the kernel is the status. An executor that this build or this function
-// does not know is `unsupported`. `on` limits the executors that the kernel is compiled for, where
-// planning gives an instance to one of them alone.
+// cuda: enqueues the kernel on the stream and returns the launch's status. fiber: runs it to its
+// end and returns the kernel's errors too. `unsupported` if the instance was not compiled for the
+// executor. `on` restricts compilation to one executor, for instances that only that one uses.
 template <class Kernel, launched_on on = launched_on::both>
 status launch(const executor& where, const grid& shape,
               [[maybe_unused]] const typename Kernel::args& args) {

@@ -1,5 +1,5 @@
 #pragma once
-// What an algorithm would launch, without launching it: for whoever explains a choice.
+// Records the launches of an algorithm without running them, to explain a choice.
 
 #include <string>
 #include <vector>
@@ -13,9 +13,9 @@ struct noted_launch {
   grid shape;
 };
 
-// While one lives, launches of its thread are checked and noted instead of started, and succeed, on
-// any executor and in any build. enqueue may then be called without memory behind its buffers, if
-// its algorithm does not synchronise: nothing is read or written. One at a time on a thread.
+// While it lives, launches of its thread are checked and noted, not started, and succeed on any
+// executor in any build. For an algorithm that does not synchronise, enqueue may then be called
+// with buffers that have no memory: nothing reads or writes them. At most one per thread.
 class launch_notes {
  public:
   launch_notes();

@@ -1,7 +1,7 @@
 #pragma once
-// A load of 16 bytes that will soon be read again: on a GPU they stay in L1 as long as anything
-// does (PTX: ld.global.L1::evict_last), elsewhere it is a plain load. For what a warp reads as a
-// whole and then looks up in parts; a stream that asks for it only keeps the next lines out.
+// A 16-byte load of data that is soon read again: on a GPU it stays in L1
+// (ld.global.L1::evict_last), elsewhere it is a plain load. For data that a warp reads once and
+// then looks up in parts. In a streaming load it would only displace later lines.
 
 #include <cstdint>
 #include <cstring>
@@ -17,7 +17,7 @@ KSELECT_HD std::remove_const_t<T> load_kept(Simt& simt, global<T> from, std::int
   static_assert(sizeof(T) == 16);
 #if defined(__CUDA_ARCH__)
   static_cast<void>(simt);
-  // Volatile: a caller that reads a second time does so in order not to hold it in registers.
+  // Volatile: a caller reads twice on purpose, to avoid holding the value in registers.
   uint4 bits;
   asm volatile("ld.global.L1::evict_last.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a block's shared memory is there on a device, for an algorithm's `supports`.
+// Whether a device has the shared memory that a block needs, for an algorithm's `supports`.
 
 #include <cstddef>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What GPUs from compute capability 8.0 on do by one instruction, and what stands in for it on 7.5.
+// Warp reductions and a NaN-aware minimum: one instruction from sm_80 on, emulated on sm_75.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@ namespace kselect::simt::detail {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 
-// Any lanes may be in the mask, and a shuffle reads nothing from those that are not.
+// Works for any mask: lanes outside it are never a shuffle's source.
 template <class Combine>
 __device__ std::uint32_t reduce_lanes(std::uint32_t mask, std::uint32_t value, Combine combine) {
   if (mask == full_mask) {
@@ -35,7 +35,7 @@ __device__ inline std::uint32_t lanes_max(std::uint32_t mask, std::uint32_t valu
   return reduce_lanes(mask, value, [](std::uint32_t a, std::uint32_t b) { return a < b ? b : a; });
 }
 
-// fminf() prefers a number to a NaN.
+// fminf() returns the number if one operand is a NaN.
 __device__ inline float smaller_or_nan(float a, float b) {
   return a != a || b != b ? __int_as_float(0x7fffffff) : fminf(a, b);
 }
@@ -53,7 +53,7 @@ __device__ inline std::uint32_t lanes_max(std::uint32_t mask, std::uint32_t valu
 }
 
 __device__ inline float smaller_or_nan(float a, float b) {
-  float least;  // one instruction, which a comparison would not become
+  float least;  // one instruction; a comparison would take more
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
   return least;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// Copies between the host and an executor's memory, for the rare algorithm whose driver decides on
-// the host between launches. Each waits for the work enqueued before it and for itself, so such an
-// algorithm must declare `synchronises`.
+// Copies between host and executor memory, for algorithms that decide on the host between launches.
+// A copy waits for the earlier work of the stream and for itself, so such an algorithm must declare
+// `synchronises`.
 
 #include <cstddef>
 #include <cstring>
@@ -28,7 +28,7 @@ inline status copy_on_cuda(const executor& where, void* to, const void* from, st
 
 }  // namespace detail
 
-// `to` or `from`, one of the two, is memory of the executor.
+// One of `to` and `from` is memory of the executor.
 inline status copy(const executor& where, void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return {};
 #if defined(__CUDACC__)

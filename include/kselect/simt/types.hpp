@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel is made of, whatever it runs on. A kernel is a struct:
+// The parts of a kernel, the same for every executor. A kernel is a struct:
 //
 //     struct my_kernel {
 //       struct storage {...};                    // one block's shared memory; may be empty
@@ -9,8 +9,8 @@
 //       KSELECT_HD static void run(Simt& simt, storage& shared, const args& a);
 //     };
 //
-// and `run` reaches its surroundings through the verbs of `simt` alone: simt::cuda (cuda.cuh) on a
-// GPU, simt::fiber (fiber.hpp) on the CPU. launch.hpp starts it.
+// `run` uses only the verbs of `simt`: simt::cuda (cuda.cuh) on a GPU, simt::fiber (fiber.hpp) on
+// the CPU. launch.hpp starts it.
 
 #include <concepts>
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace kselect::simt {
 inline constexpr int warp_size = 32;
 inline constexpr std::uint32_t full_mask = 0xffffffffU;
 
-// The most blocks and threads a launch may have, on either executor.
+// The largest launch, on either executor.
 inline constexpr std::int64_t block_limit = 0x7fffffff;
 inline constexpr int thread_limit = 1024;
 
@@ -32,26 +32,24 @@ inline constexpr int thread_limit = 1024;
 struct grid {
   std::int64_t blocks = 0;
   int threads = 0;
-  std::size_t dynamic_shared_bytes = 0;  // beside the kernel's storage
-  // The kernel may start before the one launched before it on the stream has ended: as soon as all
-  // blocks of that one have called let_next_start() or returned. Until a block of it has called
-  // wait_for_previous(), it neither writes global memory nor reads what the kernel before writes.
-  // (A programmatic dependent launch, CUDA C++ Programming Guide; GPUs before compute capability
-  // 9.0, code for them on any GPU, and fibers run the two one after the other.)
+  std::size_t dynamic_shared_bytes = 0;  // in addition to the kernel's storage
+  // Allows a programmatic dependent launch (CUDA C++ Programming Guide). The kernel may start once
+  // all blocks of the previous launch have called let_next_start() or returned. Before a block
+  // calls wait_for_previous(), it must not write global memory or read what the previous launch
+  // writes. On GPUs or code before sm_90, and on fibers, the two run one after the other.
   bool overlaps_previous = false;
-  // A block may wait for what one with a lower number posts (await()). On a GPU blocks start in the
-  // order of their numbers in any case, as CUB's scans rely on; fibers run one after the other
-  // then.
+  // A block may wait for a message of a block with a lower number (await()). GPUs start blocks in
+  // order of their numbers in any case; CUB's scans rely on it too. Fibers then run them in order.
   bool awaits_earlier_blocks = false;
 };
 
-// What a block posts for others of its launch. They see all of it or nothing.
+// A message between blocks of one launch. Readers see all of it or nothing.
 struct alignas(16) message {
   std::uint64_t payload;
-  std::uint64_t tag;  // by which it is known to be there
+  std::uint64_t tag;  // marks the message as present
 };
 
-// `size` elements of global memory. On a GPU the size costs nothing: it is never read.
+// `size` elements of global memory. GPU code never reads the size, so it costs nothing there.
 template <class T>
 struct global {
   T* data = nullptr;
@@ -106,8 +104,8 @@ constexpr int min_blocks() {
   }
 }
 
-// A fiber's shared memory is poisoned bytes and a GPU's is whatever the last block left there: no
-// constructor may seem to run.
+// Storage must be trivial because no constructor runs: shared memory starts with poison on fibers
+// and with a previous block's data on a GPU.
 template <class Kernel>
 constexpr void require_kernel() {
   using storage = typename Kernel::storage;
@@ -122,8 +120,8 @@ constexpr void require_kernel() {
 
 }  // namespace detail
 
-// The same memory as vectors of N; the last size % N elements are left out. The address must be
-// aligned to the vector; the fiber executor checks that at every access.
+// The same memory as vectors of N, without the last size % N elements. The address must be aligned
+// to the vector; the fiber executor checks it at every access.
 template <int N, class T>
 KSELECT_HD global<typename detail::vec_like<T, N>::type> as_vec(global<T> elements) {
   return {reinterpret_cast<typename detail::vec_like<T, N>::type*>(elements.data),

@@ -1,4 +1,4 @@
-// One cell: its numbers, every raw sample in the order of measuring, and how to run it again.
+// One cell: its numbers, all samples in the order of measurement, and the command to run it again.
 
 function open_cell(cell) {
   by_id("cell-heading").textContent = in_words(cell);
@@ -36,7 +36,7 @@ function cell_facts(cell) {
   return found;
 }
 
-// The regular expression that matches this cell alone in `kselect run --dry-run`.
+// The regular expression that matches only this cell in `kselect run --dry-run`.
 function filter_of(cell) {
   const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const problem = [cell.dtype, cell.direction, `Q=${cell.q}`, `n=${cell.n}`, `k=${cell.k}`,
@@ -44,7 +44,7 @@ function filter_of(cell) {
   return `^${literal(cell.algorithm)} ${literal(problem)}$`;
 }
 
-// Samples in order, the rounds apart, over the median and its interval.
+// The samples in order, separated by rounds, over the median and its interval.
 function sample_plot(time) {
   const [width, height, left, right, top, bottom] = [820, 230, 80, 10, 10, 26];
   const at_y = scale([...time.samples, ...time.ci95], height - bottom, top, true, 0.1);

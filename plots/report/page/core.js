@@ -1,11 +1,11 @@
-// What all parts of the page share: the data, elements, numbers in words, looks of series.
+// Shared by all parts of the page: the data, elements, formatted numbers, looks of series.
 
 const report = JSON.parse(document.getElementById("data").textContent);
 const cells = report.cells;
 
 const by_id = (id) => document.getElementById(id);
 
-// element("td", {class: "number"}, "text" or nodes): attributes that are null are left out.
+// element("td", {class: "number"}, "text" or nodes): null attributes are left out.
 function element(name, attributes = {}, ...content) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -22,7 +22,7 @@ function svg(name, attributes = {}, ...content) {
   return made;
 }
 
-// options(select, [[value, text], ...]): fills a select, and keeps its choice where it still exists.
+// options(select, [[value, text], ...]): fills a select and keeps its choice if it still exists.
 function options(select, pairs) {
   const before = select.value;
   select.replaceChildren(...pairs.map(([value, text]) => element("option", { value }, text)));
@@ -33,7 +33,7 @@ const distinct = (values) => [...new Set(values)];
 const ascending = (values) => distinct(values).sort((a, b) => a - b);
 const in_order = (values) => distinct(values).sort();
 
-// A power of two from 1024 on as such, as in 2^20; else the plain number.
+// Powers of two from 1024 on as 2^20, other numbers plainly.
 function size(value) {
   const exponent = Math.log2(value);
   return value >= 1024 && Number.isInteger(exponent) ? `2^${exponent}` : String(value);
@@ -50,20 +50,20 @@ function duration(ns) {
 
 const percent = (share) => `${digits(100 * share, 3)} %`;
 
-// All that must be equal for two cells to stand in one plot, apart from n, Q and k.
+// The properties, besides n, Q and k, that must be equal for two cells in one plot.
 const kind_of = (cell) =>
   [cell.input, cell.dtype, cell.payload.replaceAll("_", " "), cell.direction].join(", ");
 const kinds = in_order(cells.map(kind_of));
 const algorithms = in_order(cells.map((cell) => cell.algorithm));
 
-// What a plot can show of a cell: its name, and its value or null.
+// The quantities that a plot can show: name, value of a cell or null, and format.
 const VALUES = {
   time: ["median time of all Q rows", (cell) => cell.time && cell.time.median, duration],
   query: ["median time per query", (cell) => cell.time && cell.time.median / cell.q, duration],
   share: ["share of the read ceiling", (cell) => cell.floor && cell.floor.share, percent],
 };
 
-// Okabe and Ito's colours with a grey for yellow, as in the figures; marker and dashes differ too.
+// Okabe and Ito's colours with grey for yellow, as in the figures; series also differ in marker and dashes.
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#808080"];
 const DASHES = ["", "7 3", "2 2", "9 3 2 3", "5 2 2 2 2 2"];
 const SHAPES = [
@@ -87,7 +87,7 @@ function look(algorithm) {
 
 const in_words = (cell) => `${cell.algorithm}, n = ${size(cell.n)}, Q = ${size(cell.q)}, k = ${cell.k}`;
 
-// Several cells may share algorithm and problem (two layouts, two seeds): the fastest speaks.
+// Several cells may share algorithm and problem (two layouts, two seeds); the fastest is shown.
 function fastest(found) {
   const timed = found.filter((cell) => cell.time);
   return timed.reduce((a, b) => (b.time.median < a.time.median ? b : a), timed[0]) || found[0];

@@ -1,4 +1,4 @@
-// Heading, what the run was measured on, and its config.
+// Heading, machine of the run, and its config.
 
 function show_environment() {
   const meta = report.meta;
@@ -62,7 +62,7 @@ async function copy_config() {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Opened from a file, or not permitted: select it, and copy as the user would.
+    // The clipboard is not available (for example in a local file): select the text and copy it.
     getSelection().selectAllChildren(by_id("config-text"));
     copied = document.execCommand("copy");
   }

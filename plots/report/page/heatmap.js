@@ -1,4 +1,4 @@
-// One algorithm over n and k, as a table whose cells are coloured: the text is the value.
+// One algorithm over n and k, as a table of values with coloured cells.
 
 function show_heatmap() {
   options(by_id("heatmap-kind"), kinds.map((kind) => [kind, kind]));
@@ -16,7 +16,7 @@ function draw_heatmap() {
   const here = cells.filter((c) => kind_of(c) === kind);
   const qs = ascending(here.map((c) => c.q));
   const n_of_q = (q) => distinct(here.filter((c) => c.q === q).map((c) => c.n)).length;
-  // Where n and Q change together, one Q has one n: all are shown as one map.
+  // If n and Q change together, each Q has one n, so one map shows all of them.
   const together = qs.length > 1 && qs.every((q) => n_of_q(q) === 1);
   options(by_id("heatmap-q"), [...(together ? [["any", "any"]] : []), ...qs.map((q) => [q, size(q)])]);
   options(by_id("heatmap-over"), [["", "the fastest"], ...algorithms.map((name) => [name, name])]);
@@ -39,7 +39,7 @@ function draw_heatmap() {
     element("table", { "aria-label": by_id("heatmap-note").textContent }, element("thead", {}, head), element("tbody", {}, ...rows)));
 }
 
-// What stands at one (n, k): null where the run has no such cell.
+// The content of the map at (n, k); null if the run has no such cell.
 function heat(own, chosen, n, k, mode) {
   const cell = fastest(own.filter((c) => c.n === n && c.k === k));
   if (!cell) return null;
@@ -60,8 +60,8 @@ function heat_note(mode, at, values) {
   return `${name}: ${what}, ${values.length} cells.${rest}`;
 }
 
-// Vermillion for slower than what it is compared with, blue for faster; for other values the more
-// the bluer. Colours stay light enough for dark text, so nothing hangs on them.
+// Comparisons: vermillion for slower, blue for faster. Other values: larger is bluer. The colours are
+// light enough for dark text, which shows the value.
 function heat_colour(mode, value, values) {
   const logs = values.map(Math.log2);
   const [low, high] = [Math.min(...logs), Math.max(...logs)];

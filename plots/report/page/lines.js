@@ -1,4 +1,4 @@
-// Lines of any algorithms over n, Q or k, both axes logarithmic but for shares.
+// Lines of any algorithms over n, Q or k. Both axes are logarithmic, except for shares.
 
 const AXES = [["n", "n"], ["q", "Q"], ["k", "k"]];
 const BOX = { width: 900, height: 440, left: 80, right: 20, top: 14, bottom: 44 };
@@ -54,7 +54,7 @@ function choose_algorithms(drawn) {
 
 const of_kind = () => cells.filter((c) => kind_of(c) === by_id("lines-kind").value);
 
-// A select for each of the two axes that are not x; "any" serves sweeps in which two change together.
+// A select for each of the two axes that are not x. "any" is for sweeps in which two axes change together.
 function fix_others() {
   const here = of_kind();
   const x = by_id("lines-x").value;
@@ -127,7 +127,7 @@ function plot(x, name, words, series, drawn) {
 const axis_name = (axis) => AXES.find(([key]) => key === axis)[1];
 const points_x = (series) => [...series.values()].flat().map((p) => p.at);
 
-// Returns a function from values to places, with its ticks; linear ones begin at 0.
+// Returns a function from values to places, with its ticks; linear scales begin at 0.
 function scale(values, from, to, logarithmic, margin) {
   const forth = logarithmic ? Math.log2 : (v) => v;
   let low = logarithmic ? Math.log2(Math.min(...values)) : 0;
@@ -161,7 +161,7 @@ function ticks_of(place, base) {
     }
   }
   if (ticks.length > 1) return ticks;
-  // Less than a factor of two: three places, as the numbers fall.
+  // For a range below a factor of two: three ticks at plain numbers.
   return [0.15, 0.5, 0.85].map((part) => Number((2 ** (low + part * (high - low))).toPrecision(3)));
 }
 
@@ -183,7 +183,7 @@ function draw_axes(root, x, name, words, at_x, at_y) {
     svg("rect", { width: 5, height: 5, fill: "#f2f2f2" }), svg("line", { x1: 0, x2: 0, y1: 0, y2: 5, stroke: "#8a8a8a", "stroke-width": 2 }))));
 }
 
-// A line is broken where a cell between has no value.
+// A line is broken at cells without a value.
 function draw_line(root, algorithm, points, at_x, at_y, words) {
   const { colour, dash, shape } = look(algorithm);
   let path = "";
@@ -209,7 +209,7 @@ function draw_line(root, algorithm, points, at_x, at_y, words) {
   }
 }
 
-// One point is in the order of Tab; arrows move on, along its line and then to the next line.
+// Tab reaches one point; arrow keys move along its line and then to the next line.
 function move_focus(event, marks) {
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
   const here = marks.indexOf(event.target);

@@ -1,4 +1,4 @@
-// The table of cells: sorted by any column, filtered by words and conditions, in pages.
+// The table of cells: sorted by any column, filtered by words and conditions, split into pages.
 
 const PAGE_ROWS = 25;
 const ALL_COLUMNS = [
@@ -14,7 +14,7 @@ const ALL_COLUMNS = [
   ["Share of ceiling", (c) => (c.floor ? c.floor.share : null), true, percent],
   ["Reason", (c) => c.reason],
 ];
-// A column that says nothing in this run, or the same of every cell, is left out.
+// A column with one value for all cells of the run is left out, except these three.
 const COLUMNS = ALL_COLUMNS.filter(([name, value]) =>
   ["Algorithm", "Status", "Median"].includes(name) || distinct(cells.map(value)).length > 1);
 
@@ -45,7 +45,7 @@ function sort_by(column) {
   fill_table();
 }
 
-// "heap k=64 n>1024": every word must be found, every condition on n, q, k be met.
+// "heap k=64 n>1024": every word must occur, every condition on n, q, k must hold.
 function search_filter(text) {
   const tests = text.trim().toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
     const condition = word.match(/^([nqk])(<=|>=|=|<|>)(?:2\^)?(\d+)$/);
@@ -72,7 +72,7 @@ function chosen_rows() {
   if (table_state.column === null) return rows;
   const value = COLUMNS[table_state.column][1];
   const direction = table_state.downwards ? -1 : 1;
-  // Cells without a value stand last in either direction.
+  // Cells without a value come last in both directions.
   return rows.sort((a, b) => {
     const [x, y] = [value(a), value(b)];
     if (x === null || y === null) return (x === null) - (y === null);

@@ -1,8 +1,6 @@
 #pragma once
-// Calls into the CUDA runtime and cuBLAS that must not fail, and the launch of a kernel.
-//
-// For the harness's own GPU code; what algorithms do wrong comes back as a status instead. No fmt
-// here: nvcc compiles this header.
+// CUDA runtime and cuBLAS calls that throw on failure. For the harness's own GPU code; errors of
+// algorithms are statuses. No fmt here: nvcc compiles this header.
 
 #include <cstdint>
 #include <cublas_v2.h>
@@ -13,10 +11,10 @@
 
 namespace kselect::runtime {
 
-// Throws error(failure::resources) when memory ran out, else error(failure::unsupported).
+// Throws error(failure::resources) if memory ran out, else error(failure::unsupported).
 inline void require_cuda(cudaError_t code, const char* what) {
   if (code == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // so that it is not taken for the next call's
+  static_cast<void>(cudaGetLastError());  // so that the next call does not report it again
   throw error(
       code == cudaErrorMemoryAllocation ? failure::resources : failure::unsupported,
       std::string(what) + " failed: " + cudaGetErrorName(code) + ": " + cudaGetErrorString(code));
@@ -28,7 +26,7 @@ inline void require_cublas(cublasStatus_t code, const char* what) {
               std::string(what) + " failed: " + cublasGetStatusString(code));
 }
 
-// The launch configuration was refused, or an earlier call left an error.
+// Throws if the launch was refused or an earlier call left an error.
 inline void require_launch(const char* kernel) { require_cuda(cudaGetLastError(), kernel); }
 
 constexpr std::int64_t blocks_for(std::int64_t items, std::int64_t per_block) {

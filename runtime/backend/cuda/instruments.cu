@@ -31,8 +31,8 @@ __global__ void wait_for_host(const volatile int* open, volatile int* expired,
   }
 }
 
-// Cycle counters of multiprocessors differ, so both stamps come from number 0; of the blocks that
-// land there the first one writes.
+// Cycle counters differ between multiprocessors, so both stamps come from multiprocessor 0. The
+// first block that runs there writes the stamp.
 __global__ void write_stamp(clock_probe::stamp* out, int turn) {
   if (multiprocessor() != 0 || threadIdx.x != 0) return;
   if (atomicExch(&out->turn, turn) == turn) return;
@@ -55,8 +55,8 @@ __global__ void __launch_bounds__(512) read_vectors(const uint4* data, std::int6
     for (int j = 0; j < in_flight; ++j) mixed ^= part[j].x ^ part[j].y ^ part[j].z ^ part[j].w;
   }
   for (; i < count; i += stride) mixed ^= data[i].x ^ data[i].y ^ data[i].z ^ data[i].w;
-  // A use of every bit of every load, or they would be left out; almost never a write. (An empty
-  // asm is no use to the assembler, which sees nothing of it.)
+  // Uses every bit of every load, so that the compiler keeps the loads; it almost never writes. An
+  // empty asm would not do: ptxas sees no use in it.
   if (mixed == 0x9e3779b9U) unlikely_sum = mixed;
 }
 

@@ -1,4 +1,4 @@
-// 16-bit elements as the kernels work on them: in each of the 65536 cases.
+// The kernels' form of 16-bit elements, tested on all 65536 bit patterns.
 
 #include "algorithms/buffered_multi_select/element.hpp"
 
@@ -17,7 +17,7 @@ TEST(BufferedMultiSelectElement, SixteenBitsComeBackAndKeepTheirOrder) {
     EXPECT_EQ(e::narrowed(e::widened(x)).bits, bits);
     EXPECT_EQ(e::key_of(e::widened(x)), order_key(x));
     for (const direction wanted : {direction::smallest, direction::largest}) {
-      // As a reader orients it.
+      // A reader orients elements in this way.
       const std::uint32_t flip = wanted == direction::largest ? sign_bit<float> : 0;
       const float oriented = std::bit_cast<float>(bits_of(e::widened(x)) ^ flip);
       EXPECT_EQ(e::key_of(oriented), selection_key(x, wanted));
@@ -26,7 +26,7 @@ TEST(BufferedMultiSelectElement, SixteenBitsComeBackAndKeepTheirOrder) {
   }
 }
 
-// The number of a bound admits, by its bits, all elements up to the bound, and no other.
+// The float of a bound admits, in the order of bits, exactly the elements up to the bound.
 TEST(BufferedMultiSelectElement, TheNumberOfAKeyEndsItsElements) {
   for (std::uint32_t key = 0; key < 0x10000U; ++key) {
     const float limit = e::value_of(key);

@@ -1,5 +1,5 @@
-// Several blocks a row, each with a threshold of its own, on fibers: what is read again, and that
-// nothing is taken for certain that is not.
+// Several blocks a row, each with its own threshold, on fibers: checks which parts are read again,
+// and the answers.
 
 #include "algorithms/buffered_multi_select/grid_own.cuh"
 
@@ -24,7 +24,7 @@ struct shape {
   position parts, rank, slots, enough;
 };
 
-// One row for calls that are given the same number and the same memory, as a graph repeats one.
+// One row. All its calls have the same number and the same memory, like repeats of a CUDA graph.
 template <bool one_tile>
 class row_of_parts {
  public:
@@ -55,7 +55,7 @@ class row_of_parts {
     args.enough = s.enough;
   }
 
-  // Selects, and expects the k smallest. Returns how many parts were read again.
+  // Selects and expects the k smallest. Returns the number of parts that were read again.
   std::int64_t select(const simt::fiber_options& options = {}) {
     simt::counters counted;
     simt::fiber_options counting = options;
@@ -88,7 +88,7 @@ void shuffle(std::vector<float>& row, unsigned seed) {
   std::shuffle(row.begin(), row.end(), std::mt19937(seed));
 }
 
-// The last block looks at four slots a thread.
+// Parts, rank, slots, enough. The last block looks at four slots a thread.
 constexpr shape eight_parts{8, 12, 32, 24};
 
 TEST(BufferedMultiSelectOwn, RandomRowsAreReadOnceInAnyOrderOfLanes) {
@@ -102,7 +102,7 @@ TEST(BufferedMultiSelectOwn, RandomRowsAreReadOnceInAnyOrderOfLanes) {
   }
 }
 
-// Parts post more than they have slots, and the best of it is enough.
+// Parts have more survivors than slots; the best of them suffice.
 TEST(BufferedMultiSelectOwn, SortedRowsAreReadOnce) {
   for (const float sign : {1.0F, -1.0F}) {
     row_of_parts<true> one(8 * of_tile, 100, eight_parts);
@@ -124,14 +124,14 @@ TEST(BufferedMultiSelectOwn, TiesWithTheLeastAreReadOnce) {
   }
 }
 
-// All that is wanted is in one part, which cannot post it; or in two.
+// All of the k smallest are in one part or in two, which have too few slots to post them.
 TEST(BufferedMultiSelectOwn, PartsThatHoldBackAreReadAgain) {
   for (const std::size_t first : {0, 3, 7}) {
     for (const std::size_t second : {3, 7}) {
       row_of_parts<true> one(8 * of_tile, 200, eight_parts);
       shuffle(one.row, 6);
       for (std::size_t i = 0; i < one.row.size(); ++i) {
-        const std::size_t part = i / 16 % 8;  // chunks go round the parts
+        const std::size_t part = i / 16 % 8;  // chunks are assigned to parts in turn
         one.row[i] += part == first || part == second ? 0.0F : 1e6F;
       }
       EXPECT_EQ(one.select(), first == second ? 1 : 2);
@@ -139,7 +139,7 @@ TEST(BufferedMultiSelectOwn, PartsThatHoldBackAreReadAgain) {
   }
 }
 
-// More parts hold back than one, and others have posted all that is wanted of them.
+// Several parts are read again; the elements that other parts posted must be kept.
 TEST(BufferedMultiSelectOwn, WhatWasPostedIsKeptWhereOthersAreReadAgain) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     row_of_parts<true> one(8 * of_tile, 60, {8, 3, 8, 6});
@@ -151,8 +151,8 @@ TEST(BufferedMultiSelectOwn, WhatWasPostedIsKeptWhereOthersAreReadAgain) {
   }
 }
 
-// A NaN is its group's minimum, whatever else is in the group: here a NaN that comes first, and
-// elements below the one that all other groups have for a minimum.
+// A NaN is the minimum of its group, whatever else the group holds. The row consists of ties and
+// has NaNs of both signs and an element below the other groups' minima.
 TEST(BufferedMultiSelectOwn, NansInRowsOfTiesHideNothing) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   for (const std::size_t at : {0, 5, 100, 700, 4000, 8190}) {
@@ -168,17 +168,17 @@ TEST(BufferedMultiSelectOwn, NansInRowsOfTiesHideNothing) {
   }
 }
 
-// Only one warp of a part of ties looks for them, and here another has them all.
+// In a part of ties only one warp looks for them; here another warp holds all of them.
 TEST(BufferedMultiSelectOwn, TiesThatTheFirstWarpDoesNotSeeAreFound) {
   row_of_parts<true> one(8 * of_tile, 10, eight_parts);
   for (std::size_t i = 0; i < one.row.size(); ++i) {
-    const std::size_t segment = i / 16 % 16;  // of part segment % 8, and of its warp segment / 8
+    const std::size_t segment = i / 16 % 16;  // belongs to part segment % 8, warp segment / 8
     one.row[i] = segment == 11 ? 1.0F : segment == 3 ? 5.0F : 9.0F;
   }
   EXPECT_EQ(one.select(), 1);
 }
 
-// Parts without numbers have posted nothing, and are wanted all the same.
+// Parts that hold only NaNs post nothing, but the answer needs some of their NaNs.
 TEST(BufferedMultiSelectOwn, NansOfPartsThatPostNothingAreFound) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   row_of_parts<true> one(8 * of_tile, 100, eight_parts);
@@ -194,7 +194,7 @@ TEST(BufferedMultiSelectOwn, ClustersTiesAndNansInAnyMixture) {
   for (int round = 0; round < 60; ++round) {
     row_of_parts<true> one(8 * of_tile - below(700), 1 + below(90), eight_parts);
     const unsigned stride = 16U << below(4), hot = below(16), values = 1 + below(6);
-    const unsigned nans = below(3) == 0 ? 300 : 0;  // one of so many is
+    const unsigned nans = below(3) == 0 ? 300 : 0;  // one element in 300 is a NaN
     for (std::size_t i = 0; i < one.row.size(); ++i) {
       const bool clustered = i / stride % 16 == hot;
       one.row[i] = static_cast<float>(clustered ? below(2) : 5 + below(values));
@@ -206,8 +206,8 @@ TEST(BufferedMultiSelectOwn, ClustersTiesAndNansInAnyMixture) {
   }
 }
 
-// A graph repeats the call with the same number, and finds what the one before has left: none of it
-// has the tag that the next one goes by.
+// A graph repeats the call with the same number and finds the messages of the previous call in
+// memory. None of them may have the tag of the next call.
 TEST(BufferedMultiSelectOwn, AGraphMayRepeatACall) {
   row_of_parts<true> one(8 * of_tile, 60, eight_parts);
   for (unsigned seed = 0; seed < 4; ++seed) {

@@ -23,9 +23,9 @@ struct shape {
 
 using kernel = grid_kernel<float, false, loads>;
 
-// One row for one call, and the memory that it is given, in which there may be anything.
+// One row for one call, and the call's memory, which holds arbitrary data at first.
 struct call {
-  call(std::vector<float>&& row, position k, const shape& s) = delete;  // it is read later
+  call(std::vector<float>&& row, position k, const shape& s) = delete;  // the row must outlive it
   call(const std::vector<float>& row, position k, const shape& s)
       : values(k),
         messages(s.parts * threads / s.lanes * many_groups, {7, 7}),
@@ -45,7 +45,7 @@ struct call {
     args.call = 42;
     args.tags = over(tags);
     args.patience = 1;
-    const position minima = threads / s.lanes * args.shape.groups;  // of a part
+    const position minima = threads / s.lanes * args.shape.groups;  // posted by a part
     args.messages = minima / minima_each<float>(args.shape);
     messages.resize(std::size_t{s.parts} * args.messages);
     args.shape.capacity = std::max(args.shape.capacity, s.parts * minima);
@@ -73,8 +73,8 @@ struct call {
   kernel::args args{};
 };
 
-// The k smallest of one row, sorted. Nothing may be lost on the way, or a block would read the
-// whole row once more.
+// The k smallest of one row, sorted. Messages must not get lost: a block would then read the whole
+// row again, which the number of reads would show.
 std::vector<float> select(const std::vector<float>& row, position k, const shape& s,
                           simt::fiber_options options) {
   simt::counters counted;
@@ -82,7 +82,7 @@ std::vector<float> select(const std::vector<float>& row, position k, const shape
   call one(row, k, s);
   const std::uint64_t tag = tag_after(one.tags[0], one.args.call);
   EXPECT_EQ(one.run(s.parts, options).message, "");
-  // A graph repeats the call with the same number: nothing has the tag that the next one goes by.
+  // A graph repeats the call with the same number: no message may have the tag of the next call.
   const auto is_of_this = [&](const simt::message& m) { return m.tag == tag; };
   EXPECT_TRUE(std::all_of(one.messages.begin(), one.messages.end(), is_of_this));
   EXPECT_TRUE(std::all_of(one.entries.begin(), one.entries.end() - s.slots, is_of_this));
@@ -118,7 +118,7 @@ TEST(BufferedMultiSelectGrid, MoreSlotsThanThreadsAreGatheredInRounds) {
   expect_smallest(shuffled(5 * threads * loads * width), 50, {5, 8, 40});
 }
 
-// The least of what all parts but the last post for a row that is one tile.
+// The least minimum that all parts except the last post, for a row of one tile.
 std::uint32_t least_posted(const std::vector<float>& row, const shape& s) {
   const call one(row, 3, s);
   EXPECT_EQ(one.args.shape.tiles, 1U);
@@ -138,7 +138,7 @@ std::uint32_t least_posted(const std::vector<float>& row, const shape& s) {
 TEST(BufferedMultiSelectGrid, MinimaOfAnyNumberOfThreadsAreJoined) {
   for (const position lanes : {1, 2, 8, 32, 64}) {
     const shape s{8, lanes, 8};
-    for (const std::size_t least : {100, 101, 102, 103, 600, 7000}) {  // of either warp of a part
+    for (const std::size_t least : {100, 101, 102, 103, 600, 7000}) {  // in both warps of a part
       std::vector<float> row = shuffled(8 * threads * loads * width);
       row[least] = -1;
       expect_smallest(row, 3, s);
@@ -148,7 +148,8 @@ TEST(BufferedMultiSelectGrid, MinimaOfAnyNumberOfThreadsAreJoined) {
   }
 }
 
-// As on a GPU: a launch before, with the same tag, has left the minima of all blocks but the last.
+// A first launch with the same tag leaves the minima of all blocks except the last. In the second
+// launch every block therefore sees the minima of others, as concurrent blocks on a GPU do.
 TEST(BufferedMultiSelectGrid, BlocksThatSeeEachOthersMinimaShareOneThreshold) {
   const std::vector<float> row = shuffled(100'000);
   const call one(row, 50, {6, 1, 64});
@@ -159,7 +160,7 @@ TEST(BufferedMultiSelectGrid, BlocksThatSeeEachOthersMinimaShareOneThreshold) {
   EXPECT_LE(counted[simt::counter::candidates], 700);
 }
 
-// All parts leave more than they have slots, and nothing of most of them is wanted.
+// All parts have more survivors than slots, and the answer needs few of these parts.
 TEST(BufferedMultiSelectGrid, PartsCrowdedByTiesAreNotReadOnceTheListIsFull) {
   constexpr int parts = 64, k = 50, part = threads * loads * width;
   const std::vector<float> row(parts * part, 0.5F);
@@ -173,13 +174,13 @@ TEST(BufferedMultiSelectGrid, PartsCrowdedByTiesAreNotReadOnceTheListIsFull) {
             2 * part + messages + 8 * k);
 }
 
-// Here one part leaves all, or two, of which one is the row's last.
+// All survivors are in one part or in two parts; one of them is always the last.
 TEST(BufferedMultiSelectGrid, APartMayLeaveMoreThanItHasSlots) {
   constexpr std::int64_t n = 16 * threads * loads * width;
   for (const std::size_t first : {0, 1, 14, 15}) {
     std::vector<float> row = shuffled(n);
     for (std::size_t i = 0; i < row.size(); ++i) {
-      // Of one tile, segment s of 128 is of warp s of all.
+      // In one tile, segment s of 128 elements belongs to warp s of all blocks' warps.
       const std::size_t part = i / 128 % 32 / 2;
       row[i] += part == first || part == 15 ? 0.0F : 1e6F;
     }

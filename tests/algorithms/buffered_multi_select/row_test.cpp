@@ -1,4 +1,4 @@
-// Which of a thread's elements a bound admits: in the order of bits, whichever way it is found out.
+// Which of a thread's elements a bound admits: all implementations follow the order of bits.
 
 #include "algorithms/buffered_multi_select/row.cuh"
 
@@ -56,8 +56,7 @@ TEST(BufferedMultiSelectRow, ASignTellsWhatIsNotAboveALimit) {
   }
 }
 
-// Of any bits, where nothing is known of NaNs; and with NaNs for a limit, where nothing is among
-// the elements.
+// Elements of any bits if they may be NaNs; any bits as the limit, also NaNs, if no element is one.
 TEST(BufferedMultiSelectRow, BitsTellItOfNaNs) {
   std::mt19937 bits(5);
   const std::vector<float> numbers = special_numbers();
@@ -79,7 +78,7 @@ TEST(BufferedMultiSelectRow, BitsTellItOfNaNs) {
   }
 }
 
-// A bound for 16-bit elements is the last float that an element with its key could have become.
+// A bound for 16-bit elements is the last float that a 16-bit element with its key can widen to.
 TEST(BufferedMultiSelectRow, SixteenBitElementsToo) {
   using as = element<float16>;
   std::mt19937 bits(6);

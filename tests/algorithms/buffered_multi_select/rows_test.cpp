@@ -1,6 +1,6 @@
-// Buffered multi-select on fibers, on rows made for each of its paths: a filter that holds back, a
-// list that overflows, a first tile that misleads, ties in the middle of a cut. What the answers
-// are is proven as everywhere; here it is also counted that the path was taken.
+// Buffered multi-select on fibers, on rows made for each of its paths: a selective filter, a list
+// that overflows, a misleading first tile, ties in the middle of a cut. The certificate proves the
+// answers, and counters show that the path was taken.
 
 #include <algorithm>
 #include <bit>
@@ -61,7 +61,7 @@ std::vector<float> uniform(std::int64_t n) {
   return made(n, [&](std::int64_t) { return number(generator); });
 }
 
-// A threshold from minima lets a few times k through, of any number of elements.
+// A threshold from group minima admits a small multiple of k elements, whatever n is.
 TEST(BufferedMultiSelect, ReadsARowInRandomOrderOnceAndKeepsFew) {
   for (const char* name : {"bms-warp", "bms-block", "bms-block+t128"}) {
     const auto row = uniform(20'000);
@@ -70,12 +70,12 @@ TEST(BufferedMultiSelect, ReadsARowInRandomOrderOnceAndKeepsFew) {
     EXPECT_EQ(c[counter::buffer_flushes], 0) << name;
     EXPECT_GE(c[counter::candidates], 32) << name;
     EXPECT_LE(c[counter::candidates], 1500) << name;
-    // Survivors are read a second time, nothing else is.
+    // Only survivors are read a second time.
     EXPECT_LE(c[counter::global_reads], 20'000 + 2 * c[counter::candidates]) << name;
   }
 }
 
-// Keys more than half of all keys apart, so that the sign of a difference does not order them.
+// Keys so far apart that their 32-bit difference overflows, so that its sign is no comparison.
 TEST(BufferedMultiSelect, OrdersKeysOfAnyDistance) {
   std::mt19937 generator(7);
   std::normal_distribution<float> exponent(0, 60);
@@ -89,15 +89,15 @@ TEST(BufferedMultiSelect, OrdersKeysOfAnyDistance) {
       }
     }
   }
-  // The few positive numbers are above any threshold, or the only ones that are not wanted.
+  // The few positive numbers are above any threshold; for the largest k, some of them are wanted.
   const auto mostly_negative = made(1024, [&](std::int64_t i) {
     return (i % 100 == 0 ? 1.0F : -1.0F) * std::exp2(exponent(generator));
   });
   for (const std::int64_t k : {1, 8, 64, 1010, 1020}) select("bms-warp", mostly_negative, k);
 }
 
-// A short row by one warp: what survives is found in registers, read a second time, and nothing
-// else; lanes that have no survivor read the first along.
+// A warp holds a short row in registers. Only survivors are read a second time; lanes without a
+// survivor read the first one along.
 TEST(BufferedMultiSelect, ABriefRowHasNoList) {
   for (const std::int64_t n : {100, 256, 784, 1000, 1024}) {
     for (const std::int64_t k : {1, 8, 10, 32, 64}) {
@@ -112,10 +112,10 @@ TEST(BufferedMultiSelect, ABriefRowHasNoList) {
   }
 }
 
-// The k-th smallest is one of more equal elements than a brief row takes: then as many of them are
-// taken as are wanted, with those below them, and without a list.
+// More elements equal the k-th smallest than the path for brief rows can stage. The warp then takes
+// the elements below and as many ties as needed, without a list.
 TEST(BufferedMultiSelect, ABriefRowWithManyTiesIsReadTwice) {
-  for (const std::int64_t n : {1024, 1021}) {  // with and without ends
+  for (const std::int64_t n : {1024, 1021}) {  // without and with a partial vector at the end
     for (const std::int64_t below : {0, 5, 31}) {
       const auto few = made(n, [&](std::int64_t i) {
         if (i * 37 % n < below) return -static_cast<float>(i);
@@ -135,8 +135,8 @@ TEST(BufferedMultiSelect, ABriefRowWithManyTiesIsReadTwice) {
   select("bms-warp", one_lane, 32);  // all of the smallest in one lane
 }
 
-// The smallest of a sorted row lie in one segment. Where that is in the first tile, as in the first
-// of these rows, the tile misleads; its own k-th minimum then still keeps most of the row out.
+// The k smallest of a sorted row lie in one segment. In the first of these rows it is in the first
+// tile, and the threshold is too low; the tile's k-th minimum still excludes most of the row.
 TEST(BufferedMultiSelect, SortedRowsAreOnePassOrTwo) {
   for (const char* name : {"bms-warp", "bms-block"}) {
     for (const int sign : {1, -1}) {
@@ -148,19 +148,19 @@ TEST(BufferedMultiSelect, SortedRowsAreOnePassOrTwo) {
   }
 }
 
-// Of a row that would be waited for alone the first tile is from its middle, which a sorted row's
-// smallest do not reach from either end.
+// For a long row the first tile is taken from the middle of the row. The smallest elements of a
+// sorted row lie at an end, so they do not mislead the tile.
 TEST(BufferedMultiSelect, LongSortedRowsAreOnePass) {
   constexpr std::int64_t n = 64 * 1024;
   for (const int sign : {1, -1}) {
     const auto row = made(n, [&](std::int64_t i) { return static_cast<float>(sign * i); });
     EXPECT_EQ(select("bms-block", row, 300)[counter::passes], 1);
-    // Blocks that share a row read its first tile twice; no block reads all of it.
+    // Blocks that share a row read its first tile twice; no block reads the whole row.
     EXPECT_LE(select("bms-grid", row, 200)[counter::global_reads], n + n / 2);
   }
 }
 
-// All elements pass the threshold; the first cut closes the list for their equals.
+// All elements are equal and pass the threshold; after the first cut the list admits no more ties.
 TEST(BufferedMultiSelect, EqualElementsAreCutOnce) {
   for (const char* name : {"bms-warp", "bms-block"}) {
     const counters c = select(name, made(20'000, [](std::int64_t) { return 0.5F; }), 64);
@@ -170,7 +170,7 @@ TEST(BufferedMultiSelect, EqualElementsAreCutOnce) {
   }
 }
 
-// Every element is the best key there is: nothing may enter a full list, and nothing is lost.
+// Every element has the least possible key: a full list must admit no more, and nothing is lost.
 TEST(BufferedMultiSelect, TheLeastKeyOfAllClosesTheList) {
   const auto least = std::bit_cast<float>(0xffffffffU);
   for (const char* name : {"bms-warp", "bms-block", "bms-grid"}) {
@@ -178,8 +178,8 @@ TEST(BufferedMultiSelect, TheLeastKeyOfAllClosesTheList) {
   }
 }
 
-// With 96 threads and 4 loads a tile of the row has 1536 elements: segments of 128, of every 16th.
-// All of the smallest lie in the first tile, whose minima then promise too much.
+// With 96 threads and 4 loads a tile has 1536 elements: every 16th segment of 128 elements. All of
+// the smallest elements lie in the first tile, so the threshold from its minima is too low.
 TEST(BufferedMultiSelect, AMisleadingFirstTileCostsASecondPass) {
   constexpr std::int64_t n = 16 * 1536;
   const auto noise = uniform(n);
@@ -191,15 +191,14 @@ TEST(BufferedMultiSelect, AMisleadingFirstTileCostsASecondPass) {
   EXPECT_GE(c[counter::passes], 2);
 }
 
-// So many NaN that the minima of the first tile are none: everything may enter.
+// The row is almost all NaN, so the first tile gives no threshold and every element may enter.
 TEST(BufferedMultiSelect, ARowOfNaNsIsSelectedFrom) {
   const auto nan = std::bit_cast<float>(0x7fc00001U);
   const auto row = made(16 * 1024, [&](std::int64_t i) { return i % 1000 == 7 ? 1.0F : nan; });
   for (const char* name : {"bms-warp", "bms-block", "bms-grid"}) select(name, row, 100);
 }
 
-// A list is cut in the middle of ties: those below all stay, of the equal ones as many as are
-// wanted.
+// A list is cut in the middle of ties: all elements below stay, and as many ties as needed.
 TEST(BufferedMultiSelect, CutsThroughTies) {
   constexpr std::int64_t n = 16 * 1024;
   for (const char* name : {"bms-warp", "bms-block", "bms-grid"}) {
@@ -215,7 +214,7 @@ TEST(BufferedMultiSelect, CutsThroughTies) {
   }
 }
 
-// A large k stays in registers: each element is read once, and those of the answer once more.
+// With a large k the row stays in registers: each element is read once, the answer's once more.
 TEST(BufferedMultiSelect, KeepsRowsInRegistersWhereAThresholdWouldHoldLittleBack) {
   for (const char* name : {"bms-warp", "bms-block+t128"}) {
     const counters c = select(name, uniform(1000), 600);
@@ -225,8 +224,8 @@ TEST(BufferedMultiSelect, KeepsRowsInRegistersWhereAThresholdWouldHoldLittleBack
   }
 }
 
-// What is below the bracket of the k-th and inside is counted once if that proves the bracket, and
-// again if it does not.
+// A bracket around the k-th value is proven by counting the elements below it and inside it. They
+// are counted again only if the first bracket fails.
 TEST(BufferedMultiSelect, ABracketOfTheKthIsProvenByCounting) {
   const std::vector<std::pair<const char*, std::int64_t>> members{{"bms-warp", 1000},
                                                                   {"bms-block+t128", 3999}};
@@ -252,11 +251,11 @@ TEST(BufferedMultiSelect, ABracketOfOneValueHasAsManyAsAreWanted) {
   }
 }
 
-// NaNs of either sign count as below any bracket, so that they are seen, and keys decide.
+// NaNs of both signs count as below any bracket. The bracket then fails, and keys decide.
 TEST(BufferedMultiSelect, NaNsAreNotOverlookedByABracket) {
   for (const char* name : {"bms-warp", "bms-block+t128"}) {
     for (const std::uint32_t bits : {0x7fc00001U, 0xffc00001U, 0xffffffffU}) {
-      for (const std::size_t at : {501, 502, 777}) {  // where no guess comes from
+      for (const std::size_t at : {501, 502, 777}) {  // not in the sample of the guess
         auto row = uniform(1000);
         row[at] = std::bit_cast<float>(bits);
         EXPECT_GE(select(name, row, 300)[counter::candidates], 600) << name;
@@ -265,7 +264,7 @@ TEST(BufferedMultiSelect, NaNsAreNotOverlookedByABracket) {
   }
 }
 
-// Nearly all values share a bin, or are infinite, or zeros of both signs.
+// Rows of which nearly all values share a bin, are infinite, or are zeros of both signs.
 TEST(BufferedMultiSelect, RowsThatBinsOfEqualWidthDoNotTellApart) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   std::mt19937 generator(11);
@@ -291,7 +290,7 @@ TEST(BufferedMultiSelect, RowsThatBinsOfEqualWidthDoNotTellApart) {
   }
 }
 
-// A list so long that its end is found by a bracket, too: in a filtered row of which much passes.
+// Much of a filtered row passes, so the list is long; a bracket then also cuts the list.
 TEST(BufferedMultiSelect, LongListsAreCutByABracket) {
   constexpr std::int64_t n = 20'000;
   const auto numbers = uniform(n);
@@ -317,8 +316,8 @@ TEST(BufferedMultiSelect, LongListsAreCutByABracket) {
   }
 }
 
-// 134 elements below 64 ties, which the bracket of a list's k-th holds, in most lanes, and several
-// in some; the others are above.
+// 134 elements, then 64 ties, then the rest. The bracket of the list's k-th value holds the ties,
+// which are spread over most lanes; some lanes have several.
 std::vector<float> list_of_ties(float sign, std::int64_t shuffling) {
   constexpr std::int64_t n = 4096;
   return made(n, [&](std::int64_t i) {
@@ -339,9 +338,8 @@ TEST(BufferedMultiSelect, ListsOfTiesAreCutByABracket) {
   }
 }
 
-// The parts of a row each know the threshold of the whole.
-// On fibers blocks run one after the other, and the first sees no minima but its own.
-// (grid_test.cpp shows what blocks do that see those of others.)
+// Parts of a row share their minima and thus the threshold. On fibers blocks run one after another,
+// so the first sees only its own minima. grid_test.cpp tests blocks that see those of others.
 TEST(BufferedMultiSelect, PartsOfARowShareTheThresholdsThatTheyCanSee) {
   const counters c = select("bms-grid", uniform(100'000), 50);
   EXPECT_LE(c[counter::buffer_flushes], 4);
@@ -389,7 +387,7 @@ TYPED_TEST(BufferedMultiSelect16Bits, ListsOfTiesAreCutByABracket) {
   }
 }
 
-// From near 1 on, 16-bit numbers of [0, 1) are hundreds of times the same.
+// Rounded to 16 bits, the largest values of a uniform row are hundreds of equal numbers.
 TYPED_TEST(BufferedMultiSelect16Bits, TheLargestOfAUniformRowAreTies) {
   for (const char* name : this->names) {
     for (const std::int64_t k : {1, 100, 600}) {
@@ -398,11 +396,11 @@ TYPED_TEST(BufferedMultiSelect16Bits, TheLargestOfAUniformRowAreTies) {
   }
 }
 
-// All 65536 patterns, each as often as the other: NaN of all payloads, both zeros, subnormals.
+// All 65536 bit patterns, each once: NaN of all payloads, both zeros, subnormals.
 TYPED_TEST(BufferedMultiSelect16Bits, EveryPatternHasItsPlace) {
   std::vector<TypeParam> row(1 << 16);
   for (std::size_t i = 0; i < row.size(); ++i) {
-    row[i] = {static_cast<std::uint16_t>(i * 40503)};  // odd, so each comes once
+    row[i] = {static_cast<std::uint16_t>(i * 40503)};  // an odd factor permutes the patterns
   }
   for (const char* name : this->names) {
     for (const direction wanted : {direction::smallest, direction::largest}) {
@@ -438,7 +436,7 @@ TYPED_TEST(BufferedMultiSelect16Bits, CutsThroughTies) {
   }
 }
 
-// A tile of 96 threads has 1536 elements as well; segments of 256, of every 16th.
+// Here, too, a tile of 96 threads has 1536 elements: every 16th segment of 256 elements.
 TYPED_TEST(BufferedMultiSelect16Bits, AMisleadingFirstTileCostsASecondPass) {
   constexpr std::int64_t n = 16 * 1536;
   const auto noise = uniform(n);

@@ -1,4 +1,4 @@
-// The numbers of a launch: what a plan promises is what the kernels rely on.
+// The parameters of a launch: a plan must satisfy the kernels' assumptions.
 
 #include "algorithms/buffered_multi_select/shape.hpp"
 
@@ -33,13 +33,13 @@ TEST(BufferedMultiSelectShape, RankIsTheLeastThatIsSafe) {
     EXPECT_LT(r, safe_rank(mean, 100'000)) << mean;
   }
   EXPECT_EQ(safe_rank(300, 310), 310U);  // the k-th needs no more than k
-  // Beyond what exp() takes the normal tail serves.
+  // Where exp() would underflow, the normal tail is used.
   const position r = safe_rank(2000, 100'000);
   EXPECT_GT(r, 2000 + 4.7 * std::sqrt(2000));
   EXPECT_LT(r, 2000 + 5.5 * std::sqrt(2000));
 }
 
-// Of rows that 256 threads do not hold, if enough of them is wanted.
+// For a large k, more threads are used if 256 cannot hold the row in registers.
 TEST(BufferedMultiSelectShape, MoreThreadsWhereTheyHoldARow) {
   device card;
   card.kind = executor_kind::cuda;
@@ -53,7 +53,7 @@ TEST(BufferedMultiSelectShape, MoreThreadsWhereTheyHoldARow) {
   };
   EXPECT_EQ(threads(float{}, 16384, 2048), 512);
   EXPECT_EQ(threads(float{}, 8820, 2438), 512);
-  EXPECT_EQ(threads(float{}, 16384, 1024), 256);  // little enough for a threshold
+  EXPECT_EQ(threads(float{}, 16384, 1024), 256);  // k is small enough for a threshold
   EXPECT_EQ(threads(float{}, 8192, 2048), 256);   // 256 hold it
   EXPECT_EQ(threads(float{}, 17000, 2040), 256);  // 512 do not
   EXPECT_EQ(threads(float{}, 8192, 32), 128);
@@ -96,7 +96,7 @@ TEST(BufferedMultiSelectShape, APlanHoldsWhatTheKernelsNeed) {
           EXPECT_LE(p->rank, k);
           EXPECT_LE(p->rank + p->slack, static_cast<position>(threads) * p->groups);
           EXPECT_GE(p->kept_most, k);
-          EXPECT_GT(p->capacity, p->kept_most);  // or a cut would make no room
+          EXPECT_GT(p->capacity, p->kept_most);  // else a cut would free no space
           EXPECT_GE(static_cast<std::int64_t>(p->tiles) * threads * loads * 4, n);
           EXPECT_LE((team_memory<float, true>::bytes(*p)), std::size_t{96} << 10);
           EXPECT_EQ((team_memory<float, true>::bytes(*p)) % 16, 0U);
@@ -106,7 +106,7 @@ TEST(BufferedMultiSelectShape, APlanHoldsWhatTheKernelsNeed) {
   }
 }
 
-// Where much of a row is wanted, more and smaller groups let less through.
+// For a large k, more and smaller groups admit fewer elements.
 TEST(BufferedMultiSelectShape, ManyGroupsHoldMoreBack) {
   for (const auto& [n, k] : {std::pair{16'384, 1024}, std::pair{32'768, 2048}}) {
     const auto few = filtering_plan<float, true>(n, k, {512, 8}, 96 << 10);
@@ -118,7 +118,7 @@ TEST(BufferedMultiSelectShape, ManyGroupsHoldMoreBack) {
   }
 }
 
-// Eight elements a load: with half the loads a tile is as large, and a thread has twice the groups.
+// A load has eight 16-bit elements: with half the loads a tile is as large as for float32.
 TEST(BufferedMultiSelectShape, SixteenBitRowsTakeHalfTheLoads) {
   for (const std::int64_t n : {1000, 8192, 100'000}) {
     for (const std::int64_t k : {1, 32, 256}) {

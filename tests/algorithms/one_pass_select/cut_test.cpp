@@ -1,4 +1,4 @@
-// Phase 3: the k best of a list stay, in order, of equal ones the first.
+// Phase 3: the k best of a list stay in order; of equal ones the first stay.
 
 #include "algorithms/one_pass_select/cut.hpp"
 

@@ -68,7 +68,7 @@ TYPED_TEST(OnePassKeys, BoundTestNeedsNoKeyOfTheElement) {
   }
 }
 
-// All 16-bit values, in the order of their selection keys; and a vector of them.
+// All 16-bit values in the order of their selection keys, one by one and in vectors.
 TEST(OnePassKeysOf16Bits, AreTheUpperOnes) {
   using Lanes = best_lanes<std::int32_t>;
   std::vector<float16> all;

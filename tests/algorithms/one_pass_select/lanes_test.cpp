@@ -1,4 +1,4 @@
-// Every verb of every vector policy against a loop over its lanes.
+// Compares every operation of every vector policy with a loop over its lanes.
 
 #include <array>
 
@@ -17,7 +17,7 @@ class OnePassLanes : public testing::Test {
     Lanes::store(v, out.data());
     return out;
   }
-  // A mask shows itself by what it selects.
+  // A mask is visible only through select().
   static numbers lanes_of_mask(typename Lanes::mask m) {
     return lanes_of(Lanes::select(m, Lanes::set(1), Lanes::set(0)));
   }

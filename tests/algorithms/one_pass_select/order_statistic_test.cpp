@@ -1,4 +1,4 @@
-// The vectorised select against a sort, on lists made to mislead its sample.
+// Compares the vectorised select with a sort, on lists made to mislead its sample.
 
 #include "tests/algorithms/one_pass_select/patterns.hpp"
 

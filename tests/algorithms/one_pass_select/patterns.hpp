@@ -1,5 +1,5 @@
 #pragma once
-// Lists of keys and rows that a selection may stumble over, and the vector types they are tried on.
+// Lists of keys and rows that are difficult for a selection, and the vector types to test.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace kselect::one_pass {
 
-// Both policies of lanes.hpp, where both are there.
+// The policies of lanes.hpp that this build has.
 using every_lanes = testing::Types<
 #if KSELECT_HAS_HIGHWAY && !HWY_HAVE_SCALABLE
     highway_lanes<std::int32_t>, highway_lanes<std::int64_t>,
@@ -30,12 +30,11 @@ using value_of = std::conditional_t<sizeof(Int) == 4, float, double>;
 template <class Int>
 struct pattern {
   std::string name;
-  std::vector<Int> keys;  // and `padding` elements of rubbish behind them
+  std::vector<Int> keys;  // followed by `padding` elements that are not part of the list
   std::int64_t size() const { return static_cast<std::int64_t>(keys.size()) - padding; }
 };
 
-// `m` keys in every pattern; the rubbish is the best key, which must not be mistaken for an
-// element.
+// `m` keys in every pattern. The padding is the best key, so a selection that uses it fails.
 template <class Int>
 std::vector<pattern<Int>> patterns(std::int64_t m, unsigned seed = 7) {
   std::mt19937_64 bits(seed);
@@ -52,7 +51,7 @@ std::vector<pattern<Int>> patterns(std::int64_t m, unsigned seed = 7) {
        [&](std::int64_t) { return bits() % 2 ? best_key<Int> : worst_key<Int>; }},
       {"worst key", [](std::int64_t) { return worst_key<Int>; }},
       {"best key", [](std::int64_t) { return best_key<Int>; }},
-      // What a sample of every step-th element sees is unlike the rest, in both directions.
+      // A sample of every step-th element is unlike the other elements, in both directions.
       {"sample too low", [=](std::int64_t i) { return i % step == step / 2 ? Int{-9} : any(i); }},
       {"sample too high",
        [=](std::int64_t i) { return i % step == step / 2 ? worst_key<Int> : any(i); }},
@@ -68,7 +67,7 @@ std::vector<pattern<Int>> patterns(std::int64_t m, unsigned seed = 7) {
   return all;
 }
 
-// The indices of the k smallest of keys[0..m), of equal keys the first, ascending.
+// The ascending indices of the k smallest of keys[0..m); of equal keys the first.
 template <class Int>
 std::vector<std::int64_t> best_indices(const std::vector<Int>& keys, std::int64_t m,
                                        std::int64_t k) {
@@ -82,7 +81,7 @@ std::vector<std::int64_t> best_indices(const std::vector<Int>& keys, std::int64_
   return order;
 }
 
-// A row of values whose keys are given.
+// A row of values with the given keys.
 template <class Int>
 std::vector<value_of<Int>> values_with(const std::vector<Int>& keys, std::int64_t m,
                                        direction wanted) {

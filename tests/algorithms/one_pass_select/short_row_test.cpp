@@ -17,7 +17,7 @@ TYPED_TEST(OnePassShortRow, KeepsTheBestAndOfEqualOnesTheFirst) {
   for (std::int64_t n = 1; n <= longest_short_row; ++n) {
     auto keys = scratch_for<Int>(n + padding), indices = keys;
     for (const auto& given : patterns<Int>(n)) {
-      // Of exactly n values, so that a sanitizer sees what is read beyond.
+      // Exactly n values, so that a sanitizer reports reads beyond the row.
       const std::vector<T> values = values_with(given.keys, n, direction::smallest);
       const key_row<T> row(values.data(), n, direction::smallest);
       for (std::int64_t k = 1; k <= n; ++k) {

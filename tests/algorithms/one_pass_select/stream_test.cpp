@@ -1,4 +1,4 @@
-// Phase 2, with lists so short that they overflow again and again.
+// Phase 2, with lists so short that they overflow repeatedly.
 
 #include "algorithms/one_pass_select/stream.hpp"
 
@@ -12,7 +12,7 @@ class OnePassStream : public testing::Test {
  protected:
   using key = typename Lanes::Int;
 
-  // Streams the row with the worst bound there is, or a given one, and compares the k best hits.
+  // Streams the row with the worst bound, or a given one, and compares the k best hits.
   void expect_best(const pattern<key>& given, std::int64_t n, std::int64_t k, direction wanted,
                    std::int64_t capacity, key bound = worst_key<key>) {
     using Int = key;
@@ -40,11 +40,11 @@ TYPED_TEST_SUITE(OnePassStream, every_lanes);
 
 TYPED_TEST(OnePassStream, SurvivesEveryOverflow) {
   using Int = typename TypeParam::Int;
-  // The longest has batches of blocks enough for each way of looking at the next.
+  // The longest row has enough batches of blocks for every way of reading ahead.
   for (const std::int64_t n : {70, 500, 3001, 20000}) {
     for (const auto& given : patterns<Int>(n)) {
       for (const std::int64_t k : {1, 5, 64}) {
-        // The least list there may be, and one that hardly overflows.
+        // The smallest permitted list, and one that hardly overflows.
         for (const std::int64_t capacity : {k + 4 * TypeParam::size, n + 4 * TypeParam::size}) {
           for (const direction wanted : {direction::smallest, direction::largest}) {
             this->expect_best(given, n, k, wanted, capacity);
@@ -56,7 +56,7 @@ TYPED_TEST(OnePassStream, SurvivesEveryOverflow) {
   }
 }
 
-// A bound that is some row's k-th best itself admits it.
+// A bound that equals the k-th best element admits that element.
 TYPED_TEST(OnePassStream, AdmitsWhatIsEqualToItsBound) {
   using Int = typename TypeParam::Int;
   const std::int64_t n = 1000, k = 20;

@@ -1,4 +1,4 @@
-// The promise of phase 1: at least k elements are at or below the threshold, on any row.
+// Phase 1 guarantees that at least k elements of any row are at or below the threshold.
 
 #include "algorithms/one_pass_select/threshold.hpp"
 
@@ -38,7 +38,7 @@ TYPED_TEST(OnePassThreshold, AdmitsAtLeastKOnAnyRow) {
   }
 }
 
-// What makes the stream cheap: few more than k pass, also on sorted rows, whichever way.
+// Few more than k elements pass, also on rows sorted in either direction; this makes phase 2 fast.
 TYPED_TEST(OnePassThreshold, AdmitsFewMoreThanKInAnyOrder) {
   using Int = typename TypeParam::Int;
   using T = value_of<Int>;
@@ -57,13 +57,14 @@ TYPED_TEST(OnePassThreshold, AdmitsFewMoreThanKInAnyOrder) {
   }
 }
 
-// Of a long row only a sample is seen, whose ends are the row's: sorted rows are as good as whole
-// ones; of others as many more pass as there is more of the row than of the sample.
+// Phase 1 sees only a sample of a long row, which includes the row's ends. So the threshold of a
+// sorted row is as good as from the whole row. On other rows more elements pass, in proportion to
+// the row's length over the sample's.
 TYPED_TEST(OnePassThreshold, AdmitsFewMoreThanKOfLongSortedRows) {
   using Int = typename TypeParam::Int;
   using T = value_of<Int>;
   const std::int64_t n = 300000;
-  for (const std::int64_t k : {64, 600}) {  // pieces of several rounds, and rounds that lie alone
+  for (const std::int64_t k : {64, 600}) {  // pieces of several rounds, and pieces of one round
     const sampling plan = plan_sampling(n, k);
     const std::int64_t sampled = plan.groups * plan.rounds * plan.pieces;
     ASSERT_LT(sampled, n / 4);

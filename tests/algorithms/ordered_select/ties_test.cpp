@@ -1,6 +1,5 @@
-// Ordered selection on fibers, on rows made for each way in which ties at the end of an answer are
-// settled. What the answers are is proven as everywhere, to the last index; here it is also counted
-// how much of a row is looked at again for it.
+// Ordered selection on fibers, on rows made for each way of choosing among elements equal to the
+// k-th. The certificate proves all indices, and counters show how much of a row is read again.
 
 #include <bit>
 #include <cstdint>
@@ -42,7 +41,7 @@ void prove_at(backend& place, const std::string& name, const problem& p,
   EXPECT_EQ(attempt.disprove(), "") << name << " on " << to_string(p);
 }
 
-// Selects on fibers, proves the answer, and returns how many elements kernels read.
+// Selects on fibers, proves the answer, and returns the number of elements that kernels read.
 std::int64_t reads(const std::string& name, const problem& p, const rows_of& element) {
   simt::counters counted;
   simt::fiber_options options;
@@ -51,10 +50,10 @@ std::int64_t reads(const std::string& name, const problem& p, const rows_of& ele
   return counted[simt::counter::global_reads];
 }
 
-const float worst = std::bit_cast<float>(0x7fffffffU);  // of all keys
+const float worst = std::bit_cast<float>(0x7fffffffU);  // its key is the greatest
 
-// Selects on fibers and, where there is one, on a GPU, and proves the answers. There the columns
-// lie apart, as blocks share rows of more elements, with the worst of all in between.
+// Selects on fibers and, if there is one, on a GPU, and proves the answers. On the GPU the elements
+// lie farther apart, with `worst` in between, because there only longer rows are shared by blocks.
 void prove(const std::string& name, const problem& p, const rows_of& element) {
   reads(name, p, element);
   if (!why_unavailable(executor_kind::cuda).empty()) return;
@@ -77,12 +76,12 @@ TEST(ordered_select, reads_rows_without_ties_once) {
     const problem p = shaped(1000, 3, 20);
     const std::int64_t alone = reads(member, p, scattered);
     const std::int64_t stable = reads(std::string(member) + "+stable", p, scattered);
-    // The answers are read again, by several blocks where these share a row; half a row is not.
+    // The answers are read again, by several blocks if these share a row; half a row is not.
     EXPECT_LT(stable, alone + 3 * 500) << member;
   }
 }
 
-// All elements equal the k-th: the first k are the answer, and the look ends with them.
+// All elements equal the k-th: the first k are the answer, and reading ends there.
 TEST(ordered_select, looks_no_further_than_the_last_tie_that_is_wanted) {
   const problem p = shaped(9000, 8, 20);  // a block a row
   const auto equal = [](std::int64_t, std::int64_t) { return 1.0F; };
@@ -90,9 +89,9 @@ TEST(ordered_select, looks_no_further_than_the_last_tie_that_is_wanted) {
   EXPECT_LT(reads("bms-block+stable", p, equal), alone + 8 * 2000);
 }
 
-// Two elements of a row are tied, of which the first is wanted.
+// Two elements of a row are tied, and the answer needs the first of them.
 TEST(ordered_select, finds_ties_at_both_ends_of_a_row) {
-  for (const std::int64_t q : {1, 2, 40}) {  // few rows are shared by blocks
+  for (const std::int64_t q : {1, 2, 40}) {  // several blocks share a row if there are few rows
     for (const std::int64_t first : {0, 1, 499, 998}) {
       const auto element = [&](std::int64_t r, std::int64_t c) {
         if (c == first || c == 999) return -1.0F;
@@ -105,7 +104,7 @@ TEST(ordered_select, finds_ties_at_both_ends_of_a_row) {
   }
 }
 
-// Ties in every part of a shared row, more and fewer than wanted, and answers of several runs.
+// Ties in every part of a shared row, more and fewer than needed, and answers of several runs.
 TEST(ordered_select, takes_ties_from_parts_in_order) {
   for (const std::int64_t k : {1, 5, 64, 257, 300, 600}) {
     for (const std::int64_t period : {1, 2, 33, 150}) {
@@ -119,7 +118,7 @@ TEST(ordered_select, takes_ties_from_parts_in_order) {
   }
 }
 
-// Numbers that sort like padding: the answer's own come before it.
+// Numbers with the key of padding: elements of the answer must come before padding.
 TEST(ordered_select, keeps_the_worst_key_of_all_apart_from_padding) {
   for (const std::int64_t k : {1, 9, 33, 100}) {
     for (const std::int64_t n : {k, k + 1, std::int64_t{200}}) {
@@ -130,7 +129,7 @@ TEST(ordered_select, keeps_the_worst_key_of_all_apart_from_padding) {
   }
 }
 
-// Rows whose columns are neighbours are selected by another member, which needs no second look.
+// Column-major rows are selected by another member, which reads no element again.
 TEST(ordered_select, serves_columns_and_the_kth_value) {
   problem p = shaped(300, 5, 7);
   p.layout = layout::column_major;

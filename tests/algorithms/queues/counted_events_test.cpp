@@ -1,4 +1,4 @@
-// The events that queues count on fibers, on rows whose numbers can be told by hand.
+// The events that queues count on fibers, on rows whose counts are known by hand.
 
 #include <numeric>
 #include <string>
@@ -81,14 +81,14 @@ TEST(QueueEvents, HeapSinksToALeaf) {
   EXPECT_EQ(updates(e)[1] + updates(e)[2], rows * 50);
 }
 
-// m = k = 8: one level, which is an insertion queue and never merges.
+// With m = k = 8 there is one level: an insertion queue, which never merges.
 TEST(QueueEvents, MergeQueueOfOneLevelNeverMerges) {
   const events merge = count("tang/merge", 50, 8, false);
   EXPECT_EQ(merge.counts[counter::queue_merges], 0);
   EXPECT_EQ(updates(merge), updates(count("tang/insertion", 50, 8, false)));
 }
 
-// Equal rows need their merges at the same time, so aligning them changes nothing.
+// Equal rows merge at the same time, so aligned merges change nothing.
 TEST(QueueEvents, AlignedMergesOfEqualRowsAreTheSame) {
   const events apart = count("tang/merge", 200, 40, false);
   const events aligned = count("tang/merge_aligned", 200, 40, false);
@@ -97,8 +97,8 @@ TEST(QueueEvents, AlignedMergesOfEqualRowsAreTheSame) {
   EXPECT_EQ(updates(aligned), updates(apart));
 }
 
-// 160 falling elements through a buffer of 16: ten flushes. Sorted, only the least of each enters a
-// queue of one.
+// 160 descending elements flush a buffer of 16 ten times. If the buffer is sorted, only its least
+// element enters a queue with k = 1.
 TEST(QueueEvents, LocalSortSavesInsertions) {
   const events plain = count("tang/heap+full_buffer", 160, 1, false);
   EXPECT_EQ(plain.counts[counter::buffer_flushes], rows * 10);
@@ -108,12 +108,12 @@ TEST(QueueEvents, LocalSortSavesInsertions) {
   EXPECT_EQ(sorted.counts[counter::queue_inserts], rows * 10);
 }
 
-// An ascending row's k best lie in k / G groups, whose leaders fill the queue on the way down.
+// The k best of an ascending row lie in k / G groups, whose leaders fill the queue first.
 TEST(QueueEvents, PartitionOffersLittle) {
   const events all = count("tang/heap", 4096, 16, false);
   const events few = count("tang/heap+partition4", 4096, 16, false);
   EXPECT_EQ(all.counts[counter::queue_inserts], rows * 4096);
-  // Three quarters of the 64 elements of the 16 listed groups, at most, at each of four steps down.
+  // Each of four steps down inserts at most three quarters of the 16 groups' 64 elements.
   EXPECT_LE(few.counts[counter::queue_inserts], rows * (16 + 4 * 48));
 }
 

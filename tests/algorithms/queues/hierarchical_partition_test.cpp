@@ -20,7 +20,7 @@ void build(const matrix_view<float>& m, const levels_view<float>& levels) {
   using kernel = build_kernel<float, log_g>;
   for (int base = 0; base + 1 < levels.count; base += levels_at_once<log_g>) {
     const typename kernel::args a{m, levels, base};
-    // One thread too many: launches are rounded up to whole blocks.
+    // One extra thread, because launches are rounded up to whole blocks.
     for (std::int64_t t = 0; t <= kernel::threads(a); ++t) kernel::run_thread(simt, a, t);
   }
 }
@@ -73,7 +73,7 @@ TEST(HierarchicalPartition, EveryKeyIsTheLeastOfItsGroup) {
   }
 }
 
-// n / (G - 1) keys a row, as the paper has it, and not more than a level's rounding above.
+// The paper has n / (G - 1) keys a row; each level may add one by rounding.
 TEST(HierarchicalPartition, TakesAsManyKeysAsThePaperSays) {
   problem p;
   p.n = 1 << 15;

@@ -1,5 +1,5 @@
-// The queues as objects: on a warp of one lane they hold the k smallest of what was pushed, and
-// keep the order that Tang et al. 2015 draw in Fig. 1, after every single push.
+// The queues as objects, on a warp of one lane: after every push they hold the k smallest elements,
+// in the order of Fig. 1 of Tang et al. 2015.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,7 +27,7 @@ bool descending(const std::vector<entry>& all, std::size_t first, std::size_t la
                         all.rend() - static_cast<std::ptrdiff_t>(first));
 }
 
-// The invariants, each of one queue's slots; m matters to the merge queue alone.
+// The invariant of each queue's slots; only the merge queue uses m.
 struct sorted_slots {
   static bool holds(const std::vector<entry>& all, std::size_t) {
     return descending(all, 0, all.size());
@@ -64,7 +64,7 @@ using subjects = testing::Types<subject<insertion_queue<slots>, sorted_slots>,
                                 subject<merge_queue<slots, true>, level_slots>>;
 TYPED_TEST_SUITE(Queues, subjects);
 
-// Pushes `pushed`, those that enter, and checks the queue after each.
+// Pushes those elements of `pushed` that enter, and checks the queue after each.
 template <class Subject>
 void expect_smallest(int k, int m, const std::vector<entry>& pushed) {
   simt::host simt;
@@ -113,8 +113,8 @@ TYPED_TEST(Queues, TakeAscendingAndDescendingPushes) {
   }
 }
 
-// The paper's example (Fig. 1b, m = 2, k = 7): 3 pushes 7 out and no merge follows, as 6 still tops
-// the second level's 5; then 4 pushes 6 out, and the two levels become (5, 4) and (4, 3).
+// The paper's example (Fig. 1b, m = 2, k = 7): 3 replaces 7 without a merge, because 6 is still
+// above the second level's 5. Then 4 replaces 6, and the two levels become (5, 4) and (4, 3).
 TEST(MergeQueue, MergesOnlyWhenALevelsHeadFallsBelowTheNext) {
   simt::host simt;
   std::vector<entry> memory = {7, 6, 5, 4, 2, 1, 0};

@@ -1,4 +1,5 @@
-// The networks, by the 0-1 principle: what sorts every sequence of zeros and ones sorts everything.
+// The networks, tested by the 0-1 principle: a network that sorts all sequences of zeros and ones
+// sorts all sequences.
 
 #include "algorithms/queues/sorted_run.cuh"
 
@@ -39,7 +40,7 @@ TEST(ReverseBitonicMerge, MergesEveryPairOfRuns) {
   }
 }
 
-// A queue of any k: the network is cut off inside its second run, and nothing behind is touched.
+// For any k the network may end inside its second run; it must not touch memory after the run.
 TEST(ReverseBitonicMerge, MergesARunThatIsCutOff) {
   for (const int half : {2, 4, 16, 64}) {
     for (int size = half + 1; size <= 2 * half; ++size) {
