@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs a build into a fresh prefix and builds and runs the example against it:
+# Installs a build into a fresh prefix and builds and runs the examples against it:
 #   check.sh CMAKE BUILD_DIR SCRATCH_DIR
 # Where the build has CUDA but the machine has no GPU, the example says so and answers on the CPU.
 set -euo pipefail
@@ -11,6 +11,7 @@ rm -rf "$scratch"
   -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_BUILD_TYPE=Release >/dev/null
 "$cmake" --build "$scratch/build"
 "$scratch/build/select_example" | tee "$scratch/answer"
+[ "$("$scratch/build/nearest_example" | paste -sd,)" = "1 (0.1),3 (0.4),0 (0.2),2 (0.3)" ]
 # Four rows of five, ascending, and nothing of the source tree in what was installed.
 [ "$(grep -c '^cpu row' "$scratch/answer")" -eq 4 ]
 if grep -rl -- "$here" "$scratch/prefix" --include='*.cmake'; then
