@@ -1,6 +1,6 @@
 #pragma once
-// Buffered multi-select, a row a block or a warp: which kernel in which shape, and its launch.
-// Definitions for the files that instantiate them; buffered_multi_select_block.cu has the essay.
+// Buffered multi-select, a row a block or a warp: the choice of the kernel and its shape, and the
+// launch. Definitions for the files that instantiate them.
 
 #include "algorithms/buffered_multi_select/kernels.cuh"
 #include "algorithms/buffered_multi_select/launches.hpp"
@@ -8,8 +8,7 @@
 
 namespace kselect::bms {
 
-// Whether hardly ever more survives than a warp's registers take. Survivors are about as many as a
-// Poisson distribution says.
+// Whether a warp's registers nearly always hold the survivors, whose number is about Poisson.
 inline bool brief(const filtering& shape) {
   return shape.tiles == 1 && shape.survivors + 3 * std::sqrt(shape.survivors) <= brief_most;
 }
@@ -24,7 +23,7 @@ reading reading_of(const block_variant& v, const problem& p, const device& where
     while (loads < most && loads * held < p.n) loads *= 2;
     return {simt::warp_size, loads};
   }
-  // On fibers three warps, so that numbers that are no powers of two are tried.
+  // Three warps on fibers, to try thread counts that are no powers of two.
   if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 96 : v.threads, most / 2};
   return {v.threads == 0 ? fitted<T>(threads_for<T>(p, where), p.n) : v.threads, most};
 }
@@ -61,7 +60,7 @@ std::optional<block_choice> choose(const block_variant& v, const problem& p, con
   if (dense(p) && !v.warp) best = resident(first.threads);
   if (!best) best = filtered(first);
   if (!best) best = resident(first.threads);
-  // More threads give more groups, and hold more.
+  // More threads give more groups and hold more elements.
   for (int threads = 2 * first.threads; !best && !v.warp && threads <= 512; threads *= 2) {
     best = filtered({threads, first.loads});
     if (!best) best = resident(threads);
@@ -73,7 +72,7 @@ template <class Kernel, class T, bool indexed, simt::launched_on where = simt::l
 status start(const block_choice& c, bool warp, const problem& p, const io& buffers,
              const executor& on) {
   const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
-  // Rows are cheap to start, so the card's own scheduler balances them.
+  // Rows are cheap to start, so the hardware's scheduler balances them.
   const std::int64_t blocks = std::min<std::int64_t>((p.q + rows - 1) / rows, 1 << 24);
   const int threads = warp ? rows_per_block * simt::warp_size : c.how.threads;
   const std::size_t memory = warp ? team_memory<T, indexed>::bytes(c.shape) * rows

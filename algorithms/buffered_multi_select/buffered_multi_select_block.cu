@@ -1,47 +1,41 @@
-// Buffered multi-select, a row a block (bms-block) or a row a warp (bms-warp): the two ideas of the
-// papers joined.
+// Buffered multi-select, one block a row (bms-block) or one warp a row (bms-warp). It joins the
+// ideas of two papers: the buffered search (Tang et al. 2015) and multi-selection (Komarov et al.
+// 2014).
 //
-// Each element is read once, 16 bytes a load, and compared with a threshold (the buffered search of
-// Tang et al. 2015); the few survivors are kept in shared memory and cut down to k by
-// multi-selection (Komarov et al. 2014), counting in place of partitioning. Device memory is not
-// touched again.
+// Each element is read once, in 16-byte loads, and compared with a threshold (buffered search). The
+// few survivors stay in shared memory. Multi-selection, by counting instead of partitioning, cuts
+// them down to k. Device memory is not touched again.
 //
-//   1. The first tile of the row stays in registers. Minima of disjoint groups of it give the
-//      threshold (threshold.cuh).
-//   2. The tile, and all that follow, are filtered by it into a list in shared memory (stream.cuh).
-//      A full list is cut to about k, which lowers the threshold (survivors.cuh): any order and any
-//      ties are one pass.
-//   3. The list is narrowed down to the exact k smallest (narrowing.cuh, answer.cuh).
+//   1. The first tile of the row stays in registers. Minima of disjoint groups of its elements give
+//      the threshold (threshold.cuh).
+//   2. The threshold filters this tile and all others into a list in shared memory (stream.cuh). A
+//      full list is cut to about k, which lowers the threshold (survivors.cuh). So rows in any
+//      order and with any ties take one pass.
+//   3. The list is narrowed to the exact k smallest (narrowing.cuh, answer.cuh).
 //
-// Where k is a large part of n a threshold would hold little back: such rows, if they fit, stay in
-// registers, and are selected from there by a bracket of the k-th value (resident_row.cuh,
-// by_bracket.cuh); long lists end the same way. Where a row fits one warp and k is small, there is
-// no list: step 3 works on the survivors in registers (brief_row.cuh).
+// If k is a large part of n, a threshold holds little back. Rows that fit then stay in registers,
+// and a bracket of the k-th value selects from them (resident_row.cuh, by_bracket.cuh). Long lists
+// end the same way. If a row fits one warp and k is small, there is no list: step 3 works on the
+// survivors in registers (brief_row.cuh).
 //
-// What limits it, on an H200, whose 132 multiprocessors can execute 29 warp instructions in the
-// time that its memory takes to bring 32 elements (ncu's counts; times in
-// results/nvidia-h200/goal_*):
+// What limits it on an H200 (times in results/nvidia-h200/goal_*):
 //   k <= 32, n >= 8192   memory: 85 to 94 % of the read ceiling
-//   a warp a row         waiting, step for step, with 28 warps on a multiprocessor; and
-//                        instructions, 27 for 32 elements at n = 1024, k = 32, a third of them to
-//                        narrow. Half are for the pipe of comparisons, which takes two cycles for
-//                        each; so where the sign of a difference tells the same, it is used
-//   in registers         shared memory, whose pipe is 66 % busy at n = 8192, k = 1024, with counts
-//                        and with what is staged; and instructions, 30
-//   k of n / 64 and up   instructions: 31 at n = 16384, k = 1024, and waiting as above
-// So nothing may spill: a few registers spilt in the stream cost up to a tenth of the time. Loads
-// that do not stay in L1 cost up to half the speed; a list longer than it has to be costs nothing.
+//   a warp a row         latency of dependent steps, and instructions, many of them for narrowing.
+//                        Comparisons have the slowest pipe, so signs of differences replace them
+//   in registers         shared memory, busy with counts and staged elements, and instructions
+//   k of n / 64 and up   instructions and latency
+// So nothing may spill: even a few spilled registers slow the stream. Loads whose lines leave L1
+// early cost more still; a list longer than necessary costs nothing.
 //
-// Rows of 16-bit numbers are read eight elements a load, and become floats' upper halves in
-// registers (buffered_multi_select/element.hpp). The card has half as many instructions for each
-// element then, one of which is for that: only a stream from which little passes can keep up with
-// memory. Ties are many, and cost what they cost any row.
+// Rows of 16-bit numbers have eight elements a load, which become upper halves of floats in
+// registers (element.hpp). This leaves half as many instructions for each element, and one of them
+// converts it. So only a stream that few elements pass keeps up with memory. Ties are many and cost
+// nothing extra.
 //
-// Exact on every input, in the total order on bits: numbers are compared as such only to pass over
-// tiles, and subtracted only where there is no NaN (row.cuh) or where one would be seen
-// (by_bracket.cuh); all else compares integer keys. Which
-// of equal elements are chosen, and the order of the answer, are unspecified and may differ from
-// run to run.
+// Exact on every input, in the total order on bits. Floats are compared as numbers only to pass
+// over tiles. They are subtracted only where there is no NaN (row.cuh) or where a NaN would be seen
+// (by_bracket.cuh). Everything else compares integer keys. Which of equal elements are chosen, and
+// the order of the answer, are unspecified and may differ from run to run.
 //
 // Entries: bms-warp, bms-block
 

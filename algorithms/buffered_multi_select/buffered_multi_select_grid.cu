@@ -1,11 +1,10 @@
-// Buffered multi-select, several blocks a row (bms-grid): buffered_multi_select_block.cu has the
-// essay, buffered_multi_select/grid.cuh what is different here, and grid_own.cuh what is where a
-// row's parts are short. For rows so few that a block each would leave most of the card idle.
+// Buffered multi-select, several blocks a row (bms-grid), for rows so few that one block each would
+// leave most of the device idle. buffered_multi_select_block.cu explains the algorithm, grid.cuh
+// what several blocks change, and grid_own.cuh the form for short parts.
 //
-// What limits them on an H200: long rows, memory's rate and that the multiprocessors do not end at
-// once (of 134 us at 2^27 some 7 pass between the first block's end and the last's); short parts,
-// one chain of latencies: of the 8 us at (2^17, 1, 64) three are the launch, one is the part's way
-// from memory, one the messages', and the rest some ten steps of a block.
+// What limits it on an H200: long rows, the rate of memory, and load imbalance at the end, as the
+// multiprocessors do not finish together; short parts, one chain of latencies: the launch, the load
+// of the part, the messages, and some ten steps of a block.
 //
 // Entries: bms-grid
 
@@ -18,7 +17,7 @@
 namespace kselect::bms {
 
 std::uint64_t new_call() {
-  // Memory that a caller hands over may hold anything, but hardly numbers like these.
+  // A caller's memory may hold anything, but hardly numbers like these.
   static std::atomic<std::uint64_t> next = [] {
     std::random_device random;
     return std::uint64_t{random()} << 32 | random();

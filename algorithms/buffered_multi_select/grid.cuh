@@ -1,20 +1,18 @@
 #pragma once
-// Buffered multi-select with several blocks a row, for rows too few to fill the card: one launch,
-// in which each block
+// Buffered multi-select with several blocks a row, for rows too few to fill the device. There is
+// one launch. Each block
 //
 //   reads its part of the row's first tile and posts the minima of its groups,
-//   looks up those of the other parts, and finds the threshold of all for itself,
-//   filters its part of the row, and leaves its survivors in memory;
+//   looks up the minima of the other parts and finds the threshold of the row,
+//   filters its part of the row and posts its survivors;
 //
-// and the row's last block gathers what all have left, and selects.
+// and the row's last block gathers all survivors and selects. With few rows the time is one chain
+// of latencies, so blocks exchange messages, whose tags tell that they are of this call.
 //
-// With few rows the time is that of one chain of latencies, so blocks meet in messages, each of
-// which says by its tag that it is of this call.
-//
-// Blocks need not run side by side. The last waits for those before it, which a device starts
-// earlier; its threshold is of all minima. Another block looks for them only so often, and a bound
-// from some of them, or from all, is not below the last one's. So what that admits nobody left out,
-// and if it is k elements in all, it is enough.
+// Blocks need not run side by side. The last block waits for earlier ones, which a device starts
+// first; its threshold comes from all minima. The other blocks look for minima only so often. A
+// bound from some or all of the minima is not below the last block's. So no block drops an element
+// that the last block's bound admits, and if it admits k elements, they hold the answer.
 
 #include "algorithms/buffered_multi_select/grid_minima.cuh"
 #include "algorithms/buffered_multi_select/grid_share.cuh"
@@ -54,7 +52,7 @@ struct grid_kernel {
     const auto part = row_part::of(static_cast<position>(simt.block()), a.matrix.rows, a.parts);
     const position row = part.row;
     using Team = team<Simt, T, indexed, false>;
-    // Asked for before the part, of which so much is on its way that what follows waits for it.
+    // Loaded before the part: a later load would wait behind those of the part.
     const std::uint64_t tag_before = simt.load(a.tags, row);
     const auto memory = team_memory<T, indexed>::at(simt.dynamic_shared(), a.shape);
     Team block(simt, shared.team, memory, a.shape);
@@ -63,7 +61,7 @@ struct grid_kernel {
     narrow.prepare();
     posted_minima<Team> minima(block, shared.minima, a, part);
     minima.post(share.minima(), tag_after(tag_before, a.call));
-    block.sync();  // the last block does not wait for itself
+    block.sync();  // so that the last block need not wait for itself
     const auto [bound, no_nans] = minima.threshold(narrow);
     survivors<Team> list(block, narrow, a.matrix.k);
     list.start(bound, no_nans);
@@ -76,7 +74,7 @@ struct grid_kernel {
     block.sync();  // all have seen the size
     const position size = others.gather(list);
     keep_tag(block, a, row, shared.minima.tag);
-    if (size < a.matrix.k) {  // the tile misled, as in the one-block form
+    if (size < a.matrix.k) {  // the first tile misled
       return select_alone<T, indexed, loads>(simt, shared.team, a, row);
     }
     answer<Team, true>(block, narrow, a.out, row, a.matrix.k, a.matrix.wanted)

@@ -1,35 +1,34 @@
 #pragma once
-// Buffered multi-select, several blocks a row with thresholds of their own: where parts have held
-// back too much, the row's last block reads them again, alone. Most often it is one part of a
-// sorted row, or of one with ties, and by far the most rows never come here.
+// Buffered multi-select, several blocks a row with thresholds of their own: if parts have held back
+// too much, the row's last block alone reads them again. Few rows come here, mostly with one part
+// that is sorted or has ties.
 
 #include "algorithms/buffered_multi_select/answer.cuh"
 #include "algorithms/buffered_multi_select/grid_share.cuh"
 
 namespace kselect::bms {
 
-// What a block's threshold comes from: minima of so many groups of threads, of which each is a lane
-// of all warps.
+// The groups of threads whose minima give a block's threshold. A group is one lane of all warps.
 inline constexpr position own_minima = simt::warp_size;
 
-// What a block shares, beside its team's dynamic memory.
+// A block's static shared memory.
 template <class T>
 struct own_storage {
   control<key_of<T>> team;
   std::uint64_t tag;  // of messages
   key_of<T> minima[own_minima];
-  key_of<T> least, complete;  // of all parts, in the last block
+  key_of<T> least, complete;  // over all parts, in the last block
   position held;              // survivors that are certain
-  std::uint32_t nans;         // the first tile has some
+  std::uint32_t nans;         // the first tile has NaNs
   std::uint32_t tied;         // nothing of the tile is below the part's threshold
 };
 
-// A block's part of a row. One that is one tile has chunks from all over the row.
+// A block's part of a row. A part of one tile has chunks from all over the row.
 template <class Team, int loads, bool one_tile>
 using own_share =
     row_share<Team, loads, one_tile, one_tile ? readers::scattered : readers::several>;
 
-// Fills the list with what may be among the k smallest, k elements or more.
+// Fills the list with all elements that may be among the k smallest: k or more.
 template <class Team, class Share>
 class parts_again {
  public:
@@ -37,7 +36,7 @@ class parts_again {
   using key = typename Team::key;
   using args = own_args<T, Team::indexed>;
 
-  // `told`: of all parts.
+  // `told`: the reports of all parts.
   KSELECT_HD parts_again(Team& team, narrowing<Team>& narrow, const args& a, std::int64_t row,
                          std::uint64_t tag, const told_part<T>* told)
       : team_(team),
@@ -52,7 +51,7 @@ class parts_again {
   // No element is below `least`. Returns the size of the list.
   KSELECT_HD position fill(survivors<Team>& list, key least) {
     list.start(static_cast<key>(~key{0}), false);
-    // Of a sorted row the best part leaves nothing to read of the others.
+    // In a sorted row the best part leaves nothing to read of the others.
     const position best = best_part(
         team_, a_.parts, [&](position part) { return told_[part].least; },
         [](position) { return true; });
@@ -101,7 +100,7 @@ class parts_again {
     return narrow_.to_rank({least, greatest, 0, posted}, k, k / 8, 0, visit).high;
   }
 
-  // Enters what parts have posted.
+  // Enters posted survivors of the parts that are `wanted`.
   template <class Wanted>
   KSELECT_HD void enter_posted(survivors<Team>& list, const Wanted& wanted) {
     for (position first = 0; first < count_; first += team_.threads()) {
@@ -113,8 +112,8 @@ class parts_again {
     }
   }
 
-  // All threads. The part's own threshold holds back most of it, if much is below the limit; not
-  // one that comes from where there are no elements.
+  // Reads a part again. All threads. Its own threshold holds most of it back, if much of it is
+  // below the limit. A threshold of infinity comes from missing elements and is not used.
   KSELECT_HD void read(position part, survivors<Team>& list) {
     using reader = typename Share::reader;
     if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
@@ -129,7 +128,7 @@ class parts_again {
     share.filter(list);
   }
 
-  // It has been seen before, by this thread.
+  // This thread has seen the message before.
   KSELECT_HD posted_entry<T> entry_at(position slot) {
     return awaited_entries<Team, 1>(team_, entries_, tag_, slot, 0, count_)[0];
   }
@@ -144,8 +143,8 @@ class parts_again {
   position count_;
 };
 
-// Selects from a row of which parts have held back too much, by the row's last block, which has
-// seen what all have posted.
+// Selects from a row whose parts have held back too much. By the row's last block, which has seen
+// all messages.
 template <class T, bool indexed, int loads, bool one_tile, class Simt>
 KSELECT_RARE KSELECT_HD void select_again(Simt simt, own_storage<T>& shared,
                                           const own_args<T, indexed>& a, position row) {

@@ -1,5 +1,5 @@
 #pragma once
-// Buffered multi-select, several blocks a row: what a launch is given, and how it lies in memory.
+// Buffered multi-select, several blocks a row: the arguments of a launch and the layout of memory.
 
 #include "algorithms/buffered_multi_select/team.cuh"
 #include "kernels/gpu_rows.cuh"
@@ -11,7 +11,7 @@ struct grid_memory {
   using candidate = typename candidate_of<T, indexed>::type;
   simt::global<simt::message> minima;   // [rows][parts][messages]
   simt::global<simt::message> entries;  // [rows][parts][slots][entry_words]: survivors of the part
-  simt::global<candidate> overflow;     // [rows][parts][capacity]: those of one that has too many
+  simt::global<candidate> overflow;  // [rows][parts][capacity]: survivors of a part with too many
 };
 
 template <class T, bool indexed>
@@ -19,34 +19,34 @@ struct grid_args {
   rows_view<T> matrix;
   answer_view<T> out;
   grid_memory<T, indexed> memory;
-  simt::global<std::uint64_t> tags;  // [rows]: of the call before
+  simt::global<std::uint64_t> tags;  // [rows]: tags of the call before
   plan shape;                        // of a row's parts
   plan alone;                        // of a block that reads the whole row; differs in the tiles
-  std::uint64_t call;                // its number: no other call has it
+  std::uint64_t call;                // of this call alone
   position parts;                    // blocks a row
   position lanes;     // threads whose groups are joined for a posted minimum: a power of two
-  position messages;  // of minima, of a part
+  position messages;  // with minima, of a part
   position slots;     // for survivors, of a part: nearly always enough
-  position patience;  // how often a block looks for a minimum that is not there
+  position patience;  // how often a block looks for a missing minimum
 };
 
-// The same where each part goes by a threshold of its own (grid_own.cuh).
+// The same where each part has its own threshold (grid_own.cuh).
 template <class T, bool indexed>
 struct own_args {
   rows_view<T> matrix;
   answer_view<T> out;
-  simt::global<simt::message> heads;    // [rows][parts][entry_words]: what a part says of itself
+  simt::global<simt::message> heads;    // [rows][parts][entry_words]: the parts' reports
   simt::global<simt::message> entries;  // [rows][parts][slots][entry_words]: its survivors
-  simt::global<std::uint64_t> tags;     // [rows]: of the call before
+  simt::global<std::uint64_t> tags;     // [rows]: tags of the call before
   plan shape;                           // of a row's parts; `rank` is among the part's own minima
-  std::uint64_t call;                   // its number: no other call has it
+  std::uint64_t call;                   // of this call alone
   position parts;                       // blocks a row: no more than a block has threads
   position slots;                       // for survivors, of a part
-  position enough;                      // of them to post, if there are more than slots
+  position enough;                      // survivors to post, if there are more than slots
 };
 
-// What a part says of itself: a key that no element of it is below, and one below which its
-// survivors are all that it has.
+// A part's report: a key that no element of it is below, and a key below which its posted survivors
+// are all of its elements.
 template <class T>
 struct told_part {
   key_of<T> least, complete;
@@ -56,7 +56,7 @@ struct told_part {
 template <class T>
 inline constexpr int entry_words = sizeof(key_of<T>) / 4;
 
-// Minima in a message: those of neighbouring groups of the same threads.
+// Minima in a message; they are of neighbouring groups of the same threads.
 template <class T>
 KSELECT_HD constexpr position minima_each(const plan& p) {
   constexpr position most = sizeof(std::uint64_t) / sizeof(key_of<T>);
@@ -76,8 +76,7 @@ struct row_part {
   KSELECT_HD bool is_last(position parts) const { return number + 1 == parts; }
 };
 
-// Of a block's dynamic shared memory, what its team has comes first, and then what the block knows
-// of each part.
+// A block's dynamic shared memory: first the team's, then what the block knows of each part.
 template <class T, bool indexed, class Told>
 struct grid_shared {
   static std::size_t bytes(const plan& shape, position parts) {
@@ -100,13 +99,13 @@ KSELECT_HD simt::global<simt::message> entries_of_row(Team& team, const Args& a,
   return team.simt.slice(a.entries, row * all, all);
 }
 
-// The tag of a row's messages in this call: made of the call's number and of the row's tag before,
-// which is whatever the memory held in the first call. So it is a new one where a CUDA graph
-// repeats a call to the bit, too, and nothing need be cleared, before or after.
+// The tag of a row's messages in this call, from the call's number and the row's tag before. The
+// first call takes whatever the memory holds as the tag before. So the tag is new even where a CUDA
+// graph repeats a call, and no memory need be cleared.
 KSELECT_HD inline std::uint64_t tag_after(std::uint64_t before, std::uint64_t call) {
-  return call + before * 0x9e3779b97f4a7c15;  // a generator of long period, for most calls
+  return call + before * 0x9e3779b97f4a7c15;  // linear congruential: for most calls a long period
 }
-// By the row's last block, when all have posted, and so have seen the tag before.
+// By the row's last block, when all blocks have posted and so have read the tag before.
 template <class Team, class Args>
 KSELECT_HD void keep_tag(Team& team, const Args& a, std::int64_t row, std::uint64_t tag) {
   if (team.thread() == 0) team.simt.store(a.tags, row, tag);

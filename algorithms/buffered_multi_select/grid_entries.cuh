@@ -1,11 +1,11 @@
 #pragma once
-// Buffered multi-select, several blocks a row: how a survivor goes from block to block.
+// Buffered multi-select, several blocks a row: how survivors pass from block to block.
 
 #include "algorithms/buffered_multi_select/grid_args.cuh"
 
 namespace kselect::bms {
 
-// A survivor as it is posted, or what is said in place of one.
+// A posted survivor, or a report in place of one.
 template <class T>
 struct posted_entry {
   using word = std::conditional_t<entry_words<T> == 1, std::uint32_t, std::uint64_t>;
@@ -40,14 +40,14 @@ KSELECT_HD typename Team::candidate candidate_of_entry(
                                 static_cast<std::int64_t>(e.place));
 }
 
-// As many entries of a thread, which asks for all at once, and again for all that are not there
-// yet: a trip to memory takes longer than all that is done with them.
+// Several entries of a thread. It loads all at once, and again those that have not arrived: a trip
+// to memory takes longer than everything that is done with them.
 template <class Team, int entries>
 class awaited_entries {
  public:
   using entry = posted_entry<typename Team::stored>;
 
-  // Of the slots first, first + step, ...: those below `count`.
+  // The slots first, first + step, ..., as far as they are below `count`.
   KSELECT_HD awaited_entries(Team& team, simt::global<simt::message> from, std::uint64_t tag,
                              position first, position step, position count)
       : team_(team), from_(from), tag_(tag), first_(first), step_(step) {
@@ -58,7 +58,7 @@ class awaited_entries {
     }
   }
 
-  // Looks again for what is missing. Returns whether all is there now.
+  // Looks again for missing entries. Returns whether none was missing.
   KSELECT_HD bool complete() {
     bool missing = false;
     KSELECT_UNROLL
@@ -95,8 +95,8 @@ class awaited_entries {
   simt::message seen_[messages];
 };
 
-// Of the parts of a row that are `wanted(part)`, the one with the least `least(part)`; `parts` if
-// there is none. All lanes of a warp.
+// The part with the least `least(part)` among those that are `wanted(part)`; `parts` if there is
+// none. All lanes of a warp.
 template <class Team, class Least, class Wanted>
 KSELECT_HD position best_part(Team& team, position parts, const Least& least,
                               const Wanted& wanted) {
@@ -114,8 +114,8 @@ KSELECT_HD position best_part(Team& team, position parts, const Least& least,
   return having == 0 ? parts : team.simt.shfl(simt::full_mask, best, team.simt.ffs(having) - 1);
 }
 
-// Calls f(part) for the parts that are wanted when it is the turn of those about them. All lanes of
-// a warp.
+// Calls f(part) for the wanted parts. `wanted` is asked for a warp's width of parts before f is
+// called for them. All lanes of a warp.
 template <class Team, class Wanted, class F>
 KSELECT_HD void for_parts(Team& team, position parts, const Wanted& wanted, const F& f) {
   for (position first = 0; first < parts; first += simt::warp_size) {

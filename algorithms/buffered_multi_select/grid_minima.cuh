@@ -1,17 +1,17 @@
 #pragma once
 // Buffered multi-select, several blocks a row: how the blocks of a row find its threshold together.
-// Each posts the minima of its groups, and looks up those of the others.
+// Each block posts the minima of its groups and looks up those of the other blocks.
 
 #include "algorithms/buffered_multi_select/grid_args.cuh"
 #include "algorithms/buffered_multi_select/threshold.cuh"
 
 namespace kselect::bms {
 
-// What a block shares.
+// A block's static shared memory.
 template <class T>
 struct grouped_minima {
   std::uint64_t tag;  // of messages
-  // Of warps, where more than one is joined for a posted minimum.
+  // Minima of warps, where several warps join for a posted minimum.
   typename element<T>::value of_warp[few_groups<T>][most_grid_threads / simt::warp_size];
 };
 
@@ -28,14 +28,14 @@ class posted_minima {
   KSELECT_HD posted_minima(Team& team, storage& shared, const args& a, const row_part& part)
       : team_(team), shared_(shared), a_(a), part_(part) {}
 
-  // The block's own, of the caller's groups.
+  // Posts the block's minima; `least` are those of the caller's groups.
   template <class Minima>
   KSELECT_HD void post(const Minima& least, std::uint64_t tag) {
     if (team_.thread() == 0) shared_.tag = tag;
     const auto to = of_row(part_.number * a_.messages, a_.messages);
     const auto groups = static_cast<int>(a_.shape.groups);
     const int lanes_log = team_.simt.ffs(a_.lanes) - 1;
-    const position sets = team_.threads() >> lanes_log;  // of threads that are joined
+    const position sets = team_.threads() >> lanes_log;  // of threads that join their groups
     value joined[most_groups];
     KSELECT_UNROLL
     for (int g = 0; g < most_groups; ++g) {
@@ -76,9 +76,10 @@ class posted_minima {
     });
   }
 
-  // The row's threshold, of all its minima; or, of another block than the last, a bound that is not
-  // below it, of those that were there in time: one that was not counts as the worst. They are
-  // searched in shared memory, where the list will be. After a sync of those who posted.
+  // The row's threshold, from all of its minima. In blocks other than the last, a minimum that is
+  // not there in time counts as the worst; the bound is then not below the row's threshold. The
+  // minima are searched in shared memory, where the list will be. After a sync of the threads that
+  // posted.
   KSELECT_HD found_threshold<key> threshold(narrowing<Team>& narrow) {
     key* const minima = reinterpret_cast<key*>(team_.memory.list);
     const position messages = a_.parts * a_.messages;
@@ -102,7 +103,8 @@ class posted_minima {
     const position count = messages * each;
     const auto extremes = narrow.extremes(low, high, count);
     const plan& p = a_.shape;
-    // Of all minima up to rank + slack may be below the last block's bound.
+    // The bound may not be below the last block's, which up to rank + slack of all minima are not
+    // above.
     const bool some_missing = extremes.high == element<T>::worst && !part_.is_last(a_.parts);
     const position rank = some_missing ? p.rank + p.slack : p.rank;
     const auto visit = [&](const auto& f) {
@@ -112,11 +114,11 @@ class posted_minima {
   }
 
  private:
-  // In a message: one, or two.
+  // Minima in a message: one, or two.
   static constexpr int most_each = sizeof(std::uint64_t) / sizeof(key);
   static constexpr int key_bits = 8 * static_cast<int>(sizeof(key));
 
-  // Posts as number `to` the minima `least(i)` of as many groups as a message has.
+  // Posts, as message `to`, the minima `least(i)` of as many groups as a message holds.
   template <class Least>
   KSELECT_HD void post_to(simt::global<simt::message> messages, position to, std::uint64_t tag,
                           const Least& least) {
@@ -137,7 +139,7 @@ class posted_minima {
 
   KSELECT_HD simt::global<simt::message> all() { return of_row(0, a_.parts * a_.messages); }
 
-  // A message of minima, if it is there in time.
+  // A message of minima. The last block waits for it; others look `patience` times.
   KSELECT_HD simt::message look(simt::global<simt::message> from, position at) {
     simt::message seen = team_.simt.look(from, at);
     for (position looks = 1; seen.tag != shared_.tag && looks < a_.patience; ++looks) {

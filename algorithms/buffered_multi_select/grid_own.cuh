@@ -1,25 +1,25 @@
 #pragma once
-// Buffered multi-select with several blocks a row, where the parts are so short that to wait for
-// each other's minima (grid.cuh) would take about as long as all else. Here each block
+// Buffered multi-select with several blocks a row, for short parts. There, waiting for the minima
+// of other parts (grid.cuh) would take about as long as everything else. Each block
 //
-//   reads its part of the row, and finds a threshold from its own minima, which almost surely lets
-//   through what the part has of the row's k smallest;
+//   reads its part of the row and finds a threshold from its own minima, which almost surely admits
+//   what the part has of the row's k smallest;
 //   posts its survivors, and `complete`: a key below which they are all of the part's elements;
 //
-// and the row's last block looks at all of that in registers. Below the least `complete` it has
-// seen everything. If that is k elements, it selects from them. If not, parts have held something
-// back, as those of sorted rows and rows of ties do, and are read again (grid_again.cuh).
+// and the row's last block loads all of these into registers. It has every element below the least
+// `complete`. If these are k or more, it selects from them. If not, parts have held elements back,
+// as in sorted rows and rows of ties, and are read again (grid_again.cuh).
 
 #include "algorithms/buffered_multi_select/grid_again.cuh"
 #include "algorithms/buffered_multi_select/kernels.cuh"
 
 namespace kselect::bms {
 
-// Survivors that a thread of the last block asks for, all at once.
+// Survivors that a thread of the last block loads, all at once.
 template <class T>
 inline constexpr int entries_awaited = 4 / entry_words<T>;
 
-// A part of a row that one block goes through: its threshold, and what it posts.
+// One block's part of a row: its threshold, and its messages.
 template <class Team, bool one_tile>
 class own_part {
  public:
@@ -32,7 +32,7 @@ class own_part {
   KSELECT_HD own_part(Team& team, storage& shared, const args& a, const row_part& part)
       : team_(team), shared_(shared), a_(a), part_(part) {}
 
-  // Before start(), while the part is on its way.
+  // Before start(), while the part's loads are in flight.
   KSELECT_HD void prepare(survivors<Team>& list) {
     if (team_.thread() < own_minima) shared_.minima[team_.thread()] = element<T>::worst;
     if (team_.thread() == 0) {
@@ -45,18 +45,20 @@ class own_part {
     team_.sync();
   }
 
-  // Starts the list with a threshold such that `rank` of the minima are not above it, of which the
-  // threads pass their shares. A group is a lane of all warps: in a sorted row the least of a warp
-  // are neighbours. The warps share out the minima, and that of the rank is the threshold.
+  // Starts the list with a threshold that `rank` of the minima are not above. `least` is the
+  // caller's minimum. A group is one lane of all warps: in a sorted row a warp's smallest elements
+  // are neighbours. The warps share the ranking of the minima; the one of the wanted rank is the
+  // threshold.
   KSELECT_HD void start(survivors<Team>& list, value least, std::uint64_t tag) {
     if (team_.thread() == 0) shared_.tag = tag;
-    if (is_nan(least)) shared_.nans = 1;  // of integers, the least would hide it
+    if (is_nan(least)) shared_.nans = 1;  // the minimum of keys would hide it
     team_.simt.atomic_min(shared_.minima[team_.lane()], element<T>::key_of(least));
     team_.sync();
     const key own = shared_.minima[team_.lane()];
     const bool no_nans = shared_.nans == 0;
     const key least_of_all = team_.warp_min(own);
-    // To look at one is a chain of steps. Those after the last come again.
+    // Ranking one minimum is a chain of steps, so several are ranked at once. The first ones may
+    // repeat.
     constexpr int at_once = 4;
     for (position first = team_.warp(); first < own_minima; first += at_once * team_.warps()) {
       KSELECT_UNROLL
@@ -76,11 +78,11 @@ class own_part {
     list.start();
   }
 
-  // Whether the caller has nothing to add: of a part where all that passes is one value one warp
-  // has more of it than there are slots.
+  // Whether the caller has nothing to add. If all that passes is one value, the survivors of one
+  // warp are enough: there are more of them than slots.
   KSELECT_HD bool is_idle() const { return one_tile && shared_.tied != 0 && team_.warp() != 0; }
 
-  // Posts the list, of that size; or of one that has no place the best, as many as have.
+  // Posts the list, of `size` entries; if it has more than slots, the best of them.
   KSELECT_HD void post(narrowing<Team>& narrow, survivors<Team>& list, position size) {
     if (size > a_.slots) return post_best(narrow, list, size);
     const key bound = team_.shared.bound;
@@ -93,7 +95,7 @@ class own_part {
  private:
   using entry = posted_entry<T>;
 
-  // The part is sorted, or has ties, or is one of few where chance has it.
+  // For a part that is sorted or has ties, and rarely by chance.
   KSELECT_HD void post_best(narrowing<Team>& narrow, survivors<Team>& list, position size) {
     const position enough = a_.enough;
     const auto r = narrow.to_rank(list.range(), enough, a_.slots - enough, 0, [&](const auto& f) {
@@ -101,9 +103,9 @@ class own_part {
         f(Team::candidates::key(team_.memory.list[i]));
       }
     });
-    const bool tied = r.up_to > a_.slots;  // with the last of them; there is room for some
+    const bool tied = r.up_to > a_.slots;  // more ties than slots left; some fit
     if (team_.thread() == 0) post_head(tied ? r.low : after(r.high));
-    position& written = shared_.team.written;  // of the sure ones; and of the tied, above them
+    position& written = shared_.team.written;  // sure entries; others: ties, behind them
     position& others = shared_.team.gathered;
     for (position i = team_.thread(); i < size; i += team_.threads()) {
       const auto c = team_.memory.list[i];
@@ -140,7 +142,7 @@ class own_part {
   row_part part_;
 };
 
-// What the parts of a row have posted, in registers of the last block.
+// The parts' messages, in registers of the row's last block.
 template <class Team>
 class gathered_parts {
  public:
@@ -156,8 +158,8 @@ class gathered_parts {
         head_(team, heads_of_row(team, a, row), shared.tag, team.thread(), team.threads(),
               a.parts) {}
 
-  // Waits for all parts; tells what they say of themselves. Returns of how many survivors it is
-  // certain that no element that was not posted comes before them. After a sync; ends with one.
+  // Waits for all parts and stores their reports in `told`. Returns the number of survivors that
+  // are certain: no element that was not posted comes before them. After a sync; ends with one.
   KSELECT_HD position gather(told_part<T>* told, position parts) {
     if (team_.thread() == 0) shared_.team.written = shared_.team.gathered = 0;  // for write()
     for (bool complete = false; !complete;) {
@@ -171,7 +173,7 @@ class gathered_parts {
       team_.simt.atomic_min(shared_.complete, own.complete);
     }
     team_.sync();
-    // Nothing comes before the least of all, of which more may be there than was posted.
+    // Survivors with the least key of all are certain, even if not all of their equals were posted.
     end_ = shared_.complete == shared_.least ? shared_.least + 1 : shared_.complete;
     position held = 0;
     KSELECT_UNROLL
@@ -182,7 +184,7 @@ class gathered_parts {
     return shared_.held;
   }
 
-  // Writes the k smallest of those survivors, which are k or more.
+  // Writes the k smallest of the certain survivors, which are k or more.
   KSELECT_HD void write(answer<Team, true>& out) {
     out.write_held({shared_.least, static_cast<key>(end_ - 1), 0, shared_.held},
                    [&](const auto& f) {
@@ -204,10 +206,10 @@ class gathered_parts {
   own_storage<T>& shared_;
   awaited_entries<Team, at_once> entries_;
   awaited_entries<Team, 1> head_;
-  key end_ = 0;  // what is below it is certain
+  key end_ = 0;  // survivors below it are certain
 };
 
-// `one_tile`: whether each part is.
+// `one_tile`: each part is one tile.
 template <class T, bool indexed, int loads, bool one_tile>
 struct own_kernel {
   static constexpr int max_threads = most_grid_threads;
@@ -219,7 +221,7 @@ struct own_kernel {
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     using Team = team<Simt, T, indexed, false>;
     const auto part = row_part::of(static_cast<position>(simt.block()), a.matrix.rows, a.parts);
-    // Asked for before the part, of which so much is on its way that what follows waits for it.
+    // Loaded before the part: a later load would wait behind those of the part.
     const std::uint64_t tag_before = simt.thread() == 0 ? simt.load(a.tags, part.row) : 0;
     const auto memory = team_memory<T, indexed>::at(simt.dynamic_shared(), a.shape);
     auto* const told = grid_shared<T, indexed, told_part<T>>::told(simt.dynamic_shared(), a.shape);
@@ -234,7 +236,7 @@ struct own_kernel {
     if (own.is_idle()) share.pass_over();
     own.post(narrow, list, share.filter(list));
     if (!part.is_last(a.parts)) return;
-    block.sync();  // it does not wait for itself
+    block.sync();  // so that the last block need not wait for itself
     gathered_parts<Team> gathered(block, shared, a, part.row);
     const position certain = gathered.gather(told, a.parts);
     keep_tag(block, a, part.row, shared.tag);

@@ -7,7 +7,7 @@
 
 namespace kselect::bms {
 
-// A block's share of a row, or of a part of it. The first tile is loaded at once.
+// A block's share of a row, or of a part of it. The constructor loads the first tile.
 template <class Team, int loads, bool one_tile = false, readers by = readers::several>
 class row_share {
  public:
@@ -22,14 +22,14 @@ class row_share {
 
   KSELECT_HD auto minima() {
     constexpr int groups = few_groups<typename Team::stored>;
-    static_assert(reader::items > groups);  // or a group's minimum would not tell of a NaN
+    static_assert(reader::items > groups);  // a group of one element could hide a NaN
     return minima_of<groups, reader>(team_, own_);
   }
   KSELECT_HD const typename reader::tile& first_tile() const { return own_; }
-  // Of one tile: filter() finds nothing in the caller's share of it.
+  // For a part of one tile: filter() then finds nothing in the caller's share.
   KSELECT_HD void pass_over() { own_.held = 0; }
 
-  // Enters what the list admits. Returns the size of the list.
+  // Enters the elements that the list admits. Returns the size of the list.
   KSELECT_HD position filter(survivors<Team>& list) {
     stream<reader>(team_, source_, list).run(own_);
     return list.finish();

@@ -1,17 +1,18 @@
 #pragma once
 // Buffered multi-select, several blocks a row: how the survivors of its parts come together. Each
-// block posts its own, and the last gathers them: no trip to memory tells first how many there are.
+// block posts its survivors, and the last gathers them. No trip to memory fetches their number
+// first.
 
 #include "algorithms/buffered_multi_select/grid_entries.cuh"
 #include "algorithms/buffered_multi_select/survivors.cuh"
 
 namespace kselect::bms {
 
-// Survivors of others that one thread asks for at once.
+// Survivors of other parts that a thread loads at once.
 inline constexpr int gathered_at_once = 4;
 
-// What a block knows of a part that has left its survivors elsewhere, as they are too many: 0, if
-// it has not.
+// What a block knows of a crowded part, one with more survivors than slots. The part leaves them in
+// grid_memory::overflow. Size 0: the part is not crowded.
 template <class T>
 struct crowded_part {
   key_of<T> least;
@@ -32,7 +33,7 @@ class posted_survivors {
                               crowded_part<T>* told)
       : team_(team), a_(a), part_(part), tag_(tag), told_(told) {}
 
-  // Leaves the list, of that size, to the row's last block.
+  // Leaves the list, of `size` entries, to the row's last block.
   KSELECT_HD void leave(position size) {
     const bool crowded = size > a_.slots;
     if (crowded) leave_elsewhere(size);
@@ -50,13 +51,12 @@ class posted_survivors {
     }
   }
 
-  // For gather(), by the last block: before a sync.
+  // By the last block, before gather() and a sync.
   KSELECT_HD void prepare() {
     for (position i = team_.thread(); i < a_.parts; i += team_.threads()) told_[i] = {0, 0};
   }
 
-  // Enters what the other parts have left, as far as it is not above the bound. Returns the size
-  // of the list.
+  // Enters the other parts' survivors that are not above the bound. Returns the size of the list.
   KSELECT_HD position gather(survivors<Team>& list) {
     const auto from = entries_from(0, part_.number);
     const position count = part_.number * a_.slots;
@@ -82,7 +82,7 @@ class posted_survivors {
     team_.sync();  // all have seen the size
     const auto least = [&](position part) { return told_[part].least; };
     const auto crowded = [&](position part) { return told_[part].size != 0; };
-    // Of sorted rows the best leaves nothing to read of the others.
+    // In a sorted row the best part leaves nothing to read of the others.
     const position best = best_part(team_, part_.number, least, crowded);
     gather_elsewhere(list, best);
     for_parts(
@@ -95,10 +95,9 @@ class posted_survivors {
  private:
   static constexpr int words = entry_words<T>;
 
-  // If a part has more survivors than slots, and so has left them elsewhere, its slots have none,
-  // and two of them have keys that are:
+  // A crowded part has no survivors in its slots. Two of its slots have keys that are:
   using entry = posted_entry<T>;
-  static constexpr position slot_of_size = 0;   // how many,
+  static constexpr position slot_of_size = 0;   // the number of its survivors,
   static constexpr position slot_of_least = 1;  // and the least key among them
 
   KSELECT_HD void leave_elsewhere(position size) {
@@ -106,18 +105,19 @@ class posted_survivors {
     for (position i = team_.thread(); i < size; i += team_.threads()) {
       team_.simt.store(to, i, team_.memory.list[i]);
     }
-    // After the barrier those who speak for all have seen it, which is ordered with what they post.
+    // After the barrier the threads that post have seen all stores; the fence orders these before
+    // posts.
     team_.sync();
     if (team_.thread() <= slot_of_least) team_.simt.fence();
   }
 
-  // Of a part that has left its survivors elsewhere: `said`, from that slot.
+  // Notes what a crowded part `said` in a slot.
   KSELECT_HD void note(position slot, typename entry::word said) {
-    team_.simt.fence();  // for those who will read what has been left
+    team_.simt.fence();  // for the threads that will read the overflow
     const position part = slot / a_.slots;
     if (slot - part * a_.slots == slot_of_size) {
       told_[part].size = static_cast<position>(said);
-      told_[part_.number].size = 1;  // there are such parts
+      told_[part_.number].size = 1;  // there are crowded parts
     } else {
       told_[part].least = said;
     }
@@ -128,15 +128,15 @@ class posted_survivors {
     list.enter(held, [&](int wanted) {
       candidate one = found[0];
       KSELECT_UNROLL
-      for (int c = 1; c < most; ++c) {  // a register has no number
+      for (int c = 1; c < most; ++c) {  // registers cannot be indexed
         if (c == wanted) one = found[c];
       }
       return one;
     });
   }
 
-  // Enters what a part has left elsewhere, as long as any of it may be admitted. The warps, whose
-  // number is a power of two, share it; of each part another has the first turn, as most are short.
+  // Enters the overflow of a part, as long as any of it may be admitted. The warps, a power of two
+  // of them, share it. Each part begins with another warp, as most overflows are short.
   KSELECT_HD void gather_elsewhere(survivors<Team>& list, position part) {
     const auto [least, size] = told_[part];
     const auto from = overflow_of(part);
@@ -168,7 +168,7 @@ class posted_survivors {
     return team_.simt.slice(a_.memory.entries, (std::int64_t{part_.row} * a_.parts + part) * each,
                             parts * each);
   }
-  // Each part has its own, as many as a list, so that no block has to ask where to write.
+  // Each part has its own overflow, as large as a list, so that no block has to ask where to write.
   KSELECT_HD simt::global<candidate> overflow_of(position part) {
     const std::int64_t number = std::int64_t{part_.row} * a_.parts + part;
     return team_.simt.slice(a_.memory.overflow, number * a_.shape.capacity, a_.shape.capacity);

@@ -9,7 +9,7 @@
 
 namespace kselect::bms {
 
-// One row by one team, its elements in a list.
+// Selects from a row by one team, with the survivors in a list.
 template <class Reader, bool many>
 class filtered_row {
  public:
@@ -22,9 +22,10 @@ class filtered_row {
 
   KSELECT_HD void select(answer<Team>& out) {
     position size = 0;
-    // The first tile misleads if it has more than its share of the smallest elements: in one of
-    // 5,000 rows in random order, and in one of `tiles` sorted ones. Then the k-th of its minima
-    // is a guarantee, if there are so many and they are numbers; else everything may enter.
+    // A first tile with more than its share of the smallest elements gives too low a threshold. The
+    // risk is one in 5,000 for a row in random order, and one in `tiles` for a sorted one. The k-th
+    // of the minima is then a guarantee, if there are so many and they are numbers. Else everything
+    // may enter.
     for (int attempt = 0; size < k_; ++attempt) {
       tile own;
       row_.load(0, own);  // first, so that loads and preparations overlap
@@ -52,8 +53,8 @@ class filtered_row {
     team_.sync();
   }
 
-  // Reads the row once, with a threshold of that rank; of its first tile the caller has loaded its
-  // part. Returns how many survived.
+  // Reads the row once, with a threshold of that rank. `own`: the caller's part of the first tile.
+  // Returns the number of survivors.
   KSELECT_HD position pass(tile& own, position rank, position slack) {
     if (team_.thread() == 0) team_.simt.count(simt::counter::passes);
     constexpr int groups =
@@ -84,7 +85,7 @@ struct row_args {
   plan shape;
 };
 
-// Selects from row number `row` with a team that is ready to be used again afterwards, if synced.
+// Selects from row number `row`. After a sync the team can be used again.
 template <class Team, int loads, form how, class T>
 KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
   using reader = row_reader<Team, loads, how == form::brief || how == form::resident>;
@@ -102,7 +103,7 @@ KSELECT_HD void select_row(Team& team, const row_args<T>& a, std::int64_t row) {
   }
 }
 
-// A row a block.
+// One block a row.
 template <class T, bool indexed, int loads, form how>
 struct block_kernel {
   static constexpr int max_threads = 1024;
@@ -128,14 +129,15 @@ struct block_kernel {
   }
 };
 
-// Of the warp form: few, as a block's registers are free again only when its last row is done.
+// Rows of a block in the warp form. Few: a block's registers are free only when its last row is
+// done.
 inline constexpr int rows_per_block = 2;
 
-// A row a warp.
+// One warp a row.
 template <class T, bool indexed, int loads, form how>
 struct warp_kernel {
   static constexpr int max_threads = rows_per_block * simt::warp_size;
-  // 72 registers: with 80, or with 64, rows in registers take longer.
+  // This leaves 72 registers, with which rows in registers are fastest.
   static constexpr int min_blocks = 28 / rows_per_block;
   struct storage {
     control<key_of<T>> team[rows_per_block];

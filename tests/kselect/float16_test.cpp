@@ -1,4 +1,4 @@
-// 16-bit numbers: all of them as floats, and all places at which a float is rounded up or down.
+// 16-bit numbers: all of them widened to float, and all boundaries of rounding a float.
 
 #include "kselect/float16.hpp"
 
@@ -34,7 +34,7 @@ T pattern(unsigned bits) {
   return {static_cast<std::uint16_t>(bits)};
 }
 
-// The number that the format's definition says.
+// The number by the format's definition.
 template <class T>
 double defined(unsigned bits) {
   constexpr int fraction_bits = format<T>::fraction_bits;
@@ -71,9 +71,9 @@ TYPED_TEST(Float16, ComesBackFromFloat) {
   }
 }
 
-// Between each number and the next, in the direction of growing magnitude, lies one float that is
-// as near to both; those beside it go to the one side or to the other. Beyond the greatest number
-// the next would be infinity's pattern, taken as a number.
+// The midpoint of each number and the next larger in magnitude is a float. Its neighbours round to
+// the one side or the other. For the greatest number, the next one is infinity's pattern read as a
+// finite number.
 TYPED_TEST(Float16, RoundsToTheNearestAndTiesToEven) {
   for (const unsigned sign : {0U, 0x8000U}) {
     for (unsigned bits = 0; bits < infinity_bits<TypeParam>; ++bits) {
@@ -101,7 +101,7 @@ TYPED_TEST(Float16, WhatIsTooGreatIsInfinite) {
   }
 }
 
-// Also one whose payload is below what is kept.
+// Also a NaN whose payload is only in the discarded bits.
 TYPED_TEST(Float16, ANaNStaysOne) {
   for (const std::uint32_t bits : {0x7f800001U, 0xff800001U, 0x7fc00000U, 0xffffffffU}) {
     const TypeParam x = from_float<TypeParam>(std::bit_cast<float>(bits));

@@ -1,4 +1,4 @@
-// What a program that has no code for a card says, from what it was built for: no GPU is needed.
+// The message of a program without code for a GPU. It follows from the build, so no GPU is needed.
 
 #include "src/gpu_code.hpp"
 
@@ -51,7 +51,7 @@ TEST(GpuCode, SaysWhatIsThereAndWhatToBuild) {
   EXPECT_EQ(code_in_words("90-real"), "9.0");
 }
 
-// A driver compiles PTX up to the CUDA that it serves; machine code it runs in any case.
+// A driver compiles only PTX of CUDA versions that it supports; machine code runs in any case.
 TEST(GpuCode, PtxNeedsADriverAsNewAsTheToolkit) {
   EXPECT_EQ(why("90", 90, 12040), "");
   EXPECT_EQ(why("90", 100, 13000), "");
@@ -68,7 +68,7 @@ TEST(GpuCode, OnlyLoadingTellsOfWhatIsNoNumber) {
   EXPECT_EQ(code_in_words("all-major"), "all-major");
 }
 
-// Sets the test switch while it lives.
+// Sets the test switch during its lifetime.
 class cut {
  public:
   explicit cut(const char* kib) : before_(shared_cut()) { setenv(shared_cut_variable, kib, 1); }

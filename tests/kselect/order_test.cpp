@@ -53,7 +53,7 @@ TYPED_TEST(Order, IsIeeeTotalOrder) {
 
 TYPED_TEST(Order, KeysGiveBackEveryBit) {
   using bits = order_key_t<TypeParam>;
-  // A stride coprime to a power of two visits all parts of the range, and of 16 bits all.
+  // A stride coprime to a power of two samples the whole range, and covers all 16-bit patterns.
   bits pattern = 0;
   for (int i = 0; i < 100000; ++i) {
     pattern = static_cast<bits>(pattern + static_cast<bits>(0x9e3779b97f4a7c15ULL));
@@ -78,7 +78,7 @@ TYPED_TEST(Order, MergesZerosAndNothingElse) {
   EXPECT_LT(merged(zero), merged(std::bit_cast<TypeParam>(bits{1})));
 }
 
-// What lets one kernel serve both 16-bit types, as floats.
+// One kernel can therefore handle both 16-bit types as floats.
 TEST(OrderOf16Bits, IsThatOfBothTypesAndOfFloatsUpperHalves) {
   for (unsigned bits = 0; bits < 0x10000U; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);

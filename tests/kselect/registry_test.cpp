@@ -19,7 +19,7 @@ bool defines_entries(const std::filesystem::path& file) {
   return false;
 }
 
-// A file with entries that the build does not find would be a hole in every sweep.
+// Sweeps would miss the entries of a file that the build does not find.
 TEST(Registry, ListsExactlyTheFilesOnDisk) {
   std::set<std::string> on_disk, listed;
   const std::filesystem::path root = KSELECT_SOURCE_DIR;
@@ -49,12 +49,12 @@ TEST(Registry, EveryEntryIsCompleteAndNamedOnce) {
   }
 }
 
-// By which a sweep knows on how many threads the floor of its time is measured.
+// A sweep uses this to choose the number of threads for measuring the ceiling.
 TEST(Registry, SaysWhoUsesThreads) {
   for (const registered& row : registry()) {
     const algorithm& entry = *row.algorithm;
     if (!entry.executors.contains(executor_kind::cpu)) continue;
-    const bool picks = entry.family == "auto";  // threads where they are worth it
+    const bool picks = entry.family == "auto";  // uses threads if they pay
     EXPECT_EQ(entry.threaded, picks || entry.name.ends_with("+omp")) << entry.name;
   }
 }

@@ -1,4 +1,4 @@
-// The library's call: right answers, and an error by value for everything that is not one.
+// select(): right answers, and an error status for every wrong call.
 
 #include "kselect/select.hpp"
 
@@ -20,7 +20,7 @@ using namespace runtime;
 
 using testing::HasSubstr;
 
-// Rows of distinct numbers whose order is easily said: element c of row r is (c * 7919 + r) mod n.
+// Rows of distinct numbers in a known order: element c of row r is (c * 7919 + r) mod n.
 std::vector<float> shuffled_rows(std::int64_t q, std::int64_t n, std::int64_t pitch) {
   std::vector<float> rows(static_cast<std::size_t>(q * pitch), -1.0F);
   for (std::int64_t r = 0; r < q; ++r) {
@@ -69,7 +69,7 @@ TEST(select, finds_the_smallest_and_the_largest_on_the_cpu) {
   }
 }
 
-// Another type of the same layout, as CUDA's __half is one.
+// Another type of the same layout, like CUDA's __half.
 struct half_of_another_library {
   std::uint16_t storage;
 };
@@ -83,7 +83,7 @@ namespace {
 
 template <class T>
 void expect_smallest_of_16_bits() {
-  constexpr std::int64_t q = 3, n = 200, k = 4;  // 200 whole numbers, each a number of either type
+  constexpr std::int64_t q = 3, n = 200, k = 4;  // both types represent integers below 200 exactly
   std::vector<T> data;
   for (const float x : shuffled_rows(q, n, n)) {
     const bool is_bfloat16 = dtype_of<T> == dtype::bfloat16;
@@ -126,7 +126,7 @@ TEST(select, gives_values_alone_without_indices) {
   EXPECT_THAT(values, testing::UnorderedElementsAre(0, 1, 2));
 }
 
-// Rows full of ties, whose one right answer a sort finds.
+// Rows full of ties; a sort finds the only right answer.
 TEST(select, gives_the_one_answer_that_is_required) {
   constexpr std::int64_t q = 4, n = 500, k = 90;
   auto data = shuffled_rows(q, n, n);
@@ -180,7 +180,7 @@ TEST(select, refuses_a_named_algorithm_that_does_not_promise_what_is_required) {
   EXPECT_THAT(values, testing::ElementsAre(0, 1, 2, 3));
 }
 
-// Each call with one thing wrong, and what the message must name.
+// Calls with one error each, and the words that the message must contain.
 TEST(select, says_what_is_wrong_with_a_call) {
   const auto data = shuffled_rows(2, 50, 50);
   const row_matrix<float> rows{.data = data.data(), .q = 2, .n = 50};

@@ -1,4 +1,4 @@
-// A launch as a whole: its checks, errors out of kernel code, many blocks, host threads, counters.
+// Whole launches: checks, exceptions from kernel code, many blocks, host threads, counters.
 
 #include <memory>
 #include <stdexcept>
@@ -10,7 +10,7 @@ namespace {
 
 struct nothing {};
 
-// One of each thing that is counted. By hand, for a block of two warps:
+// A kernel with every counted event. The counts by hand, for a block of two warps:
 //   collectives: 2 ballots + 2 shuffles = 4; warp_syncs 2; block_syncs 1; atomics: 64 + 2;
 //   reads: 64 floats + 4 vectors of 4 by lanes 0-3 = 80 elements, 320 bytes;
 //   writes: 64 int64 = 64 elements, 512 bytes; queue_updates: lane number summed = 2 * 496.
@@ -208,7 +208,7 @@ TEST(fiber_launch, what_kernel_code_throws_becomes_the_status_and_every_stack_is
   }
 }
 
-// What it does in a launch that overlaps the previous one, or in one that does not.
+// The behaviour of a kernel, in a launch that overlaps the previous one or in one that does not.
 enum class overlap : std::uint8_t { waits, never_waits, stores_early, adds_early };
 
 struct overlaps {

@@ -1,4 +1,4 @@
-// Memory as lanes see it: poison, bounds, alignment, guard pages.
+// Memory of lanes: poison, bounds, alignment, guard pages.
 
 #include <cstring>
 

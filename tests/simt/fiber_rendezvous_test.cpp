@@ -1,5 +1,5 @@
-// Every way in which lanes can miss each other is planted here and must be found, by name: lanes,
-// warp, file and line. All of them under every schedule, for a report must not depend on luck.
+// Every kind of mismatched collective is planted here. Each must be reported with lanes, warp, file
+// and line, under every schedule.
 
 #include "tests/simt/fiber_run.hpp"
 

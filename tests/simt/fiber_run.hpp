@@ -1,5 +1,5 @@
 #pragma once
-// Runs a kernel on fibers for a test, and what tests ask of the message of a failed run.
+// Runs a kernel on fibers for a test, and checks the message of a failed run.
 
 #include <algorithm>
 #include <cstdint>
@@ -35,7 +35,7 @@ inline std::vector<fiber_options> all_schedules() {
   return all;
 }
 
-// Failed, on one line, and every part is in the message.
+// Expects a failure whose message is one line and contains every part.
 inline void expect_failure(const status& outcome, const std::vector<std::string>& parts) {
   EXPECT_EQ(outcome.code, status_code::failed);
   EXPECT_EQ(outcome.message.find('\n'), std::string::npos);

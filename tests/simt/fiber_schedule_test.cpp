@@ -1,4 +1,4 @@
-// The schedules must tell a kernel that is right from one that is right in one order only.
+// The schedules must distinguish a right kernel from one that is right in only one order.
 
 #include <functional>
 #include <set>
@@ -59,7 +59,7 @@ TEST(fiber_schedule, a_missing_sync_block_gives_a_wrong_answer) {
   }
 }
 
-// Lane 0 writes after a collective and the others read: right by luck where lane 0 goes on first.
+// Lane 0 writes after a collective and the others read: right only if lane 0 happens to run first.
 template <bool Synced>
 struct leader_writes {
   struct storage {

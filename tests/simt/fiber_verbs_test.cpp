@@ -1,4 +1,4 @@
-// Every verb on fibers, against plain host code, under every schedule.
+// Compares every verb on fibers with plain host code, under every schedule.
 
 #include <bit>
 #include <functional>
@@ -21,7 +21,7 @@ struct alignas(16) buffers {
     for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<word>(i * i * 2654435761U) >> 5;
   }
   verb_args args() { return {{in.data(), elements}, {out.data(), words}, {totals.data(), 3}}; }
-  // What lane `lane` of the warp that starts at thread `first` was given.
+  // The input of lane `lane` of the warp that starts at thread `first`.
   word given(int first, int lane) const { return in[static_cast<std::size_t>(first + lane)]; }
 };
 
@@ -48,7 +48,7 @@ void expect_answers(const std::vector<question>& questions, std::size_t dynamic_
   }
 }
 
-// The lanes of `mask` of which p(given) holds.
+// The lanes of `mask` for whose input p holds.
 word lanes_where(const buffers& b, int first, word mask, const std::function<bool(word)>& p) {
   word lanes = 0;
   for (int lane = 0; lane < 32; ++lane) {
@@ -104,7 +104,7 @@ TEST(fiber_verbs, bits) {
   });
 }
 
-// f over what the lanes of `mask` were given.
+// f folded over the inputs of the lanes of `mask`.
 word folded(const buffers& b, int first, word mask, word start,
             const std::function<word(word, word)>& f) {
   word result = start;
@@ -259,7 +259,7 @@ TEST(fiber_verbs, memory) {
 }
 
 TEST(fiber_verbs, messages) {
-  // Of all blocks but the last, by the thread of that number.
+  // The sum over all blocks except the last, for the thread of that number.
   const auto all_before = [](const buffers& b, int thread) {
     word sum = 0;
     for (int i = thread % threads; i < elements - threads; i += threads) sum += b.given(i, 0);

@@ -1,4 +1,4 @@
-// Launches that are noted instead of started.
+// Launches that are recorded instead of started.
 
 #include "kselect/simt/launch_notes.hpp"
 

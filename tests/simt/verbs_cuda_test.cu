@@ -1,5 +1,5 @@
-// Every verb on a GPU: the kernels of verbs_kernels.cuh must answer as they do on fibers, which
-// fiber_verbs_test.cpp has proved. And how a launch on a GPU fails.
+// Every verb on a GPU: the kernels of verbs_kernels.cuh must give the same answers as on fibers,
+// which fiber_verbs_test.cpp tests. Also tests failing launches on a GPU.
 
 #include <array>
 #include <cuda_runtime.h>
@@ -27,7 +27,7 @@ std::vector<std::uint32_t> inputs() {
   return in;
 }
 
-// Device memory of a vector's size and content; copied back by download().
+// Device memory with a vector's content; download() copies it back.
 template <class T>
 class mirror {
  public:
@@ -128,8 +128,8 @@ TEST_F(verbs_cuda, dynamic_shared_memory_beyond_48_KiB_is_opted_in_to) {
   expect_equal<memory>(100 << 10);
 }
 
-// Many pairs one after the other, queued plainly and as a graph: no launch reads what the one
-// before it has not yet written, or overwrites what it still reads.
+// Many pairs in sequence, in a stream and in a graph: no launch reads data that the previous launch
+// has not yet written, or overwrites data that it still reads.
 TEST_F(verbs_cuda, two_launches_that_overlap_follow_each_other_in_a_stream_and_in_a_graph) {
   device fibers;
   fibers.kind = executor_kind::fiber;

@@ -1,7 +1,7 @@
 #pragma once
-// Kernels that together use every verb, one output word for each thread and question. They run on
-// fibers and on a GPU: fiber_verbs_test.cpp proves the fibers right against plain host code,
-// verbs_cuda_test.cu proves that a GPU answers the same.
+// Kernels that together use every verb, with one output word for each thread and question. They run
+// on fibers and on a GPU: fiber_verbs_test.cpp compares the fibers with plain host code, and
+// verbs_cuda_test.cu compares a GPU with the fibers.
 
 #include <bit>
 #include <cstdint>
@@ -154,7 +154,7 @@ struct atomics {
   }
 };
 
-// Vectors and slices of global memory; shared memory handed from lane to lane.
+// Vectors and slices of global memory; values passed between lanes through shared memory.
 struct memory {
   struct storage {
     std::uint32_t words[threads];
@@ -178,7 +178,7 @@ struct memory {
   }
 };
 
-// Numbers and NaNs of both signs against each other.
+// Compares numbers and NaNs of both signs.
 struct numbers {
   using storage = nothing;
   using args = verb_args;
@@ -198,7 +198,7 @@ struct numbers {
     answer(simt, a, 4, simt.exceeds(zero, minus));
     answer(simt, a, 5, std::bit_cast<std::uint32_t>(simt.fma_clamped(one, 0.375F, other / 8)));
   }
-  // As the high half of a double, each is of the same kind.
+  // As the high half of a double, each has the same kind (number or NaN).
   KSELECT_HD static constexpr std::uint32_t number(int i) {
     constexpr std::uint32_t all[6] = {0x3ff00000U, 0xbff00000U, 0x7fffffffU,
                                       0xffffffffU, 0x40100000U, 0xc0100000U};
@@ -206,7 +206,7 @@ struct numbers {
   }
 };
 
-// What another block left is read past the caches, in words of three sizes.
+// Reads data of another block past the caches, in words of three sizes.
 struct fresh {
   using storage = nothing;
   using args = verb_args;
@@ -220,8 +220,8 @@ struct fresh {
   }
 };
 
-// Every block but the last posts what it has stored; the last sees it. Messages stand in the places
-// of answers 4 to 7, and a look finds those that the thread itself has posted.
+// Every block except the last stores data and posts messages; the last block sees the data.
+// Messages use the places of answers 4 to 7, and a thread also sees its own messages.
 struct messages {
   using storage = nothing;
   using args = verb_args;
@@ -237,7 +237,7 @@ struct messages {
     if (simt.block() + 1 != blocks) {
       simt.sync_block();
       simt.fence();
-      // Of the whole block, not of the thread alone.
+      // Posts in the place of another thread: the fence covers the stores of the whole block.
       const int other = threads - 1 - simt.thread();
       simt.post(all, place(simt.block(), other), {~std::uint64_t{own}, tag});
       answer(simt, a, 1, simt.look(all, place(simt.block(), other)).tag == tag ? 1 : 0);
@@ -254,8 +254,8 @@ struct messages {
   }
 };
 
-// Two launches, the second of which overlaps the first: what does not depend on the first is read
-// early, what another block of the first wrote is read after the wait.
+// Two launches; the second overlaps the first. It reads independent data early, and data written by
+// the first launch after the wait.
 struct first_of_two {
   using storage = nothing;
   using args = verb_args;
@@ -277,7 +277,7 @@ struct second_of_two {
   }
 };
 
-// Launches the two; the first starts after all that is before it on the stream has ended.
+// Launches both; the first starts after all earlier work on the stream has ended.
 inline status launch_two(const executor& where, const verb_args& a) {
   const status first = launch<first_of_two>(where, {blocks, threads}, a);
   if (!first.ok()) return first;
@@ -285,8 +285,7 @@ inline status launch_two(const executor& where, const verb_args& a) {
       where, {.blocks = blocks, .threads = threads, .overlaps_previous = true}, a);
 }
 
-// More shared memory than a kernel may declare: beyond 48 KiB in the storage, and dynamic beside
-// it.
+// More shared memory than a kernel may declare: more than 48 KiB of storage, plus dynamic memory.
 struct large_storage {
   struct storage {
     std::uint32_t words[13'000];

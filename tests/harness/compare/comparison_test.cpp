@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t rounds = 11;
 constexpr double time_ns = 1e6;
 
-// One cell, with and without a relative change, the rounds in pairs.
+// Compares one cell with itself after a relative change; the rounds are paired.
 comparison paired(double change, double deviation, const criteria& how = {},
                   std::size_t count = rounds) {
   recorded_run base = run_of({timed_cell(1024, noisy_rounds(count, time_ns, deviation, 1))});
@@ -59,7 +59,7 @@ TEST(Comparison, FiveRoundsBoundNothing) {
   EXPECT_EQ(c.cells[0].reason, "too few rounds (5 and 5)");
 }
 
-// Both sides slow down by 30 % while they are measured: turns cancel it.
+// Both sides slow down by 30 % during the measurement; taking turns cancels the drift.
 TEST(Comparison, PairsCancelDrift) {
   round_medians base, now;
   for (std::size_t i = 0; i < rounds; ++i) {
@@ -139,7 +139,7 @@ TEST(Comparison, ThrottledCellsAreInconclusive) {
   EXPECT_EQ(c.cells[0].reason, "the clock fell in the new run");
 }
 
-// Eleven pairs give p >= 2 / 2048: enough for one of 51 cells at 5 %, not for one of 60.
+// Eleven pairs give p >= 2 / 2048: significant for one of 51 cells at 5 %, not for one of 60.
 TEST(Comparison, CorrectionHoldsOverAllCells) {
   std::vector<recorded_cell> base, now;
   for (std::int64_t n = 8; n < 68; ++n) {
@@ -158,7 +158,7 @@ TEST(Comparison, CorrectionHoldsOverAllCells) {
   const comparison plain = compare_runs(a, b, {.corrected = correction::none});
   EXPECT_EQ(plain.cells[0].verdict, verdict::regression);
   EXPECT_EQ(plain.count(verdict::same), 59U);
-  // Two samples of eleven reach p = 2 / 705432.
+  // Unpaired, two samples of eleven reach p = 2 / 705432.
   a.meta.erase("alternated");
   EXPECT_EQ(compare_runs(a, b).cells[0].verdict, verdict::regression);
 }

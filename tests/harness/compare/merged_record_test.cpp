@@ -5,7 +5,7 @@
 namespace kselect::harness::compare {
 namespace {
 
-// What a turn on a GPU records of a cell that takes `ns`: one round of three samples.
+// The record of a turn on a GPU for a cell that takes `ns`: one round of three samples.
 recorded_cell turn_of(double ns) {
   recorded_cell cell;
   cell.status = cell_status::ok;
@@ -118,7 +118,7 @@ TEST(MergedRecord, KeepsWhatWasSeenInAnyTurnAndWhatHeldInAll) {
   EXPECT_EQ(record["elapsed_s"], 1.5);
 }
 
-// Each process measures its ceiling: here 20 bytes a nanosecond, but for one turn.
+// Each process measures its own ceiling: 20 bytes a nanosecond, except in one turn.
 TEST(MergedRecord, TakesTheShareAtTheMiddleOfTheCeilings) {
   std::vector<recorded_cell> turns = {turn_of(100), turn_of(130), turn_of(110)};
   turns[1].record["floor"]["share"] = 1000.0 / 130 / 40;
@@ -147,7 +147,7 @@ TEST(MergedRecord, HasNoTimeIfATurnAnsweredWrongOrNoneHasOne) {
   EXPECT_EQ(none["reason"], "for a reason");
 }
 
-// A processor's records, and those of older programs, have fewer members.
+// Records of CPU cells and of older programs have fewer members.
 TEST(MergedRecord, MakesDoWithWhatThereIs) {
   std::vector<recorded_cell> turns = {turn_of(100), turn_of(110)};
   for (recorded_cell& turn : turns) {

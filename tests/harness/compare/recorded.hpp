@@ -1,5 +1,5 @@
 #pragma once
-// Recorded runs made up for tests: cells of one machine with the round medians a test wants.
+// Synthetic recorded runs: cells of one machine with given round medians.
 
 #include <cmath>
 #include <random>
@@ -65,7 +65,7 @@ inline recorded_run run_of(const std::vector<recorded_cell>& cells,
   return run;
 }
 
-// Marks both as having taken turns.
+// Marks both runs as alternated.
 inline void pair_up(recorded_run& a, recorded_run& b) {
   for (recorded_run* run : {&a, &b}) run->meta["alternated"] = {{"id", "one"}};
 }

@@ -24,7 +24,7 @@ TEST(CompareStatistics, MedianOfOddAndEvenNumbers) {
   EXPECT_EQ(median(std::vector{4.0, 1.0, 3.0, 2.0}), 2.5);
 }
 
-// Ranks of the sign test (Conover, table A3): five values bound nothing at 95 %.
+// Ranks of the sign test (Conover, table A3). Five values give no interval at 95 %.
 TEST(CompareStatistics, RanksOfTheMediansInterval) {
   const struct {
     std::size_t n, rank95, rank99;
@@ -57,7 +57,7 @@ TEST(CompareStatistics, WilcoxonOfATextbookExample) {
   EXPECT_NEAR(centre_estimate(change), 0.46, exact);  // their 3.2
 }
 
-// {-1, 1, 1}: midranks 2, 2, 2; of 8 sign patterns four have at least two positive.
+// {-1, 1, 1}: midranks 2, 2, 2; four of the 8 sign patterns have at least two positive signs.
 TEST(CompareStatistics, WilcoxonWithTiesIsThePermutationDistribution) {
   const signed_rank found = wilcoxon(std::vector{-1.0, 1.0, 1.0}, 0);
   EXPECT_EQ(found.w, 4);
@@ -116,7 +116,7 @@ TEST(CompareStatistics, MannWhitneyOfATextbookExample) {
   EXPECT_NEAR(found.p.above, 382.0 / 3003, exact);
 }
 
-// {1, 1 | 1, 2}: of the 6 choices of two ranks among {2, 2, 2, 4} three reach 6 and three 4.
+// {1, 1 | 1, 2}: of the 6 choices of two ranks from {2, 2, 2, 4} three sum to 6 and three to 4.
 TEST(CompareStatistics, MannWhitneyWithTiesIsThePermutationDistribution) {
   const rank_sum found = mann_whitney(std::vector{1.0, 1.0}, std::vector{1.0, 2.0});
   EXPECT_EQ(found.u, 3);

@@ -1,4 +1,4 @@
-// Which problems a config means, in which order, and which sweeps are refused.
+// The problems of a config and their order, and which sweeps are refused.
 
 #include "harness/config/cells.hpp"
 

@@ -1,4 +1,4 @@
-// The constraint language: values, precedence, exactness, and the column of every mistake.
+// The constraint language: values, precedence, exactness, and the column of every error.
 
 #include "harness/config/expression.hpp"
 
@@ -86,10 +86,10 @@ TEST(expression, holds_if_one_of_its_clauses_does) {
   EXPECT_TRUE(shapes.holds(8, 5, 2));
   EXPECT_TRUE(shapes.holds(9, 1, 3));
   EXPECT_TRUE(shapes.holds(1, 1, 7));
-  EXPECT_FALSE(shapes.holds(8, 1, 3));  // the head of one clause and the end of another
+  EXPECT_FALSE(shapes.holds(8, 1, 3));  // parts of two clauses match, but no whole clause
   EXPECT_FALSE(shapes.holds(9, 2, 3));
   EXPECT_FALSE(shapes.holds(9, 1, 2));
-  EXPECT_TRUE(expression("k > 5 or n/q > 2").holds(9, 0, 6));  // `or` stops at what holds
+  EXPECT_TRUE(expression("k > 5 or n/q > 2").holds(9, 0, 6));  // `or` skips the division by 0
 }
 
 TEST(expression, names_the_column_of_a_mistake) {

@@ -1,4 +1,4 @@
-// What a config names outside of itself: algorithms, environment variables, files.
+// Names in a config that refer to algorithms, environment variables and files.
 
 #include <array>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #pragma once
-// The smallest valid config, and the same with one member changed: each test then shows only what
-// it is about, and a refusal can have no other cause.
+// The smallest valid config, and the same with members changed: a test shows only the members it is
+// about, and a refusal can have no other cause.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace kselect::harness::testing_config {
 inline constexpr const char* file = "configs/x.json";
 
 struct change {
-  const char* pointer;  // where
+  const char* pointer;  // JSON pointer of the member
   const char* value;    // JSON
 };
 

@@ -1,4 +1,4 @@
-// Every way a config can be wrong, and the exact line that says so.
+// Every error in a config, and its exact message.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What a good config means: ranges expanded in order, defaults filled in, every key read.
+// Parsing a valid config: ranges are expanded in order, defaults filled in, all keys read.
 
 #include <filesystem>
 #include <fstream>

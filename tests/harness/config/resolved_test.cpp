@@ -1,4 +1,4 @@
-// resolved_json and parse_config undo each other, for everything a config can say.
+// resolved_json and parse_config are inverse to each other, for all keys of a config.
 
 #include <filesystem>
 

@@ -1,5 +1,5 @@
-// The JSON schema and the vocabulary list the same words, so that a new enumerator or key cannot be
-// forgotten in one of them.
+// The JSON schema and the code list the same words, so a new enumerator or key cannot be missing in
+// one of them.
 
 #include <fstream>
 #include <set>
@@ -60,7 +60,7 @@ std::set<std::string> keys(const json& object) {
   return all;
 }
 
-// resolved_json writes every key but those that several configs together show to be alternatives.
+// resolved_json writes every key. Alternative keys need several configs to show all of them.
 TEST(config_schema, has_the_keys_that_a_resolved_config_has) {
   const json generated = json::parse(resolved_json(parse_config(R"~({
         "schema": "kselect-config/1", "name": "x", "algorithms": ["a"], "constraints": ["k < n"],

@@ -27,7 +27,7 @@ work_record count_tiny() {
   return count_work(config, *open_input(choose_input(config, std::nullopt, 1)));
 }
 
-// Every element is read at least once and every output written; twice the same numbers.
+// Every element is read at least once and every output written; counting twice gives equal numbers.
 TEST(WorkCounters, CountEveryKernelAlikeEveryTime) {
   const work_record counted = count_tiny();
   ASSERT_FALSE(counted.empty());

@@ -1,4 +1,4 @@
-// Rows made from generated vectors: distances, the same in both layouts, repeatable.
+// Rows of distances between generated vectors: equal in both layouts, and repeatable.
 
 #include "harness/plan/input.hpp"
 
@@ -34,7 +34,7 @@ workload sized(std::int64_t n, std::int64_t q) {
   return p;
 }
 
-// Two uniform components differ by 1/6 in the mean square, so d of them by d/6, give or take.
+// Two uniform components have a mean squared difference of 1/6, so d of them have about d/6.
 TEST(GeneratedVectors, LieAsFarApartAsUniformOnes) {
   double sum = 0;
   const std::vector<float> rows = distances("sqeuclidean", sized(300, 300));
@@ -47,7 +47,7 @@ TEST(GeneratedVectors, LieAsFarApartAsUniformOnes) {
 }
 
 TEST(GeneratedVectors, GiveTheSameRowsInBothLayouts) {
-  const workload rows = sized(70, 300);  // more rows than are transposed at a time
+  const workload rows = sized(70, 300);  // more rows than one step of the transposition takes
   workload columns = rows;
   columns.layout = layout::column_major;
   columns.pitch = 303;
@@ -77,8 +77,8 @@ TEST(GeneratedVectors, TellWhatTheirDistancesTook) {
   EXPECT_THROW(input->fill_at(*open_backend(executor_kind::cpu, 1), p, nullptr, 0), error);
 }
 
-// What the host gets is what the place gets: `bits`, if there are any yet, and close to the CPU's.
-// Both are rows, dense.
+// Expects equal rows on the host and in the place: `bits`, unless empty, and close to the CPU's.
+// Both arguments are dense rows.
 void expect_the_same_in_both_places(const input_source& input, const workload& p, backend& place,
                                     std::vector<float>& bits, const std::vector<float>& on_cpu) {
   std::vector<float> host(static_cast<std::size_t>(p.input_elements())), there = host;
@@ -102,7 +102,7 @@ void expect_the_same_in_both_places(const input_source& input, const workload& p
   ASSERT_TRUE(bits == dense) << to_string(p);
 }
 
-// All cells of a sweep that uses a GPU select from what it makes: those on the host, too.
+// In a sweep that uses a GPU, the GPU makes the rows of all cells, also of those on the host.
 TEST(GeneratedVectorsOnCuda, AreTheSameRowsInEveryPlaceAndLayout) {
   if (const std::string why = why_unavailable(executor_kind::cuda); !why.empty()) {
     GTEST_SKIP() << why;
@@ -128,7 +128,7 @@ TEST(GeneratedVectorsOnCuda, AreTheSameRowsInEveryPlaceAndLayout) {
   }
 }
 
-// A corpus of n is the beginning of a larger one, so that sweeps over n and Q compare.
+// A small corpus is the beginning of a larger one, so that sweeps over n and Q are comparable.
 TEST(GeneratedVectors, AreTheBeginningOfALargerSet) {
   const workload small = sized(20, 10), large = sized(50, 30);
   const std::vector<float> few = distances("cosine", small), many = distances("cosine", large);

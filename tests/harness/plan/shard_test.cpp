@@ -1,4 +1,4 @@
-// How a sweep is dealt out: each group whole, each cell once, close to the best balance.
+// Splitting a sweep into shards: groups stay whole, each cell occurs once, the balance is good.
 
 #include "harness/plan/shard.hpp"
 
@@ -80,7 +80,7 @@ TEST(Shard, IsBalancedByTheLongestFirstRule) {
     }
     EXPECT_EQ(together, sum);
     EXPECT_EQ(longest, part_of(cells, policy, {1, count}).longest_predicted_us);
-    // Graham 1969: 4/3 of the best, which is no less than these.
+    // Graham 1969: at most 4/3 of the optimum, for which these are lower bounds.
     EXPECT_LE(3 * longest, 4 * std::max(longest_group, sum / count + 1));
   }
 }

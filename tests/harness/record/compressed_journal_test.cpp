@@ -1,4 +1,4 @@
-// Journals that were compressed to be committed: read as the plain ones, and never continued.
+// Compressed journals are read like plain ones, and never continued.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of recorded results share: numbered records of very different lengths, a directory
-// of their own, and a file system on which a chosen system call goes wrong.
+// Helpers of the record tests: numbered records of very different lengths, a scratch directory, and
+// a file system on which a chosen system call fails.
 
 #include <cerrno>
 #include <cstdlib>
@@ -19,7 +19,7 @@
 
 namespace kselect::harness {
 
-// An empty directory, removed with all it holds.
+// An empty directory; the destructor removes it with its content.
 class scratch_directory {
  public:
   scratch_directory() : path_(testing::TempDir() + "/kselect-record-XXXXXX") {
@@ -49,21 +49,21 @@ inline std::string slurp(const std::filesystem::path& path) {
 }
 
 inline void spew(const std::filesystem::path& path, std::string_view text) {
-  // Some file systems write at once what replaces the contents of an old file, which is slow.
+  // Some file systems flush at once when a file's content is replaced, which is slow.
   std::filesystem::remove(path);
   std::ofstream out(path, std::ios::binary);
   out << text;
   EXPECT_TRUE(out.flush()) << path;
 }
 
-// Syncs nothing: only a power failure would tell, and thousands of syncs take minutes.
+// Does not sync: only a power failure would show it, and thousands of syncs take minutes.
 class unsynced_files : public file_system {
  public:
   int fsync(int) override { return 0; }
   int fdatasync(int) override { return 0; }
 };
 
-// Every file it opens holds `text`; what is read is not written first.
+// Every file it opens holds `text`, which saves writing a file for each read.
 class file_in_memory : public file_system {
  public:
   std::string text;
@@ -82,7 +82,7 @@ class file_in_memory : public file_system {
   std::size_t position_ = 0;
 };
 
-// What a journal of the first `count` records holds, byte for byte.
+// The bytes of a journal with the first `count` records.
 inline std::string journal_text(int count) {
   const scratch_directory scratch;
   unsynced_files files;
@@ -91,7 +91,7 @@ inline std::string journal_text(int count) {
   return slurp(scratch / journal_name);
 }
 
-// How many records there are, if they are record(0), record(1), ... in order; fails otherwise.
+// The number of records; fails unless they are record(0), record(1), ... in order.
 inline int prefix_length(std::span<const record_line> records) {
   int count = 0;
   for (const record_line& found : records) {
@@ -102,21 +102,21 @@ inline int prefix_length(std::span<const record_line> records) {
   return count;
 }
 
-// Does the system calls, but the one numbered `fail_at`, from 1, among those `fails` chooses.
+// Does all system calls, but fails in call number `fail_at` (from 1) of those that `fails` selects.
 class faulty_files : public unsynced_files {
  public:
   enum class fault {
     once,          // that call fails with `code` and does nothing
-    from_then_on,  // and all after it: the device is gone
+    from_then_on,  // that call and all later ones fail: the device is gone
     killed         // the process dies instead of making that call
   };
   int fail_at = 0;
   int code = EIO;
   fault kind = fault::once;
-  // That call, if a write, does a part of its work first: alone, or before `code` strikes.
+  // If that call is a write, it first writes a part; then it succeeds, or fails with `code`.
   bool short_write = false;
   int calls = 0;
-  std::string trace;  // the names of the calls, each with a blank behind it
+  std::string trace;  // the names of the calls, each followed by a blank
   bool struck = false;
 
   int open(const char* path, int flags, mode_t mode) override {
@@ -147,7 +147,7 @@ class faulty_files : public unsynced_files {
     return strikes("flock") ? -1 : file_system::flock(descriptor, operation);
   }
   int close(int descriptor) override {
-    const bool failed = strikes("close");  // as on Linux, the descriptor is gone either way
+    const bool failed = strikes("close");  // Linux frees the descriptor even if close() fails
     const int code_of_failure = errno;
     const int result = file_system::close(descriptor);
     if (!failed) return result;
@@ -173,7 +173,7 @@ class faulty_files : public unsynced_files {
     errno = code;
     return true;
   }
-  // No signal interrupts calls on names.
+  // Signals do not interrupt calls that take a path.
   bool strikes_name(std::string_view name) { return code == EINTR ? false : strikes(name); }
 };
 

@@ -1,4 +1,4 @@
-// File operations: what a snapshot promises, how failures read, what is cleaned up.
+// File operations: atomic snapshots, messages of failures, and cleaning up.
 
 #include "harness/record/file.hpp"
 
@@ -66,7 +66,7 @@ TEST(snapshot, is_old_or_new_whichever_call_fails) {
           EXPECT_EQ(caught.category(), failure::output);
         }
         struck = files.struck;
-        // The eighth call closes the directory, when all is done.
+        // The eighth call closes the directory; everything is done by then.
         if (!short_write) {
           EXPECT_EQ(failed, n < 8) << n;
         }
@@ -172,7 +172,7 @@ TEST(file, a_missing_input_is_named) {
             "choose another");
 }
 
-// The system itself writes a part and then refuses, as on a disk that fills up.
+// The system writes a part and then fails, as on a full disk.
 TEST(file, a_journal_survives_the_limit_on_file_sizes) {
   const scratch_directory scratch;
   const pid_t child = fork();

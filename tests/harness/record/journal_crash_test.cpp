@@ -1,6 +1,6 @@
-// The journal when things go wrong: each system call failing in turn, a writer killed at any
-// moment, a reader beside a writer. Whatever happened, the records are a prefix of those given to
-// append(), none that append() returned for is missing, and resuming completes them.
+// The journal under faults: each system call fails in turn, a writer is killed at any moment, a
+// reader runs beside a writer. In all cases the records are a prefix of those given to append(), no
+// record for which append() returned is missing, and resuming completes them.
 
 #include <array>
 #include <chrono>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr int total = 4;
 
-// A short sweep: what is missing is appended, then the snapshot replaced. Returns through
-// `acknowledged` how many records are known to be safe.
+// A short sweep: appends the missing records, then replaces the snapshot. `acknowledged` counts the
+// records for which append() returned.
 void sweep(const std::filesystem::path& directory, int& acknowledged, file_system& files) {
   journal writer = journal::open(directory, open_mode::resume, files);
   acknowledged = static_cast<int>(writer.existing().size());
@@ -35,13 +35,13 @@ struct scenario {
   int code;
   faulty_files::fault kind;
   bool short_write;
-  bool survives;  // such a fault is none: nothing may be thrown
+  bool survives;  // the journal handles the fault itself and must not throw
 };
 
 class every_call : public testing::TestWithParam<scenario> {};
 
 // Runs the sweep with call `n` failing, in a directory that starts with one record and a torn tail.
-// Returns whether there was such a call.
+// Returns whether the sweep made that many calls.
 bool sweep_with_fault(const scenario& s, int n, const std::string& whole) {
   const scratch_directory scratch;
   const std::filesystem::path directory = scratch / "run";
@@ -81,15 +81,15 @@ bool sweep_with_fault(const scenario& s, int n, const std::string& whole) {
 
 TEST_P(every_call, may_fail_and_nothing_recorded_is_lost) {
   const std::string whole = journal_text(total);
-  // A scenario of short writes passes over the calls that are not writes, so the end is not the
-  // first call that is spared: a clean pass counts them.
+  // A scenario of short writes does not fail other calls, so a call that does not fail is not the
+  // end. A pass without faults counts the calls.
   int acknowledged = 0;
   faulty_files clean;
   const scratch_directory scratch;
   sweep(scratch / "run", acknowledged, clean);
   int struck = 0;
   for (int n = 1; n <= clean.calls + 5; ++n) struck += sweep_with_fault(GetParam(), n, whole);
-  // Opening, locking, cutting, three appends and the snapshot.
+  // The calls: opening, locking, cutting, three appends and the snapshot.
   EXPECT_GE(struck, GetParam().short_write && GetParam().code == 0 ? 5 : 20);
 }
 
@@ -122,7 +122,7 @@ TEST(journal_crash, opening_makes_names_and_what_is_found_durable) {
             "mkdir open fsync close "        // the directory, in its parent
             "open flock ftruncate write "    // the lock
             "open open fsync close "         // the file, in the directory
-            "read fdatasync close close ");  // what a killed writer may not have synced
+            "read fdatasync close close ");  // a killed writer may not have synced
 }
 
 TEST(journal_crash, a_failed_append_leaves_no_trace_and_the_next_succeeds) {
@@ -168,7 +168,7 @@ TEST(journal_crash, a_line_that_cannot_be_taken_back_is_removed_before_the_next_
   EXPECT_EQ(slurp(scratch / journal_name), journal_text(2));
 }
 
-// Every third is large enough that a kill can fall inside it.
+// Every third record is so large that a kill can happen while it is written.
 std::string large_record(int number) {
   const auto size = static_cast<std::size_t>(number % 3 == 0 ? 100'000 : 50 * (number % 7));
   return R"({"schema":1,"number":)" + std::to_string(number) + R"(,"text":")" +
@@ -181,7 +181,7 @@ int large_prefix_length(std::span<const record_line> records) {
   return count;
 }
 
-// Appends until killed, telling through `pipe_end` each record that append() has returned for.
+// Appends until killed; reports each record through `pipe_end` after append() returned.
 [[noreturn]] void append_until_killed(const std::filesystem::path& directory, int pipe_end) {
   try {
     journal writer = journal::open(directory, open_mode::resume);
@@ -233,7 +233,7 @@ TEST(journal_crash, a_writer_killed_at_any_moment_loses_no_record_and_repeats_no
   const scratch_directory scratch;
   std::mt19937 random(20261120);
   for (int round = 0; round < 60; ++round) {
-    // A fresh start now and then keeps the file small and kills the creation as well.
+    // Occasional fresh starts keep the file small, and kills then also hit its creation.
     if (round % 10 == 0) std::filesystem::remove_all(scratch / "run");
     std::array<int, 2> told{};
     ASSERT_EQ(pipe(told.data()), 0);

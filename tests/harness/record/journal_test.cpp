@@ -1,5 +1,5 @@
-// The journal's file format: what is read from whole, shortened, damaged and foreign files, and
-// what a run directory must be to be opened.
+// The journal's file format: reading whole, truncated, damaged and foreign files, and the
+// conditions for opening a run directory.
 
 #include "harness/record/journal.hpp"
 
@@ -36,7 +36,7 @@ std::optional<thrown> error_of(auto&& action) {
   return std::nullopt;
 }
 
-// A line as any schema version frames it, newline included.
+// A line in the framing common to all schema versions, with its newline.
 std::string framed(std::string object) {
   const auto size = static_cast<uInt>(object.size());
   const auto crc = crc32(0, reinterpret_cast<const Bytef*>(object.data()), size);
@@ -116,7 +116,7 @@ TEST(journal, no_flipped_bit_or_replaced_byte_yields_a_wrong_record) {
         EXPECT_EQ(problem->category, failure::input);
         EXPECT_TRUE(problem->says("is damaged")) << problem->message;
       } else {
-        // The newline before the last line belongs to the torn tail as well.
+        // The newline before the last line also belongs to the torn tail.
         EXPECT_GE(at + 1, last_line) << "damage passed over";
         ASSERT_TRUE(contents->torn) << "damage unnoticed at " << at;
         EXPECT_EQ(prefix_length(contents->records), at < last_line ? count - 2 : count - 1);
@@ -263,7 +263,7 @@ TEST(journal, a_read_only_directory_is_told_as_such) {
   chmod(scratch.path().c_str(), 0555);
   const pid_t child = fork();
   if (child == 0) {
-    // Root may write everywhere: become nobody.
+    // Root may write everywhere, so drop privileges.
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(2);
     const auto problem = error_of([&] { journal::open(scratch.path(), open_mode::resume); });
     const bool told =

@@ -1,4 +1,4 @@
-// What a record says about the proof of its answers.
+// The members of a record that describe the proof of its answers.
 
 #include "harness/record/records.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// A place for tests that behaves as a GPU does.
+// A backend for tests that behaves like a GPU.
 
 #include <functional>
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace kselect::harness {
 
-// Fibers that are treated as a GPU is: poisoned, hashed and proven by kernels. `arriving` sees what
-// is copied from there before the host does.
+// Fibers treated like a GPU: kernels poison, hash and prove. `arriving` may change data copied from
+// there before the host sees it.
 class fibers_in_place final : public backend {
  public:
   const device& description() const override { return inner_->description(); }

@@ -1,4 +1,4 @@
-// A cell group in this process, with algorithms that go wrong at some point.
+// A cell group in this process, with algorithms that fail at some point.
 
 #include "harness/run/group.hpp"
 
@@ -59,7 +59,7 @@ class Group : public testing::Test {
     policy_.max_samples = 8;
   }
 
-  // The outcomes by key, which is the position in `entries`.
+  // Runs the entries as a group. The key of an outcome is the entry's position.
   bool run(const std::vector<const algorithm*>& entries) {
     std::vector<registered> rows;
     for (const algorithm* entry : entries) rows.push_back({entry, "tests", "0123456789abcdef"});
@@ -109,7 +109,7 @@ TEST_F(Group, HasATimeExactlyIfTheAnswerHeld) {
   EXPECT_FALSE(outcome().proven_before);
 }
 
-// State that leaks between launches shows only after some of them.
+// State that leaks between launches makes only later answers wrong.
 TEST_F(Group, ProvesTheTimedAnswersToo) {
   static int calls;
   calls = 0;
@@ -126,7 +126,7 @@ TEST_F(Group, ProvesTheTimedAnswersToo) {
 
 TEST_F(Group, AlgorithmsTakeTurns) {
   run({right().algorithm, right().algorithm});
-  std::string turns;  // of the rounds, each run of equal letters as one
+  std::string turns;  // the order of turns; consecutive equal letters are one turn
   for (const std::string& key : seen_.order) {
     if (turns.empty() || turns.back() != key[0]) turns += key;
   }
@@ -177,7 +177,7 @@ TEST_F(Group, KeepsTheReasonOfAFailureAndStopsIfToldTo) {
   EXPECT_EQ(seen_.ended.size(), 1U);
 }
 
-// A place like another, but for what is overridden.
+// Forwards to another backend; subclasses override some functions.
 class like_another : public backend {
  public:
   explicit like_another(std::unique_ptr<backend> other) : other_(std::move(other)) {}
@@ -207,7 +207,7 @@ class like_another : public backend {
   std::unique_ptr<backend> other_;
 };
 
-// Until a kernel's fault makes it useless, as a GPU's context is then.
+// A kernel's fault makes it unusable, like a GPU's context.
 class fragile final : public like_another {
  public:
   using like_another::like_another;
@@ -229,7 +229,7 @@ class GroupThatLosesItsPlace : public Group {
   ~GroupThatLosesItsPlace() override { fragile::fault.clear(); }
 };
 
-// Who comes after the fault is not blamed for it, even where the observer would go on.
+// Cells after the fault are not blamed for it, even if the observer would go on.
 TEST_F(GroupThatLosesItsPlace, EndsWithTheCellThatIsAtFault) {
   algorithm faulty = *right().algorithm;
   faulty.enqueue = [](const problem&, const io&, std::span<std::byte>, const executor&) -> status {
@@ -269,7 +269,7 @@ TEST_F(Group, EndsAsOutOfMemoryWhenTheWorkspaceDoesNotFit) {
   EXPECT_EQ(outcome("1").status, cell_status::ok);
 }
 
-// Reads at the rates it is told, by one thread and by more.
+// Reports given reading rates, for one thread and for several threads.
 class reading_at final : public like_another {
  public:
   reading_at(std::unique_ptr<backend> other, double by_one, double by_more)
@@ -327,7 +327,7 @@ TEST_F(GroupHeldAgainstReading, ByAllThreadsIfItMayUseThem) {
   EXPECT_EQ(reader_->threads_asked, (std::set{1, 2}));
 }
 
-// Then it may do without them, too.
+// An algorithm may use fewer threads, so the faster rate is the ceiling.
 TEST_F(GroupHeldAgainstReading, ByOneThreadIfThatIsFaster) {
   read_at(2e15, 1e3);
   policy_.cache = cpu_cache::flushed;

@@ -11,7 +11,7 @@
 namespace kselect::harness {
 namespace {
 
-// A host that notes what is asked of it, and reads as fast as it is told to.
+// A host backend that records its requests and reports a given reading rate.
 class noting final : public backend {
  public:
   const device& description() const override { return device_; }

@@ -1,4 +1,4 @@
-// Which rows a round has: other ones wherever they can be made in time.
+// The rows of a round: new ones for each round if they can be made in time.
 
 #include "harness/run/row_variants.hpp"
 
@@ -16,7 +16,7 @@
 namespace kselect::harness {
 namespace {
 
-// Rows that begin with the number of their variant, and notes of who made which.
+// Makes rows that begin with the number of their variant, and records who made which.
 class numbered_source final : public input_source {
  public:
   std::optional<dataset_sizes> sizes() const override { return std::nullopt; }

@@ -1,5 +1,5 @@
-// A trial on a GPU: what is right is proven there, and every planted fault is caught and named as
-// on the host.
+// A trial on a GPU: right answers are proven there, and every planted fault is caught and named
+// as on the host.
 
 #include <gmock/gmock.h>
 #include <memory>

@@ -1,4 +1,4 @@
-// Algorithms that are wrong on purpose: each must be caught, by the check meant for it.
+// Deliberately wrong algorithms: each must be caught by the check meant for it.
 
 #include "harness/run/trial.hpp"
 
@@ -34,7 +34,7 @@ algorithm spoilt() {
   return entry;
 }
 
-// Every test on the host's certificate and on the device's.
+// Every test runs with the host's certificate and with the device's.
 class Trial : public testing::TestWithParam<bool> {
  protected:
   Trial() {
@@ -74,7 +74,7 @@ class Trial : public testing::TestWithParam<bool> {
 };
 class TrialInPlace : public Trial {
  protected:
-  int outputs_seen_ = 0;  // values, then indices: equally large
+  int outputs_seen_ = 0;  // values come before indices; both have the same size
 };
 
 TEST_P(Trial, ProvesARightAnswer) { EXPECT_EQ(verdict_on(right()), ""); }
@@ -87,7 +87,7 @@ TEST_P(Trial, CatchesAnAlgorithmThatDoesNothing) {
   EXPECT_THAT(verdict_on(idle), HasSubstr("index_range"));
 }
 
-// Without fresh poison before every run the first answer would still be there.
+// Every run must poison the outputs; otherwise the first answer would still be there.
 TEST_P(Trial, CatchesAnAnswerLeftOverFromAnEarlierRun) {
   static int calls;
   calls = 0;
@@ -102,7 +102,7 @@ TEST_P(Trial, CatchesAnAnswerLeftOverFromAnEarlierRun) {
 }
 
 TEST_P(Trial, CatchesAWorseElement) {
-  // The worst of all elements of row 3 in the place of its best.
+  // Replaces the best element of row 3 by the worst one of the row.
   constexpr auto swap_in_worst = [](const problem& p, const io& b, std::span<std::byte>) {
     const float* const row = static_cast<const float*>(b.input) + 3 * p.n;
     const auto worst = static_cast<std::int32_t>(std::max_element(row, row + p.n) - row);
@@ -171,7 +171,7 @@ TEST_P(Trial, ProvesEveryPayloadAndContract) {
 INSTANTIATE_TEST_SUITE_P(, Trial, testing::Bool(),
                          [](const auto& it) { return it.param ? "in_place" : "on_the_host"; });
 
-// A device that calls wrong what the host finds right: the answer is mended on its way.
+// The device rejects an answer that the host accepts: the copy to the host repairs it.
 TEST_P(TrialInPlace, ReportsAnAnswerThatOnlyTheDeviceFindsWrong) {
   const auto wrong = spoilt<[](const problem& p, const io& b, std::span<std::byte>) {
     static_cast<std::int32_t*>(b.indices)[2 * p.k] ^= 1;
@@ -191,7 +191,7 @@ TEST_P(TrialInPlace, ReportsAnAnswerThatOnlyTheDeviceFindsWrong) {
   }
 }
 
-// A device that calls right what the host finds wrong: every row is spoilt on its way.
+// The device accepts an answer that the host rejects: the copy to the host spoils every row.
 TEST_P(TrialInPlace, ReportsAnAnswerThatOnlyTheHostFindsWrong) {
   fibers().arriving = [&](std::span<std::byte> copy) {
     if (copy.size() == problem_.indices_bytes() / 6) copy.front() ^= std::byte{1};
@@ -205,7 +205,7 @@ TEST_P(TrialInPlace, ReportsAnAnswerThatOnlyTheHostFindsWrong) {
   }
 }
 
-// Rows that only the device has: the host's copy is made when the host first looks at an answer.
+// Rows that only the device holds: the host copies them when it first checks an answer.
 class RowsMadeInPlace : public TrialInPlace {
  protected:
   RowsMadeInPlace() {

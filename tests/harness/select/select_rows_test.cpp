@@ -1,4 +1,4 @@
-// Rows with values that an algorithm's contract excludes are refused before it sees them.
+// Rows with values that an algorithm's contract excludes are refused before the algorithm runs.
 
 #include "harness/select/select_rows.hpp"
 
@@ -18,7 +18,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 
 class SelectRows : public testing::Test {
  protected:
-  // What selecting the best of {1, 2, x} and {3, 4, 5} says; empty if it was done.
+  // The message of selecting the best of {1, 2, x} and {3, 4, 5}; empty if it succeeded.
   std::string said_of(float x) {
     const std::array<float, 6> rows = {1, 2, x, 3, 4, 5};
     problem p;

@@ -1,4 +1,4 @@
-// Learning from times whose causes are known.
+// Fitting costs to synthetic times with known costs.
 
 #include "harness/tune/cost_fit.hpp"
 
@@ -22,7 +22,7 @@ TEST(nonnegative_least_squares, finds_what_made_the_numbers) {
   for (int row = 0; row < 30; ++row) {
     double sum = 0;
     for (const double x : made) {
-      a.push_back(number(generator) * (x == 20 ? 1e-3 : 1e3));  // columns of unlike size
+      a.push_back(number(generator) * (x == 20 ? 1e-3 : 1e3));  // columns of different magnitude
       sum += x * a.back();
     }
     b.push_back(sum);
@@ -31,8 +31,8 @@ TEST(nonnegative_least_squares, finds_what_made_the_numbers) {
   for (std::size_t i = 0; i < made.size(); ++i) EXPECT_NEAR(found[i], made[i], 1e-3) << i;
 }
 
-// The conditions of Karush, Kuhn and Tucker, on targets that no combination without negative
-// numbers reaches.
+// Checks the conditions of Karush, Kuhn and Tucker, on targets that no nonnegative combination
+// reaches.
 TEST(nonnegative_least_squares, is_the_least_where_it_may_not_be_negative) {
   std::mt19937_64 generator(2);
   std::normal_distribution<double> number(0, 1);
@@ -80,7 +80,7 @@ TEST(learn, predicts_members_that_the_costs_explain_anywhere) {
     EXPECT_NEAR(times[0] / streaming_ns(p), 1, 0.05) << to_string(p);
     EXPECT_NEAR(times[1] / waiting_ns(p), 1, 0.05) << to_string(p);
   }
-  const problem beyond = shaped(1 << 28, 8, 10);  // longer rows than any that was measured
+  const problem beyond = shaped(1 << 28, 8, 10);  // longer rows than any measured ones
   predict_times(*view, beyond, made_up_multiprocessors, times);
   EXPECT_NEAR(times[0] / streaming_ns(beyond), 1, 0.1);
 }
@@ -146,7 +146,7 @@ TEST(regret, of_tables_is_small_on_problems_they_were_not_told) {
   const regret fitted = of_table(data, *table_view(table));
   EXPECT_LE(fitted.mean, held.mean);
   EXPECT_LT(misjudged(data, *table_view(table)), 1.05);
-  // Always the same member would be far off.
+  // Choosing always the same member would be much slower.
   double logs = 0;
   for (const timed_problem& p : data.problems) {
     logs += std::log(p.times[0] / *std::ranges::min_element(p.times));

@@ -1,5 +1,5 @@
 #pragma once
-// Times made up for tests: of members whose costs are known.
+// Synthetic times of members with known costs.
 
 #include <algorithm>
 #include <cmath>
@@ -28,19 +28,19 @@ inline std::vector<problem> made_up_problems(std::size_t count, std::uint64_t se
   return problems;
 }
 
-// Nanoseconds of "streaming": 5 us and what the bytes of all rows take.
+// Nanoseconds of "streaming": 5 us plus the time for the bytes of all rows.
 inline double streaming_ns(const problem& p) {
   const auto terms = cost_terms(p, made_up_multiprocessors);
   return 5000 + 0.02 * terms[9] + 3 * terms[11];
 }
 
-// Of "waiting": 2 us, and a wave's rows one after the other.
+// Nanoseconds of "waiting": 2 us plus the time of a wave's rows, one after another.
 inline double waiting_ns(const problem& p) {
   const auto terms = cost_terms(p, made_up_multiprocessors);
   return 2000 + 0.06 * terms[5] + 0.5 * terms[6];
 }
 
-// Of "quirky": as streaming, but the costs know nothing of its half speed on long rows.
+// Nanoseconds of "quirky": like streaming, but half as fast on long rows, which no cost term shows.
 inline double quirky_ns(const problem& p) { return streaming_ns(p) * (p.n > 65536 ? 2.0 : 0.9); }
 
 inline tuning_data made_up_data(const std::vector<problem>& problems, double noise = 0) {

@@ -1,4 +1,4 @@
-// A table's file holds the table, and what is none is refused.
+// Writing and reading a table's file, and refusing other files.
 
 #include "harness/tune/table_file.hpp"
 

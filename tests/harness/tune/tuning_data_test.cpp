@@ -1,4 +1,4 @@
-// Which cells of recorded runs are learned from.
+// Which cells of recorded runs are used for tuning.
 
 #include "harness/tune/tuning_data.hpp"
 
@@ -77,7 +77,7 @@ TEST(collect, averages_what_was_measured_twice) {
   EXPECT_EQ(data.sources.size(), 2U);
 }
 
-// There `auto` goes by rules, and is held against all that was measured beside it.
+// On a CPU `auto` uses rules, and its time is compared with those of all measured algorithms.
 TEST(collect, gathers_all_times_of_a_processor) {
   const tuning_data data = collect(
       {run_on_processor({cell("one-pass", 512, 100, "cpu"), cell("cpu/sort", 512, 300, "cpu"),

@@ -1,9 +1,9 @@
 #pragma once
 // Problems with known right answers, for the tests of the verifier.
 //
-// Every row has the same keys in other columns. In order of preference: six distinct ones (a NaN
-// with a payload, an infinity, two numbers, the two zeros), five ties of which k = 8 admits two,
-// and worse ones. The right answer is written down from that list, not computed by a selection.
+// All rows have the same keys in different columns. In order of preference: six distinct keys (a
+// NaN with a payload, an infinity, two numbers, the two zeros), five ties, of which k = 8 admits
+// two, and worse keys. The right answer follows from that list without a selection.
 
 #include <algorithm>
 #include <bit>
@@ -39,7 +39,7 @@ struct answered {
   Index& index(std::int64_t row, std::int64_t j) {
     return indices[static_cast<std::size_t>(row * what.k + j)];
   }
-  // Makes output j of the row the element of that column.
+  // Sets output j of the row to the element of that column.
   void choose(std::int64_t row, std::int64_t j, std::int64_t column) {
     value(row, j) = element(row, column);
     if (what.has_indices()) index(row, j) = static_cast<Index>(column);
@@ -76,8 +76,8 @@ std::vector<T> preferred(direction wanted) {
   return keys;
 }
 
-// The column of the key with that preference. Ties lie in ascending columns (17 is odd and no
-// multiple of 5, so the columns are a permutation; the ties' are sorted).
+// The column of the key with that preference. 17 has no common factor with the row's length, so the
+// columns are a permutation; the ties' columns are sorted.
 inline std::int64_t column_of(std::int64_t row, std::int64_t preference) {
   const auto scattered = [row](std::int64_t j) { return (17 * j + 3 * row) % row_length; };
   if (preference < distinct_better || preference >= distinct_better + ties) {
@@ -89,7 +89,7 @@ inline std::int64_t column_of(std::int64_t row, std::int64_t preference) {
   return columns[static_cast<std::size_t>(preference - distinct_better)];
 }
 
-// The problem with its answer as the strictest contract wants it: sorted, ties by ascending index.
+// The problem with the answer of the strictest contract: sorted, ties by ascending index.
 template <class T, class Index>
 answered<T, Index> right_answer(direction wanted, layout lies, std::int64_t pitch,
                                 payload asked = payload::values_and_indices) {
@@ -103,7 +103,7 @@ answered<T, Index> right_answer(direction wanted, layout lies, std::int64_t pitc
   made.what.payload = asked;
   made.what.layout = lies;
   made.what.pitch = pitch;
-  // What lies between the rows is better than every key: reading it would be noticed.
+  // The gaps between rows hold a value better than every key, so reading them is noticed.
   const std::vector<T> keys = preferred<T>(wanted);
   made.input.assign(static_cast<std::size_t>(made.what.input_elements()),
                     from_selection_key<T>(0, wanted));

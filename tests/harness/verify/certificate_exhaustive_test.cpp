@@ -1,4 +1,4 @@
-// The host's certificate on small worlds, completely (worlds.hpp).
+// The host's certificate, tested exhaustively on small worlds (worlds.hpp).
 
 #include "worlds.hpp"
 

@@ -1,6 +1,6 @@
-// The verdict depends on the answer alone: not on the number of threads, nor on whether rows or
-// columns are shared out between them; and it counts right where rows are long enough to be cut
-// into segments, blocks and tiles.
+// The verdict depends only on the answer, not on the number of threads or on whether rows or
+// columns are divided among them. It is also right for rows so long that they are cut into
+// segments, blocks and tiles.
 
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@ TEST_P(certificate_shape, verdict_is_the_same_on_any_number_of_threads) {
     SCOPED_TRACE(to_string(it.what));
     for (int threads = 1; threads <= 4; ++threads) EXPECT_TRUE(it.check(threads)) << threads;
 
-    // The worst element of the row takes the place of one that belongs there.
+    // The worst element of the row replaces one of the k best.
     for (const std::int64_t row : {it.what.q - 1, it.what.q / 2}) {
       it.choose(row, it.what.k - 1, it.ranking(row).back());
     }
@@ -55,8 +55,8 @@ TEST_P(certificate_shape, verdict_is_the_same_on_any_number_of_threads) {
   }
 }
 
-// One better element anywhere in the row, at the seams of blocks, tiles and segments above all, is
-// one too many.
+// A better element anywhere in the row must be found, especially at the boundaries of blocks, tiles
+// and segments.
 TEST_P(certificate_shape, no_column_is_skipped_or_counted_twice) {
   sample it = solved(GetParam(), payload::values_and_indices);
   const auto row = it.what.q - 1;
@@ -96,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
                     shape{"many_short_columns", 131, 300, 5, layout::column_major, 301}),
     [](const auto& it) { return it.param.name; });
 
-// Pages never written share the kernel's page of zeros: the row takes address space, not memory.
+// Pages that are never written share the kernel's zero page: the row needs address space but hardly
+// any memory.
 TEST(certificate, counts_in_rows_longer_than_32_bits_can_index) {
   problem what;
   what.n = (std::int64_t{1} << 32) + 5;
@@ -108,7 +109,7 @@ TEST(certificate, counts_in_rows_longer_than_32_bits_can_index) {
   void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(mapped, MAP_FAILED);
-  madvise(mapped, bytes, MADV_HUGEPAGE);  // a few faults instead of millions, where there are such
+  madvise(mapped, bytes, MADV_HUGEPAGE);  // huge pages, if available, cause fewer page faults
   float* const row = static_cast<float*>(mapped);
   row[3] = 1;
   row[what.n - 1] = 2;
@@ -116,7 +117,7 @@ TEST(certificate, counts_in_rows_longer_than_32_bits_can_index) {
   std::array<std::int64_t, 2> indices = {what.n - 1, 3};
   EXPECT_TRUE(verify(what, {}, {row, values.data(), indices.data()}, 2));
 
-  // As if the index had been kept in 32 bits: column 4 holds a zero.
+  // The index truncated to 32 bits: column 4 holds a zero.
   indices[0] = static_cast<std::int64_t>(static_cast<std::uint32_t>(what.n - 1));
   const verdict found = verify(what, {}, {row, values.data(), indices.data()}, 2);
   ASSERT_TRUE(found.first);
@@ -140,7 +141,8 @@ TEST(stream, signed_key_orders_as_selection_key_does) {
   agree(double{});
 }
 
-// Past the bitmap's limit the same answers come from sorting: no test could afford such rows.
+// Beyond the bitmap's limit the indices are sorted instead. index_set is tested alone, because rows
+// of that length are too large for a test.
 TEST(index_set, finds_a_repeated_index_in_rows_of_any_length) {
   for (const std::int64_t n : {std::int64_t{10}, std::int64_t{1} << 20, std::int64_t{1} << 33}) {
     verification::index_set set(n, 4);

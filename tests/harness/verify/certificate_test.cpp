@@ -1,5 +1,5 @@
-// Right answers are accepted, and every way of being wrong is caught by the check that is meant for
-// it (mutations.hpp).
+// Right answers are accepted, and every kind of error is caught by the check meant for it
+// (mutations.hpp).
 
 #include "harness/verify/certificate.hpp"
 

@@ -1,5 +1,5 @@
-// Poison looks like no answer, guard bands show every damaged byte, and the hash depends on the
-// bytes alone.
+// Poison differs from every answer, guard bands show every damaged byte, and the hash depends
+// only on the bytes.
 
 #include "harness/verify/guard.hpp"
 

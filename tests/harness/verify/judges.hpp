@@ -1,5 +1,5 @@
 #pragma once
-// The two verifiers behind one face, so that every test of the host's can be put to the device's.
+// A common interface of both verifiers, so that the device's passes every test of the host's.
 
 #include <cstdint>
 #include <functional>
@@ -35,8 +35,8 @@ inline judgement by_the_host(const problem& what, const contract& promises, cons
   return {found.rows_checked, found.rows_wrong, -1, std::nullopt, {}};
 }
 
-// By kernels of the place, on copies there. `shift`: how many elements behind an aligned address
-// the rows begin.
+// Judges by kernels of the place, on copies there. The rows begin `shift` elements after an aligned
+// address.
 inline judge by_kernels(backend& place, device_proof_shape shape = {}, std::int64_t shift = 0) {
   return [&place, shape, shift](const problem& what, const contract& promises, const io& answer) {
     const auto upload = [&place](const void* data, std::size_t bytes, std::size_t lead) {

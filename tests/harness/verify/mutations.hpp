@@ -1,6 +1,6 @@
 #pragma once
-// Every way of being wrong, with the check that is meant for it: a verifier that rejects for
-// another reason would pass where that other reason is absent.
+// Every kind of error, with the check meant for it. A verifier that rejects an answer for another
+// reason would accept the error where that reason is absent.
 
 #include <functional>
 #include <limits>
@@ -18,7 +18,7 @@
 
 namespace kselect::harness::testing_answers {
 
-inline constexpr std::int64_t target = 3;  // the row that is made wrong
+inline constexpr std::int64_t target = 3;  // the row with the error
 
 struct promise {
   output_ordering ordering = output_ordering::unsorted;
@@ -59,7 +59,7 @@ void poison_one(T& place) {
   poison(std::as_writable_bytes(std::span(&place, 1)));
 }
 
-// Ways to change the answer of the target row, in any payload.
+// Changes of the target row's answer, for any payload.
 template <class T, class Index>
 auto choose(std::int64_t j, std::int64_t preference) {
   return [j, preference](answered<T, Index>& it) {
@@ -75,7 +75,7 @@ auto swap_outputs(std::int64_t a, std::int64_t b) {
   };
 }
 
-// Answers whose indices are no k columns of the row.
+// Answers whose indices are not k distinct columns of the row.
 template <class T, class Index>
 std::vector<mutation<T, Index>> wrong_indices() {
   using answer = answered<T, Index>;
@@ -158,7 +158,7 @@ std::vector<mutation<T, Index>> wrong_choices() {
   };
 }
 
-// Right sets in the wrong order or with the wrong ties, where that was promised or not.
+// Right sets in the wrong order or with the wrong ties, with and without such a promise.
 template <class T, class Index>
 std::vector<mutation<T, Index>> broken_promises() {
   constexpr payload asked = payload::values_and_indices;

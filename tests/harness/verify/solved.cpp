@@ -29,7 +29,7 @@ sample solved(const shape& of, payload asked) {
   made.promises.tie_break = tie_break::prefer_smaller_index;
   made.input.resize(static_cast<std::size_t>(made.what.input_elements()));
   std::mt19937 random(11);
-  // A twentieth of a row's keys are shared, so that there are ties at the cut and away from it.
+  // Some keys of a row are equal, so that there are ties at the cut and elsewhere.
   std::uniform_int_distribution<std::int64_t> key(0, 20 * of.n);
   for (float& element : made.input) element = static_cast<float>(key(random) / 20);
   made.values.resize(static_cast<std::size_t>(of.q * made.what.outputs_per_row()));

@@ -1,8 +1,8 @@
 #pragma once
-// Random problems of any shape with their answers by sorting.
+// Random problems of any shape with their answers, found by sorting.
 //
-// Not inline: nvcc hands its host compiler lambdas with their captures in another order, so a
-// closure in a function that .cpp and .cu files both define has two layouts, and crashes.
+// Not inline: nvcc reorders the captures of lambdas for its host compiler. A lambda in an inline
+// function would therefore have two layouts in .cpp and .cu files, and crash.
 
 #include <cstdint>
 #include <string>

@@ -1,10 +1,10 @@
 #pragma once
-// Small worlds, completely: every row over a small alphabet, every k, every conceivable answer. A
-// verifier must accept exactly the answers that a definition by pairs calls right: no element left
-// out is better than one that was chosen.
+// Small worlds, exhaustively: every row over a small alphabet, every k, every possible answer. A
+// verifier must accept exactly the answers that the definition calls right: no element left out is
+// better than a chosen one.
 //
-// Rows are judged many at a time: those the definition calls right go into one batch, of which none
-// may be rejected; the others into another, of which none may be accepted.
+// Many rows are judged at a time: right answers form one batch, of which none may be rejected;
+// wrong answers form another, of which none may be accepted.
 
 #include <algorithm>
 #include <array>
@@ -60,12 +60,12 @@ struct world {
   dtype type = dtype::float32;
 };
 
-// What is right, by definition.
+// The definition of a right answer.
 class definition {
  public:
   explicit definition(world in) : in_(std::move(in)) {}
 
-  // The same world without what indices alone can show (certificate.hpp).
+  // The same world without the promises that only indices can show (certificate.hpp).
   static definition without_indices(world in) {
     in.ties = tie_break::unspecified;
     if (in.ordering == output_ordering::stable_sorted) in.ordering = output_ordering::sorted;
@@ -94,7 +94,7 @@ class definition {
     return in_.ordering == output_ordering::unsorted || in_order(row, indices);
   }
 
-  // Every sequence of letters that some right answer consists of.
+  // All sequences of values of right answers.
   std::set<word> right_values(const word& row, std::size_t k) const {
     word columns(row.size());
     for (std::size_t j = 0; j < columns.size(); ++j) columns[j] = static_cast<int>(j);
@@ -137,7 +137,7 @@ class definition {
   world in_;
 };
 
-// Answers that shall all be accepted, or all be rejected.
+// Answers that must all be accepted, or all be rejected.
 class batch {
  public:
   batch(const world& in, payload asked, std::int64_t n, std::int64_t k, bool right, judge by)
@@ -211,12 +211,12 @@ class batch {
   std::vector<std::int32_t> indices_;
 };
 
-// What a verifier must accept and reject, all of it.
+// Everything that a verifier must accept and reject.
 class exhaustion {
  public:
   exhaustion(world in, judge by) : in_(std::move(in)), by_(std::move(by)), truth_(in_) {}
 
-  // Every tuple of indices from -1 to n, with the values found there.
+  // Every tuple of indices from -1 to n, with the values at these indices.
   void expect_exactly_the_right_indices() {
     const std::int64_t answers =
         for_each_row(payload::values_and_indices,
@@ -289,7 +289,7 @@ class exhaustion {
   }
 
  private:
-  // Calls f(row, k, right, wrong) for every row and k of the world and counts the answers it files.
+  // Calls f(row, k, right, wrong) for every row and k of the world; returns the number of answers.
   template <class F>
   std::int64_t for_each_row(payload asked, F&& f) {
     std::int64_t answers = 0;

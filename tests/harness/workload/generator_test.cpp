@@ -68,7 +68,7 @@ TEST(Generator, RowsCanBeMadePieceByPiece) {
 
 TEST(Generator, DoesNotDependOnThreadsOrLayout) {
   for (const char* text : every_distribution) {
-    // Longer than one task, so that threads do share a row.
+    // Longer than one task, so that several threads share a row.
     workload p = make_problem(text, 40001, 5);
     const auto rows = generate(p);
     const auto threaded = generate(p, 7);
@@ -196,7 +196,7 @@ class GeneratorOf16Bits : public testing::Test {};
 using types_of_16_bits = testing::Types<float16, bfloat16>;
 TYPED_TEST_SUITE(GeneratorOf16Bits, types_of_16_bits);
 
-// So a sweep over types is one over the same rows, as far as a type can hold them.
+// A sweep over types thus selects from the same rows, rounded to each type.
 TYPED_TEST(GeneratorOf16Bits, RoundsTheRowsOfFloat32) {
   for (const char* text : every_distribution) {
     const workload p = make_problem(text, 3001, 2);

@@ -13,7 +13,7 @@
 namespace kselect::runtime {
 namespace {
 
-// Nanoseconds of a walk through all of `next`, each step of which needs the one before.
+// Nanoseconds of a walk through all of `next`, in which every step depends on the previous one.
 double walk_ns(const std::vector<std::size_t>& next) {
   const auto begin = std::chrono::steady_clock::now();
   std::size_t at = 0;
@@ -24,7 +24,7 @@ double walk_ns(const std::vector<std::size_t>& next) {
 }
 
 TEST(HostCeilings, EvictedMemoryIsSlowToReach) {
-  // One random cycle, which no prefetcher foresees; 512 KiB, which stays in a cache.
+  // One random cycle, which prefetchers cannot predict, in 512 KiB, which fit in a cache.
   std::vector<std::size_t> order(1 << 16), next(order.size());
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin() + 1, order.end(), std::mt19937(1));
@@ -59,7 +59,7 @@ TEST(HostCeilings, ReadingTakesLongerWhereThereIsMore) {
   EXPECT_GT(part, 1e-6);
 }
 
-// And, under a sanitizer, nothing beyond.
+// A sanitizer also shows that nothing beyond is read.
 TEST(HostCeilings, ReadingSeesEveryByte) {
   std::vector<std::size_t> sizes(700);
   std::iota(sizes.begin(), sizes.end(), 0);

@@ -1,4 +1,4 @@
-// The instruments on a GPU: work of known length takes that long, in every way of timing.
+// The timers on a GPU: every way of timing measures work of known length correctly.
 
 #include <algorithm>
 #include <memory>
@@ -42,7 +42,7 @@ class CudaInstruments : public testing::Test {
   double best_ns(const Work& work, bool gapless) {
     double best = 1e18;
     for (int i = 0; i < 10; ++i) {
-      // Not the first: it may load the kernel, which waits for the stream.
+      // The first run is not gapless: it may load the kernel, which waits for the stream.
       const timed_run run = place_->time(work, gapless && i > 0);
       EXPECT_TRUE(run.outcome.ok()) << run.outcome.message;
       if (i > 0 && run.nanoseconds < best) best = run.nanoseconds;
@@ -70,7 +70,7 @@ TEST_F(CudaInstruments, AKernelOfKnownCyclesTakesThemAtTheClockThatWasRead) {
     spin<<<1, 1, 0, stream_>>>(cycles);
     return launched();
   };
-  best_ns(work, true);  // wakes the clock
+  best_ns(work, true);  // raises the GPU's clock
   const timed_run run = place_->time(work, true);
   ASSERT_TRUE(run.outcome.ok()) << run.outcome.message;
   ASSERT_TRUE(run.sm_mhz.has_value());
@@ -93,7 +93,7 @@ TEST_F(CudaInstruments, ManyLaunchesLeaveNoGapsInside) {
         return launched();
       },
       true);
-  // A launch behind a launch costs a microsecond or two on the GPU, not the host's time.
+  // Queued launches cost a microsecond or two each on the GPU, not the host's time to launch.
   EXPECT_LT(best_ns(work, true), once.nanoseconds * 1.1 + 100 * 3e3);
 }
 

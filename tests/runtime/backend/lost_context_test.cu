@@ -1,4 +1,4 @@
-// A kernel's fault on a GPU: noticed, named with what to do, and not taken for a lack of memory.
+// A kernel's fault on a GPU is noticed, reported with advice, and not taken for a lack of memory.
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,12 +23,12 @@ failure category_of_allocation(backend& place) {
   return failure::usage;  // it succeeded
 }
 
-// In a process of its own. Its exit code is what is wrong.
+// Runs in its own process, whose exit code says which check failed.
 [[noreturn]] void lose_context() {
   const auto place = open_backend(executor_kind::cuda, 1);
   const auto stream = static_cast<cudaStream_t>(place->executor().stream);
   if (!place->lost().empty()) std::_Exit(1);
-  // A launch that is refused leaves the context as it was.
+  // A refused launch does not damage the context.
   store<<<1, 4096, 0, stream>>>(nullptr);
   if (cudaGetLastError() == cudaSuccess || !place->lost().empty()) std::_Exit(2);
   store<<<1, 1, 0, stream>>>(reinterpret_cast<float*>(64));
@@ -44,7 +44,7 @@ TEST(LostContext, IsNoticedAndNamed_on_cuda) {
   if (const std::string why = why_unavailable(executor_kind::cuda); !why.empty()) {
     GTEST_SKIP() << why;
   }
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a forked process has no CUDA
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // CUDA does not work after a fork
   EXPECT_EXIT(lose_context(), testing::ExitedWithCode(0),
               "cudaErrorIllegalAddress: .*; .*compute-sanitizer");
 }

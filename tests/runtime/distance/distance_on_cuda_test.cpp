@@ -1,6 +1,6 @@
-// Distances on a GPU against the CPU's, which are right to half a unit in the last place: within
-// the bound that distance_rows.hpp promises, for every metric, way of summation and way of
-// multiplication.
+// Distances on a GPU, for every metric, way of summation and way of multiplication: they differ
+// from the CPU's by at most the bound of distance_rows.hpp. The CPU's are right to half a unit in
+// the last place.
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ class CudaDistance : public testing::Test {
     return vectors;
   }
 
-  // What `compute(out, pitch)` writes, dense.
+  // The rows that `compute(out, pitch)` writes, without gaps.
   template <class Compute>
   floats rows(std::int64_t count, std::int64_t width, Compute compute) {
     const std::int64_t pitch = (width + 3) / 4 * 4 + 4;
@@ -71,8 +71,8 @@ class CudaDistance : public testing::Test {
   std::unique_ptr<backend> place_;
 };
 
-// Ranked distances by the CPU. A float32 root squared is no longer the square: euclidean is asked
-// for as sqeuclidean.
+// Ranked distances by the CPU. For euclidean it computes sqeuclidean, because squaring a rounded
+// float32 root does not give the square back.
 floats by_cpu(const floats& queries, const floats& corpus, std::int64_t dimension, metric m) {
   const std::int64_t count = static_cast<std::int64_t>(queries.size()) / dimension;
   const std::int64_t width = static_cast<std::int64_t>(corpus.size()) / dimension;
@@ -156,7 +156,7 @@ TEST_F(CudaDistance, OneProductServesBothWays) {
       const floats y = normal_vectors(n, 19, 8);
       const auto queries = upload(x, 19, m);
       const auto corpus = upload(y, 19, m);
-      // The transposed rows lie behind the others in one allocation, both with the same pitch.
+      // One allocation holds the rows and then the transposed rows, both with the same pitch.
       const std::int64_t wider = std::max(q, n);
       const floats both = rows(q + n, wider, [&](float* out, std::int64_t pitch) {
         distances.multiply_both_ways(queries->view(q), corpus->view(n), out, out + q * pitch,

@@ -1,7 +1,7 @@
-// Distances against sums in long double, taken pair by pair from the definitions.
+// Compares distances with sums in long double, computed pair by pair from the definitions.
 //
-// The promise under test is in distance.hpp: 2^-24 + 2^-25 of relative error, exactness where the
-// arithmetic is exact, zero for equal vectors, the conventions for zero and constant vectors.
+// distance.hpp promises a relative error of at most 2^-24 + 2^-25, exact results if the arithmetic
+// is exact, zero for equal vectors, and conventions for zero and constant vectors.
 
 #include "runtime/distance/distance.hpp"
 
@@ -69,7 +69,7 @@ std::vector<float> all_rows(const vector_set& base, const vector_set& queries, m
   return out;
 }
 
-// Every distance, in every metric, within the promised error.
+// Expects every distance, in every metric, to be within the promised error.
 void expect_accurate(const vector_set& base, const vector_set& queries) {
   for (const auto& [m, name] : names<metric>) {
     if (m == metric::pearson && base.dimension == 1) continue;  // constant vectors: a test below
@@ -77,7 +77,7 @@ void expect_accurate(const vector_set& base, const vector_set& queries) {
     for (std::int64_t i = 0; i < queries.count; ++i) {
       for (std::int64_t j = 0; j < base.count; ++j) {
         const long double truth = exact(m, row(queries, i), row(base, j), base.dimension);
-        // What the reference itself loses in 1 - x.y, when that is small.
+        // The error of the reference itself in 1 - x.y, if that is small.
         const long double reference = m >= metric::cosine ? 1e-17L : 0;
         const auto found =
             static_cast<long double>(out[static_cast<std::size_t>(i * base.count + j)]);
@@ -106,7 +106,7 @@ TEST(Distance, IsAccurateInDimensionsBeyondOneTile) {
 }
 
 TEST(Distance, IsAccurateFarFromTheOrigin) {
-  // Norms agree in their leading 7 digits: without the direct sum hardly a digit would be right.
+  // Norms agree in their leading 7 digits, so only the direct sum gives right digits.
   expect_accurate(random_set(9, 100, 1, 1000, 0.01F), random_set(5, 100, 2, 1000, 0.01F));
 }
 
@@ -142,7 +142,7 @@ TEST(Distance, IsAccurateAtExtremeMagnitudes) {
 }
 
 TEST(Distance, OfIntegersIsExactBeforeItsOneRounding) {
-  // Images of 28 x 28 bytes; the sums go beyond what float32 adds exactly.
+  // Images of 28 x 28 bytes; float32 cannot add their squares exactly.
   std::mt19937 bits(3);
   vector_set set = make_set(40, 784, std::vector<float>(40 * 784));
   for (float& value : set.data) value = static_cast<float>(bits() % 256);

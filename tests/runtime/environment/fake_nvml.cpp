@@ -1,5 +1,5 @@
-// A driver's library for tests: one GPU with known facts, no MIG, and an answer missing, as real
-// drivers have it.
+// A fake NVML for tests: one GPU with known properties, no MIG, and, like real drivers, some
+// missing functions.
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// A target holds what it held before until commit(), and nothing is left behind, whatever fails.
+// A target keeps its old content until commit(), and no failure leaves files behind.
 
 #include "runtime/io/atomic_file.hpp"
 
@@ -23,7 +23,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// While it lives, no file may grow beyond so many bytes: a disk that is full, without filling one.
+// During its lifetime no file may grow beyond this size. This imitates a full disk.
 class file_size_limit {
  public:
   explicit file_size_limit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

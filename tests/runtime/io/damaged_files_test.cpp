@@ -1,6 +1,6 @@
-// Every prefix of a small file in each format, and every byte of it replaced by several others:
-// loading succeeds or throws an error of category input that names the file. Nothing else may
-// happen, which the sanitizers watch; nor may a few wrong bytes make it allocate at length.
+// Loads every prefix of a small file in each format, and the file with every byte replaced by
+// several others. Loading must succeed or throw an error of category input that names the file. The
+// sanitizers check that nothing else happens. A few wrong bytes must not cause large allocations.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -9,9 +9,9 @@
 #include "runtime/io/vectors.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
-// What libhdf5 does with damaged files within the law: it asks malloc for whatever the file says
-// and copes with the refusal, which AddressSanitizer by default makes the end of the program
-// (operator new still is), and it leaks.
+// With damaged files libhdf5 asks malloc for any size that the file states and handles a null
+// result. AddressSanitizer would end the program there by default (for operator new it still does).
+// libhdf5 also leaks.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
@@ -25,10 +25,10 @@ using input_files::little;
 using input_files::npy;
 using input_files::npy_literal;
 
-// The most elements that any damaged version may yield; the sound ones have 600 or fewer.
+// The most elements that a damaged file may yield; sound files have at most 600.
 constexpr std::size_t most_elements = 100'000;
 
-// A file whose bytes change in place: rewriting it whole, tens of thousands of times, takes
+// A file whose bytes are changed in place, because rewriting it tens of thousands of times takes
 // minutes.
 class victim {
  public:
@@ -45,7 +45,7 @@ class victim {
     ASSERT_EQ(::ftruncate(descriptor_, static_cast<off_t>(length)), 0);
   }
 
-  // Loads it. What must not happen is a test failure; returns whether it loaded.
+  // Loads the file and returns whether that succeeded. Forbidden outcomes are test failures.
   bool load() const {
     try {
       const vector_set set = load_vectors(path_, {.allow_non_finite = true});

@@ -1,4 +1,4 @@
-// Whatever is asked of a compressed file is what its content has there, and damage has a name.
+// Reads at any position of a compressed file give its content there, and damage is reported.
 
 #include "runtime/io/gzip_index.hpp"
 
@@ -17,7 +17,7 @@ using input_files::gzip;
 using input_files::message_of;
 using testing::HasSubstr;
 
-// Compressible, with distances of many lengths, and no two parts alike.
+// Compressible text with matches at many distances, and no two equal parts.
 std::string content(std::size_t length) {
   std::mt19937 bits(5);
   std::string text;

@@ -1,4 +1,4 @@
-// HDF5 files in the layout of ann-benchmarks, good and bad. They are written by libhdf5 itself.
+// HDF5 files in the layout of ann-benchmarks, valid and invalid. libhdf5 writes them.
 
 #include <gmock/gmock.h>
 #include <hdf5.h>
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr std::array<float, 6> values = {1, 2, 3, 4, 5, 6.5F};
 
-// A file with one dataset `train` of that type and shape, filled by what HDF5 makes of `values`.
+// A file with one dataset `train` of that type and shape; HDF5 converts `values` to the type.
 void write_dataset(const std::filesystem::path& path, hid_t type, const std::vector<hsize_t>& shape,
                    hid_t properties = H5P_DEFAULT) {
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -119,7 +119,7 @@ TEST(Hdf5, RefusesWhatIsNoMatrixOfNumbers) {
 
 TEST(Hdf5, RefusesAShapeThatItsStorageDoesNotBack) {
   const folder scratch;
-  // 2^40 x 1024 float32, of which nothing is stored: legal HDF5, which would read as zeros.
+  // 2^40 x 1024 float32 without stored data: valid HDF5, which reads as zeros.
   write_hdf5(scratch / "x.h5", "train", {hsize_t{1} << 40, 1024}, nullptr);
   EXPECT_THAT(message_of([&] { load_vectors(scratch / "x.h5"); }),
               HasSubstr("claims shape (1099511627776, 1024), but only 0 bytes of it are stored"));

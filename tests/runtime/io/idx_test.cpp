@@ -1,4 +1,4 @@
-// Files in MNIST's idx format, plain and compressed, good and bad.
+// Files in MNIST's idx format, plain and compressed, valid and invalid.
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Small input files for the tests of the readers, written byte by byte from the formats'
-// descriptions, so that no test reads what the code under test has written.
+// Small input files for the tests of the readers. They are written byte by byte as the formats
+// specify, so that no test depends on the project's own writers.
 
 #include <array>
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace kselect::runtime::input_files {
 
-// A folder of its own for one test, removed with everything in it.
+// A folder for one test; the destructor removes it with its content.
 class folder {
  public:
   folder() : path_(testing::TempDir() + "kselect-io-XXXXXX") {
@@ -59,7 +59,7 @@ inline std::string read_file(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The bytes of numbers, one after the other, little-endian (the host's order) or big-endian.
+// The bytes of consecutive numbers, little-endian (the host's order) or big-endian.
 template <class T>
 std::string little(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
@@ -92,7 +92,7 @@ inline std::string npy_literal(std::string_view descr, std::string_view shape) {
          "', 'fortran_order': False, 'shape': " + std::string(shape) + ", }";
 }
 
-// An idx file: type code, extents, and data as they stand in the file.
+// An idx file: type code, extents, and data in the file's byte order.
 inline std::string idx(unsigned char code, const std::vector<std::int32_t>& extents,
                        std::string_view data) {
   std::string file = {'\0', '\0', static_cast<char>(code), static_cast<char>(extents.size())};
@@ -113,8 +113,8 @@ inline std::string gzip(std::string_view content) {
   return out;
 }
 
-// An HDF5 file as ann-benchmarks writes it, with one float32 dataset (null: left unwritten) and the
-// attribute `distance`, a variable-length string.
+// An HDF5 file as ann-benchmarks writes it, with one float32 dataset (null: no data is written) and
+// the attribute `distance`, a variable-length string.
 inline void write_hdf5(const std::filesystem::path& path, const char* dataset,
                        std::array<hsize_t, 2> extents, const float* data) {
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -136,7 +136,7 @@ inline void write_hdf5(const std::filesystem::path& path, const char* dataset,
   ASSERT_GE(H5Fclose(file), 0);
 }
 
-// The message of the error that `action` throws, of that category; else a test failure.
+// The message of the error of that category that `action` throws; otherwise a test failure.
 inline std::string message_of(const std::function<void()>& action,
                               failure category = failure::input) {
   try {

@@ -1,5 +1,5 @@
-// Reading .npy files, good and bad, and the bytes of the ones we write. The reference is NumPy's
-// own output, quoted; that a target appears whole or not at all is atomic_file_test.
+// Reading .npy files, valid and invalid, and the bytes of written ones. The reference is quoted
+// output of NumPy. atomic_file_test tests that files are written atomically.
 
 #include "runtime/io/npy.hpp"
 

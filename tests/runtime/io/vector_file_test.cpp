@@ -1,4 +1,4 @@
-// Files read piece by piece give what load_vectors gives, and the same refusals.
+// Files read piece by piece give the same vectors and errors as load_vectors.
 
 #include "runtime/io/vector_file.hpp"
 

@@ -1,5 +1,5 @@
-// What load_vectors does whatever the format: dispatch on the name, conversion, limit, the refusal
-// of components that are not finite, and the hash.
+// The parts of load_vectors common to all formats: dispatch on the name, conversion, limit, the
+// refusal of components that are not finite, and the hash.
 
 #include "runtime/io/vectors.hpp"
 

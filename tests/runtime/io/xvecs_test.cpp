@@ -1,4 +1,4 @@
-// .fvecs, .bvecs and .ivecs files, good and bad.
+// .fvecs, .bvecs and .ivecs files, valid and invalid.
 
 #include <gmock/gmock.h>
 

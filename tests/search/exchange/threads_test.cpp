@@ -1,5 +1,5 @@
-// Ranks that are threads: what they say arrives where it belongs, and who fails or hangs has a
-// name.
+// Ranks that are threads: messages arrive at the right rank, and a rank that fails or hangs is
+// named.
 
 #include <atomic>
 #include <chrono>
@@ -54,7 +54,7 @@ TEST_P(ThreadRanks, BroadcastAndGatherAgainAndAgain) {
   });
 }
 
-// Row i of rank r holds 1000 r + i, and its double.
+// Row i of rank r holds 1000 r + i and twice that number.
 TEST_P(ThreadRanks, RowsGoToTheirRanksAndCome) {
   std::vector<std::int64_t> shares;
   for (int r = 0; r < GetParam(); ++r) shares.push_back((r * 5 + 3) % 7);
@@ -81,7 +81,7 @@ TEST_P(ThreadRanks, RowsGoToTheirRanksAndCome) {
         ASSERT_EQ(got_doubles[at], 2.0 * got[at]);
       }
     }
-    // What rank 0 sent each rank goes back to it.
+    // Every rank sends the rows from rank 0 back.
     std::vector<int> home(static_cast<std::size_t>(all), -1);
     const auto mine = std::span(got).first(static_cast<std::size_t>(shares[me]));
     ranks.collect(std::array<communicator::column, 1>{{{4, std::as_bytes(mine),

@@ -1,9 +1,9 @@
-// k-NN on a GPU against the CPU path: equal distances, and neighbours that are at these distances,
-// however the work is tiled.
+// k-NN on a GPU compared with the CPU: equal distances, and neighbours at these distances, for all
+// tilings.
 //
-// Between vectors of integers every distance is exact on both sides, so the lists of distances have
-// to be the same bits; elsewhere their last bit may differ. Ties make neighbours themselves
-// ambiguous, so a neighbour is checked by its distance.
+// Distances between integer vectors are exact on both sides, so their bits must be equal; otherwise
+// the last bit may differ. With ties neighbours are ambiguous, so a neighbour is checked by its
+// distance.
 
 #include <algorithm>
 #include <cmath>
@@ -83,14 +83,14 @@ neighbours answer(const question& q, const algorithm& entry, backend& place,
   return found;
 }
 
-// `tolerance` relative and, where one is given, 1e-20 absolute: what the unit vectors of cosine and
-// pearson are rounded to (distance.hpp). 0: the same bits.
+// The allowed difference. `tolerance` is relative; if it is not 0, 1e-20 is added for the rounding
+// of the unit vectors of cosine and pearson (distance.hpp). 0 requires equal bits.
 float allowance(float right, float tolerance) {
   return tolerance == 0 ? 0 : tolerance * right + 1e-20F;
 }
 
-// Of query i, whose distances are `row`: every neighbour is what the list says, in order, once, and
-// not the query itself.
+// Query i has the distances `row`. Its neighbours must be in order, distinct, at the listed
+// distances, and not the query itself.
 void expect_consistent(const question& q, const neighbours& found, float tolerance, std::int64_t i,
                        const float* row) {
   std::set<std::int64_t> seen;
@@ -109,7 +109,7 @@ void expect_consistent(const question& q, const neighbours& found, float toleran
   }
 }
 
-// Of every query. Many at a time, as each call of the calculator converts the whole base anew.
+// Checks every query. Each call of the calculator converts the whole base and gets many queries.
 void expect_consistent(const question& q, const neighbours& found, float tolerance) {
   constexpr std::int64_t at_a_time = 256;
   const vector_set& queries = q.query == nullptr ? q.base : *q.query;
@@ -189,7 +189,8 @@ TEST_F(KnnOnCuda, TiesAndDuplicatesAreDoneAgainAndExact) {
 }
 
 TEST_F(KnnOnCuda, IsRightWhereFloat32ProductsAreNoise) {
-  // Norms of 1e4 * sqrt(8) and spread 1: their squares cancel to less than their rounding.
+  // Norms are near 1e4 * sqrt(8), differences near 1: the difference of the squared norms is smaller
+  // than their rounding.
   const vector_set base = normal(500, 8, 5, 10000);
   const neighbours found = expect_as_on_cpu({.base = base, .k = 6}, {}, last_bit);
   EXPECT_EQ(found.report.unproven, 500);
@@ -278,7 +279,7 @@ TEST_F(KnnOnCuda, HalfAProductGivesTheSameGraph) {
   }
 }
 
-// Tiles of several sizes, which differ by one vector where they do not divide the corpus.
+// Tiles of several sizes; if they do not divide the corpus, their widths differ by one vector.
 TEST_F(KnnOnCuda, HalfAProductByPairsOfTilesIsTheSame) {
   std::set<std::int64_t> tiles;
   for (const std::int64_t count : {2000, 1993}) {
@@ -361,7 +362,7 @@ TEST_F(KnnOnCuda, TimesOfPairsAreTakenForEveryRepeat) {
 }
 
 TEST_F(KnnOnCuda, WithTf32SmallIntegersAreStillExact) {
-  // Factors below 2^11 lose nothing in 11 bits, and the sums are below 2^24.
+  // Factors below 2^11 are exact in TF32's 11 bits, and the sums are below 2^24.
   const vector_set base = integers(500, 60, 17);
   const question q{.base = base, .exclude_self = true, .k = 8};
   expect_as_on_cpu(q, {.tf32 = true});

@@ -1,4 +1,4 @@
-// The record of a k-NN run says what was asked, what was done and what it took, without a GPU.
+// The record of a k-NN run: request, work done and times. These tests need no GPU.
 
 #include "search/knn/knn_record.hpp"
 
@@ -23,7 +23,7 @@ class KnnRecord : public testing::Test {
   KnnRecord() {
     base_.count = 500;
     base_.dimension = 16;
-    base_.source = "base\xff.npy";  // not UTF-8, as names of files may be
+    base_.source = "base\xff.npy";  // file names need not be UTF-8
     base_.hash = 0x0123456789abcdef;
     query_ = base_;
     query_.count = 20;
@@ -31,7 +31,7 @@ class KnnRecord : public testing::Test {
     report_.unproven = 3;
     report_.rows_proven = 32;
     report_.query_tiles = report_.corpus_tiles = 2;
-    // The first repeat is the slowest, as it is in life.
+    // As in practice, the first repeat is the slowest.
     report_.times = {times(90, 80), times(2, 30), times(3, 10), times(4, 50)};
   }
 
@@ -71,7 +71,7 @@ TEST_F(KnnRecord, HoldsEveryRepeatAndTheMediansOfAllButTheFirst) {
   EXPECT_EQ(time["samples"]["selection"], (json{80e6, 30e6, 10e6, 50e6}));
   EXPECT_EQ(time["median"]["distance"], 3e6);
   EXPECT_EQ(time["median"]["selection"], 30e6);
-  // 0.25 + {2 + 30, 3 + 10, 4 + 50}; gaps and the bare product are no part of it.
+  // 0.25 + {2 + 30, 3 + 10, 4 + 50}; gaps and the bare product do not count.
   EXPECT_EQ(time["samples"]["total"], (json{170.25e6, 32.25e6, 13.25e6, 54.25e6}));
   EXPECT_EQ(time["median"]["total"], 32.25e6);
   EXPECT_EQ(time["median"]["elapsed"], 500e6);

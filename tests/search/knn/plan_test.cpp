@@ -1,4 +1,4 @@
-// What a plan may take, counted again from the numbers in it; and when the graph is built by pairs.
+// The memory of a plan, recomputed from its numbers, and when the graph is built by pairs of tiles.
 
 #include "search/knn/cuda/plan.hpp"
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t mebibyte = 1 << 20;
 
-// An algorithm that is only asked what it takes: 16 bytes an element, for at most 100 rows.
+// An algorithm that only reports its workspace: 16 bytes an element, for at most 100 rows.
 algorithm asked_only() {
   algorithm a;
   a.name = "test/asked";
@@ -141,7 +141,7 @@ TEST_F(KnnPlan, SquaresRespectWhatTheAlgorithmTakes) {
   EXPECT_EQ(plan({roomy.corpus, roomy.tile, 1600 * 5000}).corpus.parts, 3);  // 4992 = 78 * 64
 }
 
-// Counts again what the plan by passes holds on the device.
+// Recomputes the device memory of a plan by passes.
 TEST_F(KnnPlan, PassesStayWithinTheirBounds) {
   std::mt19937_64 bits(2);
   const auto up_to = [&](std::int64_t most) {
@@ -175,7 +175,7 @@ TEST_F(KnnPlan, PassesStayWithinTheirBounds) {
     const std::int64_t held = p.slots * p.corpus.widest() * vector +
                               p.tile_queries * p.query_tiles * vector +
                               candidate_bytes(p, p.query_tiles + 1);
-    // A tile is never shorter than two selections, however little there is.
+    // A tile is never shorter than two selections, even with little memory.
     if (p.corpus.widest() > 2 * p.kept) {
       ASSERT_LE(held, limit.corpus);
     }
@@ -203,7 +203,7 @@ TEST_F(KnnPlan, NeverTakesMoreThanItsBounds) {
     SCOPED_TRACE(testing::Message() << "n = " << base_.count << ", dimension " << base_.dimension
                                     << ", k = " << k_ << ", memory / 2 = " << limit.corpus);
     const knn_plan p = plan(limit);
-    const auto narrowest = p.corpus.width(0);  // the first is never among the wider ones
+    const auto narrowest = p.corpus.width(0);  // the first part is never a wider one
     ASSERT_EQ(p.corpus.count, base_.count);
     ASSERT_GE(narrowest, std::min(p.kept, base_.count));
     ASSERT_GE(p.pitch, p.corpus.widest());

@@ -1,5 +1,5 @@
-// A tile is only taken for there when it was loaded into its slot and not replaced since, and a
-// slot is never loaded while its tile is worked on.
+// A tile counts as loaded only if it is still in its slot, and a slot is never loaded while its
+// tile is in use.
 
 #include "search/knn/tile_turns.hpp"
 
@@ -8,7 +8,7 @@
 namespace kselect::search {
 namespace {
 
-// Plays the user: loads what it is told, and checks what it is told to work on.
+// Plays the user: loads the tiles as told, and checks the tiles that it is told to work on.
 class player {
  public:
   player(std::int64_t tiles, std::int64_t slots)
@@ -44,7 +44,7 @@ TEST(TileTurns, TwoSlotsKeepTheTurnOfAPass) {
     player user(tiles, 2);
     for (std::int64_t pass = 0; pass < 5; ++pass) {
       user.pass(pass);
-      // All of the first pass; of later ones not the two tiles at which the pass turns.
+      // The first pass loads all tiles; later passes reuse the two tiles at which they turn.
       const std::int64_t later = tiles <= 2 ? 0 : tiles - 2;
       ASSERT_EQ(user.loads(), tiles + pass * later) << tiles << " tiles, pass " << pass;
     }

@@ -1,4 +1,4 @@
-// Index files: what was written comes back, and nothing else is ever read.
+// Index files: a written index is read back, and any other file is refused.
 
 #include "search/metric/index_file.hpp"
 
@@ -53,7 +53,7 @@ class IndexFile : public testing::Test {
   void write_bytes(const std::string& bytes) const {
     std::ofstream(file_, std::ios::binary) << bytes;
   }
-  // The message of the refusal; a failure of the test if there is none.
+  // The message of the refusal; a test failure if there is none.
   std::string refusal() const {
     try {
       read_index_file(file_);
@@ -99,7 +99,7 @@ TEST_F(IndexFile, CutOffAnywhereIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("cut off or appended to"));
 }
 
-// Padding between sections aside, which holds nothing.
+// Every byte except the padding between sections, which holds no data.
 TEST_F(IndexFile, EveryDamagedByteShows) {
   write_index_file(file_, make<levenshtein>(index_kind::sss));
   const std::string whole = read_bytes();
@@ -129,7 +129,7 @@ TEST_F(IndexFile, SaysWhatIsWrong) {
   EXPECT_THAT(refusal(), HasSubstr("has version 2"));
 }
 
-// Whole, hashed, and still no index of these objects.
+// The file is complete and its hash is right, but the index does not fit the objects.
 TEST_F(IndexFile, InconsistentIndexIsRefused) {
   indexed_objects x = make<euclidean>(index_kind::list_of_clusters);
   std::swap(x.index.clusters.members[0], x.index.clusters.centres[0]);
@@ -155,7 +155,7 @@ TEST(HoldOut, SplitsWithoutLoss) {
   }
 }
 
-// The stated intrinsic dimension is the measured one, to a tenth.
+// The measured intrinsic dimension equals the stated one to a tenth.
 TEST(StandIns, HaveTheStatedIntrinsicDimension) {
   for (const stand_in& what : stand_ins) {
     const euclidean::set vectors(generate(what, 4000, 1, 2), 4000, what.dimension);

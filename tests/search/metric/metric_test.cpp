@@ -1,5 +1,5 @@
-// The metrics themselves: right by definition, the same bits on host and kernel, and honest about
-// how far they are off.
+// The metrics: they match their definitions, give the same bits on host and device, and stay within
+// their stated error.
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ int table_distance(const word& a, const word& b) {
 }
 
 TEST(Levenshtein, IsTheDynamicProgrammesDistance) {
-  // Lengths around the blocks of 64, few letters so that matches are many.
+  // Lengths around multiples of the block size 64, and few letters, which give many matches.
   std::mt19937 random(7);
   const std::vector<std::size_t> lengths = {1, 2, 5, 31, 63, 64, 65, 100, 127, 128, 129, 200, 256};
   std::vector<word> words;
@@ -151,7 +151,7 @@ TEST(Separated, NeedsMoreThanTheRadius) {
   EXPECT_FALSE(separated(6, 2, INFINITY, {}));
   EXPECT_FALSE(separated(INFINITY, INFINITY, 3, {1e-6F, 0}));
   EXPECT_FALSE(separated(INFINITY, 2, 3, {1e-6F, 0}));
-  // Within the roundings.
+  // The difference is within the rounding error.
   EXPECT_FALSE(separated(4, 1, std::nextafter(3.0F, 0.0F), {1e-6F, 0}));
 }
 

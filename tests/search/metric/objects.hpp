@@ -1,5 +1,5 @@
 #pragma once
-// Small sets of objects to test indexes with.
+// Small sets of objects for tests of indexes.
 
 #include <random>
 #include <vector>
@@ -19,7 +19,7 @@ inline std::vector<float> normal_data(std::int64_t count, std::int64_t dimension
 }
 
 // Normal vectors of dimension 3, every tenth on a coarse grid, so that distances tie; or words of
-// few letters, which tie all the time. Some objects are there twice.
+// few letters, whose distances often tie. Some objects occur twice.
 template <class M>
 typename M::set test_objects(std::int64_t count, std::uint32_t seed);
 

@@ -1,4 +1,4 @@
-// Answers that are wrong in one place each: the proof must find all of them.
+// Answers with one error each: the proof must find every error.
 
 #include "search/metric/prove.hpp"
 
@@ -43,7 +43,7 @@ TEST_F(Prove, FindsEveryWrongNeighbour) {
       [](knn_answer& a) { a.objects[11] = a.objects[10]; },
       [](knn_answer& a) { a.objects[0] = 80; },
       [](knn_answer& a) { a.objects.pop_back(); },
-      // The seventh nearest for the sixth.
+      // The seventh nearest replaces the sixth.
       [this](knn_answer& a) {
         std::vector<float> row(80);
         in_.distances(objects_, queries_, 0, row);

@@ -1,4 +1,4 @@
-// Indexes and searches: every answer is held against all distances, on the host and by kernels.
+// Indexes and searches: every answer is compared with all distances, on the host and on the device.
 
 #include <cmath>
 #include <string>
@@ -16,7 +16,7 @@
 namespace kselect::search::metric_space {
 namespace {
 
-// A space with objects, queries, and the place to search them.
+// A space with objects, queries, and the backend that searches them.
 struct world {
   const space& in;
   std::unique_ptr<object_set> objects, queries;
@@ -128,14 +128,14 @@ TEST_P(EveryWay, FindsAllWithinARadius) {
     search_report report;
     const range_answer answer = open(w, index)->range(*w.queries, radius, report);
     EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, radius, answer, 2), "") << radius;
-    // Every object is looked at or spared.
+    // Every object is either compared or pruned.
     if (counts()) {
       EXPECT_GE(report.done->distances + report.done->pruned, 9 * 300);
     }
   }
 }
 
-// A query of the indexed objects themselves: its own distance is 0, and ties abound.
+// The queries are indexed objects: their own distance is 0, and there are many ties.
 TEST_P(EveryWay, FindsTheObjectsThemselves) {
   const world w = world::of(GetParam().metric, 120, 1);
   const index_data index = w.build(GetParam().index, *place_, 7);
@@ -165,7 +165,7 @@ TEST_P(EveryWay, BatchesAndFewObjectsChangeNothing) {
   }
 }
 
-// A plan that is wrong for the data costs turns, never the answer.
+// A radius plan that does not fit the data costs extra turns, but the answer stays right.
 TEST_P(EveryWay, AnyRadiusPlanGivesTheAnswer) {
   const world w = world::of(GetParam().metric, 100, 5);
   const index_data index = w.build(GetParam().index, *place_);
@@ -215,7 +215,7 @@ TEST_P(Building, GivesTheSameIndexOnCudaAndEveryOtherBackend) {
   }
 }
 
-// Barrientos 2011, Alg. 3, checked by its definition.
+// Checks the clusters against the definition in Barrientos 2011, Alg. 3.
 TEST_P(Building, ClustersAreWhatTheAlgorithmSays) {
   const world w = world::of(GetParam(), 150, 1);
   const auto place = open_host_backend(executor_kind::cpu, 1);
@@ -256,7 +256,7 @@ TEST_P(Building, ClustersAreWhatTheAlgorithmSays) {
   }
 }
 
-// Barrientos 2011, Alg. 1.
+// Checks the pivots against Barrientos 2011, Alg. 1.
 TEST_P(Building, PivotsAreSparse) {
   const world w = world::of(GetParam(), 200, 1);
   const auto place = open_host_backend(executor_kind::cpu, 1);
@@ -272,7 +272,7 @@ TEST_P(Building, PivotsAreSparse) {
   }
 }
 
-// Thesis, Sec. 4.2: what an index is for.
+// In few dimensions an index saves most distances (thesis, Sec. 4.2).
 TEST(Pruning, SparesDistancesInFewDimensions) {
   const world w = world::of("euclidean", 3000, 20);
   const auto place = open_host_backend(executor_kind::cpu, 1);
@@ -288,7 +288,7 @@ TEST(Pruning, SparesDistancesInFewDimensions) {
   EXPECT_LT(pivots.done->distances, 20 * 3000 / 4);
 }
 
-// Every order in which lanes may run gives the same answer, by the same work.
+// Every order of lanes gives the same answer with the same work.
 TEST(Schedules, DoNotShow) {
   const world w = world::of("euclidean", 200, 4);
   const auto host = open_host_backend(executor_kind::cpu, 1);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that the seam adds no instruction: seam.cu and hand.cu are one kernel, written through
-the verbs and by hand, and their machine code must have the same opcodes equally often.
+"""Checks that the verbs of simt/ add no instruction. seam.cu and hand.cu are the same kernel, written
+with the verbs and by hand; their machine code must have the same opcodes equally often.
 
     check.py NVCC ARCH BUILD_DIR [extra nvcc flags for seam.cu]
 
-Registers and the order of independent instructions are the compiler's to choose and not compared.
+Registers and the order of independent instructions are not compared, because the compiler may choose.
 Exit code 0: equal; 1: they differ, with a diff; 77: skipped, no nvcc or no disassembler.
 """
 
@@ -36,7 +36,7 @@ def find_disassembler(nvcc):
 
 
 def opcodes(nvcc, disassembler, arch, source, build_dir, flags):
-    """The opcodes of the one kernel in `source`, in order, padding left out."""
+    """The opcodes of the kernel in `source`, in order, without padding."""
     cubin = build_dir / (source + ".cubin")
     subprocess.run(
         [nvcc, "-std=c++20", "-O3", "-DNDEBUG", f"-arch={arch}", "--expt-relaxed-constexpr",

@@ -1,6 +1,6 @@
 // One step of a selection, written by hand: filter a row against a pivot, count the candidates of
 // every warp by ballot and by butterfly, and write them in order. check.py compares its machine
-// code with that of seam.cu, the same kernel through the verbs.
+// code with that of seam.cu, the same kernel written with the verbs.
 
 #include <cstdint>
 

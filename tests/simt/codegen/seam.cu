@@ -1,5 +1,5 @@
-// The kernel of hand.cu through the seam. -DPLANTED adds work that is not in hand.cu: check.py must
-// then fail, or it proves nothing.
+// The kernel of hand.cu, written with the verbs. -DPLANTED adds work that hand.cu lacks, so that a
+// test can see check.py fail.
 
 #include "kselect/simt/launch.hpp"
 

@@ -1,5 +1,5 @@
-// The device's certificate on a GPU: every way of being wrong, the host's verdict on large shapes,
-// and hash and fill at sizes that need all of the GPU.
+// The device's certificate on a GPU: every kind of error, agreement with the host on large shapes,
+// and hash and fill at sizes that use the whole GPU.
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,7 @@ TEST_F(CertificateOnCuda, EveryMutationIsCaughtByTheCheckMeantForIt) {
   }
 }
 
-// A problem that lies on the GPU, with its answer, and on the host: only what is spoilt is copied.
+// A problem and its answer, on the host and on the GPU. Only spoilt elements are copied.
 class uploaded {
  public:
   uploaded(backend& place, sample& it) : place_(place), it_(it) {
@@ -54,7 +54,7 @@ class uploaded {
     indices_ = upload(it.indices);
   }
 
-  // The verdict on the answer with output j of the row replaced; all is put back.
+  // Compares both verdicts on the answer with output j of the row replaced, then restores it.
   void expect_agreement(std::int64_t row, std::int64_t j, float value, std::int64_t index) {
     const auto at = static_cast<std::size_t>(row * it_.what.k + j);
     const float value_before = std::exchange(it_.values[at], value);
@@ -132,7 +132,7 @@ TEST_F(CertificateOnCuda, HashAndFillReachEveryWord) {
     for (std::size_t i = 0; i < count; ++i) words[i] = static_cast<std::uint32_t>(i * i);
     const auto bytes = std::as_writable_bytes(std::span(words));
     const device_buffer copy(*place_, bytes.size() + 8);
-    std::byte* const at = copy.data() + 4;  // aligned to a word alone
+    std::byte* const at = copy.data() + 4;  // only aligned to a word
     place_->to_device(at, bytes);
     EXPECT_EQ(hash_words(*place_, at, bytes.size()), hash_words(bytes, 2)) << count;
     words[count / 2] ^= 1U << 31;

@@ -1,6 +1,5 @@
-// The device's certificate on fibers, held to the same tests as the host's: small worlds,
-// completely, and every way of being wrong; and to the host's own verdict on rows long enough for
-// many warps.
+// The device's certificate on fibers. It passes the tests of the host's certificate (exhaustive
+// small worlds, every kind of error), and agrees with it on rows long enough for many warps.
 
 #include "harness/verify/device/certificate_on_device.hpp"
 
@@ -82,7 +81,7 @@ TYPED_TEST(device_certificate_mutations, are_caught_by_the_check_meant_for_them)
   expect_mutations_caught<typename TestFixture::T, typename TestFixture::Index>(by_kernels(*place));
 }
 
-// Some warps a row, the least of scratch memory, an address that is aligned to an element alone.
+// Several warps a row, minimal scratch memory, an address that is aligned only to an element.
 TYPED_TEST(device_certificate_mutations, are_caught_however_the_work_is_cut) {
   const auto place = fibers({.order = simt::schedule::random, .seed = 5});
   expect_mutations_caught<typename TestFixture::T, typename TestFixture::Index>(
@@ -99,7 +98,7 @@ TEST(device_certificate, every_order_of_lanes) {
   }
 }
 
-// Two faults of a row, each in another warp's stretch of the output.
+// Two errors in a row, in the output ranges of different warps.
 TEST(device_certificate, names_the_first_check_wherever_the_faults_are) {
   const auto place = fibers();
   for (const std::int64_t first : {0, 7}) {
@@ -121,7 +120,7 @@ TEST(device_certificate, names_the_lowest_of_several_wrong_rows) {
   EXPECT_EQ(found.failed, check::count);
 }
 
-// With so little scratch memory that all but the shortest problems take several bands of rows.
+// Scratch memory is so small that all but the smallest problems need several bands of rows.
 class device_certificate_shape : public testing::TestWithParam<shape> {
  protected:
   void expect_agreement(sample& it, const std::string& how) {
@@ -172,7 +171,7 @@ TEST_P(device_certificate_shape, agrees_with_the_host) {
   }
 }
 
-// One better element anywhere in the row is one too many.
+// A better element in any column of the row must be found.
 TEST_P(device_certificate_shape, skips_no_column) {
   sample it = solved(GetParam(), payload::values_and_indices);
   const std::int64_t row = it.what.q - 1;
@@ -200,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
                     shape{"many_short_columns", 131, 70, 5, layout::column_major, 71}),
     [](const auto& it) { return it.param.name; });
 
-// Every pair of places in a row whose indices fill whole words of the bitmap: no carry hides one.
+// A repeated index is found for every pair of outputs; the indices fill whole words of the bitmap.
 TEST(device_certificate, no_repeated_index_goes_unseen) {
   constexpr std::int64_t n = 67;
   const auto place = fibers();
@@ -223,7 +222,7 @@ TEST(device_certificate, no_repeated_index_goes_unseen) {
   EXPECT_EQ(found.failed, check::index_distinct);
 }
 
-// What no kernel looked at is not proven, whatever the records say else.
+// Rows that no kernel looked at count as not proven.
 TEST(device_certificate, proves_nothing_that_was_not_looked_at) {
   using kernel = device_proof::verdict_kernel<float, std::int32_t>;
   const auto place = fibers();

@@ -1,4 +1,4 @@
-// Filling and hashing by kernels, on fibers: every word once, and the same hash as on the host.
+// Filling and hashing by kernels, on fibers: each word is handled once, and the hash is the host's.
 
 #include "harness/verify/device/words.hpp"
 
@@ -61,7 +61,7 @@ TEST_F(DeviceWords, HashShowsEveryBitEveryExchangeAndTheLength) {
   EXPECT_NE(on_host(words), before);
 }
 
-// Beyond 2^32 words the position's upper half counts as well.
+// Beyond 2^32 words the upper half of the position must enter the hash.
 TEST_F(DeviceWords, HashTellsFarPositionsApart) {
   EXPECT_NE(hash_of_word(7, 5), hash_of_word(7, (std::int64_t{1} << 32) + 5));
   EXPECT_NE(hash_of_word(7, 5), hash_of_word(7, (std::int64_t{1} << 33) + 5));

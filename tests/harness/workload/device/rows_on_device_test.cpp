@@ -1,4 +1,4 @@
-// Rows made by a kernel are the host's, byte for byte: on fibers, and on a GPU where there is one.
+// Rows made by a kernel equal the host's byte for byte, on fibers and, if there is one, on a GPU.
 
 #include "harness/workload/device/rows_on_device.hpp"
 
@@ -62,13 +62,13 @@ TEST_P(RowsOnDevice, AreTheHostsInEveryShapeAndLayout) {
       workload p = sized(n, q);
       p.layout = order.value;
       expect_the_hosts(p);
-      p.pitch = p.effective_pitch() + 3;  // what lies between rows is the same, too
+      p.pitch = p.effective_pitch() + 3;  // the gaps between rows must also be equal
       expect_the_hosts(p);
     }
   }
 }
 
-// More than a launch has threads for, so that each makes several blocks.
+// More blocks than a launch has threads, so that each thread makes several.
 TEST(RowsOnDeviceOnCuda, AreTheHostsWhereTheyAreMany) {
   if (const std::string why = why_unavailable(executor_kind::cuda); !why.empty()) {
     GTEST_SKIP() << why;

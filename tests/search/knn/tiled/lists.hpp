@@ -1,5 +1,5 @@
 #pragma once
-// Sorted neighbour lists full of ties, for the tests of what merges them.
+// Sorted neighbour lists with many ties, for tests of merging.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace kselect::search::testing_lists {
 
 using list = std::vector<neighbour>;
 
-// `size` neighbours with indices from `first`, few distinct distances, in order.
+// `size` neighbours in order, with indices from `first` on and few distinct distances.
 inline list some_list(std::mt19937& random, std::int64_t first, std::int64_t size, int distances) {
   list made;
   for (std::int64_t i = 0; i < size; ++i) {
@@ -23,7 +23,7 @@ inline list some_list(std::mt19937& random, std::int64_t first, std::int64_t siz
   return made;
 }
 
-// The k first of all in order, filled up.
+// The first k of all in order, padded to k.
 inline list first_of(list all, std::int64_t k) {
   std::sort(all.begin(), all.end());
   all.resize(static_cast<std::size_t>(k), {std::numeric_limits<float>::infinity(), no_neighbour});
@@ -34,7 +34,7 @@ struct list_table {
   std::int64_t lists, queries, k;
   std::vector<float> distances;       // [lists][queries][k]
   std::vector<std::int64_t> indices;  // [lists][queries][k]
-  std::vector<list> merged;           // of each query: what must come out
+  std::vector<list> merged;           // the right answer of each query
 };
 
 // Lists of disjoint parts of a corpus, some of them shorter than k or empty.
@@ -59,7 +59,7 @@ inline list_table some_table(unsigned seed, std::int64_t lists, std::int64_t que
   return table;
 }
 
-// Whether row-major answers [queries][k] are what must come out.
+// Whether row-major answers [queries][k] are right.
 inline bool is_merged(const list_table& table, std::span<const float> distances,
                       std::span<const std::int64_t> indices) {
   std::size_t at = 0;

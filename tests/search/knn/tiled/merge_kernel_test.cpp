@@ -19,7 +19,7 @@ struct merged {
 
 merged merge_on_fibers(list_table& table, const simt::fiber_options& options) {
   const auto size = static_cast<std::size_t>(table.queries * table.k);
-  // What is not written stays wrong.
+  // Initial values are wrong, so a missing write shows.
   merged out{std::vector<float>(size, -1), std::vector<std::int64_t>(size, -1)};
   const merge_arguments all{.distances = simt::over(table.distances),
                             .indices = simt::over(table.indices),
@@ -64,7 +64,7 @@ TEST(MergeKernel, AgreesWithTheHost) {
   EXPECT_TRUE(std::ranges::equal(host.indices(), found.indices));
 }
 
-// The search stops where an element cannot be among the first k any more.
+// The search stops at an element that cannot be among the first k.
 TEST(MergeKernel, FarEndsCostLittle) {
   constexpr std::int64_t lists = 8, k = 64;
   list_table table = testing_lists::some_table(1, lists, 1, k);

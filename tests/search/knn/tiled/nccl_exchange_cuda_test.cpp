@@ -1,5 +1,5 @@
-// The exchange between GPUs with the one GPU that is here: every send goes to itself. More of them
-// are tested by tests/cli/test_knn_ranks.py.
+// The exchange between GPUs, with one GPU that sends to itself. tests/cli/test_knn_ranks.py tests
+// several GPUs.
 
 #include <algorithm>
 

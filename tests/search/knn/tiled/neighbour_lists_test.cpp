@@ -1,4 +1,4 @@
-// Merged lists against sorting everything.
+// Compares merged lists with a sort of all elements.
 
 #include "search/knn/tiled/neighbour_lists.hpp"
 

@@ -1,4 +1,4 @@
-// Results survive whatever stops the writer: every system call fails, or is the last one, in turn.
+// Results survive every fault of the writer: each system call in turn fails, or is the last one.
 
 #include "search/knn/tiled/result_store.hpp"
 
@@ -27,7 +27,7 @@ result_request request_in(const scratch_directory& at, bool resume) {
           .resume = resume};
 }
 
-// Does what is left of the job, `most` tiles of it.
+// Does at most `most` of the job's remaining tiles.
 void work(const result_request& request, file_system& files, int most = 100) {
   result_store store(request, files);
   for (int t = 0; t < most && store.done() < queries; ++t) {
@@ -43,7 +43,7 @@ void work(const result_request& request, file_system& files, int most = 100) {
   if (store.done() == queries) store.commit();
 }
 
-// Nothing but the two whole files.
+// Expects only the two whole files.
 void expect_results(const scratch_directory& at) {
   const npy_file indices = npy_file::open(at / "i.npy"), distances = npy_file::open(at / "d.npy");
   EXPECT_THAT(indices.shape(), testing::ElementsAre(queries, k));
@@ -92,7 +92,7 @@ TEST(ResultStore, EveryFaultLeavesAJobThatCanBeResumed) {
         EXPECT_TRUE(why.category() == failure::output) << why.what();
       }
       SCOPED_TRACE(files.trace);
-      // A fault that a destructor met is nobody's business.
+      // A fault in a destructor is not reported.
       if (failed || !files.struck) {
         unsynced_files sound;
         work(request_in(at, true), sound);

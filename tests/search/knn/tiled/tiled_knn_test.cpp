@@ -1,4 +1,4 @@
-// Tiles pass by in the promised order, and a search in tiles gives the rows of one in memory.
+// Tiles are read in the promised order, and a search in tiles gives the same rows as one in memory.
 
 #include "search/knn/tiled/tiled_knn.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 using input_files::folder;
 
-// Components are small integers where `modulus` is given, so that distances tie and have no error.
+// If `modulus` is given, components are small integers, so that distances are exact and tie.
 std::filesystem::path vectors_in(const folder& at, const char* name, std::int64_t count,
                                  std::int64_t dimension, std::uint32_t seed,
                                  std::uint32_t modulus = 0) {
@@ -51,7 +51,7 @@ TEST(TileStream, TurnsRoundAtTheEndsAndReadsEachTileAtMostOnceAPass) {
       }
     }
     const std::int64_t once = 90 * 12;
-    // Two tiles stay in memory; of more, the one at which the pass turns is not read again.
+    // Two tiles stay in memory; with more, the tile at which a pass turns is not read again.
     if (tiles <= 2) {
       EXPECT_EQ(stream.bytes_read(), once);
     } else {
@@ -65,7 +65,7 @@ class TiledKnn : public testing::TestWithParam<std::tuple<bool, const char*, int
 TEST_P(TiledKnn, GivesTheRowsOfASearchInMemory) {
   const auto [self, algorithm, threads] = GetParam();
   const folder at;
-  // More than one tile either way under this bound, and the last of each is short.
+  // This bound needs several tiles of both kinds, and the last of each is short.
   const auto base_path = vectors_in(at, "base.npy", 3000, 200, 3);
   const auto query_path = vectors_in(at, "query.npy", 700, 200, 9);
   const registered& entry = *find_algorithm(algorithm);
@@ -135,7 +135,7 @@ std::string bytes_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A GPU gives the processor's rows, whether its part of the corpus is resident or passes by.
+// A GPU gives the CPU's rows, whether its part of the corpus is resident or streamed.
 class TiledKnnOnCuda
     : public testing::TestWithParam<std::tuple<bool, std::int64_t, std::int64_t, const char*>> {};
 

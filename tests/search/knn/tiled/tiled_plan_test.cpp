@@ -1,4 +1,5 @@
-// Tiles from numbers alone: within the bound, whole units, no larger than what there is.
+// Planned tiles are within the memory bound, consist of whole units, and are not larger than the
+// input.
 
 #include <gmock/gmock.h>
 
