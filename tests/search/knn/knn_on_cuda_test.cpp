@@ -189,8 +189,8 @@ TEST_F(KnnOnCuda, TiesAndDuplicatesAreDoneAgainAndExact) {
 }
 
 TEST_F(KnnOnCuda, IsRightWhereFloat32ProductsAreNoise) {
-  // Norms are near 1e4 * sqrt(8), differences near 1: the difference of the squared norms is smaller
-  // than their rounding.
+  // Norms are near 1e4 * sqrt(8), differences near 1: the difference of the squared norms is
+  // smaller than their rounding.
   const vector_set base = normal(500, 8, 5, 10000);
   const neighbours found = expect_as_on_cpu({.base = base, .k = 6}, {}, last_bit);
   EXPECT_EQ(found.report.unproven, 500);
