@@ -1,7 +1,6 @@
 #pragma once
-// Counting into bins in shared memory, finding the bin of the k-th element, and the shape of a
-// launch in which several blocks share a row: what radix, bucket and randomized selection have in
-// common.
+// The common part of radix, bucket and randomized selection: counting into bins in shared memory,
+// finding the bin of the k-th element, and the shape of launches in which blocks share a row.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +14,7 @@ template <int bits>
 struct bin_storage {
   std::uint32_t counts[1 << bits];
   std::uint32_t warp_totals[32];
-  std::uint32_t bin, before, count;  // the bin found: elements in smaller ones, in itself
+  std::uint32_t bin, before, count;  // the found bin; elements in smaller bins; elements in it
 };
 
 template <int bits, class Simt>
@@ -23,8 +22,8 @@ KSELECT_HD void clear_bins(Simt& simt, bin_storage<bits>& shared) {
   for (int bin = simt.thread(); bin < 1 << bits; bin += simt.threads()) shared.counts[bin] = 0;
 }
 
-// Finds the bin at which the counts reach `wanted`: each thread adds up neighbouring ones, the sums
-// are scanned, and the one thread whose bins pass the mark looks which.
+// Finds the bin at which the counts reach `wanted`. Each thread adds up its neighbouring bins, the
+// sums are scanned, and the thread whose bins reach `wanted` finds the bin.
 template <int bits, class Simt>
 KSELECT_HD void find_bin(Simt& simt, bin_storage<bits>& shared, std::uint32_t wanted) {
   constexpr int bins = 1 << bits;
@@ -69,8 +68,8 @@ struct clear_kernel {
   }
 };
 
-// Blocks a row, so that all rows together fill the card with 1024 threads a multiprocessor, but
-// none has too little to do.
+// Blocks a row: enough to fill the device with 1024 threads a multiprocessor, as long as each block
+// has enough work.
 inline int parts_of(std::int64_t n, std::int64_t rows, int threads, const device& where) {
   const bool gpu = where.kind == executor_kind::cuda;
   const std::int64_t wanted = gpu ? std::int64_t{1024} / threads * where.multiprocessors : 4;
@@ -79,13 +78,13 @@ inline int parts_of(std::int64_t n, std::int64_t rows, int threads, const device
   return static_cast<int>(std::clamp<std::int64_t>((wanted + rows - 1) / rows, 1, most));
 }
 
-// Threads a block: `wanted`, or if that is 0, what suits the place.
+// Threads a block: `wanted`, or if that is 0, a default for the executor.
 inline int grid_threads(const device& where, int wanted) {
   if (wanted != 0) return wanted;
-  return where.kind == executor_kind::cuda ? 512 : 128;  // fibers are dear
+  return where.kind == executor_kind::cuda ? 512 : 128;  // fibers are expensive
 }
 
-// ---- registry entries of selections that take one row at a time: payloads
+// ---- payloads of entries that select from one row at a time
 
 inline constexpr auto kth_alone = set_of(payload::kth_value);  // as published
 inline constexpr auto k_smallest = set_of(payload::values, payload::values_and_indices);

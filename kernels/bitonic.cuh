@@ -1,10 +1,10 @@
 #pragma once
-// Bitonic networks (Batcher 1968) on selection keys, with positions where they are wanted: on a
-// list in shared memory by all threads of a block, and on a list in the registers of a warp.
+// Bitonic networks (Batcher 1968) on selection keys, with positions if they are wanted. One sorts a
+// list in shared memory by all threads of a block, another a list in the registers of a warp.
 //
 // With positions, equal keys are ordered by position. Padding has the worst key and the worst
-// position, so it comes after every element, also after one that has the worst key itself; without
-// positions the two cannot be told apart and need not be.
+// position, so it comes after every element, even one with the worst key. Without positions,
+// padding equals such an element, which is harmless.
 
 #include <type_traits>
 #include <utility>
@@ -52,7 +52,7 @@ struct shared_list {
 
   static constexpr std::size_t item_bytes = sizeof(Key) + (indexed ? sizeof(position) : 0);
 
-  // A list of `size` items at `start`, in shared memory; `start` is aligned to the key.
+  // A list of `size` items at `start` in shared memory, which is aligned to the key.
   KSELECT_HD static shared_list at(void* start, position size) {
     auto* const keys = static_cast<Key*>(start);
     return {keys, indexed ? reinterpret_cast<position*>(keys + size) : nullptr};
@@ -67,7 +67,7 @@ struct shared_list {
     keys[i] = value.key;
     if constexpr (indexed) positions[i] = value.at;
   }
-  // Puts the two in ascending order, or in descending.
+  // Puts items i and j in ascending or descending order.
   KSELECT_HD void order(position i, position j, bool ascending) const {
     const auto first = get(i);
     const auto second = get(j);
@@ -78,15 +78,15 @@ struct shared_list {
   }
 };
 
-// A network on the places 0 ... size - 1 of a list; `place` maps them to the list's.
+// A network on the places 0 ... size - 1. `place` maps them to places of the list.
 template <class Simt, class List, class Place>
 class shared_network {
  public:
   KSELECT_HD shared_network(Simt& simt, const List& list, position size, const Place& place)
       : simt_(simt), list_(list), size_(size), place_(place) {}
 
-  // Sorts runs of `run` places, alternately in ascending and in descending order. The whole list is
-  // one run, in ascending order, if run == size.
+  // Sorts runs of `run` places, alternately in ascending and in descending order. If run == size,
+  // the whole list is one ascending run.
   KSELECT_HD void sort_runs(position run) {
     simt_.sync_block();
     for (position sorted = 2; sorted <= run; sorted *= 2) {
@@ -94,7 +94,7 @@ class shared_network {
     }
     simt_.sync_block();
   }
-  // Sorts runs of `run` places that are bitonic, alternately as sort_runs does.
+  // Sorts bitonic runs of `run` places, in alternating order as sort_runs does.
   KSELECT_HD void merge_runs(position run) {
     simt_.sync_block();
     merge_within(run, [&](position i) { return (i & run) == 0; });
@@ -102,8 +102,8 @@ class shared_network {
   }
 
  private:
-  // Compare-exchanges at distances run/2 ... 1. A warp's pairs at distances up to 32 lie within 64
-  // places of its own, so only longer ones need the whole block to meet.
+  // Compare-exchanges at distances run/2 ... 1. At distances up to 32 the pairs of a warp lie
+  // within 64 places of its own, so only longer distances need a block barrier.
   template <class Ascending>
   KSELECT_HD void merge_within(position run, const Ascending& ascending) {
     if (run > 2 * simt::warp_size) simt_.sync_block();
@@ -138,15 +138,15 @@ KSELECT_HD auto network_on(Simt& simt, const List& list, position size) {
 
 // ---- in the registers of a warp
 
-// Calls f(integral_constant<int, i>) for i = 0 ... N - 1: a loop that is unrolled for certain, so
-// that arrays indexed by it stay in registers.
+// Calls f(integral_constant<int, i>) for i = 0 ... N - 1. The loop is certainly unrolled, so that
+// arrays indexed by i stay in registers.
 template <int N, class F>
 KSELECT_HD constexpr void unrolled(const F& f) {
   [&]<int... i>(std::integer_sequence<int, i...>) { (f(std::integral_constant<int, i>{}), ...); }
   (std::make_integer_sequence<int, N>{});
 }
 
-// 32 * registers items: item number 32 r + l is register r of lane l.
+// 32 * registers items. Register r of lane l holds item 32 r + l.
 template <class Key, bool indexed, int registers>
 struct warp_list {
   static constexpr int size = simt::warp_size * registers;
@@ -157,7 +157,7 @@ struct warp_list {
     unrolled<registers>([&](auto r) { items[r] = padding<Key, indexed>(); });
   }
 
-  // Sorts the list, in ascending or descending order; the same for all lanes.
+  // Sorts the list, in ascending or descending order. All lanes pass the same order.
   template <class Simt>
   KSELECT_HD void sort(Simt& simt, bool ascending) {
     sort_from<2>(simt, ascending);
@@ -175,8 +175,8 @@ struct warp_list {
     if constexpr (sorted < size) sort_from<2 * sorted>(simt, ascending);
   }
 
-  // Distances `distance` ... 1 within runs of `run`, whose orders alternate as a sort needs it:
-  // only that of the last depends on the order wanted.
+  // Distances `distance` ... 1 within runs of `run`. The orders of the runs alternate, except that
+  // the last merge has the order wanted.
   template <int distance, int run, class Simt>
   KSELECT_HD void merge_from(Simt& simt, bool ascending) {
     unrolled<registers>([&](auto r) {
@@ -190,14 +190,14 @@ struct warp_list {
         const bool first = (simt.lane() & distance) == 0;
         const bool keeps_lesser = first == up<run>(i + simt.lane(), ascending);
         const value theirs = from_lane(simt, items[r], distance);
-        // Where the two are equal it does not matter which of them is kept.
+        // If the two are equal, either may be kept.
         if (before(theirs, items[r]) == keeps_lesser) items[r] = theirs;
       }
     });
     if constexpr (distance > 1) merge_from<distance / 2, run>(simt, ascending);
   }
 
-  // Whether item i's run is sorted upwards.
+  // Whether the run of item i is sorted upwards.
   template <int run>
   KSELECT_HD static constexpr bool up(int i, bool ascending) {
     return run == size ? ascending : (i & run) == 0;

@@ -1,17 +1,17 @@
 #pragma once
-// Runs of a list in shared memory, each sorted, of which the best are kept: what a one-pass
-// selection does with its buffer. A bitonic network whose longest distances go through shared
-// memory, all others through the registers of a warp, which needs no barrier there.
+// The buffer of a one-pass selection: a list of sorted runs in shared memory, of which the best run
+// is kept. In its bitonic network long distances use shared memory. All others use the registers of
+// a warp and need no barrier.
 
 #include "kernels/bitonic.cuh"
 
 namespace kselect::kernels {
 
-inline constexpr int run_registers = 4;  // of a lane, for items
+inline constexpr int run_registers = 4;  // items of a lane
 inline constexpr position least_run = run_registers * simt::warp_size;
 
 // A list is a sequence of runs of 2^log_run places, at least `least_run`. All threads of a block
-// call the functions together; they begin and end with the block in step.
+// call these functions together. Each begins and ends with a barrier.
 template <class Simt, class Key, bool indexed>
 class sorted_runs {
  public:
@@ -22,7 +22,7 @@ class sorted_runs {
   KSELECT_HD sorted_runs(Simt& simt, const list& items, position log_run)
       : simt_(simt), items_(items), log_run_(log_run), run_(position{1} << log_run) {}
 
-  // Sorts runs `first` ... `last` - 1, each in ascending order.
+  // Sorts each of the runs `first` ... `last` - 1 in ascending order.
   KSELECT_HD void sort(position first, position last) {
     const position begin = first << log_run_;
     const position size = (last - first) << log_run_;
@@ -36,16 +36,16 @@ class sorted_runs {
     simt_.sync_block();
   }
 
-  // Moves the best of runs 0 ... count - 1, which are sorted, to run 0: the better of the two
-  // items at each place of one run and of another turned round are a bitonic run of the best of
-  // both.
+  // Moves the best items of the sorted runs 0 ... count - 1 to run 0. Runs are joined in pairs: one
+  // run is compared, place by place, with the other reversed. The better items are the best of both
+  // runs and form a bitonic run.
   KSELECT_HD void keep_best(position count) {
     for (position step = 1; step < count; step *= 2) {
       const position size = ((count + step - 1) / (2 * step)) << log_run_;  // of all pairs' firsts
       const auto first = [&](position at) {
         return 2 * step * (at & ~(run_ - 1)) + (at & (run_ - 1));
       };
-      const auto second = [&](position at) {  // what its place is compared with
+      const auto second = [&](position at) {  // the place that `at` is compared with
         return first(at) - (at & (run_ - 1)) + (step << log_run_) + run_ - 1 - (at & (run_ - 1));
       };
       if (run_ == chunk) {
@@ -71,8 +71,8 @@ class sorted_runs {
   }
 
  private:
-  // Sorts parts of `sorted` places that are bitonic: of a run, alternately upwards and downwards,
-  // and runs upwards. place(at): where they lie; a part or more in one piece.
+  // Sorts bitonic parts of `sorted` places, alternately upwards and downwards; whole runs upwards.
+  // place(at) maps to places of the list; each part is contiguous there.
   template <class Place>
   KSELECT_HD void merge(position size, position sorted, const Place& place) {
     for (position distance = sorted / 2; distance >= chunk; distance /= 2) {
@@ -93,7 +93,7 @@ class sorted_runs {
     return sorted == run_ || (at & sorted) == 0;
   }
 
-  // Deals out `size` places to warps; f(first place of a chunk).
+  // Shares `size` places among the warps: calls f(first place of a chunk).
   template <class F>
   KSELECT_HD void for_each_chunk(position size, const F& f) {
     for (position at = static_cast<position>(simt_.warp()) * chunk; at < size;

@@ -1,17 +1,18 @@
 #pragma once
-// One row narrowed down by the whole card, round after round: what bucket select (bucket_select.cu)
-// and randomized select (randomized_select.cu) have in common. A *rule* sorts keys into bins that
-// are in the order of the keys; a round counts the bins, finds the one of the k-th key, writes what
-// lies in bins before it to the answer and keeps that bin's elements for the next round.
+// The common part of bucket select (bucket_select.cu) and randomized select (randomized_select.cu):
+// the whole device narrows down one row, round after round. A *rule* sorts keys into bins, which
+// are in the order of the keys. A round counts the bins and finds the bin of the k-th key. It
+// writes the elements of earlier bins to the answer and keeps the elements of that bin for the next
+// round.
 //
 // A rule provides
 //     static constexpr int bits;                 2^bits bins
 //     static constexpr bool wants_extremes;      bounds are the least and greatest key kept
 //     rule(bounds<Key>, round, direction)
 //     bin(key)                                   monotone
-//     single(bin)                                whether a bin can hold one key only ...
-//     key_of(bin)                                ... and which
-// Rounds differ in their source: the row, then two buffers in turn.
+//     single(bin)                                whether a bin can hold only one key
+//     key_of(bin)                                that key
+// The first round reads the row, later rounds two buffers in turn.
 
 #include <algorithm>
 
@@ -32,7 +33,7 @@ struct bounds {
 };
 
 struct progress {
-  position wanted;  // of what is left
+  position wanted;  // elements wanted of the source
   position left;    // elements of the source
   std::uint32_t finished;
 };
@@ -40,13 +41,13 @@ struct progress {
 enum counter : std::int64_t { written, tied, kept };
 inline constexpr std::int64_t counters_per_round = 3;
 
-// Everything a row's rounds leave in global memory; sized for `rounds` rounds.
+// The state of a row's rounds in global memory, sized for `rounds` rounds.
 template <class T>
 struct memory {
-  simt::global<progress> rounds;                // [rounds + 1], at the start of each
+  simt::global<progress> rounds;                // [rounds + 1]: at the start of each round
   simt::global<order_key_t<T>> lows, highs;     // [rounds + 1]
   simt::global<std::uint32_t> counts;           // [rounds][bins]
-  simt::global<std::uint32_t> counters;         // [rounds + 1][3]; `written` goes on from [0]
+  simt::global<std::uint32_t> counters;         // [rounds + 1][3]; `written` is only in [0]
   simt::global<order_key_t<T>> keys_0, keys_1;  // [n] each
   simt::global<position> positions_0, positions_1;
 
@@ -78,13 +79,13 @@ memory<T> carve(const problem& p, int bits, int rounds, simt::carver& pieces) {
 
 template <class T>
 struct round_args {
-  rows_view<T> matrix;  // of one row
+  rows_view<T> matrix;  // one row
   answer_view<T> out;
   narrowing::memory<T> memory;
   int round;
 };
 
-// Before the first round.
+// Initialises the memory before the first round.
 template <class T>
 struct start_kernel {
   struct storage {};
@@ -105,7 +106,7 @@ struct start_kernel {
   }
 };
 
-// Walks over a round's source: f(key, position in the row).
+// Walks over a round's source: calls f(key, position in the row).
 template <class T, bool indexed, class Simt, class F>
 KSELECT_HD void walk(Simt& simt, const round_args<T>& a, position left, const F& f) {
   const auto stride = static_cast<position>(simt.blocks() * simt.threads());
@@ -126,7 +127,7 @@ KSELECT_HD void walk(Simt& simt, const round_args<T>& a, position left, const F&
   }
 }
 
-// Lowers and raises the bounds of a round to the extremes of `own`, of every thread of the block.
+// Widens the bounds of a round to include `own` of every thread of the block.
 template <class T, class Simt>
 KSELECT_HD void widen(Simt& simt, const memory<T>& w, int round, bounds<order_key_t<T>> own) {
   for (int delta = simt::warp_size / 2; delta > 0; delta /= 2) {
@@ -236,8 +237,8 @@ struct filter_kernel {
   }
 
  private:
-  // Writes the elements of bins before `own_bin` and, when this is the last round, as many of that
-  // bin as are wanted; else keeps them.
+  // Writes the elements of bins before `own_bin`. In the last round it also writes as many elements
+  // of that bin as are wanted; in other rounds it keeps them.
   template <class Simt>
   KSELECT_HD static void separate(Simt& simt, const args& a, const progress& now,
                                   const progress& next, const Rule& rule, std::uint32_t own_bin) {

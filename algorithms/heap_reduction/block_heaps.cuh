@@ -1,17 +1,14 @@
 #pragma once
 // The heaps of a block and their reduction: Barrientos 2011, Sec. 3.1.2, Alg. 5.
 //
-//   1  every thread has a heap of at most `capacity` entries in global memory, and offers it what
-//   it
-//      finds (offer);
-//   2  the first warp reads these heaps, lane l those of the threads l, l + 32, ..., and keeps the
-//   k
-//      least of them in 32 heaps in shared memory;
-//   3  the first thread reads the 32 heaps and keeps the k least of all in a last one, which it
-//      sorts.
+//   1  Every thread has a heap of at most `capacity` entries in global memory and offers it the
+//      entries that it finds (offer).
+//   2  The first warp reads these heaps, lane l those of the threads l, l + 32, ..., and keeps
+//      their k least entries in 32 heaps in shared memory.
+//   3  The first thread reads the 32 heaps, keeps the k least entries in a last heap and sorts it.
 //
-// Slots of a warp's 32 heaps are interleaved, slot j of lane l at 32 j + l, so that lanes at the
-// same slot make one coalesced access, as with the thesis' matrix of k x T.
+// The slots of a warp's 32 heaps are interleaved, slot j of lane l at 32 j + l: lanes at the same
+// slot have one coalesced access, as with the thesis' matrix of k x T.
 
 #include "algorithms/heap_reduction/bounded_heap.cuh"
 #include "algorithms/queues/slots.cuh"
@@ -25,7 +22,7 @@ struct reduction_storage {
   int found;                      // entries of the answer
 };
 
-// Entries in global memory that a block of `threads` needs.
+// Entries in global memory for a block of `threads`.
 constexpr std::int64_t heap_entries(int threads, std::int64_t capacity) {
   return threads * capacity;
 }
@@ -38,7 +35,7 @@ constexpr std::size_t shared_heap_bytes(std::int64_t k) {
 template <class Simt, class Entry>
 class block_heaps {
  public:
-  // `whole`: the heaps of all blocks, this block's in the place its number gives. `lists`: shared,
+  // `whole`: the heaps of all blocks, in the order of their numbers. `lists`: shared memory of
   // shared_heap_bytes<Entry>(k) bytes, aligned to an entry. 1 <= capacity <= k.
   KSELECT_HD block_heaps(Simt& simt, reduction_storage& shared, simt::global<Entry> whole,
                          Entry* lists, int capacity, int k)
@@ -55,12 +52,12 @@ class block_heaps {
   KSELECT_HD void offer(Entry e) {
     if (own_.offer(e)) simt_.count(simt::counter::queue_inserts);
   }
-  // The calling thread's own heap: whether it holds k entries, and the greatest of them.
+  // The calling thread's own heap: whether it holds k entries, and its greatest entry.
   KSELECT_HD bool full() const { return own_.size() == k_; }
   KSELECT_HD Entry root() const { return own_.root(); }
 
-  // Stages 2 and 3, by all threads of the block; the number of entries found, at most k. The heaps
-  // of the threads stay as they are.
+  // Stages 2 and 3, by all threads of the block. Returns the number of entries found, at most k.
+  // Leaves the threads' heaps unchanged.
   KSELECT_HD int reduce() {
     shared_.sizes[simt_.thread()] = own_.size();
     simt_.sync_block();
@@ -89,7 +86,7 @@ class block_heaps {
     bounded_heap<lane_slots> kept(lane_slots(lists_ + lane), k_);
     for (int warp = 0; warp < simt_.warps(); ++warp) {
       const thread_slots slots = slots_of(warp);
-      // The last slots hold the lesser entries: they leave fewer for the others to displace.
+      // Last slots first: they hold lesser entries, so later ones displace fewer.
       for (int j = shared_.sizes[warp * simt::warp_size + lane] - 1; j >= 0; --j) {
         kept.offer(slots[j]);
       }

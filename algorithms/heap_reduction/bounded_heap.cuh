@@ -1,13 +1,13 @@
 #pragma once
-// A binary heap of at most `capacity` entries that keeps the least ones it is offered: Barrientos
-// 2011, Alg. 5, insercion_heap. Its root is the greatest kept, so that one compare with a register
-// turns most entries away.
+// A binary heap of at most `capacity` entries that keeps the least of those offered: Barrientos
+// 2011, Alg. 5, insercion_heap. The root is the greatest entry kept. It is in a register, so that
+// one compare rejects most entries.
 
 #include "kselect/hd.hpp"
 
 namespace kselect::heap_reduction {
 
-// Slots: an array of `entry` reached as slots[j] and slots.put(j, e), j from 0 to capacity - 1
+// Slots: an array of `entry`, used as slots[j] and slots.put(j, e), j < capacity
 // (algorithms/queues/slots.cuh). A parent is no less than its children, slots 2j + 1 and 2j + 2.
 template <class Slots>
 class bounded_heap {
@@ -18,10 +18,10 @@ class bounded_heap {
 
   KSELECT_HD int size() const { return size_; }
   KSELECT_HD bool full() const { return size_ == capacity_; }
-  KSELECT_HD entry root() const { return root_; }  // the greatest; of an empty heap undefined
+  KSELECT_HD entry root() const { return root_; }  // the greatest; undefined for an empty heap
   KSELECT_HD void clear() { size_ = 0; }
 
-  // Whether `e` is kept.
+  // Returns whether `e` is kept.
   KSELECT_HD bool offer(entry e) {
     if (!full()) {
       push(e);
@@ -32,7 +32,7 @@ class bounded_heap {
     return true;
   }
 
-  // Leaves the entries in ascending order in slots 0 to size() - 1 and the heap empty.
+  // Leaves the entries in ascending order in slots 0 to size() - 1, and the heap empty.
   KSELECT_HD int sort() {
     const int sorted = size_;
     while (size_ > 1) {
@@ -59,7 +59,7 @@ class bounded_heap {
     slots_.put(hole, e);
   }
 
-  // The thesis' popush: the root leaves, `e` sinks to its place.
+  // The thesis' popush: the root leaves, and `e` sinks from its place.
   KSELECT_HD void replace_root(entry e) {
     int hole = 0;
     for (int child = 1; child < size_; child = 2 * hole + 1) {

@@ -2,25 +2,26 @@
 // GPUs", master's thesis, UCM 2011, Sec. 3.1.2, Alg. 5; "Heap-Based k-Nearest Neighbor Search on
 // GPUs", XXI Jornadas de Paralelismo, 2010. The stages are in heap_reduction/block_heaps.cuh.
 //
-// A row a block. Every thread keeps the k least of its share of the row in a heap in global memory;
-// the first warp reduces these to 32 heaps in shared memory, the first thread those to one.
+// A row a block. Every thread keeps the k least elements of its share of the row in a heap in
+// global memory. The first warp reduces these heaps to 32 in shared memory, and the first thread
+// those to one.
 //
 //   heap-reduction        a launch a row
 //   batch-heap-reduction  all rows in one launch
-//   ...+tT                blocks of T threads; where left out, by n and k
+//   ...+tT                blocks of T threads; default: by n and k
 //
-// Cost: a row is read once, with 16-byte loads. Of the n/T elements of a thread about k ln(n/(kT))
-// enter its full heap, log k reads and writes each; then a lane offers k T/32 entries to its heap,
-// and one thread 32 k. So many threads pay for large n/k only, and T = sqrt(32 n/k) balances the
-// first two stages. Workspace: T k entries for each block that is resident.
+// Cost: a row is read once, in 16-byte loads. Of a thread's n/T elements about k ln(n/(kT)) enter
+// its full heap, with log k reads and writes each. Then each lane offers k T/32 entries to its
+// heap, and one thread offers 32 k. So many threads pay only for large n/k, and T = sqrt(32 n/k)
+// balances the first two stages. Workspace: T k entries for each resident block.
 //
 // Deviations, and why:
 //  - The thesis gives each block as many threads as fit; here T follows the balance above.
-//  - A thread that sees no more than n/T elements needs no larger heap.
-//  - Stage 2 reads the heaps in the order of their slots instead of popping them: the same entries
+//  - A thread's heap is no larger than the n/T elements that it sees.
+//  - Stage 2 reads the heaps in the order of their slots instead of popping them: the same entries,
 //    for k reads instead of k log k reads and writes.
 //  - A fixed number of blocks walks over the rows, so that the workspace does not grow with Q.
-//  - Entries are key and position in one integer, so ties are decided, and the answer is sorted.
+//  - An entry is a key and a position in one integer: ties are decided, and the answer is sorted.
 //
 // Entries: heap-reduction, batch-heap-reduction
 
@@ -75,7 +76,7 @@ struct kernel {
         kernels::write_answer<what>(simt, a.out, row * k + j, candidate::key(e),
                                     static_cast<position>(candidate::index(e)), a.matrix.wanted);
       }
-      simt.sync_block();  // the next row's reduction writes where this row's answer is read
+      simt.sync_block();  // the next reduction overwrites this row's answer
     }
   }
 };
@@ -97,12 +98,13 @@ int threads_of(const variant& v, const problem& p) {
 }
 
 std::int64_t capacity_of(const variant& v, const problem& p) {
-  // An unaligned head, 16-byte loads and a tail: a thread may see one load more than its share.
+  // With an unaligned head, 16-byte loads and a tail, a thread may see one load more than its
+  // share.
   constexpr std::int64_t of_loads = 16 / sizeof(float) + 2;
   return std::min(p.k, p.n / threads_of(v, p) + of_loads);
 }
 
-// As many blocks as are resident, each with heaps of its own.
+// As many blocks as are resident; each has its own heaps.
 std::int64_t blocks_of(const variant& v, const problem& p, const device& where) {
   if (!v.batch) return 1;
   const std::int64_t resident =

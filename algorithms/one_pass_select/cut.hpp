@@ -1,9 +1,9 @@
 #pragma once
-// Phase 3: cutting a list of hits to its k best, in place and in order.
+// Phase 3: cuts a list of hits to its k best, in place and in order.
 //
-// order_statistic.hpp finds the k-th best key; one pass of compress then keeps what is below it and
-// as many of the elements equal to it as are wanted, the first ones. The list is in ascending order
-// of index all the time, so those are the ones with the smallest indices.
+// order_statistic.hpp finds the k-th best key. One pass of compress then keeps the elements below
+// it and the first of those equal to it, as many as are wanted. The list is always in ascending
+// order of index, so the first have the smallest indices.
 
 #include <cstdint>
 
@@ -11,8 +11,8 @@
 
 namespace kselect::one_pass {
 
-// Keys with the indices (as unsigned) they have in the row, ascending by index. `indices` is unused
-// where only values are asked for.
+// Keys and their indices (as unsigned) in the row, ascending by index. `indices` is unused if only
+// values are wanted.
 template <class Int>
 struct hit_list {
   Int* keys;
@@ -20,8 +20,8 @@ struct hit_list {
   std::int64_t count;
 };
 
-// Keeps the elements of `from` that are less than kth.key, and the first ties with it, k in all:
-// copies them to `to`, which may be the same list.
+// Copies the elements of `from` below kth.key, and the first ties with it, k in all, to `to`, which
+// may be the same list.
 template <class Lanes, bool with_indices>
 void keep_best(const hit_list<typename Lanes::Int> from, order_statistic<typename Lanes::Int> kth,
                std::int64_t k, hit_list<typename Lanes::Int>& to) {
@@ -42,7 +42,7 @@ void keep_best(const hit_list<typename Lanes::Int> from, order_statistic<typenam
       kept = move(kept, i, key, Lanes::less_equal(key, bound));
     }
   }
-  // As long as all ties of a vector are wanted; then one by one; then none of them.
+  // Vectors all of whose ties are wanted; then one vector one by one; then vectors without ties.
   for (; i + Lanes::size <= from.count; i += Lanes::size) {
     const auto key = Lanes::load(from.keys + i);
     const std::int64_t equal = Lanes::count(Lanes::equal(key, bound));

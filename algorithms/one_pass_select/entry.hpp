@@ -1,5 +1,5 @@
 #pragma once
-// What entries that select with vector lanes on the CPU declare alike.
+// The common part of entries that select with vector lanes on the CPU.
 
 #include <limits>
 

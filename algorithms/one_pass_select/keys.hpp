@@ -1,16 +1,17 @@
 #pragma once
-// Keys of the one-pass selection: signed integers, because a signed compare is the one that every
-// vector unit has. A key is order.hpp's selection key with its top bit flipped; a smaller key is
-// better, and every bit pattern has its place.
+// Keys of the one-pass selection. They are signed integers, as every vector unit has a signed
+// compare. A key is order.hpp's selection key with its top bit flipped. A smaller key is better,
+// and every bit pattern has its place.
 //
 // From a value's bits, read as a signed integer, the key is
 //     bits ^ (bits < 0 ? max : 0) ^ (largest wanted ? -1 : 0).
-// To ask whether a key is at most some bound, the *bound's* sign may stand in for the element's
-// (`bound_test`): where the two signs differ the sign decides, and it still does. So the stream
-// costs one exclusive or and one compare a vector, whatever the direction and the sign.
+// To test whether a key is at most a bound, the sign of the *bound* may replace that of the element
+// (bound_test_flip): where the signs differ, the sign decides, and it still does. So the stream
+// costs one exclusive or and one compare a vector, for any direction and sign.
 //
-// A 16-bit value is read as the upper half of 32 bits, the lower being zeros (order.hpp): vectors
-// of 16-bit integers would have to be widened anyway, with their indices, wherever one is a hit.
+// A 16-bit value is read as the upper half of 32 bits, whose lower half is zeros (order.hpp).
+// Vectors of 16-bit integers would have to be widened anyway, with their indices, wherever one is a
+// hit.
 
 #include <bit>
 #include <cstdint>
@@ -21,7 +22,7 @@
 
 namespace kselect::one_pass {
 
-// The signed integer with the width of T, or of 32 bits.
+// The signed integer with the width of T, at least 32 bits.
 template <class T>
 using key_of = std::make_signed_t<order_word_t<T>>;
 
@@ -35,8 +36,8 @@ constexpr Int flip_negative(Int bits) {
   return bits < 0 ? static_cast<Int>(bits ^ std::numeric_limits<Int>::max()) : bits;
 }
 
-// How far ahead of itself a pass over a row fetches, in values. Rows come from memory, page after
-// page, where processors' own prefetchers stop; 8 KiB was best of 2 to 32 KiB.
+// The prefetch distance of a pass over a row, in values. Rows come from memory page after page, and
+// hardware prefetchers stop at the end of a page.
 template <class T>
 inline constexpr std::int64_t fetched_ahead = 8192 / sizeof(T);
 
@@ -59,8 +60,8 @@ struct key_row {
     const Int bits = flip_negative(static_cast<Int>(key ^ flip));
     return std::bit_cast<T>(static_cast<order_key_t<T>>(bits >> beside));
   }
-  // Asks for `count` values from the (i + ahead)-th on to be brought near. They may lie beyond the
-  // row, where nothing is read.
+  // Prefetches `count` values from the (i + ahead)-th on. They may lie beyond the row, where
+  // nothing is read.
   template <std::int64_t count>
   void prefetch(std::int64_t i, std::int64_t ahead) const {
     constexpr std::int64_t line = 64 / sizeof(T);
@@ -86,7 +87,7 @@ struct key_row {
   }
 
  private:
-  static constexpr int beside = 8 * static_cast<int>(sizeof(Int) - sizeof(T));  // bits of no value
+  static constexpr int beside = 8 * static_cast<int>(sizeof(Int) - sizeof(T));  // unused bits
   static constexpr auto signed_bits(T x) {
     return std::bit_cast<std::make_signed_t<order_key_t<T>>>(x);
   }

@@ -1,13 +1,13 @@
 #pragma once
-// The vector verbs that the phases of one_pass_select.cpp are written in, as two policies:
+// The vector operations of one_pass_select.cpp's phases, as two policies:
 //
-//   highway_lanes<Int>   Highway (Wassenberg et al.), for whatever -march= offers (static dispatch)
-//   plain_lanes<Int>     the compiler's own vectors, where Highway is absent or its vectors have no
+//   highway_lanes<Int>   Highway (Wassenberg et al.), for the build's -march= (static dispatch)
+//   plain_lanes<Int>     the compiler's own vectors, if Highway is absent or its vectors have no
 //                        length at compile time (SVE, RISC-V)
 //
-// Int is the signed integer of a key (keys.hpp). `compress(v, m)` moves the lanes chosen by m to
-// the front and keeps their order; what stands behind them is unspecified. Loads and stores take
-// any alignment. A mask's `count` is the number of chosen lanes.
+// Int is the signed integer of a key (keys.hpp). compress(v, m) moves the lanes chosen by m to the
+// front and keeps their order; the lanes behind them are unspecified. Loads and stores take any
+// alignment. count(m) is the number of chosen lanes.
 
 #include <array>
 #include <cstdint>
@@ -16,14 +16,14 @@
 #include <numeric>
 #include <type_traits>
 
-// The build sets it to 0 where Highway is there but does not compile
+// The build sets it to 0 if Highway is present but does not compile
 // (cmake/optional_libraries.cmake).
 #if !defined(KSELECT_HAS_HIGHWAY) && __has_include(<hwy/highway.h>)
 #define KSELECT_HAS_HIGHWAY 1
 #endif
 #if KSELECT_HAS_HIGHWAY
-#define HWY_COMPILE_ONLY_STATIC  // without it 1.0.3 stops where -march= has all of AVX-512
-#define HWY_DISABLE_PCLMUL_AES   // not used here, and without it -march=x86-64-v3 counts as SSSE3
+#define HWY_COMPILE_ONLY_STATIC  // 1.0.3 does not compile without it if -march= has all of AVX-512
+#define HWY_DISABLE_PCLMUL_AES   // unused here; without it -march=x86-64-v3 counts as SSSE3
 #include <hwy/highway.h>
 #endif
 
@@ -44,11 +44,11 @@ struct plain_lanes {
 #ifdef __AVX__
   static constexpr int bytes = 32;
 #else
-  static constexpr int bytes = 16;  // a wider one would change how functions return it
+  static constexpr int bytes = 16;  // a wider one would change the ABI of functions that return it
 #endif
   static constexpr std::int64_t size = bytes / sizeof(Int);
   typedef Int vector __attribute__((vector_size(bytes)));
-  typedef std::make_unsigned_t<Int> bits __attribute__((vector_size(bytes)));  // may overflow
+  typedef std::make_unsigned_t<Int> bits __attribute__((vector_size(bytes)));  // sums may wrap
   using mask = vector;  // a chosen lane is -1
 
   static vector load(const Int* from) {
@@ -56,7 +56,7 @@ struct plain_lanes {
     std::memcpy(&v, from, sizeof v);
     return v;
   }
-  // Of 32-bit integers; their lower halves are zeros.
+  // As 32-bit integers whose lower halves are zeros.
   static vector load_upper_halves(const std::uint16_t* from) {
     typedef std::uint16_t halves __attribute__((vector_size(bytes / 2)));
     halves v;
@@ -70,7 +70,7 @@ struct plain_lanes {
     return reinterpret_cast<vector>(reinterpret_cast<bits>(a) + reinterpret_cast<bits>(b));
   }
   static vector exclusive_or(vector a, vector b) { return a ^ b; }
-  // x with all bits but the sign flipped where it is negative.
+  // x, with all bits but the sign flipped if x is negative.
   static vector flip_negative(vector x) {
     return x ^ ((x >> (8 * sizeof(Int) - 1)) & set(std::numeric_limits<Int>::max()));
   }
@@ -115,7 +115,7 @@ struct plain_lanes {
 #if KSELECT_HAS_HIGHWAY && !HWY_HAVE_SCALABLE
 
 namespace detail {
-// For every mask of `lanes` lanes of Int, the 32-bit words of a vector in the order that brings the
+// For every mask of `lanes` lanes of Int: the order of a vector's 32-bit words that brings the
 // chosen lanes to the front.
 template <class Int, int lanes>
 inline constexpr auto words_to_front = [] {
@@ -148,7 +148,7 @@ struct highway_lanes {
   }
   static void store(vector v, Int* to) { hwy::HWY_NAMESPACE::StoreU(v, tag, to); }
   static vector set(Int x) { return hwy::HWY_NAMESPACE::Set(tag, x); }
-  // Not Iota(tag, first), which 1.0.3 puts together lane by lane.
+  // Not Iota(tag, first): 1.0.3 builds it lane by lane.
   static vector iota(Int first) { return add(load(detail::ascending<Int>.data()), set(first)); }
   static vector add(vector a, vector b) { return hwy::HWY_NAMESPACE::Add(a, b); }
   static vector exclusive_or(vector a, vector b) { return hwy::HWY_NAMESPACE::Xor(a, b); }
@@ -186,8 +186,8 @@ struct highway_lanes {
     if constexpr (size == 1 || (HWY_TARGET <= HWY_AVX3 && sizeof(Int) == 4)) {
       return hn::Compress(v, m);
     } else {
-      // In 1.0.3 the rest looks up tables that are local constants, and GCC 12 copies those to the
-      // stack in every call.
+      // In other cases 1.0.3 uses tables that are local constants, which GCC 12 copies to the stack
+      // in every call.
       const hn::Repartition<std::int32_t, decltype(tag)> words;
       std::uint8_t chosen[8];
       hn::StoreMaskBits(tag, m, chosen);

@@ -2,22 +2,23 @@
 //
 //   1. threshold  a key that at least k elements of the row are at or below, from the minima of
 //                 groups spread over the row (Tang et al. 2015, Sec. III-E, first level)
-//   2. stream     one pass over the row; what is at or below the bound is compressed into a list
-//                 of hits; a full list is cut and gives a stricter bound
+//   2. stream     one pass over the row; elements at or below the bound are compressed into a list
+//                 of hits; a full list is cut, which tightens the bound
 //   3. cut        the k best of the list, by a vectorised Floyd-Rivest select (1975) on keys
 //
-// one_pass_select/ has a header a phase, written in the verbs of lanes.hpp (Highway's vectors, or
-// the compiler's own where Highway is absent). Where n < 10 k the row itself is the list, and where
-// n <= 64 the row is ranked whole (short_row.hpp).
+// one_pass_select/ has a header for each phase, written with the operations of lanes.hpp (Highway's
+// vectors, or the compiler's own without Highway). If n < 10 k the row itself is the list. Rows of
+// at most 64 elements are ranked whole (short_row.hpp).
 //
-// Cost: n elements read once, one compare each, after a sample of s = 16 sqrt(k n) of them, at most
-// max(32 K, 32 k). On rows in random order, sorted or reversed about 1.4 k n / s of them are hits;
-// on long rows fewer, as each cut tightens the bound. A cut reads its list about 1.3 times and then
-// compresses it. Ties cost no more: a list that was cut admits no element equal to its last.
+// Cost: a sample of s = 16 sqrt(k n) elements, at most max(32 K, 32 k); then n elements read once
+// with one compare each. About 1.4 k n / s elements of a row are hits, in random, ascending or
+// descending order; on long rows fewer, as each cut tightens the bound. A cut reads its list about
+// 1.3 times and compresses it once. Ties cost no more: after a cut no element equal to the list's
+// last is admitted.
 //
-// The answer is the one set that prefers smaller indices, in ascending order of index, whatever the
-// width of the vectors and the number of threads. With +omp a thread takes rows; where rows are
-// fewer than threads, parts of a row, whose best are cut together in the order of the parts.
+// The answer is the unique set that prefers smaller indices, in ascending order of index, for any
+// vector width and number of threads. With +omp each thread takes rows. If rows are fewer than
+// threads, each takes a part of a row, and the best of the parts are cut together in order.
 //
 // Entries: one-pass
 
@@ -39,15 +40,14 @@ namespace {
 
 using namespace one_pass;
 
-// How the rows of a problem are divided among threads, and where in the workspace what lies. All
-// sizes are in keys.
+// The division of rows among threads, and the layout of the workspace. Sizes are in keys.
 struct division {
   std::int64_t n, k, threads;
   std::int64_t parts;          // of a row
   std::int64_t part_length;    // of all but the last
-  plan part;                   // how a part of that length is searched
-  std::int64_t list, scratch;  // a thread's: the hit list's keys (and indices), and scratch
-  std::int64_t merged;         // a row's: the best of its parts; 0 where a row is not divided
+  plan part;                   // how to search a part of that length
+  std::int64_t list, scratch;  // of a thread: keys of the hit list (as many indices), scratch
+  std::int64_t merged;         // of a row: the best of its parts; 0 if rows are not divided
 
   static division of(const problem& p, std::int64_t available) {
     // A shorter part would not be worth a thread's start.
@@ -60,7 +60,7 @@ struct division {
     d.part_length = (p.n + d.parts - 1) / d.parts;
     d.threads = std::min(available, p.q * d.parts);
     d.part = plan::of(d.part_length, p.k);
-    // The last part is shorter, and may be searched otherwise.
+    // The last part is shorter, and may have another plan.
     const plan last = plan::of(p.n - (d.parts - 1) * d.part_length, p.k);
     d.list = rounded(std::max(d.part.capacity, last.capacity) + padding);
     d.scratch = rounded(std::max(d.part.scratch(), last.scratch()));
@@ -75,7 +75,7 @@ struct division {
   }
 
  private:
-  // To whole lines of the cache, which threads then do not share.
+  // To whole cache lines, which prevents false sharing.
   static constexpr std::int64_t rounded(std::int64_t keys) { return (keys + 15) / 16 * 16; }
 };
 

@@ -2,12 +2,11 @@
 // The key of a given rank in a list: a vectorised Floyd-Rivest select (Floyd & Rivest 1975,
 // "Expected time bounds for selection").
 //
-// A sample is ranked by comparing all with all, which needs no shuffle of lanes; two of its keys
-// around the wanted rank enclose, nearly always, the key that is sought, and one pass keeps what
-// lies between them: about a fifth of the list, so about 1.3 m are read in all. Where the sample
-// misleads, the side that holds the rank is taken instead; after three rounds that did not halve
-// the list the interval of keys is halved, so that no input takes more than 4 + 8 sizeof(Int)
-// rounds.
+// A sample is ranked by comparing all with all, which needs no shuffles. Two of its keys around the
+// wanted rank nearly always enclose the wanted key. One pass keeps the keys between them, about a
+// fifth of the list, so that a list of m takes about 1.3 m reads in all. If the sample misleads,
+// the side that holds the rank is kept instead. After four rounds that did not halve the list, the
+// interval of keys is halved, so that no input takes more than 4 + 8 sizeof(Int) rounds.
 
 #include <algorithm>
 #include <cmath>
@@ -27,16 +26,16 @@ struct order_statistic {
 // Every list of keys may be read and written this far beyond its end.
 inline constexpr std::int64_t padding = 64;
 
-// Keys of scratch that kth_smallest needs for a list of m.
+// Keys of scratch that kth_smallest() needs for a list of m.
 constexpr std::int64_t order_statistic_scratch(std::int64_t m) { return 2 * (m + padding); }
 
-// The lanes of a vector at position i of a list that hold elements of its first m.
+// The lanes of a vector at position i that are among the first m elements of a list.
 template <class Lanes>
 typename Lanes::mask lanes_within(std::int64_t i, std::int64_t m) {
   return Lanes::first(std::clamp<std::int64_t>(m - i, 0, Lanes::size));
 }
 
-// `size` keys, each with the number of those of the first `valid` that are less.
+// `size` keys. The rank of a key is the number of the first `valid` keys that are less.
 template <class Lanes, std::int64_t size>
 class ranked_keys {
  public:
@@ -55,7 +54,7 @@ class ranked_keys {
     }
   }
 
-  // The key of rank `rank` >= 0: the largest with at most so many below it.
+  // The key of rank `rank` >= 0: the largest key with at most `rank` keys below it.
   Int key_of(std::int64_t rank) const {
     const auto bound = Lanes::set(static_cast<Int>(rank));
     const auto nothing = Lanes::set(best_key<Int>);
@@ -67,8 +66,8 @@ class ranked_keys {
     return Lanes::largest(most);
   }
 
-  // Calls f(position of the vector's first key, its keys, those of the first `valid` with fewer
-  // than `rank` below them) for each vector.
+  // Calls f(position, keys, chosen) for each vector, with its first key's position. Chosen are
+  // those of the first `valid` keys that have fewer than `rank` below them.
   template <class F>
   void for_each_below(std::int64_t rank, std::int64_t valid, const F& f) const {
     const auto bound = Lanes::set(static_cast<Int>(rank));
@@ -107,14 +106,13 @@ struct kept {
   std::int64_t below, inside;
 };
 
-// Copies the keys of list[0..m) within the interval to `to` (which may be the list), in their
-// order.
+// Copies the keys of list[0..m) within the interval to `to`, in their order. `to` may be the list.
 template <class Lanes>
 kept keep_between(const typename Lanes::Int* list, std::int64_t m,
                   key_interval<typename Lanes::Int> between, typename Lanes::Int* to) {
   using Int = typename Lanes::Int;
   using unsigned_int = std::make_unsigned_t<Int>;
-  // Moved down by `low`, the interval begins at the least integer, and one compare is enough.
+  // Shifted by `low`, the interval begins at the least integer, and one compare is enough.
   const auto down = static_cast<unsigned_int>(static_cast<unsigned_int>(best_key<Int>) -
                                               static_cast<unsigned_int>(between.low));
   const auto low = Lanes::set(between.low), shift = Lanes::set(static_cast<Int>(down));
@@ -139,8 +137,8 @@ kept keep_between(const typename Lanes::Int* list, std::int64_t m,
   return {static_cast<std::int64_t>(Lanes::sum(below)), inside};
 }
 
-// Two keys of a sample of the list that should enclose the key of rank `rank`, within `range`;
-// with `margin` 0, one key twice.
+// Two keys of a sample of the list, within `range`, that should enclose the key of rank `rank`; if
+// `margin` is 0, one key twice.
 template <class Lanes, std::int64_t size>
 key_interval<typename Lanes::Int> enclosing_pivots(const typename Lanes::Int* list, std::int64_t m,
                                                    std::int64_t rank, float margin,
@@ -165,7 +163,7 @@ key_interval<typename Lanes::Int> enclosing_pivots(const typename Lanes::Int* li
   return pivots;
 }
 
-// The statistic of a list of at most `size`.
+// The statistic of a list of at most `size` keys.
 template <class Lanes, std::int64_t size>
 order_statistic<typename Lanes::Int> small_statistic(const typename Lanes::Int* list,
                                                      std::int64_t m, std::int64_t rank) {
@@ -178,8 +176,8 @@ order_statistic<typename Lanes::Int> small_statistic(const typename Lanes::Int* 
   return ranked_keys<Lanes, size>(keys, m).statistic(rank, m);
 }
 
-// The key with `rank` keys before it in the order of list[0..m), 0 <= rank < m. The list is left as
-// it is; `scratch` holds order_statistic_scratch(m) keys.
+// The key with `rank` keys before it in the order of list[0..m), 0 <= rank < m. Leaves the list
+// unchanged. `scratch` holds order_statistic_scratch(m) keys.
 template <class Lanes>
 order_statistic<typename Lanes::Int> kth_smallest(const typename Lanes::Int* list, std::int64_t m,
                                                   std::int64_t rank, typename Lanes::Int* scratch) {

@@ -1,5 +1,5 @@
 #pragma once
-// One row from end to end: threshold, stream, cut; a short one at once.
+// Selection from one row: threshold, stream, cut; short rows in one step.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace kselect::one_pass {
 
-// How rows of n are searched for their k best, and the scratch that takes.
+// How to search a row of n for its k best, and the scratch for it.
 struct plan {
   std::int64_t n, k;
   sampling sample;        // groups == 0: the whole row is the list
   std::int64_t capacity;  // of the hit list
 
   static plan of(std::int64_t n, std::int64_t k) {
-    // With fewer elements a wanted one than this, finding a threshold costs more than it saves.
+    // With fewer elements for each wanted one, a threshold costs more than it saves.
     constexpr std::int64_t least_ratio = 10;
     plan p{n, k, {}, n};
     if (n > longest_short_row && n >= least_ratio * k) p.sample = plan_sampling(n, k);
@@ -31,7 +31,7 @@ struct plan {
   }
 };
 
-// The keys of a whole row as a list.
+// Stores the keys of a whole row as a list.
 template <class Lanes, bool with_indices, class T>
 void take_all(key_row<T> row, hit_list<key_of<T>>& list) {
   using Int = key_of<T>;
@@ -49,7 +49,7 @@ void take_all(key_row<T> row, hit_list<key_of<T>>& list) {
   list.count = row.n;
 }
 
-// Fills the list with hits, ascending by index, among which the row's k best are.
+// Fills the list with hits, ascending by index. The row's k best are among them.
 template <class Lanes, bool with_indices, class T>
 void find_hits(key_row<T> row, const plan& how, hit_list<key_of<T>>& list, key_of<T>* scratch) {
   list.count = 0;

@@ -1,10 +1,10 @@
 #pragma once
-// Rows that a few vectors hold, in place of all three phases: each key is compared with each other,
-// and the elements with fewer than k keys below them are the k best, unless more than k are: then
-// the k-th key has ties, of which the first are kept.
+// Rows that fit into a few vectors, without the three phases. Each key is compared with all others.
+// The elements with fewer than k keys below them are the k best. They can be more than k: then the
+// k-th key has ties, and the first of these are kept.
 //
-// m keys take m compares of all vectors that hold them, without a branch; at m = 64 that is what a
-// sorting network takes, and below it less. The best one alone is the least of all vectors.
+// m keys take m compares of all vectors that hold them, without a branch. At m = 64 a sorting
+// network takes as many; below that it takes more. For k = 1 the minimum of all vectors is enough.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace kselect::one_pass {
 
 inline constexpr std::int64_t longest_short_row = 64;
 
-// The keys of a row of at most `size`, then the worst key.
+// Loads the keys of a row of at most `size`, followed by the worst key.
 template <class Lanes, std::int64_t size, class T>
 void load_short_row(key_row<T> row, key_of<T> (&keys)[size]) {
   using Int = key_of<T>;
@@ -28,14 +28,14 @@ void load_short_row(key_row<T> row, key_of<T> (&keys)[size]) {
   std::int64_t i = 0;
   for (; i + Lanes::size <= row.n; i += Lanes::size) Lanes::store(keys_at(i), keys + i);
   if (i == row.n) return;
-  if (i != 0) {  // the last vector overlaps the one before
+  if (i != 0) {  // the last vector overlaps the previous one
     Lanes::store(keys_at(row.n - Lanes::size), keys + row.n - Lanes::size);
   } else {
     for (; i < row.n; ++i) keys[i] = row.key(i);
   }
 }
 
-// The best of `size` keys, of equal ones the first, as a list.
+// Stores the best of `size` keys as a list; of equal ones, the first.
 template <class Lanes, bool with_indices, std::int64_t size>
 void select_best(const typename Lanes::Int (&keys)[size], hit_list<typename Lanes::Int>& list) {
   using Int = typename Lanes::Int;
@@ -43,7 +43,7 @@ void select_best(const typename Lanes::Int (&keys)[size], hit_list<typename Lane
   for (std::int64_t i = Lanes::size; i < size; i += Lanes::size) {
     least = Lanes::min(least, Lanes::load(keys + i));
   }
-  // Complements are in the opposite order.
+  // The order of complements is reversed.
   const Int best =
       static_cast<Int>(~Lanes::largest(Lanes::exclusive_or(least, Lanes::set(Int{-1}))));
   *list.keys = best;
@@ -80,7 +80,7 @@ void select_ranked(key_row<T> row, std::int64_t k, hit_list<key_of<T>>& list) {
   keep_best<Lanes, with_indices>(list, kth, k, list);
 }
 
-// Leaves the k best of a row of at most longest_short_row in the list, ascending by index.
+// Leaves the k best of a row of at most longest_short_row elements in the list, ascending by index.
 template <class Lanes, bool with_indices, class T>
 void select_short_row(key_row<T> row, std::int64_t k, hit_list<key_of<T>>& list) {
   if (row.n <= 16) {

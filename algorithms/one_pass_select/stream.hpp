@@ -1,15 +1,15 @@
 #pragma once
-// Phase 2: one pass over the row, one compare an element; what is at or below the bound is a hit.
+// Phase 2: one pass over the row, with one compare an element. An element at or below the bound is
+// a hit.
 //
-// Four vectors, a block, are compared at a time. Where hits are rare that is nearly all, and a
-// branch to a block's hits is seldom taken. Where some blocks have hits and others none, the branch
-// would be guessed wrong at a cost above all else: blocks with hits are noted without one, and
-// looked at again. Where most have hits, none is looked at twice. Which of these it is, a batch of
-// blocks tells the next.
+// A block of four vectors is tested at a time. If few blocks have hits, a branch to a block's hits
+// is well predicted. If some have hits and others none, the branch would be mispredicted, which
+// would cost more than everything else. Blocks with hits are then noted without a branch and read
+// again. If most have hits, each is entered without a test. The hits of a batch of blocks decide
+// how the next is handled.
 //
-// Hits are compressed into the list without a branch of their own. When the list is full it is cut
-// to its k best, whose last one is the new bound, and a strict one: the list now holds k elements
-// with smaller indices.
+// Hits are compressed into the list without a branch. A full list is cut to its k best. Their last
+// is the new bound, and a strict one, as the list has k elements with smaller indices.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,21 +18,21 @@
 
 namespace kselect::one_pass {
 
-// Elements that a list has room for. A cut every max(k, 512) hits costs little, and the stricter
-// bound that it brings spares the row many a hit.
+// Elements that a list has room for. A cut every max(k, 512) hits costs little, and its stricter
+// bound saves many hits.
 constexpr std::int64_t list_capacity(std::int64_t k) { return k + std::max<std::int64_t>(k, 512); }
 
-// Streams the row's elements [first, last) into `list`, whose indices they follow; `bound` is the
-// worst key that may enter. At the end the list holds at least k elements, if it and the range have
-// that many at or below the bound, and among them the k best. `capacity` > k + 4 * Lanes::size; the
-// list's arrays are longer by `padding`.
+// Streams the row's elements [first, last) into `list`, behind smaller indices. `bound` is the
+// worst key that may enter. At the end the list holds the k best, if it and the range have k
+// elements at or below the bound. `capacity` > k + 4 * Lanes::size; the list's arrays have
+// `padding` more elements.
 template <class Lanes, bool with_indices, class T>
 void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t k, key_of<T> bound,
             hit_list<key_of<T>>& list, std::int64_t capacity, key_of<T>* scratch) {
   using Int = key_of<T>;
   constexpr std::int64_t step = Lanes::size, block = 4 * step;
-  constexpr std::int64_t batch = 64;  // blocks: 16 KiB at most, which are near a second time
-  // Locals, because a store through a vector may alias anything that lies in memory.
+  constexpr std::int64_t batch = 64;  // blocks: at most 16 KiB, which stay in cache
+  // Locals, because a store through a vector may alias anything in memory.
   Int *const keys = list.keys, *const indices = list.indices;
   std::int64_t count = list.count;
   auto flip = Lanes::set(bound_test_flip(bound, row.flip));
@@ -52,8 +52,8 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
     const auto others = Lanes::min(test(load(at + 2 * step)), test(load(at + 3 * step)));
     return Lanes::any(Lanes::less_equal(Lanes::min(two, others), limit));
   };
-  // Enters a block's hits; false if nothing after them can be better. Inlined three times, because
-  // out of line it would have the vectors that it changes in memory.
+  // Enters a block's hits; false if no later element can be better. Inlined three times: out of
+  // line, it would keep the vectors that it changes in memory.
   const auto take = [&](std::int64_t at) __attribute__((always_inline)) {
     const auto a = load(at), b = load(at + step);
     const auto c = load(at + 2 * step), d = load(at + 3 * step);

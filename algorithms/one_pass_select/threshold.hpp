@@ -1,16 +1,16 @@
 #pragma once
 // Phase 1: a key that is guaranteed to be no better than the row's k-th best.
 //
-// Of any k disjoint non-empty groups of a row's elements, the k-th smallest group minimum has at
-// least k elements at or below it: one in each group whose minimum is. This is the first level of
-// Tang et al. 2015's hierarchical partition (Sec. III-E), used as a threshold. Of G groups that
-// cover a row in random order, about k (G/k) ln(G / (G - k)) elements pass: 1.39 k for G = 2k, 1.15
-// k for G = 4k.
+// Take any k disjoint non-empty groups of a row's elements. At least k elements are at or below the
+// k-th smallest group minimum: one in each group whose minimum is. This is the first level of Tang
+// et al. 2015's hierarchical partition (Sec. III-E), used as a threshold. If G groups cover a row
+// in random order, about k (G/k) ln(G / (G - k)) elements pass: 1.39 k for G = 2k, 1.15 k for G =
+// 4k.
 //
-// Group j holds the elements j, j + G, j + 2G, ... of a piece of the row: neighbours fall into
-// different groups, so on a sorted row as on its reverse the groups' minima are the best G there
-// are. A row longer than the sample is sampled in pieces spread over all of it, from its first
-// element to its last, so that its order does not matter there either.
+// Group j holds the elements j, j + G, j + 2G, ... of a piece of the row. Neighbours fall into
+// different groups, so on a sorted or reversed row the group minima are the best G elements. A row
+// longer than the sample is sampled in pieces from its first element to its last, so that its order
+// does not matter there either.
 
 #include <algorithm>
 #include <cmath>
@@ -20,9 +20,9 @@
 
 namespace kselect::one_pass {
 
-// How a row of n is sampled for its k best: `pieces` whose starts lie `stride` elements apart, each
-// of `rounds` times `groups` elements, which start `apart` elements from each other. groups is a
-// multiple of 32, and at least 2 k; 0 if the row is too short for that.
+// How a row of n is sampled for its k best. `pieces` start `stride` elements apart. A piece has
+// `rounds` rounds of `groups` elements, which start `apart` elements apart. groups is a multiple of
+// 32, and at least 2 k; 0 if the row is too short.
 struct sampling {
   std::int64_t groups = 0, rounds = 0, apart = 0, pieces = 0, stride = 0;
 };
@@ -34,9 +34,9 @@ inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
   sampling plan;
   const std::int64_t factor = k <= 8 ? 4 : 2;
   plan.groups = (factor * k + unit - 1) / unit * unit;
-  // A sample of s costs s / 16 vectors and leaves about 1.4 k n / s hits, which cost the more the
-  // rarer they are; 256 is where the sum was least. On long rows, which the pass after it reads
-  // from memory once more, a smaller one is best, and cuts do the rest.
+  // A sample of s costs s / 16 vectors and leaves about 1.4 k n / s hits, whose cost rises as they
+  // become rarer; the factor 256 balances the two. On long rows, which the stream reads from memory
+  // once more, a smaller sample is best, and cuts tighten the bound.
   const auto balanced =
       static_cast<std::int64_t>(std::sqrt(256.0 * static_cast<double>(k) * static_cast<double>(n)));
   const std::int64_t size = std::min(balanced, std::max<std::int64_t>(1 << 15, 32 * k));
@@ -47,7 +47,7 @@ inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
     plan.rounds = n / plan.groups;
     if (plan.rounds == 0) return {};
   } else {
-    const bool alone = plan.groups >= page;  // a round is long enough to be a piece
+    const bool alone = plan.groups >= page;  // a round is long enough for a piece
     plan.rounds = (alone ? size : piece) / plan.groups;
     plan.pieces = alone ? 1 : size / piece;
     if (plan.pieces == 1) plan.apart = (n - plan.groups) / (plan.rounds - 1);
@@ -56,12 +56,13 @@ inline sampling plan_sampling(std::int64_t n, std::int64_t k) {
   return plan;
 }
 
-// Keys of scratch that threshold needs.
+// Keys of scratch for threshold().
 constexpr std::int64_t threshold_scratch(const sampling& plan) {
   return plan.groups + padding + order_statistic_scratch(plan.groups);
 }
 
-// A key such that at least k elements of the row are at or below it; scratch as said above.
+// A key such that at least k elements of the row are at or below it. `scratch`:
+// threshold_scratch().
 template <class Lanes, class T>
 key_of<T> threshold(key_row<T> row, std::int64_t k, sampling plan, key_of<T>* scratch) {
   using Int = key_of<T>;
@@ -69,7 +70,7 @@ key_of<T> threshold(key_row<T> row, std::int64_t k, sampling plan, key_of<T>* sc
   const auto keys = [=](std::int64_t i) {
     return row.template keys<Lanes>(row.template bits<Lanes>(i));
   };
-  // What comes after a piece, or a round that lies alone, is not read, but the next one is.
+  // Prefetches the next piece or separate round, not the elements behind the current one.
   const std::int64_t fetched = plan.apart > plan.groups ? 4 * plan.apart
                                : plan.pieces == 1       ? fetched_ahead<T>
                                                         : plan.stride;

@@ -1,5 +1,5 @@
 #pragma once
-// Ordered selection: answers [Q][...] in global memory, read and written as elements.
+// Ordered selection: reads and writes elements of answers [Q][...] in global memory.
 
 #include "kernels/bitonic.cuh"
 
@@ -18,7 +18,7 @@ KSELECT_HD T value_of(key_word<T> key, direction wanted) {
   return from_selection_key<T>(static_cast<order_key_t<T>>(key), wanted);
 }
 
-// Calls f with the indices that an answer has.
+// Calls f with the answer's indices, of either type.
 template <class T, class F>
 KSELECT_HD void with_indices(const answer_view<T>& answer, const F& f) {
   if (answer.indices_64.size == 0) {

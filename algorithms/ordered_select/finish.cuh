@@ -1,11 +1,11 @@
 #pragma once
-// Ordered selection: the kernel after the member's. It brings answers, or runs of them, into order,
-// and settles which of several elements equal to the k-th belong to them.
+// Ordered selection: the kernel after the member's. It sorts answers, or runs of them, and settles
+// which of the elements equal to the k-th belong to an answer.
 //
-// To settle them the member was asked for one element more. If the worst of these k + 1 is worse
-// than all others, the others are the answer: no equal element was left out. Else the elements
-// better than the worst are final, and the rest are the first in the row that equal it
-// (ties.cuh). So rows without such ties are not read again.
+// To settle ties, the member is asked for k + 1 elements. If the worst of them is worse than all
+// others, the others are the answer: no equal element was left out. Otherwise the elements better
+// than the worst are final, and the rest are the first in the row that equal it (ties.cuh). So only
+// rows with such ties are read again.
 
 #include "algorithms/ordered_select/sort.cuh"
 #include "algorithms/ordered_select/ties.cuh"
@@ -16,13 +16,13 @@ template <class T>
 struct finish_args {
   answer_view<T> from;  // [rows][k], or [rows][k + 1] to settle ties
   answer_view<T> out;   // [rows][k]; may be `from`
-  tie_args<T> ties;     // used to settle ties
+  tie_args<T> ties;     // to settle ties
   direction wanted;
   std::int64_t rows;
   position k;
-  position run, runs;  // elements sorted together, at most 8 * team; and runs of an answer
+  position run, runs;  // elements of a run, at most 8 * team; runs of an answer
   int team;            // threads that sort a run
-  int runs_of_block;   // at most as many as there are teams; 1 where blocks share a row's ties
+  int runs_of_block;   // at most one for each team; 1 where blocks share a row's ties
 };
 
 inline constexpr int most_runs_of_block = 256;
@@ -33,14 +33,14 @@ class settling {
  public:
   using key = decltype(Element::key);
 
-  // `k`: the answer's elements; 0 where the team has no row.
+  // `k`: elements of the answer; 0 if the team has no row.
   KSELECT_HD settling(Team& team, position k) : team_(team), k_(k) {}
 
   KSELECT_HD key last() const { return last_; }               // the k-th key
-  KSELECT_HD position complete() const { return complete_; }  // elements that are final
+  KSELECT_HD position complete() const { return complete_; }  // final elements
 
-  // `own`: the first k elements, number r of thread t from place r * threads + t; `extra` reads the
-  // one after. Leaves in `own` those that are final, and padding.
+  // `own`: the first k elements; register r of thread t holds number r * threads + t. `extra` reads
+  // element k. Afterwards `own` has the final elements, and padding.
   template <class Read>
   KSELECT_HD void run(Element (&own)[each], const Read& extra) {
     const Element beyond = k_ != 0 ? extra() : Element{};
@@ -51,7 +51,8 @@ class settling {
     for_own([&](auto r) { count += own[r].key == worst ? 1U : 0U; });
     const position holder = team_.least(count != 0 ? team_.thread() : team_.threads());
     complete_ = k_ + 1 - team_.sum(count) - (beyond.key == worst ? 1U : 0U);
-    // All that are as bad go; the extra one, if it is better, takes the place of one of them.
+    // All elements equal to the worst go. If the extra one is better, it takes the place of one of
+    // them.
     bool takes = beyond.key != worst && holder == team_.thread();
     for_own([&](auto r) {
       if (own[r].key != worst) return;
@@ -61,7 +62,7 @@ class settling {
   }
 
  private:
-  // Calls f(r) for the caller's elements; r is a constant, so that these stay in registers.
+  // Calls f(r) for the caller's elements. r is a constant, so that elements stay in registers.
   template <class F>
   KSELECT_HD void for_own(const F& f) const {
     kernels::unrolled<each>([&](auto r) {
@@ -83,7 +84,7 @@ struct finish_kernel {
   using element = item<key, indexed>;
   using args = finish_args<T>;
 
-  // Elements that are final, the others being equal to `last`.
+  // `complete` elements are final; the others equal `last`.
   struct end_of_run {
     position complete;
     key last;
@@ -106,10 +107,10 @@ struct finish_kernel {
   }
 
  private:
-  // One run: the elements of a row's answer that a team brings into order.
+  // A run: elements of one answer that a team sorts.
   struct run_of {
     std::int64_t row;
-    position first, size;  // of its elements in the answer; none if the team has no run
+    position first, size;  // in the answer; size 0: the team has no run
   };
 
   template <class Simt>
@@ -148,8 +149,8 @@ struct finish_kernel {
       return {number / a_.runs, first, a_.k - first < a_.run ? a_.k - first : a_.run};
     }
 
-    // Calls f(r, i) for the caller's elements of a run of `size`: its r-th is the run's i-th. As r
-    // is a constant, elements stay in registers.
+    // Calls f(r, i) for the caller's elements of a run of `size`: register r holds the run's
+    // element i. r is a constant, so that elements stay in registers.
     template <class F>
     KSELECT_HD void for_own(position size, const F& f) const {
       kernels::unrolled<each>([&](auto r) {
@@ -158,7 +159,7 @@ struct finish_kernel {
       });
     }
 
-    // All elements are in registers before the first is written, as both may be the same memory.
+    // Loads all elements before any is written, because `from` and `out` may be the same memory.
     KSELECT_HD void load(const run_of& mine, element (&own)[each]) {
       const position given = settles ? a_.k + 1 : a_.k;
       const std::int64_t from = mine.row * given + mine.first;
@@ -188,7 +189,7 @@ struct finish_kernel {
       return end;
     }
 
-    // By way of shared memory, so that neighbouring threads write neighbouring elements.
+    // Through shared memory, so that stores are coalesced.
     KSELECT_HD void write(const run_of& mine, const element (&own)[each], const end_of_run& end) {
       const auto thread = static_cast<position>(simt_.thread());
       kernels::unrolled<each>([&](auto r) { memory_.put(thread * each + r, own[r]); });

@@ -1,7 +1,7 @@
 #pragma once
-// Ordered selection by `auto`: the member that it takes, and what ordered_select.cu adds to that.
-// On the CPU every member prefers smaller indices, so that its answers only have to be sorted, and
-// both forms are the same. Included by auto_select.cpp alone.
+// Ordered selection by `auto`: the member that `auto` takes, and the steps of ordered_select.cu. On
+// the CPU all members prefer smaller indices. Their answers only have to be sorted, and both forms
+// are the same. Included by auto_select.cpp alone.
 
 #include <algorithm>
 
@@ -15,13 +15,13 @@ namespace kselect::ordered {
 
 // ---- on the CPU
 
-// A thread without a row would only cost its start, as would threads with little to sort.
+// A thread without a row, or with little to sort, costs more than it saves.
 inline int sorting_threads(const problem& p, const device& where) {
   if (p.q * p.k < std::int64_t{1} << 14) return 1;
   return static_cast<int>(std::min<std::int64_t>(where.threads, p.q));
 }
 
-// Elements as integers whose order is the wanted one (candidate.hpp).
+// Elements as integers in the wanted order (candidate.hpp).
 template <class T>
 using sortable = typename keyed_candidate<T>::type;
 
@@ -78,7 +78,7 @@ inline choice member_for(const problem& p, const device& where, form wanted) {
   if (where.kind == executor_kind::cpu || p.payload == payload::kth_value) {
     return choose_algorithm(p, where);
   }
-  // What `auto` takes may depend on the one element more that some members are asked for.
+  // The choice of `auto` may depend on k + 1, which some members are asked for.
   problem asked = p;
   if (wanted == form::stable && p.has_indices() && p.k < p.n) ++asked.k;
   const choice found = choose_algorithm(asked, where);
@@ -86,7 +86,7 @@ inline choice member_for(const problem& p, const device& where, form wanted) {
   return found;
 }
 
-// The entry `auto` with its answers in order, as the registry has it.
+// The entry `auto` with ordered answers, for the registry.
 template <form wanted>
 struct of_auto {
   static support can(const problem& p, const device& where) {

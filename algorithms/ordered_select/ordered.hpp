@@ -1,13 +1,13 @@
 #pragma once
-// Ordered selection: any member on fibers or a GPU, followed by what brings its answers into order
-// (ordered_select.cu has the essay). What an entry composed with this promises is promises_of().
+// Ordered selection: any member on fibers or a GPU, and kernels that order its answers
+// (ordered_select.cu explains them). promises_of() is the contract of the composed entry.
 
 #include "kselect/algorithm.hpp"
 
 namespace kselect::ordered {
 
 // sorted: best first, equal keys by ascending index.
-// stable: also prefers smaller indices among those equal to the k-th; nothing is left to chance.
+// stable: also prefers smaller indices among elements equal to the k-th, so the answer is unique.
 enum class form : std::uint8_t { sorted, stable };
 
 constexpr contract promises_of(contract member, form wanted) {
@@ -19,10 +19,10 @@ constexpr contract promises_of(contract member, form wanted) {
   return member;
 }
 
-// The problem that the member gets for `p`: with one element more where ties have to be settled.
+// The problem that the member gets for `p`: with k + 1 if ties have to be settled.
 problem asked_of(const algorithm& member, const problem& p, form wanted);
 
-// As of an algorithm. Values with or without indices; the k-th value alone needs no order.
+// As in `algorithm`. Values with or without indices; the k-th value alone needs no order.
 support supports(const algorithm& member, const problem& p, const device& where, form wanted);
 std::size_t workspace(const algorithm& member, const problem& p, const device& where, form wanted);
 status enqueue(const algorithm& member, const problem& p, const io& buffers,

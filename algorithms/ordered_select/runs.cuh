@@ -1,13 +1,13 @@
 #pragma once
-// Ordered selection, for answers too long to be sorted in shared memory: what settles their ties,
-// and the merge of the runs that finish.cuh sorts.
+// Ordered selection for answers that do not fit into shared memory: a kernel that settles their
+// ties, and one that merges the runs sorted by finish.cuh.
 
 #include "algorithms/ordered_select/ties.cuh"
 
 namespace kselect::ordered {
 
-// Of k + 1 elements those that are in the answer for certain, in any order, then the ties
-// (finish.cuh has the idea). `ties.parts` blocks a row; the first writes.
+// Writes the final elements of k + 1, in any order, and then the ties (finish.cuh explains them). A
+// row has `ties.parts` blocks; the first one writes the elements.
 template <class T>
 struct settle_kernel {
   static constexpr int max_threads = 512;
@@ -78,8 +78,8 @@ struct settle_kernel {
   }
 };
 
-// Merges neighbouring sorted runs of answers, a thread an element: its place among its own run is
-// known, and that among the other a binary search away. Of equal elements those of the first run
+// Merges neighbouring sorted runs of answers, a thread an element. The element's place in its own
+// run is known; a binary search finds its place in the other. Of equal elements, the first run's
 // come first.
 template <class T, bool indexed>
 struct merge_kernel {
@@ -91,7 +91,7 @@ struct merge_kernel {
     direction wanted;
     std::int64_t rows;
     position k;
-    std::int64_t run;  // elements, the last of an answer's runs excepted
+    std::int64_t run;  // elements of a run; an answer's last may have fewer
   };
 
   template <class Simt>
@@ -107,7 +107,7 @@ struct merge_kernel {
       return read_element<indexed>(simt, a.from, row * a.k + at, a.wanted);
     };
     const element own = read(i);
-    // The others that come before it: all of [first, low), none from `high` on.
+    // Elements of the other run that come before it: all of [first, low), none from `high` on.
     const std::int64_t first = second ? pair : min(pair + a.run, a.k);
     std::int64_t low = first;
     std::int64_t high = min(first + a.run, second ? pair + a.run : a.k);

@@ -1,11 +1,11 @@
 #pragma once
-// Ordered selection: sorting one answer, by 1 to 1024 neighbouring threads of a block, eight
-// elements each. Several answers share a warp if they are short.
+// Ordered selection: sorts an answer by a team of 1 to 1024 neighbouring threads of a block, with
+// eight elements each. Short answers share a warp.
 //
-// A bitonic network (Batcher 1968) whose merges begin with a comparison of each element with its
-// mirror image, so that all runs ascend and no direction has to be carried along. A thread's
-// elements are neighbours in the result: three distances of each merge stay in its registers, five
-// are shuffles, and only runs of more than 256 go by way of shared memory.
+// A bitonic network (Batcher 1968). Each merge begins by comparing every element with its mirror
+// image, so that all runs ascend. The sorted elements of a thread are neighbours. So three
+// distances of each merge stay in registers, five are shuffles, and only runs of more than 256
+// elements use shared memory.
 
 #include <utility>
 
@@ -18,9 +18,8 @@ using kernels::position;
 
 inline constexpr int each = 8;  // elements of a thread
 
-// Eight elements of each thread of a block in shared memory. Elements that are neighbours in their
-// order are 8 threads' apart in a column, so every 32 are followed by a gap, which keeps lanes in
-// different banks.
+// The elements of a block in shared memory, eight a thread. Every 32 are followed by a gap, because
+// lanes that read neighbouring elements would otherwise have bank conflicts.
 template <class Key, bool indexed>
 class exchange_memory {
  public:
@@ -50,11 +49,11 @@ class team_sort {
   using element = item<Key, indexed>;
   using memory = exchange_memory<Key, indexed>;
 
-  // `threads` of the block, a power of two, sort each answer. All threads of the block take part.
+  // `threads`, a power of two, sort each answer. All threads of the block take part.
   KSELECT_HD team_sort(Simt& simt, const memory& shared, int threads)
       : simt_(simt), shared_(shared), threads_(threads) {}
 
-  // Sorts the elements of the caller's team: its thread t then has those numbered 8t to 8t + 7.
+  // Sorts the elements of the caller's team. Its thread t then has elements 8t to 8t + 7.
   KSELECT_HD void run(element (&own)[each]) {
     sort_own<2>(own);
     for (int span = 2; span <= threads_; span *= 2) {
@@ -94,8 +93,8 @@ class team_sort {
     first = lesser;
   }
 
-  // Compares the caller's elements with those of the thread whose number differs in the bits of
-  // `other`; the lower thread keeps the lesser ones. `mirrored`: its last with the other's first.
+  // Compares the caller's elements with those of thread self ^ other; the lower thread keeps the
+  // lesser ones. `mirrored`: compares its last element with the other's first, and so on.
   template <bool mirrored>
   KSELECT_HD void exchange(element (&own)[each], int other) {
     const int self = simt_.thread();

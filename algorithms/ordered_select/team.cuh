@@ -1,6 +1,6 @@
 #pragma once
-// Ordered selection: neighbouring threads of a block that work on one answer. Several teams share a
-// warp, or a team is several warps; all of a block are equally large.
+// Ordered selection: a team of neighbouring threads of a block that works on one answer. Several
+// teams share a warp, or a team is several warps. All teams of a block have the same size.
 
 #include "algorithms/ordered_select/answer.cuh"
 
@@ -25,8 +25,8 @@ class answer_team {
   }
   KSELECT_HD position threads() const { return static_cast<position>(threads_); }
 
-  // The team's values joined by op, which is associative and commutative, in each of its threads.
-  // All threads of the block call it.
+  // Reduces the team's values by op, which is associative and commutative. Each thread gets the
+  // result. All threads of the block call it.
   template <class V, class Op>
   KSELECT_HD V join(V own, const Op& op) {
     for (int delta = 1; delta < threads_ && delta < simt::warp_size; delta *= 2) {

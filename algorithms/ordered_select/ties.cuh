@@ -1,15 +1,16 @@
 #pragma once
-// Ordered selection: of the elements of a row that equal its k-th, those with the smallest indices.
+// Ordered selection: the ties of a row with the smallest indices. A tie is an element that equals
+// the row's k-th.
 //
-// The answer names the k-th, so they are found by looking along the row, only as far as needed.
-// Where rows are few, several blocks share one: each notes the first ones of its part, and a second
+// The answer tells the k-th, so the row is searched from its start, only as far as necessary. If
+// rows are few, several blocks share one: each notes the first ties of its part, and a second
 // kernel takes them from the parts in order.
 
 #include "algorithms/ordered_select/team.cuh"
 
 namespace kselect::ordered {
 
-// The rows that were selected from, in either layout.
+// The rows of the selection, in either layout.
 template <class T>
 struct source_view {
   simt::global<const T> input;
@@ -25,15 +26,15 @@ source_view<T> source_of(const problem& p, const io& buffers) {
           static_cast<position>(p.n)};
 }
 
-// What blocks that share a row leave for the kernel that follows. Empty if each has its own.
+// The notes of blocks that share a row, for the kernel that follows. Empty if rows are not shared.
 struct tie_memory {
   simt::global<position> complete;  // [rows]: elements of the answer that are final; k if all are
-  simt::global<position> counts;    // [rows][parts]: noted by a part
-  simt::global<position> places;    // [rows][parts][room]: in ascending order
+  simt::global<position> counts;    // [rows][parts]: ties that a part noted
+  simt::global<position> places;    // [rows][parts][room]: their columns, ascending
   position room;
 };
 
-// The numbers of a launch that settles ties.
+// The arguments of a launch that settles ties.
 template <class T>
 struct tie_args {
   source_view<T> source;
@@ -58,7 +59,7 @@ struct tie_storage {
   position found[2][most_block_warps];
 };
 
-// Finds the ties that belong to an answer. All threads of a block.
+// Finds the ties that belong to an answer. All threads of a block call it.
 template <class Simt, class T>
 class tie_search {
  public:
@@ -67,8 +68,8 @@ class tie_search {
   KSELECT_HD tie_search(Simt& simt, tie_storage& shared, const tie_args<T>& a)
       : simt_(simt), shared_(shared), a_(a) {}
 
-  // Of `row` the answer's first `complete` elements are final, the others equal `last`: writes
-  // their indices, or notes those in this part of the row. The same for all threads.
+  // The answer of `row` has `complete` final elements; the others equal `last`. Writes their
+  // indices, or notes those in this part of the row. All threads pass the same.
   KSELECT_HD void finish(std::int64_t row, position part, position complete, key last) {
     if (a_.parts > 1) {
       note(row, part, complete, last);
@@ -80,7 +81,7 @@ class tie_search {
   }
 
  private:
-  static constexpr int at_once = 8;  // elements that a lane asks for before it looks at the first
+  static constexpr int at_once = 8;  // loads of a lane in flight at once
 
   KSELECT_HD void note(std::int64_t row, position part, position complete, key last) {
     const bool writes = simt_.thread() == 0;
@@ -94,8 +95,8 @@ class tie_search {
     if (writes) simt_.store(a_.memory.counts, slot, count);
   }
 
-  // Calls take(i, column) for the first `most` columns of the range whose element has that key,
-  // i = 0, 1 ... in their order. Returns how many there are, at most `most`.
+  // Calls take(i, column), i = 0, 1, ..., for the first `most` columns of the range whose element
+  // has key `tied`, in order. Returns how many there are, at most `most`.
   template <class Take>
   KSELECT_HD position find(std::int64_t row, column_range columns, key tied, position most,
                            const Take& take) {
@@ -107,7 +108,7 @@ class tie_search {
       const position start = tile + warp * (simt::warp_size * at_once) + lane;
       const std::uint32_t equal = equal_to(row, start, columns.end, tied);
       const auto own = simt_.reduce_add(simt::full_mask, static_cast<position>(simt_.popc(equal)));
-      // One barrier a tile: the next tile's numbers lie elsewhere.
+      // Two sets of counts in turn: a tile then needs only one barrier.
       position* const found = shared_.found[turn_];
       turn_ = 1 - turn_;
       if (lane == 0) found[warp] = own;
@@ -120,7 +121,7 @@ class tie_search {
     return known < most ? known : most;
   }
 
-  // Of the lane's elements start, start + 32 ... those with that key, as a set.
+  // The set of the lane's elements start, start + 32, ... with key `tied`.
   KSELECT_HD std::uint32_t equal_to(std::int64_t row, position start, position end, key tied) {
     T ahead[at_once];
     const std::int64_t origin = row * a_.source.row_step;
@@ -158,7 +159,7 @@ class tie_search {
 
 inline constexpr position most_parts = 256;
 
-// Writes the indices of a row's ties from what its parts noted: a block a row, a thread a part.
+// Writes the indices of a row's ties from the notes of its parts: a block a row, a thread a part.
 template <class T>
 struct gather_ties_kernel {
   static constexpr int max_threads = most_parts;
@@ -189,7 +190,7 @@ struct gather_ties_kernel {
   }
 
  private:
-  // Where the ties of each part come, and how many they are.
+  // Finds the first tie's number and the number of ties of each part.
   template <class Simt>
   KSELECT_HD static void number_parts(Simt& simt, storage& shared, const args& a,
                                       std::int64_t row) {

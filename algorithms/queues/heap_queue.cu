@@ -1,4 +1,4 @@
-// Selection with heap queues (algorithms/queues/), the paper's compositions and the memories.
+// Selection with heap queues (algorithms/queues/): the paper's compositions, in several memories.
 //
 // Entries: tang/heap
 

@@ -1,7 +1,7 @@
 #pragma once
-// Heap queue (Tang et al. 2015, Sec. III-B): a binary heap in k slots, a parent no smaller than its
-// children, so the largest is at the head. An insertion takes the head's place and sinks: O(log k)
-// updates, but the lanes of a warp take different branches to different slots.
+// Heap queue (Tang et al. 2015, Sec. III-B): a binary heap in k slots. A parent is no smaller than
+// its children, so the head is the largest. An insertion replaces the head and sinks: O(log k)
+// updates, but the lanes of a warp diverge to different slots.
 
 #include <string_view>
 
@@ -10,7 +10,7 @@
 
 namespace kselect::queues {
 
-// Verbs: see insertion_queue.cuh.
+// Operations: see insertion_queue.cuh.
 template <class Slots>
 class heap_queue {
  public:

@@ -1,23 +1,21 @@
 #pragma once
-// Hierarchical partition (Tang et al. 2015, Sec. III-E, Algorithm 4): a row's elements in groups of
-// G, the least keys of the groups as the next level, and so on until a level has no more than k;
-// then a search from the top down that looks only into the groups whose least key is still among
-// the k best.
+// Hierarchical partition (Tang et al. 2015, Sec. III-E, Algorithm 4). A row's elements form groups
+// of G. The least keys of the groups are the next level, and so on until a level has at most k. The
+// search goes from the top down, and only into groups whose least key is among the k best so far.
 //
-// Construction reads a row once and writes n / (G - 1) keys. It has work for a thread per 64
-// elements instead of one per row, and a thread makes several levels of its elements at once (6, 3
-// or 2 for G = 2, 4, 8), so that a level's keys are not read back to make the next.
+// Construction reads a row once and writes n / (G - 1) keys. It has a thread for every 64 elements,
+// not one for every row. A thread makes several levels of its elements at once (6, 3 or 2 for G =
+// 2, 4, 8), so that a level is not read back to make the next.
 //
-// What the text leaves open or gets wrong, and what is done here:
-//  - Algorithm 4 counts on only past a new minimum (line 13 stands inside the `if`), sizes every
+// Where the paper is incomplete or wrong:
+//  - Algorithm 4 advances only past a new minimum (line 13 stands inside the `if`), sizes every
 //    level by the row's length instead of the level's (line 5), and writes behind a level whose
-//    size is a multiple of G (line 17). Here group i of a level is its elements [iG, (i + 1)G), as
-//    many of them as there are.
-//  - A group's leader is an element of its group: it is in the queue already and must not enter
+//    size is a multiple of G (line 17). Here group i of a level has its elements [iG, (i + 1)G), as
+//    far as they exist.
+//  - A group's leader is an element of its group. It is in the queue already and must not enter
 //    twice. It stays there under its position in the lower level, which keeps the queue's order
-//    (leaders of equal keys stand in the order of their groups), and only the others are offered.
-//  - Keys alone are stored, as in the paper: the leader is the first element of its group with the
-//    key.
+//    (leaders of equal keys are in the order of their groups). Only the other elements are offered.
+//  - As in the paper only keys are stored: the leader is the group's first element with the key.
 
 #include <cstdint>
 
@@ -26,12 +24,12 @@
 
 namespace kselect::queues {
 
-inline constexpr int most_levels = 32;  // of a row of 2^31 elements and G = 2, the row included
-inline constexpr position chunk = 64;   // elements one thread makes levels of
+inline constexpr int most_levels = 32;  // of a row of 2^31 elements for G = 2, with the row itself
+inline constexpr position chunk = 64;   // elements for one thread
 inline constexpr int group_loads = 16;  // elements of groups loaded at a time
 
 struct level {
-  std::int64_t offset;  // of its first key among the keys of all levels
+  std::int64_t offset;  // of its first key in the keys of all levels
   position size;
 };
 
@@ -44,7 +42,7 @@ struct levels_view {
   int log_g;
 };
 
-// The sizes of all levels; returns the number of keys they need.
+// Computes the sizes of all levels. Returns the number of keys in them.
 template <class T>
 std::int64_t shape_levels(levels_view<T>& levels, const problem& p, int log_g) {
   std::int64_t used = 0;
@@ -66,7 +64,7 @@ KSELECT_HD order_key_t<T> key_at(Simt& simt, const matrix_view<T>& m, const leve
   return simt.load(levels.keys, levels.at[l].offset + at * m.rows + row);
 }
 
-// Several of them, as load_keys of a matrix has it.
+// load_keys() of a matrix, for a level.
 template <int count, class Simt, class T>
 KSELECT_HD void load_keys(Simt& simt, const matrix_view<T>& m, const levels_view<T>& levels, int l,
                           std::int64_t row, const position (&at)[count],
@@ -82,7 +80,7 @@ KSELECT_HD void load_keys(Simt& simt, const matrix_view<T>& m, const levels_view
 template <int log_g>
 inline constexpr int levels_at_once = 6 / log_g;  // G^levels_at_once = chunk
 
-// The minima of the groups that are open, one a level above `base`.
+// The minima of the open groups, one for each level above `base`.
 template <class T, int log_g>
 class open_groups {
  public:
@@ -91,8 +89,8 @@ class open_groups {
       : levels_(levels), base_(base), rows_(rows), row_(row) {
     for (auto& least : least_) least = none;
   }
-  // Takes the key before position `end` of the base level and stores the minimum of every group
-  // that it completes; the level's last key completes all.
+  // Takes the key at position end - 1 of the base level. Stores the minimum of every group that it
+  // completes; the level's last key completes all groups.
   template <class Simt>
   KSELECT_HD void take(Simt& simt, order_key_t<T> key, position end) {
     const bool last = end == levels_.at[base_].size;
@@ -118,7 +116,7 @@ class open_groups {
   order_key_t<T> least_[levels_at_once<log_g>];
 };
 
-// Makes the levels above `base` from its keys [first, first + chunk) of one row.
+// Makes the levels above `base` from a row's base keys [first, first + chunk).
 template <int log_g, class Simt, class T>
 KSELECT_HD void build_chunk(Simt& simt, const matrix_view<T>& m, const levels_view<T>& levels,
                             int base, std::int64_t row, position first) {
@@ -172,7 +170,7 @@ struct build_kernel {
 
 // ---- search, top down
 
-// A lane's list of the groups it still has to look into, as positions of their leaders.
+// A lane's list of groups yet to be searched, as positions of their leaders.
 template <class Simt>
 struct group_list {
   Simt& simt;
@@ -184,7 +182,7 @@ struct group_list {
   KSELECT_HD void put(int i, position leader) { simt.store(memory, first + i * stride, leader); }
 };
 
-// One row's search. `Slots` are the queue's: the steps down rename its entries in place.
+// The search of one row. Steps down a level rename the entries in the queue's `Slots` in place.
 template <class Candidate, class Simt, class T, class Slots, class Queue, class Search>
 class top_down_search {
  public:
@@ -218,7 +216,7 @@ class top_down_search {
   KSELECT_HD entry entry_at(int l, position at) {
     return Candidate::make(key_at(warp_.simt, m_, levels_, l, row_, at), at);
   }
-  // Those that are not `real` are none; instead of them the level's first key is loaded.
+  // Entries that are not `real` become none; the level's first key is loaded in their place.
   KSELECT_HD void load_entries(int l, position (&at)[group_loads], const bool (&real)[group_loads],
                                entry (&to)[group_loads]) {
     order_key_t<T> keys[group_loads];
@@ -229,7 +227,7 @@ class top_down_search {
     for (int u = 0; u < group_loads; ++u) to[u] = real[u] ? Candidate::make(keys[u], at[u]) : none;
   }
 
-  // All elements of a level; the only one, where a row is no longer than k.
+  // Offers all elements of a level: the top one.
   KSELECT_HD void offer_level(int l) {
     const position size = levels_.at[l].size;
     for (position first = 0; first < size; first += group_loads) {
@@ -248,9 +246,9 @@ class top_down_search {
     search_.finish();
   }
 
-  // Gives every leader in the queue its position in level l, one below its own, and lists the
-  // groups in which another element may be better than the queue's head. Returns how many these
-  // are; the list has a first one in any case.
+  // Gives each leader in the queue its position in level l, one below its own. Lists the groups in
+  // which another element may be better than the queue's head, and returns their number. The list
+  // has a first entry in any case.
   KSELECT_HD int rename_leaders(int l) {
     const int g = 1 << levels_.log_g;
     const position size = levels_.at[l].size;
@@ -290,7 +288,7 @@ class top_down_search {
   }
 
   // Offers all elements but the leaders of the first `count` listed groups. Lanes have different
-  // numbers of groups; they stay together until the last one is done.
+  // numbers of groups and stay together until the last is done.
   KSELECT_HD void offer_groups(int l, int count) {
     const position size = levels_.at[l].size;
     for (int first = 0; warp_.simt.any(warp_.mask, first < count);
@@ -316,7 +314,7 @@ class top_down_search {
     search_.finish();
   }
 
-  // Element u, modulo the groups' size, of the group with that leader.
+  // Element u, modulo the group's size, of the leader's group.
   KSELECT_HD position member(position leader, int u) const {
     const position g = position{1} << levels_.log_g;
     return (leader & ~(g - 1)) + (static_cast<position>(u) & (g - 1));

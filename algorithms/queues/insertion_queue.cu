@@ -1,4 +1,5 @@
-// Selection with insertion queues (algorithms/queues/), the paper's compositions and the memories.
+// Selection with insertion queues (algorithms/queues/): the paper's compositions, in several
+// memories.
 //
 // Entries: tang/insertion
 

@@ -9,11 +9,11 @@
 
 namespace kselect::queues {
 
-// A queue holds the `size` best entries pushed so far, empty slots at first. Its verbs:
-//   head()        its worst entry; only what is smaller may be pushed
+// A queue holds the `size` best entries pushed so far. At first its slots are empty. Operations:
+//   head()        the worst entry; only a smaller one may be pushed
 //   push(e)       e enters, the head leaves
-//   repair(mask)  only of `collective` queues: all lanes of `mask` call it after each push of any
-//   reload()      the slots were rewritten in place, their order kept
+//   repair(mask)  only `collective` queues: all lanes of `mask` call it after a push by any of them
+//   reload()      after the slots were rewritten in place, in the same order
 template <class Slots>
 class insertion_queue {
  public:
@@ -33,11 +33,11 @@ class insertion_queue {
   entry head_;
 };
 
-// How algorithms are composed of it (queue_select.cuh).
+// The traits that queue_select.cuh composes algorithms of.
 struct insertion {
   static constexpr std::string_view name = "insertion";
   static constexpr std::string_view source = "Tang et al. 2015, Sec. III-B; Garcia et al. 2010";
-  static constexpr bool aligned = false;  // `collective`, whatever the slots
+  static constexpr bool aligned = false;  // Queue::collective, for any slots
   static constexpr output_ordering ordering = output_ordering::stable_sorted;
   template <class Slots>
   using queue = insertion_queue<Slots>;

@@ -1,6 +1,6 @@
 #pragma once
-// The rows and the answer as the queue family's kernels see them. Column-major: element c of row r
-// is at c * pitch + r, so that the lanes of a warp, a row each, read neighbouring elements.
+// The rows and the answer in the kernels of the queue family. Column-major: element c of row r is
+// at c * pitch + r, so that the lanes of a warp, a row each, have coalesced loads.
 
 #include <cstdint>
 
@@ -49,7 +49,7 @@ KSELECT_HD order_key_t<T> key_at(Simt& simt, const matrix_view<T>& m, std::int64
   return selection_key(simt.load(m.input, at * m.pitch + row), m.wanted);
 }
 
-// The keys of several elements, which must exist: no branch stands between the loads, so that their
+// The keys of several elements, which must exist. No branch separates the loads, so that their
 // latencies overlap.
 template <int count, class Simt, class T>
 KSELECT_HD void load_keys(Simt& simt, const matrix_view<T>& m, std::int64_t row,
@@ -61,7 +61,7 @@ KSELECT_HD void load_keys(Simt& simt, const matrix_view<T>& m, std::int64_t row,
   for (int u = 0; u < count; ++u) keys[u] = selection_key(loaded[u], m.wanted);
 }
 
-// Writes a row's queue, best first as far as the queue is ordered at all.
+// Writes a row's queue, best first as far as the queue is ordered.
 template <class Candidate, class Simt, class T, class Slots>
 KSELECT_HD void write_answer(Simt& simt, const matrix_view<T>& m, std::int64_t row,
                              const Slots& slots) {

@@ -1,5 +1,5 @@
-// Selection with merge queues whose lanes merge on their own (algorithms/queues/), the paper's
-// compositions and the memories.
+// Selection with merge queues whose lanes merge independently (algorithms/queues/): the paper's
+// compositions, in several memories.
 //
 // Entries: tang/merge
 

@@ -1,15 +1,14 @@
 #pragma once
-// Merge queue (Tang et al. 2015, Sec. III-C, Algorithm 2): levels of m, m, 2m, 4m ... slots, each
-// sorted in descending order, their heads descending too, so the largest is at the head. An element
-// enters the first level, by insertion; only when a level's head falls below the next one's are all
-// levels so far merged ("lazy update"): O(log^2 k) an insertion on average.
+// Merge queue (Tang et al. 2015, Sec. III-C, Algorithm 2): levels of m, m, 2m, 4m ... slots. Each
+// level is sorted in descending order, and the levels' heads descend, so the first head is the
+// largest. An element is inserted into the first level. Levels are merged only when a level's head
+// falls below the next one's ("lazy update"): O(log^2 k) an insertion on average.
 //
-// Aligned: the lanes of a warp merge when any of them has to, so that they merge together.
+// Aligned: all lanes of a warp merge when any of them has to.
 //
-// Against the paper: Algorithm 2 prints the comparison of the heads the wrong way round (line 5
-// asks for a merge where the order holds), and it needs k = m 2^j; here the last level is cut off
-// at k
-// (`exchange`). The shared flag is a vote of the warp.
+// Against the paper: Algorithm 2 prints the comparison of the heads reversed (line 5 asks for a
+// merge where the order holds). It needs k = m 2^j; here the last level is cut off at k. The shared
+// flag is a warp vote.
 
 #include <cstdint>
 #include <string_view>
@@ -20,7 +19,7 @@
 
 namespace kselect::queues {
 
-// Verbs: see insertion_queue.cuh. m is a power of two.
+// Operations: see insertion_queue.cuh. m is a power of two.
 template <class Slots, bool aligned>
 class merge_queue {
  public:
@@ -42,9 +41,8 @@ class merge_queue {
   }
 
  private:
-  // Merges level after level as long as `decide` says so of a lane's broken or unbroken order. A
-  // lane that is told to merge has merged at every level before, so that its first `next` slots are
-  // one run.
+  // Merges level after level while `decide` says so, given whether the lane's order is broken. A
+  // lane that merges here has merged at every level before, so its first `next` slots are one run.
   template <class Decide>
   KSELECT_HD void merge_while(Decide decide) {
     for (int previous = 0, next = m_; next < slots_.size(); previous = next, next *= 2) {

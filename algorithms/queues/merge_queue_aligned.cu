@@ -1,6 +1,5 @@
 // Selection with merge queues whose lanes merge together (algorithms/queues/): the paper's
-// compositions, the memories, and other sizes of the first level and of the buffer to choose the
-// defaults from.
+// compositions, in several memories, and other sizes of the first level and the buffer.
 //
 // Entries: tang/merge_aligned
 

@@ -1,29 +1,28 @@
 #pragma once
-// k-selection with a queue per row: Tang, Huang, Eyers, Mills & Guo, "Efficient Selection Algorithm
-// for Fast k-NN Search on GPUs", IPDPS 2015. This header composes the parts beside it into
-// algorithms:
+// k-selection with a queue for each row: Tang, Huang, Eyers, Mills & Guo, "Efficient Selection
+// Algorithm for Fast k-NN Search on GPUs", IPDPS 2015. This header composes algorithms of
 //
-//   a queue                 insertion_queue.cuh, heap_queue.cuh, merge_queue.cuh
-//   x a way to reach it     search.cuh: directly, or through a buffer
-//   x what is offered       all elements, or those that hierarchical_partition.cuh leaves
-//   x where the queue lies  slots.cuh: local, shared or global memory
+//   a queue              insertion_queue.cuh, heap_queue.cuh, merge_queue.cuh
+//   x a way to reach it  search.cuh: directly, or through a buffer
+//   x its candidates     all elements, or those that hierarchical_partition.cuh leaves
+//   x its memory         slots.cuh: local, shared or global
 //
-// One thread a row, a warp a block: with Q = 2^13 queries there are two warps a multiprocessor on
-// an H200, so every latency shows, and larger blocks would only leave multiprocessors empty. Each
-// queue is a file of algorithms/ that lists the compositions it is registered in (`queue_entries`).
+// One thread a row, 32 rows a block. With Q = 2^13 queries an H200 has two warps a multiprocessor:
+// latencies are exposed, and larger blocks would leave multiprocessors empty. The file of a queue
+// lists its registered compositions (`queue_entries`).
 //
 // Names: tang/QUEUE [+BUFFER] [+partitionG] [+mM] [+bB] [+MEMORY]
 //   QUEUE   insertion, heap, merge, merge_aligned
 //   BUFFER  buffer (emptied by its lane), full_buffer (by the warp), sorted_buffer (and local sort)
 //   G       elements of a group: 2, 4, 8
-//   M, B    slots of the merge queue's first level, 8 where left out; of the buffer, 16
-//   MEMORY  local, shared, global; where left out shared memory if two warps a multiprocessor fit
+//   M, B    slots of the merge queue's first level (default 8); of the buffer (default 16)
+//   MEMORY  local, shared, global; default: shared if two warps a multiprocessor fit, else global
 //
-// Cost of a row: n reads, of which the partition needs all and then looks again at G k elements a
-// level, log_G(n/k) levels. Insertions of a row in random order: about k (1 + ln(n/k)).
+// Cost of a row: n reads. A partition reads all elements, too, and then G k elements of each of its
+// log_G(n/k) levels. A row in random order has about k (1 + ln(n/k)) insertions.
 //
-// What neither buffers nor merges together, which mean nothing to a single lane, also runs
-// natively: simt::host makes each row a warp of one lane, row after row.
+// Entries with neither buffers nor aligned merges, which need several lanes, also run natively:
+// simt::host makes each row a warp of one lane, row after row.
 
 #include <array>
 #include <span>
@@ -54,10 +53,10 @@ struct variant {
 inline constexpr int largest_k = 4096;
 inline constexpr int largest_local_k = 256;
 inline constexpr int largest_buffer = 64;
-// A single thread reads a whole row where there is no partition: longer ones would take minutes.
+// Without a partition a single thread reads the whole row: longer ones would take minutes.
 inline constexpr std::int64_t longest_scan = std::int64_t{1} << 26;
 inline constexpr int scan_loads = 32;  // elements of a row loaded at a time
-inline constexpr int most_warps = 4;   // that share a block's rows
+inline constexpr int most_warps = 4;   // warps that share a block's rows
 
 // ---- device side
 
@@ -65,13 +64,13 @@ template <class T, class Candidate>
 struct search_args {
   matrix_view<T> matrix;
   levels_view<T> levels;                          // of a partition
-  simt::global<position> groups;                  // k a lane, interleaved in warps
-  simt::global<typename Candidate::type> queues;  // in global memory: k + buffer a lane, likewise
+  simt::global<position> groups;                  // k for each lane, interleaved in warps
+  simt::global<typename Candidate::type> queues;  // k + buffer for each lane, likewise
   int m, buffer;
   buffering how;
 };
 
-// The lane's row, from an empty queue to the answer. `own` has room for the queue and the buffer.
+// Selects from the lane's row. `own` has room for the queue and the buffer.
 template <class Queue, class Candidate, bool buffered, bool partitioned, class Simt, class T,
           class Slots>
 KSELECT_HD void select_row(const lanes<Simt>& warp, const search_args<T, Candidate>& a,
@@ -131,7 +130,7 @@ struct search_kernel {
   KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
     const std::int64_t first_row = std::int64_t{simt.block()} * block_rows;
     const int warp_rows = block_rows / simt.warps();
-    const int number = simt.warp() * warp_rows + simt.lane();  // of the row in the block
+    const int number = simt.warp() * warp_rows + simt.lane();  // the row's number in the block
     const std::int64_t row = first_row + number;
     const bool has_row = simt.lane() < warp_rows && row < a.matrix.rows;
     const std::uint32_t mask = simt.ballot(simt::full_mask, has_row);
@@ -173,7 +172,7 @@ std::size_t shared_bytes(const variant& v, const problem& p) {
          sizeof(typename Candidate::type);
 }
 
-// Warps of a block: more than one until there are a few for every scheduler.
+// Warps of a block: one, or as many as give each scheduler of the device a few.
 inline int warps_of(const problem& p, const device& where) {
   const std::int64_t enough =
       where.kind == executor_kind::cuda ? std::int64_t{16} * where.multiprocessors : 4;
@@ -224,7 +223,7 @@ status run_threads(const typename Kernel::args& a, const executor& on) {
   }
 }
 
-// Algorithm 4, level by level from the row up.
+// Algorithm 4: builds the levels from the row up.
 template <int log_g, bool native, class T>
 status build_levels(const matrix_view<T>& m, const levels_view<T>& levels, const executor& on) {
   for (int base = 0; base + 1 < levels.count; base += levels_at_once<log_g>) {
@@ -284,8 +283,8 @@ status start(const problem& p, const io& buffers, simt::carver pieces, const exe
   return build_and_search.template operator()<false>();
 }
 
-// Calls f with the type of the problem's elements and that of its entries: a partition finds groups
-// by the positions of their leaders, so it needs indices also where only values are wanted.
+// Calls f with the problem's element type and the queue's entry type. A partition finds groups by
+// the positions of their leaders, so it needs indices even if only values are wanted.
 template <variant v, class F>
 auto with_types(const problem& p, F f) {
   return visit(p.type, [&]<class T>(T) {
@@ -329,7 +328,7 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> bytes,
 
 // ---- the registry's entries
 
-// A name of the grammar above, put together at compile time.
+// A name as above, built at compile time.
 class entry_name {
  public:
   constexpr entry_name(std::string_view queue, const variant& v) {
@@ -374,8 +373,8 @@ constexpr algorithm entry() {
   a.source = Queue::source;
   a.promises.ordering = Queue::ordering;
   a.promises.tie_break = tie_break::prefer_smaller_index;
-  // No atomics. What the lanes of a warp decide together depends on which rows they have, and so,
-  // by `warps_of`, on the GPU: it can change the order of an answer.
+  // No atomics. But the votes of a warp depend on its rows, and so, by `warps_of`, on the GPU: they
+  // can change the order of an answer.
   a.promises.determinism = v.how == buffering::none && !Queue::aligned ? determinism::gpu_to_gpu
                                                                        : determinism::run_to_run;
   a.promises.limits.max_n = v.log_g == 0 ? longest_scan : 0x7fffffff;
@@ -392,14 +391,14 @@ constexpr algorithm entry() {
   return a;
 }
 
-// The paper's four ways to a queue, with groups of 2^log_g or no partition (0).
+// The paper's four ways to reach a queue, with groups of 2^log_g, or without a partition (0).
 template <class Queue, int log_g>
 inline constexpr std::array ways = {entry<Queue, variant{buffering::none, log_g}>(),
                                     entry<Queue, variant{buffering::own, log_g}>(),
                                     entry<Queue, variant{buffering::full, log_g}>(),
                                     entry<Queue, variant{buffering::sorted, log_g}>()};
 
-// The paper's compositions of a queue, and more of them, `others`.
+// The paper's compositions of a queue, and `others`.
 template <class Queue, variant... others>
 inline constexpr auto queue_entries = [] {
   std::array<algorithm, 16 + sizeof...(others)> all{

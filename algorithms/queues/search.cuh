@@ -1,12 +1,11 @@
 #pragma once
-// How elements reach a queue: one by one (Tang et al. 2015, Algorithm 1) or through a buffer
-// (Sec. III-D, Algorithm 3), in the paper's three steps:
-//   own     a lane's candidates wait in its buffer; a lane empties it when it is full
-//   full    all lanes of the warp empty theirs once one is full (intra-warp communication)
-//   sorted  and each inserts its smallest candidate first (local sort): that lowers the head so
-//           far that some of the others need no insertion
-// The paper's shared flag is a vote of the warp here; the steps differ in nothing else, so they are
-// values of one switch.
+// Ways to reach a queue: directly (Tang et al. 2015, Algorithm 1) or through a buffer (Sec. III-D,
+// Algorithm 3), in the paper's three steps:
+//   own     a lane's candidates wait in its buffer; the lane empties a full buffer
+//   full    all lanes of the warp empty their buffers once one is full (intra-warp communication)
+//   sorted  each lane also inserts its smallest candidate first (local sort): this lowers the head,
+//           and some of the others then need no insertion
+// The paper's shared flag is a warp vote here.
 
 #include <cstdint>
 
@@ -18,14 +17,14 @@ namespace kselect::queues {
 
 enum class buffering : std::uint8_t { none, own, full, sorted };
 
-// The lanes that work on rows; all of them make each call of this file together.
+// The lanes that work on rows. All of them make each call of this file together.
 template <class Simt>
 struct lanes {
   Simt& simt;
   std::uint32_t mask;
 };
 
-// `e` enters the queue if it is better than the head.
+// Inserts `e` if it is better than the queue's head.
 template <class Simt, class Queue>
 KSELECT_HD void insert(const lanes<Simt>& warp, Queue& queue, typename Queue::entry e) {
   const bool enters = e < queue.head();
@@ -72,13 +71,13 @@ class buffered_search {
     const bool full = waiting_ == size_;
     if (warp_.simt.any(warp_.mask, full)) empty(full || how_ != buffering::own);
   }
-  // What still waits enters the queue.
+  // Inserts the candidates that still wait.
   KSELECT_HD void finish() {
     if (warp_.simt.any(warp_.mask, waiting_ > 0)) empty(true);
   }
 
  private:
-  // The lanes with `mine` empty their buffers; the others take part in the votes.
+  // Lanes with `mine` empty their buffers; the others take part in the votes.
   KSELECT_HD void empty(bool mine) {
     constexpr entry none = static_cast<entry>(~entry{0});
     const int count = mine ? waiting_ : 0;
@@ -86,7 +85,7 @@ class buffered_search {
     const bool sort = how_ == buffering::sorted;
     if (sort && mine) {
       for (int i = count; i < size_; ++i) buffer_.put(i, none);
-      bitonic_sort(buffer_, size_);  // descending: the smallest is the last
+      bitonic_sort(buffer_, size_);  // descending: the smallest is last
     }
     for (int i = 0; warp_.simt.any(warp_.mask, i < count); ++i) {
       insert(warp_, queue_, i < count ? buffer_[sort ? size_ - 1 - i : i] : none);
@@ -102,11 +101,10 @@ class buffered_search {
   int waiting_ = 0;
 };
 
-// Offers the elements `seen`, each lane its own in this order. All of them have been loaded, so
-// that their latencies overlapped; the few that pass the head of this moment are loaded again, by
-// at(u) (from the L1 cache), and offered one after another, as Algorithms 1 and 3 have it. Lanes
-// need not be at the same element: each goes on to its next one that passed, so that the warp is
-// done after as many steps as the lane with the most of them needs.
+// Offers the elements `seen`, each lane its own, in this order. They were loaded together, so that
+// their latencies overlapped. The few that pass the head's present value are loaded again by at(u),
+// from L1, and offered one after another, as in Algorithms 1 and 3. Each lane goes on to its own
+// next element that passed, so the warp takes as many steps as the lane with the most.
 template <int count, class Simt, class Search, class Entry, class At>
 KSELECT_HD void offer_all(const lanes<Simt>& warp, Search& search, const Entry (&seen)[count],
                           At at) {

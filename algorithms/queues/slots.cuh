@@ -1,12 +1,12 @@
 #pragma once
-// Where a lane keeps its queue and its buffer: an array of entries of its own. slots[j] reads,
-// slots.put(j, e) writes and counts an update, slots.set(j, e) and slots.count_update(j) do either.
+// The memory of a lane's queue and buffer: an array of entries. slots[j] reads; slots.put(j, e)
+// writes and counts an update; slots.set(j, e) only writes, and slots.count_update(j) only counts.
 //
-// In shared and in global memory the arrays of a block's 32 rows are interleaved, slot j of row r
-// at 32 j + r: lanes at the same slot meet no bank conflict and one coalesced access, and so do
-// lanes at different slots in shared memory, as a lane's bank does not depend on j. Local memory is
-// interleaved likewise by the hardware: an array that is indexed at run time lives there, which is
-// no spill of a register (ptxas tells the two apart as "stack frame" and "spill").
+// In shared and global memory the arrays of a block's 32 rows are interleaved: slot j of row r is
+// at 32 j + r. Lanes at the same slot have no bank conflicts and one coalesced access. In shared
+// memory lanes at different slots have no bank conflicts either, as a lane's bank does not depend
+// on j. The hardware interleaves local memory likewise. An array that is indexed at run time lives
+// there, which is no register spill (ptxas reports "stack frame" and "spill" separately).
 
 #include <cstdint>
 
@@ -18,7 +18,7 @@ namespace kselect::queues {
 
 inline constexpr int block_rows = 32;
 
-// Shared memory (stride 32), or an array of the lane alone (stride 1: local memory, the host's).
+// Shared memory (stride 32), or an array of one lane (stride 1: local memory, or the host's).
 template <class Entry, int stride>
 class plain_slots {
  public:
@@ -72,7 +72,7 @@ class queue_slots {
     set(j, e);
     count_update(j);
   }
-  // No update alone: the first filling, or another name for the same element.
+  // Not an update: the first filling, or another name for the same element.
   KSELECT_HD void set(int j, entry e) { slots_.put(j, e); }
   KSELECT_HD void count_update(int j) { simt_->count_at(simt::counter::queue_updates, j); }
   KSELECT_HD Simt& simt() const { return *simt_; }

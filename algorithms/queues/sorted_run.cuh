@@ -1,12 +1,11 @@
 #pragma once
-// Steps on runs of slots sorted in descending order: insertion into one, and the merge of two by
-// Tang et al.'s reverse bitonic network (Fig. 2).
+// Operations on runs of slots in descending order: insertion into a run, and the merge of two runs
+// by Tang et al.'s reverse bitonic network (Fig. 2).
 //
-// A lane has few warps beside it to hide latency behind (Q = 2^13 queries are two warps a
-// multiprocessor on 132), so what it does to slots begins with several loads: four of an insertion,
-// and eight of a network, which then makes three of its steps in registers before it stores them.
-// That changes where the elements are meanwhile, not what is compared with what, so the paper's
-// updates are still counted one by one.
+// Few warps hide a lane's latencies (Q = 2^13 queries are two warps on each of 132
+// multiprocessors). So several loads begin together: four for an insertion, eight for a network,
+// which then takes three steps in registers before it stores. The comparisons and the counted
+// updates are the paper's.
 
 #include "kselect/hd.hpp"
 
@@ -14,14 +13,13 @@ namespace kselect::queues {
 
 inline constexpr int slots_in_flight = 4;
 
-// Slots [0, size) are sorted: drops slot 0, the largest, and puts `e`, which is smaller, in its
-// place.
+// In sorted slots [0, size): drops slot 0, the largest, and inserts `e`, which is smaller.
 template <class Slots>
 KSELECT_HD void replace_largest(Slots& slots, int size, typename Slots::entry e) {
   using entry = typename Slots::entry;
   for (int first = 1;; first += slots_in_flight) {
     entry next[slots_in_flight];
-    // Past the end: nothing is smaller than 0, so the search stops there.
+    // Missing slots are 0, and nothing is smaller: the search stops there.
     KSELECT_UNROLL
     for (int u = 0; u < slots_in_flight; ++u) {
       next[u] = first + u < size ? slots[first + u] : entry{0};
@@ -37,22 +35,22 @@ KSELECT_HD void replace_largest(Slots& slots, int size, typename Slots::entry e)
   }
 }
 
-// Eight slots of a lane in registers, and steps of a bitonic network on them, in which the larger
-// element goes to the lower slot. Slots that are not there hold what is smaller than everything and
-// so are never moved: a queue of any k is a full network's first k slots.
+// Eight slots of a lane in registers, and bitonic steps that move the larger element to the lower
+// slot. Missing slots hold 0 and so are never moved: a queue of any k is the first k slots of a
+// full network.
 template <class Slots>
 class slot_block {
  public:
   using entry = typename Slots::entry;
   static constexpr int size = 8;
 
-  // `place(u)`: of register u, ascending; from `end` on there are no slots.
+  // `place(u)`: the slot of register u, ascending; `end` and above are missing.
   template <class Place>
   KSELECT_HD slot_block(Slots& slots, int end, const Place& place) {
     KSELECT_UNROLL
     for (int u = 0; u < size; ++u) {
       const bool real = place(u) < end;
-      const entry e = slots[real ? place(u) : 0];  // loaded in any case: eight branches fewer
+      const entry e = slots[real ? place(u) : 0];  // an unconditional load saves a branch
       held_[u] = real ? e : entry{0};
     }
   }
@@ -64,7 +62,8 @@ class slot_block {
     }
   }
 
-  // Compares u with u ^ mask: a distance, or all bits of a run's length, which is its mirror image.
+  // Compares u with u ^ mask. The mask is a distance, or all bits of a run's length: the mirror
+  // image.
   template <int mask, class Place>
   KSELECT_HD void step(Slots& slots, const Place& place) {
     KSELECT_UNROLL
@@ -86,7 +85,7 @@ class slot_block {
   entry held_[size];
 };
 
-// Sorts the slots from `first` on that are below `end`, at most a block.
+// Sorts the slots [first, end), at most a block.
 template <class Slots>
 KSELECT_HD void sort_block(Slots& slots, int end, int first) {
   const auto place = [&](int u) { return first + u; };
@@ -100,19 +99,18 @@ KSELECT_HD void sort_block(Slots& slots, int end, int first) {
   held.store(slots, end, place);
 }
 
-// Slots [first, first + half) and the `half` behind them are sorted; afterwards all of them that
-// are below `end` are one run. `half` is a power of two. The first step of the usual network
-// compares i with i + half, which wants the second run ascending; this one compares i with its
-// mirror image.
+// Merges the sorted slots [first, first + half) and the `half` behind them, as far as they are
+// below `end`, into one run. `half` is a power of two. A usual network compares i with i + half and
+// needs an ascending second run; this one compares i with its mirror image.
 template <class Slots>
 KSELECT_HD void reverse_bitonic_merge(Slots& slots, int end, int first, int half) {
   using block = slot_block<Slots>;
   const int last = first + 2 * half - 1;
-  if (2 * half < block::size) {  // what sorts both runs finds them sorted, and merges them
+  if (2 * half < block::size) {  // sorting also merges
     return sort_block(slots, end <= last ? end : last + 1, first);
   }
-  // The mirror images and the distances half / 2 and half / 4. Where all images are beyond the end,
-  // what is left is a part of the first run.
+  // The mirror images, and the distances half / 2 and half / 4. Once all images are beyond the end,
+  // only a part of the first run is left.
   const int stride = 2 * half / block::size;
   for (int i = stride - 1; i >= 0 && last - i - half + stride < end; --i) {
     const auto place = [&](int u) {
@@ -125,8 +123,7 @@ KSELECT_HD void reverse_bitonic_merge(Slots& slots, int end, int first, int half
     held.template step<1>(slots, place);
     held.store(slots, end, place);
   }
-  // All shorter distances, three at a time. The last three may begin with some that have been,
-  // which find nothing to do any more.
+  // The shorter distances, three at a time. The last three may repeat some, which changes nothing.
   for (int longest = stride / 2; longest > 0;) {
     const int least = longest < block::size ? 1 : 2 * longest / block::size;
     for (int i = 0; i < stride; ++i) {

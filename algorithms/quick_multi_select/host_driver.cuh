@@ -1,6 +1,6 @@
 #pragma once
-// Quick multi-select: Algorithm 1 as the paper prints it, a launch a round and the decisions on the
-// host.
+// Quick multi-select: Algorithm 1 as the paper prints it, with a launch a round and decisions on
+// the host.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace kselect::qms {
 
-// The parts of an algorithm's workspace.
+// The parts of a workspace.
 template <class T, bool indexed>
 struct workspace_view {
   matrix_view<T, indexed> matrix;
-  simt::global<job<order_key_t<T>>> jobs;  // of the host form
+  simt::global<job<order_key_t<T>>> jobs;  // in the host form
   simt::global<round_result<order_key_t<T>>> results;
 };
 
@@ -37,7 +37,7 @@ class host_driver {
       if (status failed = round(active); !failed.ok()) return failed;
       active = unsettled();
     }
-    // The kept parts of all rows, and their settled rests: as many of each row as one launch takes.
+    // Writes the kept parts of all rows, and their settled rests.
     if (status failed = write(kept_); !failed.ok()) return failed;
     return write(rows_);
   }
@@ -56,7 +56,7 @@ class host_driver {
             stage_bytes<key, indexed>(threads_ / simt::warp_size)};
   }
 
-  // One launch: every active row is partitioned once; then the decisions, here.
+  // One launch partitions every active row once; then the host decides.
   status round(const std::vector<job<key>>& active) {
     std::vector<round_result<key>> results(active.size());
     status done = simt::copy(on_, w_.jobs.data, active.data(), active.size() * sizeof(job<key>));
@@ -74,7 +74,7 @@ class host_driver {
       const reference left =
           decide(row.s, results[i].pivot, static_cast<position>(results[i].left));
       if (left.size() == 0) continue;
-      // A run that is wanted as a whole is a settled state of its own.
+      // A run that is wanted as a whole is a settled state.
       job<key> kept = row;
       kept.s.active = left;
       kept.s.wanted = left.size();
@@ -102,8 +102,8 @@ class host_driver {
   const workspace_view<T, indexed>& w_;
   const executor& on_;
   int threads_;
-  std::vector<job<key>> rows_;  // where each row stands
-  std::vector<job<key>> kept_;  // left parts, all of them wanted
+  std::vector<job<key>> rows_;  // the present state of each row
+  std::vector<job<key>> kept_;  // left parts that are wanted as a whole
 };
 
 }  // namespace kselect::qms

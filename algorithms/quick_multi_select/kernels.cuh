@@ -5,7 +5,7 @@
 
 namespace kselect::qms {
 
-// The matrix, its answers and the auxiliary arrays, as kernels see them.
+// The matrix, its answers and the auxiliary arrays.
 template <class T, bool indexed>
 struct matrix_view {
   simt::global<const T> input;  // Q rows of n, `pitch` apart
@@ -36,8 +36,8 @@ KSELECT_HD output_view<T> output_of(Simt& simt, const matrix_view<T, indexed>& m
 
 // ---- the single-launch forms
 
-// A team that needs no barriers holds more of a row in registers.
-inline constexpr int resident_single_warps = 24;  // on a multiprocessor: 80 registers a thread
+// A team without barriers keeps more of a row in registers.
+inline constexpr int resident_single_warps = 24;  // of a multiprocessor: 80 registers a thread
 inline constexpr int resident_warps = 32;         // 64 registers
 
 template <class T, bool indexed, bool one_warp>
@@ -90,17 +90,17 @@ struct warp_kernel {
 
 // ---- the host-driven form
 
-// One row's part in a launch: a round of Algorithm 1, or a run of the answer to be written.
+// A row's work in a launch: a round of Algorithm 1, or a run of the answer to be written.
 template <class Key>
 struct job {
   std::int64_t row;
   state<Key> s;
-  position next;  // write: where in the row's answer the run goes
+  position next;  // write: the run's place in the row's answer
 };
 template <class Key>
 struct round_result {
   Key pivot;
-  Key left;  // a position; as wide as the key, so that no padding is copied
+  Key left;  // a position; as wide as the key, so that there is no padding
 };
 
 // "Distance computation and partitioning with pivot selection are done on the GPU".

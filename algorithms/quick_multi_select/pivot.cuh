@@ -16,14 +16,14 @@ class pivots {
 
   // A key in (low, high]; keys below it go left. Every thread gets the same one.
   KSELECT_HD key choose(const state<key>& s, pivot_rule rule) {
-    // The fallback: half of the keys' range is lost a round, whatever the input. It comes first, as
-    // its pivots need not occur in the row.
+    // The fallback halves the range of keys each round, for any input. It comes first, because its
+    // pivots need not occur in the row.
     if (s.round >= free_rounds) return s.low + (s.high - s.low) / 2 + 1;
-    // Everything is >= the last pivot, which occurs: just above it splits off all its ties. So
-    // elements equal to the pivot cannot stall the selection.
+    // No key is below the last pivot, which occurs in the row. A pivot just above it splits off all
+    // its ties, so they cannot stall the selection.
     if (s.found_minimum) return s.low + 1;
     const key chosen = by_rule(s, rule);
-    // A pivot equal to `low` splits nothing off: everything is >= low.
+    // A pivot equal to `low` would split nothing off, because no key is below `low`.
     return chosen > s.low ? chosen : static_cast<key>(s.low + 1);
   }
 
@@ -39,8 +39,8 @@ class pivots {
     }
   }
 
-  // A place in the active part, the same for every thread and on every machine: splitmix64's
-  // finaliser over row, round and draw.
+  // A place in the active part, the same for every thread and machine: splitmix64's finaliser of
+  // row, round and draw.
   KSELECT_HD position random_place(const state<key>& s, position draw) const {
     std::uint64_t x = static_cast<std::uint64_t>(team_.row.row) << 32 ^
                       (static_cast<std::uint64_t>(s.round) << 24) ^ draw;
@@ -67,8 +67,8 @@ class pivots {
                                    : (threads < most_samples ? threads : most_samples);
   }
 
-  // Of random elements, the one whose rank leaves more than the wanted elements on the left, or,
-  // when most are wanted, fewer: so far off that almost always the smaller part is what remains.
+  // Of random elements, the one whose rank leaves more than the wanted elements on the left, or
+  // fewer if most are wanted. The margin is so large that almost always the smaller part remains.
   KSELECT_HD key of_sample(const state<key>& s) {
     const int threads = team_.threads();
     const int samples = sample_size();
@@ -91,7 +91,7 @@ class pivots {
         KSELECT_UNROLL
         for (int i = 0; i < most_own; ++i) less[i] += static_cast<int>(k < own[i]);
       }
-      // The largest of those that have no more than `rank` below them is the one of that rank.
+      // The sample of rank `rank` is the largest that has at most `rank` samples below it.
       const int rank = sample_rank(s);
       KSELECT_UNROLL
       for (int i = 0; i < most_own; ++i) {
@@ -105,10 +105,10 @@ class pivots {
     return pivot;
   }
 
-  // How many of the lowest `wanted` elements are in the sample is nearly Poisson-distributed: it is
-  // above the mean by 4.5 deviations and 2 in one of 10^5 rounds. Between a quarter and three,
-  // where so much margin would cost more than it saves, the pivot is the likeliest last wanted
-  // element.
+  // The number of wanted elements in the sample is nearly Poisson-distributed. It exceeds the mean
+  // by 4.5 deviations and 2 in one of 10^5 rounds. If between a quarter and three quarters are
+  // wanted, such a margin would cost more than it saves; the pivot is then the likeliest last
+  // wanted element.
   KSELECT_HD int sample_rank(const state<key>& s) const {
     const auto samples = static_cast<float>(sample_size());
     const float mean = static_cast<float>(s.wanted) / static_cast<float>(s.active.size()) * samples;

@@ -1,44 +1,42 @@
 // Quick multi-select: Komarov, Dashti & D'Souza, "Fast k-NNG Construction with GPU-Based Quick
 // Multi-Select", PLOS ONE 9(5): e92409, 2014.
 //
-// Quickselect on every row at once. A row is partitioned around a pivot into elements below it and
-// the rest; if the k wanted ones lie in the left part the right is dropped, else the left part is
-// kept and the search for the others goes on in the right. The steps, named after the paper's, are
-// in quick_multi_select/, in the order of the text: state (Algorithm 1's decisions), pivot,
-// partition (Fig. 2-4), selection (Algorithm 1). This file has the launch shapes and the entries:
+// Quickselect on all rows at once. A pivot partitions a row into the elements below it and the
+// rest. If the k wanted elements are in the left part, the right part is dropped. Otherwise the
+// left part is kept, and the search for the others goes on in the right part. The steps have the
+// paper's names and are in quick_multi_select/, in the order of the text: state (Algorithm 1's
+// decisions), pivot, partition (Fig. 2-4), selection (Algorithm 1). This file has the launch shapes
+// and the entries:
 //
-//   qms-warp   a row a warp          (Methods, first form)
-//   qms-block  a row a block         (Methods, "one thread block per query": inter-warp offsets)
-//   qms-host   a launch a round, decisions on the host (Algorithm 1 as printed): what a single
-//              launch saves
+//   qms-warp   a row a warp      (Methods, first form)
+//   qms-block  a row a block     (Methods, "one thread block per query": inter-warp offsets)
+//   qms-host   a launch a round  (Algorithm 1 as printed, with decisions on the host)
 //
-// Cost: with a random pivot the first round reads n values and writes n keys and n positions, each
-// later one reads and writes what is left, 2n to 3.4n elements in all (expected). With a sampled
-// pivot about 1.1n + O(k) are read and O(n / 32 + k) written. Registers hold 64 bytes of a row a
-// lane; shared memory one tile a team, and the stack of references. Not limited by k: any k from 1
-// to n. On an H200 it is bound by the instructions that place elements (k = 256), and by waiting
-// for memory between rounds (k = 8); reading alone would take a half to a quarter of its time.
+// Cost: with a random pivot the first round reads n values and writes n keys and n positions. Each
+// later round reads and writes what is left: 2n to 3.4n elements in all (expected). With a sampled
+// pivot about 1.1n + O(k) elements are read and O(n / 32 + k) written. Registers hold 64 bytes of a
+// row a lane; shared memory holds one tile a team and the stack of references. Any k from 1 to n is
+// supported. On an H200 the limit is instructions that place elements (large k), or latency between
+// rounds (small k).
 //
 // Deviations, and why:
-//  - Keys (order.hpp) are partitioned instead of floats: one order for NaN and both zeros, smallest
-//    and largest, and a pivot "just above" exists, which splits off elements equal to the pivot. So
-//    ties never stall it; the paper does not say how its pivots avoid that.
+//  - Keys (order.hpp) are partitioned instead of floats: NaN and both zeros have one order, for
+//    smallest and largest. A pivot "just above" exists, which splits off elements equal to the
+//    pivot, so ties never stall the selection; the paper does not say how its pivots avoid that.
 //  - After 24 rounds pivots halve the range of the keys, so no input takes more than 24 + 2 * 32
-//    rounds (64 for float64): the expected linear time of random pivots has no worst case.
-//  - A rest of one element a thread, or two, is ranked in shared memory instead of partitioned on.
-//  - The paper counts positions from 1 (its shift keeps the own bit); here popc of the lanes before
-//    counts from 0.
+//    rounds (64 for float64). The expected linear time of random pivots bounds no worst case.
+//  - A rest of one or two elements a thread is ranked in shared memory, not partitioned further.
+//  - The paper counts positions from 1 (its shift keeps the own bit). Here the popc of the lanes
+//    before counts from 0.
 //  - A key and its position are one element of the auxiliary arrays: one store instead of two.
-//  - A fixed number of teams walks over the rows, each with auxiliary arrays of its own, instead of
-//    arrays for all rows: the workspace does not grow with Q and stays in the L2 cache for short
-//    rows.
-//  - Each warp takes four 32-wide segments at a time, to have four loads in flight, and the counts
-//    of a block's warps are added up by every thread instead of one: a barrier less.
-//  - The default pivot comes from a sample, and where few are wanted it is chosen so that they lie
-//  to
-//    its left. Then the right side, which would be dropped, is not written: no tile is staged, and
-//    the input is read 16 bytes a lane at a time. `+random` is the paper's rule with both sides
-//    written, `+median3` a third.
+//  - A fixed number of teams walks over the rows, each with its own auxiliary arrays. So the
+//    workspace does not grow with Q, and for short rows stays in L2.
+//  - A warp takes four 32-wide segments at a time, to have four loads in flight. Every thread adds
+//    up the counts of a block's warps, not just one thread, which saves a barrier.
+//  - The default pivot comes from a sample. If few elements are wanted, it is chosen so that they
+//    lie to its left. The right side, which would be dropped, is then not written: no tile is
+//    staged, and a lane reads the input 16 bytes at a time. `+random` is the paper's rule, with
+//    both sides written; `+median3` is a third rule.
 //
 // Entries: qms-warp, qms-block, qms-host
 
@@ -61,17 +59,17 @@ enum class form : std::uint8_t { warp, block, host };
 struct variant {
   form how;
   pivot_rule rule;
-  int warps;  // of the block form; 0: by the number of rows and their length
+  int warps;  // of the block form; 0: chosen from the number and length of the rows
 };
 
-// What the device runs at a time; on the CPU a few warps for every thread.
+// Warps that the device runs at a time; on the CPU a few for every thread.
 std::int64_t resident(const device& where, int warps_per_multiprocessor) {
   return where.kind == executor_kind::cuda
              ? std::int64_t{where.multiprocessors} * warps_per_multiprocessor
              : std::int64_t{4} * where.threads;
 }
 
-// Shared memory of a block of so many warps: what they partition at a time, and its stack.
+// Shared memory of a block of `warps` warps: the stage for a tile, and the stack.
 std::size_t shared_bytes(int warps, const problem& p) {
   const std::size_t stage = visit(p.type, [&]<class T>(T) {
     using key = order_key_t<T>;
@@ -80,8 +78,8 @@ std::size_t shared_bytes(int warps, const problem& p) {
   return stage + sizeof(team_storage<std::uint64_t>);
 }
 
-// One warp a row needs no barriers and is the fastest while there are rows for all warps; few rows
-// share the warps, as long as each has a tile to read (results/nvidia-h200/qms_tuning).
+// One warp a row needs no barriers and is fastest if rows occupy all warps. Few rows share the
+// warps, as long as each warp has a tile to read (results/nvidia-h200/qms_tuning).
 int warps_of(const variant& v, const problem& p, const device& where) {
   if (v.how == form::warp) return 1;
   if (v.warps != 0) return v.warps;
@@ -94,7 +92,7 @@ int warps_of(const variant& v, const problem& p, const device& where) {
   return warps;
 }
 
-// Teams that walk over the rows, as many as can be resident; each has its own auxiliary arrays.
+// Teams that walk over the rows: as many as are resident. Each has its own auxiliary arrays.
 std::int64_t teams_of(const variant& v, const problem& p, const device& where) {
   if (v.how == form::host) return p.q;
   const int warps = warps_of(v, p, where);
@@ -196,8 +194,8 @@ constexpr algorithm entry(std::string_view name) {
   a.family = "quick multi-select";
   a.source = v.how == form::host ? "Komarov et al. 2014, Methods, Alg. 1"
                                  : "Komarov et al. 2014, Methods, Fig. 2-4, Alg. 1";
-  // Places are counted and pivots drawn from the row's number; only a row's warps depend on the
-  // GPU.
+  // Places are counted, and pivots depend on the row's number. Only the warps of a row depend on
+  // the GPU.
   a.promises.determinism = determinism::run_to_run;
   a.promises.limits.max_n = 0xffffffff;
   a.promises.synchronises = v.how == form::host;
@@ -209,7 +207,7 @@ constexpr algorithm entry(std::string_view name) {
   return a;
 }
 
-// Names: form [+pivot rule] [+w warps]; what is left out is chosen by default.
+// Names: form [+pivot rule] [+w warps]; the rest has defaults.
 constexpr std::array variants = {
     entry<variant{form::warp, pivot_rule::sample, 1}>("qms-warp"),
     entry<variant{form::warp, pivot_rule::random, 1}>("qms-warp+random"),

@@ -7,7 +7,7 @@
 
 namespace kselect::qms {
 
-// The last step: kept runs and the settled rest go to the row's answer.
+// The last step: writes kept runs and the settled rest to the row's answer.
 template <class Team>
 class answer {
  public:
@@ -35,8 +35,8 @@ class answer {
   }
 
  private:
-  // The wanted elements of a small rest: each thread counts those before its own, ties by place,
-  // and writes its own if they are among the wanted.
+  // Writes the wanted elements of a small rest. Each thread ranks its own elements, ties by place,
+  // and writes those of a wanted rank.
   KSELECT_HD void rank_out(const state<key>& s, position next) {
     const position size = s.active.size();
     key* const rest = team_.stage_of_keys();
@@ -76,8 +76,8 @@ class answer {
   const output_view<typename Team::value>& out_;
 };
 
-// Algorithm 1, without leaving the device: partitions until the k smallest are known, then writes
-// them. The paper takes its decisions on the CPU and launches a kernel a round.
+// Algorithm 1 on the device: partitions until the k smallest are known, then writes them. (The
+// paper decides on the CPU and launches a kernel a round.)
 template <class Team>
 KSELECT_HD void select_row(Team& team, position n, position k, pivot_rule rule,
                            const output_view<typename Team::value>& out) {

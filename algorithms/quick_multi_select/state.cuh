@@ -1,5 +1,5 @@
 #pragma once
-// Quick multi-select: where a row stands between two rounds, and Algorithm 1's decision. The same
+// Quick multi-select: the state of a row between two rounds, and Algorithm 1's decision. The same
 // functions run on the device (qms-warp, qms-block) and on the host (qms-host).
 
 #include <cstdint>
@@ -17,18 +17,18 @@ enum class pivot_rule : std::uint8_t {
   sample        // the element of a random sample whose rank suits k (Floyd & Rivest 1975)
 };
 
-// After this many rounds pivots come from halving the range of keys instead (pivot.cuh), which ends
-// after as many rounds as a key has bits.
+// After this many rounds pivots halve the range of the keys (pivot.cuh). The rest then takes as
+// many rounds as a key has bits.
 inline constexpr int free_rounds = 24;
 
-// Elements that a sampled pivot is chosen from: one a thread, within these limits. Ranking them
-// costs their square.
+// Limits of the sample for a pivot: within them, one element a thread. Ranking a sample costs the
+// square of its size.
 inline constexpr int least_samples = 64;
 inline constexpr int most_samples = 128;
-// So many of a sample, or of a rest to be ranked, may be one thread's.
+// The most elements of a sample, or of a ranked rest, that one thread has.
 inline constexpr int most_own = least_samples / simt::warp_size;
 
-// Where a run of elements lies: [begin, end) of the row's input or of one of its auxiliary arrays.
+// A run of elements: [begin, end) of the row's input or of one of its auxiliary arrays.
 enum class array : std::uint32_t { input, auxiliary_0, auxiliary_1 };
 struct reference {
   position begin, end;
@@ -37,8 +37,8 @@ struct reference {
   KSELECT_HD constexpr position size() const { return end - begin; }
 };
 
-// A round pushes at most one reference, and none if it found nothing below its pivot; past the free
-// rounds those that found something are as many as a key has bits.
+// A round pushes one reference, or none if no element is below its pivot. After the free rounds, at
+// most as many rounds push one as a key has bits.
 template <class Key>
 inline constexpr int stack_capacity = free_rounds + 8 * static_cast<int>(sizeof(Key)) + 2;
 
@@ -57,12 +57,12 @@ KSELECT_HD constexpr state<Key> initial_state(position n, position k) {
   return {{0, n, array::input}, k, Key{0}, static_cast<Key>(~Key{0}), 0, false};
 }
 
-// Where the elements of a partition go: the input is never written, so the first goes to 0.
+// The array that a partition writes. The input is never written, so the first writes auxiliary_0.
 KSELECT_HD constexpr array other(array where) {
   return where == array::auxiliary_0 ? array::auxiliary_1 : array::auxiliary_0;
 }
 
-// Whether no further partition is needed: the rest is wanted as a whole, or is all one value, or is
+// Whether no further partition is needed: the rest is wanted as a whole, or is one value, or is
 // small enough for a team of `threads` to rank.
 template <class Key>
 KSELECT_HD constexpr bool settled(const state<Key>& s, int threads) {
@@ -71,15 +71,15 @@ KSELECT_HD constexpr bool settled(const state<Key>& s, int threads) {
          s.active.size() <= static_cast<position>(ranked_at_once);
 }
 
-// So few that a pivot may be chosen which almost surely has them all on its left.
+// Whether a pivot can be chosen that almost surely has all wanted elements on its left.
 template <class Key>
 KSELECT_HD constexpr bool few_wanted(const state<Key>& s) {
   return s.wanted <= s.active.size() / 4;
 }
 
-// Algorithm 1's decision after a partition that found `left` elements below the pivot: the wanted
-// ones are among them, go on there; else keep the left side where it is, by the returned reference
-// instead of a copy (empty otherwise), and go on with the rest on the right.
+// Algorithm 1's decision after a partition with `left` elements below the pivot. If these include
+// all wanted ones, the search goes on there. Otherwise the left side is kept in place, as the
+// returned reference (else empty), and the search for the others goes on in the right side.
 template <class Key>
 KSELECT_HD constexpr reference decide(state<Key>& s, Key pivot, position left) {
   const array to = other(s.active.where);

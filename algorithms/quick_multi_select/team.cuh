@@ -1,6 +1,7 @@
 #pragma once
-// Quick multi-select: who works on a row and on what. A *team* is one warp, or all warps of a
-// block; the steps are written once, and a team of one warp synchronises within the warp.
+// Quick multi-select: the team that works on a row, and its memory. A *team* is one warp, or all
+// warps of a block. Each step is written once for both; a team of one warp synchronises within the
+// warp.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +13,15 @@
 
 namespace kselect::qms {
 
-// Elements a lane partitions at a time: a warp reads four 32-wide segments before it does, so that
-// four loads are in flight.
+// Elements that a lane partitions at a time. A warp first reads four 32-wide segments, so that four
+// loads are in flight.
 inline constexpr int items = 4;
-// And in the form that keeps the left side only, where nothing is staged: 64 bytes.
+// Likewise in the form that keeps only the left side and stages nothing: 64 bytes.
 template <class T>
 inline constexpr int filter_items = 64 / sizeof(T);
 inline constexpr int most_warps = 32;
 
-// What travels: a key, and where in the row it came from if indices are wanted. One store moves
-// both.
+// An element: a key, and its position in the row if indices are wanted. One store moves both.
 template <class Key, bool indexed>
 struct element {
   Key k;
@@ -31,7 +31,7 @@ struct element {
 template <class Key>
 struct alignas(2 * sizeof(Key)) element<Key, true> {
   Key k;
-  Key from;  // as wide as the key, so that no padding is left unwritten
+  Key from;  // as wide as the key, so that there is no unwritten padding
   KSELECT_HD static constexpr element of(Key k, position from) { return {k, from}; }
   KSELECT_HD constexpr position at() const { return static_cast<position>(from); }
 };
@@ -46,13 +46,13 @@ struct row_view {
   direction wanted;
   std::int64_t row;
 
-  // Chosen, not indexed: an array indexed at run time would live in local memory.
+  // A selection, not an index: an array that is indexed at run time would be in local memory.
   KSELECT_HD elements auxiliary(array where) const {
     return where == array::auxiliary_0 ? auxiliary_0 : auxiliary_1;
   }
 };
 
-// Where the answer of a row goes.
+// The answer of a row.
 template <class T>
 struct output_view {
   simt::global<T> values;
@@ -61,16 +61,16 @@ struct output_view {
   direction wanted;
 };
 
-// What a team shares.
+// A team's static shared memory.
 template <class Key>
 struct team_storage {
   reference stack[stack_capacity<Key>];
-  position lefts[2][most_warps];  // elements below the pivot, of each warp; by turns
+  position lefts[2][most_warps];  // elements below the pivot, of each warp; two sets in turn
   Key pivot;
 };
 
-// A tile of elements in dynamic shared memory: what a team partitions at a time, or, as keys, a
-// sample or a rest to be ranked.
+// Bytes of the stage in dynamic shared memory: a tile of elements to be partitioned, or the keys of
+// a sample or of a rest to be ranked.
 template <class Key, bool indexed>
 KSELECT_HD constexpr std::size_t stage_bytes(int warps) {
   return static_cast<std::size_t>(warps * simt::warp_size * items) * sizeof(element<Key, indexed>);
