@@ -7,7 +7,7 @@
 #              KSELECT_BATTERY=sample:SEED repeats it); the program's tests except slow ones; plots; configs;
 #              the tree.
 #   --all      adds the whole battery, the slow tests, all tests under AddressSanitizer and UBSan, fuzzing,
-#              and the CUDA build if nvcc is found. CI runs this.
+#              the documents' site, and the CUDA build if nvcc is found. CI runs this.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 source scripts/stages.sh
@@ -59,6 +59,9 @@ if [ -z "$all" ]; then
   say_stages
   exit
 fi
+
+stage "the documents' site"
+scripts/docs.sh
 
 stage "fuzzing the config parser"
 cmake -S tests/fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ >/dev/null
