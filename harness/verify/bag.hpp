@@ -1,8 +1,8 @@
 #pragma once
-// A multiset of bit patterns of bounded size, for answers without indices: the row's better
-// elements go in, the returned ones are taken out. Open addressing with linear probing, at most
-// half full: both operations are O(1), where sorting the two lists would cost more than the pass
-// over a short row.
+// A multiset of bit patterns of bounded size, for answers without indices: the checker puts the
+// better elements of the row in and takes the returned ones out. Open addressing with linear
+// probing, at most half full, makes both operations O(1). Sorting the two lists would cost more
+// than the pass over a short row.
 
 #include <algorithm>
 #include <bit>
@@ -39,7 +39,7 @@ class bag {
  private:
   struct slot {
     Bits pattern = 0;
-    bool used = false;  // stays set when count drops to 0: later patterns were probed past it
+    bool used = false;  // stays set when count drops to 0: a probe for a later pattern must pass it
     std::int64_t count = 0;
   };
 
@@ -51,7 +51,7 @@ class bag {
   }
 
   std::vector<slot> slots_;
-  int shift_;  // the top bits of the product, as many as the size has: Fibonacci hashing
+  int shift_;  // the table size is 2^(64 - shift_): Fibonacci hashing keeps the product's top bits
 };
 
 }  // namespace kselect::harness::verification

@@ -1,7 +1,7 @@
-// How rows reach their checker: in bands of neighbouring rows, one thread a band while there are
-// bands enough, all threads on the columns of one band otherwise. Row-major stretches are read in
-// place. Column-major ones are transposed through a tile that stays in the first-level cache, so
-// that memory is read in whole cache lines and there is a single counting loop.
+// Rows are checked in bands of neighbouring rows. If there are enough bands, each thread takes a
+// band; otherwise all threads share the columns of one band. Row-major rows are read in place.
+// Column-major ones are transposed through a tile that stays in the L1 cache, so that memory is
+// read in whole cache lines and one counting loop serves both layouts.
 
 #include "harness/verify/certificate.hpp"
 
@@ -27,13 +27,13 @@ constexpr std::int64_t most_band_rows = 64;
 constexpr std::int64_t tile_columns = v::block_elements;
 constexpr std::int64_t least_segment = 1 << 14;  // columns worth a thread of their own
 
-// Enough elements to make a band worth scheduling; whole cache lines of a column-major input.
+// A band has enough elements to be worth scheduling; in a column-major input, whole cache lines.
 std::int64_t band_rows(const problem& what) {
   if (what.layout == layout::column_major) return most_band_rows;
   return std::clamp((std::int64_t{1} << 16) / what.n, std::int64_t{1}, most_band_rows);
 }
 
-// The rows of one band after the other, with the storage they share.
+// Checks bands of rows, one after another, in the same storage.
 template <class T, class Index>
 class band_checker {
  public:
@@ -92,8 +92,8 @@ class band_checker {
 
   void read_columns(std::int64_t first_row, std::size_t rows, std::int64_t begin, std::int64_t end,
                     band_counts& seen) {
-    // A row of the tile is a cache line longer than its columns: with a power of two, the column
-    // being written would fall into a few sets of the cache.
+    // The row stride of the tile is a cache line more than its columns. With a power of two, writes
+    // down a column would collide in a few sets of the cache.
     constexpr std::size_t stride = tile_columns + 64 / sizeof(T);
     std::array<T, most_band_rows * stride> tile;
     for (std::int64_t c = begin; c < end; c += tile_columns) {
@@ -110,7 +110,7 @@ class band_checker {
     }
   }
 
-  // Segments of one row end at the same time.
+  // Atomic: the segments of one row may end at the same time.
   static void add(const v::counts& from, v::counts& to) {
     std::atomic_ref(to.better).fetch_add(from.better, std::memory_order_relaxed);
     std::atomic_ref(to.at_best).fetch_add(from.at_best, std::memory_order_relaxed);
@@ -136,7 +136,7 @@ verdict verify_as(const problem& what, const contract& promises, const io& buffe
   const int side_by_side = bands < threads ? 1 : threads;
   const int within = bands < threads ? threads : 1;
 
-  // Built here, not by the threads: an exception may not leave a parallel region.
+  // Built before the parallel region, which no exception may leave.
   std::vector<band_checker<T, Index>> checkers;
   checkers.reserve(static_cast<std::size_t>(side_by_side));
   for (int t = 0; t < side_by_side; ++t) checkers.emplace_back(what, promises, buffers);

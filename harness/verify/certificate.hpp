@@ -1,17 +1,17 @@
 #pragma once
-// The proof that an answer is right: a certificate checked against the input, not a comparison with
-// a second algorithm.
+// Proves that an answer is right: checks a certificate against the input. It compares with no
+// second algorithm.
 //
-// Let t be the worst key returned for a row. If every index lies in the row (1), no index occurs
-// twice (2), every value carries the very bits found at its index (3), and the output holds as many
-// keys strictly better than t as the row does (4), then the output is a selection of the k best:
-// 2 and 3 make it a part of the row with k elements, 4 says that nothing better was left out. One
-// linear pass, no sorting of the row, no rounding tolerance: selection moves keys, it computes
-// none.
+// Let t be the worst key returned for a row. Four checks prove that the output is a selection of
+// the k best: every index lies in the row (1), no index occurs twice (2), every value has the bits
+// of the element at its index (3), and the output holds as many keys strictly better than t as the
+// row does (4). By 1-3 the output is k elements of the row; by 4 no better element is left out.
+// This takes one linear pass and no sort. There is no tolerance, because selection computes no new
+// values.
 //
-// Without indices, 1-3 become: no bit pattern is returned more often than the row holds it. What
-// the contract promises beyond a right set (order, stability, choice among ties) is checked too,
-// and nothing that it does not promise.
+// Without indices, one check replaces 1-3: no bit pattern is returned more often than the row holds
+// it. The contract's further promises (order, stability, choice among ties) are checked too.
+// Nothing that the contract does not promise is checked.
 
 #include <array>
 #include <cstdint>
@@ -28,11 +28,11 @@ namespace kselect::harness {
 enum class check : std::uint8_t {
   index_range,     // an index outside [0, n)
   index_distinct,  // an index returned twice
-  value_bits,      // a value that differs from the element at its index, or is in no column (kth)
-  count,           // an element better than the worst returned key is missing, or one too many
-  ordering,        // a worse key before a better one, where an order is promised
-  stability,       // equal keys out of index order, where stable_sorted is promised
-  tie_break,       // a tie with the k-th key chosen while one of smaller index was not
+  value_bits,      // bits differ from the element at the index, or (kth) from all elements
+  count,           // the row and the output differ in keys better than the worst returned
+  ordering,        // a worse key before a better one, although the contract promises an order
+  stability,       // equal keys out of index order, although the contract promises stable_sorted
+  tie_break,       // a tie with the k-th key is chosen, one of smaller index is not
   value_multiplicity,  // a bit pattern returned more often than the row holds it (no indices)
   kth_rank             // the k-th value is an element of the row, but not of rank k
 };
@@ -49,32 +49,32 @@ constexpr auto names_of(check) {
                                       {check::kth_rank, "kth_rank"}});
 }
 
-// The first check that a row failed, and where. Checks of what is chosen come before those of order
-// and ties.
+// The first check that a row failed, and where. Membership checks come before those of order and
+// ties.
 struct finding {
   check failed;
   std::int64_t row;
   std::int64_t position;  // in the row's output, 0 .. k-1
-  std::string detail;     // one line, values with their bits
+  std::string detail;     // one line; values are shown with their bits
 };
 
 struct verdict {
   std::int64_t rows_checked = 0;
   std::int64_t rows_wrong = 0;
-  std::optional<finding> first;  // of the lowest wrong row
+  std::optional<finding> first;  // finding of the lowest wrong row
 
   explicit operator bool() const { return rows_wrong == 0; }
 };
 
-// Checks every row of the answer in `buffers` (host pointers, laid out as `problem` says; the input
-// is the one the algorithm was given). Rows are spread over at most `threads` threads, and the
-// columns too where rows are few; the verdict does not depend on it. With n, Q or k zero there is
-// nothing to check and the verdict is true.
+// Checks every row of the answer in `buffers`. The buffers are host pointers, laid out as `problem`
+// says; the input is the one given to the algorithm. Uses at most `threads` threads: over the rows,
+// or over the columns if there are few rows. The verdict does not depend on their number. If n, Q
+// or k is zero, the verdict is true.
 //
-// In the payloads without indices, stability and tie_break promise nothing that can be seen but the
-// sign of merged zeros; that is not checked.
+// Without indices, stability and tie_break are visible only in the sign of merged zeros. That is
+// not checked.
 //
-// Throws failure::usage when `threads` < 1 or a buffer that the payload needs is null.
+// Throws failure::usage if `threads` < 1 or a buffer that the payload needs is null.
 verdict verify(const problem&, const contract&, const io& buffers, int threads);
 
 }  // namespace kselect::harness

@@ -1,5 +1,5 @@
-// Poison, guard bands and the input hash. The hash of a buffer is XXH3 over the XXH3 of its chunks
-// of fixed size: the chunks can be hashed by any number of threads with the same result.
+// The hash of a buffer is the XXH3 of the XXH3 hashes of its fixed-size chunks, so it does not
+// depend on the number of threads.
 
 #include "harness/verify/guard.hpp"
 
@@ -18,7 +18,7 @@ namespace kselect::harness {
 
 namespace {
 
-// As int32 -655414; of any width from 16 bits on, and either half of it, a NaN and negative.
+// Read as int32: -655414. At any width from 16 bits, and in either half, a NaN and negative.
 constexpr std::array<std::byte, 4> poison_word = {std::byte{0xca}, std::byte{0xff}, std::byte{0xf5},
                                                   std::byte{0xff}};
 

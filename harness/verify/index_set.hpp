@@ -1,7 +1,7 @@
 #pragma once
-// Are k indices pairwise distinct? One bitmap over the row where it is small beside the cache or
-// the indices themselves; it is cleared index by index, so that a row costs O(k), not O(n).
-// Otherwise (k sparse in a huge row) a sorted copy: a bitmap would be half a gibibyte at n = 2^32.
+// Tells whether k indices are distinct. A bitmap over the row serves if it is small beside the
+// cache or the indices; it is cleared index by index, so a row costs O(k), not O(n). Otherwise a
+// sorted copy of the indices serves: at n = 2^32 a bitmap would take half a gibibyte.
 
 #include <algorithm>
 #include <cstdint>

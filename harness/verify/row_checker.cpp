@@ -1,5 +1,5 @@
-// The checks of one row. Each is written as the sentence it proves; what is formatted for a reader
-// is formatted for the lowest wrong row alone, because an algorithm that is wrong is wrong often.
+// The checks of one row. Text is formatted for the lowest wrong row alone, because a wrong
+// algorithm fails on many rows.
 
 #include "harness/verify/row_checker.hpp"
 
@@ -74,7 +74,7 @@ void row_checker<T, Index>::consume(row_state<T>& state, std::span<const T> elem
     seen += collect_better(elements, state.tied, [&](const T* hits, std::int64_t count) {
       const std::int64_t at =
           std::atomic_ref(state.collected).fetch_add(count, std::memory_order_relaxed);
-      if (at + count > state.better_returned) return;  // the count is wrong: the row fails on that
+      if (at + count > state.better_returned) return;  // another count: count_holds fails the row
       std::transform(hits, hits + count, state.better_seen.begin() + at,
                      [](T hit) { return bits_of(hit); });
     });
@@ -132,7 +132,7 @@ std::int64_t row_checker<T, Index>::ties_seen(const row_state<T>& state) {
   return state.seen.at_best + (two_patterns ? state.seen.at_worst : 0);
 }
 
-// How often the row holds the bits of a value that ties.
+// How often the row holds the bits of `value`, which must tie with the worst key returned.
 template <class T, class Index>
 std::int64_t row_checker<T, Index>::pattern_seen(const row_state<T>& state, T value) const {
   return signed_key(value, flip_) == state.tied.best ? state.seen.at_best : state.seen.at_worst;
@@ -198,7 +198,7 @@ bool row_checker<T, Index>::count_holds(std::int64_t row, const row_state<T>& st
   });
 }
 
-// The column of the best key that is not among the indices. Called when some are missing.
+// The column of the best key that is not among the indices. At least one must be missing.
 template <class T, class Index>
 std::int64_t row_checker<T, Index>::column_left_out(std::int64_t row) const {
   const auto chosen = indices(row);
@@ -250,7 +250,7 @@ std::int64_t row_checker<T, Index>::last_chosen_tie(std::int64_t row,
   return last;
 }
 
-// The ties chosen are the first ones exactly when no other lies before the last of them.
+// The chosen ties are the first ones if and only if no other tie lies before the last of them.
 template <class T, class Index>
 bool row_checker<T, Index>::tie_break_holds(std::int64_t row, const row_state<T>& state) {
   if (promises_.tie_break != tie_break::prefer_smaller_index) return true;
@@ -284,8 +284,8 @@ bool row_checker<T, Index>::tied_multiplicity_holds(std::int64_t row, const row_
   return holds(state.tied.best, state.seen.at_best) && holds(state.tied.worst, state.seen.at_worst);
 }
 
-// Called with as many better elements collected as returned: the two multisets are then equal, or
-// some pattern is returned too often.
+// Requires as many better elements collected as returned. Then the two multisets are equal, or some
+// pattern is returned too often.
 template <class T, class Index>
 bool row_checker<T, Index>::better_multiplicity_holds(std::int64_t row, const row_state<T>& state) {
   const auto returned = values(row);

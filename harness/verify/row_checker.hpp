@@ -1,7 +1,7 @@
 #pragma once
-// The certificate of single rows, in three steps: `open` checks what the output alone and a gather
-// of k elements can tell, and finds the worst key returned; `consume` counts over stretches of the
-// row, in any order and from any thread; `close` compares the counts with the output.
+// Checks the certificate of single rows in three steps. `open` checks the output itself and against
+// the k elements at its indices, and finds the worst key returned. `consume` counts over stretches
+// of the row, in any order and from any thread. `close` compares the counts with the output.
 
 #include <cstdint>
 #include <span>
@@ -17,11 +17,11 @@ template <class T>
 struct row_state {
   bool open = false;                      // passed every check so far; else not to be consumed
   cut<T> tied;                            // the keys equal to the worst one returned
-  std::int64_t better_returned = 0;       // outputs with a better key; all others tie
+  std::int64_t better_returned = 0;       // outputs with a better key; all other outputs tie
   std::int64_t tie_columns = 0;           // ties are counted in the columns [0, tie_columns)
   counts seen;                            // of the row
-  std::span<order_key_t<T>> better_seen;  // payload `values`: bits of the better elements, room for
-  std::int64_t collected = 0;             // better_returned; how many there are, room or not
+  std::span<order_key_t<T>> better_seen;  // payload `values`: bits of the better elements. It has
+  std::int64_t collected = 0;             // room for better_returned; `collected` may exceed that
 };
 
 template <class T, class Index>
@@ -29,15 +29,15 @@ class row_checker {
  public:
   row_checker(const problem&, const contract&, const io&);
 
-  // Starts a row. `storage` has room for k bit patterns in payload `values`, else is not used.
+  // Starts a row. `storage`: room for k bit patterns if the payload is `values`, else unused.
   row_state<T> open(std::int64_t row, std::span<order_key_t<T>> storage);
   // Adds the elements of columns [first_column, first_column + size) to `seen`.
   void consume(row_state<T>&, std::span<const T> elements, std::int64_t first_column,
                counts& seen) const;
-  // Ends a row all of whose columns have been consumed and added to state.seen.
+  // Ends a row. All its columns must have been consumed and their counts added to state.seen.
   void close(std::int64_t row, const row_state<T>&);
 
-  // Over the rows opened so far; rows_checked is left to the caller.
+  // The verdict on all rows closed so far. The caller sets rows_checked.
   const verdict& result() const { return result_; }
 
  private:
@@ -50,7 +50,7 @@ class row_checker {
   static std::int64_t ties_seen(const row_state<T>&);
   std::int64_t pattern_seen(const row_state<T>&, T value) const;
 
-  // One check each; false once the row has failed it.
+  // One check each. Returns false and records the finding if the row fails it.
   bool index_range_holds(std::int64_t row);
   bool index_distinct_holds(std::int64_t row);
   bool value_bits_hold(std::int64_t row);

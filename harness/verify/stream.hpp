@@ -1,10 +1,9 @@
 #pragma once
-// The part of the certificate that touches every element: counting, in one stretch of a row, the
-// keys better than the worst returned key and those that tie with it.
+// The certificate's pass over every element: counts, in a stretch of a row, the keys better than
+// the worst returned key and those that tie with it.
 //
-// Keys are compared as signed integers: a signed comparison is one instruction in every vector unit
-// (SSE2 has no unsigned one). Loops run over blocks of constant length without an early exit, so
-// that a compiler vectorises them at -O2 as well.
+// Keys are compared as signed integers, because SSE2 has no unsigned comparison. Loops run over
+// blocks of constant length without an early exit, so that compilers vectorise them even at -O2.
 
 #include <array>
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace kselect::harness::verification {
 template <class T>
 using signed_key_t = std::make_signed_t<order_key_t<T>>;
 
-// selection_key moved to the signed range: same order, smaller is better.
+// selection_key shifted to the signed range: same order, smaller is better.
 template <class T>
 constexpr signed_key_t<T> signed_key(T value, signed_key_t<T> flip) {
   const auto bits = std::bit_cast<signed_key_t<T>>(value);
@@ -27,14 +26,14 @@ constexpr signed_key_t<T> signed_key(T value, signed_key_t<T> flip) {
                                       flip);
 }
 
-// The `flip` of signed_key: all bits when the largest are wanted.
+// The `flip` of signed_key: all bits set if the largest are wanted.
 template <class T>
 constexpr signed_key_t<T> flip_of(direction wanted) {
   return wanted == direction::smallest ? 0 : -1;
 }
 
-// The two zeros are neighbours in the total order: in both directions the better one has the
-// signed key -1, the worse one 0. Merging them is therefore a matter of these two keys alone.
+// The two zeros are neighbours in the total order. In both directions the better one has the signed
+// key -1 and the worse one 0, so merging zeros means treating these two keys as one.
 template <class T>
 inline constexpr signed_key_t<T> better_zero = -1;
 template <class T>
@@ -45,7 +44,7 @@ static_assert(signed_key(+0.0F, flip_of<float>(direction::smallest)) == worse_ze
 static_assert(signed_key(+0.0, flip_of<double>(direction::largest)) == better_zero<double>);
 static_assert(signed_key(-0.0, flip_of<double>(direction::largest)) == worse_zero<double>);
 
-// The keys that tie with the worst one returned: a single one, or both zeros where they are merged.
+// The keys that tie with the worst one returned: one key, or both zeros if they are merged.
 template <class T>
 struct cut {
   signed_key_t<T> flip = 0;
@@ -61,7 +60,7 @@ struct cut {
 
 struct counts {
   std::int64_t better = 0;
-  std::int64_t at_best = 0;   // ties, by bit pattern; the same number twice
+  std::int64_t at_best = 0;   // ties, by bit pattern. The two numbers are equal
   std::int64_t at_worst = 0;  // unless the tie is between the two zeros
 
   counts& operator+=(const counts& other) {
@@ -102,7 +101,7 @@ counts counts_among(const T* first, std::size_t size, const cut<T>& at) {
 
 }  // namespace detail
 
-// Calls f(block, size) for one block after the other; size is a constant but for the last.
+// Calls f(block, size) for each block in turn. `size` is a constant except for the last block.
 template <class T, class F>
 void for_each_block(std::span<const T> elements, F&& f) {
   std::size_t done = 0;
@@ -130,8 +129,8 @@ counts count_all(std::span<const T> elements, const cut<T>& at) {
   return total;
 }
 
-// Counts as count_all, and hands the better elements to take(const T* elements, std::int64_t
-// count), a block's at a time, in row order. Cheap where they are rare.
+// Counts like count_all. Also calls take(const T* elements, std::int64_t count) with the better
+// elements of each block, in row order. Cheap if better elements are rare.
 template <class T, class F>
 counts collect_better(std::span<const T> elements, const cut<T>& at, F&& take) {
   counts total;

@@ -1,24 +1,23 @@
 #pragma once
-// The certificate (harness/verify/certificate.hpp) as kernels, for answers with indices that lie in
-// a GPU's memory beside their rows. Every row is checked, and the verdict is the host's.
+// The certificate (harness/verify/certificate.hpp) as kernels, for answers with indices in the
+// memory of a GPU. Checks every row and returns the same verdict as the host.
 //
-// Four launches over a band of rows share a record of each row, to which any number of warps add by
+// Four launches check a band of rows. Each row has a record, which any number of warps update by
 // atomics:
-//   outputs   what the output alone and a gather of its k elements can tell (indices in range and
-//             distinct, values those at their indices, order), and the worst key returned;
-//   cut       how many outputs are better than that key, how many tie with it, and up to where;
-//   row       the one pass over the row, counting the same;
-//   verdict   a row is proven if its record is complete and shows nothing wrong.
+//   outputs   checks the output itself and against its k elements (range, distinctness,
+//             value bits, order) and finds the worst key returned;
+//   cut       counts outputs better than that key and tied with it, and finds the last tied column;
+//   row       reads the row once and counts the same;
+//   verdict   proves a row if its record is complete and shows no fault.
 //
-// A warp works on a stretch of one row at a time, so a row has as many warps as it is long, and a
-// short one costs a warp. Elements are read one by one, neighbours by neighbouring lanes, several
-// on their way at a time: rows may lie at any address. No float is compared: keys are the total
-// order's integers (kselect/order.hpp).
+// A warp checks a stretch of one row at a time, so a long row gets many warps and a short one gets
+// one. Lanes load single elements, neighbours side by side, because rows may lie at any address;
+// each lane keeps several loads in flight. Keys are integers (kselect/order.hpp); no floats are
+// compared.
 //
-// Indices are distinct if none meets its own bit in the row's bitmap. Bits are set by adding them:
-// as long as no bit is met, no addition carries, and the first index that is met is seen to be;
-// what later additions carry changes bits of a row that has failed already, and of no other, since
-// rows share no word.
+// The bitmap of a row finds repeated indices: an atomic add sets the bit of each index and returns
+// the word before. While all bits are distinct, no addition carries. So the first repetition is
+// always seen. Carries after it change only the words of that row, which has failed already.
 
 #include <cstdint>
 #include <limits>
@@ -28,30 +27,30 @@
 
 namespace kselect::harness::device_proof {
 
-// The record of row r of a band; all zero at first.
+// The record of row r of a band. Zero before the first launch.
 template <class T>
 struct row_records {
   simt::global<order_word_t<T>> worst;     // the worst key returned
-  simt::global<std::int64_t> balance;      // keys better than it: those returned less the row's
-  simt::global<std::int64_t> ties;         // keys equal to it: those returned less the row's in
-  simt::global<std::int64_t> tie_columns;  // columns [0, tie_columns), which end with the last one
-  simt::global<std::int64_t> looked_at;    // outputs, outputs again, and columns: 2k + n in the end
+  simt::global<std::int64_t> balance;      // better keys: returned ones minus the row's
+  simt::global<std::int64_t> ties;         // equal keys: returned ones minus the row's in
+  simt::global<std::int64_t> tie_columns;  // columns [0, tie_columns), up to the last tie returned
+  simt::global<std::int64_t> looked_at;    // outputs, outputs again, columns: 2k + n if complete
   simt::global<std::int32_t> failed;       // the strongest mark (mark_of)
-  simt::global<std::uint32_t> chosen;      // words_for(n) words a row: the bitmap
+  simt::global<std::uint32_t> chosen;      // the bitmap, words_for(n) words a row
 };
 
 KSELECT_HD constexpr std::int64_t words_for(std::int64_t n) { return (n + 31) / 32; }
 
-// A failed check as an integer that is greater the earlier the certificate checks it.
+// A failed check as an integer: the earlier the certificate checks it, the greater the mark.
 inline constexpr std::int32_t strongest_mark = 8;
-inline constexpr std::int32_t incomplete = 1;  // somebody's part of the work is missing
+inline constexpr std::int32_t incomplete = 1;  // a part of the work was not done
 KSELECT_HD constexpr std::int32_t mark_of(check failed) {
   return strongest_mark - static_cast<std::int32_t>(failed);
 }
 static_assert(mark_of(check::index_range) == strongest_mark &&
               mark_of(check::tie_break) > incomplete);
 
-// All rows together. lowest_wrong: row * (strongest_mark + 1) + strongest_mark - mark.
+// The verdict over all rows. lowest_wrong is code_of(row, mark).
 struct summary {
   std::int64_t proven = 0;
   std::int64_t lowest_wrong = std::numeric_limits<std::int64_t>::max();
@@ -62,18 +61,18 @@ KSELECT_HD constexpr std::int64_t code_of(std::int64_t row, std::int32_t mark) {
 
 template <class T, class Index>
 struct arguments {
-  // Of the whole problem, laid out as it says.
+  // The whole problem, laid out as it says.
   simt::global<const T> input, values;
   simt::global<const Index> indices;
   std::int64_t n = 0, k = 0, pitch = 0;
   bool column_major = false;
   direction wanted = direction::smallest;
-  // What the contract says.
+  // The contract's promises.
   bool zeros_merged = false, sorted = false, stable = false, first_ties = false;
-  // The band of rows, cut into stretches of so many elements.
+  // The band of rows, cut into stretches of `stretch` elements.
   std::int64_t first_row = 0, rows = 0, stretch = 0;
   row_records<T> records;
-  simt::global<std::int64_t> proven, lowest_wrong;  // one each
+  simt::global<std::int64_t> proven, lowest_wrong;  // one element each
 
   KSELECT_HD std::int64_t offset(std::int64_t row, std::int64_t column) const {
     return column_major ? column * pitch + row : row * pitch + column;
@@ -143,7 +142,7 @@ struct outputs_kernel {
     if (mark > failed) failed = mark;
   }
 
-  // Index range, distinctness and value bits of output j.
+  // Checks index range, distinctness and value bits of output j. Returns the mark, 0 if none fails.
   template <class Simt>
   KSELECT_HD static std::int32_t mark_of_output(Simt& simt, const args& a, std::int64_t row,
                                                 std::int64_t j, T value) {
@@ -157,7 +156,7 @@ struct outputs_kernel {
     return bits_of(there) == bits_of(value) ? 0 : mark_of(check::value_bits);
   }
 
-  // Output j > 0 against the one before it.
+  // Checks output j > 0 against the one before it.
   template <class Simt>
   KSELECT_HD static std::int32_t mark_of_order(Simt& simt, const args& a, std::int64_t row,
                                                std::int64_t j, order_word_t<T> key) {
@@ -170,7 +169,7 @@ struct outputs_kernel {
   }
 };
 
-// Of elements of a row, how many are better than the worst key returned and how many tie with it.
+// Counts elements better than the worst key returned and elements that tie with it.
 template <class T>
 struct tally {
   order_word_t<T> worst;
@@ -214,8 +213,8 @@ struct cut_kernel {
   }
 };
 
-// Row-major: a warp side by side in one row. Column-major: a lane has a row of its own, and the
-// warp goes through the columns together.
+// Row-major: the lanes of a warp read neighbouring columns of one row. Column-major: each lane has
+// its own row, and the warp walks the columns together.
 template <class T, class Index>
 struct row_kernel {
   static constexpr int max_threads = 256;
@@ -232,11 +231,11 @@ struct row_kernel {
   }
 
  private:
-  // Columns begin, begin + step, ... < end of the row.
+  // Counts columns begin, begin + step, ... < end of the row.
   template <class Simt>
   KSELECT_HD static tally<T> count(Simt& simt, const args& a, std::int64_t row, std::int64_t begin,
                                    std::int64_t end, int step) {
-    constexpr int in_flight = 8;  // loads on their way at a time
+    constexpr int in_flight = 8;  // loads in flight per lane
     tally<T> seen{simt.load(a.records.worst, row)};
     const std::int64_t tie_columns = simt.load(a.records.tie_columns, row);
     const auto element = [&](std::int64_t column) {

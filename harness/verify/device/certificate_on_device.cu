@@ -11,7 +11,7 @@ namespace {
 
 namespace d = device_proof;
 
-// The records of `rows` rows, for memory or, from null, for its size.
+// Carves the records of `rows` rows out of `memory`; a null carver only computes their size.
 template <class T>
 d::row_records<T> lay_out(simt::carver& memory, std::int64_t rows, std::int64_t n) {
   d::row_records<T> records;
@@ -32,7 +32,7 @@ std::size_t record_bytes(std::int64_t rows, std::int64_t n) {
   return sizes.used();
 }
 
-// The most rows whose records fit; 0: not even one's do.
+// The most rows whose records fit; 0 if not even one row's fit.
 template <class T>
 std::int64_t band_height(const problem& what, std::size_t scratch_bytes) {
   std::int64_t fits = 0, too_many = what.q + 1;
@@ -46,7 +46,7 @@ std::int64_t band_height(const problem& what, std::size_t scratch_bytes) {
 template <class Kernel>
 void launch(backend& place, const typename Kernel::args& a, std::int64_t warps) {
   constexpr std::int64_t in_block = Kernel::max_threads / simt::warp_size;
-  constexpr std::int64_t most_blocks = 1 << 16;  // enough for any GPU; the others stride
+  constexpr std::int64_t most_blocks = 1 << 16;  // enough for any GPU; warps stride over the rest
   const simt::grid shape{
       .blocks = std::clamp(d::stretches(warps, in_block), std::int64_t{1}, most_blocks),
       .threads = Kernel::max_threads};

@@ -1,7 +1,7 @@
 #pragma once
-// The certificate (harness/verify/certificate.hpp) checked where rows and answer lie, by kernels of
-// the place that selected: nothing but the verdict crosses the bus. A copy of large rows for the
-// host costs a sweep more than all its timing.
+// Checks the certificate (harness/verify/certificate.hpp) by kernels of the backend that selected.
+// Only the verdict crosses the bus: copying large rows to the host would take a sweep longer than
+// all its timing.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,26 +17,26 @@ namespace kselect::harness {
 struct device_verdict {
   std::int64_t rows_checked = 0;
   std::int64_t rows_wrong = 0;
-  // Of the lowest wrong row, if any. `failed` is the check that verify() would name, but that a row
-  // with faults of ordering and of stability fails on ordering whichever comes first; it is empty
-  // where the kernels did not see all of the row, so that nothing is known about it.
+  // The lowest wrong row, if any, and the check that verify() would name. One exception: a row with
+  // faults of ordering and of stability always fails on ordering. `failed` is empty if the kernels
+  // did not see all of the row.
   std::int64_t first_row = -1;
   std::optional<check> failed = std::nullopt;
 
   explicit operator bool() const { return rows_wrong == 0; }
 };
 
-// How the work is cut; tests cut it finer.
+// How the work is divided. Tests use smaller pieces.
 struct device_proof_shape {
-  std::size_t scratch_bytes = std::size_t{256} << 20;  // at most; enough for rows of 2^31 elements
-  std::int64_t stretch = 4096;                         // elements that a warp looks at in one go
+  std::size_t scratch_bytes = std::size_t{256} << 20;  // limit; enough for rows of 2^31 elements
+  std::int64_t stretch = 4096;                         // elements that a warp checks at a time
 };
 
-// Checks every row of the answer in `buffers` (addresses at `place`). What was enqueued there
-// before is waited for. Empty where this cannot be done, so that the host has to: a payload without
-// indices, rows too long for the scratch memory, or no room for that.
+// Checks every row of the answer in `buffers` (addresses at `place`), after all work enqueued
+// there. Returns empty if the host must check instead: the payload has no indices, the records of
+// one row exceed the scratch memory, or that memory cannot be allocated.
 //
-// Throws failure::usage when a buffer is null, failure::unsupported when a kernel fails.
+// Throws failure::usage if a buffer is null, failure::unsupported if a kernel fails.
 std::optional<device_verdict> verify_on_device(const problem&, const contract&, const io& buffers,
                                                backend& place, const device_proof_shape& = {});
 

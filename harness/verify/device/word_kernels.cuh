@@ -1,6 +1,6 @@
 #pragma once
-// What words.hpp does, as kernels. Memory is read and written as words, or where it is not aligned
-// to them, or no whole number of them, in halves (`Piece`: std::uint32_t, std::uint16_t).
+// The kernels of words.hpp. `Piece` is the unit of access: std::uint32_t, or std::uint16_t if the
+// address or the size is not a multiple of four bytes.
 
 #include <cstdint>
 
@@ -29,7 +29,7 @@ struct fill_kernel {
   }
 };
 
-// Adds the hashes of all words to sum[0], modulo 2^64: in no particular order.
+// Adds the hashes of all words to sum[0], modulo 2^64, in any order.
 template <class Piece>
 struct hash_kernel {
   static constexpr int max_threads = 256;
@@ -41,7 +41,7 @@ struct hash_kernel {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
-    constexpr int in_flight = 8;  // loads on their way at a time
+    constexpr int in_flight = 8;  // loads in flight per thread
     const std::int64_t words = words_in(a.pieces.size);
     const std::int64_t stride = std::int64_t{simt.blocks()} * simt.threads();
     std::int64_t i = std::int64_t{simt.block()} * simt.threads() + simt.thread();

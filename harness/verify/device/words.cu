@@ -7,14 +7,14 @@
 namespace kselect::harness {
 namespace {
 
-// Enough to fill any GPU; a few for every thread of it.
+// Enough threads to fill any GPU; each handles a few words of a large buffer.
 simt::grid grid_for(std::int64_t words) {
   constexpr std::int64_t threads = fill_kernel<std::uint32_t>::max_threads, most_blocks = 1 << 13;
   return {.blocks = std::clamp((words + threads - 1) / threads, std::int64_t{1}, most_blocks),
           .threads = static_cast<int>(threads)};
 }
 
-// Calls f(pieces) with the memory in words where it can be, else in halves of them.
+// Calls f(pieces) with the memory as words if size and address allow it, else as half words.
 template <class Byte, class F>
 void visit_pieces(Byte* data, std::size_t bytes, const F& f) {
   const auto in = [&]<class Piece>(Piece) {

@@ -1,11 +1,11 @@
 #pragma once
-// Fills and hashes memory of a backend where it lies, by kernels (cuda, fiber): no copy of it has
-// to cross the bus. A word has four bytes; all sizes and addresses are multiples of two.
+// Fills and hashes a backend's memory in place, by kernels (cuda, fiber): no copy crosses the bus.
+// A word has four bytes. All sizes and addresses are multiples of two bytes.
 //
-// The hash tells rows that are still the ones given from rows that something touched: a sum of
-// mixed (word, position) pairs modulo 2^64, which two different buffers share with a probability of
-// about 2^-64 unless somebody set out to make them. It guards against accidents (a write out of
-// bounds, a selection that works in place unasked, a transfer that went wrong), not against malice.
+// The hash reveals changes to rows. It is the sum of mixed (word, position) pairs modulo 2^64,
+// which two different buffers share by chance with a probability of about 2^-64. It guards against
+// accidents (a write out of bounds, a selection in place that was not asked for, a failed
+// transfer), not against malice.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,9 @@
 
 namespace kselect::harness {
 
-// What one word adds to the hash of a buffer: position and content, mixed by a bijection of 64 bits
-// (the finaliser of splitmix64: Steele, Lea & Flood, "Fast Splittable Pseudorandom Number
-// Generators", OOPSLA 2014), so that no bit of either goes unseen and words do not commute.
+// What one word adds to the hash of a buffer. A bijection of 64 bits mixes position and content, so
+// that every bit counts and words do not commute: the finaliser of splitmix64 (Steele, Lea & Flood,
+// "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 KSELECT_HD constexpr std::uint64_t hash_of_word(std::uint32_t word, std::int64_t position) {
   const auto at = static_cast<std::uint64_t>(position);
   std::uint64_t x = (at << 32 | at >> 32) ^ word;
@@ -29,12 +29,12 @@ KSELECT_HD constexpr std::uint64_t hash_of_word(std::uint32_t word, std::int64_t
   return x ^ (x >> 31);
 }
 
-// Enqueues the fill, with the first half of a word at the end where half a word is left. Throws
-// error(failure::unsupported) if the place cannot run kernels.
+// Enqueues the fill. If half a word is left at the end, it gets the low half of `word`. Throws
+// error(failure::unsupported) if the backend cannot run kernels.
 void fill_words(backend& place, std::byte* to, std::size_t bytes, std::uint32_t word);
 
-// The hash of memory of the place, to whose end half a word of zeros is added if only half a one is
-// left. Waits for the work enqueued before it.
+// The hash of memory of the backend. A half word left at the end is padded with zeros. Waits for
+// the work enqueued before.
 std::uint64_t hash_words(backend& place, const std::byte* from, std::size_t bytes);
 
 // The same hash of the same bytes on the host, by at most `threads` threads.
