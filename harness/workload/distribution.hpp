@@ -50,7 +50,7 @@ struct distribution {
   bool operator==(const distribution&) const = default;
 };
 
-// The kinds that take a parameter, its default and its inclusive range.
+// The default and the inclusive range of a kind's parameter. Kinds without one have no entry.
 struct parameter_range {
   double preset, low, high;
   bool counts;  // only whole numbers
@@ -79,7 +79,7 @@ constexpr bool may_contain_infinities(const distribution& d) {
   return d.kind == distribution_kind::inf_fraction && d.parameter > 0;
 }
 
-// `uniform`, `few_distinct(16)`, `inf_fraction(0.9)`.
+// As text: `uniform`, `few_distinct(16)`, `inf_fraction(0.9)`.
 inline std::string to_string(const distribution& d) {
   std::string text{to_string(d.kind)};
   if (parameter_of(d.kind)) {
@@ -92,9 +92,9 @@ inline std::string to_string(const distribution& d) {
   return text;
 }
 
-// Inverse of to_string; a parameter left out gets its preset. Empty on a name that is unknown or a
-// parameter that is missing its bracket, not a number, out of range, a fraction where it counts, or
-// given to a kind without one.
+// Inverse of to_string. A parameter left out gets its default. Empty if the name is unknown, if a
+// kind without a parameter gets one, or if the parameter lacks a bracket, is no number, is out of
+// range, or is a fraction where a count is needed.
 inline std::optional<distribution> parse_distribution(std::string_view text) {
   const std::size_t bracket = text.find('(');
   const auto kind = parse<distribution_kind>(text.substr(0, bracket));

@@ -1,16 +1,16 @@
 #pragma once
-// Generated rows: element (row, column) as a pure function of the seed, on CPU and GPU alike.
+// Generated rows: element (row, column) is a pure function of the seed, equal on CPU and GPU.
 //
-// Philox4x32-10 (Salmon et al. 2011, Random123) with the seed as key and (block of columns, row) as
-// counter. No state, so any thread may compute any element; and every floating-point step below is
-// an IEEE operation that is rounded once (+, *, /, sqrt, explicit fma), so host and device agree to
-// the bit. Do not write a*b+c here: a compiler may contract it on one side and not on the other.
+// Philox4x32-10 (Salmon et al. 2011, Random123), keyed by the seed, counts (block of columns, row).
+// It has no state, so any thread can compute any element. Host and device agree to the bit, because
+// every floating-point step below is an IEEE operation that rounds once (+, *, /, sqrt, explicit
+// fma). Do not write a*b+c here: a compiler may contract it on one side only.
 
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
 
-// Philox uses no intrinsics, and nvcc 12.4 cannot read those of GCC 13.
+// Philox needs no intrinsics, and nvcc 12.4 cannot parse those of GCC 13.
 #define R123_USE_SSE 0
 #define R123_USE_X86INTRIN_H 0
 #include <Random123/philox.h>
@@ -21,8 +21,8 @@
 
 namespace kselect::harness {
 
-// -log(x) for x in (0, 1/2], about 1e-15 relative. The library's log differs between host and
-// device.
+// -log(x) for x in (0, 1/2], with a relative error of about 1e-15. Replaces the library's log,
+// which differs between host and device.
 KSELECT_HD inline double negative_log(double x) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
   double exponent = static_cast<double>(static_cast<std::int64_t>(bits >> 52) - 1023);
@@ -39,8 +39,8 @@ KSELECT_HD inline double negative_log(double x) {
   return -fma(exponent, 0.6931471805599453, 2 * s * series);
 }
 
-// The standard normal quantile of p in (0, 1): Wichura 1988, algorithm AS 241 (PPND7), seven
-// digits.
+// The standard normal quantile of p in (0, 1) to seven digits: Wichura 1988, algorithm AS 241
+// (PPND7).
 KSELECT_HD inline double normal_quantile(double p) {
   const double q = p - 0.5;
   if (fabs(q) <= 0.425) {
@@ -65,9 +65,9 @@ KSELECT_HD inline double normal_quantile(double p) {
   return q < 0 ? -(top / bottom) : top / bottom;
 }
 
-// Values of one row length, element by element; trivially copyable, so it travels into kernels by
-// value. Numbers of 16 bits are those of float32, rounded; only what is made of bits (NaN, leading
-// bits that are shared) is made of their own.
+// Generates the elements of rows of length n. Trivially copyable, so kernels take it by value. A
+// 16-bit element is the float32 element, rounded. Only elements made from bits (NaN, shared leading
+// bits) are made in 16 bits.
 template <class T>
 class generator {
  public:
@@ -76,7 +76,7 @@ class generator {
   // Elements made from one Philox block: 128 random bits.
   static constexpr int lanes = 16 / static_cast<int>(sizeof(real));
 
-  // k matters to kth_ties alone.
+  // Only kth_ties uses k.
   KSELECT_HD generator(distribution d, std::uint64_t seed, std::int64_t n, std::int64_t k)
       : kind_(d.kind), parameter_(d.parameter), seed_(seed), n_(n), k_(k) {}
 
@@ -109,7 +109,7 @@ class generator {
     }
   }
 
-  // [0, 1) with as many equally spaced values as the mantissa holds.
+  // Uniform in [0, 1), with as many equally spaced values as the mantissa holds.
   KSELECT_HD static real unit(bits_type random) {
     if constexpr (sizeof(real) == 4) {
       return static_cast<real>(random >> 8) * static_cast<real>(0x1p-24);
@@ -164,33 +164,33 @@ class generator {
   }
 
   KSELECT_HD static real normal(bits_type random) {
-    // The middle of one of 2^32 (2^53) equal intervals: never 0 or 1.
+    // The middle of one of 2^32 (float64: 2^52) equal intervals: never 0 or 1.
     const double p = sizeof(real) == 4 ? (static_cast<double>(random) + 0.5) * 0x1p-32
                                        : (static_cast<double>(random >> 12) + 0.5) * 0x1p-52;
     return static_cast<real>(normal_quantile(p));
   }
 
-  // Rises with `place`; random within the step, so that rows and seeds differ.
+  // Rises with `place`. Random within each step, so that rows and seeds differ.
   KSELECT_HD real position(std::int64_t place, bits_type random) const {
     return static_cast<real>((static_cast<double>(place) + unit_double(random)) /
                              static_cast<double>(n_));
   }
 
-  // A value that only the row decides, from a block of its own (columns never reach it).
+  // One value per row, from a Philox block that no column uses.
   KSELECT_HD real of_row(std::int64_t row) const {
     bits_type random[lanes];
     draw(row, -1, random);
     return unit(random[0]);
   }
 
-  // A second random number for the element, from blocks that columns never reach.
+  // Decides by a second random number per element, from Philox blocks that no column uses.
   KSELECT_HD bool chosen(std::int64_t row, std::int64_t column) const {
     bits_type random[lanes];
     draw(row, -2 - column, random);
     return unit_double(random[0]) < parameter_;
   }
 
-  // 1.xxx with the first `parameter` bits of the pattern of 1.0 kept, the others random.
+  // The first `parameter` bits are those of 1.0, the others are random.
   KSELECT_HD T leading(bits_type random) const {
     const int shared = static_cast<int>(parameter_);
     const auto mask = static_cast<pattern>(shared >= 8 * static_cast<int>(sizeof(T))
@@ -198,7 +198,7 @@ class generator {
                                                : static_cast<pattern>(~pattern{0}) >> shared);
     const auto one = std::bit_cast<pattern>(rounded(real{1}));
     const auto bits = static_cast<pattern>((one & ~mask) | (random & mask));
-    // With few shared bits the exponent is free: keep it below infinity's.
+    // If few bits are shared, the exponent may come out as infinity's. Clear its random bits then.
     constexpr pattern infinity = infinity_bits<T>;
     return std::bit_cast<T>(
         static_cast<pattern>((bits & infinity) == infinity ? bits ^ (infinity & mask) : bits));
@@ -210,9 +210,9 @@ class generator {
     return std::bit_cast<T>(static_cast<pattern>(random | (quiet & ~sign_bit<T>)));
   }
 
-  // By a random rank: the first k/2 distinct below 1/2, then ties at exactly 1/2 up to `parameter`
-  // past the k-th, then distinct above. So the k-th key is tied and only some of its ties are
-  // chosen.
+  // Elements by random rank: the first k/2 are below 1/4, the next are exactly 1/2 up to
+  // `parameter` past the k-th, the others are above. So the k-th key is tied and only some of its
+  // ties are chosen.
   KSELECT_HD real tied(std::int64_t row, std::int64_t column, bits_type random) const {
     const std::int64_t rank = permuted(row, column);
     const std::int64_t better = k_ / 2;
@@ -222,7 +222,7 @@ class generator {
   }
 
   // A bijection of [0, n), one per row: a four-round Feistel network on the smallest even number of
-  // bits that holds n - 1, walked until it lands inside (at most four steps on average).
+  // bits that holds n - 1. It repeats until the result is below n, at most four times on average.
   KSELECT_HD std::int64_t permuted(std::int64_t row, std::int64_t column) const {
     int half = 1;
     while ((n_ - 1) >> (2 * half) != 0) ++half;
@@ -241,7 +241,7 @@ class generator {
     return static_cast<std::int64_t>(x);
   }
 
-  // splitmix64's finaliser (Steele et al. 2014) over everything that keys the round.
+  // splitmix64's finaliser (Steele et al. 2014) of x, the seed, the row and the round.
   KSELECT_HD std::uint64_t scrambled(std::uint64_t x, std::int64_t row, std::int64_t round) const {
     x ^= seed_ + 0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(4 * row + round + 1);
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

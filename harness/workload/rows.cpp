@@ -1,4 +1,4 @@
-// Parallel over blocks of one row each: Philox has no state, so the split does not show.
+// Threads share the rows by blocks of one row. The split does not show: Philox has no state.
 
 #include "harness/workload/rows.hpp"
 
@@ -10,7 +10,7 @@
 namespace kselect::harness {
 namespace {
 
-// Columns one task writes; a multiple of every generator's lanes.
+// Columns per task, a multiple of every generator's lanes.
 constexpr std::int64_t task_columns = 1 << 14;
 
 template <class T>

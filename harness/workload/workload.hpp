@@ -1,5 +1,5 @@
 #pragma once
-// A problem with the rows that it is posed on. Only the problem, its base, reaches an algorithm.
+// A problem with the rows that it is solved on. Algorithms see only its base, the problem.
 
 #include <cstdint>
 #include <string>
@@ -19,13 +19,13 @@ struct workload : problem {
   bool operator==(const workload&) const = default;
 };
 
-// The problem, then its rows: `float32/smallest/Q=64/n=1024/k=8/values/row_major/uniform#7`.
+// As text, the problem first: `float32/smallest/Q=64/n=1024/k=8/values/row_major/uniform#7`.
 inline std::string to_string(const workload& w) {
   return to_string(static_cast<const problem&>(w)) + '/' + to_string(w.distribution) + '#' +
          std::to_string(w.seed);
 }
 
-// The check of the problem, and whether the contract excludes what the rows may hold.
+// Checks the problem, and whether the contract excludes elements that the rows may hold.
 inline support check_support(const algorithm& entry, const workload& w, const device& where) {
   support answer = check_support(entry, static_cast<const problem&>(w), where);
   if (!answer) return answer;

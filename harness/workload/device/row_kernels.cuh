@@ -1,5 +1,5 @@
 #pragma once
-// What rows_on_device.hpp does, as a kernel.
+// The kernel of rows_on_device.hpp.
 
 #include <bit>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace kselect::harness {
 
-// Element (row, column) at row * row_step + column * column_step. A thread makes what comes from
-// one Philox block at a time; neighbouring threads take neighbours in memory, in either layout.
+// Writes element (row, column) to row * row_step + column * column_step. A thread makes one Philox
+// block of elements at a time. In either layout, neighbouring threads write neighbouring memory.
 template <class T>
 struct generate_kernel {
   static constexpr int max_threads = 256;

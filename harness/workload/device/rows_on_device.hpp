@@ -1,5 +1,5 @@
 #pragma once
-// The generated input of a problem, made by a kernel where algorithms read it (cuda, fiber).
+// The generated input of a problem, made by a kernel in the backend's memory (cuda, fiber).
 
 #include <cstddef>
 
@@ -9,9 +9,9 @@
 
 namespace kselect::harness {
 
-// Enqueues what the host's generate_rows does (harness/workload/rows.hpp), byte for byte, into
-// problem.input_bytes() bytes of the place's memory. Throws error(failure::unsupported) if the
-// place cannot run kernels.
+// Enqueues a kernel that writes the same bytes as the host's generate_rows
+// (harness/workload/rows.hpp) to `out`: problem.input_bytes() bytes of the backend's memory. Throws
+// error(failure::unsupported) if the backend cannot run kernels.
 void generate_rows(backend& place, const workload& p, std::byte* out);
 
 }  // namespace kselect::harness
