@@ -25,10 +25,10 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The config of one turn: one round of measurement, and datasets by absolute paths, since the copy
-// lies elsewhere. `with_rounds` is off for programs from before measure.rounds.
+// The config of one turn: one round of measurement. Datasets get absolute paths, because the copy
+// lies in another folder. `with_rounds` is off for programs older than measure.rounds.
 json turn_config(const fs::path& file, bool with_rounds) {
-  const sweep_config config = load_config(file);  // this program's opinion of it
+  const sweep_config config = load_config(file);  // only for the paths of datasets
   json text = parse_strict_json(text_of(file), file.string());
   if (with_rounds) text["measure"]["rounds"] = 1;
   const json::json_pointer dataset("/input/dataset");
@@ -59,7 +59,7 @@ class turns {
   }
 
  private:
-  // Both programs must take the very same config.
+  // Writes one config that both programs accept.
   void write_config() {
     const fs::path log = what_.directory / "dry-run.log";
     for (const bool with_rounds : {true, false}) {
@@ -94,7 +94,7 @@ class turns {
     if (code == static_cast<int>(failure::interrupted)) {
       throw error(failure::interrupted, "interrupted; continue with --resume");
     }
-    // Some cell failed: its record says so, and the verdict will.
+    // Some cell failed. Its record says so, and the verdict will, too.
     if (code == 0 || code == static_cast<int>(failure::cells)) return;
     throw error(failure::usage, fmt::format("{} ended with exit code {}: {}",
                                             directory.filename().string(), code, last_line(log)));

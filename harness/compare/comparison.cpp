@@ -17,7 +17,7 @@ bool any_on(const recorded_run& run, std::string_view executor) {
   });
 }
 
-// Runs of one alternation share its id; a run also took turns with itself.
+// Runs of one alternation share its id. A run compared with itself counts as paired, too.
 bool took_turns(const recorded_run& base, const recorded_run& now) {
   std::error_code none;
   if (std::filesystem::equivalent(base.path, now.path, none) && !none) return true;
@@ -33,7 +33,7 @@ std::vector<std::string> obstacles_between(const recorded_run& base, const recor
   return found;
 }
 
-// What may explain a difference but is often what is being compared.
+// Differences that may explain a change but are often what the user wants to compare.
 std::vector<std::string> notes_on_builds(const recorded_run& base, const recorded_run& now) {
   std::vector<std::string> notes;
   for (const char* const name : {"type", "compiler", "flags", "sanitizers", "nvcc", "cccl"}) {
@@ -114,7 +114,7 @@ std::vector<work_change> changed_work(const recorded_cell& base, const recorded_
   return changes;
 }
 
-// Everything but the verdict on times, which needs all cells.
+// Compares two cells. decide() gives the verdict on times later, because it needs all cells.
 class comparer {
  public:
   comparer(const comparison& whole) : whole_(whole) {}
@@ -209,7 +209,7 @@ void correct(std::vector<compared_cell>& cells, correction how) {
   for (std::size_t i = 0; i < weighed.size(); ++i) weighed[i]->p_corrected = corrected[i];
 }
 
-// The smallest two-sided p value that so many rounds can give: all of them on one side.
+// The smallest two-sided p value that the cell's rounds can give: all of them on one side.
 double smallest_p(const compared_cell& cell, bool paired) {
   const auto m = static_cast<double>(cell.rounds_base), n = static_cast<double>(cell.rounds_now);
   if (paired) return std::min(1.0, std::exp2(1 - n));
@@ -217,8 +217,7 @@ double smallest_p(const compared_cell& cell, bool paired) {
                   2 * std::exp(std::lgamma(m + 1) + std::lgamma(n + 1) - std::lgamma(m + n + 1)));
 }
 
-// Few rounds cannot show that one cell of many changed alone: said, rather than left to be puzzled
-// at.
+// Adds a note if there are too few rounds to show that one cell of many changed alone.
 void note_resolution(comparison& result) {
   if (result.how.corrected == correction::none) return;
   double weighed = 0, most = 0;
@@ -236,7 +235,7 @@ void note_resolution(comparison& result) {
                   weighed, std::ceil(weighed * most / level)));
 }
 
-// The floor holds only for the machine it was measured on.
+// Drops a noise floor that was measured on another machine.
 void check_floor(comparison& result) {
   if (result.how.floor == nullptr) return;
   const std::vector<std::string> foreign =
@@ -257,7 +256,7 @@ std::size_t comparison::count(compare::verdict v) const {
 }
 
 std::map<std::string, double> comparison::mean_ratio_by_algorithm() const {
-  std::map<std::string, std::pair<double, double>> sums;  // of log-ratios, and how many
+  std::map<std::string, std::pair<double, double>> sums;  // sum and count of log-ratios
   for (const compared_cell& cell : cells) {
     if (!cell.log_ratio) continue;
     auto& [sum, count] = sums[cell.any().algorithm];
@@ -287,7 +286,7 @@ comparison compare_runs(recorded_run base, recorded_run now, const criteria& how
   const comparer weigher(result);
   for (const recorded_cell& cell : result.base.cells) {
     const recorded_cell* const other = result.now.find(cell.identity);
-    // Without a time on either side there is nothing to compare or to miss.
+    // A cell without a time on either side can be neither compared nor missing.
     if (!cell.time && (other == nullptr || !other->time)) continue;
     result.cells.push_back(weigher.weigh(&cell, other));
   }

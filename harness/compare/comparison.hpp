@@ -1,10 +1,9 @@
 #pragma once
-// The verdict on two runs, cell by cell: is the second slower than the first by more than a
-// threshold?
+// Compares two runs cell by cell: is the second slower than the first by more than a threshold?
 //
-// Let r be the ratio new / base of a cell's typical times, and t the larger of the user's threshold
-// and `floor_multiplier` times the cell's noise floor. In logarithms, with the interval of log r at
-// `confidence` and the two-sided p value of log r lying beyond +-log(1 + t):
+// Let r be a cell's ratio new / base, and t the larger of the user's threshold and
+// `floor_multiplier` times the cell's noise floor. The verdict follows from the interval of log r
+// at `confidence` and the two-sided p value of log r lying beyond +-log(1 + t):
 //
 //   regression      above +log(1 + t), significant after correction over all cells
 //   improvement     below -log(1 + t), likewise
@@ -14,8 +13,8 @@
 //   missing         the base has a time and the new run has none: not run, wrong, failed
 //   added           the other way round; for information
 //
-// Rounds are compared in pairs (signed-rank test) if the two runs took turns in one process group
-// (alternate.hpp), since drift then cancels; else as two samples (Mann-Whitney).
+// If the two runs took turns (alternate.hpp), drift cancels, so rounds are compared in pairs
+// (signed-rank test). Otherwise they are compared as two samples (Mann-Whitney).
 
 #include <array>
 #include <cstdint>
@@ -61,14 +60,14 @@ struct noise_floor;
 
 struct criteria {
   double threshold = 0.05;   // relative change of the time that matters
-  double confidence = 0.95;  // of intervals; 1 - confidence is the level of the tests
+  double confidence = 0.95;  // of the intervals; 1 - confidence is the level of the tests
   correction corrected = correction::benjamini_hochberg;
   double floor_multiplier = 2;
   const noise_floor* floor = nullptr;
-  bool force = false;  // compare what is not comparable
+  bool force = false;  // compare runs and cells that are not comparable
 };
 
-// A counter whose value changed: exact, so any difference is one.
+// A counter whose value changed. Counters are exact, so any difference is real.
 struct work_change {
   std::string counter;
   std::int64_t base, now;
@@ -78,8 +77,8 @@ struct compared_cell {
   const recorded_cell* base = nullptr;  // null: the run has no such cell
   const recorded_cell* now = nullptr;
   compare::verdict verdict = verdict::inconclusive;
-  std::string reason;  // one line where the verdict alone does not say
-  // Where both have a time: of log(new / base).
+  std::string reason;  // one line if the verdict alone does not explain itself
+  // log(new / base), if both have a time.
   std::optional<double> log_ratio;
   interval bounds{};
   double p = 1, p_corrected = 1;
@@ -88,13 +87,12 @@ struct compared_cell {
   std::size_t rounds_base = 0, rounds_now = 0;
   std::vector<work_change> work;
 
-  // Whether its rounds are enough to bound the log-ratio at all.
+  // Whether there are enough rounds to bound the log-ratio.
   bool bounded() const;
   const recorded_cell& any() const { return base != nullptr ? *base : *now; }
 };
 
-// The cells point into the two runs: movable (a vector's elements stay where they are), not
-// copyable.
+// Movable, not copyable: the cells point into the two runs, whose elements stay in place on a move.
 struct comparison {
   comparison() = default;
   comparison(comparison&&) = default;
@@ -105,10 +103,10 @@ struct comparison {
   bool paired = false;
   std::vector<std::string> obstacles;  // why the runs as a whole are not comparable
   std::vector<std::string> notes;
-  std::vector<compared_cell> cells;  // of the base in its order, then what is added
+  std::vector<compared_cell> cells;  // those of the base in its order, then added ones
 
   std::size_t count(verdict v) const;
-  // The geometric mean of new / base over the cells of an algorithm that have one.
+  // For each algorithm the geometric mean of new / base over its cells that have a ratio.
   std::map<std::string, double> mean_ratio_by_algorithm() const;
 };
 

@@ -17,7 +17,7 @@ std::vector<std::string> git(const fs::path& where, std::initializer_list<std::s
   return line;
 }
 
-// A log file of this process alone, whose last line is a command's answer.
+// A new, empty log of one command. Its last line is the command's answer.
 fs::path fresh_log(const build_request& request, const char* name) {
   fs::create_directories(request.work);
   const fs::path log = request.work / name;
@@ -47,7 +47,7 @@ fs::path build_commit(const build_request& request, const std::string& commit) {
   if (request.say)
     request.say(fmt::format("building {} (log: {})", commit.substr(0, 12), log.string()));
   if (!fs::exists(source / ".git")) {
-    // A worktree whose folder was deleted is still on git's list.
+    // Git still lists a worktree whose folder was deleted.
     require_process(git(request.repository, {"worktree", "prune"}), log, "git worktree prune");
     require_process(
         git(request.repository, {"worktree", "add", "--detach", source.string(), commit}), log,

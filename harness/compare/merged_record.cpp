@@ -11,7 +11,7 @@ namespace {
 
 using cells = std::vector<const recorded_cell*>;
 
-// A member of a record, or null: older programs write fewer.
+// A member of a record; null if absent, because older programs write fewer members.
 const json& member(const json& of, const char* name) {
   static const json nothing;
   if (!of.is_object()) return nothing;
@@ -27,8 +27,8 @@ std::vector<double> numbers(const json& list) {
   return found;
 }
 
-// Median, interval and rounds of a way of timing, from the medians of the turns; null where none
-// has one.
+// Median, interval and rounds of one way of timing, from the turns' medians; null if no turn has
+// one.
 json over_rounds(json rounds) {
   const std::vector<double> medians = numbers(rounds);
   if (medians.empty()) return nullptr;
@@ -38,7 +38,7 @@ json over_rounds(json rounds) {
 
 class merger {
  public:
-  // `turns`: of one cell; `first`: its first turn that has a time.
+  // `turns`: the turns of one cell; `first`: the first of them that has a time.
   merger(std::span<const recorded_cell* const> turns, const recorded_cell& first) : first_(first) {
     for (const recorded_cell* turn : turns) {
       timed_.push_back(turn != nullptr && turn->time ? turn : nullptr);
@@ -68,7 +68,7 @@ class merger {
     return merged;
   }
 
-  // At the ceiling in the middle of those that the turns measured.
+  // The share of the floor, relative to the median of the ceilings that the turns measured.
   json floor(double median_ns) const {
     json merged = member(first_.record, "floor");
     std::vector<double> ceilings;  // bytes a nanosecond
@@ -97,7 +97,7 @@ class merger {
     return std::ranges::all_of(there(), [&](const recorded_cell* turn) { return holds(*turn); });
   }
 
-  // A value of each turn's time; null where it has none.
+  // `value` of each turn's time; null if the turn has no time.
   template <class Value>
   json each(const Value& value) const {
     json list = json::array();
@@ -110,7 +110,7 @@ class merger {
   std::vector<double> all_samples() const {
     std::vector<double> all;
     for (const recorded_cell* turn : there()) {
-      // A record may hold its median alone.
+      // A record may hold only its median.
       if (turn->time->samples.empty()) all.push_back(turn->time->median);
       all.insert(all.end(), turn->time->samples.begin(), turn->time->samples.end());
     }
@@ -154,13 +154,13 @@ class merger {
   cells timed_;
 };
 
-// Null, or the lesser or greater of two where both are known.
+// The lesser (`lower`) or greater of two values. If one is null, the other.
 json bound(const json& a, const json& b, bool lower) {
   if (a.is_null() || b.is_null()) return a.is_null() ? b : a;
   return (a < b) == lower ? a : b;
 }
 
-// What was seen of the GPU in any turn.
+// Merges the GPU states of the turns: all event reasons, the extremes of temperature and power.
 json merged_gpu_state(const cells& turns) {
   json all;
   for (const recorded_cell* turn : turns) {
@@ -192,7 +192,7 @@ json merged_proof(const cells& turns) {
     for (const char* const when : {"before", "after"}) {
       all[when] = member(all, when) == json(true) && member(proof, when) == json(true);
     }
-    // Named the device only if all answers were proven there.
+    // The merged proof names the device only if all turns' answers were proven there.
     if (member(proof, "method") == json("certificate")) all["method"] = "certificate";
   }
   return all;

@@ -1,6 +1,6 @@
 #pragma once
-// One record of a cell from those of many turns, each a run of its own: what `kselect ab` leaves
-// behind, with all that a run's record holds, so that whatever reads a run reads it too.
+// Merges the records of one cell from many turns, each a run of its own, into one record for
+// `kselect ab`. It has all members of a run's record, so every reader of runs can read it.
 
 #include <span>
 
@@ -8,16 +8,15 @@
 
 namespace kselect::harness::compare {
 
-// `turns`: what each turn recorded of the cell, in order; null where it recorded nothing. At least
-// one is not null. A turn counts as a round, whose value is its median, of every way of timing:
-// where a turn has no time, the round is null and has no samples. Median and interval are those of
-// the rounds, quartiles and outliers those of all samples (as in harness/measure/round_log.hpp).
-// What was seen in some turn (throttling, temperatures) is kept, what holds only if it always did
-// (pinned, proven) must hold in all. A cell that once answered wrong is wrong; one without any time
-// is recorded as its first turn did.
+// `turns`: the cell's record in each turn, in order; null if the turn has none. At least one is not
+// null. A turn becomes a round whose value is the turn's median, for every clock of the record. A
+// turn without a time becomes a null round without samples. Median and interval are over the
+// rounds, quartiles and outliers over all samples (harness/measure/round_log.hpp). Throttling and
+// temperatures are kept from any turn; `pinned` and proofs must hold in all. If the cell was wrong
+// in one turn, the merged record is that turn's. If no turn has a time, it is the first turn's.
 json merged_record(std::span<const recorded_cell* const> turns);
 
-// The meta data of the first turn, with the median of the turns' memory ceilings.
+// The meta data of the first turn, but with the median of the turns' memory ceilings.
 json merged_meta(std::span<const recorded_run> turns);
 
 }  // namespace kselect::harness::compare

@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::string_view noise_schema = "kselect-noise/1";
 
-// The largest log-ratio between any two rounds of either side, each round being a process of its
-// own.
+// The largest log-ratio between any two rounds of either side. Each round is a process of its own.
 double spread_of_processes(const compared_cell& cell) {
   std::vector<double> medians;
   for (const recorded_cell* side : {cell.base, cell.now}) {
@@ -32,7 +31,7 @@ double spread_of_processes(const compared_cell& cell) {
 json facts_of_machine(const recorded_run& run) {
   json facts = {{"cpu", json::object()}, {"gpu", json::object()}};
   for (const char* const name : {"cpu", "threads"}) facts["cpu"][name] = run.fact({"host", name});
-  // All GPUs are on record; a run uses the first.
+  // The record lists all GPUs; a run uses the first.
   const json all = run.fact({"gpu"});
   const json gpu = all.is_array() && !all.empty() ? all.front() : json::object();
   for (const char* const name :
@@ -72,7 +71,7 @@ noise_floor noise_of(const comparison& a_against_a) {
     if (!cell.log_ratio) continue;
     const double farther = std::max(std::abs(cell.bounds.low), std::abs(cell.bounds.high));
     const double unpaired = spread_of_processes(cell);
-    // Too few rounds bound nothing; the spread of the processes then stands for both.
+    // Too few rounds give no finite bound. The spread of the processes then replaces it.
     floor.cells[cell.base->identity] = {std::isfinite(farther) ? farther : unpaired, unpaired};
   }
   return floor;

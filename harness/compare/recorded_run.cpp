@@ -12,7 +12,7 @@
 namespace kselect::harness::compare {
 namespace {
 
-// A name in a record that this program must know.
+// The enum value that `member` names. Throws if this program does not know the name.
 template <named_enum Enum>
 Enum known(const json& record, const char* member) {
   const std::string name = record.at(member);
@@ -74,7 +74,7 @@ recorded_cell cell_of(json record) {
       counters != record.end() && counters->is_object()) {
     for (const auto& [name, value] : counters->items()) cell.counters[name] = value;
   }
-  // Members sorted: the identity must not hang on the order in which a version writes them.
+  // Sorted members: the identity must not depend on the order in which a version writes them.
   const nlohmann::json input = record.at("input");
   cell.identity = fmt::format("{} {} {} {}", cell.algorithm, cell.executor, to_string(cell.problem),
                               input.dump());

@@ -1,8 +1,8 @@
 #pragma once
-// A recorded run as comparisons and exports need it: one entry a cell, its time as round medians.
+// A recorded run as comparisons and exports read it: one entry per cell, with its round medians.
 //
-// A cell is matched across runs by problem, input, algorithm name and executor. Its `key` is of no
-// use there: it hashes the source as well, so that two commits never share one.
+// Cells of two runs are matched by problem, input, algorithm name and executor. Their `key` cannot
+// match them: it also hashes the source, so it differs between commits.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,14 +28,14 @@ struct recorded_time {
   std::string clock;
   double median = 0;
   double low = 0, high = 0;  // 95 % interval of the median
-  // The median of each round in the order measured; empty where a round failed. Rounds of two runs
-  // that took turns belong together by position.
+  // The median of each round in the order measured; empty if the round failed. If two runs took
+  // turns, rounds at the same position form a pair.
   std::vector<std::optional<double>> rounds;
   std::vector<double> samples;
 };
 
 struct recorded_cell {
-  std::string identity;  // equal for the same cell of another run
+  std::string identity;  // equal for the same cell in another run
   workload problem;
   std::string algorithm;
   std::string executor;
@@ -45,34 +45,34 @@ struct recorded_cell {
   bool throttled = false;
   std::optional<recorded_time> time;
   std::map<std::string, std::int64_t> counters;  // exact work, if recorded
-  json record;                                   // all of it
+  json record;                                   // the complete record
 };
 
 struct recorded_run {
   std::string path;  // as the user gave it
   json meta;
   std::vector<recorded_cell> cells;  // in the order recorded, each cell once
-  std::vector<std::string> notes;    // what a reader of results should know about the reading
+  std::vector<std::string> notes;    // warnings about the reading, for readers of the results
 
   const recorded_cell* find(const std::string& identity) const;
-  // Takes the place of an earlier record of the same cell, unless only that one has a time.
+  // Replaces an earlier record of the same cell, unless only the earlier one has a time.
   void add(recorded_cell cell);
-  // The value at a path such as {"host", "cpu"} of the meta data; null where there is none.
+  // The value at a path such as {"host", "cpu"} of the meta data; null if there is none.
   json fact(std::initializer_list<const char*> path) const;
 
  private:
-  std::unordered_map<std::string, std::size_t> place_;  // of an identity among the cells
+  std::unordered_map<std::string, std::size_t> place_;  // from identity to position in `cells`
 };
 
-// How many rounds are made of the samples of a record that has none.
+// Number of rounds made from the samples of a record without rounds.
 inline constexpr std::size_t made_rounds = 11;
 
-// The medians of `count` consecutive blocks of the samples, of nearly equal length, or of single
-// samples if there are fewer.
+// The medians of `count` consecutive blocks of samples, of nearly equal length. With fewer samples
+// than `count`, each sample is a block.
 std::vector<double> block_medians(const std::vector<double>& samples, std::size_t count);
 
-// Reads a run directory, or its journal. Of the records of one cell the last ok one counts, else
-// the last. Throws error(failure::input) on a missing or damaged file.
+// Reads a run directory or its journal. Of several records of one cell the last ok one counts, or
+// the last if none is ok. Throws error(failure::input) if a file is missing or damaged.
 recorded_run read_run(const std::filesystem::path& path);
 
 }  // namespace kselect::harness::compare

@@ -18,7 +18,7 @@ std::string bound_text(double log_ratio) {
   return std::isfinite(log_ratio) ? fmt::format("{:+.1f}", percent(log_ratio)) : "?";
 }
 
-// The parts of a problem's name, of which those that never change are said once.
+// The parts of a problem's name and the executor. The report states parts that never vary once.
 std::vector<std::string> parts_of(const recorded_cell& cell) {
   const std::string name = to_string(cell.problem);
   std::vector<std::string> parts;
@@ -98,7 +98,7 @@ report_row row_of(const compared_cell& cell, const problem_titles& titles) {
   return row;
 }
 
-// Worst verdict first, then by how much slower.
+// Worst verdict first; report rows of one verdict are then sorted by slowdown.
 int severity(verdict v) {
   constexpr verdict order[] = {verdict::regression,   verdict::not_comparable, verdict::missing,
                                verdict::inconclusive, verdict::improvement,    verdict::same,

@@ -21,7 +21,7 @@ std::array<std::string, 8> cells_of(const report_row& row) {
           row.now,     row.algorithm, row.problem, row.note};
 }
 
-// Numbers stand right, words left.
+// Numbers are aligned right, words left.
 constexpr bool is_number(std::size_t column) { return column >= 1 && column <= 4; }
 
 std::string hidden_line(const report& r) {
@@ -31,7 +31,7 @@ std::string hidden_line(const report& r) {
                            r.hidden);
 }
 
-// Text that must not end a table cell or begin markup.
+// Escapes the characters that would end a table cell or begin markup.
 std::string escaped_markdown(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -91,7 +91,7 @@ std::string markdown_rows(const std::vector<report_row>& rows) {
   return text;
 }
 
-// The interval of one cell as a bar, on an axis of +-20 % with the limits marked.
+// Draws the interval of one cell as a bar, on an axis of +-20 % with the limits marked.
 std::string bar(const compared_cell& cell) {
   if (!cell.log_ratio) return "";
   constexpr double width = 200;
@@ -181,7 +181,7 @@ std::string table_report(const comparison& compared, bool all) {
 }
 
 std::string markdown_report(const comparison& compared, bool all) {
-  constexpr std::size_t shown = 20;  // a comment on a pull request has an end
+  constexpr std::size_t shown = 20;  // a pull request's comment has a maximum length
   report r = make_report(compared, all);
   std::string text = fmt::format("### kselect: {}\n\n", r.headline);
   if (!r.common.empty()) text += fmt::format("All cells: {}\n\n", escaped_markdown(r.common));

@@ -49,15 +49,15 @@ std::vector<double> differences(std::span<const double> a, std::span<const doubl
   return all;
 }
 
-// Twice the midrank of every value of the pooled sample: integers, so that rank sums compare
-// exactly.
+// Twice the midrank of every value of the pooled sample. Doubled midranks are integers, so rank
+// sums compare exactly.
 std::vector<int> doubled_midranks(const std::vector<double>& pooled) {
   const std::vector<double> sorted = sorted_copy(pooled);
   std::vector<int> ranks;
   ranks.reserve(pooled.size());
   for (const double value : pooled) {
     const auto [first, last] = std::ranges::equal_range(sorted, value);
-    // Ranks first + 1 ... last from 1: their mean doubled is the sum of the two ends.
+    // The midrank is the mean of ranks first + 1 ... last: doubled, the sum of these two.
     ranks.push_back(static_cast<int>((first - sorted.begin()) + 1 + (last - sorted.begin())));
   }
   return ranks;
@@ -83,7 +83,7 @@ std::size_t total(const std::vector<int>& ranks) {
   return static_cast<std::size_t>(std::accumulate(ranks.begin(), ranks.end(), 0));
 }
 
-// How many of the subsets of the ranks have each sum.
+// Element s: the number of subsets of the ranks with sum s.
 std::vector<double> sums_of_subsets(const std::vector<int>& ranks) {
   std::vector<double> ways(total(ranks) + 1, 0.0);
   ways[0] = 1;
@@ -94,7 +94,7 @@ std::vector<double> sums_of_subsets(const std::vector<int>& ranks) {
   return ways;
 }
 
-// The same of those with `size` members.
+// The same for subsets of `size` members.
 std::vector<double> sums_of_choices(const std::vector<int>& ranks, std::size_t size) {
   const std::size_t most = total(ranks);
   std::vector<std::vector<double>> ways(size + 1, std::vector<double>(most + 1, 0.0));
@@ -120,7 +120,7 @@ tails tails_at(const std::vector<double>& ways, std::size_t seen) {
   return {at_least / all, at_most / all};
 }
 
-// The largest c with P(sum < least + c) within one tail of the confidence, at most half the values.
+// The largest c with P(sum < least + c) <= (1 - confidence) / 2, at most half of `values`.
 std::size_t exact_cut(const std::vector<double>& ways, std::size_t least, std::size_t values,
                       double confidence) {
   const double all = std::accumulate(ways.begin(), ways.end(), 0.0);
@@ -136,7 +136,7 @@ std::size_t exact_cut(const std::vector<double>& ways, std::size_t least, std::s
 
 double normal_upper_tail(double z) { return std::erfc(z / std::sqrt(2.0)) / 2; }
 
-// Of a statistic that lies `distance` from its mean.
+// The tails of a statistic that lies `distance` from its mean, with continuity correction.
 tails normal_tails(double distance, double variance) {
   if (variance <= 0) return {};
   const double deviation = std::sqrt(variance);
@@ -145,7 +145,7 @@ tails normal_tails(double distance, double variance) {
 }
 
 std::size_t normal_cut(double values, double variance, double confidence) {
-  double low = 0, high = 40;  // the z with that upper tail, by bisection
+  double low = 0, high = 40;  // bisects for the z whose upper tail is (1 - confidence) / 2
   while (high - low > 1e-9) {
     const double z = (low + high) / 2;
     (normal_upper_tail(z) > (1 - confidence) / 2 ? low : high) = z;
@@ -154,7 +154,7 @@ std::size_t normal_cut(double values, double variance, double confidence) {
       std::max(0.0, std::floor(values / 2 - high * std::sqrt(variance))));
 }
 
-// The variance of U, less what groups of t equal values take from it.
+// The variance of U, reduced by groups of t equal values.
 double variance_of_u(const std::vector<double>& pooled, double pairs) {
   const auto count = static_cast<double>(pooled.size());
   double ties = 0;  // sum of t^3 - t
@@ -202,7 +202,7 @@ signed_rank wilcoxon(std::span<const double> values, double shift) {
     result.p = tails_at(sums_of_subsets(ranks), sum);
     return result;
   }
-  double squares = 0;  // of midranks: four times the variance
+  double squares = 0;  // sum of squared midranks: four times the variance
   for (const int rank : ranks) squares += rank * (rank / 4.0);
   const double mean = static_cast<double>(ranks.size() * (ranks.size() + 1)) / 4;
   result.p = normal_tails(result.w - mean, squares / 4);
@@ -264,7 +264,7 @@ interval shift_interval(std::span<const double> a, std::span<const double> b, do
 
 namespace {
 
-// Positions of p from the smallest value to the largest.
+// Positions in p, ordered from the smallest value to the largest.
 std::vector<std::size_t> ascending(std::span<const double> p) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -1,5 +1,5 @@
 #pragma once
-// Starting other programs without a shell: arguments arrive as they are.
+// Starts other programs without a shell, so arguments arrive unchanged.
 
 #include <filesystem>
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace kselect::harness::compare {
 
-// Runs arguments[0], found on PATH unless it has a slash, with standard output and error appended
-// to `log`. Returns its exit code, 128 + the signal that ended it. Throws error(failure::usage) if
-// it cannot be started.
+// Runs arguments[0], which is searched on PATH unless it has a slash. Appends standard output and
+// error to `log`. Returns the exit code, or 128 + the signal that ended it. Throws
+// error(failure::usage) if the program cannot be started.
 int run_process(const std::vector<std::string>& arguments, const std::filesystem::path& log);
 
-// The same, but anything else than exit code 0 is an error(failure::usage) that says `purpose` and
-// the last line of the log.
+// The same, but throws error(failure::usage) unless the exit code is 0. The message gives `purpose`
+// and the last line of the log.
 void require_process(const std::vector<std::string>& arguments, const std::filesystem::path& log,
                      const std::string& purpose);
 
-// Its last line that is not empty.
+// The last line of the log that is not empty.
 std::string last_line(const std::filesystem::path& log);
 
 }  // namespace kselect::harness::compare
