@@ -13,7 +13,7 @@ bool same_group(const cell& a, const cell& b) {
 std::vector<std::vector<const cell*>> grouped(const std::vector<const cell*>& cells) {
   std::vector<std::vector<const cell*>> groups;
   for (const cell* c : cells) {
-    // The plan has the cells of one problem together, so a group is among the last few.
+    // A plan keeps the cells of one problem together, so a cell's group is among the last few.
     const auto begin = groups.end() - std::min<std::ptrdiff_t>(std::ssize(groups),
                                                                std::ssize(names<executor_kind>));
     const auto mine = std::find_if(

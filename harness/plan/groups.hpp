@@ -1,6 +1,5 @@
 #pragma once
-// Cell groups: all algorithms on one problem and one executor, which take turns when they are
-// timed.
+// Cell groups: all algorithms on one problem and one executor. They take turns when they are timed.
 
 #include <vector>
 
@@ -8,11 +7,11 @@
 
 namespace kselect::harness {
 
-// Whether two cells belong to one group: the same problem, but for the layout, on one executor.
+// Whether two cells belong to one group: one executor, and one problem except for the layout.
 bool same_group(const cell& a, const cell& b);
 
-// The cells of each group, groups in the order of their first cells. `cells` must be in a plan's
-// order.
+// The cells of each group. Groups are in the order of their first cells. `cells` must be in a
+// plan's order.
 std::vector<std::vector<const cell*>> grouped(const std::vector<const cell*>& cells);
 
 }  // namespace kselect::harness

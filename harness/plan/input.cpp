@@ -22,7 +22,7 @@
 namespace kselect::harness {
 namespace {
 
-// Variant 0 is what the problem names.
+// Variant 0 has the problem's own seed.
 std::uint64_t seed_of(const workload& p, int variant) {
   return p.seed ^ static_cast<std::uint64_t>(variant) * 0x9e3779b97f4a7c15U;
 }
@@ -38,7 +38,7 @@ class generated_source final : public input_source {
     generate_rows(other(p, variant), rows, threads_);
     return std::nullopt;
   }
-  // A GPU makes rows faster than they could be copied to it.
+  // A GPU makes rows faster than they can be copied to it.
   bool makes_rows_at(const backend& place) const override { return !place.shares_host_memory(); }
   std::optional<distance_stage> fill_at(backend& place, const workload& p, std::byte* rows,
                                         int variant) const override {
@@ -61,12 +61,12 @@ struct distance_options {
   int threads;
 };
 
-// Writes the distances from Q of `queries`, from the `at`-th on and around the end, to all vectors
-// of `base`, in the problem's layout.
+// Writes the distances from Q of `queries` to all vectors of `base`, in the problem's layout. The
+// first query is number `at`; after the last query comes number 0.
 void write_distances(const workload& p, vector_view base, vector_view queries,
                      const distance_options& how, std::int64_t at, float* out) {
   const distance_calculator calculator(base, how.metric, {.threads = how.threads});
-  // The calculator writes row-major; other layouts are transposed a few rows at a time.
+  // The calculator writes row-major. Column-major rows are staged and transposed a few at a time.
   const bool transposed = p.layout == layout::column_major;
   const std::int64_t most_rows = transposed ? 256 : p.q;
   const host_buffer some_rows(transposed ? static_cast<std::size_t>(most_rows * p.n) * sizeof(float)
@@ -92,7 +92,7 @@ void write_distances(const workload& p, vector_view base, vector_view queries,
   }
 }
 
-// The same, and what it took.
+// The same, and returns the time.
 distance_stage fill_distances(const workload& p, vector_view base, vector_view queries,
                               const distance_options& how, std::int64_t at, float* out) {
   using clock = std::chrono::steady_clock;
@@ -102,8 +102,8 @@ distance_stage fill_distances(const workload& p, vector_view base, vector_view q
           std::chrono::duration<double, std::nano>(clock::now() - begin).count()};
 }
 
-// The vectors between which distances are taken where the generator makes their components: as rows
-// of its own. Another variant has other queries of the same corpus.
+// The generated vectors whose distances are taken: rows of the generator whose length is the
+// dimension. Another variant has other queries of the same corpus.
 workload base_of(const workload& p, const generated_vectors& spec) {
   workload components;
   components.n = spec.dimension;
@@ -124,7 +124,7 @@ nlohmann::ordered_json describe(const generated_vectors& spec) {
   return {{"dimension", spec.dimension}, {"metric", to_string(spec.metric)}};
 }
 
-// Distances between generated vectors (Tang et al. 2015, Sec. IV), on the CPU.
+// Distances between generated vectors (Tang et al. 2015, Sec. IV), computed on the CPU.
 class generated_vectors_source final : public input_source {
  public:
   generated_vectors_source(const generated_vectors& spec, int threads)
@@ -156,15 +156,15 @@ class generated_vectors_source final : public input_source {
 };
 
 #if KSELECT_HAS_CUDA
-// The same vectors; made, and their distances taken, on a GPU. Rows for the host are a copy of what
-// that GPU makes, so that all cells of a sweep select from the same bits.
+// The same vectors, but a GPU makes them and computes their distances. The host gets a copy of
+// these rows, so that all cells of a sweep select from the same bits.
 class vectors_on_gpu_source final : public input_source {
  public:
   vectors_on_gpu_source(const generated_vectors& spec, int threads)
       : spec_(spec), gpu_(open_backend(executor_kind::cuda, threads)) {}
 
   std::optional<dataset_sizes> sizes() const override { return std::nullopt; }
-  // The last bits of a distance are the GPU's.
+  // The last bits of a distance depend on the GPU, so it is part of the input.
   nlohmann::ordered_json description() const override {
     return {{"kind", "generated"},
             {"vectors", describe(spec_)},
@@ -189,7 +189,7 @@ class vectors_on_gpu_source final : public input_source {
       distances.write(reinterpret_cast<float*>(rows));
       return status{};
     };
-    write();  // the first product of a cuBLAS handle also gets memory and loads code
+    write();  // the first product of a cuBLAS handle also allocates memory and loads code
     const timed_run run = place.time(write);
     if (!run.outcome.ok()) throw error(failure::unsupported, run.outcome.message);
     return distance_stage{executor_kind::cuda, place.clock_name(), run.nanoseconds};
@@ -201,7 +201,7 @@ class vectors_on_gpu_source final : public input_source {
 };
 #endif
 
-// Distances from the first Q queries to the first n base vectors, on the CPU.
+// Distances from the first Q queries to the first n base vectors, computed on the CPU.
 class dataset_source final : public input_source {
  public:
   dataset_source(const dataset_input& spec, vector_set base, std::optional<vector_set> query,
@@ -222,12 +222,12 @@ class dataset_source final : public input_source {
             {"exclude_self", spec_.exclude_self}};
   }
 
-  // Variant v has the queries from v * Q on, around the end.
+  // Variant v has Q queries from number v * Q on; after the last query comes number 0.
   std::optional<distance_stage> fill(const workload& p, std::span<std::byte> rows,
                                      int variant) const override {
     if (p.q == 0 || p.n == 0) return std::nullopt;
-    // A row of n distances that leaves out its own vector comes from n + 1 base vectors, and its
-    // query must be one of those.
+    // If a row leaves out its own vector, n distances need n + 1 base vectors, and the query must
+    // be one of them.
     vector_view base = base_.view();
     base.count = p.n + (spec_.exclude_self ? 1 : 0);
     vector_view from = queries().view();
@@ -246,7 +246,7 @@ class dataset_source final : public input_source {
   int threads_;
 };
 
-// Whether a cell of the sweep may run on a GPU that is there: then rows are the same for all.
+// Whether a cell of the sweep may run on a GPU here. The GPU then makes the rows of all cells.
 bool uses_gpu(const sweep_config& config, std::optional<executor_kind> executor) {
   const auto is_gpu = [](executor_kind kind) { return kind == executor_kind::cuda; };
   const bool asked_for =

@@ -16,14 +16,14 @@
 namespace kselect::harness {
 namespace {
 
-// The executors one algorithm runs on: those asked for, or the GPU if there is one, else the CPU.
+// The executors of one algorithm: the requested ones, or the GPU if it can run there, else the CPU.
 std::vector<executor_kind> executors_of(const algorithm& entry, const plan_request& request) {
   if (request.executor) return {*request.executor};
   if (!request.config.executors.empty()) return request.config.executors;
   for (const executor_kind kind : {executor_kind::cuda, executor_kind::cpu}) {
     if (entry.executors.contains(kind) && why_unavailable(kind).empty()) return {kind};
   }
-  // Recorded as unsupported with the reason, rather than left out.
+  // None is available: the cell is recorded as unsupported with the reason, not left out.
   return {entry.executors.contains(executor_kind::cuda) ? executor_kind::cuda : executor_kind::cpu};
 }
 
@@ -35,7 +35,7 @@ workload in_layout_of(const algorithm& entry, workload p) {
   return p;
 }
 
-// Host and device bytes a cell needs at once: rows, outputs with their host copies, workspace.
+// The most bytes that a cell needs at once: rows, outputs with their host copies, workspace.
 std::size_t bytes_needed(const cell& c, const device& where) {
   const algorithm& entry = *c.entry->algorithm;
   const problem& p = c.problem;
@@ -44,7 +44,7 @@ std::size_t bytes_needed(const cell& c, const device& where) {
   return p.input_bytes() * (entry.promises.modifies_input ? 2 : 1) + outputs + workspace;
 }
 
-// Decides what can be known before the run.
+// Sets `foreseen` and `reason`.
 void foresee(cell& c, backends& places) {
   if (c.entry->algorithm->executors.contains(c.executor)) {
     c.reason = why_unavailable(c.executor);

@@ -1,6 +1,6 @@
 #pragma once
-// The cells of a sweep: which algorithm runs on which problem, where, under which key - all decided
-// before the first one runs, so that `--dry-run` shows exactly what would happen.
+// Lists the cells of a sweep: algorithm, problem, executor and key of each. The whole plan is made
+// before the first cell runs, so that `--dry-run` shows exactly what would happen.
 
 #include <functional>
 #include <memory>
@@ -16,16 +16,16 @@
 
 namespace kselect::harness {
 
-// How a cell ended (or must end). Only `ok` has a time.
+// How a cell ended or will end. Only `ok` cells have a time.
 enum class cell_status : std::uint8_t {
   ok,
   wrong,          // the answer failed its certificate
-  unsupported,    // the algorithm, executor or machine cannot; the reason says why
-  out_of_memory,  // does not fit
+  unsupported,    // not possible for the algorithm, executor or machine; the reason says why
+  out_of_memory,  // needs more memory than there is
   timeout,
   error,       // the algorithm or its kernel failed
   throttled,   // the clock fell during the measurement
-  implausible  // faster than the bytes can move
+  implausible  // faster than memory can move the bytes
 };
 constexpr auto names_of(cell_status) {
   return std::to_array<named<cell_status>>({{cell_status::ok, "ok"},
@@ -42,15 +42,15 @@ struct cell {
   workload problem;
   const registered* entry = nullptr;
   executor_kind executor = executor_kind::cpu;
-  // 16 hexadecimal digits: a hash of the problem, its input, the algorithm and its source,
+  // 16 hexadecimal digits: a hash of the problem, its input, the algorithm and its source, the
   // executor, device, measurement policy and program version. Equal keys measure the same thing.
   std::string key;
-  // Known before the run: unsupported or out_of_memory, and why. `ok` means it will be tried.
+  // What is known before the run: unsupported or out_of_memory, and why. `ok`: it will be tried.
   cell_status foreseen = cell_status::ok;
   std::string reason;
 };
 
-// The executors a sweep runs on, opened once each on first use.
+// The backends of a sweep. Each is opened once, on first use.
 class backends {
  public:
   explicit backends(int threads) : threads_(threads) {}
@@ -68,9 +68,9 @@ struct plan_request {
   std::optional<std::string> filter;      // a regular expression on "algorithm problem"
 };
 
-// Every cell, problem by problem in the config's order, algorithms in the registry's order within
-// one. A layout that an algorithm does not read is replaced by the one it does. Throws
-// error(failure::usage) on a filter that is no regular expression or leaves no cell.
+// Every cell: problems in the config's order, and for each the algorithms in the registry's order.
+// An algorithm that does not read the problem's layout gets one that it reads. Throws
+// error(failure::usage) if the filter is no regular expression or leaves no cell.
 std::vector<cell> plan_cells(const plan_request& request, backends& places);
 
 }  // namespace kselect::harness

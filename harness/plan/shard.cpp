@@ -15,8 +15,8 @@
 namespace kselect::harness {
 namespace {
 
-// Elements a second that one pass over the rows manages, to one digit; what matters is that they
-// differ by orders of magnitude.
+// Rough elements per second of one pass over the rows. Executors differ by orders of magnitude, so
+// one digit is enough.
 std::int64_t elements_per_second(executor_kind kind) {
   switch (kind) {
     case executor_kind::cuda:
@@ -30,7 +30,7 @@ std::int64_t elements_per_second(executor_kind kind) {
 }
 constexpr std::int64_t proven_per_second = 1'000'000'000;
 constexpr std::int64_t made_per_second = 200'000'000;
-constexpr std::int64_t call_us = 10;  // of a run of nothing
+constexpr std::int64_t call_us = 10;  // of a run on an empty problem
 
 std::int64_t pass_us(const problem& p, std::int64_t per_second) {
   // n and Q are at most 2^40 each.
@@ -41,7 +41,7 @@ std::int64_t pass_us(const problem& p, std::int64_t per_second) {
 std::int64_t predicted_us(const cell& c, const measure_policy& policy) {
   const std::int64_t proof = pass_us(c.problem, proven_per_second);
   const std::int64_t run = call_us + pass_us(c.problem, elements_per_second(c.executor));
-  // Kernels on fibers are counted, once.
+  // Fibers count the work of kernels in one run.
   if (c.executor == executor_kind::fiber) return run + proof;
   const auto longest = static_cast<std::int64_t>(policy.max_seconds * 1e6);
   const std::int64_t runs = policy.min_samples + std::int64_t{policy.rounds} * policy.warmup;
@@ -61,7 +61,7 @@ std::string identity_of(const std::vector<cell>& cells) {
   return fmt::format("{:016x}", hash);
 }
 
-// The shard of each group, from 0.
+// The shard of each group, from 0, by Graham's rule (shard.hpp).
 std::vector<std::size_t> dealt(const std::vector<std::int64_t>& lengths, std::size_t shards) {
   std::vector<std::size_t> order(lengths.size());
   std::iota(order.begin(), order.end(), 0);
@@ -125,7 +125,7 @@ sweep_part part_of(std::vector<cell> cells, const measure_policy& policy, harnes
   }
   part.predicted_us = load[static_cast<std::size_t>(which.index - 1)];
   part.longest_predicted_us = std::ranges::max(load);
-  std::ranges::sort(mine);  // positions in one array: the plan's order
+  std::ranges::sort(mine);  // pointers into one array: the plan's order
   for (const cell* c : mine) part.cells.push_back(*c);
   return part;
 }

@@ -1,11 +1,11 @@
 #pragma once
-// One sweep over many machines: which cells are whose, decided by every machine for itself.
+// Divides a sweep among machines. Each machine computes by itself which cells are its own.
 //
-// Cell groups (all algorithms on one problem and executor) stay whole, since their algorithms take
-// turns. They are dealt out by Graham's rule of the longest processing time first ("Bounds on
-// Multiprocessing Timing Anomalies", SIAM J. Appl. Math. 17(2), 1969): longest first, each to the
-// shard with the least so far, which ends within 4/3 of the best possible. The lengths come from
-// the problem and the policy alone, in whole microseconds, so that all machines agree.
+// Cell groups (all algorithms on one problem and executor) stay whole, because their algorithms
+// take turns. They are assigned by Graham's rule of the longest processing time first ("Bounds on
+// Multiprocessing Timing Anomalies", SIAM J. Appl. Math. 17(2), 1969): the longest first, each to
+// the shard with the least work so far. That ends within 4/3 of the optimum. Times are predicted
+// from problem and policy alone, in whole microseconds, so that all machines agree.
 
 #include <cstdint>
 #include <string>
@@ -27,26 +27,26 @@ struct shard {
 
 inline constexpr int most_shards = 100'000;
 
-// "2/3". Throws error(failure::usage).
+// Parses "2/3". Throws error(failure::usage) if the text is no such pair.
 shard parse_shard(std::string_view text);
 
-// A guess at the time of a group on any machine of its kind, in microseconds, for comparison with
-// other groups alone: rows made, proofs and runs, each a pass over the rows.
+// A rough time of a group in microseconds, only for comparison with other groups. It counts passes
+// over the rows: making them, proofs and runs.
 std::int64_t predicted_us(const std::vector<const cell*>& group, const measure_policy& policy);
 
-// One shard's part, and what identifies the whole that it is a part of.
+// One shard of a sweep, and what identifies the whole sweep.
 struct sweep_part {
   harness::shard shard;
   std::vector<cell> cells;  // the shard's, in the plan's order
   std::size_t cells_of_all = 0;
   std::int64_t predicted_us = 0;          // of the shard
   std::int64_t longest_predicted_us = 0;  // of any shard
-  // 16 hexadecimal digits: which algorithm on which problem and executor, over all cells. Equal on
-  // all machines that planned the same sweep, whatever their hardware.
+  // 16 hexadecimal digits: a hash of algorithm, problem and executor of all cells. Equal on all
+  // machines that planned the same sweep, whatever their hardware.
   std::string plan;
 };
 
-// Throws error(failure::usage) if no group is left for the shard.
+// Throws error(failure::usage) if the shard gets no group.
 sweep_part part_of(std::vector<cell> cells, const measure_policy& policy, harness::shard which);
 
 // The member "plan" of meta.json.
