@@ -1,5 +1,5 @@
 #pragma once
-// What memory was measured to give, as records and messages say it.
+// The measured memory ceilings, as records and messages show them.
 
 #include <nlohmann/json_fwd.hpp>
 

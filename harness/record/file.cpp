@@ -1,6 +1,6 @@
-// POSIX file operations with nothing left unchecked. Durability needs three things that are easily
-// forgotten: syncing the file before it is renamed, syncing the directory after, and looking at
-// what close() returns, which is where network file systems report a full disk.
+// Checked POSIX file operations. Durability has three steps that are easily forgotten: syncing the
+// file before it is renamed, syncing its directory after, and checking close(), where network file
+// systems report a full disk.
 
 #include "harness/record/file.hpp"
 
@@ -71,7 +71,7 @@ const char* advice(int code) {
                                     std::generic_category().message(code), advice(code)));
 }
 
-// Repeats a call that a signal interrupted before it did anything.
+// Repeats a call that a signal interrupted.
 template <class F>
 auto uninterrupted(F&& call) {
   auto result = call();
@@ -79,7 +79,7 @@ auto uninterrupted(F&& call) {
   return result;
 }
 
-// The process that a temporary file of write_snapshot belongs to, by its name.
+// The process that wrote a temporary file of write_snapshot, from the file's name.
 std::optional<pid_t> writer_of(std::string_view name) {
   constexpr std::string_view mark = ".tmp.";
   const std::size_t at = name.rfind(mark);
@@ -126,7 +126,7 @@ void file::write_all(std::string_view text) {
   while (!text.empty()) {
     const ssize_t size =
         uninterrupted([&] { return files_->write(descriptor_, text.data(), text.size()); });
-    // A write of nothing makes no progress and gives no reason.
+    // A write of 0 bytes makes no progress and sets no errno.
     if (size <= 0) fail("write", size == 0 ? EIO : errno);
     text.remove_prefix(static_cast<std::size_t>(size));
   }
@@ -155,7 +155,7 @@ bool file::try_lock() {
 }
 
 void file::close() {
-  // Never repeated: Linux has released the descriptor even when it reports EINTR.
+  // Never repeated: Linux releases the descriptor even if it reports EINTR.
   const int closed = files_->close(std::exchange(descriptor_, -1));
   if (closed < 0 && errno != EINTR) fail("close", errno);
 }
@@ -171,7 +171,7 @@ void make_directories(const std::filesystem::path& directory, file_system& files
   if (!parent.empty() && parent != directory) make_directories(parent, files);
   if (files.mkdir(directory.c_str(), 0777) < 0) {
     const int code = errno;
-    // Another process may have been faster.
+    // Another process may have created it in the meantime.
     if (!std::filesystem::is_directory(directory, unknown)) {
       fail_at(failure::output, directory, "create the directory", code);
     }
@@ -204,13 +204,13 @@ void write_snapshot(const std::filesystem::path& path, std::string_view text, fi
 }
 
 void remove_abandoned_snapshots(const std::filesystem::path& directory) {
-  // They do no harm but take space: what cannot be listed or removed may stay.
+  // Abandoned files only take space: one that cannot be listed or removed may stay.
   std::error_code unreadable;
   std::filesystem::directory_iterator entry(directory, unreadable);
   for (; entry != std::filesystem::directory_iterator(); entry.increment(unreadable)) {
     const std::optional<pid_t> writer = writer_of(entry->path().filename().string());
     if (!writer) continue;
-    // This process is writing none now, but one of an earlier life may have had its number.
+    // This process is writing none now, so a file with its number is from an earlier process.
     const bool abandoned = *writer == getpid() || (kill(*writer, 0) < 0 && errno == ESRCH);
     std::error_code gone;
     if (abandoned) std::filesystem::remove(entry->path(), gone);

@@ -1,9 +1,9 @@
 #pragma once
-// The few file operations that recorded results depend on, each checked, each error naming the
-// file, what the system said and what to do.
+// The file operations that recorded results depend on. Each is checked. Each error names the file,
+// the system's reason and what to do.
 //
-// The system calls go through file_system, so that a test can make any one of them fail or stop
-// short; programs use system_files(), which adds nothing to the calls.
+// All system calls go through file_system, so that a test can make any of them fail or end early.
+// Programs use system_files(), which only makes the calls.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace kselect::harness {
 
-// Every call behaves as the POSIX function of its name: a negative result and errno on failure.
+// Each call behaves like the POSIX function of its name: a negative result and errno on failure.
 class file_system {
  public:
   virtual ~file_system() = default;
@@ -35,27 +35,27 @@ class file_system {
 
 file_system& system_files();
 
-// An open file. Interrupted calls are repeated; every other failure throws error(`category`), the
-// category given to the constructor.
+// An open file. Interrupted calls are repeated. Any other failure throws error(`category`), where
+// `category` is the one given to the constructor.
 class file {
  public:
-  // `flags` as for open(2); O_CLOEXEC is added, and a created file gets mode 0666 less the umask.
+  // `flags` as for open(2). O_CLOEXEC is added. A created file gets mode 0666 less the umask.
   file(const std::filesystem::path& path, int flags, failure category, file_system& files);
   file(file&& other) noexcept;
   ~file();
 
-  // Everything from the current position to the end.
+  // Reads from the current position to the end.
   std::string read_all();
-  // Writes all of `text`, in one write(2) unless the system itself stops short. After a failure a
-  // part of it may be in the file.
+  // Writes all of `text`, in one write(2) unless the system writes less. After a failure the file
+  // may hold a part of it.
   void write_all(std::string_view text);
   void truncate(std::int64_t bytes);
-  // To the device: sync_data the contents and the length, sync the other attributes too.
+  // Both write to the device: sync_data the contents and the length, sync other attributes as well.
   void sync_data();
   void sync();
-  // False when somebody else holds the lock. Released by close, or by the end of the process.
+  // False if another process holds the lock. Closing the file or ending the process releases it.
   bool try_lock();
-  // The destructor closes as well, but cannot report.
+  // The destructor closes too, but cannot report a failure.
   void close();
 
   const std::filesystem::path& path() const { return path_; }
@@ -75,14 +75,14 @@ void make_directories(const std::filesystem::path& directory, file_system& files
 // Makes the names created in or renamed into `directory` durable. Throws error(failure::output).
 void sync_directory(const std::filesystem::path& directory, file_system& files = system_files());
 
-// Replaces the file at `path` by `text` such that at any time, a crash included, it is the old file
-// or the new one, whole. Writes `.<name>.tmp.<pid>` beside it and renames: one thread of a process
-// at a time for one path. Throws error(failure::output); then the old file stands, unless only
-// making the new name durable failed.
+// Replaces the file at `path` by `text`. At any time, even in a crash, the path holds the whole old
+// or the whole new file. Writes `.<name>.tmp.<pid>` beside it and renames it, so only one thread of
+// a process may write a path at a time. Throws error(failure::output). Then the old file is still
+// there, unless the only failure was making the new name durable.
 void write_snapshot(const std::filesystem::path& path, std::string_view text,
                     file_system& files = system_files());
 
-// Removes from `directory` the temporary files of write_snapshot whose writers are no more.
+// Removes the temporary files of write_snapshot in `directory` whose processes have ended.
 void remove_abandoned_snapshots(const std::filesystem::path& directory);
 
 }  // namespace kselect::harness

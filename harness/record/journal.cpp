@@ -1,5 +1,5 @@
-// The journal: framing and checking of lines, telling a torn tail from damage, one synced write per
-// record with a way back, and the lock that keeps a second writer out.
+// Frames and checks lines, tells a torn tail from damage, writes and syncs each record or takes it
+// back, and locks out a second writer.
 
 #include "harness/record/journal.hpp"
 
@@ -35,7 +35,7 @@ std::optional<std::string> without_crc(std::string_view line) {
   return object;
 }
 
-// Why `object` is not a record of this version; empty when it is one.
+// Why `object` is no record of this version; empty if it is one.
 std::string objection(std::string_view object) {
   const auto parsed = nlohmann::json::parse(object, nullptr, false);
   if (!parsed.is_object() || object.front() != '{' || object.back() != '}' ||
@@ -52,14 +52,14 @@ std::string objection(std::string_view object) {
   return {};
 }
 
-// Raw control characters, and the bytes that UTF-8 does not use.
+// False for raw control characters and for bytes that UTF-8 does not use.
 bool occurs_in_json(char character) {
   const auto byte = static_cast<unsigned char>(character);
   if (byte < 0x20) return byte == '\t' || byte == '\n' || byte == '\r';
   return byte != 0xc0 && byte != 0xc1 && byte < 0xf5;
 }
 
-// Whether `rest`, which begins with an invalid line, is what an interrupted append left.
+// Whether an interrupted append left `rest`, which begins with an invalid line.
 bool is_torn(std::string_view rest) {
   const std::size_t first_end = rest.find('\n');
   if (first_end == std::string_view::npos || first_end + 1 == rest.size()) return true;
@@ -99,17 +99,17 @@ journal_contents parse_journal(std::string_view text, const std::filesystem::pat
   return contents;
 }
 
-// All that a gzip file holds. Text seldom shrinks to less than a sixteenth.
+// The whole text of a gzip file. Text seldom shrinks to less than a sixteenth.
 std::string inflated(const std::filesystem::path& path, const std::string& compressed) {
   const auto bytes = std::as_bytes(std::span(compressed));
   for (std::int64_t room = 16 * std::ssize(bytes) + 1;; room *= 4) {
     const std::vector<std::byte> text = gunzip(path, bytes, room);
-    // A full buffer may hide a rest, and check sums come last.
+    // Only a buffer with room left shows that the text and its checksum were read completely.
     if (std::ssize(text) < room) return {reinterpret_cast<const char*>(text.data()), text.size()};
   }
 }
 
-// A second journal beside a compressed one would hide it.
+// Refuses to start a second journal beside a compressed one.
 void require_not_compressed(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / compressed_journal_name;
   std::error_code unreadable;
@@ -177,7 +177,7 @@ journal journal::open(const std::filesystem::path& directory, open_mode mode, fi
     bytes = contents.torn->offset;
     records.truncate(bytes);
   }
-  // A writer killed before its sync may have left a record that only memory holds.
+  // A writer killed before its sync may have left a record that is only in memory.
   records.sync_data();
   return {std::move(lock), std::move(records), std::move(contents), bytes};
 }
@@ -217,8 +217,8 @@ void journal::append(std::string_view json_object_without_crc) {
   bytes_ += static_cast<std::int64_t>(line.size());
 }
 
-// Sound after a failed sync too, when the system may call pages clean that it never wrote: those
-// past the cut are dropped, and the one at the cut is dirtied again by the next append.
+// Correct even after a failed sync, when the system may mark pages clean that it never wrote. The
+// truncation drops the pages past the cut; the next append makes the page at the cut dirty again.
 void journal::restore() {
   records_.truncate(bytes_);
   clean_ = true;

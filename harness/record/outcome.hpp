@@ -1,5 +1,5 @@
 #pragma once
-// How one cell ended, with all that its record says about it.
+// The outcome of one cell, with everything that its record says about it.
 
 #include <chrono>
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace kselect::harness {
 
-// The bytes that must move, against the fastest that memory was seen to move them.
+// The bytes that must move, relative to the fastest measured rate of memory.
 struct floor_share {
   std::int64_t bytes = 0;  // every element read once, every output written once
-  // On a GPU "read": of a block that no cache holds. On a host "rows_read": of the rows themselves,
-  // by as many threads as the algorithm may use, in turns with it (reading_rate.hpp).
+  // On a GPU "read": a block larger than all caches. On a host "rows_read": the rows themselves, by
+  // as many threads as the algorithm may use, in turns with it (reading_rate.hpp).
   const char* ceiling = "";
-  double share = 0;  // of that ceiling; above 1 is only possible for a measured one
+  double share = 0;  // of that ceiling; may exceed 1, because the ceiling is measured
 };
 
-// What was seen of the GPU between rounds.
+// The GPU's states seen between rounds.
 struct gpu_span {
-  std::uint64_t event_reasons = 0;  // all that were seen (nvml.hpp)
+  std::uint64_t event_reasons = 0;  // union of all seen (nvml.hpp)
   std::optional<int> coolest_c, hottest_c;
   std::optional<double> most_power_w;
   void add(const gpu_state& seen);
@@ -35,19 +35,19 @@ struct gpu_span {
 // The exact work of a kernel, counted by the fiber executor.
 struct counted_work {
   simt::counters counters;
-  simt::places places;  // what the kernel told apart by place
+  simt::places places;  // the counters that the kernel counted by place
 };
 
 struct cell_outcome {
   cell_status status = cell_status::ok;
   std::string reason;          // one line unless ok
-  std::optional<timing> time;  // if ok, and there was something to time
+  std::optional<timing> time;  // if ok and not empty
   std::size_t workspace_bytes = 0;
-  // The certificate held before the first timed run; after the last; for so many answers in all.
+  // The certificate held before the first timed run, after the last, and for this many answers.
   bool proven_before = false, proven_after = false;
   std::int64_t answers_proven = 0;
-  std::int64_t proven_in_place = 0;    // of these, by kernels where the rows lie
-  std::optional<counted_work> work;    // on the problem's rows, from the fiber executor
+  std::int64_t proven_in_place = 0;    // of these, by kernels of the backend
+  std::optional<counted_work> work;    // counted on the problem's rows by the fiber executor
   std::optional<graph_capture> graph;  // cuda
   std::optional<floor_share> floor;    // if timed and the ceilings are known
   bool throttled = false;              // in some round
@@ -55,9 +55,9 @@ struct cell_outcome {
   int input_copies = 0;
   bool fresh_inputs = false;                           // other rows in each round
   std::optional<stage_times> distances, rows_to_host;  // row_variants
-  bool pinned = false;  // cpu: its threads were kept on processors of their own
+  bool pinned = false;  // cpu: each thread was kept on its own processor
   std::chrono::system_clock::time_point started{};
-  double elapsed_s = 0;  // of the cell, with proofs and warm-up
+  double elapsed_s = 0;  // the whole cell, with proofs and warm-up
 };
 
 }  // namespace kselect::harness

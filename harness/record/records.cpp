@@ -73,7 +73,7 @@ json counters_json(const counted_work& work) {
   return all;
 }
 
-// Only of counters that the kernel told apart by place.
+// Only counters that the kernel counted by place.
 json places_json(const counted_work& work) {
   json all = json::object();
   for (const auto& each : names<simt::counter>) {
@@ -118,12 +118,12 @@ json or_null(const std::optional<T>& value, const Write& write) {
   return value ? write(*value) : json();
 }
 
-// Reasons may quote what a driver or a kernel said: any byte that is not UTF-8 is replaced.
+// Reasons may quote a driver or a kernel, so bytes that are not UTF-8 are replaced.
 std::string dump(const json& object, int indent) {
   return object.dump(indent, ' ', false, json::error_handler_t::replace);
 }
 
-// The certificate is the same in both places; a record names the GPU if all answers were proven
+// Host and device check the same certificate. A record names the device if all answers were proven
 // there.
 const char* proof_method(const cell_outcome& outcome) {
   const bool in_place =

@@ -1,6 +1,6 @@
 #pragma once
-// What a run leaves behind: one record a cell in runs.jsonl, and meta.json about the whole run.
-// The schema is fixed by `schema_version` and told in results/record.schema.json; plots/ and other
+// What a run records: one record per cell in runs.jsonl, and meta.json for the whole run. The
+// schema is fixed by `schema_version` and described in results/record.schema.json. plots/ and other
 // programs read nothing else.
 
 #include <chrono>
@@ -18,18 +18,18 @@ namespace kselect::harness {
 
 inline constexpr std::int64_t schema_version = journal_schema;
 
-// "2026-11-20T19:00:00Z"
+// In UTC, such as "2026-11-20T19:00:00Z".
 std::string utc_time(std::chrono::system_clock::time_point when);
 
-// Which algorithm, and the hash of its source.
+// The algorithm's name and the hash of its source.
 nlohmann::ordered_json algorithm_json(const registered& entry);
 
 struct cell_context {
   nlohmann::ordered_json input;  // input_source::description()
-  int threads = 0;               // 0: it was not tried
+  int threads = 0;               // 0: the cell was not tried
 };
 
-// One line of runs.jsonl without its checksum.
+// One line of runs.jsonl, without its checksum.
 std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_context& context);
 
 enum class run_state : std::uint8_t { running, interrupted, complete };
@@ -45,12 +45,12 @@ struct run_context {
   const sweep_part& part;
   const input_source& input;
   const std::vector<std::string>& arguments;  // the command line
-  const nlohmann::ordered_json& cost_table;   // the user's own that `auto` goes by, or null
+  const nlohmann::ordered_json& cost_table;   // the user's own for `auto`, or null
   std::chrono::system_clock::time_point started;
 };
 
-// The text of meta.json: the resolved config, the shard, build, git, host, GPU, memory ceilings of
-// each executor and command line of a run.
+// The text of meta.json: resolved config, shard, build, git, host, GPU, command line, and the
+// memory ceilings of each executor.
 std::string meta_record(const run_context& run, run_state state,
                         const std::map<executor_kind, memory_ceilings>& ceilings);
 
