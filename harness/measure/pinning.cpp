@@ -15,7 +15,7 @@ std::vector<int> processors_of(const cpu_set_t& set) {
 
 }  // namespace
 
-// sched_setaffinity(0, ...) means the calling thread.
+// Pid 0 of sched_setaffinity is the calling thread.
 pinned_team::pinned_team(int threads) : threads_(threads) {
   if (sched_getaffinity(0, sizeof before_, &before_) != 0) return;
   const std::vector<int> processors = processors_of(before_);

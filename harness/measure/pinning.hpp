@@ -1,7 +1,7 @@
 #pragma once
-// Keeps the OpenMP team on processors of its own while a CPU algorithm is timed, where the system
-// allows: a thread that is moved finds cold caches. Threads that are created meanwhile by other
-// means inherit the creator's processor, so CPU algorithms use OpenMP.
+// Pins each thread of the OpenMP team to its own processor while a CPU algorithm is timed, if the
+// system allows it: a thread that migrates finds cold caches. Threads created by other means in the
+// meantime inherit their creator's processor, so CPU algorithms use OpenMP.
 
 #include <sched.h>
 #include <vector>

@@ -5,7 +5,7 @@
 namespace kselect::harness {
 namespace {
 
-constexpr int most_samples_of_turn = 10;  // more say little: they share the turn's luck
+constexpr int most_samples_of_turn = 10;  // samples of one turn are correlated: more add little
 
 std::vector<double> present(const std::vector<std::optional<double>>& values) {
   std::vector<double> all;
@@ -52,7 +52,7 @@ void round_log::decide() {
   } else if (samples_ >= policy_.max_samples) {
     stop_ = "max_samples";
   } else if (seconds_ >= policy_.max_seconds) {
-    // The interval of a few rounds is wide but honest: it is recorded with the reason.
+    // Few rounds give a wide interval, which is recorded with this reason.
     stop_ = "max_seconds";
   }
 }

@@ -15,8 +15,8 @@ double quantile(const std::vector<double>& sorted, double fraction) {
   return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-// The number r of samples to cut at each end so that the median lies between the two remaining
-// extremes with at least 95 %: the largest r with 2 P(Binomial(n, 1/2) < r) <= 5 %, and 0 if none.
+// The rank r, from 1, such that ranks r and n + 1 - r bound the median with at least 95 %: the
+// largest r with 2 P(Binomial(n, 1/2) < r) <= 5 %, or 0 if there is none.
 std::size_t cut_ranks(std::size_t n) {
   const auto trials = static_cast<double>(n);
   double tail = 0;
@@ -38,7 +38,7 @@ double summary::relative_interval() const { return median == 0 ? 0 : (ci_high - 
 summary summarise(std::span<const double> samples) {
   std::vector<double> sorted(samples.begin(), samples.end());
   std::ranges::sort(sorted);
-  // cut = c excludes c - 1 samples at each end: ranks c and n + 1 - c, one-based.
+  // Ranks c and n + 1 - c, from 1, excluding c - 1 samples at each end.
   const std::size_t cut = cut_ranks(sorted.size());
   const std::size_t low = cut == 0 ? 0 : cut - 1;
   return {.median = quantile(sorted, 0.5),
