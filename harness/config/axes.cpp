@@ -1,5 +1,5 @@
-// An axis is one value, a range, or a list of both; all become plain lists here. A value that comes
-// twice is an error, not dropped: it is a slip, and records would hold the same cell twice.
+// An axis is one value, a range, or a list of both; here it becomes a plain list. A repeated value
+// is an error: it is a mistake, and records would hold the same cell twice.
 
 #include "harness/config/axes.hpp"
 
@@ -60,7 +60,8 @@ std::vector<std::int64_t> powers_of_two(const node& range) {
   return values;
 }
 
-// The values of n, q or k. `all_allowed`: null where "all" is no value of this axis at all.
+// The values of n, q or k. `all_allowed`: whether "all" is allowed here; null for k, which has no
+// "all".
 std::vector<extent> sizes(const node& axis, std::int64_t low, const bool* all_allowed) {
   std::vector<extent> values;
   for (const node& entry : axis.list_or_single()) {
@@ -117,7 +118,7 @@ void read_distributions(const node& axes, bool with_dataset, std::vector<distrib
   }
 }
 
-// n_times_q fixes the product; of n and q the one that is given must divide it.
+// n_times_q fixes the product. Either n or q is given and must divide it.
 void check_product(const node& axes, const node& product, const sweep_axes& parsed) {
   if (parsed.n.empty() == parsed.q.empty()) {
     product.fail("give exactly one of n and q beside it; the other is derived");
@@ -135,7 +136,7 @@ void check_product(const node& axes, const node& product, const sweep_axes& pars
   }
 }
 
-// "shapes": a list of [n, q, k].
+// Reads "shapes", a list of [n, q, k].
 std::vector<sweep_axes::shape> parse_shapes(const node& axes, const node& shapes) {
   for (const std::string_view key : {"n", "q", "n_times_q", "k"}) {
     if (axes.optional(key)) {
@@ -156,7 +157,8 @@ std::vector<sweep_axes::shape> parse_shapes(const node& axes, const node& shapes
 
 void check_count(const node& axes, const sweep_axes& parsed) {
   std::int64_t count = 1;
-  // No list is longer than longest_list, so the product is cut before it can overflow.
+  // The check after each factor comes before an overflow, because no list is longer than
+  // longest_list.
   for (const std::size_t values :
        {std::max<std::size_t>(parsed.n.size(), 1), std::max<std::size_t>(parsed.q.size(), 1),
         std::max<std::size_t>(parsed.k.size(), 1), std::max<std::size_t>(parsed.shapes.size(), 1),

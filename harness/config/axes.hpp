@@ -1,7 +1,6 @@
 #pragma once
-// Reading the axes of a sweep, and what an exclusion says about them: the same keys, one value
-// each. Split from parse.cpp because ranges, products and repetitions need more care than all the
-// other keys together.
+// Reads the axes of a sweep, and exclusions, which have the same keys with one value each. Separate
+// from parse.cpp, because ranges, products and repetitions need more code than all other keys.
 
 #include <vector>
 
@@ -10,10 +9,10 @@
 
 namespace kselect::harness {
 
-// /axes. With a dataset the distribution is `external`, and n and q may be "all".
+// Reads /axes. With a dataset the distribution is `external`, and n and q may be "all".
 sweep_axes parse_axes(const node& axes, bool with_dataset);
 
-// One element of /exclude.
+// Reads one element of /exclude.
 exclusion parse_exclusion(const node& where);
 
 }  // namespace kselect::harness

@@ -1,5 +1,5 @@
-// Every combination is visited, including those that are left out, so that a mistake in a
-// constraint or an exclusion shows wherever it stands.
+// Visits every combination, including those left out, so that a mistake in a constraint or an
+// exclusion is found wherever it is.
 
 #include "harness/config/cells.hpp"
 
@@ -13,8 +13,7 @@
 namespace kselect::harness {
 namespace {
 
-// More elements than any input may have, so that sizes in bytes fit std::int64_t with room to
-// spare.
+// Exceeds the elements of any real input. Sizes in bytes then fit std::int64_t easily.
 constexpr std::int64_t largest_input = std::int64_t{1} << 56;
 
 [[noreturn]] void fail(const sweep_config& config, std::string_view pointer,
@@ -24,7 +23,7 @@ constexpr std::int64_t largest_input = std::int64_t{1} << 56;
 
 std::string cell(const workload& p) { return fmt::format("n = {}, q = {}, k = {}", p.n, p.q, p.k); }
 
-// "all" as a number. Two entries of an axis may then mean the same.
+// Replaces "all" by its number. Fails if the axis then has a value twice.
 std::vector<std::int64_t> resolved(const sweep_config& config, std::string_view pointer,
                                    const std::vector<extent>& axis, std::int64_t all) {
   std::vector<std::int64_t> values;
@@ -38,13 +37,13 @@ std::vector<std::int64_t> resolved(const sweep_config& config, std::string_view 
   return values;
 }
 
-// Rows, and what to select from them.
+// Rows, and the values of k to select from them.
 struct rows_to_try {
   std::int64_t n, q;
   std::vector<std::int64_t> k;
 };
 
-// In order. Shapes that follow each other on the same rows share them.
+// The shapes in their order. Consecutive shapes on the same rows become one entry.
 std::vector<rows_to_try> listed_shapes(const sweep_axes& axes) {
   std::vector<rows_to_try> rows;
   for (const auto& [n, q, k] : axes.shapes) {
@@ -75,7 +74,7 @@ template <class Visit>
 void for_each_combination(const sweep_config& config, const dataset_sizes& all, Visit visit) {
   const sweep_axes& axes = config.axes;
   const auto all_rows = shapes(config, all);
-  // Without indices their type says nothing: such cells would be one and the same.
+  // Without indices the index type has no effect: its values would give the same problem.
   const std::vector<index_type> no_indices = {problem{}.index};
   workload p;
   p.seed = config.seed;
@@ -134,7 +133,7 @@ bool fulfils_constraints(const sweep_config& config, const workload& p) {
 }
 
 void check_possible(const sweep_config& config, const workload& p) {
-  // An empty problem asks for nothing, whatever its k.
+  // An empty problem selects nothing, so any k is possible.
   if (p.n == 0 || p.q == 0) return;
   if (p.q > largest_input / p.n) {
     fail(config, "/axes",
@@ -150,7 +149,7 @@ void check_possible(const sweep_config& config, const workload& p) {
   }
 }
 
-// `most`: the longest row and the largest number of queries.
+// `most`: the longest possible row and the largest possible number of queries.
 void check_dataset(const sweep_config& config, const dataset_input& input,
                    const dataset_sizes& most, const workload& p) {
   if (p.n > most.base) {
@@ -162,7 +161,7 @@ void check_dataset(const sweep_config& config, const dataset_input& input,
     fail(config, "/axes/q",
          fmt::format("q = {} is more than the dataset's {} queries", p.q, most.queries));
   }
-  // A query can be left out only of candidates it belongs to.
+  // A query can be left out only if it is among the candidates.
   if (input.exclude_self && p.q > p.n + 1) {
     fail(config, "/axes/q",
          fmt::format("q > n + 1 at {}, but with \"exclude_self\" the queries are "

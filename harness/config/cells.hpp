@@ -1,5 +1,5 @@
 #pragma once
-// From axes to the list of problems of a sweep.
+// Expands the axes of a sweep into its list of problems.
 
 #include <cstdint>
 #include <optional>
@@ -10,25 +10,25 @@
 
 namespace kselect::harness {
 
-// What a dataset holds, after dataset_input::limit. It is what "all" means and the most that n and
-// q may be; with exclude_self the longest row is one shorter.
+// The size of a dataset, after dataset_input::limit. It is the meaning of "all", and the limit of n
+// and q. With exclude_self the longest row is one element shorter.
 struct dataset_sizes {
   std::int64_t base = 0;
-  std::int64_t queries = 0;  // with `self` the base vectors: == base
+  std::int64_t queries = 0;  // with `self` the base vectors, so equal to base
 };
 
-// The problems of the sweep, each once. Their order is fixed: nested loops over, from the
-// outermost, dtype, distribution, layout, n, q (q, n where n is derived), direction, payload,
-// index, k, each in the order of the config. So problems on the same rows are neighbours.
+// The problems of the sweep, each once. The order is that of nested loops, from the outermost:
+// dtype, distribution, layout, n, q (q, n if n is derived), direction, payload, index, k. Each axis
+// keeps the order of the config. So problems on the same rows are neighbours.
 //
-// Every one has the config's seed: the same (n, q, dtype, distribution) always means the same
-// rows, whatever else the sweep holds. A payload without indices ignores the index axis and has the
-// default type, so that it is one cell.
+// All have the config's seed, so equal (n, q, dtype, distribution) always means equal rows,
+// whatever else the sweep holds. A payload without indices ignores the index axis and has the
+// default index type, so it gives one problem.
 //
-// A combination that violates a constraint or equals an exclusion is left out. What is left must be
-// possible, else error(failure::usage): k <= n unless n or q is 0; n and q at most what the dataset
-// holds; q <= n + 1 with exclude_self. An exclusion that matches no combination, and a sweep with
-// nothing left, are errors too. `dataset` is required exactly for a dataset input.
+// A combination that violates a constraint or matches an exclusion is left out. Every other one
+// must be possible: k <= n unless n or q is 0; n and q within the dataset; q <= n + 1 with
+// exclude_self. Throws error(failure::usage) if one is not, if an exclusion matches no combination,
+// if nothing is left, or if `dataset` is missing for a dataset input or given without one.
 std::vector<workload> expand(const sweep_config& config,
                              std::optional<dataset_sizes> dataset = std::nullopt);
 

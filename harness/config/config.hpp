@@ -1,14 +1,14 @@
 #pragma once
-// A sweep as a file says it: which problems, which algorithms, on what input, measured how.
+// A sweep as its file describes it: problems, algorithms, input and measurement policy.
 //
-// A config is strict JSON ("schema": "kselect-config/1"). Whatever it does not define - an unknown
-// or repeated key, a wrong type, an impossible value - is an error(failure::usage) whose one line
-// names the file, the JSON pointer and what to write instead; nothing is ever guessed. The only
-// comment is the key "_note" with a string, in any object. configs/config.schema.json says the same
-// to editors; this parser is the authority.
+// A config is strict JSON ("schema": "kselect-config/1"). Anything undefined (an unknown or
+// repeated key, a wrong type, an impossible value) throws error(failure::usage). Its one-line
+// message names the file, the JSON pointer and what to write instead. Nothing is guessed. The only
+// comment is the key "_note" with a string, in any object. configs/config.schema.json describes the
+// format for editors, but this parser decides.
 //
-// The structs below hold the file with ranges expanded and defaults filled in. Which problems
-// follow from it is decided in cells.hpp.
+// The structs below hold the file with ranges expanded and defaults filled in. cells.hpp derives
+// the problems from them.
 
 #include <array>
 #include <cstdint>
@@ -33,19 +33,19 @@ namespace kselect::harness {
 
 // The largest n, Q and k a config may ask for.
 inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
-// A sweep of more combinations than this is taken for a slip.
+// A sweep of more combinations is taken for a mistake.
 inline constexpr std::int64_t largest_sweep = 100'000;
 
-// A row length or a number of rows; empty means "all": what the dataset holds.
+// A row length or a number of rows. Empty means "all": the dataset's size.
 using extent = std::optional<std::int64_t>;
 
-// The values of each axis in the order of the file, free of repetitions.
+// The values of each axis, in the order of the file and without repetitions.
 struct sweep_axes {
-  std::vector<extent> n;  // empty where derived as n_times_q / q
-  std::vector<extent> q;  // empty where derived as n_times_q / n
+  std::vector<extent> n;  // empty if derived as n_times_q / q
+  std::vector<extent> q;  // empty if derived as n_times_q / n
   std::optional<std::int64_t> n_times_q;
   std::vector<std::int64_t> k;
-  // In place of n, q and k, whose combinations are meant: these problems and no others.
+  // Replaces n, q and k, which mean all their combinations: exactly these problems.
   struct shape {
     std::int64_t n, q, k;
     bool operator==(const shape&) const = default;
@@ -61,7 +61,7 @@ struct sweep_axes {
   bool operator==(const sweep_axes&) const = default;
 };
 
-// Combinations to leave out: those equal to every member that is set.
+// Leaves out the combinations that equal every member that is set.
 struct exclusion {
   std::optional<std::int64_t> n, q, k;
   std::optional<dtype> type;
@@ -74,8 +74,8 @@ struct exclusion {
   bool operator==(const exclusion&) const = default;
 };
 
-// Algorithms by name or glob (`*` any run of characters, `?` one), where given only on the problems
-// for which the expression holds. See filter_for.
+// Selects algorithms by name or glob (`*` any run of characters, `?` one). With `where`, only on
+// the problems for which the expression holds. See filter_for.
 struct algorithm_filter {
   std::string glob;
   std::optional<expression> where;
@@ -83,7 +83,7 @@ struct algorithm_filter {
   bool operator==(const algorithm_filter&) const = default;
 };
 
-// Vectors whose components follow the problem's distribution, from its seed.
+// Vectors whose components come from the problem's distribution and seed.
 struct generated_vectors {
   std::int64_t dimension = 0;
   runtime::metric metric = runtime::metric::sqeuclidean;
@@ -91,31 +91,32 @@ struct generated_vectors {
   bool operator==(const generated_vectors&) const = default;
 };
 
-// Rows from the generator, by the problem's distribution and seed; or float32 distances from q to n
-// vectors that it made.
+// Rows from the generator, by the problem's distribution and seed. With `vectors`, rows of float32
+// distances from q to n generated vectors.
 struct generated_input {
   std::optional<generated_vectors> vectors;
 
   bool operator==(const generated_input&) const = default;
 };
 
-// Rows of float32 distances from q query vectors to the first n vectors of a base file; with
-// exclude_self to the first n + 1 less the query itself, so that n is the row's length either way.
+// Rows of float32 distances from q query vectors to the first n vectors of a base file. With
+// exclude_self, to the first n + 1 except the query itself, so that n is the row's length either
+// way.
 struct dataset_input {
   std::string base;                  // as written, see dataset_path
   std::optional<std::string> query;  // as written; empty exactly if `self`
   runtime::metric metric = runtime::metric::sqeuclidean;
   bool self = false;                  // the first q base vectors are the queries
   bool exclude_self = false;          // a query is not its own neighbour
-  std::optional<std::int64_t> limit;  // read only so many base vectors; "all" then means these
+  std::optional<std::int64_t> limit;  // base vectors to read; "all" then means these
 
   bool operator==(const dataset_input&) const = default;
 };
 
 using input_spec = std::variant<generated_input, dataset_input>;
 
-// What the caches of a CPU hold of the working set when a timed run begins. (A GPU's L2 is always
-// flushed for the cold time; its batch time is the steady state.)
+// The state of a CPU's caches when a timed run begins. (On a GPU, L2 is always flushed for the cold
+// time; the batch time shows the steady state.)
 enum class cpu_cache : std::uint8_t { warm, flushed };
 constexpr auto names_of(cpu_cache) {
   return std::to_array<named<cpu_cache>>(
@@ -123,9 +124,9 @@ constexpr auto names_of(cpu_cache) {
 }
 
 // All algorithms of a cell group take turns, `rounds` times, in an order that puts each of them in
-// every place. More rounds follow until the relative width of the interval of the median of round
-// medians is at most target_spread; max_samples (of all rounds together) and max_seconds (of one
-// cell) end it in any case, even before the rounds are full.
+// every place. More rounds follow until the interval of the median of round medians is at most
+// target_spread wide, relative to the median. max_samples (of all rounds) and max_seconds (of one
+// cell) end it earlier, even before `rounds` is reached.
 struct measure_policy {
   int warmup = 1;  // untimed runs at the start of each turn
   int rounds = 11;
@@ -135,13 +136,13 @@ struct measure_policy {
   double target_spread = 0.02;
   int threads = 0;  // host threads; 0: all this process may use
   harness::cpu_cache cache = cpu_cache::warm;
-  double timeout_s = 60;  // of one run of an algorithm, or of its proof
+  double timeout_s = 60;  // limit for one run of an algorithm, or for its proof
 
   bool operator==(const measure_policy&) const = default;
 };
 
 struct sweep_config {
-  std::string file_name;  // where it was read from; begins every message, anchors dataset paths
+  std::string file_name;  // the source; begins every message, anchors dataset paths
   std::string name;       // [a-z0-9_-]+, at most 64
   std::string description;
   std::uint64_t seed = 42;
@@ -151,36 +152,35 @@ struct sweep_config {
   std::vector<algorithm_filter> algorithms;
   input_spec input;
   measure_policy measure;
-  std::vector<executor_kind> executors;  // empty: "auto", whatever runs here
+  std::vector<executor_kind> executors;  // empty: "auto", whatever is available here
 
   bool operator==(const sweep_config&) const = default;
 };
 
-// The config in `text`; `file_name` is what messages call it and where relative dataset paths
-// start. Throws error(failure::usage).
+// The config in `text`. `file_name` begins every message, and relative dataset paths start at its
+// folder. Throws error(failure::usage).
 sweep_config parse_config(std::string_view text, const std::string& file_name);
 
-// Reads and parses. Throws error(failure::input) if the file cannot be read.
+// Reads and parses a file. Throws error(failure::input) if it cannot be read, else as parse_config.
 sweep_config load_config(const std::filesystem::path& file);
 
-// The config with nothing left to defaults or ranges, as JSON: parse_config of its dump, under the
+// The config as JSON, with all defaults and ranges written out. parse_config of its dump, under the
 // same file name, gives an equal config.
 nlohmann::ordered_json resolved_json(const sweep_config& config);
 
-// Throws error(failure::usage) naming the first entry of /algorithms that matches none of the names
-// of all known algorithms, with the nearest ones. The message ends with `hint`, which may say why
-// names are missing.
+// Throws error(failure::usage) for the first entry of /algorithms that matches no name in `known`.
+// The message lists the nearest names and ends with `hint`, which may say why names are missing.
 void check_algorithms(const sweep_config& config, std::span<const std::string_view> known,
                       std::string_view hint = {});
 
-// The entry of /algorithms that decides on an algorithm: the last one that matches its name, so
-// that
-// ["cpu/*", {"name": "cpu/sort", "where": "n <= 2^20"}] restricts cpu/sort alone. Null: not wanted.
+// The entry of /algorithms that applies to an algorithm: the last that matches its name. So
+// ["cpu/*", {"name": "cpu/sort", "where": "n <= 2^20"}] restricts only cpu/sort. Null if none
+// matches.
 const algorithm_filter* filter_for(const sweep_config& config, std::string_view algorithm);
 
-// A dataset path as the file system wants it: every ${NAME} replaced by that environment variable,
-// and a relative path taken from the config file's folder. Throws error(failure::usage) if a
-// variable is not set.
+// A dataset path for the file system: every ${NAME} is replaced by that environment variable, and a
+// relative path starts at the config file's folder. Throws error(failure::usage) if a variable is
+// not set.
 std::filesystem::path dataset_path(const sweep_config& config, const std::string& written);
 
 }  // namespace kselect::harness

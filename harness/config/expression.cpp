@@ -1,4 +1,4 @@
-// A recursive-descent parser into postfix programs, and their evaluation in 128 bits.
+// A recursive-descent parser that makes postfix programs, and their evaluation in 128 bits.
 
 #include "harness/config/expression.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 using kind = expression::step::kind;
 using wide = __int128;
 
-// Bounds both the time and the depth of the recursion.
+// Limits the evaluation time and the depth of the recursion.
 constexpr std::size_t longest_text = 256;
 constexpr wide bound = wide{1} << 120;
 
@@ -40,7 +40,7 @@ wide multiply(wide a, wide b) {
 
 wide power(wide base, wide exponent) {
   if (exponent < 0) undefined("a negative exponent");
-  // These three never grow, so the exponent alone would decide how long the loop takes.
+  // Powers of these three never grow, so only the exponent would bound the loop below.
   if (base == 0 || base == 1) return exponent == 0 ? 1 : base;
   if (base == -1) return exponent % 2 == 0 ? 1 : -1;
   wide result = 1;
@@ -131,7 +131,7 @@ class expression_parser {
 
   [[noreturn]] void expected(std::string_view what) {
     skip_blanks();
-    // Any byte may stand here, and the message is one line of text.
+    // Any byte may stand here, but the message must be one line of text.
     const bool printable = at_ < text_.size() && text_[at_] >= ' ' && text_[at_] <= '~';
     const std::string found = at_ == text_.size() ? "the end"
                               : printable         ? fmt::format("'{}'", text_[at_])
@@ -156,7 +156,7 @@ class expression_parser {
     return true;
   }
 
-  // `nq` is an unknown word, not n and q.
+  // Takes whole words only: `nq` is an unknown word, not n and q.
   bool take_word(std::string_view word) {
     skip_blanks();
     const std::size_t end = at_ + word.size();
@@ -257,7 +257,7 @@ bool expression::holds(std::int64_t n, std::int64_t q, std::int64_t k) const {
   try {
     bool clause = true;
     for (const comparison& each : comparisons_) {
-      if (!clause) {  // the rest of a clause that has failed
+      if (!clause) {  // skips the rest of a clause that has failed
         clause = each.ends_clause;
         continue;
       }

@@ -1,5 +1,5 @@
 #pragma once
-// The small language of constraints: `k <= n and n*q <= 2^28`.
+// The language of constraints: `k <= n and n*q <= 2^28`.
 //
 //   expression = clause { "or" clause }
 //   clause     = comparison { "and" comparison }
@@ -9,10 +9,9 @@
 //   power      = atom [ "^" power ]
 //   atom       = integer | "n" | "q" | "k" | "(" sum ")"
 //
-// Arithmetic is on integers and exact: a value beyond 2^120, a division by zero or a negative
-// exponent is an error, never a wrapped number. `/` rounds toward zero. `and` stops at the first
-// comparison that fails, so `q > 0 and n/q <= 4` is safe at q = 0, and `or` at the first clause
-// that holds.
+// Arithmetic is on integers and exact. A value beyond 2^120, a division by zero or a negative
+// exponent is an error; no value wraps. `/` rounds toward zero. `and` stops at the first comparison
+// that fails, so `q > 0 and n/q <= 4` is safe at q = 0. `or` stops at the first clause that holds.
 
 #include <cstdint>
 #include <string>
@@ -23,16 +22,16 @@ namespace kselect::harness {
 
 class expression {
  public:
-  // Throws error(failure::usage) whose message gives the column, from 1, and what was expected.
+  // Throws error(failure::usage). The message gives the column, from 1, and what was expected.
   explicit expression(std::string_view text);
 
-  // Throws error(failure::usage) naming the values at which the arithmetic has no result.
+  // Throws error(failure::usage), which names n, q and k, if the arithmetic has no result for them.
   bool holds(std::int64_t n, std::int64_t q, std::int64_t k) const;
 
   const std::string& text() const { return text_; }
   bool operator==(const expression& other) const { return text_ == other.text_; }
 
-  // One instruction of a sum in postfix order.
+  // One instruction of a `sum` in postfix order.
   struct step {
     enum class kind : std::uint8_t { number, n, q, k, add, subtract, multiply, divide, power };
     kind what;
@@ -55,7 +54,7 @@ class expression {
 };
 
 // The value of a `sum` without variables, such as "2^20" or "3*2^10 + 1". Throws
-// error(failure::usage) as expression does, and if the value does not fit.
+// error(failure::usage) like expression, and if the value does not fit 64 bits.
 std::int64_t constant_value(std::string_view text);
 
 }  // namespace kselect::harness

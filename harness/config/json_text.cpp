@@ -1,5 +1,5 @@
-// Built on nlohmann's parser callback: it sees every key, also those that the tree would overwrite,
-// and it can stop at a depth before a tree of that depth exists.
+// Uses nlohmann's parser callback, which sees every key, even those that the tree would overwrite,
+// and can stop at a depth before a tree of that depth exists.
 
 #include "harness/config/json_text.hpp"
 
@@ -21,16 +21,16 @@ using nlohmann::json;
 constexpr std::size_t deepest = 16;
 constexpr std::size_t longest_shown = 80;
 
-// JSON's escapes, without the quotes.
+// Escapes text like JSON, without the quotes.
 std::string escaped(std::string_view text, std::size_t longest = longest_shown) {
   const bool whole = text.size() <= longest;
   const std::string shown{text.substr(0, longest)};
-  // A cut through a multi-byte character is replaced, never thrown.
+  // A multi-byte character that is cut in two is replaced; nothing throws.
   const std::string dumped = json(shown).dump(-1, ' ', true, json::error_handler_t::replace);
   return dumped.substr(1, dumped.size() - 2) + (whole ? "" : "...");
 }
 
-// Watches the parse from outside: which objects and lists are open, and which keys they had.
+// Follows the parser: knows the open objects and lists and their keys so far.
 class watcher {
  public:
   explicit watcher(const std::string& file_name) : file_name_(file_name) {}
@@ -67,7 +67,7 @@ class watcher {
     if (!open_.back().keys.insert(name).second) fail(&name, "repeated key; keep one of them");
   }
 
-  // Names the innermost container, or its member `name`.
+  // Throws an error at the innermost container, or at its member `name`.
   [[noreturn]] void fail(const std::string* name, const std::string& what) {
     std::string pointer;
     for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
@@ -82,7 +82,8 @@ class watcher {
   std::vector<container> open_;
 };
 
-// "12:3" for the byte at which the parser stopped (1-based, one past the end for an early end).
+// "12:3" for the byte at which the parser stopped. Bytes count from 1; an early end is one past the
+// end.
 std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, byte == 0 ? 0 : std::min(byte - 1, text.size()));
   const auto line = 1 + std::ranges::count(before, '\n');
@@ -92,7 +93,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   return fmt::format("{}:{}", line, column);
 }
 
-// nlohmann's message without its prefix, which gives the position in its own way.
+// nlohmann's message without its prefix, which gives the position in another form.
 std::string reason_of(const json::exception& why) {
   std::string_view text = why.what();
   if (const auto start = text.find("syntax error"); start != std::string_view::npos) {
@@ -100,7 +101,7 @@ std::string reason_of(const json::exception& why) {
   } else if (const auto bracket = text.find("] "); bracket != std::string_view::npos) {
     text.remove_prefix(bracket + 2);
   }
-  // What was last read may be a megabyte long; what was expected stands at the end.
+  // The last input read may be a megabyte long. What was expected is at the end of the message.
   const auto read = text.find("; last read: ");
   if (read == std::string_view::npos) return escaped(text, 2 * longest_shown);
   const auto expected = text.rfind("; expected ");

@@ -1,6 +1,5 @@
-// What a config names outside of itself: algorithms, environment variables, files. Parsing does not
-// need any of them to exist, so a config can be checked on a machine that has neither the dataset
-// nor the GPU; they are looked up when a sweep is planned.
+// Looks up what a config names outside itself: algorithms, environment variables, files. Only
+// planning does this. So a config can be parsed on a machine without its dataset or a GPU.
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,4 @@
-// JSON has one kind of number and C++ converts freely between many; here nothing is converted: 1.0
-// is no integer, 1 no boolean, "1" no number.
+// Reads values without conversions, unlike C++: 1.0 is no integer, 1 no boolean, "1" no number.
 
 #include "harness/config/node.hpp"
 
@@ -119,7 +118,7 @@ void node::require_range(std::int64_t value, std::int64_t low, std::int64_t high
 
 std::int64_t node::integer(std::int64_t low, std::int64_t high) const {
   if (!value_->is_number_integer()) fail_type("an integer");
-  // An unsigned one beyond 2^63 would turn negative; it is too large for every bound used.
+  // An unsigned number beyond 2^63 would turn negative. It exceeds every bound in use.
   if (value_->is_number_unsigned() && value_->get<std::uint64_t>() > INT64_MAX) {
     fail(fmt::format("must lie between {} and {}, is {}", low, high, value_->dump()));
   }
@@ -161,7 +160,7 @@ harness::expression node::expression() const {
   try {
     return harness::expression(string());
   } catch (const error& why) {
-    // string() has already named the place.
+    // string() has already named the place in its error.
     if (!is_string()) throw;
     fail(fmt::format("{}: {}", in_quotes(string()), why.what()));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// A place in a config's JSON tree, read with types and bounds. Every failure is an
+// A place in a config's JSON tree, with typed and bounded reads. Every failure is an
 // error(failure::usage) that names the file, the JSON pointer and what belongs there.
 
 #include <cstdint>
@@ -17,18 +17,18 @@
 
 namespace kselect::harness {
 
-// Neither a list nor an axis has more entries.
+// The most entries of a list, and the most values of an axis.
 inline constexpr std::size_t longest_list = 1000;
 
-// Does not own: the tree and the file name must outlive it.
+// Owns nothing: the tree and the file name must outlive it.
 class node {
  public:
   node(const nlohmann::json& value, std::string pointer, const std::string& file_name)
       : value_(&value), pointer_(std::move(pointer)), file_name_(&file_name) {}
 
-  // "file: /pointer: what"
+  // Throws "file: /pointer: what".
   [[noreturn]] void fail(std::string_view what) const;
-  // fail, for a name that is none of `valid`: proposes the nearest, or lists them all.
+  // Like fail, for a name that is not in `valid`. Proposes the nearest valid name, or lists all.
   [[noreturn]] void fail_unknown(std::string_view kind, std::string_view name,
                                  std::span<const std::string_view> valid) const;
 
@@ -36,14 +36,14 @@ class node {
   bool is_list() const;
   bool is_string() const;
 
-  // Requires an object with no keys but these and "_note".
+  // Requires an object that has no keys except these and "_note".
   void require_keys(std::span<const std::string_view> valid) const;
   node required(std::string_view key) const;
   std::optional<node> optional(std::string_view key) const;
 
-  // The elements of a list of at least one.
+  // The elements of a list, which must have at least one.
   std::vector<node> list() const;
-  // The same, but anything else than a list is taken as a list of itself.
+  // The same, but a value that is no list counts as a list of one.
   std::vector<node> list_or_single() const;
 
   bool boolean() const;
@@ -51,7 +51,7 @@ class node {
   std::int64_t integer(std::int64_t low, std::int64_t high) const;
   std::uint64_t unsigned_integer() const;
   double number(double low, double high) const;
-  // An integer or arithmetic in a string: 1048576, "2^20", "3*2^10 + 1".
+  // An integer, or arithmetic in a string: 1048576, "2^20", "3*2^10 + 1".
   std::int64_t size(std::int64_t low, std::int64_t high) const;
   harness::expression expression() const;
 

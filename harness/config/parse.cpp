@@ -1,5 +1,5 @@
-// From JSON text to a sweep_config: one function per top-level key. What is read here must be
-// written by resolved.cpp and allowed by configs/config.schema.json.
+// Parses JSON text into a sweep_config, with one function per top-level key. resolved.cpp must
+// write every key that is read here, and configs/config.schema.json must allow it.
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ void check_schema(const node& at) {
   }
 }
 
-// It becomes a folder's name.
+// The name becomes a folder's name.
 std::string parse_name(const node& at) {
   const std::string& name = at.string();
   const bool valid = !name.empty() && name.size() <= 64 && std::ranges::all_of(name, [](char c) {
@@ -52,8 +52,8 @@ std::vector<expression> parse_constraints(const node& at) {
 
 std::string parse_glob(const node& at) {
   const std::string& glob = at.string();
-  // No algorithm's name has other characters; brackets and backslashes would be patterns to
-  // fnmatch.
+  // Algorithm names have no other characters. fnmatch would take brackets and backslashes as
+  // patterns.
   const bool valid = !glob.empty() && glob.size() <= 128 && std::ranges::all_of(glob, [](char c) {
     return c > ' ' && c <= '~' && c != '[' && c != ']' && c != '\\';
   });
@@ -82,7 +82,7 @@ std::vector<algorithm_filter> parse_algorithms(const node& at) {
   return filters;
 }
 
-// Only the grammar of ${NAME}: the value is asked for when the dataset is opened.
+// Checks the grammar of ${NAME} only. The value is looked up when the dataset is opened.
 std::string parse_path(const node& at) {
   const std::string& path = at.string();
   if (path.empty()) at.fail("must not be empty");
@@ -234,7 +234,7 @@ sweep_config parse_config(std::string_view text, const std::string& file_name) {
 sweep_config load_config(const std::filesystem::path& file) {
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  // One byte more than allowed is enough for the parser to refuse a file that is too long.
+  // Reads one byte more than allowed, enough for the parser to refuse a file that is too long.
   std::string text(longest_config + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.gcount() == 0 && !(stream.is_open() && stream.eof())) {

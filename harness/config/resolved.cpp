@@ -1,7 +1,6 @@
-// The inverse of parse.cpp: a config as JSON, with ranges expanded and every default written out.
-// It is what a record keeps of the config, so that a default that changes later does not change
-// what an old record says; and it is a config itself, so that a sweep can be run again from its
-// record.
+// The inverse of parse.cpp: a config as JSON, with ranges expanded and every default written out. A
+// record keeps this form, so that later changes of a default do not change what an old record says.
+// It is itself a config, so a sweep can be run again from its record.
 
 #include <nlohmann/json.hpp>
 
@@ -130,7 +129,7 @@ nlohmann::ordered_json resolved_json(const sweep_config& config) {
   out["description"] = config.description;
   out["seed"] = config.seed;
   out["axes"] = axes_json(config.axes, std::holds_alternative<dataset_input>(config.input));
-  // The parser refuses empty lists: they are as good as left out.
+  // Empty lists are left out: the parser refuses them, and absence means the same.
   if (!config.constraints.empty()) out["constraints"] = constraints_json(config.constraints);
   if (!config.excludes.empty()) out["exclude"] = exclude_json(config.excludes);
   out["algorithms"] = algorithms_json(config.algorithms);
