@@ -12,10 +12,10 @@
 namespace kselect::harness::tune {
 namespace {
 
-// One member's times.
+// The times of one member.
 struct series {
   std::vector<problem> problems;
-  std::vector<std::size_t> places;  // of the problems in the data
+  std::vector<std::size_t> places;  // of the problems in tuning_data::problems
   std::vector<double> times;
 };
 
@@ -31,14 +31,14 @@ series series_of(const tuning_data& data, std::size_t member) {
   return s;
 }
 
-// The costs of a member, and the logarithms of what they leave unexplained.
+// The costs of a member, and the logarithms of measured over predicted times.
 struct explained {
   std::vector<double> costs;
   std::vector<double> residuals;
 };
 
 explained explain_times(const series& s, int multiprocessors) {
-  std::vector<double> relative;  // terms as shares of the time: the errors are relative then
+  std::vector<double> relative;  // terms as shares of the time, for relative errors
   for (std::size_t i = 0; i < s.times.size(); ++i) {
     for (const double term : cost_terms(s.problems[i], multiprocessors)) {
       relative.push_back(term / s.times[i]);
@@ -48,7 +48,7 @@ explained explain_times(const series& s, int multiprocessors) {
   explained e;
   e.costs = nonnegative_least_squares(relative, cost_term_count, ones);
   for (std::size_t i = 0; i < s.times.size(); ++i) {
-    double predicted = 0;  // a share of the time
+    double predicted = 0;  // as a share of the measured time
     for (std::size_t j = 0; j < cost_term_count; ++j) {
       predicted += e.costs[j] * relative[i * cost_term_count + j];
     }
@@ -57,7 +57,7 @@ explained explain_times(const series& s, int multiprocessors) {
   return e;
 }
 
-// A positive definite matrix as its Cholesky factor L, lower, row by row.
+// The Cholesky factor L of a positive definite matrix, lower, row by row.
 class factored {
  public:
   factored(std::vector<double> matrix, std::size_t n) : n_(n), l_(std::move(matrix)) {
@@ -82,7 +82,7 @@ class factored {
     return b;
   }
 
-  // The diagonal of the inverse, from the columns of the inverse of L.
+  // The diagonal of the inverse of the matrix, from the columns of the inverse of L.
   std::vector<double> inverse_diagonal() const {
     std::vector<double> diagonal(n_), column(n_);
     for (std::size_t c = 0; c < n_; ++c) {
@@ -105,7 +105,7 @@ class factored {
   std::vector<double> l_;
 };
 
-// How the residuals of a member's problems hang together.
+// The covariance of the residuals between a member's problems, as its factor.
 factored covariance(const series& s, const smoothing& how) {
   const std::size_t n = s.problems.size();
   std::vector<cost_point> points;
@@ -138,7 +138,7 @@ std::vector<std::size_t> members_to_learn(const tuning_data& data) {
   return learned;
 }
 
-// How good a smoothing is, by each time's prediction from all others of its member.
+// Cross-validates a smoothing: predicts each time from all others of its member.
 class left_out {
  public:
   explicit left_out(const tuning_data& data) : data_(data) {
@@ -148,8 +148,8 @@ class left_out {
     }
   }
 
-  // What choices lose, as the mean of logarithms, and a little of how far predictions are off:
-  // many ways choose equally well where few problems were measured.
+  // The mean logarithm of the choices' regret, plus a little of the prediction error. The error
+  // breaks ties: with few problems, many smoothings choose equally well.
   double loss(const smoothing& how) const {
     std::vector<choice_made> made(data_.problems.size());
     double squares = 0;
@@ -172,7 +172,7 @@ class left_out {
   }
 
  private:
-  // Of one problem, in logarithms of times.
+  // The choice for one problem, in logarithms of times.
   struct choice_made {
     double predicted = 0, taken = 0, best = 0;
     bool any = false;
@@ -205,8 +205,8 @@ table_view::table_view(const learned_table& from)
   view_.corrections = from.corrections;
 }
 
-// By coordinate descent on the normal equations, columns scaled to length one: slow to converge,
-// but there are a dozen columns, and every step keeps the constraint.
+// Coordinate descent on the normal equations, with columns scaled to length one. It converges
+// slowly, but there are only a dozen columns, and every step keeps x >= 0.
 std::vector<double> nonnegative_least_squares(std::span<const double> a, std::size_t columns,
                                               std::span<const double> b) {
   std::vector<double> gram(columns * columns), target(columns), scale(columns), x(columns);

@@ -1,10 +1,10 @@
 #pragma once
-// Learns a cost table from times.
+// Learns a cost table from measured times.
 //
-// For each member: costs of its cost_terms by least squares of relative errors, none negative
-// (Lawson & Hanson 1974, ch. 23, the problem NNLS); then what remains of the logarithms of its
-// times is interpolated between the problems measured by kriging with a compact kernel (Rasmussen &
-// Williams 2006, ch. 2, and eq. 5.10-5.12 for predictions of points left out). How far points
+// For each member, a least-squares fit of relative errors gives nonnegative costs of its cost_terms
+// (NNLS: Lawson & Hanson 1974, ch. 23). Kriging with a compact kernel then interpolates the
+// remaining logarithms of its times between the measured problems (Rasmussen & Williams 2006, ch.
+// 2). Cross-validation sets the kernel's reach and the share of noise (eq. 5.10-5.12).
 // reach, and how much of what remains is taken for noise, is what predicts left-out points best.
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace kselect::harness::tune {
 
-// Owns what a cost_table looks at.
+// Owns the arrays that a cost_table points into.
 struct learned_table {
   tuned_device device;
   std::string source;
@@ -29,7 +29,7 @@ struct learned_table {
   std::vector<double> corrections;
 };
 
-// Valid as long as the table is, unmoved. Times of tests need no compiled-in table.
+// A cost_table over `from`, valid until `from` ends or moves. Tests need no compiled-in table.
 class table_view {
  public:
   explicit table_view(const learned_table& from);
@@ -41,24 +41,24 @@ class table_view {
   cost_table view_;
 };
 
-// A member needs times of that many problems to be learned; others are left out.
+// A member with times of fewer problems is left out of the table.
 inline constexpr std::size_t fewest_times = 6;
 
-// What decides how far corrections reach, and whether they pass through the times (0) or are
-// smoothed: the variance of noise as a share of that of the residuals.
+// How far corrections reach along each axis, and the variance of noise as a share of the variance
+// of the residuals. With 0 the corrections pass through the times; with more they are smoothed.
 struct smoothing {
   cost_point reach{};
   double noise = 1e-2;
 };
 
-// By which choices among left-out times cost least and their predictions are nearest, of those that
-// a search along each axis in turn comes by.
+// Chooses the smoothing by cross-validation: predict each time from the others, and score the
+// regret of the choices first, the prediction error second. Searches one axis at a time.
 smoothing best_smoothing(const tuning_data& data);
 
-// Throws error(failure::input) if no member has enough times.
+// Throws error(failure::input) if no member has enough times, or more have than a table holds.
 learned_table learn(const tuning_data& data, const smoothing& how);
 
-// min |A x - b| over x >= 0. A: rows of `columns` numbers.
+// Minimises |A x - b| over x >= 0. `a` holds A as rows of `columns` numbers.
 std::vector<double> nonnegative_least_squares(std::span<const double> a, std::size_t columns,
                                               std::span<const double> b);
 

@@ -1,6 +1,6 @@
 #pragma once
-// A cost table of the user's own, without building again: the environment variable
-// KSELECT_COST_TABLE names its file. Processes that a sweep starts inherit it.
+// The user's own cost table, used without a rebuild: the environment variable KSELECT_COST_TABLE
+// names its file. The worker processes of a sweep inherit it.
 
 #include <nlohmann/json.hpp>
 
@@ -8,11 +8,11 @@ namespace kselect::harness::tune {
 
 inline constexpr char own_table_variable[] = "KSELECT_COST_TABLE";
 
-// Has `auto` go by that table, if one is named, for as long as the process lives. Throws
-// error(failure::input) for a file that is none.
+// If a table is named, makes `auto` choose by it until the process ends. Throws
+// error(failure::input) if the file is no cost table.
 void use_own_table();
 
-// Which table that is, for a run's meta.json; null if none is named.
+// The table's file, device and source for a run's meta.json; null if no table is named.
 nlohmann::ordered_json own_table_json();
 
 }  // namespace kselect::harness::tune

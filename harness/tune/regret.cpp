@@ -7,7 +7,7 @@
 namespace kselect::harness::tune {
 namespace {
 
-// The least of the times that are there; none: untimed.
+// The member with the least time. If none has a time, times.size().
 std::size_t fastest(const std::vector<double>& times) {
   std::size_t best = times.size();
   for (std::size_t m = 0; m < times.size(); ++m) {
@@ -16,7 +16,7 @@ std::size_t fastest(const std::vector<double>& times) {
   return best;
 }
 
-// The member that a table would choose among those with a time, and its predicted time.
+// The table's choice among the members with a time, and its predicted time.
 struct table_choice {
   std::size_t member;
   double predicted;

@@ -1,5 +1,5 @@
 #pragma once
-// How much slower a choice is than the best member: the ratio of their measured times.
+// Regret: how much slower a choice is than the best member, as a ratio of measured times.
 
 #include <functional>
 #include <optional>
@@ -13,31 +13,31 @@ namespace kselect::harness::tune {
 
 struct regretted {
   workload problem;
-  std::string chosen, best;  // names; "auto" if what it chose is not recorded
-  double ratio = 1;          // time of the chosen over that of the best; may be a little below 1
+  std::string chosen, best;  // "auto" if the records do not name its choice
+  double ratio = 1;          // time of the chosen over time of the best; noise may put it below 1
 };
 
 struct regret {
   double mean = 1;  // geometric
   double worst = 1;
-  std::vector<regretted> choices;  // the worst first
+  std::vector<regretted> choices;  // worst first
 };
 
 regret summarise(std::vector<regretted> choices);
 
-// Of what `auto` ran, where it was measured beside its members.
+// The regret of `auto` as it ran, over problems on which its members were measured, too.
 regret of_auto(const tuning_data& data);
 
-// Of what a table would choose among the members that have a time. Problems of which no member of
-// the table has one are left out.
+// The regret of a table that chooses among the members with a time. Problems for which no member of
+// the table has a time are left out.
 regret of_table(const tuning_data& data, const cost_table& table);
 
-// Of tables learned without the problems they are asked about: each of `folds` parts of the
-// problems, dealt out in turn, is held out once.
+// The regret on problems that the tables were not learned from: each of `folds` parts of the
+// problems is left out of the learning once, and the table chooses for it.
 regret held_out(const tuning_data& data, const smoothing& how, std::size_t folds = 10);
 
-// How far off predicted times are on the same data: the geometric mean of the larger over the
-// smaller of predicted and measured time of the chosen members.
+// The error of predicted times on the same data: the geometric mean, over chosen members, of the
+// larger over the smaller of predicted and measured time.
 double misjudged(const tuning_data& data, const cost_table& table);
 
 }  // namespace kselect::harness::tune

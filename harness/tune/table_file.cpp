@@ -16,7 +16,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// Rows of `columns` numbers each, a row a line.
+// A JSON list of rows of `columns` numbers each, one row per line.
 template <class Number>
 std::string rows(const std::vector<Number>& numbers, std::size_t columns, const char* format) {
   std::string text = "[";
@@ -37,7 +37,7 @@ json quality_json(const regret& r) {
           {"worst_at", r.choices.empty() ? "" : to_string(r.choices.front().problem)}};
 }
 
-// The numbers of a list of lists of `columns`.
+// The numbers of a list of lists. Throws if one of them does not have `columns` numbers.
 template <class Number>
 std::vector<Number> flattened(const json& list, std::size_t columns) {
   std::vector<Number> numbers;

@@ -1,5 +1,5 @@
 #pragma once
-// Cost tables as files: what cmake/cost_tables.cmake compiles in.
+// Reads and writes cost tables as the files that cmake/cost_tables.cmake compiles in.
 
 #include <filesystem>
 #include <string>
@@ -11,17 +11,17 @@ namespace kselect::harness::tune {
 
 inline constexpr char table_schema[] = "kselect-costs/1";
 
-// How good a table was found to be, for its file.
+// The measured quality of a table, for its file.
 struct table_quality {
   std::size_t problems = 0;
   regret fitted, held_out;
 };
 
-// The text of a table's file: a key a line, a row a line in its lists. Numbers are rounded as a
-// file read again has them.
+// The text of a table's file: one key per line and one row of a list per line. Numbers are rounded
+// to the values that read_table gives.
 std::string table_text(const learned_table& table, const table_quality& quality);
 
-// Throws error(failure::input) for what is not such a file, or has other terms than this program.
+// Throws error(failure::input) if the file is no cost table or has other terms than this program.
 learned_table read_table(const std::filesystem::path& path);
 
 }  // namespace kselect::harness::tune

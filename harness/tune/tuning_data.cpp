@@ -15,7 +15,7 @@ namespace {
 using compare::recorded_cell;
 using compare::recorded_run;
 
-// The meta data's first GPU; null if there is none.
+// The first GPU in the meta data; null if there is none.
 compare::json first_gpu(const recorded_run& run) {
   const compare::json gpus = run.fact({"gpu"});
   return gpus.is_array() && !gpus.empty() ? gpus.front() : compare::json(nullptr);
@@ -64,7 +64,7 @@ std::string in_one_line(const nlohmann::ordered_json& source) {
                      text("driver"), text("version"));
 }
 
-// Sums of logarithms, and of how many, until all runs are read.
+// Per entry: the sum of the logarithms of its times and their number, over all runs.
 struct gathered {
   workload problem;
   std::map<std::string, std::pair<double, int>> times;  // of entries by name
@@ -83,7 +83,7 @@ tuning_data collect(const std::vector<recorded_run>& runs) {
   data.sources = nlohmann::ordered_json::array();
   std::vector<std::string> lines;
   std::vector<gathered> problems;
-  std::map<std::string, std::size_t> places;  // of a problem among them
+  std::map<std::string, std::size_t> places;  // from a problem to its position in `problems`
   for (const recorded_run& run : runs) {
     const tuned_device device = device_of(run);
     if (data.device.name.empty()) data.device = device;

@@ -1,6 +1,6 @@
 #pragma once
-// What recorded runs tell about the members of `auto`: their times, problem by problem. On a
-// processor, where `auto` goes by rules, about all that was measured beside it.
+// The times of `auto` and its members from recorded runs, problem by problem. On a CPU, where
+// `auto` chooses by rules, the times of all entries measured beside it.
 
 #include <cmath>
 #include <limits>
@@ -16,16 +16,16 @@
 
 namespace kselect::harness::tune {
 
-// No time: the member does not take the problem, or was not tried.
+// No time: the member does not support the problem, or was not tried.
 inline constexpr double untimed = std::numeric_limits<double>::quiet_NaN();
 
 struct timed_problem {
   workload problem;
-  std::vector<double> times;  // nanoseconds, one a member, or untimed
-  double chosen = untimed;    // of `auto` itself
+  std::vector<double> times;  // nanoseconds or untimed, one per member
+  double chosen = untimed;    // time of `auto` itself
 };
 
-// The GPU of a run, as its meta data has it; of a run without one, the processor.
+// The GPU of a run, from its meta data. For a run without a GPU, the processor.
 struct tuned_device {
   std::string name;
   int multiprocessors = 0;
@@ -35,19 +35,19 @@ struct tuned_device {
 
 struct tuning_data {
   tuned_device device;
-  std::vector<std::string> members;  // those with a time, in the order first met
+  std::vector<std::string> members;  // those with a time, in order of appearance
   std::vector<timed_problem> problems;
-  nlohmann::ordered_json sources;  // of each run: what and when, by which program on which driver
-  std::string source;              // the same in one line
+  nlohmann::ordered_json sources;  // per run: which and when, by which program and driver
+  std::string source;              // the same as one line
 };
 
-// The cells of `runs` that ran on their device, ended `ok` and are of `auto` or of what it is held
-// against. A cell measured in several runs counts with the geometric mean. Throws
-// error(failure::input) if there is none, or if the runs are of different devices.
+// Collects the ok cells on the runs' device of `auto` and its members (processor: of all entries).
+// The time of a cell in several runs is their geometric mean. Throws error(failure::input) if there
+// is no such cell, or if the runs are of different devices.
 tuning_data collect(const std::vector<compare::recorded_run>& runs);
 
-// The part that a table is learned from: uniform row-major rows, with indices. Throws
-// error(failure::input) for times of a processor, which has no table.
+// The problems that a table is learned from: uniform row-major rows, with indices. Throws
+// error(failure::input) if the device is a processor: it has no table.
 tuning_data typical(const tuning_data& data);
 
 }  // namespace kselect::harness::tune
