@@ -8,7 +8,7 @@
 namespace kselect::harness {
 namespace {
 
-// Refuses rows with values that the contract excludes.
+// Throws if the rows hold values that the contract excludes.
 void refuse_excluded(const algorithm& entry, const problem& p, std::span<const std::byte> rows) {
   const bool takes_nan = entry.promises.nan == nan_policy::total_order;
   if (takes_nan && entry.promises.infinities) return;
@@ -59,7 +59,7 @@ selection select_rows(const algorithm& entry, const problem& p, std::span<const 
         result.code == status_code::out_of_memory ? failure::resources : failure::unsupported,
         fmt::format("{} failed on {}: {}", entry.name, to_string(p), result.message));
   }
-  // What is returned is the very copy that was proven.
+  // Proves the host's copy, which is what this function returns.
   if (const std::string wrong = attempt.disprove_copy(); !wrong.empty()) {
     throw error(failure::wrong_answer,
                 fmt::format("{} gave a wrong answer on {}, nothing was written: {}", entry.name,
