@@ -21,7 +21,7 @@ using json = nlohmann::ordered_json;
 
 [[noreturn]] void refuse(const std::string& why) { throw error(failure::usage, why); }
 
-// "/axes/n is [256] and [512]": the first place where two documents differ; empty if nowhere.
+// The first place where two documents differ, such as "/axes/n is [256] and [512]"; else empty.
 std::string first_difference(const json& a, const json& b, const std::string& at = "") {
   if (a == b) return {};
   if (a.is_object() && b.is_object()) {
@@ -88,7 +88,7 @@ std::vector<std::string> what_is_missing(const std::vector<recorded_shard>& all)
   return found;
 }
 
-// The shards of one kind of machine.
+// All shards that ran on one kind of machine.
 struct machine_shards {
   json facts;
   std::vector<const recorded_shard*> shards;
@@ -105,7 +105,7 @@ std::vector<machine_shards> by_machine(const std::vector<recorded_shard>& all) {
   return machines;
 }
 
-// Each cell once; throws where two shards settled it differently.
+// Each cell once. Throws if two shards have different settled records of a cell.
 std::vector<recorded_line> lines_of(const machine_shards& machine) {
   std::vector<recorded_line> lines;
   std::unordered_map<std::string, std::size_t> place;
@@ -131,7 +131,7 @@ std::vector<recorded_line> lines_of(const machine_shards& machine) {
   return lines;
 }
 
-// "nvidia-h200", "intel-xeon-..."
+// A directory's name from the GPU's or processor's: "nvidia-h200", "intel-xeon-...".
 std::string slug_of(const json& machine) {
   const json& gpus = machine.at("gpus");
   const json& name = gpus.empty() ? machine.at("cpu") : gpus.front().at("name");

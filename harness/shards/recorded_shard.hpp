@@ -1,5 +1,5 @@
 #pragma once
-// What one shard of a sweep has left in its directory so far, finished or not.
+// The records of one shard of a sweep, finished or not.
 
 #include <cstddef>
 #include <filesystem>
@@ -24,28 +24,28 @@ struct recorded_line {
 struct recorded_shard {
   std::filesystem::path directory;
   nlohmann::ordered_json meta;
-  harness::shard which;          // 1/1 of records from before there were shards
-  std::string plan;              // sweep_part::plan; empty there
-  std::size_t planned = 0;       // cells of the shard; 0 there
-  std::size_t cells_of_all = 0;  // 0 there
+  harness::shard which;          // 1/1 if the records predate shards
+  std::string plan;              // sweep_part::plan; empty if they predate shards
+  std::size_t planned = 0;       // cells of the shard; 0 if they predate shards
+  std::size_t cells_of_all = 0;  // likewise
   std::int64_t predicted_us = 0;
-  // In the order recorded, each key once: as in a resumed run, what is settled stands, else the
-  // last attempt.
+  // In the order recorded, each key once. The last settled record of a key counts, or its last
+  // record if none is settled, as in a resumed run.
   std::vector<recorded_line> lines;
 
-  // "DIR (shard 2/3)"
+  // For messages: "DIR (shard 2/3)".
   std::string name() const;
   std::string host() const;
-  // What times depend on: processor, threads and GPUs, but no name of a host, so that the nodes of
-  // one kind of a cluster are one machine.
+  // What times depend on: processor, threads and GPUs. It excludes the host's name, so that equal
+  // nodes of a cluster are one machine.
   nlohmann::ordered_json machine() const;
 };
 
-// ok and unsupported: what a resumed run does not try again.
+// Whether a resumed run does not try the cell again: it is ok or unsupported.
 bool is_settled(cell_status status);
 
-// Reads a run directory; beside a running sweep it sees what is finished. Throws
-// error(failure::input) where files are missing or damaged.
+// Reads a run directory. While the sweep runs, this gives the finished cells. Throws
+// error(failure::input) if files are missing or damaged.
 recorded_shard read_shard(const std::filesystem::path& directory);
 
 }  // namespace kselect::harness::shards
