@@ -27,7 +27,7 @@ work named_values(const simt::counters& counts) {
   return values;
 }
 
-// One thread everywhere: an algorithm may size its work by the threads there are.
+// Always one thread: an algorithm may size its work by the number of threads.
 work count_cell(const cell& c, const input_source& input) {
   const host_buffer rows(c.problem.input_bytes());
   input.fill(c.problem, {rows.data(), c.problem.input_bytes()});

@@ -1,8 +1,8 @@
 #pragma once
-// The work of every kernel, counted exactly on fibers and held against a record: a check on cost
-// that needs no GPU and has no noise. One more element read, one more barrier, is a difference.
+// Counts the exact work of every kernel on fibers and compares it with a record. This checks the
+// cost without a GPU and without noise: one more element read or one more barrier is a difference.
 //
-// Fibers run in order on one host thread, so that the numbers are those of the source alone.
+// Fibers run in order on one host thread, so the counts depend on the source alone.
 
 #include <cstdint>
 #include <filesystem>
@@ -16,21 +16,21 @@
 
 namespace kselect::harness {
 
-using work = std::map<std::string, std::int64_t>;  // a counter's name and value, zeros left out
+using work = std::map<std::string, std::int64_t>;  // a counter's name and value; zeros are left out
 
-// By algorithm and problem, the latter as text.
+// The work by algorithm and problem, the problem as text.
 using work_record = std::map<std::pair<std::string, std::string>, work>;
 
-// Runs every cell of the config that has a kernel once and proves its answer; what an algorithm
-// does not support is passed over. Throws error(failure::wrong_answer) or error(failure::cells)
-// naming the cell that is wrong or fails.
+// Runs every cell of the config that has a kernel once on fibers and proves its answer. Skips what
+// an algorithm does not support. Throws error(failure::wrong_answer) or error(failure::cells),
+// which names the wrong or failed cell.
 work_record count_work(const sweep_config& config, const input_source& input,
                        const std::optional<std::string>& filter = std::nullopt);
 
-// The file: {"schema":"kselect-counters/1","cells":[...]}, one line a cell so that changes read
-// well.
+// Writes {"schema":"kselect-counters/1","cells":[...]}, one line per cell so that diffs are
+// readable.
 void write_work(const work_record& counted, const std::filesystem::path& path);
-// Throws error(failure::input).
+// Throws error(failure::input) if the file cannot be read or is no such record.
 work_record read_work(const std::filesystem::path& path);
 
 struct work_difference {
@@ -40,15 +40,15 @@ struct work_difference {
 
 struct work_check {
   std::vector<work_difference> more, less;
-  std::vector<std::pair<std::string, std::string>> gone;   // recorded, but no longer counted
-  std::vector<std::pair<std::string, std::string>> added;  // counted, not recorded yet
+  std::vector<std::pair<std::string, std::string>> gone;   // recorded, but not counted now
+  std::vector<std::pair<std::string, std::string>> added;  // counted, but not recorded
 
-  // A kernel that is not recorded yet is no failure: adding an algorithm touches one file.
+  // Added kernels pass, so that a new algorithm needs no change of the record.
   bool passed() const { return more.empty() && less.empty() && gone.empty(); }
 };
 work_check check_work(const work_record& recorded, const work_record& now);
 
-// "qms-warp float32/...: global_reads: recorded 4096, now 4200: +104 (+2.5 %)"
+// As "qms-warp float32/...: global_reads: recorded 4096, now 4200: +104 (+2.5 %)".
 std::string to_string(const work_difference& difference);
 
 }  // namespace kselect::harness
