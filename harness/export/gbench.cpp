@@ -28,7 +28,7 @@ json context_of(const recorded_run& run) {
           {"host_name", fact({"host", "name"}, "")},
           {"executable", arguments.empty() ? json("kselect") : arguments.front()},
           {"num_cpus", fact({"host", "threads_online"}, 0)},
-          {"mhz_per_cpu", 0},  // readers want the number; records have none that holds for a run
+          {"mhz_per_cpu", 0},  // required by readers, but no clock holds for a whole run
           {"cpu_scaling_enabled", fact({"host", "governor"}, "") != "performance"},
           {"caches", json::array()},
           {"load_avg", {fact({"host", "load_1min"}, 0.0)}},
@@ -55,7 +55,7 @@ double deviation(std::span<const double> values) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-// The rows of one cell, in Google Benchmark's order of members.
+// The rows of one cell. Members have Google Benchmark's order.
 class family {
  public:
   family(const recorded_cell& cell, std::size_t index)

@@ -13,7 +13,7 @@ namespace {
 using compare::recorded_cell;
 using compare::recorded_run;
 
-// RFC 4180: quoted if it must be, quotes doubled.
+// A field by RFC 4180: quoted if necessary, quotes doubled.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
