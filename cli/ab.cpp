@@ -1,4 +1,4 @@
-// `kselect ab` and `kselect noise`: two builds measured in turns, and one build against itself.
+// `kselect ab` measures two builds in turns; `kselect noise` measures one build against itself.
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace kselect::cli {
 namespace {
 
-// What both commands pass to every turn.
+// Options that both commands pass to every turn.
 struct turn_options {
   std::string config, out, executor, filter, dataset;
   int rounds = 11;
@@ -63,15 +63,15 @@ compare::comparison measure_in_turns(const turn_options& o, const std::filesyste
 
 struct ab_options {
   std::string base, now;
-  int max_rounds = 0;  // 0: as many as `rounds`
+  int max_rounds = 0;  // 0: same as `rounds`
   turn_options turns;
   compare_options how;
   compare::build_request build;
 };
 
-// One side as the user gave it: a program that somebody built already, or else a commit to build.
+// One side of the comparison: a program built already, or a commit to build.
 struct side {
-  std::string name;  // for the directory: the program's file, or the commit
+  std::string name;  // for the directory's name: the program's file or the commit
   std::filesystem::path program;
   std::string commit;
 };
@@ -85,9 +85,9 @@ side resolve(const compare::build_request& build, const std::string& given) {
   return {commit.substr(0, 12), {}, commit};
 }
 
-// Measures `rounds` turns a side, then twice as many and so on up to `max_rounds`, until no cell is
-// inconclusive. Who looks several times finds something more often: the level of the tests is
-// shared out among the looks, so that all of them together err no more often than one would.
+// Measures `rounds` turns per side and doubles them, up to `max_rounds`, until no cell is
+// inconclusive. Repeated tests find more false differences. So the level of the tests is divided by
+// the number of looks, which keeps the error of all looks together at that of one.
 compare::comparison measure_until_conclusive(const ab_options& o, const std::filesystem::path& base,
                                              const std::filesystem::path& now,
                                              const std::string& directory, compare::criteria how) {
@@ -108,7 +108,7 @@ compare::comparison measure_until_conclusive(const ab_options& o, const std::fil
 
 int ab(ab_options o) {
   const verdict_criteria criteria(o.how);
-  const std::string config = load_config(o.turns.config).name;  // before anything is built
+  const std::string config = load_config(o.turns.config).name;  // checked before a build
   o.build.say = say;
   side base = resolve(o.build, o.base), now = resolve(o.build, o.now);
   for (side* const s : {&base, &now}) {

@@ -1,5 +1,5 @@
 #pragma once
-// The program stands on all rooms and uses their names without qualification.
+// The program uses all rooms and their names without qualification.
 
 #include "search/search.hpp"
 

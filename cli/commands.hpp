@@ -1,6 +1,6 @@
 #pragma once
-// The subcommands of `kselect`. Each add_* declares its options and, when the user picks it, sets
-// `chosen` to what has to be done; main runs it and turns errors into exit codes.
+// The subcommands of `kselect`. Each add_* declares its options. If the user picks the command, it
+// sets `chosen` to its work; main runs it and turns errors into exit codes.
 
 #include <functional>
 #include <string>
@@ -33,17 +33,17 @@ void add_counters(CLI::App& app, action& chosen);
 void add_generate(CLI::App& app, action& chosen);
 void add_prove(CLI::App& app, action& chosen);
 void add_index(CLI::App& app, action& chosen);
-// Not for users: what a sweep starts itself as (harness/run/worker.hpp).
+// Internal: a sweep starts its worker processes with this command (harness/run/worker.hpp).
 void add_worker(CLI::App& app, action& chosen);
 
-// The entry of that name; throws error(failure::usage) with the nearest names.
+// The entry of that name. Throws error(failure::usage), with the nearest names, if there is none.
 const registered& require_algorithm(const std::string& name);
 
-// The executor the user named or, for "auto", the GPU where the algorithm and the machine have one,
-// else native host code. Never fibers unasked: they prove kernels, they do not compute results.
+// The executor that the user named. For "auto", the GPU if algorithm and machine support it, else
+// native host code; never fibers, which prove kernels but are too slow for results.
 executor_kind require_executor(const std::string& name, const algorithm& entry);
 
-// Option names and help shared by several commands.
+// Options with the same name and help in several commands.
 void option_executor(CLI::App& command, std::string& executor);
 void option_threads(CLI::App& command, int& threads);
 

@@ -1,4 +1,4 @@
-// What several subcommands ask for: an algorithm by name, a place to run it.
+// Algorithms, executors and options for several subcommands.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +21,7 @@ const registered& require_algorithm(const std::string& name) {
 
 executor_kind require_executor(const std::string& name, const algorithm& entry) {
   if (name != "auto") {
-    // CLI11 admits only the known names.
+    // CLI11 accepts only known names.
     const executor_kind kind = parse<executor_kind>(name).value();
     if (!entry.executors.contains(kind)) {
       throw error(

@@ -1,4 +1,4 @@
-// `kselect compare`: the verdict on two recorded runs.
+// `kselect compare` gives the verdict on two recorded runs.
 
 #include <cstdio>
 

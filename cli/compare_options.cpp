@@ -9,7 +9,7 @@
 namespace kselect::cli {
 namespace {
 
-// "5%", "5 %" or "0.05".
+// Accepts "5%", "5 %" or "0.05".
 double parse_threshold(const std::string& text) {
   const char* const end = text.data() + text.size();
   double value = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What `compare` and `ab` ask for and print alike: when a cell counts as changed, and what fails.
+// Options and output that `compare` and `ab` share: when a cell counts as changed, and what fails.
 
 #include <functional>
 #include <optional>
@@ -17,7 +17,7 @@ struct compare_options {
   std::string threshold = "5%";
   double confidence = 0.95;
   std::string correction = "bh";
-  std::string noise;  // file of a floor
+  std::string noise;  // file of a noise floor
   double floor_multiplier = 2;
   std::string format = "table";
   std::vector<std::string> fail_on = {"regression", "not_comparable", "missing", "inconclusive"};
@@ -26,8 +26,8 @@ struct compare_options {
 
 void add_compare_options(CLI::App& command, compare_options& o);
 
-// The options as criteria, with the floor they name. Throws error(failure::usage) on a threshold
-// that is no number, error(failure::input) on a file that is no noise floor.
+// The options as criteria, with the noise floor that they name. Throws error(failure::usage) if the
+// threshold is no number, error(failure::input) if the file is no noise floor.
 class verdict_criteria {
  public:
   explicit verdict_criteria(const compare_options& o);
@@ -40,11 +40,11 @@ class verdict_criteria {
   compare::criteria how_;
 };
 
-// Prints it in the format asked for; returns the exit code.
+// Prints the comparison in the requested format. Returns the exit code.
 int print_verdict(const compare::comparison& compared, const compare_options& o);
 
-// Runs what ends in a verdict's code: there 3 and 4 mean inconclusive and missing, so that a file
-// that cannot be read and everything else that prevents a verdict becomes error(failure::usage),
+// Runs work that ends in a verdict's code. Verdicts use 3 and 4 for inconclusive and missing. So
+// every error that prevents a verdict, such as an unreadable file, becomes error(failure::usage),
 // code 2.
 int with_verdict_codes(const std::function<int()>& work);
 

@@ -1,4 +1,4 @@
-// `kselect counters`: the exact work of every kernel, and the check against its record.
+// `kselect counters` counts the exact work of every kernel and checks it against a record.
 
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// `kselect doctor`: what this machine is, and what would spoil a measurement on it.
+// `kselect doctor` describes this machine and lists what would disturb a measurement on it.
 
 #include <cstdio>
 

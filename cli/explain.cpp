@@ -1,4 +1,4 @@
-// `kselect explain`: what the entry `auto` would run on a problem, and why.
+// `kselect explain` shows what the entry `auto` would run on a problem, and why.
 
 #include <utility>
 
@@ -36,7 +36,7 @@ Enum value_of(const std::string& option, const std::string& name) {
   throw error(failure::usage, fmt::format("{}: \"{}\" is not known", option, name));
 }
 
-// A GPU that is not here: one with a cost table, by its name, or as described.
+// A GPU that is not in this machine: by the name of its cost table, or by its described properties.
 device described(const explain_arguments& o) {
   device d;
   d.kind = executor_kind::cuda;
@@ -73,7 +73,7 @@ std::string device_text(const device& d) {
 
 double microseconds(double ns) { return ns / 1000; }
 
-// How the table came to speak for the device; empty without a table.
+// Why the table applies to the device; empty without a table.
 std::string table_text(const choice& c, const device& where) {
   if (c.table == nullptr) return {};
   if (c.table->device == where.name) return fmt::format("{}: {}", c.table->device, c.table->source);
@@ -82,7 +82,7 @@ std::string table_text(const choice& c, const device& where) {
       c.table->device, c.table->multiprocessors);
 }
 
-// The reason, and how much is lost with the next best.
+// The reason for the choice, and how much slower the next best is.
 std::string reason_text(const choice& c, const std::vector<ranked_member>& ranked) {
   if (c.table == nullptr || ranked.size() < 2) return std::string(c.reason);
   return fmt::format("{}; next is {} at {:.4g} us, {:.2f} times as long", c.reason,
@@ -90,7 +90,8 @@ std::string reason_text(const choice& c, const std::vector<ranked_member>& ranke
                      ranked[1].predicted_ns / c.predicted_ns);
 }
 
-// What the member launches. Without memory: nothing is started. Empty for native code.
+// The kernels that the member would launch, without memory or a launch. Empty for native code and
+// for members that synchronise.
 std::vector<simt::noted_launch> launches_of(const algorithm& member, const problem& p,
                                             const device& where) {
   if (where.kind == executor_kind::cpu || member.promises.synchronises) return {};
@@ -105,7 +106,7 @@ std::vector<simt::noted_launch> launches_of(const algorithm& member, const probl
   return std::move(notes.launches);
 }
 
-// "stream_kernel<float, true, 8>" of a name with its namespaces.
+// A kernel's name without namespaces: "stream_kernel<float, true, 8>".
 std::string_view short_name(std::string_view kernel) {
   const std::size_t scope = kernel.substr(0, kernel.find('<')).rfind("::");
   return scope == std::string_view::npos ? kernel : kernel.substr(scope + 2);
@@ -121,7 +122,7 @@ std::string launch_text(const simt::noted_launch& l) {
 }
 
 struct explanation {
-  std::string_view entry;  // `auto`, or its form that promises what is required
+  std::string_view entry;  // `auto`, or its variant with the required promises
   choice chosen;
   std::vector<ranked_member> ranked;
   std::vector<simt::noted_launch> launches;

@@ -1,4 +1,4 @@
-// `kselect export`: a recorded run in other programs' formats.
+// `kselect export` writes a recorded run in other programs' formats.
 
 #include <cstdio>
 #include <span>

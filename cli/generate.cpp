@@ -1,5 +1,5 @@
-// `kselect generate`: vectors, or the rows of a sweep, from the generator of harness/workload, as
-// many as the disk holds.
+// `kselect generate` writes vectors, or the rows of a sweep, from the generator of
+// harness/workload. It works in pieces, so only the disk limits their number.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t piece_bytes = 64 << 20;
 
-// Options of both forms. Vectors are rows of `dimension` components.
+// Options of both forms. A vector is a row of `dimension` components.
 struct generate_arguments {
   std::string output, distribution = "uniform", dtype = "float32";
   std::int64_t count = 0, dimension = 0, k = 1, first = 0;
@@ -43,7 +43,7 @@ workload workload_of(const generate_arguments& o) {
   return w;
 }
 
-// One piece is written while the next is made.
+// Writes one piece while the next is made.
 void write_rows(workload w, const generate_arguments& o) {
   const int threads = o.threads == 0 ? available_threads() : o.threads;
   npy_writer file(o.output, parse<element_type>(o.dtype).value(), std::array{o.count, w.n});
@@ -85,7 +85,7 @@ int generate_rows_of_sweep(const generate_arguments& o) {
 
 const CLI::Range up_to_2_40(std::int64_t{1}, std::int64_t{1} << 40);
 
-// The rows that a sweep's cell of the same numbers selects from.
+// The rows of a sweep's cell with the same distribution, seed and sizes.
 void add_rows(CLI::App& generate, action& chosen) {
   CLI::App* const command = generate.add_subcommand(
       "rows", "Rows as a sweep has them: those of every cell with these numbers (.npy)");

@@ -1,5 +1,5 @@
-// `kselect index`: metric indexes over vectors and words. This file has what makes and shows them;
-// index_search.cpp has what asks them.
+// `kselect index`: metric indexes over vectors and words. This file builds and describes them;
+// index_search.cpp searches them.
 
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,5 @@
 #pragma once
-// What the files of `kselect index` share.
+// Shared by the files of `kselect index`.
 
 #include <string>
 
@@ -10,7 +10,7 @@ namespace kselect::cli {
 void add_index_knn(CLI::App& group, action& chosen);
 void add_index_range(CLI::App& group, action& chosen);
 
-// As require_executor, for searches, which run everywhere.
+// Like require_executor, for searches, which run on every executor.
 executor_kind index_executor(const std::string& name);
 
 }  // namespace kselect::cli

@@ -40,7 +40,7 @@ struct index_search_arguments {
   bool exhaustive = false;
 };
 
-// The index file, its queries and the place to search, with what both commands do alike.
+// An opened index with its queries and backend, and the steps that both commands share.
 class session {
  public:
   explicit session(const index_search_arguments& o)
@@ -64,7 +64,7 @@ class session {
   int threads() const { return place_->description().threads; }
   bool runs_kernels() const { return place_->description().kind != executor_kind::cpu; }
 
-  // Searches as often as asked; the last answer.
+  // Searches as often as --timing asks, at least once. Returns the last answer.
   template <class Search>
   auto repeat(const Search& search) {
     const auto found = indexed_.in->open(*indexed_.objects, indexed_.index, *place_, options_);
@@ -75,8 +75,8 @@ class session {
     return answer;
   }
 
-  // Throws failure::wrong_answer. `part` gives the answer to some queries alone. A proof is not
-  // timed, so it takes all threads there are, also where the search is to have one.
+  // Proves the answer. Throws failure::wrong_answer. `part` gives the answer to some queries. A
+  // proof is not timed, so it uses all threads even if the search may use only one.
   template <class Part, class... Arguments>
   void prove(const Part& part, const Arguments&... arguments) {
     const auto scope = parse<proof_scope>(o_.prove).value();
@@ -151,7 +151,7 @@ class session {
   std::int64_t proven_ = 0;
 };
 
-// Objects as the source numbers them.
+// The numbers of objects in the source file.
 std::vector<std::int64_t> source_numbers(const indexed_objects& x,
                                          const std::vector<std::int64_t>& objects) {
   std::vector<std::int64_t> numbers;
@@ -165,7 +165,7 @@ void write_array(const std::string& file, element_type type, std::vector<std::in
   if (!file.empty()) write_npy(file, type, shape, data);
 }
 
-// One object a query: its number, its text if it has one, and the objects found.
+// One JSON object per query: its number, its text if it has one, and the objects found.
 void write_json(const index_search_arguments& o, const session& s, const range_answer& answer) {
   if (o.json_file.empty()) return;
   json all = json::array();
@@ -192,7 +192,7 @@ void write_json(const index_search_arguments& o, const session& s, const range_a
   file.commit();
 }
 
-// A k-NN answer is a range answer with k hits a query.
+// A k-NN answer as a range answer with k hits per query.
 range_answer as_range(const knn_answer& answer, std::int64_t queries) {
   range_answer list;
   for (std::int64_t q = 0; q <= queries; ++q) list.starts.push_back(q * answer.k);

@@ -1,4 +1,4 @@
-// `kselect knn`: exact k-nearest neighbours, or the k-NN graph, of real vectors.
+// `kselect knn` finds the exact k nearest neighbours, or the k-NN graph, of vectors.
 
 #include "search/knn/knn.hpp"
 
@@ -69,7 +69,7 @@ void print_times(std::span<const cuda_knn_times> repeats) {
              stages.merge, stages.order, stages.redo, stages.elapsed, stages.bare_product);
 }
 
-// What is known of the answer, for the last line.
+// How the answer was proven, for the last line of output.
 std::string proof_of(const knn_arguments& o, const backend& place, const cuda_knn_report& report) {
   if (place.shares_host_memory()) return "proven";
   const std::string tiles =
@@ -99,8 +99,8 @@ void refuse_combinations(const knn_arguments& o) {
   }
 }
 
-// What the command writes. All of it is opened before the work, so that a name that cannot be
-// written is no lost hour, and appears under its name only after it.
+// The output files. All are opened before the work starts, so that a name that cannot be written
+// fails at once. They appear under their names only after the work.
 class output_files {
  public:
   output_files(const knn_arguments& o, std::int64_t queries)

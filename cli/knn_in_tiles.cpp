@@ -24,15 +24,15 @@ namespace {
 
 constexpr double mebibyte = 1 << 20;
 
-// Of all ranks of this process.
+// The memory limit of this process, for all its ranks together.
 std::int64_t memory_for(const tiled_options& o, const communicator& ranks) {
   if (o.memory_limit_mib != 0) return o.memory_limit_mib << 20;
-  // As if all ranks were on this machine: too little rather than too much.
+  // Assumes that all ranks are on this machine: rather too little than too much.
   return static_cast<std::int64_t>(available_memory()) / 2 / ranks.size() * ranks.process_size();
 }
 
-// Of each rank. Processes that are bound to processors of their own have only these. Others of one
-// machine, and threads, would each take all of it, and wait for each other's.
+// Threads per rank; 0 means all. The threads of a machine are divided among its ranks, unless the
+// processes are bound to their own processors. Ranks that each took all would wait for each other.
 int threads_for(int asked, const communicator& ranks) {
   const int mine = available_threads();
   const bool bound = ranks.process_size() == 1 && mine < sysconf(_SC_NPROCESSORS_ONLN);
@@ -40,7 +40,7 @@ int threads_for(int asked, const communicator& ranks) {
   return std::max(1, mine / ranks.local_size());
 }
 
-// How often the corpus is read.
+// How often the corpus is read, as text.
 std::string passes_of(const tiled_report& r) {
   if (r.query_tiles <= 1 || r.corpus_tiles <= 2 || r.shard.resident) return "read once";
   return fmt::format("{} passes{}", r.query_tiles,
@@ -73,10 +73,10 @@ tiled_observer observer_for(const communicator& ranks, std::int64_t& queries) {
               }};
 }
 
-// One rank's part of the job.
+// The part of the job that one rank does.
 class rank_job {
  public:
-  // The ranks of one machine take its GPUs in turn.
+  // Ranks of one machine use its GPUs in rotation.
   rank_job(const tiled_options& o, const tiled_request& request, const shared_options& shared,
            communicator& ranks)
       : request_(request), shared_(shared), ranks_(ranks) {
@@ -104,13 +104,13 @@ class rank_job {
     if (ranks_.rank() == 0) print_outcome(r, *place);
   }
 
-  // What went wrong on one rank of several ends all of them, with its name.
+  // If one of several ranks fails, prints its name and the error, and ends all ranks.
   [[noreturn]] void end_all(int code, const std::string& what) {
     std::fflush(stdout);
     fmt::print(stderr, "kselect: {}{}: {}\n", ranks_.name(ranks_.rank()),
                kind_ == executor_kind::cuda ? fmt::format(", GPU {}", number_) : "", what);
     ranks_.abort(code);
-    std::_Exit(code);  // for compilers that see no noreturn in a virtual call
+    std::_Exit(code);  // for compilers that ignore noreturn on a virtual call
   }
 
  private:
@@ -136,7 +136,7 @@ class rank_job {
   int number_ = 0;
 };
 
-// The exit code of this rank; errors of one rank of several do not return.
+// Returns the exit code of this rank. If one of several ranks fails, does not return.
 int run_rank(rank_job& job, const communicator& ranks) {
   try {
     job.run();
@@ -153,7 +153,7 @@ int run_rank(rank_job& job, const communicator& ranks) {
   }
 }
 
-// How many threads of this process are ranks; 0: it is one rank.
+// How many threads of this process are ranks. 0: the process is one rank.
 int thread_ranks(const tiled_options& o, const std::string& executor) {
   if (o.gpus.empty()) return o.ranks;
   if (executor != "auto" && executor != "cuda") {

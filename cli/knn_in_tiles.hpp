@@ -1,5 +1,5 @@
 #pragma once
-// The side of `kselect knn` for corpora beyond memory and for several processes.
+// The part of `kselect knn` for a corpus larger than memory and for several ranks.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,31 +15,31 @@ struct tiled_options {
   std::int64_t memory_limit_mib = 0;
   std::int64_t query_tile = 0;
   bool resume = false, mpi = false;
-  std::string gpus;  // of this process: a number, or "all"; empty: not asked for
-  int ranks = 0;     // threads of this process; 0: not asked for
+  std::string gpus;  // in this process: a number, or "all"; empty: not requested
+  int ranks = 0;     // threads of this process as ranks; 0: not requested
   double wait_limit_s = 600;
   std::string exchange = "auto";
 
-  // Whether the user asked for what only a search in tiles can do.
+  // Whether an option is set that only a search in tiles supports.
   bool wanted() const {
     return memory_limit_mib != 0 || resume || mpi || ranks != 0 || !gpus.empty();
   }
 };
 
-// What a search in memory has as well.
+// Options that a search in memory has as well.
 struct shared_options {
   const std::string& executor;
   int threads;
-  const std::string& record;  // empty: none
+  const std::string& record;  // empty: write no record
 };
 
 void add_tiled_options(CLI::App& command, tiled_options& o);
 
-// Throws error(failure::usage) where a search in memory was asked for that needs tiles, or in every
-// one of several processes.
+// For a search in memory. Throws error(failure::usage) if the request needs tiles, or if it would
+// run in every one of several processes.
 void refuse_what_needs_tiles(const tiled_options& o, std::size_t base_files);
 
-// Runs the request on all ranks and returns the exit code; completes it from the options.
+// Completes the request from the options and runs it on all ranks. Returns the exit code.
 int search_in_tiles(const tiled_options& o, const tiled_request& request,
                     const shared_options& shared);
 

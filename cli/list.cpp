@@ -1,4 +1,4 @@
-// `kselect list`: every algorithm, what it promises, and where it can run here.
+// `kselect list` shows every algorithm, its promises, and where it can run here.
 
 #include <cstdio>
 #include <string>
@@ -107,7 +107,7 @@ void print_entry(const registered& row) {
   fmt::print("  runs here  {}\n\n", fmt::join(places, "; "));
 }
 
-// What this program lacks, so that nobody looks for it in vain.
+// Prints the algorithms that this build lacks, so that nobody searches for them.
 void print_absent() {
   if (built_globs().empty()) return;
   std::vector<std::string_view> absent;

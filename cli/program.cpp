@@ -1,4 +1,4 @@
-// The command line. Results go to stdout, errors to stderr as one line, exit codes as in
+// The command line. Results go to stdout. Errors go to stderr as one line. Exit codes are those of
 // runtime/error.hpp.
 
 #include "cli/program.hpp"

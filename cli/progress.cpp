@@ -17,7 +17,7 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The rows and what is wanted of them, as far as it is not the usual: "float16 uniform largest".
+// Rows and direction, without type and direction if these are usual: "float16 uniform largest".
 std::string rows_of(const workload& p) {
   const bool usual = p.type == dtype::float32, smallest = p.direction == direction::smallest;
   return fmt::format("{}{}{}{}", usual ? "" : to_string(p.type), usual ? "" : " ",
@@ -28,7 +28,7 @@ std::string title(const workload& p) {
   return fmt::format("n={} Q={} k={} {}", p.n, p.q, p.k, rows_of(p));
 }
 
-// A cell that is ok without a time had no rows, or ran on fibers, which are never timed.
+// A cell that is ok without a time had nothing to select, or ran on fibers, which are never timed.
 std::string outcome_text(const finished_cell& c) {
   if (c.median_ns) return format_time(*c.median_ns);
   if (c.status == cell_status::ok) return "proven";
@@ -98,10 +98,10 @@ void progress::note(const std::string& line) {
 
 namespace {
 
-// The table's rows and columns in order of first appearance.
+// Rows and columns are in the order of first appearance.
 struct summary_table {
   std::vector<std::string> rows, columns;
-  std::size_t row_width = 44;  // of the longest row's title, but not less
+  std::size_t row_width = 44;  // the longest row title's, at least 44
   std::map<std::pair<std::string, std::string>, const finished_cell*> cells;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a user sees of a sweep: one line that is rewritten on a terminal, one line a cell elsewhere
-// (CI logs), and the table at the end.
+// What a user sees of a sweep: a progress line on a terminal or, elsewhere (CI logs), a line per
+// cell; and the table at the end.
 
 #include <string>
 #include <vector>
@@ -24,15 +24,15 @@ class progress final : public sweep_observer {
 
   bool terminal_;
   std::size_t total_ = 0;     // cells to run now
-  std::size_t finished_ = 0;  // of them
+  std::size_t finished_ = 0;  // of these
   double begin_s_ = 0;
 };
 
-// Medians, one row a problem, one column an algorithm, the fastest marked; then how many cells
-// ended how, with the reasons of those that are not ok.
+// Prints the medians, one row per problem and one column per algorithm, with the fastest marked.
+// Then prints how many cells ended how, and the reasons of those that are not ok.
 void print_summary(const sweep_result& result);
 
-// The cells of a sweep that is not run: where each would run, or why it cannot.
+// Prints where each cell of a sweep would run, or why it cannot.
 void print_plan(const sweep_part& part);
 
 }  // namespace kselect::cli

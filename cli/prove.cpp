@@ -1,4 +1,4 @@
-// `kselect prove`: the certificate on an answer that anybody's program gave.
+// `kselect prove` checks the certificate of an answer that another program gave.
 
 #include <optional>
 
@@ -29,7 +29,7 @@ npy_file open_matrix(const std::string& name) {
   return file;
 }
 
-// An answer is Q x k, in C order, of the type that it must have.
+// Opens an answer: Q x k, in C order, of the required type.
 npy_file open_answer(const std::string& name, const problem& p) {
   npy_file file = open_matrix(name);
   const auto& shape = file.shape();
@@ -96,7 +96,7 @@ int prove(const prove_arguments& o) {
     p.index = wide ? index_type::int64 : index_type::int32;
     require_type(o.indices, *indices, wide ? element_type::int64 : element_type::int32);
   }
-  // An io is what an algorithm writes to; the certificate only reads it.
+  // io has writable pointers for algorithms. The certificate only reads.
   const io buffers{.input = rows.data(),
                    .values = const_cast<std::byte*>(values.data()),
                    .indices = indices ? const_cast<std::byte*>(indices->data()) : nullptr};

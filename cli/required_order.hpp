@@ -1,5 +1,5 @@
 #pragma once
-// Commands whose user may ask for an answer in order.
+// For commands whose user may ask for an ordered answer.
 
 #include <string>
 
@@ -8,11 +8,11 @@
 
 namespace kselect::cli {
 
-// --sorted and --stable.
+// Adds --sorted and --stable.
 void option_order(CLI::App& command, requirements& wanted);
 
-// The entry of that name or, if it does not promise what is wanted, its form that does, such as
-// auto+sorted for auto; throws error(failure::usage) if there is none.
+// The entry of that name, or its variant with the wanted promises, such as auto+sorted for auto.
+// Throws error(failure::usage) if there is neither.
 const registered& require_algorithm(const std::string& name, const requirements& wanted);
 
 }  // namespace kselect::cli

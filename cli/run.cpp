@@ -1,4 +1,4 @@
-// `kselect run`: a sweep from a config file.
+// `kselect run` runs a sweep from a config file.
 
 #include <algorithm>
 #include <chrono>
@@ -58,7 +58,7 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   }
   const bool gpu_wanted = executor.value_or(executor_kind::cuda) == executor_kind::cuda;
   if (const std::string why = gpu_wanted ? why_no_gpu_code() : std::string(); !why.empty()) {
-    fmt::print(stderr, "{}\n", why);  // once, beside what its cells say
+    fmt::print(stderr, "{}\n", why);  // once, in addition to the reasons of the cells
   }
   progress shown(isatty(STDERR_FILENO) != 0);
   const sweep_result result = run_sweep(request, part, *input, places, shown);

@@ -1,4 +1,4 @@
-// `kselect select`: the k smallest (or largest) of each row of the user's own matrix.
+// `kselect select` finds the k smallest (or largest) of each row of the user's matrix.
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ problem problem_of(const select_arguments& o, const npy_file& matrix, const algo
   p.q = shape[0];
   p.n = shape[1];
   p.k = o.k;
-  // Fortran order is simply the other layout: element (r, c) at c * Q + r.
+  // Fortran order is the column-major layout: element (r, c) is at c * Q + r.
   if (matrix.fortran_order()) p.layout = layout::column_major;
   p.direction = o.largest ? direction::largest : direction::smallest;
   p.index = preferred_index(entry);

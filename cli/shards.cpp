@@ -1,4 +1,4 @@
-// `kselect merge` and `kselect progress`: one sweep that many machines run in shards.
+// `kselect merge` and `kselect progress` handle a sweep that several machines run in shards.
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-// `kselect tune`: learns a cost table of `auto` from a sweep, or judges what `auto` chose.
+// `kselect tune` learns a cost table of `auto` from a sweep, or judges the choices of `auto`.
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +20,7 @@ namespace kselect::cli {
 namespace {
 
 struct tune_arguments {
-  std::vector<std::string> configs;  // empty: those compiled in (tune_configs.hpp)
+  std::vector<std::string> configs;  // empty: the compiled-in ones (tune_configs.hpp)
   std::vector<std::string> from, regret;
   std::string run, out, table;
   int shown = 5;
@@ -32,7 +32,7 @@ std::string default_directory() {
   return fmt::format("out/tune-{:%Y%m%d-%H%M%S}", fmt::localtime(now));
 }
 
-// Runs one tuning sweep and gives the directory of its records.
+// Runs one tuning sweep. Returns the directory of its records.
 std::string measure(const sweep_config& config, const std::string& directory,
                     const std::vector<std::string>& arguments) {
   sweep_request request;
@@ -46,7 +46,7 @@ std::string measure(const sweep_config& config, const std::string& directory,
   const sweep_part part =
       part_of(plan_cells({request.config, *input, executor_kind::cuda, {}}, places),
               request.config.measure, shard{});
-  // Where there is no GPU the plan knows why.
+  // Without a GPU no cell can run; the plan has the reason.
   if (std::ranges::none_of(part.cells,
                            [](const cell& c) { return c.foreseen == cell_status::ok; })) {
     throw error(failure::unsupported, fmt::format("{}: no cell can run here: {}", config.file_name,
@@ -113,7 +113,7 @@ nlohmann::ordered_json regret_json(const tune::regret& r) {
   return {{"geometric_mean", r.mean}, {"worst", r.worst}, {"choices", choices}};
 }
 
-// Of `auto` as it ran, and of the table in a file or, without one, that of this program.
+// Prints the regret of `auto` as it ran, and of a table: from the given file, else this program's.
 int judge(const tune_arguments& o) {
   const tune::tuning_data data = read(o.regret);
   const tune::regret ran = tune::of_auto(data);

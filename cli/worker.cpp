@@ -1,4 +1,4 @@
-// `kselect worker`: a process in which another kselect runs cell groups.
+// `kselect worker` is a process that runs cell groups for another kselect.
 
 #include "harness/run/worker.hpp"
 
