@@ -1,5 +1,5 @@
 #pragma once
-// The harness stands on the runtime and uses its names without qualification.
+// The harness uses the runtime's names without qualification.
 
 #include "kselect/names.hpp"
 
@@ -7,6 +7,6 @@ namespace kselect::runtime {}
 
 namespace kselect::harness {
 using namespace runtime;
-// Beside overloads of this room's own.
+// Named here because overloads in this namespace would hide it.
 using kselect::to_string;
 }  // namespace kselect::harness

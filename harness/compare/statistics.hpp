@@ -15,7 +15,7 @@
 
 namespace kselect::harness::compare {
 
-// Of at least one value, in any order. For an even number, the mean of the two middle values.
+// The median of at least one value, in any order. For an even number, the mean of the middle two.
 double median(std::span<const double> values);
 
 // A bound is infinite if there are too few values for the requested confidence.

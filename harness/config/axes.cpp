@@ -60,8 +60,7 @@ std::vector<std::int64_t> powers_of_two(const node& range) {
   return values;
 }
 
-// The values of n, q or k. `all_allowed`: whether "all" is allowed here; null for k, which has no
-// "all".
+// The values of n, q or k. `all_allowed`: whether "all" is valid here; null for k, which lacks it.
 std::vector<extent> sizes(const node& axis, std::int64_t low, const bool* all_allowed) {
   std::vector<extent> values;
   for (const node& entry : axis.list_or_single()) {
@@ -157,8 +156,7 @@ std::vector<sweep_axes::shape> parse_shapes(const node& axes, const node& shapes
 
 void check_count(const node& axes, const sweep_axes& parsed) {
   std::int64_t count = 1;
-  // The check after each factor comes before an overflow, because no list is longer than
-  // longest_list.
+  // No list is longer than longest_list, so this check comes before the product can overflow.
   for (const std::size_t values :
        {std::max<std::size_t>(parsed.n.size(), 1), std::max<std::size_t>(parsed.q.size(), 1),
         std::max<std::size_t>(parsed.k.size(), 1), std::max<std::size_t>(parsed.shapes.size(), 1),

@@ -100,8 +100,7 @@ struct generated_input {
 };
 
 // Rows of float32 distances from q query vectors to the first n vectors of a base file. With
-// exclude_self, to the first n + 1 except the query itself, so that n is the row's length either
-// way.
+// exclude_self, to the first n + 1 except the query itself: n is the row's length either way.
 struct dataset_input {
   std::string base;                  // as written, see dataset_path
   std::optional<std::string> query;  // as written; empty exactly if `self`

@@ -82,8 +82,7 @@ class watcher {
   std::vector<container> open_;
 };
 
-// "12:3" for the byte at which the parser stopped. Bytes count from 1; an early end is one past the
-// end.
+// "12:3" for the byte at which the parser stopped (1-based; one past the end for an early end).
 std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, byte == 0 ? 0 : std::min(byte - 1, text.size()));
   const auto line = 1 + std::ranges::count(before, '\n');

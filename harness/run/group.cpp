@@ -108,7 +108,7 @@ class group {
       // If the rows cannot be made, the next turn of a cell reports why.
     }
   }
-  // One thread alone reads few rows faster from its own cache, and no algorithm must use all.
+  // One thread may read few rows faster, from its own cache, and a threaded algorithm may do so.
   double reading_rate_for(const algorithm& of) const {
     const double one = by_one_.bytes_per_second();
     return of.threaded ? std::max(one, by_all_.bytes_per_second()) : one;
