@@ -119,7 +119,7 @@ status enqueue_block(const block_choice& c, const problem& p, const io& buffers,
     return started.template operator()<most, form::resident, launched_on::both>();
   }
   const bool many = c.as == form::filtered_many;
-  if (c.how.loads == most / 2) {  // as `reading_of` says for fibers
+  if (c.how.loads == most / 2) {  // reading_of() chooses this on fibers only
     return many ? started.template operator()<most / 2, form::filtered_many, launched_on::fiber>()
                 : started.template operator()<most / 2, form::filtered, launched_on::fiber>();
   }

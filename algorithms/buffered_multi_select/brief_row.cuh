@@ -78,9 +78,8 @@ class brief_row {
   }
 
   // Selects if fewer than k elements are below the bound; the others equal it. At least k are not
-  // above it: only empty lanes have a minimum (infinity) without an element, and where lanes are
-  // empty none holds enough for its count to overflow. The tile is read again, to free its
-  // registers until then.
+  // above it, unless minima of empty lanes (infinity) were counted. But if lanes are empty, no lane
+  // has enough survivors to get here. The tile is read again, to free its registers until then.
   KSELECT_HD bool select_ties(answer<Team>& out, key bound) {
     using as_element = element<typename Team::stored>;
     tile own;

@@ -17,7 +17,7 @@
 namespace kselect::bms {
 
 std::uint64_t new_call() {
-  // A caller's memory may hold anything, but hardly numbers like these.
+  // The first number is random: the caller's memory may hold anything, but hardly its tag.
   static std::atomic<std::uint64_t> next = [] {
     std::random_device random;
     return std::uint64_t{random()} << 32 | random();

@@ -68,8 +68,8 @@ class selection_by_bracket {
 
   // Selects all elements below the bracket, and as many inside as are wanted. False if the bracket
   // is wrong, if there are NaNs, or if the elements inside are neither few nor one value (a list
-  // must have few). What has been written then means nothing. Before, shared.written is 0, and
-  // unless `listed` left_out, unlike and refuted are. All threads of the team, after a sync.
+  // must have few). The answer is then invalid. Before the call shared.written is 0 and, unless
+  // `listed`, so are left_out, unlike and refuted. All threads of the team, after a sync.
   template <class Answer>
   KSELECT_HD bool write(const bracket& found, Answer& out) {
     const part below = own_.not_above(found.low);
@@ -132,8 +132,8 @@ class selection_by_bracket {
     own_.each(p, [&](value x, position place) { cursor.put(staged_.word_of(x), place); });
   }
   // Stages `rest` elements with key `tied` behind all that is below, first come, first served. In a
-  // warp all lanes give equally many and interleave, if they can: many of a few lanes are a bank
-  // conflict.
+  // warp all lanes stage equally many and interleave them, if each has enough: many elements from
+  // few lanes would cause bank conflicts.
   KSELECT_HD void put_some(const part& equal, position size, position to, position rest, key tied) {
     if constexpr (Team::one_warp) {
       constexpr position lanes = simt::warp_size;
@@ -282,7 +282,7 @@ KSELECT_HD void write_list(Team& team, narrowing<Team>& narrow,
                              .write(found, out)) {
         return;
       }
-      team.sync();  // all have seen why not
+      team.sync();  // out.write() overwrites the counts that all have read
     }
   }
   out.write(all, size);

@@ -2,10 +2,10 @@
 // Buffered multi-select: an element of type T as a value in registers and as a key.
 //
 // A 16-bit element, of either type, becomes the upper half of a float. This costs one instruction
-// and keeps the order (order.hpp), so the steps written for floats serve 16-bit rows too. The
-// numeric value of a float16 changes, but only its order is used. The key has 16 bits: with a float's
-// 32 bits narrowing would take twice the steps. It lies in a 32-bit word, because shared-memory
-// atomics, shuffles and reductions take no less.
+// and keeps the order (order.hpp), so the steps written for floats serve 16-bit rows too. The value
+// of a float16 changes, but only its order is used. The key has 16 bits: with a float's 32 bits
+// narrowing would take twice the steps. It lies in a 32-bit word, because shared-memory atomics,
+// shuffles and reductions take no less.
 
 #include <cstdint>
 

@@ -25,8 +25,8 @@ struct grid_args {
   std::uint64_t call;                // of this call alone
   position parts;                    // blocks a row
   position lanes;     // threads whose groups are joined for a posted minimum: a power of two
-  position messages;  // with minima, of a part
-  position slots;     // for survivors, of a part: nearly always enough
+  position messages;  // that hold a part's minima
+  position slots;     // for a part's survivors: nearly always enough
   position patience;  // how often a block looks for a missing minimum
 };
 
@@ -41,7 +41,7 @@ struct own_args {
   plan shape;                           // of a row's parts; `rank` is among the part's own minima
   std::uint64_t call;                   // of this call alone
   position parts;                       // blocks a row: no more than a block has threads
-  position slots;                       // for survivors, of a part
+  position slots;                       // for a part's survivors
   position enough;                      // survivors to post, if there are more than slots
 };
 

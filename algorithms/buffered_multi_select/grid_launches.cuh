@@ -14,17 +14,18 @@ struct grid_choice {
   sharing shared;
   plan shape;
   position row_minima;
-  position survivors;  // that are expected of a row
+  position survivors;  // expected of a row
 };
 
-// Published minima that each block reads again, at most.
+// The most minima of a row; each block reads all of them.
 inline constexpr position most_minima = 4096;
 // The share of the minima that may lie below the threshold. With more minima fewer elements pass
 // (at this share 1.3 for each that has to), but each block reads and counts all of them.
 inline constexpr double passing = 0.45;
 
-// Looks of a block for a minimum that is not there: some 50 us. Blocks that run side by side see
-// all within a few; blocks that cannot, as others hold the device, go on with those there are.
+// How often a block looks for a missing minimum: for some 50 us. Blocks that run side by side see
+// all minima within a few looks. If other work holds the device and they cannot, they go on with
+// the minima that have arrived.
 inline constexpr position most_looks = 64;
 
 // Blocks that fill the device: 1024 threads a multiprocessor hide each other's latencies.
@@ -59,7 +60,7 @@ std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const
       std::clamp<std::int64_t>(filling(c.how.threads, where) / p.q, 1, (p.n + tile - 1) / tile));
   using meeting = typename grid_kernel<T, indexed, most_loads<T>>::storage;
   const std::size_t most = dynamic_shared(where, std::max(sizeof(meeting), sizeof(own_storage<T>)));
-  // As few minima as hold enough back; if none do, as many as there may be.
+  // The fewest minima that hold enough back; if none do, the most that are allowed.
   std::optional<grid_choice> best;
   for (c.shared.lanes = static_cast<position>(c.how.threads); c.shared.lanes > 0;
        c.shared.lanes /= 2) {
@@ -78,17 +79,17 @@ std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const
   return best;
 }
 
-// Where each part goes by a threshold of its own.
+// The choice if each part has its own threshold.
 struct own_choice {
-  position rank;    // of its minima
+  position rank;    // of the threshold among the part's minima
   position slots;   // for its survivors
-  position enough;  // of them to post, if there are more
+  position enough;  // survivors to post, if there are more than slots
 };
 
-// What a part posts with the rank-th of its minima as its threshold: nearly always at most so much.
-// Of the first tile and of another there pass, of a group, as many elements as there are minima for
-// each that is above the threshold. Their number varies by chance, and that of other tiles with the
-// threshold, too.
+// The most survivors that a part nearly always has, if its threshold is the rank-th smallest of its
+// minima and rows are in random order: the mean plus four standard deviations. The first tile's
+// mean is that of a coupon collector who needs an element from each of `rank` groups. Other tiles
+// have the same mean, but vary twice: by chance, and with the threshold.
 inline double most_posted(position rank, position tiles) {
   constexpr int groups = own_minima;
   constexpr double deviations = 4;
@@ -99,32 +100,32 @@ inline double most_posted(position rank, position tiles) {
   return in_tile + in_others + deviations * std::sqrt(varies) + 1;
 }
 
-// Of a sorted row's k smallest, the most that a part has.
+// The most of a sorted row's k smallest elements that one part has.
 template <class T>
 position share_of_sorted(const problem& p, const grid_choice& c) {
   const auto k = static_cast<position>(std::min<std::int64_t>(p.k, 1 << 24));
-  if (c.shape.tiles > 1) return k;  // as segments are longer
+  if (c.shape.tiles > 1) return k;  // segments are not split into chunks
   constexpr position chunk = 64 / sizeof(T);
   const position chunks = (k + chunk - 1) / chunk;
   return std::min(k, (chunks + c.shared.parts - 1) / c.shared.parts * chunk);
 }
 
-// Such thresholds, if the last block can hold in registers what parts then post. They let through
-// more than one threshold of all would, but nobody waits for it: at n = 2^17 to 2^20 of one row or
-// a few that takes a sixth to a third less time.
+// A threshold for each part, if the last block's registers can hold all survivors that parts post.
+// More elements pass than with one threshold for the row, but no block waits for the others. For
+// one row or a few with n = 2^17 to 2^20 this takes a sixth to a third less time.
 template <class T>
 std::optional<own_choice> own_thresholds(const problem& p, const grid_choice& c) {
   constexpr int groups = own_minima;
-  constexpr double risk = 4e-3;      // that a part of the row is read again, for 5 us
-  constexpr position few_tiles = 4;  // longer parts wait for the others' minima but a small part
+  constexpr double risk = 4e-3;      // that a part of the row is read again, which takes 5 us
+  constexpr position few_tiles = 4;  // longer parts wait for others a small share of their time
   const auto threads = static_cast<position>(c.how.threads);
   if (c.shared.parts > threads || c.shape.tiles > few_tiles) return {};
   const position room = std::min(entries_awaited<T> * threads / c.shared.parts, c.shape.capacity);
   const double of_part = static_cast<double>(p.k) / c.shared.parts;
   const double each = risk / c.shared.parts;
   own_choice own{safe_rank_of_groups(groups, of_part / c.shape.tiles / groups, each), 0, 0};
-  // Of a sorted row, too, a part is to post its share, the row's ends and one more, if there is
-  // room for them. There a group's minima are a load apart.
+  // If there is room, the threshold of a sorted row, too, admits the part's share, the row's ends
+  // and one more. In a sorted row successive group minima are one load apart.
   constexpr position width = 16 / sizeof(T);
   const position of_sorted = share_of_sorted<T>(p, c) + 2 * (width - 1) + 1;
   const position to_sorted = of_sorted / width + 2;
@@ -132,8 +133,7 @@ std::optional<own_choice> own_thresholds(const problem& p, const grid_choice& c)
       most_posted(to_sorted, c.shape.tiles) <= room) {
     own.rank = to_sorted;
   }
-  // What passes is posted; or the best of it, of which the part's share of the k smallest is
-  // enough.
+  // A part posts all its survivors, or the best: its share of the k smallest is enough.
   const double posted = most_posted(own.rank, c.shape.tiles);
   const position share = safe_rank(of_part, static_cast<position>(p.k), {each, 5});
   if (share > room || posted > c.shape.capacity) return {};
@@ -144,8 +144,8 @@ std::optional<own_choice> own_thresholds(const problem& p, const grid_choice& c)
   return own;
 }
 
-// Slots for a part's survivors: as many as it has but once in some hundreds. Their number varies
-// with the threshold, which has the spread of a minimum of that rank, and by chance.
+// Slots for a part's survivors: too few once in some hundreds of parts. The number of survivors
+// varies by chance, and with the threshold, whose relative deviation is 1 / sqrt(rank).
 inline position slots_of(const grid_choice& c) {
   constexpr double deviations = 3;
   const double expected = static_cast<double>(c.survivors) / c.shared.parts;
@@ -254,7 +254,7 @@ status grid_enqueue(const grid_variant& v, const problem& p, const io& buffers,
                                 : start<own_kernel_of_tiles, T, indexed>(*c, bytes, a, on);
     }
     auto a = given(carve<T, indexed>(p, *c, pieces));
-    // On fibers blocks take turns, and what is not there does not come.
+    // On fibers blocks run one after another, so looking again finds no more.
     a.patience = on.device->kind == executor_kind::cuda ? most_looks : 1;
     return start<grid_kernel, T, indexed>(*c, meeting_shared<T, indexed>::bytes(a.shape, a.parts),
                                           a, on);

@@ -103,8 +103,8 @@ class posted_minima {
     const position count = messages * each;
     const auto extremes = narrow.extremes(low, high, count);
     const plan& p = a_.shape;
-    // The bound may not be below the last block's, which up to rank + slack of all minima are not
-    // above.
+    // The last block's bound is not below up to rank + slack of all minima. This bound must not be
+    // below that one.
     const bool some_missing = extremes.high == element<T>::worst && !part_.is_last(a_.parts);
     const position rank = some_missing ? p.rank + p.slack : p.rank;
     const auto visit = [&](const auto& f) {

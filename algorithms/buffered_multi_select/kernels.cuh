@@ -74,8 +74,8 @@ class filtered_row {
 
 // ---- launches
 
-// How a row is worked on: filtered by a threshold that few elements pass, or several of a thread's;
-// in registers whole; or, by a warp, in registers until few are left.
+// How a row is worked on. filtered: few elements pass the threshold. filtered_many: several of each
+// thread pass. resident: the whole row stays in registers. brief: as brief_row.cuh says.
 enum class form : std::uint8_t { filtered, filtered_many, resident, brief };
 
 template <class T>

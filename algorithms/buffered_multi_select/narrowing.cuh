@@ -5,10 +5,10 @@
 //
 // A block counts the keys of the range into bins of equal width *on the integer keys*. Integer keys
 // are logarithmic in the values, so no distribution puts everything into one bin for long: a step
-// leaves at most 2^-bin_bits of the range, and four steps of 8 bits end any range of 32-bit keys. A
-// warp has no barriers to save: it halves the range, with a difference and a sum for each key, or
-// quarters it in one step. The keys may be a list in shared memory, elements in registers, or
-// minima.
+// leaves at most 2^-bin_bits of the range, and four steps of 8 bits end any range of 32-bit keys.
+// Bins take few steps, each with barriers. A warp needs no barriers, so it takes more and cheaper
+// steps: it halves the range, with a difference and a sum for each key, or quarters it. The keys
+// may be a list in shared memory, elements in registers, or minima.
 
 #include "algorithms/buffered_multi_select/team.cuh"
 
@@ -121,7 +121,7 @@ class narrowing {
       auto& shared = team_.shared;
       if (team_.lane() == 0) {
         team_.simt.atomic_min(shared.low, low);
-        // A minimum as the maximum of complements, for shared.high starts at 0. 0: no keys.
+        // The minimum, as the maximum of complements, as shared.high starts at 0. 0: no keys.
         if (!inner || high != 0) {
           team_.simt.atomic_max(shared.high, inner ? static_cast<key>(~high) : high);
         }

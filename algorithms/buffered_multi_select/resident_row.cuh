@@ -100,9 +100,9 @@ class resident_row {
   // The keys between which the k-th should lie. Bins of keys may have any width: the guess is the
   // extremes of each thread's first and last element, which suits ascending and descending rows.
   // For bins of values the upper end is as low as it can be while it covers the k-th of a row in
-  // random order: all elements above share one bin, whose updates cause no bank conflicts. It is
-  // the minimum over the warps of the maximum over a warp's threads of the minimum of some elements
-  // of a thread.
+  // random order: all elements above share one bin, whose updates cause no bank conflicts. A thread
+  // takes the minimum of a few of its elements, a warp the maximum of its threads' minima, and the
+  // team the minimum over its warps.
   KSELECT_HD key_range<key> sample() {
     using as_element = element<stored>;
     auto low = static_cast<key>(~key{0});

@@ -186,8 +186,8 @@ class row_reader {
   KSELECT_HD position tiles() const { return whole ? 1 : team_.shape.tiles; }
 
  private:
-  // Rows that one team reads are many. With few tiles, all of them are needed as first tiles to
-  // spread the rows over the memory channels, and a row with a misleading tile delays no other.
+  // If one team reads a row, rows are many. With few tiles, each must be the first of some rows to
+  // spread the rows over the memory channels. A misleading first tile delays only its own row.
   KSELECT_HD position first_tile(position number) const {
     constexpr position many = 32;
     if (by != readers::one) return tiles() / 2 + (number & 3U) * (tiles() / 16);
@@ -219,8 +219,8 @@ class row_reader {
 
   // Vector v of the thread, whose first is number `first`. A warp reads its tile again where
   // elements pass the bound, so the tile should stay in L1; a block's rows take longer that way.
-  // (The two loads compute addresses differently: either's way costs the other registers, and so
-  // spills in the stream.)
+  // (The two loads compute addresses differently: either way, in the other form, makes the stream
+  // spill registers.)
   KSELECT_HD auto load_vector(position first, int v) {
     const position beyond = static_cast<position>(v) * step_;
     if constexpr (Team::one_warp) {

@@ -10,35 +10,34 @@
 
 namespace kselect::bms {
 
-// What a block may have of dynamic shared memory beside the `own` bytes that its kernel declares:
-// no more than lets several blocks fit on a multiprocessor.
+// The most dynamic shared memory that a block may use, beside the `own` static bytes of its kernel.
+// The limit lets several blocks fit on a multiprocessor.
 inline std::size_t dynamic_shared(const device& where, std::size_t own) {
   constexpr std::size_t most = 96 << 10;
   const std::size_t all = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
   return std::min(all - std::min(all, own), most);
 }
 
-// How a row is read: by how many threads, in how many 16-byte loads a thread and tile, of which the
-// minima of so many groups are taken at most (0: few_groups).
+// How a row is read.
 struct reading {
   int threads;
-  int loads;
-  int groups = 0;
+  int loads;       // 16-byte loads of a thread in a tile
+  int groups = 0;  // the most groups of a thread; 0: few_groups
 };
 
-// Of a thread in a tile: at most 32 elements, a bit each.
+// The most loads of a thread in a tile: an item_set has a bit for each of at most 32 elements.
 template <class T>
 inline constexpr int most_loads = sizeof(T) == 2 ? 4 : 8;
 template <class T>
 inline constexpr std::int64_t held_by_thread = most_loads<T> * 16 / sizeof(T);
 
-// Whether k is so large a part of n that rows are better worked on in registers whole. (A threshold
-// then lets through half as much again, which is to be written, read and narrowed.)
+// Whether k is so large a part of n that it is faster to hold the whole row in registers. (A
+// threshold would admit about 1.5 k elements, which must be written, read and narrowed.)
 inline bool dense(const problem& p) { return 16 * p.k >= p.n; }
 
-// Threads for a row a block. Few finish a row in less time all told, as fewer wait for each other;
-// many hold more of it at once, and more of them are left if rows are few. With no more rows than
-// multiprocessors, each takes all that it has registers for.
+// Threads of a block that selects from one row. In small blocks fewer threads wait for each other.
+// Large blocks hold more of a row at once, and leave less of the device idle if rows are few. If
+// long rows are no more than multiprocessors, a block takes all registers of its multiprocessor.
 template <class T>
 int threads_for(const problem& p, const device& where) {
   if (p.q <= where.multiprocessors && p.n > 1 << 16) return 1024;
@@ -50,8 +49,8 @@ int threads_for(const problem& p, const device& where) {
   return 128;
 }
 
-// About as many threads, so that of their registers as few as may be stay empty: a row of 5000 in
-// two tiles of 128 threads costs as much as one of 8192. Not of a multiprocessor's only block.
+// Adjusts a thread count so that tiles leave few registers empty: in two tiles of 128 threads a row
+// of 5000 costs as much as one of 8192. A multiprocessor's only block stays as it is.
 template <class T>
 int fitted(int threads, std::int64_t n) {
   constexpr int least = 2 * simt::warp_size, alone = 1024;
@@ -69,20 +68,20 @@ int fitted(int threads, std::int64_t n) {
   return better && 4 * more <= 5 * threads ? more : fewer;
 }
 
-// Of the k smallest elements of a row in random order, about `expected` fall into a tile. The least
-// r such that r or more do so at no more than the given risk (the tail of a Poisson distribution):
-// then the r-th smallest of the tile is not below the row's k-th smallest, else the row is read
-// again.
+// The accepted risk that a threshold is too low, so that the row is read again.
 struct risk {
   double probability;
-  double deviations;  // the same for a normal distribution
+  double deviations;  // about the same, as a quantile of the standard normal distribution
 };
 inline constexpr risk of_one_among_many{2e-4, 3.6};
-inline constexpr risk of_all{2e-6, 4.75};  // one row's delay is everyone's
+inline constexpr risk of_all{2e-6, 4.75};  // few rows: all wait for the slowest
 
+// A safe rank for a tile's threshold, if rows are in random order. X, the number of the row's k
+// smallest elements in the tile, is about Poisson with mean `expected`. Returns the least r with
+// P(X >= r) within the risk. If X < r, the tile's r-th smallest is not below the row's k-th.
 inline position safe_rank(double expected, position k, const risk& taken = of_all) {
   double term = std::exp(-expected);
-  if (term == 0) {  // a normal distribution by now
+  if (term == 0) {  // underflow: the distribution is about normal
     const double r = expected + taken.deviations * std::sqrt(expected) + 4;
     return static_cast<position>(std::min(r, static_cast<double>(k)));
   }
@@ -96,9 +95,9 @@ inline position safe_rank(double expected, position k, const risk& taken = of_al
   return std::max<position>(r, 1);
 }
 
-// Of `groups` groups, into each of which `expected` of the k smallest fall: the least r such that r
-// or more groups have one at no more than the given risk. Then the r-th smallest of the groups'
-// minima is not below what the groups have of the k smallest.
+// The same for group minima. Each group has about `expected` of the k smallest elements. Returns
+// the least r such that r or more groups have one with at most this probability. If fewer groups
+// do, the r-th smallest minimum is not below any of the k smallest elements in the groups.
 inline position safe_rank_of_groups(int groups, double expected, double probability) {
   const double none = std::exp(-expected);
   double term = std::pow(none, groups), at_most = 0;
@@ -111,39 +110,38 @@ inline position safe_rank_of_groups(int groups, double expected, double probabil
   return r;
 }
 
-// Counting bins for a team, as a power of two.
+// log2 of a team's number of counting bins, rounded down.
 inline int bin_bits_for(int threads) {
   return std::bit_width(static_cast<unsigned>(threads * bins_each)) - 1;
 }
 
-// How much of a row is shared out: among `parts` teams, `lanes` of which join their groups.
+// How a row is shared among teams.
 struct sharing {
-  position parts = 1;
-  position lanes = 1;
+  position parts = 1;  // teams
+  position lanes = 1;  // threads that join their groups
 };
 
-// With what the host chooses the form by. (A number more in a kernel's arguments once cost a
-// register in the stream, and 7 % of the time.)
+// A plan, with a number that only the host needs: one more kernel argument once cost a register in
+// the stream, and 7 % of the time.
 struct filtering : plan {
-  position survivors;  // that are expected of a row
+  position survivors;  // expected of a row
 };
 
-// The rank of the threshold may be at most such a share of the group minima. A higher rank takes
-// more groups, each with a minimum to keep: a warp, which waits for each step, keeps more of them
-// than a block of few groups.
+// The threshold's rank may be at most this share of the number of group minima; otherwise groups
+// are doubled. More groups let fewer elements pass and have more minima to rank. A warp, which
+// waits for each step, gains from more groups than a block of few groups does.
 constexpr double most_passing_in_warp = 0.35, most_passing_of_many = 0.45,
                  most_passing_of_few = 0.6;
-// Where even the most groups leave a higher share, the threshold holds too little back for a pass
-// of its own.
+// If the share is above this with the most groups, the threshold holds back too little for a pass.
 constexpr double most_passing_at_all = 0.75;
-// The list has room for so many times the survivors that are expected, and a few more.
+// The list has room for spare_room times the expected survivors, and spare_places more.
 constexpr double spare_room = 1.6;
 constexpr double spare_places = 64;
 // Positions have 32 bits.
 constexpr double largest_position = 4e9;
 
-// A plan for rows of n elements filtered by a threshold; none if k is so large that it would hold
-// too little back, or takes more than `most_bytes` of shared memory.
+// A plan for rows of n elements filtered by a threshold. None if k is so large that the threshold
+// would hold back too little, or that the team would need more than `most_bytes` of shared memory.
 template <class T, bool indexed>
 std::optional<filtering> filtering_plan(std::int64_t n, std::int64_t k, const reading& how,
                                         std::size_t most_bytes, const sharing& shared = {}) {
@@ -159,7 +157,7 @@ std::optional<filtering> filtering_plan(std::int64_t n, std::int64_t k, const re
                                     shared.parts > 1 ? of_all : of_one_among_many);
   const bool one_warp = how.threads == simt::warp_size;
   const bool many = how.groups != 0;
-  // Of many, what passes is to be little more than has to; of few, a step of narrowing costs more.
+  // Less slack lets fewer elements pass but takes more steps of narrowing. It pays for many groups.
   p.slack = p.rank / (many ? 32 : 8) + 1;
   // Threads that hold elements; a tile may be partly empty. Unaligned rows have one vector less.
   const double holding =
@@ -172,7 +170,7 @@ std::optional<filtering> filtering_plan(std::int64_t n, std::int64_t k, const re
   while (p.groups < most && p.rank + p.slack > most_passing * holding * p.groups) p.groups *= 2;
   const double minima = holding * p.groups;
   if (p.rank + p.slack > most_passing_at_all * minima) return {};
-  // What passes: a group's minimum does with this probability, and so an element with that one.
+  // The probability that a group's minimum passes. It implies that of one of the group's elements.
   const double passing = (p.rank + p.slack) / minima;
   const double survivors =
       static_cast<double>(n) * (1 - std::pow(1 - passing, minima / std::max(in_tile, minima)));
@@ -181,22 +179,22 @@ std::optional<filtering> filtering_plan(std::int64_t n, std::int64_t k, const re
   const double room = std::max(spare_room * survivors / shared.parts + spare_places,
                                p.kept_most + std::max(spare_places, wanted / 2.0));
   p.capacity = static_cast<position>(std::min(room, largest_position)) / 32 * 32 + 32;
-  // Sorted rows let several times as many through: in them a sample is not one of single elements.
+  // Several times as many pass in sorted rows, where the segments of a tile are no random sample.
   if (!one_warp) {
     p.capacity = std::max(p.capacity, static_cast<position>(4 * how.threads));
   }
-  if (shared.parts > 1) {  // one of the teams will hold what survives of all
+  if (shared.parts > 1) {  // the last team gathers the survivors of all
     constexpr double most_together = 4096;
     const auto together =
         static_cast<position>(std::min(spare_room * survivors + spare_places, most_together));
     p.capacity = std::max(p.capacity, together / 32 * 32 + 32);
   }
-  p.bin_bits = one_warp ? 0 : bin_bits_for(how.threads);  // a warp does without
+  p.bin_bits = one_warp ? 0 : bin_bits_for(how.threads);  // a filtering warp uses no bins
   if (team_memory<T, indexed>::bytes(p, how.threads) > most_bytes) return {};
   return p;
 }
 
-// A plan for rows that stay in registers whole; none if they or the answer do not fit.
+// A plan for rows held whole in registers. None if the row or the answer does not fit.
 template <class T, bool indexed>
 std::optional<plan> resident_plan(std::int64_t n, std::int64_t k, const reading& how,
                                   std::size_t most_bytes) {

@@ -23,7 +23,7 @@ class stream {
     for (position t = 0; t < row_.tiles(); ++t) {
       if (t != 0) row_.load(t, own);
       const item_set admitted = filter(own, t == 0);
-      const auto again = [&] {  // read again, so that the tile is not kept in registers for this
+      const auto again = [&] {  // reads again: the tile need not stay in registers meanwhile
         row_.load(t, own);
         return list_.admitted(own.x, false);
       };

@@ -41,7 +41,7 @@ inline constexpr int bins_each = 4;
 template <class Key>
 struct control {
   position claimed;             // places claimed in the list; above the capacity, it has overflowed
-  Key low, high;                // extremes of keys, in the making
+  Key low, high;                // extremes of keys so far
   Key bound;                    // nothing above it enters the list
   Key lowest, highest;          // the keys of the list lie between them
   std::uint32_t closed;         // the list admits nothing
