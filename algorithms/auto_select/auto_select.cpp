@@ -1,13 +1,12 @@
 // `auto`: the algorithm that is expected to be fastest for a problem on a device. An entry like any
 // other, so it is tested, measured and plotted beside its members.
 //
-// On a GPU the least time predicted by a cost table decides
-// (algorithms/auto_select/cost_table.hpp): what members cost on a card, measured there by `kselect
-// tune`. Rules decide where no table has a say: on the CPU and on fibers, for layouts and payloads
-// that only some algorithms take, and on any card if no table was compiled in. The rules follow
-// from what limits each member: how much of the card the rows fill, whether a row stays in
-// registers, and whether what a threshold lets through fits on chip. They do not know a particular
-// card.
+// On a GPU it is the member with the least time predicted by a cost table (cost_table.hpp), which
+// `kselect tune` learned from measurements on that card. Rules decide without a table: on the CPU
+// and on fibers, for layouts and payloads that only some algorithms take, and on any card if no
+// table was compiled in. The rules follow from what limits each member: how much of the card the
+// rows fill, whether a row stays in registers, and whether a threshold's survivors fit on chip.
+// They hold for any card.
 //
 // Entries: auto
 
@@ -25,8 +24,8 @@
 #include "algorithms/ordered_select/of_auto.hpp"
 
 namespace kselect::entries {
-// Members, as the files that define them declare them. Not looked up in the registry: a program
-// that links the library then takes along these alone.
+// The members' files. They are not looked up in the registry, so that a program that links the
+// library gets these alone.
 std::span<const algorithm> buffered_multi_select_block();
 std::span<const algorithm> buffered_multi_select_grid();
 std::span<const algorithm> radix_select();
@@ -50,8 +49,8 @@ struct rule {
 
 bool always(const problem&, const device&) { return true; }
 
-// A block alone takes a row in some twenty microseconds for every 2^17 elements, several take it in
-// about ten more than that divided among them.
+// One block takes some 20 us for every 2^17 elements of a row. Several blocks divide this time and
+// add some 10 us.
 bool few_long_rows(const problem& p, const device& where) {
   if (where.kind != executor_kind::cuda) return p.q < 4 && p.n > 16384;
   if (8 * p.q <= where.multiprocessors) return p.n > 16384;
@@ -65,7 +64,7 @@ bool worth_threads(const problem& p, const device& where) {
   return where.threads > 1 && p.n * p.q >= std::int64_t{1} << 15;
 }
 
-// The first that applies and supports the problem is taken.
+// The first rule that applies, and whose member supports the problem, decides.
 constexpr std::array gpu_rules = {
     rule{&entries::radix_select, "radix-select", &kth_alone, "only the k-th value is wanted"},
     // Within 1 % of the best queue in geometric mean, 7 % at worst (results/nvidia-h200-x2/tang_*).
@@ -100,7 +99,7 @@ constexpr std::array files = {&entries::buffered_multi_select_block,
                               &entries::one_pass_select,
                               &entries::nth_element};
 
-// What `auto` promises, its members must.
+// Members must keep what `auto` promises.
 bool keeps_promises(const contract& c) {
   return !c.synchronises && !c.modifies_input && c.nan == nan_policy::total_order &&
          c.zeros == zero_policy::distinct;
@@ -125,13 +124,13 @@ choice by_rules(const problem& p, const device& where) {
   return {};
 }
 
-// The table that predicts for this problem; null where rules decide.
+// The table that predicts for this problem; null if rules decide.
 const cost_table* table_of(const problem& p, const device& where) {
   if (by_columns(p, where) || kth_alone(p, where)) return nullptr;
   return table_for(where);
 }
 
-// The members of a table, by its order; null: no entry of that name.
+// The members of a table, in its order; null: there is no entry of that name.
 using table_members = std::array<const algorithm*, max_table_members>;
 
 table_members looked_up(const cost_table& table) {
@@ -154,7 +153,7 @@ table_members members_of(const cost_table& table) {
   return looked_up(table);
 }
 
-// Hands out the members of a table that take a problem, the fastest predicted first.
+// Returns the members of a table that support a problem one by one, the fastest predicted first.
 class ranking {
  public:
   ranking(const cost_table& table, const problem& p, const device& where)
@@ -162,7 +161,7 @@ class ranking {
     predict_times(table, p, where.multiprocessors, times_);
   }
 
-  // Null when there is no other.
+  // Its member is null if there is no other.
   ranked_member next() {
     for (;;) {
       const auto end = times_.begin() + count_;
@@ -194,8 +193,8 @@ choice choose_afresh(const problem& p, const device& where) {
   return by_rules(p, where);
 }
 
-// A thread's last choices. A call asks several times: what it supports, how much workspace, with
-// and without indices.
+// A thread's last choices. One call chooses several times: for supports(), workspace() and
+// enqueue(), with and without indices.
 class recent_choices {
  public:
   const choice& of(const problem& p, const device& where) {
@@ -216,7 +215,7 @@ class recent_choices {
   }
 
  private:
-  // All of a device that choices and members' supports() ask for.
+  // All that choices and members' supports() depend on.
   struct facts {
     problem what;
     const cost_table* table;

@@ -1,5 +1,5 @@
-// The time predicted from a cost table (algorithms/auto_select/cost_table.hpp). Called in front of
-// launches, so it allocates nothing.
+// The time predicted from a cost table (cost_table.hpp). Called before each launch, so it allocates
+// nothing.
 
 #include "algorithms/auto_select/cost_table.hpp"
 
@@ -15,7 +15,8 @@ const std::array<std::string_view, cost_term_count> cost_term_names = {
 
 std::array<double, cost_term_count> cost_terms(const problem& p, int multiprocessors) {
   const auto k = static_cast<double>(p.k);
-  // A row's bytes, its answer's elements, and what lies between them: candidates that pass filters.
+  // A row is charged for its bytes and for its answer's k elements. sqrt(n k) lies between the two:
+  // it stands for candidates that pass filters.
   const double row = static_cast<double>(p.n) * static_cast<double>(size_of(p.type));
   const double cut = std::sqrt(static_cast<double>(p.n) * k);
   const double rows = static_cast<double>(p.q) / multiprocessors;
@@ -31,9 +32,9 @@ cost_point cost_point_of(const problem& p) {
 
 namespace {
 
-// Wendland's function of dimensions up to 5, smooth enough to have one derivative: a polynomial
-// that ends, so that it costs no exponential and far points cost nothing (Wendland 1995). `scale`:
-// one over the reach.
+// Wendland's function with compact support for up to 5 dimensions, with continuous derivatives
+// (Wendland 1995). It needs no exponential, and points out of reach cost nothing. `scale`: one over
+// the reach.
 inline double weight_at(const cost_point& from, const cost_point& to, const cost_point& scale) {
   double squares = 0;
   for (std::size_t axis = 0; axis < from.size(); ++axis) {

@@ -1,5 +1,4 @@
-// What stands in for `auto` in a build that leaves it out (KSELECT_ALGORITHMS): no choice, no
-// entry.
+// Replaces `auto` in a build that leaves it out (KSELECT_ALGORITHMS): no choice, no entry.
 
 #include "algorithms/auto_select/choose.hpp"
 

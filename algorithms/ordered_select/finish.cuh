@@ -51,8 +51,7 @@ class settling {
     for_own([&](auto r) { count += own[r].key == worst ? 1U : 0U; });
     const position holder = team_.least(count != 0 ? team_.thread() : team_.threads());
     complete_ = k_ + 1 - team_.sum(count) - (beyond.key == worst ? 1U : 0U);
-    // All elements equal to the worst go. If the extra one is better, it takes the place of one of
-    // them.
+    // All elements equal to the worst are dropped. If the extra one is better, it replaces one.
     bool takes = beyond.key != worst && holder == team_.thread();
     for_own([&](auto r) {
       if (own[r].key != worst) return;

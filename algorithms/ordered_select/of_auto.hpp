@@ -1,5 +1,5 @@
 #pragma once
-// Ordered selection by `auto`: the member that `auto` takes, and the steps of ordered_select.cu. On
+// Ordered selection by `auto`: its member, followed by the steps of ordered_select.cu. On
 // the CPU all members prefer smaller indices. Their answers only have to be sorted, and both forms
 // are the same. Included by auto_select.cpp alone.
 
@@ -78,7 +78,7 @@ inline choice member_for(const problem& p, const device& where, form wanted) {
   if (where.kind == executor_kind::cpu || p.payload == payload::kth_value) {
     return choose_algorithm(p, where);
   }
-  // The choice of `auto` may depend on k + 1, which some members are asked for.
+  // Some members are asked for k + 1, and the choice of `auto` may depend on it.
   problem asked = p;
   if (wanted == form::stable && p.has_indices() && p.k < p.n) ++asked.k;
   const choice found = choose_algorithm(asked, where);

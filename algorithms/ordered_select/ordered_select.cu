@@ -4,18 +4,18 @@
 //
 //   +sorted  Each answer is sorted where it lies (sort.cuh). Beyond what a block holds, runs are
 //            sorted, then merged pair by pair (runs.cuh), so any k will do.
-//   +stable  The member is asked for k + 1 elements. Only if the worst of these comes twice can an
-//            element equal to the k-th have been left out; then, and only then, the row is looked
-//            at again, as far as the last of the ties that are wanted (finish.cuh, ties.cuh).
+//   +stable  The member is asked for k + 1 elements. An element equal to the k-th can have been
+//            left out only if the worst of these comes twice. Only then is the row read again, up
+//            to the last tie that is wanted (finish.cuh, ties.cuh).
 //
-// To settle ties within the member, by narrowing (key, index), would do without that look, but make
-// its stream compare indices and carry other instances of its largest kernels; and to look along
-// every row would cost half a read. One element more costs next to nothing.
+// Two other ways to settle ties cost more. If the member narrowed (key, index), no row would be
+// read again, but its stream would compare indices, and its largest kernels would need more
+// instances. Reading every row again would cost half a read. One more element costs almost nothing.
 //
-// What it costs beside the member (configs/ordered_price.json measures it): one launch, which
-// overlaps the member's end, two where blocks share a row; the answer read and written once more;
-// log2(k) (log2(k) + 1) / 2 comparisons for each of its elements; and, of rows with surplus ties,
-// at most one more read. Nothing is allocated and nothing waits for the host.
+// Cost beside the member's (configs/ordered_price.json measures it): one launch, which overlaps the
+// member's end, or two if blocks share a row; one more read and write of the answer;
+// log2(k) (log2(k) + 1) / 2 comparisons for each of its elements; and at most one more read of rows
+// with surplus ties. Nothing is allocated and nothing waits for the host.
 //
 // The order is (key, index): the same on any device, whatever order the member left.
 //
@@ -62,7 +62,8 @@ int largest_team(const device& where) {
 
 int settling_threads(const device& where) { return where.kind == executor_kind::cuda ? 512 : 64; }
 
-// As many as fill the card, if rows do not, of some thousand elements at least.
+// Blocks that share a row. If rows do not fill the card, enough to fill it, but each part has some
+// thousand elements at least.
 position parts_of(const problem& p, const device& where) {
   const bool on_gpu = where.kind == executor_kind::cuda;
   const std::int64_t blocks = on_gpu ? 4 * where.multiprocessors : 5;
@@ -145,7 +146,7 @@ tie_args<T> ties_of(const problem& p, const io& buffers, const plan& how, const 
           how.parts};
 }
 
-// Sorts runs of what lies in `from`, and settles its ties if `settles`.
+// Sorts the runs of the answers in `from`, and settles their ties if `settles`.
 template <class T, bool indexed, bool settles>
 status finish(const problem& p, const plan& how, const answer_view<T>& from,
               const answer_view<T>& out, const tie_args<T>& ties, const executor& on) {
@@ -164,8 +165,8 @@ status gather(const problem& p, const tie_args<T>& ties, const executor& on) {
   return start<gather_ties_kernel<T>>(on, p.q, most_parts, 0, ties);
 }
 
-// Sorts answers of several runs: the runs first, into the memory from which as many merges as it
-// takes lead into `out`.
+// Sorts answers of several runs: first the runs, then merges. Each merge moves the answers from one
+// of `out` and `spare` to the other; the runs are written where the last merge ends in `out`.
 template <class T, bool indexed>
 status sort_long(const problem& p, const plan& how, const answer_view<T>& out,
                  const answer_view<T>& spare, const executor& on) {
@@ -183,8 +184,8 @@ status sort_long(const problem& p, const plan& how, const answer_view<T>& out,
   return done;
 }
 
-// What follows the member, whose answers lie in s.answers if ties are to be settled, else in
-// `buffers`.
+// Launches what follows the member, whose answers are in s.answers if ties are to be settled, else
+// in `buffers`.
 template <class T, bool indexed>
 status finish_answers(const problem& p, const plan& how, const io& buffers, const scratch<T>& s,
                       const executor& on) {

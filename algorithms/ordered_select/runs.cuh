@@ -6,8 +6,8 @@
 
 namespace kselect::ordered {
 
-// Writes the final elements of k + 1, in any order, and then the ties (finish.cuh explains them). A
-// row has `ties.parts` blocks; the first one writes the elements.
+// Writes the final ones of k + 1 elements in any order, and then the ties (finish.cuh explains
+// them). A row has `ties.parts` blocks; the first one writes the elements.
 template <class T>
 struct settle_kernel {
   static constexpr int max_threads = 512;
