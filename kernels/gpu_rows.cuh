@@ -19,7 +19,7 @@ using position = std::uint32_t;  // of an element in its row
 
 inline constexpr std::int64_t longest_row = 0x7fffffff;
 
-// What an answer consists of; a template parameter, so that kernels carry no positions in vain.
+// The parts of an answer. A template parameter, so that kernels carry no unwanted positions.
 enum class answer : std::uint8_t { kth, values, pairs };
 
 constexpr answer answer_of(const problem& p) {
@@ -95,7 +95,7 @@ KSELECT_HD simt::global<const T> row_at(Simt& simt, const rows_view<T>& m, std::
   return simt.slice(m.input, row * m.pitch, m.n);
 }
 
-// Writes an index to where the answer has indices: of 32 bits, else of 64.
+// Writes an index to the answer's indices, which have 32 or 64 bits.
 template <class Simt, class View, class Place>
 KSELECT_HD void store_index(Simt& simt, const View& out, Place place, std::int64_t at) {
   if (out.indices_32.size != 0) {
@@ -115,9 +115,9 @@ KSELECT_HD void write_answer(Simt& simt, const answer_view<T>& out, std::int64_t
 
 // ---- a walk over a row
 
-// Calls f(value, position) for every element of a row, the work divided among `stride` threads of
-// which the caller is number `index`: an unaligned head, then 16-byte loads, four in flight, then
-// the rest. Threads may call f different numbers of times, so f must not use collectives.
+// Calls f(value, position) for the caller's share of a row's elements; the caller is number `index`
+// of `stride` threads. Reads an unaligned head, then 16-byte loads, four in flight, then the rest.
+// Threads may call f different numbers of times, so f must not use collectives.
 template <class Simt, class T, class F>
 KSELECT_HD void for_each_element(Simt& simt, simt::global<const T> row, position index,
                                  position stride, const F& f) {
@@ -152,7 +152,7 @@ KSELECT_HD void for_each_element(Simt& simt, simt::global<const T> row, position
 
 // ---- registry entries
 
-// What all entries built on this header declare alike.
+// An entry with the declarations that all entries built on this header share.
 constexpr algorithm gpu_entry(std::string_view name, std::string_view family,
                               std::string_view source) {
   algorithm a;

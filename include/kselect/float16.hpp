@@ -60,7 +60,7 @@ KSELECT_HD constexpr float16 from_float(float x) {
   };
   if (magnitude > 0x7f800000U) return signed_bits(0x7e00U | (magnitude >> 13 & 0x3ffU));
   if (magnitude >= 0x47800000U) return signed_bits(0x7c00U);  // at least 2^16: infinity
-  if (magnitude >= 0x38800000U) {                             // at least 2^-14; may round up to infinity
+  if (magnitude >= 0x38800000U) {                             // at least 2^-14; may round to inf
     const std::uint32_t rebiased = magnitude - (112U << 23);
     return signed_bits((rebiased + 0xfffU + (rebiased >> 13 & 1U)) >> 13);
   }

@@ -1,11 +1,10 @@
 #pragma once
-// What the ranks of one job say to each other: few verbs, so that MPI between processes, or the
-// memory of one process between its threads, can be behind them, and one process alone needs
-// neither.
+// Communication between the ranks of one job. The verbs are few, so that three implementations
+// serve them: MPI between processes, shared memory between threads, and a single process alone.
 //
-// Every call is collective: all ranks make the same calls in the same order. Each waits for the
-// others at most as long as the communicator was opened with, then ends the job and names who did
-// not come; no call hangs.
+// Every call is collective: all ranks make the same calls in the same order. A call waits for the
+// other ranks at most wait_limit_s(). Then it ends the job and names the missing ranks. No call
+// hangs.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,33 +25,33 @@ class communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  // Which of the ranks of this machine this is, and how many they are: who shares its GPUs and
-  // processors with whom.
+  // The rank's number among the ranks on this machine, and how many these are. They share its GPUs
+  // and processors.
   virtual int local_rank() const = 0;
   virtual int local_size() const = 0;
-  // How many ranks are threads of this process, and share its memory.
+  // The number of ranks that are threads of this process and share its memory.
   virtual int process_size() const { return 1; }
-  // How long a call may wait for another rank.
+  // The longest that a call waits for another rank.
   virtual double wait_limit_s() const = 0;
   // "rank 1 of 3 (host)"
   virtual std::string name(int rank) const = 0;
 
-  // Returns when all ranks are here.
+  // A barrier: returns when all ranks have called it.
   virtual void meet() = 0;
-  // Rank 0's bytes on all.
+  // Copies rank 0's bytes to all ranks.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
-  // A text of each rank on rank 0, by rank; empty elsewhere.
+  // On rank 0, the texts of all ranks, by rank; elsewhere empty.
   virtual std::vector<std::string> gather(const std::string& text) = 0;
-  // A table in columns, whose rows move alike; a row of a column has `row_bytes` bytes.
+  // A column of a table. Calls move the same rows of all columns. A row has `row_bytes` bytes.
   struct column {
     std::size_t row_bytes;
     std::span<const std::byte> send;
     std::span<std::byte> receive;
   };
-  // Rank r gets rows[r] rows of every rank's `send`, where they lie in the order of the ranks, and
-  // has them in `receive` in that order: size() times rows[rank()].
+  // All-to-all. Every rank's `send` has rows[0] rows for rank 0, then rows[1] for rank 1, and so
+  // on. `receive` gets size() * rows[rank()] rows, by sending rank.
   virtual void exchange(std::span<const column> columns, std::span<const std::int64_t> rows) = 0;
-  // Rank 0 gets rows[r] rows of each rank r, in their order.
+  // Gathers rows[r] rows from each rank r on rank 0, by rank.
   virtual void collect(std::span<const column> columns, std::span<const std::int64_t> rows) = 0;
 
   // Ends all ranks of the job at once with this exit code.
@@ -62,19 +61,19 @@ class communicator {
 // One process alone.
 std::unique_ptr<communicator> alone();
 
-// Runs `body` on each of `size` ranks, which are threads of this process, rank 0 the calling one;
-// returns when all have ended. What a body throws first is thrown here; and the calls in which
-// others wait for that rank throw error(failure::resources) that names it, as does a call for which
-// a rank did not come within the limit. A body that never returns is not ended: whoever cannot wait
-// for it calls abort().
+// Runs `body` on `size` ranks, which are threads of this process; the calling thread is rank 0.
+// Returns when all have ended, and rethrows the first exception of a body. If a rank throws or does
+// not come within the limit, the calls in which others wait for it throw error(failure::resources)
+// that names it. A body that never returns is not ended: a rank that cannot wait for it calls
+// abort().
 void run_ranks(int size, double wait_limit_s, const std::function<void(communicator&)>& body);
 
 // Whether this process was started as one of several by mpirun, srun or their like.
 bool started_among_ranks();
 
-// Through MPI. The library is loaded by this call alone: it lives in a module of its own beside the
-// program (kselect_mpi.so), so that the program runs where there is no MPI. Throws
-// error(failure::unsupported) where the module was not built or cannot be loaded.
+// The ranks of an MPI job. Only this call loads MPI: a module beside the program (kselect_mpi.so)
+// links it, so that the program also runs without MPI. Throws error(failure::unsupported) if the
+// module was not built or cannot be loaded.
 std::unique_ptr<communicator> open_mpi(double wait_limit_s);
 
 }  // namespace kselect::search

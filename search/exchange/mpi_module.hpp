@@ -1,5 +1,5 @@
 #pragma once
-// What the program and its MPI module know of each other. Both are always built together.
+// The interface between the program and its MPI module. Both are always built together.
 
 namespace kselect::search {
 
@@ -7,7 +7,7 @@ class communicator;
 
 inline constexpr char mpi_module_name[] = "kselect_mpi.so";
 inline constexpr char mpi_module_symbol[] = "kselect_open_mpi";
-// Initialises MPI; the caller owns the result, whose end finalises MPI.
+// Initialises MPI. The caller owns the result, whose destructor finalises MPI.
 using open_communicator = communicator*(double wait_limit_s);
 
 }  // namespace kselect::search

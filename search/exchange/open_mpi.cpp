@@ -23,8 +23,8 @@ std::unique_ptr<communicator> open_mpi(double wait_limit_s) {
                             "is found (Debian: libopenmpi-dev, openmpi-bin)",
                             mpi_module_name));
   }
-  // Global, since MPI libraries load parts of their own that look for its symbols. Never closed:
-  // it may have threads.
+  // RTLD_GLOBAL, because MPI libraries load plugins that look for their symbols. Never closed,
+  // because MPI may have threads.
   void* const library = dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);
   void* const symbol = library == nullptr ? nullptr : dlsym(library, mpi_module_symbol);
   if (symbol == nullptr) {

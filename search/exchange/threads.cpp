@@ -1,7 +1,7 @@
-// Ranks as threads of one process: what they say goes through its memory.
+// Ranks as threads of one process, which communicate through its memory.
 //
-// Every call meets twice. Between the meetings each rank's buffers lie open to the others, which
-// copy what is theirs from where it is; after the second nobody needs them any more.
+// Every call has two barriers. Between them each rank's buffers are open to the other ranks, which
+// copy their data from there. After the second barrier no rank reads them.
 
 #include <algorithm>
 #include <chrono>
@@ -27,14 +27,14 @@ using column = communicator::column;
 
 std::string name_of(int rank, std::size_t size) { return fmt::format("rank {} of {}", rank, size); }
 
-// What a rank lays open.
+// The buffers that a rank opens to the others.
 struct open_buffers {
   std::span<std::byte> bytes = {};
   const std::string* text = nullptr;
   std::span<const column> columns = {};
 };
 
-// What the ranks of a process share.
+// The state that the ranks of a process share.
 class meeting_place {
  public:
   meeting_place(int size, double limit_s)
@@ -44,7 +44,7 @@ class meeting_place {
   double limit_s() const { return limit_s_; }
   open_buffers& of(int rank) { return open_[static_cast<std::size_t>(rank)]; }
 
-  // Until all ranks are here.
+  // A barrier of all ranks.
   void meet(int rank, const char* what) {
     std::unique_lock lock(guard_);
     require_all_alive();
@@ -63,13 +63,13 @@ class meeting_place {
     if (!met) give_up(what);
   }
 
-  // A rank has ended by `thrown`, and will come to no meeting.
+  // The rank has ended with exception `thrown` and will not come to any meeting.
   void leave(int rank, std::exception_ptr thrown) {
     const std::scoped_lock lock(guard_);
     if (!first_thrown_) first_thrown_ = std::move(thrown);
     fail(name_of(rank, size()) + " has failed");
   }
-  // After all ranks have ended.
+  // Call it after all ranks have ended.
   void rethrow() const {
     if (first_thrown_) std::rethrow_exception(first_thrown_);
   }
@@ -98,7 +98,7 @@ class meeting_place {
   const double limit_s_;
   std::mutex guard_;
   std::condition_variable changed_;
-  std::vector<bool> here_;  // by rank: waits for the others
+  std::vector<bool> here_;  // by rank: it waits for the others
   std::uint64_t meetings_ = 0;
   std::optional<std::string> failed_;
   std::exception_ptr first_thrown_;
@@ -167,7 +167,8 @@ class thread_communicator final : public communicator {
     place_.meet(rank_, what);
   }
 
-  // Rows `first` on of what rank `from` sends, to rows `to` on of what this one receives.
+  // Copies `count` rows that rank `from` sends, from row `first` on, to this rank's `receive`, row
+  // `to` on.
   void copy(int from, std::span<const column> columns, std::int64_t first, std::int64_t count,
             std::int64_t to) {
     for (std::size_t c = 0; c < columns.size(); ++c) {

@@ -30,8 +30,7 @@ void check(const knn_request& r) {
   }
 }
 
-// Brings each query's k neighbours into order: nearest first, ties by index. k is small and the
-// selection has done the work, so this is the cheap end.
+// Sorts each query's k neighbours: nearest first, ties by index. k is small, so this is cheap.
 class neighbour_order {
  public:
   explicit neighbour_order(std::int64_t k) : order_(static_cast<std::size_t>(k)) {}
@@ -74,8 +73,7 @@ void knn(const knn_request& r, backend& place, const std::function<void(const kn
   const std::int64_t row_bytes = p.n * static_cast<std::int64_t>(sizeof(float));
   const distance_options options{.threads = place.description().threads};
   std::int64_t block = std::clamp<std::int64_t>(r.block_bytes / row_bytes, 1, queries.count);
-  // In whole tiles the products do not depend on the size of the block (distance.hpp says on what
-  // they do).
+  // In whole tiles the products do not depend on the block's size (distance.hpp).
   if (block > options.query_tile) block -= block % options.query_tile;
 
   const distance_calculator calculator(r.base.view(), r.metric, options);
@@ -95,7 +93,7 @@ void knn(const knn_request& r, backend& place, const std::function<void(const kn
       const std::span indices =
           std::span(nearest.indices)
               .subspan(static_cast<std::size_t>(q * p.k), static_cast<std::size_t>(p.k));
-      // A row that leaves out its own vector has moved every later one up by one.
+      // The row leaves out its own vector, so every later one has moved up by one.
       if (r.exclude_self) {
         for (std::int64_t& i : indices) i += i >= first + q ? 1 : 0;
       }

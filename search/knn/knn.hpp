@@ -1,6 +1,6 @@
 #pragma once
-// Exact k-nearest neighbours of real vectors: distances, then selection, a block of queries at a
-// time, so that the Q x n distance matrix never has to exist as a whole.
+// Exact k nearest neighbours of real vectors: distances, then selection, for one block of queries
+// at a time. So the Q x n distance matrix never exists as a whole.
 
 #include <array>
 #include <cstdint>
@@ -18,13 +18,13 @@
 
 namespace kselect::search {
 
-// What only executor cuda asks. Its distances are float32 products, so a few more than k are
-// selected by them and ordered by their true distance; queries whose answer is then not provably
-// the nearest are done again directly in float64 (search/knn/cuda/candidates.hpp).
+// Options of executor cuda. It ranks vectors by float32 products, so it selects a few more than k
+// and orders these by their true distance. Queries whose answer is then not proven are done again
+// in float64 (search/knn/cuda/candidates.hpp).
 enum class proof_scope : std::uint8_t {
   none,    // no selection is proven: for times alone
-  sample,  // the certificate on up to 16 rows of every selection: the first, the last, some between
-  all      // on every row, which downloads every distance
+  sample,  // up to 16 rows of every selection: the first, the last, some between
+  all      // every row; this downloads every distance
 };
 
 constexpr auto names_of(proof_scope) {
@@ -33,40 +33,41 @@ constexpr auto names_of(proof_scope) {
 }
 
 struct cuda_knn_options {
-  // Device memory: half for the corpus, which is streamed where it does not fit, a quarter for
-  // distances and candidates, a quarter for the algorithm's workspace. (With half a product the
-  // candidates of all vectors belong to the corpus' half.) 0: as much of the free
-  // memory, but an eighth and at most 4 GiB for distances. The queries of a tile and cuBLAS's own
-  // come on top; and a tile is never smaller than one query against 4096 vectors, or twice its
-  // candidates if they are more.
+  // Device memory: half for the corpus, which is streamed if it does not fit, a quarter for
+  // distances and candidates, a quarter for the algorithm's workspace. (With half_product the
+  // candidates of all vectors take memory of the corpus' half.) 0: the same shares of the free
+  // memory, but for distances an eighth and at most 4 GiB. The queries of a tile and cuBLAS's own
+  // memory come on top. A tile is never smaller than one query against 4096 vectors, or against
+  // twice its candidates if these are more.
   std::int64_t memory_bytes = 0;
-  // Products by tensor cores with 11 bits. Queries that are not provably right are then left as
-  // they are, as with so wide a bound most would be done again.
+  // Products by tensor cores with 11 bits of precision. Unproven queries are then not done again:
+  // the error bound is so wide that most would be.
   bool tf32 = false;
-  // The k-NN graph from half of the product: what two tiles of the corpus give is used for the
-  // queries of both. Needs the corpus resident and room for the candidates of all its vectors
-  // beside it; else the whole product is taken, and the report says why.
+  // Computes the k-NN graph from half of the product: the product of two corpus tiles serves the
+  // queries of both. Needs a resident corpus, and memory for the candidates of all its vectors.
+  // Otherwise the whole product is computed, and the report says why.
   bool half_product = false;
-  bool sum_by_warp = false;  // norms and means by a warp a vector, not by thrust::reduce_by_key
+  bool sum_by_warp = false;  // norms and means: one warp a vector, not thrust::reduce_by_key
   proof_scope prove = proof_scope::sample;
-  // > 0: do everything so many times and time every stage of it. Of several the first, which loads
-  // kernels and grows workspaces, alone proves selections, and is no part of the medians.
+  // > 0: does everything so many times and times every stage. Only the first repeat proves
+  // selections. It also loads kernels and grows workspaces, so if there are several, the medians
+  // leave it out.
   int repeats = 0;
-  bool time_stages = false;  // the same of one time, without the bare product
+  bool time_stages = false;  // times the stages of a single run, without the bare product
 };
 
-// Milliseconds on the GPU, all tiles together; without uploads unless the corpus is streamed.
+// Milliseconds on the GPU, summed over tiles. Includes uploads only if the corpus is streamed.
 struct cuda_knn_times {
   double norms = 0;         // norms, means and images of queries and corpus
   double distance = 0;      // product and the pass over its result
   double selection = 0;     // of candidates, from the distances
   double merge = 0;         // selection from the candidates of several corpus tiles
   double order = 0;         // true distances of the candidates, their order and its proof
-  double redo = 0;          // queries done again, all stages of it
-  double elapsed = 0;       // from the first start to the last stop, gaps and all
-  double bare_product = 0;  // once more, alone, to compare `distance` with; not in elapsed
+  double redo = 0;          // all stages of queries done again
+  double elapsed = 0;       // from the first start to the last stop, gaps included
+  double bare_product = 0;  // the product alone, to compare `distance` with; not in elapsed
   cuda_knn_times& operator+=(const cuda_knn_times& more);
-  double total() const;  // of the stages, without the gaps between them
+  double total() const;  // the sum of the stages, without gaps
 };
 
 struct cuda_knn_stage {
@@ -101,8 +102,8 @@ struct cuda_knn_report {
   std::int64_t query_tiles = 0, corpus_tiles = 0;
   bool streamed = false;
   bool half_product = false;
-  std::string whole_product_because;  // where half of it was asked for
-  std::vector<cuda_knn_times> times;  // one a repeat, or of the one time
+  std::string whole_product_because;  // if half of the product was asked for but is impossible
+  std::vector<cuda_knn_times> times;  // one a repeat, or that of the single run
 };
 
 struct knn_request {
@@ -128,9 +129,9 @@ struct knn_block {
   std::span<const float> distances;
 };
 
-// Calls `sink` for each block in order; each block's selection is proven before, on executor cuda
-// as far as request.cuda.prove says. Throws error(failure::usage) if k is out of range or the
-// dimensions differ, and what select_rows throws.
+// Calls `sink` for each block in order, after its selection has been proven (on executor cuda, for
+// the rows that request.cuda.prove names). Throws error(failure::usage) if k is out of range or the
+// dimensions differ, and the exceptions of select_rows.
 void knn(const knn_request& request, backend& place,
          const std::function<void(const knn_block&)>& sink);
 

@@ -117,7 +117,7 @@ std::string knn_record(const knn_run& run) {
       {"host", to_json(observe_host())},
       {"gpu", gpu_json()},
   };
-  // Names of files may hold any byte.
+  // File names may hold any byte.
   return record.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a timed k-NN run leaves behind: one JSON file with the request, the times of every repeat,
-// and everything that tells where they come from.
+// The record of a timed k-NN run: one JSON file with the request, the times of every repeat, and
+// their provenance.
 
 #include <chrono>
 #include <span>
@@ -11,29 +11,27 @@
 
 namespace kselect::search {
 
-// Of every stage and of the total, each by itself: the medians of stages need not add up to that of
-// the total.
+// The median of each stage and of the total. The medians of stages need not add up to the total's.
 struct median_times {
   cuda_knn_times stages;  // milliseconds
   double total = 0;
-  std::size_t repeats = 0;   // that the medians are of
-  std::size_t left_out = 0;  // the first of several: it loads kernels and grows workspaces
+  std::size_t repeats = 0;   // in the medians
+  std::size_t left_out = 0;  // 1 if there are several: the first loads kernels, grows workspaces
 };
-// Of at least one repeat.
+// `repeats`: at least one.
 median_times medians_of(std::span<const cuda_knn_times> repeats);
 
 struct knn_run {
   const knn_request& request;
   const registered& entry;  // of request.entry
   const cuda_knn_report& report;
-  int threads = 0;  // of the host, which prove
+  int threads = 0;  // host threads, which prove
   std::chrono::system_clock::time_point started;
-  double elapsed_s = 0;           // from there: loading and proving included
-  memory_ceilings ceilings = {};  // of the GPU, measured beside the times
+  double elapsed_s = 0;           // from there, loading and proving included
+  memory_ceilings ceilings = {};  // of the GPU, measured in the same run
 };
 
-// The text of the file. Times are in nanoseconds, as in runs.jsonl; null where there was nothing to
-// time.
+// The text of the file. Times are in nanoseconds, as in runs.jsonl; null if nothing was timed.
 std::string knn_record(const knn_run& run);
 
 }  // namespace kselect::search

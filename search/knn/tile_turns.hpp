@@ -1,10 +1,10 @@
 #pragma once
-// In which order the tiles of a corpus pass by again and again, and in which slot of memory each
-// lies: decided from numbers alone, for tiles in the host's memory and in a GPU's.
+// The order of a corpus' tiles in repeated passes, and the memory slot of each tile. It follows
+// from numbers alone and serves host memory and GPUs.
 //
-// Forwards in the first pass, backwards in the second and so on, so that with two slots the last
-// two tiles of a pass are the first two of the next and are not read again. With a slot a tile each
-// is read once for all.
+// Passes go forwards and backwards in turn. With two slots, the last two tiles of a pass are then
+// the first two of the next one and are not read again. With a slot for every tile, each tile is
+// read once.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,7 @@ class tile_turns {
   struct turn {
     std::int64_t tile;
     std::size_t slot;
-    bool load;  // it is not there yet, nor on its way
+    bool load;  // the slot does not hold the tile, and no load of it is under way
   };
 
   // The tile to work on now.
@@ -34,8 +34,8 @@ class tile_turns {
     present_ = now.slot;
     return now;
   }
-  // The one after it, where that has to be loaded: into a slot whose tile nobody works on any more.
-  // Empty if it is there.
+  // The tile after it, if it must be loaded, with a slot that is free for it. Empty if the tile is
+  // there.
   std::optional<turn> ahead() {
     const turn after = place(tile_at(step_));
     if (!after.load) return std::nullopt;
@@ -60,7 +60,7 @@ class tile_turns {
   std::int64_t tiles_;
   std::int64_t step_ = 0;
   std::size_t present_ = 1;         // the slot of the tile that is worked on
-  std::vector<std::int64_t> held_;  // by slot: the tile in it or on its way; -1: none
+  std::vector<std::int64_t> held_;  // by slot: its tile, perhaps still being loaded; -1: none
 };
 
 }  // namespace kselect::search

@@ -1,7 +1,7 @@
 #pragma once
 // A 16-byte load of data that is soon read again: on a GPU it stays in L1
 // (ld.global.L1::evict_last), elsewhere it is a plain load. For data that a warp reads once and
-// then looks up in parts. In a streaming load it would only displace later lines.
+// then looks up in parts. Streamed data would only displace lines that are needed later.
 
 #include <cstdint>
 #include <cstring>

@@ -1,8 +1,8 @@
 // The communicator over MPI: non-blocking calls that are polled, so that every wait has an end.
 //
-// Where ranks come from work of their own (an exchange, a gathering), they first report to rank 0
-// and wait for its word. So when one does not come within the limit, rank 0 knows which; the others
-// can at least tell that rank 0 did not. A rank that dies is noticed sooner, by mpirun, which ends
+// Before a call that ranks reach at different times (an exchange, a collection), they report to
+// rank 0 and wait for its reply. If a rank does not come within the limit, rank 0 knows which one;
+// the others know only that rank 0 did not reply. If a rank dies, mpirun notices sooner and ends
 // the others.
 
 #include "search/exchange/communicator.hpp"
@@ -30,7 +30,7 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr int tag_here = 1, tag_go = 2, tag_stuck = 3;
-// Of one call; MPI counts with int.
+// The most bytes of one call: MPI counts with int.
 constexpr std::size_t piece_bytes = std::size_t{1} << 30;
 
 std::string host_name() {
@@ -40,7 +40,7 @@ std::string host_name() {
   return {name.data(), static_cast<std::size_t>(length)};
 }
 
-// A row as an MPI data type, since counts of bytes may not fit an int.
+// A row as an MPI data type: a count of rows fits an int where one of bytes may not.
 class row_type {
  public:
   explicit row_type(std::size_t bytes) {
@@ -79,7 +79,7 @@ layout layout_of(std::span<const std::int64_t> rows) {
 class mpi_communicator final : public communicator {
  public:
   explicit mpi_communicator(double limit_s) : limit_(limit_s) {
-    // Beginning and end cannot be polled: the alarm ends the process, and mpirun the others.
+    // MPI_Init and MPI_Finalize cannot be polled. The alarm ends this process, mpirun the others.
     alarm(static_cast<unsigned>(2 * limit_s));
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
@@ -174,15 +174,15 @@ class mpi_communicator final : public communicator {
 
   [[noreturn]] void abort(int code) override {
     std::fflush(nullptr);
-    // What was just said still has to pass mpirun, which stops listening when ranks begin to die.
+    // Lets the last output pass through mpirun, which stops listening once a rank dies.
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     MPI_Abort(MPI_COMM_WORLD, code);
     std::_Exit(code);
   }
 
  private:
-  // Polls, at first without a pause: ranks may share processors, and another's work is what this
-  // one waits for. False when the limit has passed.
+  // Polls `done`. The first polls do not pause; later ones sleep, because the awaited rank may
+  // share this processor. Returns false if the limit has passed.
   template <class Done>
   bool within(double limit_s, const Done& done) {
     const auto begin = steady::now();
@@ -211,8 +211,9 @@ class mpi_communicator final : public communicator {
     if (!done) give_up(silent_ranks(), what);
   }
 
-  // Within an exchange, to which all had come, somebody fell silent. Those that can still speak say
-  // so to rank 0, which names the others and ends all; whom it does not end misses rank 0.
+  // The names of the ranks that stopped answering within a call that all had entered. The other
+  // ranks tell rank 0 that they are stuck. Rank 0 then names the silent ones and ends the job. A
+  // rank that is not ended by then names rank 0.
   std::string silent_ranks() {
     if (rank_ != 0) {
       MPI_Request word{};
@@ -276,7 +277,7 @@ class mpi_communicator final : public communicator {
     MPI_Request here{}, go{};
     MPI_Isend(nullptr, 0, MPI_BYTE, 0, tag_here, MPI_COMM_WORLD, &here);
     MPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_go, MPI_COMM_WORLD, &go);
-    // Longer than rank 0 waits, so that it can say whom it misses.
+    // Waits longer than rank 0 does, so that rank 0 can name the missing rank first.
     const bool come = within(2 * limit_, [&] {
       int sent = 0, word = 0;
       MPI_Test(&here, &sent, MPI_STATUS_IGNORE);

@@ -1,9 +1,9 @@
 #pragma once
 // The best candidates so far of one or several groups of queries, in the memory of a GPU.
 //
-// What a corpus tile selects goes beside the best so far, and the same algorithm selects from the
-// two. So the candidates that remain are those of one selection from the whole row, up to ties of
-// the last, whichever way and in whichever order the tiles come.
+// The candidates of a corpus tile are placed beside the best so far, and the same algorithm selects
+// from both. So the result is that of one selection from the whole row, except for ties with the
+// last candidate. It does not depend on how the corpus is cut or on the order of tiles.
 
 #include <cstdint>
 #include <vector>
@@ -19,13 +19,13 @@ class stopwatch;
 
 class best_candidates {
  public:
-  // For `groups` groups of at most `rows` queries, each with candidates `pitch` apart.
+  // For `groups` groups of at most `rows` queries; the candidates of two queries are `pitch` apart.
   best_candidates(backend& place, std::int64_t groups, std::int64_t rows, std::int64_t pitch);
 
-  // The group has no candidates.
+  // Removes all candidates of the group.
   void forget(std::int64_t group) { sets_[static_cast<std::size_t>(group)].empty = true; }
-  // Enqueues: `found`, selected by `selection` from the distances of the group's queries to a tile
-  // that starts at corpus vector `first`, joins the group's candidates.
+  // Enqueues: merges `found` into the group's candidates. `selection` selected it from the
+  // distances of the group's queries to a tile that starts at corpus vector `first`.
   void add(std::int64_t group, const selected& found, const query_rows& queries,
            const vectors_on_device& tile, std::int64_t first, proven_selection& selection,
            stopwatch& watch);
@@ -33,8 +33,8 @@ class best_candidates {
     return sets_[static_cast<std::size_t>(group)].held;
   }
 
-  // Rows of candidates that so many groups need: the merged ones go to a spare set, which then
-  // changes places with the one they came from.
+  // Rows of candidates for so many groups. One set more is a spare: merged candidates go there, and
+  // it is then swapped with the set that they came from.
   static constexpr std::int64_t rows_for(std::int64_t groups, std::int64_t rows) {
     return (groups + 1) * rows;
   }

@@ -1,6 +1,6 @@
-// Rank and index of a candidate are packed into one integer, nearest first and ties by index, so
-// that one sort of integers orders them: distances are not negative, and such numbers order as
-// their bits do.
+// A candidate's distance and index are packed into one integer, so that one sort of integers orders
+// candidates nearest first and ties by index. Distances are not negative, so they order as their
+// bits do.
 
 #include <algorithm>
 #include <cub/device/device_segmented_sort.cuh>
@@ -38,7 +38,7 @@ unsigned blocks_of_warps(std::int64_t count) {
 // ---- candidates of a tile
 // -------------------------------------------------------------------------
 
-// A warp a candidate.
+// One warp a candidate.
 template <class Index>
 __global__ void __launch_bounds__(block)
     place(selected from, query_rows queries, vectors_on_device tile, std::int64_t first,
@@ -87,7 +87,8 @@ __device__ double largest_error(const error_bound& bound, float weighted_square)
   return scale <= bound.largest_scale ? bound.factor * scale + bound.offset : INFINITY;
 }
 
-// A warp a row: packs its candidates, and counts those that nothing left out can be nearer than.
+// One warp a row: packs the row's candidates. A row is proven if no left-out vector can be nearer
+// than k of them.
 __global__ void __launch_bounds__(block)
     pack_and_judge(query_rows queries, candidates from, std::int64_t kept, bool root,
                    error_bound bound, bool everything, std::int64_t k, key* keys,
@@ -111,7 +112,7 @@ __global__ void __launch_bounds__(block)
   for (int step = warp / 2; step > 0; step /= 2) {
     last = fmaxf(last, __shfl_xor_sync(~0U, last, step));
   }
-  // NaN, where nothing is known, is not above any distance.
+  // If the bound is unknown, `safe` is -infinity or NaN and no candidate is at most `safe`.
   const double safe = last - largest_error(bound, queries.vectors.weighted_squares[query]);
   int nearer = 0;
   for (std::int64_t j = lane; j < kept; j += warp) {

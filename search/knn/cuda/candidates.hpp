@@ -1,12 +1,12 @@
 #pragma once
-// What becomes of a selection: a few candidates a query with their true distances, merged tile by
-// tile, and at the end the k nearest of them in order.
+// From a selection to the answer: a few candidates a query with their true distances are merged
+// tile by tile, and at the end the k nearest are ordered.
 //
-// Tiles are ranked by float32 distances, so a few more than k are kept. Each kept one gets its
-// distance in float64 from the vectors themselves, and the answer is ordered by that. Whether the
-// answer is provably the right one is then a comparison: what was not kept is ranked at or beyond
-// the last kept, t, so its true distance is at least t - e with the error bound e of
-// distance_rows.hpp; if k of the kept are at most at t - e, no other vector is nearer than them.
+// Vectors are ranked by float32 distances, so a few more than k are kept. Each candidate gets its
+// distance in float64 from the vectors, which orders the answer. The answer is then proven by one
+// comparison. Let t be the ranked distance of the last candidate and e the error bound of
+// distance_rows.hpp. A vector that was not kept is ranked at t or beyond, so its true distance is
+// at least t - e. If k candidates are at t - e or nearer, no other vector is nearer than these.
 
 #include <cstdint>
 
@@ -22,11 +22,11 @@ struct query_rows {
   vectors_on_device vectors;             // of the tile
   const std::int32_t* chosen = nullptr;  // null: row r is query r
   std::int64_t rows = 0;
-  std::int64_t first_own = -1;  // index in the corpus of query 0 of the tile, which every query is
-                                // to be kept from choosing with its like; -1: nothing is left out
+  std::int64_t first_own = -1;  // corpus index of the tile's query 0, if each query leaves out its
+                                // own vector; -1: nothing is left out
 };
 
-// What an algorithm wrote: [rows][kept] in device memory.
+// The answer of a selection: [rows][kept] in device memory.
 struct selected {
   const float* values;
   const void* positions;  // of `index`
@@ -34,15 +34,15 @@ struct selected {
   std::int64_t kept;
 };
 
-// Candidates of every row, `pitch` apart: room for two times `kept`.
+// The candidates of each row. Rows are `pitch` elements apart, with room for 2 * `kept`.
 struct candidates {
   float* ranked;
   std::int64_t* index;  // in the corpus
-  double* exact;        // as ranked, without error: squared for euclidean
+  double* exact;        // the same quantity in float64: squared for euclidean
   std::int64_t pitch;
 };
 
-// The bound e of what was not kept.
+// The error bound e of the ranked distances.
 struct error_bound {
   double factor;
   double offset;
@@ -52,24 +52,24 @@ struct error_bound {
 
 // All work is enqueued on `stream`, a cudaStream_t.
 
-// The selected of a tile that starts at corpus vector `first`, with their exact distances, to
-// column `at` of `to`.
+// Writes the elements selected from a tile, with their exact distances, to `to` from column `at`
+// on. The tile starts at corpus vector `first`.
 void place_candidates(const selected& from, const query_rows& queries,
                       const vectors_on_device& tile, std::int64_t first, const candidates& to,
                       std::int64_t at, void* stream);
 
-// Those of `from` that `chosen` selected, to column 0 of `to`.
+// Copies the candidates that `chosen` selected from `from` to `to`, from column 0 on.
 void gather_candidates(const selected& chosen, std::int64_t rows, const candidates& from,
                        const candidates& to, void* stream);
 
-// Orders the kept candidates of every row and writes the first k.
+// Orders the candidates of each row and writes the first k.
 class candidate_order {
  public:
   candidate_order(backend& place, std::int64_t max_rows, std::int64_t kept);
 
-  // indices and distances [tile's queries][k]: row r goes to the row of its query. `proven`, one
-  // byte a row, says for which rows nothing nearer can have been left out; null: it is not asked.
-  // `everything`: the candidates are all there are.
+  // `indices`, `distances`: [tile's queries][k]; row r goes to the row of its query. `proven`: one
+  // byte a row, 1 if no nearer vector can have been left out; null: do not judge. `everything`: no
+  // vector has been left out.
   struct answer {
     std::int64_t* indices;
     float* distances;
@@ -79,7 +79,7 @@ class candidate_order {
   void write(const query_rows& queries, const candidates& from, metric m, const error_bound& bound,
              bool everything, const answer& to, void* stream);
 
-  using key = unsigned long long;  // as CUDA's and CUB's overloads know it
+  using key = unsigned long long;  // the type of CUDA's and CUB's overloads
 
   static constexpr std::int64_t bytes_per_row(std::int64_t kept) {
     // CUB's scratch is of the order of another copy of the keys.

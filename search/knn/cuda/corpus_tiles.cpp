@@ -18,7 +18,7 @@ double seconds_since(steady::time_point begin) {
   return std::chrono::duration<double>(steady::now() - begin).count();
 }
 
-// Of the work of a stream.
+// An event of a stream.
 class event {
  public:
   event() {
@@ -32,7 +32,7 @@ class event {
   void hold_up(cudaStream_t waits) const {
     require_cuda(cudaStreamWaitEvent(waits, event_, 0), "cudaStreamWaitEvent");
   }
-  // The host waits; not at all for what was never recorded.
+  // Lets the host wait for the event. Returns at once if it was never recorded.
   void await() const { require_cuda(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
 
  private:
@@ -63,17 +63,17 @@ struct corpus_tiles::slot {
       : vectors(place, width, dimension, m, how) {}
 
   device_vectors vectors;
-  event arrived;   // its bytes are here
+  event arrived;   // its bytes have been copied to the device
   event released;  // the work that used it is done
   bool summarised = false;
 };
 
-// Where a tile waits to be copied.
+// A pinned buffer from which a tile is copied.
 struct corpus_tiles::staging {
   explicit staging(std::int64_t floats) : memory(floats) {}
 
   pinned_floats memory;
-  event left;  // its bytes are copied
+  event left;  // its bytes have been copied to the device
 };
 
 corpus_tiles::corpus_tiles(backend& place, corpus_source source, metric m, norm_reduction how,
@@ -101,7 +101,7 @@ corpus_tiles::corpus_tiles(backend& place, corpus_source source, metric m, norm_
 
 corpus_tiles::~corpus_tiles() {
   if (copies_ == nullptr) return;
-  // Where an exception ended the pass, the source may still be read, and memory copied.
+  // If an exception ended the pass, a read of the source or a copy may still be under way.
   if (loading_.valid()) loading_.wait();
   cudaStreamSynchronize(copies_);
   cudaStreamSynchronize(stream());
@@ -118,8 +118,7 @@ void corpus_tiles::summarise() {
   }
 }
 
-// Beside the work on the tile before. The slot's last user was closed before this call, or there
-// was none.
+// Runs beside the work on the tile before. The slot's last user, if any, was closed before.
 void corpus_tiles::load(const tile_turns::turn& what) {
   slot& into = *slots_[what.slot];
   staging& through = *staging_[loads_++ % staging_.size()];

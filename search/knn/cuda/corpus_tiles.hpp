@@ -1,7 +1,7 @@
 #pragma once
-// The corpus on a GPU, tile by tile: resident in one piece where it lies in memory and fits, else
-// brought to slots of device memory, through two pinned buffers, by a thread and a stream of their
-// own. So reading a tile, copying it and working on the one before it go on at the same time.
+// The corpus on a GPU, tile by tile. If it is in host memory and fits, it is resident in one piece.
+// Otherwise a thread and a stream bring tiles to slots of device memory through two pinned buffers.
+// So reading a tile, copying it and working on the one before overlap.
 
 #include <array>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace kselect::search {
 
-// Memory of the host that a GPU copies from without the driver's help.
+// Pinned host memory, from which a GPU copies without the driver's help.
 class pinned_floats {
  public:
   explicit pinned_floats(std::int64_t count);
@@ -33,13 +33,13 @@ class pinned_floats {
   std::unique_ptr<float[], releaser> memory_;
 };
 
-// Where the vectors of a corpus come from.
+// The source of a corpus' vectors.
 struct corpus_source {
   std::int64_t count = 0;
   std::int64_t dimension = 0;
-  const float* data = nullptr;  // the whole of it in memory; null where it is not
-  // Writes `count` vectors from `first` on to `out`; called from a thread of its own, one call at a
-  // time. What it throws is thrown by corpus_tiles::next.
+  const float* data = nullptr;  // the whole corpus; null if it is not in memory
+  // Writes `count` vectors from `first` on to `out`. Called from another thread, one call at a
+  // time. corpus_tiles::next throws its exceptions.
   std::function<void(std::int64_t first, std::int64_t count, float* out)> fetch;
 };
 // `corpus` must outlive the source.
@@ -47,8 +47,8 @@ corpus_source in_memory(vector_view corpus);
 
 class corpus_tiles {
  public:
-  // With plan.slots == 0 resident in one piece, for which source.data must be there; else in so
-  // many slots.
+  // If plan.slots is 0, the corpus is resident in one piece and source.data must not be null.
+  // Otherwise it passes through that many slots.
   corpus_tiles(backend& place, corpus_source source, metric m, norm_reduction how,
                const knn_plan& plan);
   ~corpus_tiles();
@@ -60,18 +60,18 @@ class corpus_tiles {
   std::int64_t first(std::int64_t tile) const { return cut_.first(tile); }
   std::int64_t width(std::int64_t tile) const { return cut_.width(tile); }
 
-  // Enqueues norms and images of the corpus in one piece; not before it is asked for, so that it
-  // can be timed. Nothing to do for tiles in slots, which bring their own.
+  // Enqueues norms and images of a corpus in one piece. A call of its own, so that it can be timed.
+  // Does nothing for tiles in slots: summarise_tile() serves them.
   void summarise();
   // The whole corpus, in one piece.
   vectors_on_device whole() const { return resident_->view(source_.count); }
 
-  // The next tile of the pass, count() of which make one: waits until it is read, makes the stream
-  // wait until it is copied, and starts to bring the one after it. Work enqueued from then on may
-  // use it, after summarise_tile, until close.
+  // Goes to the next tile; count() tiles make a pass. Waits until the tile is read, makes the
+  // stream wait until it is copied, and starts to bring the tile after it. After summarise_tile()
+  // and before close(), work may be enqueued that uses the tile.
   void next();
   std::int64_t tile() const { return now_.tile; }
-  // Enqueues norms and images of the tile, unless they are there.
+  // Enqueues norms and images of the tile, unless it has them.
   void summarise_tile();
   vectors_on_device vectors() const;
   void close();
@@ -79,7 +79,7 @@ class corpus_tiles {
   // The largest weighted square of all tiles opened so far; device memory.
   const float* largest_weighted_square() const;
 
-  // Seconds that the source took, and those that next() waited for it.
+  // Seconds that the source took, and seconds that next() waited for it.
   double fetch_s() const { return fetch_s_; }
   double wait_s() const { return wait_s_; }
 
@@ -102,7 +102,7 @@ class corpus_tiles {
   std::array<std::unique_ptr<staging>, 2> staging_;
   std::size_t loads_ = 0;
   double fetch_s_ = 0, wait_s_ = 0;
-  std::future<double> loading_;  // seconds of the source; the last of what was started
+  std::future<double> loading_;  // seconds of the source, for the load started last
 };
 
 }  // namespace kselect::search

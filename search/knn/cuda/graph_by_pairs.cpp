@@ -30,7 +30,7 @@ void rank_pair(knn_stages& work, std::int64_t i, std::int64_t j) {
   work.select(j, work.transposed_rows(), of_j, of_i.vectors, tiles.first(i));
 }
 
-// What the stage `distance` is compared with. On the diagonal, too, it is a whole product.
+// Times a product alone, to compare the stage `distance` with. It is whole also on the diagonal.
 void time_bare_product(knn_stages& work, std::int64_t i, std::int64_t j) {
   if (work.request().cuda.repeats == 0) return;
   const even_cut& tiles = work.plan().corpus;

@@ -2,10 +2,10 @@
 // The k-NN graph of a resident corpus with half of the product (Komarov et al. 2014, "Distance
 // Calculation": the dot products of Y with X are those of X with Y, transposed).
 //
-// The corpus is cut into T square tiles. Of each pair i <= j the product is taken once: it ranks
-// tile j for the queries of tile i and, transposed, tile i for those of tile j. That makes
-// T (T + 1) / 2 products instead of T^2, and those of the diagonal are halves themselves. The price
-// is that the candidates of all queries are kept until the last pair.
+// The corpus is cut into T tiles. For each pair i <= j the product is computed once: it ranks tile
+// j for the queries of tile i and, transposed, tile i for those of tile j. That makes T (T + 1) / 2
+// products instead of T^2, and those on the diagonal are halves themselves. The price: the
+// candidates of all queries are kept until the last pair.
 
 #include <functional>
 
@@ -15,7 +15,7 @@ namespace kselect::search {
 
 class knn_stages;
 
-// `work` is planned by_pairs. Calls `sink` as knn does, when all pairs are done.
+// `work` must be planned by_pairs. Calls `sink` as knn does, after all pairs are done.
 void graph_by_pairs(knn_stages& work, const std::function<void(const knn_block&)>& sink);
 
 }  // namespace kselect::search

@@ -1,5 +1,5 @@
-// Chooses how the work is driven, and drives it by rows: a tile of queries meets one corpus tile
-// after another.
+// Chooses between rows and pairs, and drives the work by rows: one tile of queries against all
+// corpus tiles in turn.
 
 #include "search/knn/cuda/knn_on_cuda.hpp"
 

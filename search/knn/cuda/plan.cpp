@@ -13,11 +13,11 @@ namespace kselect::search {
 namespace {
 
 constexpr std::int64_t alignment = 64;          // of rows, in elements: 256 bytes
-constexpr std::int64_t enough_queries = 1024;   // for a tile to keep a GPU busy
+constexpr std::int64_t enough_queries = 1024;   // a tile of these keeps a GPU busy
 constexpr std::int64_t most_queries = 1 << 19;  // of a tile: distance_rows.hpp
-constexpr std::int64_t even_queries = 128;      // what blocks of products and selections divide
+constexpr std::int64_t even_queries = 128;      // a multiple of the blocks of products, selections
 constexpr std::int64_t widest_tile = 1 << 30;
-constexpr std::int64_t wide = 4096;  // below it, launches take longer than the work
+constexpr std::int64_t wide = 4096;  // for shorter tiles launches take longer than the work
 constexpr std::int64_t distance_bytes = sizeof(float);
 
 std::int64_t aligned(std::int64_t elements) {
@@ -32,7 +32,7 @@ class planner {
       : r_(r), place_(place), limit_(limit), kept_(choose_kept()) {}
 
   knn_plan by_rows() const;
-  // Without the pairs, the reason in whole_product_because.
+  // If pairs are impossible: by_rows(), with the reason in whole_product_because.
   knn_plan by_pairs() const;
   knn_plan by_passes() const;
   std::int64_t most_queries_held() const;
@@ -74,10 +74,10 @@ problem planner::rows(std::int64_t count, std::int64_t length, std::int64_t kept
   return p;
 }
 
-// Without the margin where the algorithm's k ends before.
+// Returns k, plus one if the own vector is left out, plus a margin if the algorithm supports it.
 std::int64_t planner::choose_kept() const {
   const std::int64_t least = r_.k + (r_.exclude_self ? 1 : 0);
-  // The more terms a product has, the further its error bound reaches beyond the k-th.
+  // The more terms a product has, the wider its error bound, and the larger the margin.
   const std::int64_t terms = r_.base.dimension;
   const std::int64_t margin = std::max<std::int64_t>(8, r_.k / 8 + r_.k * terms / 2048);
   problem p = rows(1, std::min(n(), most().max_n), std::min(least + margin, n()));
@@ -94,7 +94,7 @@ std::int64_t planner::workspace_bytes(std::int64_t count, std::int64_t length) c
   return static_cast<std::int64_t>(r_.entry.workspace(rows(count, length, kept_), place_));
 }
 
-// Of all buffers whose size goes with the queries of a tile, but distances and candidates.
+// Bytes a query of all buffers sized by a tile's queries, except distances and candidates.
 std::int64_t planner::answer_bytes() const {
   constexpr std::int64_t pair = sizeof(float) + sizeof(std::int64_t);
   return kept_ * pair + r_.k * pair + candidate_order::bytes_per_row(kept_);
@@ -116,7 +116,7 @@ std::int64_t planner::tile_width() const {
   const std::int64_t per_query = answer_bytes() + 2 * candidate_bytes();
   const std::int64_t fits = (limit_.tile / queries - per_query) / distance_bytes;
   const std::int64_t longest = std::min({n(), widest_tile, most().max_n});
-  // At least two selections long, so that no tile is shorter than one.
+  // At least 2 * kept, so that an even cut leaves no tile shorter than kept.
   const std::int64_t least = std::min(2 * kept_, n());
   if (longest < least) {
     throw error(failure::unsupported,
@@ -136,7 +136,7 @@ std::int64_t planner::streamed_width(std::int64_t width, std::int64_t bytes) con
   return std::clamp(bytes / (2 * vector_bytes()), std::min({2 * kept_, n(), width}), width);
 }
 
-// As many as the bounds let be.
+// The most queries of a tile that the bounds allow.
 std::int64_t planner::queries_of_tile(std::int64_t width) const {
   const std::int64_t each =
       aligned(width) * distance_bytes + answer_bytes() + 2 * candidate_bytes();
@@ -159,7 +159,8 @@ knn_plan planner::by_rows() const {
 
 // ---- by pairs ----
 
-// One tile alone is multiplied by itself in place; of two, product and transpose need room.
+// Whether tiles of this side fit. If the corpus is one tile, the product is its own transpose. For
+// two tiles both the product and its transpose need room.
 bool planner::square_fits(std::int64_t side) const {
   const std::int64_t squares = side == n() ? 1 : 2;
   const std::int64_t bytes = side * (squares * aligned(side) * distance_bytes + answer_bytes());
@@ -214,7 +215,7 @@ std::int64_t planner::most_queries_held() const {
   return std::max<std::int64_t>(1, limit_.corpus / 4 / (candidate_bytes() + vector_bytes()));
 }
 
-// Tiles of queries are as even as can be, so that candidates take little more than their number.
+// Tiles of queries are cut evenly, so that few rows of candidates stay empty.
 knn_plan planner::by_passes() const {
   const std::int64_t queries = r_.queries().count;
   const std::int64_t width =

@@ -1,12 +1,12 @@
 #pragma once
-// How k-NN on a GPU cuts its work to fit its memory: decided from numbers alone, before anything is
-// allocated, and without a GPU.
+// How k-NN on a GPU cuts its work to fit the memory. The plan follows from numbers alone, before
+// anything is allocated, and needs no GPU.
 //
-// By rows: a tile of queries against one corpus tile after another. By pairs, for the k-NN graph of
-// a resident corpus with half of the product: the corpus is cut into square tiles, and the product
-// of two of them serves the queries of both, so that candidates of all queries are kept at once. By
-// passes, for a corpus that is read while it is searched: every tile of it meets all queries before
-// the next one comes, so that candidates of all of them are kept as well.
+// By rows: one tile of queries against all corpus tiles in turn. By pairs (the k-NN graph of a
+// resident corpus with half of the product): the product of two corpus tiles serves the queries of
+// both. By passes (a corpus that is read while it is searched): each corpus tile is compared with
+// all queries before the next one comes. Pairs and passes keep the candidates of all queries at
+// once.
 
 #include <cstdint>
 #include <limits>
@@ -16,18 +16,18 @@
 
 namespace kselect::search {
 
-// Bytes of device memory: for the corpus (and the candidates of all its vectors, by pairs), for
-// distances with all that goes with them, and for the algorithm's workspace.
+// Bytes of device memory: `corpus` (by pairs, with the candidates of all its vectors), `tile` for
+// distances and the other buffers of a tile's queries, and the algorithm's `workspace`.
 struct memory_bounds {
   std::int64_t corpus, tile, workspace;
-  // Vectors of a tile of the corpus that comes through the host, which has memory for two.
+  // The most vectors of a corpus tile that passes through host memory, which holds two tiles.
   std::int64_t widest = std::numeric_limits<std::int64_t>::max();
 };
-// What request.cuda.memory_bytes stands for, and what its 0 does.
+// The bounds for request.cuda.memory_bytes, and for its value 0 (from the free memory).
 memory_bounds split_memory(std::int64_t bytes);
 memory_bounds split_free_memory(std::int64_t free_bytes);
 
-// `count` vectors in `parts` tiles, whose widths differ by at most one.
+// Cuts `count` vectors into `parts` tiles whose widths differ by at most one.
 struct even_cut {
   std::int64_t count = 0;
   std::int64_t parts = 1;
@@ -38,35 +38,34 @@ struct even_cut {
 };
 
 struct knn_plan {
-  // Selected for each query: k, its own vector where that is left out, and a margin that makes the
-  // answer provable.
+  // Candidates of each query: k, one more if its own vector is left out, and a margin that makes
+  // the answer provable.
   std::int64_t kept = 0;
   even_cut corpus;
   bool streamed = false;
-  // Tiles that device memory holds at a time, brought one by one; 0: the corpus is there in one
-  // piece.
+  // Corpus tiles that device memory holds at a time. 0: the corpus is resident in one piece.
   std::int64_t slots = 0;
-  bool by_pairs = false;  // then resident, and the queries are cut as the corpus is
-  // Half of the product was asked for, and this is why the whole one is taken.
+  bool by_pairs = false;  // then the corpus is resident, and the queries are cut like it
+  // Why the whole product is computed although half of it was asked for.
   std::string whole_product_because;
-  std::int64_t tile_queries = 0;     // of a tile, at most
-  std::int64_t query_tiles = 1;      // by passes: that are held at once
+  std::int64_t tile_queries = 0;     // the most queries of a tile
+  std::int64_t query_tiles = 1;      // by passes: tiles of queries held at once
   std::int64_t pitch = 0;            // of rows of distances
-  std::int64_t candidate_pitch = 0;  // of rows of candidates: room for two times `kept`
+  std::int64_t candidate_pitch = 0;  // of rows of candidates: room for 2 * `kept`
 
   // Tiles of queries whose candidates are kept at once.
   std::int64_t groups() const { return by_pairs ? corpus.parts : query_tiles; }
 };
 
-// Throws error(failure::unsupported) where the algorithm cannot select so many from any tile.
+// By pairs if the request asks for half of the product and it is possible, else by rows. Throws
+// error(failure::unsupported) if the algorithm cannot select that many from any tile.
 knn_plan make_plan(const knn_request& request, const device& place, const memory_bounds& limit);
 
-// By passes, for all queries of the request; candidates and queries belong to the corpus' part. A
-// corpus that fits into the rest has a slot for every tile, else there are two. Throws as make_plan
-// does.
+// By passes, for all queries of the request. Candidates and queries take memory of the corpus'
+// part. If the corpus fits into the rest, each tile has a slot; else there are two slots. Throws as
+// make_plan does.
 knn_plan plan_passes(const knn_request& request, const device& place, const memory_bounds& limit);
-// How many queries that can be at most, so that they take a quarter of the corpus' part; at least
-// one.
+// The most queries for plan_passes: they take at most a quarter of the corpus' part. At least 1.
 std::int64_t most_queries_of_passes(const knn_request& request, const device& place,
                                     const memory_bounds& limit);
 

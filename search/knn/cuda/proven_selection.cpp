@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t sample_size = 16;
 
-// splitmix64: rows that no algorithm can expect.
+// splitmix64. It picks sample rows that an algorithm cannot foresee.
 std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -50,7 +50,7 @@ selected proven_selection::run(float* rows, std::int64_t count, std::int64_t n,
   const std::size_t scratch =
       entry_.workspace == nullptr ? 0 : entry_.workspace(p, place_.description());
   if (workspace_.size() < scratch) {
-    workspace_ = {};  // before the larger one is allocated
+    workspace_ = {};  // frees it before the larger one is allocated
     workspace_ = device_buffer(place_, scratch);
   }
   const std::vector<std::int64_t> sample = rows_to_prove(count);
@@ -82,7 +82,7 @@ std::vector<std::int64_t> proven_selection::rows_to_prove(std::int64_t count) {
   return rows;
 }
 
-// The rows, dense; and poisons their answers, so that those of an earlier run cannot pass.
+// Returns the sampled rows, dense. Poisons their answers, so that answers of an earlier run fail.
 std::vector<float> proven_selection::download(const float* rows, const problem& p,
                                               const std::vector<std::int64_t>& sample) {
   std::vector<float> dense(sample.size() * static_cast<std::size_t>(p.n));

@@ -1,9 +1,9 @@
 #pragma once
-// Selection from rows that exist only on the GPU, with the certificate on the rows asked for.
+// Selection from rows that exist only on the GPU, with the certificate of the rows asked for.
 //
-// `trial` (harness/run/trial.hpp) proves against a copy of all rows on the host. Distances are born
-// on the device, and bringing them all over would take longer than everything else, so here only
-// the rows to be proven come over, before the algorithm sees them.
+// `trial` (harness/run/trial.hpp) proves against a host copy of all rows. Here the distances are
+// computed on the GPU, and downloading all would take longer than everything else. So only the rows
+// to be proven are downloaded, before the algorithm may change them.
 
 #include <cstdint>
 #include <vector>
@@ -15,25 +15,25 @@
 
 namespace kselect::search {
 
-// int32 where the algorithm writes it: rows on a device are shorter than 2^31, and positions cost
-// bandwidth.
+// int32 if the algorithm writes it: rows on a device are shorter than 2^31, and narrow positions
+// save bandwidth.
 constexpr index_type narrow_index(const algorithm& entry) {
   return entry.index_types.contains(index_type::int32) ? index_type::int32 : index_type::int64;
 }
 
 class proven_selection {
  public:
-  // Answers of up to max_rows x kept.
+  // For answers of at most max_rows x kept elements.
   proven_selection(const algorithm& entry, backend& place, proof_scope scope, std::int64_t max_rows,
                    std::int64_t kept);
 
-  // Enqueues the selection of `kept` from each of `rows` rows of `n` floats, `pitch` apart, in
-  // device memory; the answer is valid until the next call. An algorithm that works in place may
-  // change the rows. Throws error(failure::unsupported) or error(failure::resources) where the
-  // algorithm cannot do it, and error(failure::wrong_answer) when a certificate fails.
+  // Enqueues the selection of `kept` elements from each of `count` rows of `n` floats, `pitch`
+  // apart, in device memory. The answer is valid until the next call. An algorithm that works in
+  // place may change the rows. Throws error(failure::unsupported) or error(failure::resources) if
+  // the algorithm cannot do it, and error(failure::wrong_answer) if a certificate fails.
   selected run(float* rows, std::int64_t count, std::int64_t n, std::int64_t pitch);
 
-  // Whether the selections to come are proven, as far as the scope says; at first they are.
+  // Turns proofs of later selections on or off, within the scope. At first they are on.
   void prove_from_now_on(bool wanted) { proves_ = wanted; }
   // Rows proven so far.
   std::int64_t rows_proven() const { return rows_proven_; }

@@ -1,9 +1,8 @@
 #pragma once
-// The stages of k-NN on a GPU and the memory they work in. Whoever drives them decides in which
-// order queries and corpus tiles meet (knn_on_cuda.cpp, graph_by_pairs.cpp,
-// tiled/cuda/shard_on_gpu.cpp); what becomes of their distances is the same: candidates, merged
-// tile by tile, ordered by their true distance, judged, and done again in float64 where nearer ones
-// may have been left out.
+// The stages of k-NN on a GPU and their memory. A driver (knn_on_cuda.cpp, graph_by_pairs.cpp,
+// tiled/cuda/shard_on_gpu.cpp) decides the order in which queries and corpus tiles are combined.
+// The rest is common: candidates are selected from distances, merged tile by tile, ordered by true
+// distance and judged. A query is done again in float64 if nearer vectors may have been left out.
 
 #include <cstdint>
 #include <functional>
@@ -23,8 +22,8 @@ namespace kselect::search {
 
 class knn_stages {
  public:
-  // Allocates everything. `request` and `place`, a CUDA backend, must outlive this object; the
-  // corpus comes from `source`, of request.base only number and dimension are asked.
+  // Allocates everything. `request` and `place`, a CUDA backend, must outlive this object. The
+  // corpus comes from `source`; of request.base only the count and the dimension are used.
   knn_stages(const knn_request& request, backend& place, knn_plan plan, corpus_source source);
 
   const knn_request& request() const { return request_; }
@@ -33,52 +32,52 @@ class knn_stages {
   const corpus_tiles& corpus() const { return corpus_; }
   distance_rows& distances() { return distances_; }
   stopwatch& watch() { return watch_; }
-  // Distances of a tile's queries, plan().pitch apart; and, by pairs of tiles, their transpose.
+  // Rows of distances of a tile's queries, plan().pitch apart; by pairs, also their transpose.
   float* rows() const;
   float* transposed_rows() const;
 
-  // What comes next belongs to that repeat.
+  // Begins that repeat. Only repeat 0 proves selections.
   void begin(int repeat) { selection_.prove_from_now_on(repeat == 0); }
-  // Queries [first, first + count): brings over those that are not in the resident corpus.
+  // Uploads queries [first, first + count), unless they are in the resident corpus.
   void load_queries(std::int64_t first, std::int64_t count);
-  // Enqueues their norms and images, of a resident corpus once for all.
+  // Enqueue the norms and images of a resident corpus, and of loaded queries.
   void summarise_corpus();
   void summarise_queries(std::int64_t count);
   query_rows queries(std::int64_t first, std::int64_t count) const;
-  // Some of the queries that were loaded, whose first has number 0.
+  // Some of the loaded queries; `first` counts from the first of these.
   query_rows loaded_queries(std::int64_t first, std::int64_t count) const;
 
-  // The group has met no tile.
+  // Removes all candidates of the group.
   void forget(std::int64_t group) { best_.forget(group); }
-  // Enqueues: the nearest by `distances`, [queries.rows][tile.count] and plan().pitch apart, become
-  // candidates of the group. `tile` starts at corpus vector `first`. An algorithm that works in
-  // place may change the distances.
+  // Enqueues: selects the nearest by `distances` as candidates of the group. `distances`:
+  // [queries.rows][tile.count], rows plan().pitch apart; an algorithm that works in place may
+  // change them. `tile` starts at corpus vector `first`.
   void select(std::int64_t group, float* distances, const query_rows& queries,
               const vectors_on_device& tile, std::int64_t first);
-  // A group has met every corpus tile: orders its candidates, judges them, and does again what is
-  // not proven to be the nearest. Counts those queries in the report if this is repeat 0.
+  // After select() for every corpus tile: orders the group's candidates, judges them, and does
+  // unproven queries again. In repeat 0 the report counts these.
   void answer(std::int64_t group, const query_rows& queries, int repeat);
-  // The parts of it. Enqueues: the answers of a group go to rows `at` on, and where they are
-  // judged, whether they are proven.
+  // The steps of answer(). This one enqueues: writes the group's answers to rows `at` on and, if
+  // `judged`, whether each is proven.
   void order(std::int64_t group, const query_rows& queries, std::int64_t at, bool judged);
-  // Of the first `count` answers, after the work: which are not proven. Counts them, and names none
-  // where TF32 was asked for.
+  // The numbers of the unproven among the first `count` answers, after the enqueued work. The
+  // report counts them if `counted`. Returns none if TF32 was asked for.
   std::vector<std::int32_t> unproven(std::int64_t count, bool counted);
-  // Enqueues: those of the group's queries whose numbers are in `which` become its only ones. Their
-  // answers still go to their old places.
+  // Enqueues: restricts the group to the queries with numbers `which`, without candidates. Their
+  // answers keep their places.
   query_rows again(std::int64_t group, query_rows queries, const std::vector<std::int32_t>& which);
-  // Enqueues: their distances to a tile that starts at corpus vector `first`, in float64.
+  // select() for these queries, by distances in float64. `tile` starts at corpus vector `first`.
   void select_again(std::int64_t group, const query_rows& queries, const vectors_on_device& tile,
                     std::int64_t first);
-  // Brings the first `count` answers over; the sink's queries count from `first`.
+  // Downloads the first `count` answers and passes them to the sink as those of queries `first` on.
   void deliver(std::int64_t first, std::int64_t count,
                const std::function<void(const knn_block&)>& sink);
 
-  // Adds what the watch has measured since to the times of that repeat.
+  // Adds the watch's times since the last call to those of that repeat.
   void add_times(int repeat);
   cuda_knn_report report() const;
 
-  // One pass: `work(tile, first)` for every corpus tile in turn, which starts at vector `first`.
+  // One pass: calls work(tile, first) for every corpus tile; a tile starts at vector `first`.
   template <class Work>
   void each_tile(Work&& work) {
     for (std::int64_t t = 0; t < corpus_.count(); ++t) {
@@ -102,7 +101,7 @@ class knn_stages {
   proven_selection selection_;
   best_candidates best_;
   candidate_order order_;
-  std::optional<device_vectors> own_queries_;  // those of the resident corpus need no copy
+  std::optional<device_vectors> own_queries_;  // empty: queries are in the resident corpus
   device_buffer rows_, transposed_, proven_, chosen_, indices_, nearest_;
   stopwatch watch_;
   cuda_knn_report report_;

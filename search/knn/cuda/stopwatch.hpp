@@ -1,6 +1,6 @@
 #pragma once
-// Time on the GPU by stage, from events on its stream: what the GPU did between a start and a stop,
-// gaps included, without making the host wait in between.
+// Time on the GPU by stage, from events on its stream. A time reaches from a start to a stop, gaps
+// included. The host does not wait in between.
 
 #include <vector>
 
@@ -28,7 +28,8 @@ class stopwatch {
 
   bool on() const { return on_; }
 
-  // Runs `work`, which enqueues, as a part of that stage; within another stage, of that one.
+  // Runs `work`, which enqueues, and counts its time to that stage. A call within another counts to
+  // the outer stage.
   template <class Work>
   void time(stage of, Work&& work) {
     if (!on_ || within_) return static_cast<void>(work());
@@ -41,7 +42,7 @@ class stopwatch {
     require_cuda(cudaEventRecord(l.stop, stream_), "cudaEventRecord");
   }
 
-  // Waits for the work and returns what it took since the last call.
+  // Waits for the work and returns the times since the last call.
   cuda_knn_times take() {
     cuda_knn_times times;
     if (laps_.empty()) return times;

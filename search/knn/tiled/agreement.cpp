@@ -9,7 +9,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// What rank `r` says, or what is wrong with it; empty if nothing.
+// Rank r's own error, or the member in which it differs from rank 0; empty if there is neither.
 json complaint(const communicator& ranks, int r, const json& said, const json& root) {
   const auto of = [&](failure category, const std::string& what) {
     return json{{"code", static_cast<int>(category)},

@@ -1,6 +1,6 @@
 #pragma once
-// What the ranks of a job tell each other before they begin, so that a rank with another program,
-// another request or another file is named instead of mixing its answers with the others'.
+// The ranks of a job compare program, request and files before they begin. A rank that differs is
+// named, instead of mixing its answers with the others'.
 
 #include <functional>
 
@@ -12,19 +12,19 @@
 
 namespace kselect::search {
 
-// An error that all ranks know of: one of them need print it, and each can end by itself.
+// An error that all ranks throw: only one must print it, and each can end by itself.
 class agreed_error : public error {
  public:
   using error::error;
 };
 
-// Rank 0's text on all ranks.
+// Returns rank 0's text on all ranks.
 std::string broadcast_text(communicator& ranks, std::string text);
 
-// Calls `prepare` on every rank and compares what it returns with rank 0's, member by member. On
-// all ranks throws one error, the first rank's that has any: what its `prepare` threw, or
-// one of failure::usage that names the member that differs. Returns the values of all ranks' member
-// "proposal", which may differ, on rank 0.
+// Calls `prepare` on every rank and compares its result with rank 0's, member by member. If a rank
+// fails, all ranks throw one agreed_error, that of the first such rank: the error of its `prepare`,
+// or failure::usage with the name of the member that differs. The member "proposal" may differ;
+// returns its values of all ranks on rank 0.
 std::vector<nlohmann::ordered_json> agree(communicator& ranks,
                                           const std::function<nlohmann::ordered_json()>& prepare);
 
