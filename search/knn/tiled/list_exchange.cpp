@@ -41,7 +41,7 @@ class host_exchange final : public list_exchange {
       const lap merging(taken_.merging);
       merge_lists(ranks_.size(), distances, indices, threads_, own);
     }
-    // `mine` has been sent and has the size of the answer.
+    // `mine` has been sent and has the answer's size, so it is reused.
     move(&communicator::collect, shares, own, mine.distances(), mine.indices());
     return mine;
   }
@@ -63,7 +63,7 @@ class host_exchange final : public list_exchange {
   int threads_;
 };
 
-// Why there can be no NCCL on this rank; empty if there can.
+// Why this rank cannot use NCCL; empty if it can.
 std::string why_no_nccl_here(const backend& place) {
   if (place.description().kind != executor_kind::cuda) return "NCCL is for executor cuda";
 #if KSELECT_HAS_NCCL
@@ -80,7 +80,7 @@ std::string gpu_of([[maybe_unused]] const backend& place) {
   return {};
 }
 
-// Why these ranks have none together, on rank 0.
+// Why the ranks together cannot use NCCL; empty if they can. On rank 0.
 std::string why_no_nccl_together(const communicator& ranks, const std::vector<std::string>& said) {
   std::vector<std::string> seen;
   for (const std::string& text : said) {

@@ -1,10 +1,10 @@
 #pragma once
-// The exchange of neighbour lists between the ranks of a job, and their merging: each rank gets its
-// share of the queries from all ranks, merges them, and rank 0 collects.
+// The exchange and merging of neighbour lists between the ranks of a job. Each rank gets the lists
+// of its share of the queries from all ranks and merges them; rank 0 collects the results.
 //
-// Two ways. Through the hosts: by the communicator, merged on the processor. Between GPUs: by NCCL,
-// merged there by the kernel of merge_kernel.cuh; what goes between GPUs then takes the way between
-// GPUs (NVLink, the network card), and the communicator only brings the ranks together.
+// There are two ways. Through the hosts: the communicator moves the lists, and the CPU merges them.
+// Between GPUs: NCCL moves them over NVLink or the network card, the kernel of merge_kernel.cuh
+// merges them, and the communicator only synchronises the ranks.
 
 #include <memory>
 
@@ -23,15 +23,15 @@ class list_exchange {
   list_exchange& operator=(const list_exchange&) = delete;
   virtual ~list_exchange() = default;
 
-  // Collective. Makes the lists that each rank has of all queries the lists of the whole corpus, on
-  // rank 0; elsewhere what is returned says nothing. Between GPUs it needs 12 bytes a neighbour of
-  // device memory, three times, and throws error(failure::resources) where that is not there or the
-  // other GPUs do not answer in time, error(failure::unsupported) for what NCCL says.
+  // Collective. `mine`: the rank's lists of all queries. Returns the lists of the whole corpus on
+  // rank 0; on other ranks the result means nothing. Between GPUs it needs three times 12 bytes of
+  // device memory a neighbour. It then throws error(failure::resources) if the memory is not there
+  // or the other GPUs do not answer in time, and error(failure::unsupported) for errors of NCCL.
   virtual neighbour_lists merged(neighbour_lists mine) = 0;
 
   // Seconds of all calls so far, on this rank.
   struct seconds {
-    double moving = 0;  // with the waits for other ranks
+    double moving = 0;  // waits for other ranks included
     double merging = 0;
   };
   const seconds& taken() const { return taken_; }
@@ -40,9 +40,9 @@ class list_exchange {
   seconds taken_;
 };
 
-// Collective. NCCL where `kind` and all ranks allow it. Throws on all ranks agreed_error with
-// failure::unsupported where NCCL was asked for and cannot be: another executor, a build without
-// NCCL, no libnccl, two ranks of one GPU.
+// Collective. Chooses NCCL if `kind` and all ranks allow it. If NCCL was asked for but is
+// impossible (another executor, a build without NCCL, no libnccl, two ranks of one GPU), throws
+// agreed_error with failure::unsupported on all ranks.
 bool choose_nccl(exchange_kind kind, communicator& ranks, const backend& place);
 
 // Collective. Throws as merged() does.

@@ -1,18 +1,17 @@
 #pragma once
-// The k-way merge of neighbour lists as a kernel: what merge_lists (neighbour_lists.hpp) does,
-// where the lists of all parts of a corpus already lie in a GPU's memory.
+// The k-way merge of neighbour lists as a kernel: merge_lists (neighbour_lists.hpp) for lists that
+// are in a GPU's memory.
 //
-// By ranks, not by comparing heads: an element's place in the merged list is its place in its own
-// list plus, for every other list, the number of elements there that come before it, which a binary
-// search tells (merging by ranking: Satish, Harris & Garland, "Designing Efficient Sorting
-// Algorithms for Manycore GPUs", IPDPS 2009, section 5; of two lists Shiloach & Vishkin 1981). So a
-// thread an element, no barrier, no shared memory, every output written once by one thread, and the
-// answer depends on nothing but the lists. L lists of k cost L k (L - 1) log2 k loads a query at
-// most; a thread stops as soon as it knows that its element is not among the first k, so that the
-// far ends of the lists cost little. For the few lists of the GPUs of one job; a tree of pairs
-// would be better for many.
+// It merges by ranking. An element's place in the merged list is its place in its own list plus,
+// for every other list, the number of elements there that come before it. A binary search finds
+// this number (Satish, Harris & Garland, "Designing Efficient Sorting Algorithms for Manycore
+// GPUs", IPDPS 2009, section 5; for two lists Shiloach & Vishkin 1981). Each element has a thread.
+// There is no barrier and no shared memory, and each output is written once. L lists of k cost at
+// most L k (L - 1) log2 k loads a query. A thread stops once its element cannot be among the first
+// k, so the far ends of the lists cost little. This suits the few lists of the GPUs of one job; for
+// many lists a tree of pairs would be better.
 //
-// Equal elements (there are none but no_neighbour) come by the number of their list.
+// Equal elements (only no_neighbour) are in the order of their lists.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +20,7 @@
 
 namespace kselect::search {
 
-// Row-major; every list sorted by distance, then index.
+// Row-major. Each list is sorted by distance, then by index.
 struct merge_arguments {
   simt::global<const float> distances;       // [lists][queries][k]
   simt::global<const std::int64_t> indices;  // [lists][queries][k]
@@ -35,8 +34,8 @@ struct merge_kernel {
   struct storage {};
   using args = merge_arguments;
 
-  // How many elements of the list that begins at `begin` come before (distance, index), or are
-  // equal to it where `equal_before`.
+  // The number of elements before (distance, index) in the list that begins at `begin`; with
+  // `equal_before`, equal elements count too.
   template <class Simt>
   KSELECT_HD static std::int64_t count_before(Simt& simt, const args& a, std::int64_t begin,
                                               float distance, std::int64_t index,
@@ -81,8 +80,7 @@ struct merge_kernel {
   }
 };
 
-// How to launch it, unless there is nothing to merge: simt::launch<merge_kernel>(where,
-// merge_grid(a), a).
+// The grid of a launch: simt::launch<merge_kernel>(where, merge_grid(a), a). Not for empty lists.
 inline simt::grid merge_grid(const merge_arguments& a) {
   constexpr std::int64_t threads = merge_kernel::max_threads;
   constexpr std::int64_t most_blocks = 1 << 16;  // enough for any GPU; the others stride

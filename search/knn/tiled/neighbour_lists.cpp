@@ -20,8 +20,7 @@ neighbour_lists::neighbour_lists(std::int64_t queries, std::int64_t k)
 void neighbour_lists::merge(std::int64_t query, const found& list) {
   float* const distances = distances_.data() + query * k_;
   std::int64_t* const indices = indices_.data() + query * k_;
-  // Where the list would end up alone, from its end: how many of it survive is found first, so
-  // that the merge can run backwards in place.
+  // First counts the elements of either list that survive. Then the merge runs backwards, in place.
   const auto at = [&](std::int64_t i) {
     return neighbour{list.distances[index(i)], list.indices[index(i)] + list.offset};
   };

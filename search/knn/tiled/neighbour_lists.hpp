@@ -1,10 +1,9 @@
 #pragma once
-// The nearest neighbours found so far, a sorted list a query, and the exact merging of such lists.
+// The nearest neighbours found so far, one sorted list a query, and the exact merging of lists.
 //
-// Nearest first, equal distances by ascending index: the order of `kselect knn`'s output. Lists of
-// disjoint parts of a corpus merge to the list of their union, in whatever order and grouping they
-// are merged, because that order is total; where every part prefers the smaller index among equal
-// distances, so does the union.
+// The order is that of `kselect knn`: nearest first, equal distances by ascending index. It is
+// total. So lists of disjoint parts of a corpus merge to the list of their union, in any order and
+// grouping. If each part prefers smaller indices among equal distances, the union does too.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +13,10 @@
 
 namespace kselect::search {
 
-// In a container, whose sizes are unsigned, of what the k-NN counts in signed numbers.
+// A signed count or index as a container's unsigned index.
 inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Stands after all neighbours where fewer than k have been found yet. No vector has this index.
+// Fills a list with fewer than k neighbours. Ordered after all neighbours; no vector's index.
 inline constexpr std::int64_t no_neighbour = std::numeric_limits<std::int64_t>::max();
 
 struct neighbour {
@@ -31,7 +30,7 @@ struct neighbour {
 
 class neighbour_lists {
  public:
-  // Every list empty: k times no_neighbour at +inf. Throws std::bad_alloc.
+  // Empty lists: each has k times no_neighbour at +inf. Throws std::bad_alloc.
   neighbour_lists(std::int64_t queries, std::int64_t k);
 
   std::int64_t queries() const { return queries_; }
@@ -41,15 +40,15 @@ class neighbour_lists {
   std::span<std::int64_t> indices() { return indices_; }  // [queries][k]
   std::span<const std::int64_t> indices() const { return indices_; }
 
-  // A sorted list for one query from one part of the corpus. `offset` is added to its indices;
-  // `excluded` (after that) is left out.
+  // A sorted list for one query from one part of the corpus. `offset` is added to its indices. The
+  // resulting index `excluded` is left out.
   struct found {
     std::span<const float> distances;
     std::span<const std::int64_t> indices;
     std::int64_t offset = 0;
     std::int64_t excluded = no_neighbour;
   };
-  // Merges it into the list of `query`. Different queries may be merged into at the same time.
+  // Merges `list` into that of `query`. Threads may merge for different queries at the same time.
   void merge(std::int64_t query, const found& list);
 
  private:
@@ -58,8 +57,9 @@ class neighbour_lists {
   std::vector<std::int64_t> indices_;
 };
 
-// Merges `lists` sorted lists a query, distances and indices [lists][queries][k], into `out`, in
-// parallel over the queries by a heap of the lists' heads: k log(lists) steps a query.
+// Merges `lists` sorted lists of each query into `out`; `distances`, `indices`:
+// [lists][queries][k]. Parallel over the queries. A heap of the lists' heads takes k log(lists)
+// steps a query.
 void merge_lists(std::int64_t lists, std::span<const float> distances,
                  std::span<const std::int64_t> indices, int threads, neighbour_lists& out);
 

@@ -13,14 +13,15 @@ namespace {
 constexpr std::int64_t float_bytes = 4;
 constexpr std::int64_t neighbour_bytes = 4 + 8;  // distance and index
 constexpr std::int64_t mebibyte = 1 << 20;
-// Of a selected neighbour: written by the algorithm, on the host, returned, ordered.
+// Bytes of a selected neighbour in four copies: the algorithm's, the host's, the returned and the
+// ordered one.
 constexpr std::int64_t selection_bytes = 4 * neighbour_bytes;
 constexpr std::int64_t block_bytes = 8 * mebibyte;
 
 std::int64_t units(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit; }
 
-// The largest multiple of `unit` (or `most` itself) for which `fits` holds; `least`, for which it
-// is known to hold, if no larger one does.
+// The largest multiple of `unit` (or `most` itself) for which `fits` holds. It is known to hold for
+// `least`, the result if no larger one fits.
 std::int64_t largest(std::int64_t least, std::int64_t most, std::int64_t unit,
                      const std::function<bool(std::int64_t)>& fits) {
   std::int64_t low = units(least, unit), high = std::max<std::int64_t>(1, units(most, unit));
@@ -35,8 +36,8 @@ std::int64_t largest(std::int64_t least, std::int64_t most, std::int64_t unit,
   return std::min(low * unit, most);
 }
 
-// The least length, in whole units, that cuts as many queries into no more tiles, so that the last
-// one is not a remainder that costs a pass of its own.
+// The least length, in whole units, that cuts the queries into as few tiles as `length` does. It
+// makes tiles even: a short last tile would cost as much as a whole pass.
 std::int64_t even_length(std::int64_t queries, std::int64_t length) {
   const std::int64_t tiles = units(queries, length);
   return std::min(length, units(units(queries, tiles), query_unit) * query_unit);
@@ -51,20 +52,20 @@ std::int64_t block_rows(std::int64_t k, std::int64_t corpus_tile) {
 
 std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int64_t query_tile) {
   const std::int64_t rows = std::min(block_rows(s.k, corpus_tile), query_tile);
-  // Distances and what is selected of them: never more than block_rows() allows for, and growing
-  // with the tile, though the rows do not.
+  // A block of distances and its selected neighbours. The bound is at least what block_rows()
+  // takes, and grows with the tile, although the number of rows does not.
   const std::int64_t row =
       corpus_tile * float_bytes * (s.keeps_input ? 1 : 2) + (s.k + 1) * selection_bytes;
   const std::int64_t block =
       std::min(query_tile * row, std::max(block_bytes * (s.keeps_input ? 1 : 2), query_unit * row));
-  // Two tiles, one of them being read; norms and means; marks of the certificate.
+  // Two tiles, one of which is being read; norms and means; marks of the certificate.
   const std::int64_t corpus =
       corpus_tile * (2 * s.dimension * float_bytes + 24) + s.threads * corpus_tile;
-  // Queries; found so far and being written; with ranks sent, received and merged as well.
+  // Queries, and lists: found so far, being written; with ranks also sent, received and merged.
   const std::int64_t lists = (s.ranks > 1 ? 5 : 2) + (s.delivers ? 1 : 0);
   const std::int64_t queries =
       query_tile * (s.dimension * float_bytes + s.k * neighbour_bytes * lists);
-  // Products and their factors (distance.cpp), the BLAS's own packed ones, pieces of a file.
+  // Products and their factors (distance.cpp), the factors that the BLAS packs, pieces of a file.
   const std::int64_t fixed = s.threads * 16 * mebibyte + s.reading_bytes;
   return fixed + corpus + queries + block + s.workspace(rows, corpus_tile);
 }
@@ -112,7 +113,7 @@ std::vector<std::int64_t> shares_of(std::int64_t queries, int ranks) {
 }
 
 std::int64_t first_of_rank(std::int64_t n, int rank, int ranks) {
-  // In two parts, since a product of both may not fit 64 bits.
+  // Quotient and remainder apart: all * rank may not fit 64 bits.
   const std::int64_t all = units(n, corpus_unit);
   const std::int64_t first = all / ranks * rank + all % ranks * rank / ranks;
   return std::min(n, first * corpus_unit);

@@ -26,7 +26,7 @@ std::string tile_hash(std::uint64_t distances, std::uint64_t indices) {
   return fmt::format("{:016x}{:016x}", distances, indices);
 }
 
-// XXH3 of a range of a file, read in pieces. Throws error(failure::input) if the file ends before.
+// XXH3 of a range of a file, read in pieces. Throws error(failure::input) if the file is shorter.
 std::uint64_t hash_of_range(const std::filesystem::path& file, std::int64_t offset,
                             std::int64_t bytes) {
   std::ifstream in(file, std::ios::binary);
@@ -72,7 +72,7 @@ result_store::result_store(const result_request& request, file_system& files)
     }
   }
   journal_.emplace(journal::open(directory_, open_mode::resume, files));
-  // The first line is the request. Where no tile follows it, nothing is lost by starting anew.
+  // The first line is the request. If no tile follows it, starting anew loses nothing.
   const bool anew = journal_->existing().size() <= 1;
   if (!anew && !request.resume) {
     throw error(failure::output,
@@ -153,7 +153,7 @@ void result_store::resume(std::span<const record_line> lines) {
     }
     done_ += tiles.back().at("count").get<std::int64_t>();
   }
-  // All done, and killed after the first rename of commit().
+  // All queries are done, and commit() was killed after its first rename.
   if (done_ == request_.queries && !std::filesystem::exists(partial(request_.distances)) &&
       std::filesystem::exists(request_.distances)) {
     return;
@@ -188,14 +188,14 @@ void result_store::commit() {
     throw error(failure::output, fmt::format("{}: only {} of {} queries have results",
                                              directory_.string(), done_, request_.queries));
   }
-  // What a network file system could not write it may tell only now.
+  // A network file system may report a failed write only now.
   for (auto* const rows : {&distances_, &indices_}) {
     if (!*rows) continue;
     (*rows)->sync();
     (*rows)->close();
     rows->reset();
   }
-  // Distances first: by them resume() tells that this has begun.
+  // Distances first: resume() recognises by them that the renaming has begun.
   for (const auto& target : {request_.distances, request_.indices}) {
     if (!std::filesystem::exists(partial(target))) continue;
     if (system_.rename(partial(target).c_str(), target.c_str()) < 0) {

@@ -1,14 +1,14 @@
 #pragma once
-// The results of a k-NN search as they are found: two .npy files that grow tile by tile under
-// another name, and a journal of the finished tiles, so that a killed job goes on where it was.
+// The results of a k-NN search as they are found: two .npy files that grow tile by tile under a
+// temporary name, and a journal of the finished tiles, so that a killed job can be resumed.
 //
-//     INDICES.partial  DISTANCES.partial   the rows so far; beside their targets, for the rename
+//     INDICES.partial  DISTANCES.partial   the rows so far, in their targets' directories
 //     INDICES.job/                         a journal (harness/record/journal.hpp): first the
 //                                          request, then one record a finished tile of queries
 //
-// A tile is in the journal only after its rows are on the disk. What the partial files hold beyond
-// the last recorded tile is cut off on resuming, and what they hold of recorded ones is checked, so
-// that no tile is computed twice and none is lost. commit() renames the files to their targets.
+// A tile is recorded only after its rows are on the disk. Resuming checks the rows of recorded
+// tiles and cuts off all rows after them. So no recorded tile is computed again or lost. commit()
+// renames the files to their targets.
 
 #include <cstdint>
 #include <filesystem>
@@ -29,26 +29,26 @@ struct result_request {
   std::filesystem::path distances;  // float32 [queries][k]
   std::int64_t queries = 0;
   std::int64_t k = 0;
-  std::string job;      // one line of JSON, an object: what the answer depends on
-  bool resume = false;  // go on with what is there, if anything is
+  std::string job;      // one line of JSON, an object: all that the answer depends on
+  bool resume = false;  // continue an unfinished job, if there is one
 };
 
 class result_store {
  public:
-  // Throws error(failure::output) where a file cannot be written, an unfinished job is there
-  // without `resume`, or another process holds it; error(failure::usage) if the job there is
-  // another one, naming what differs; error(failure::input) if its files are damaged.
+  // Throws error(failure::output) if a file cannot be written, if there is an unfinished job but no
+  // `resume`, or if another process holds it; error(failure::usage), naming the difference, if the
+  // job there is another one; error(failure::input) if its files are damaged.
   explicit result_store(const result_request& request, file_system& files = system_files());
 
   // The first query without a result.
   std::int64_t done() const { return done_; }
   bool resumed() const { return resumed_; }
 
-  // Appends the next `count` queries, durable on return. Throws error(failure::output); what was
-  // recorded before stands then, and the job can be resumed.
+  // Appends the next `count` queries, durable on return. Throws error(failure::output). Earlier
+  // records remain valid then, and the job can be resumed.
   void append(std::int64_t count, std::span<const float> distances,
               std::span<const std::int64_t> indices);
-  // After the last query: the files appear under their names and the job's directory goes.
+  // After the last query: renames the files to their targets and removes the job's directory.
   void commit();
 
  private:

@@ -11,7 +11,7 @@
 namespace kselect::search {
 namespace {
 
-// Every tile is a search in the host's memory.
+// Searches tile by tile in host memory.
 class shard_by_tiles final : public shard_search {
  public:
   shard_by_tiles(const tiled_request& request, const vector_files& base, std::int64_t first,
@@ -35,7 +35,7 @@ class shard_by_tiles final : public shard_search {
  private:
   void search(const tile_stream::tile& tile, const vector_set& queries, std::int64_t first,
               neighbour_lists& best) {
-    // Where queries may find themselves, one candidate more is asked for and they are left out.
+    // If queries may find themselves, asks for one neighbour more and leaves them out.
     const bool own = request_.exclude_self && first < tile.first + tile.vectors.count &&
                      tile.first < first + queries.count;
     const knn_request part{.base = tile.vectors,

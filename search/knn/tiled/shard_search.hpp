@@ -1,5 +1,5 @@
 #pragma once
-// One rank's part of the corpus, asked for the k nearest of one tile of queries after another.
+// One rank's part of the corpus. Finds the k nearest for one tile of queries after another.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace kselect::search {
 
-// Seconds and bytes of all that was asked so far.
+// Seconds and bytes of all searches so far.
 struct shard_report {
   std::int64_t bytes_read = 0;   // of the corpus
   double read_s = 0;             // in the background
@@ -22,7 +22,7 @@ struct shard_report {
   cuda_knn_times gpu;            // milliseconds by the GPU's own clock; executor cuda
   std::int64_t rows_proven = 0;  // executor cuda, as cuda_knn_report's
   std::int64_t unproven = 0;
-  bool resident = false;  // in device memory: read once for all
+  bool resident = false;  // the part is in device memory and was read once
 };
 
 class shard_search {
@@ -32,17 +32,17 @@ class shard_search {
   shard_search& operator=(const shard_search&) = delete;
   virtual ~shard_search() = default;
 
-  // How many tiles pass by for each tile of queries, and the vectors of the longest.
+  // The number of corpus tiles, and the vectors of the longest.
   virtual std::int64_t tiles() const = 0;
   virtual std::int64_t tile() const = 0;
   virtual shard_report report() const = 0;
 
-  // Merges into `best` the nearest of `queries`, which are those from `first` on among all. Throws
-  // what vector_files::read and knn do.
+  // Merges the nearest of `queries` into `best`. The first query has number `first` among all.
+  // Throws the exceptions of vector_files::read and knn.
   virtual void nearest(const vector_set& queries, std::int64_t first, neighbour_lists& best) = 0;
 };
 
-// Vectors `first` to `end` of `base`, at most `tile` to a tile, for at most `queries` at a time.
+// Opens vectors [first, end) of `base`, in tiles of at most `tile`, for up to `queries` at a time.
 // All arguments must outlive the search.
 std::unique_ptr<shard_search> open_shard(const tiled_request& request, const vector_files& base,
                                          std::int64_t first, std::int64_t end, std::int64_t tile,

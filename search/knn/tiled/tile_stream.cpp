@@ -27,7 +27,7 @@ void tile_stream::read(const tile_turns::turn& what) {
   set.count = std::min(length_, end_ - begin);
   set.dimension = file_.dimension();
   set.source = file_.name();
-  // The longest tile first and last: the memory is taken once.
+  // Reserves for the longest tile, so that memory is allocated once.
   set.data.reserve(static_cast<std::size_t>(std::min(length_, end_ - first_) * set.dimension));
   set.data.resize(static_cast<std::size_t>(set.count * set.dimension));
   bytes_read_ += file_.bytes(begin, set.count);

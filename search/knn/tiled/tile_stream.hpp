@@ -1,6 +1,6 @@
 #pragma once
-// A part of a corpus as tiles that pass by again and again, the next one read while the
-// present one is worked on.
+// A part of a corpus as tiles, in repeated passes. The next tile is read while the present one is
+// worked on.
 
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace kselect::search {
 
 class tile_stream {
  public:
-  // Vectors `first` to `end` of `file`, which must outlive this object, `length` to a tile.
+  // Vectors [first, end) of `file`, `length` to a tile. `file` must outlive this object.
   tile_stream(const vector_files& file, std::int64_t first, std::int64_t end, std::int64_t length);
   // Waits for a read under way.
   ~tile_stream();
@@ -26,9 +26,9 @@ class tile_stream {
     const vector_set& vectors;  // valid until the next call
     std::int64_t first;         // of the file's vectors
   };
-  // The next tile, in the order of tile_turns. Throws what vector_files::read does.
+  // The next tile, in the order of tile_turns. Throws the exceptions of vector_files::read.
   tile next();
-  // Bytes read from the file so far; seconds that took, and those next() waited for it.
+  // Bytes read from the file so far; seconds that reading took; seconds that next() waited for it.
   std::int64_t bytes_read() const { return bytes_read_; }
   double read_s() const { return read_s_; }
   double wait_s() const { return wait_s_; }
@@ -36,7 +36,7 @@ class tile_stream {
  private:
   struct slot {
     vector_set vectors;
-    std::future<double> reading;  // its seconds
+    std::future<double> reading;  // the seconds that it took
   };
   void read(const tile_turns::turn& what);
   void await(slot& reading);

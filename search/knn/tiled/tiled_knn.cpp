@@ -64,10 +64,10 @@ class tiled_search {
  private:
   const vector_files& queries() const { return query_ ? *query_ : *base_; }
 
-  // All ranks have agreed and have their memory.
+  // Returns when all ranks agree and have their memory.
   void prepare_all() {
     agree(ranks_, [&] { return open_files(); });
-    // What a GPU's context and NCCL take is held before the first tile.
+    // The memory of a GPU's context and of NCCL is taken before tiles are planned.
     report_.nccl = choose_nccl(request_.exchange, ranks_, place_);
     exchange_ = open_list_exchange(report_.nccl, ranks_, place_);
     agree(ranks_, [&] { return open_place(); });
@@ -81,7 +81,7 @@ class tiled_search {
       std::int64_t query_tile, done;
     } start{query_tile, store_ ? store_->done() : 0};
     ranks_.broadcast(std::as_writable_bytes(std::span(&start, 1)));
-    // The same length of query tiles everywhere; each rank's own memory for the corpus.
+    // Query tiles have the same length on all ranks; corpus tiles depend on the rank's memory.
     report_.plan = plan_for(start.query_tile);
     report_.n = base_->count();
     report_.queries = queries().count();
@@ -99,9 +99,9 @@ class tiled_search {
     ranks_.meet();
   }
 
-  // Opens the files; what must be equal on all ranks.
+  // Opens the files. Returns the facts that must be equal on all ranks.
   json open_files() {
-    // Large buffers go back to the system when they are freed, so that the bound holds.
+    // Freed large buffers go back to the system, so that the memory bound holds.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     base_.emplace(vector_files::open(request_.base, request_.limit));
     if (!request_.query.empty()) query_.emplace(vector_files::open(request_.query));
@@ -126,7 +126,7 @@ class tiled_search {
     return {{"proposal", plan_for(request_.query_tile).query_tile}};
   }
 
-  // What the answer depends on.
+  // All that the answer depends on.
   json job() const {
     return {{"base", base_->fingerprint()},
             {"n", base_->count()},
@@ -198,7 +198,7 @@ class tiled_search {
                       query_tile);
   }
 
-  // On rank 0, which alone writes.
+  // Only rank 0 writes results.
   json open_results() {
     if (ranks_.rank() == 0) {
       store_.emplace(result_request{.indices = request_.indices,
@@ -223,7 +223,7 @@ class tiled_search {
         shard_->nearest(tile, first, best);
       }
       {
-        // Names the rank that does not come; NCCL could not.
+        // This names a missing rank; NCCL could not.
         const lap waiting(times.ranks_wait);
         ranks_.meet();
       }
@@ -243,7 +243,7 @@ class tiled_search {
     return tile;
   }
 
-  // While the next tile is searched.
+  // Writes in the background, while the next tile is searched.
   void write(neighbour_lists answer) {
     if (ranks_.rank() != 0) return;
     await_written();
@@ -263,7 +263,7 @@ class tiled_search {
     observer_.finished_tile(store_->done());
   }
 
-  // No rank ends before the results are in their place.
+  // No rank ends before the results are committed.
   void finish() {
     agree(ranks_, [&] {
       if (ranks_.rank() == 0) {

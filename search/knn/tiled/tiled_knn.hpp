@@ -1,17 +1,17 @@
 #pragma once
-// Exact k nearest neighbours where neither the corpus nor the answer fits into memory, by one
-// process or by several that hold a part of the corpus each.
+// Exact k nearest neighbours if neither the corpus nor the answer fits into memory, by one process
+// or by several that each have a part of the corpus.
 //
-// After Komarov et al. 2014, who name it as what is left to do. Tiles of queries go one after the
-// other; for each, every rank lets its part of the corpus pass by in tiles, read while the one
-// before is worked on, and merges each tile's k nearest into the k found so far. Then each rank
-// gets its share of the queries from all ranks (so that no rank needs memory for all of them),
-// merges them, and rank 0 writes the rows while the next tile begins.
+// Komarov et al. 2014 name this as future work. Tiles of queries are searched one after the other.
+// For each, every rank goes through the tiles of its part of the corpus and merges each tile's k
+// nearest into the k found so far; the next corpus tile is read meanwhile. Then each rank gets the
+// lists of its share of the queries from all ranks and merges them, so that no rank needs memory
+// for all lists. Rank 0 writes the rows while the next tile of queries begins.
 //
-// A tile is searched by knn() on any executor, so distances, proofs and order are what they are in
-// memory; merging is exact (neighbour_lists.hpp), so the answer is the same whatever the bound on
-// memory and the number of ranks. On executor cuda the products' tiles are cuBLAS's, and the answer
-// is that of candidates.hpp: proven by error bounds, not bit by bit.
+// knn() searches a tile on any executor, so distances, proofs and order are those of a search in
+// memory. Merging is exact (neighbour_lists.hpp), so the answer is the same for any bound on memory
+// and any number of ranks. On executor cuda cuBLAS chooses the tiles of products, so the answer is
+// proven by error bounds (candidates.hpp) and need not be equal bit by bit.
 
 #include <cstdint>
 #include <functional>
@@ -27,27 +27,27 @@ namespace kselect::search {
 struct tiled_report {
   std::int64_t n = 0, queries = 0, dimension = 0;
   tile_plan plan;                   // of this rank
-  std::int64_t held_bytes = 0;      // by the process before the first tile, a rank's share
-  std::int64_t query_tiles = 0;     // still to do when it started
+  std::int64_t held_bytes = 0;      // the rank's share of the process' memory before the first tile
+  std::int64_t query_tiles = 0;     // to do when this run started
   std::int64_t vectors = 0;         // of this rank's part of the corpus
-  std::int64_t corpus_tiles = 0;    // of it
+  std::int64_t corpus_tiles = 0;    // of this rank's part
   std::int64_t queries_before = 0;  // done by an earlier run of the job
-  bool compressed = false;          // the corpus, which every pass inflates again
+  bool compressed = false;          // the corpus is compressed; every pass inflates it again
   bool nccl = false;                // lists went from GPU to GPU
   shard_report shard;               // of this rank
   tiled_times times;                // of this rank
 };
 
-// Told as the search goes, on rank 0.
+// Callbacks for progress, on rank 0.
 struct tiled_observer {
   std::function<void(const tiled_report&)> planned = [](const tiled_report&) {};
   std::function<void(std::int64_t queries_done)> finished_tile = [](std::int64_t) {};
 };
 
-// Collective. Before anything is computed all ranks compare program, request and files; what does
-// not agree, or what any of them cannot do, is thrown on all ranks as one agreed_error whose
-// message names the rank. Later errors are thrown on the rank that has them, which must then end
-// the job (communicator::abort). Throws what vector_files, result_store, plan_tiles and knn throw.
+// Collective. First all ranks compare program, request and files. If one differs or cannot do its
+// part, all ranks throw one agreed_error whose message names that rank. Later errors are thrown
+// only on the rank that has them, which must then end the job (communicator::abort). Also throws
+// the exceptions of vector_files, result_store, plan_tiles and knn.
 tiled_report knn_in_tiles(const tiled_request& request, backend& place, communicator& ranks,
                           const tiled_observer& observer = {});
 

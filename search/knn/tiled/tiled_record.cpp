@@ -22,7 +22,7 @@ json times_json(const tiled_times& times) {
   return all;
 }
 
-// By the GPU's own clock.
+// Times by the GPU's own clock.
 json gpu_times_json(const cuda_knn_times& times) {
   json all = json::object();
   for (const cuda_knn_stage& stage : cuda_knn_stages) {
@@ -90,7 +90,7 @@ std::string tiled_record(const tiled_run& run) {
                        {"ranks", std::move(ranks)},
                        {"git", git_json()},
                        {"build", build_json()}};
-  // Names of files may hold any byte.
+  // File names may hold any byte.
   return record.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

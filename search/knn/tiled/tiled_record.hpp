@@ -1,6 +1,6 @@
 #pragma once
-// What a search in tiles leaves behind where --record asks for it: one JSON file with the request,
-// how it was cut, and every rank's times, work and place.
+// The record of a search in tiles, if --record asks for it: one JSON file with the request, the
+// plan, and every rank's times, work and place.
 
 #include <chrono>
 #include <span>
@@ -13,17 +13,17 @@
 
 namespace kselect::search {
 
-// One rank's part of the record, as JSON; every rank makes its own.
+// The calling rank's part of the record, as JSON.
 std::string rank_record(const communicator& ranks, const backend& place,
                         const tiled_report& report);
 
 struct tiled_run {
   const tiled_request& request;
   const tiled_report& report;          // of rank 0
-  std::span<const std::string> ranks;  // rank_record of each, in their order
+  std::span<const std::string> ranks;  // rank_record of each rank, by rank
   executor_kind executor;
   std::chrono::system_clock::time_point started;
-  double elapsed_s = 0;  // from there, on rank 0: opening the GPU and the files included
+  double elapsed_s = 0;  // from there, on rank 0, opening the GPU and the files included
 };
 
 // The text of the file. Times are in nanoseconds, as in runs.jsonl.

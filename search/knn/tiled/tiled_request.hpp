@@ -1,5 +1,5 @@
 #pragma once
-// What a search in tiles is asked.
+// The request of a search in tiles.
 
 #include <array>
 #include <cstdint>
@@ -11,10 +11,9 @@
 
 namespace kselect::search {
 
-// How ranks exchange their lists: by NCCL between GPUs, or from host to host as their communicator
-// does.
+// How ranks exchange their lists: by NCCL between GPUs, or by their communicator between hosts.
 enum class exchange_kind : std::uint8_t {
-  automatic,  // NCCL where it is there and every rank has a GPU of its own; else the hosts
+  automatic,  // NCCL if it is there and every rank has its own GPU; else host
   host,
   nccl
 };
@@ -31,8 +30,8 @@ struct tiled_request {
   runtime::metric metric = runtime::metric::sqeuclidean;
   std::int64_t k = 0;
   const registered& entry;
-  std::int64_t memory_bytes = 0;  // of host memory, all of the process included
-  std::int64_t query_tile = 0;    // 0: what fits
+  std::int64_t memory_bytes = 0;  // bound on the host memory of the whole process
+  std::int64_t query_tile = 0;    // 0: as many as fit
   exchange_kind exchange = exchange_kind::automatic;
   bool resume = false;
   std::filesystem::path indices, distances;

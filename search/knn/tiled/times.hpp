@@ -1,5 +1,5 @@
 #pragma once
-// Where the time of a search in tiles goes, rank by rank.
+// The times of a search in tiles, rank by rank.
 
 #include <array>
 #include <chrono>
@@ -7,19 +7,19 @@
 
 namespace kselect::search {
 
-// Seconds of one rank. Reading and writing go on in the background; what of them the search had to
-// wait for stands beside them. `search` is the whole of it: from the moment when all ranks have
-// their memory, which takes `setup`, until the results have their names.
+// Seconds of one rank. Reading and writing run in the background; the *_wait times are the part
+// that the search waited for. `setup` lasts until all ranks have their memory. `search` is the
+// whole time from there until the results are committed.
 struct tiled_times {
   double setup = 0;
   double search = 0;
-  double queries = 0;     // reading them on rank 0 and bringing them to all
+  double queries = 0;     // reading them on rank 0 and sending them to all ranks
   double nearest = 0;     // distances and selection on this rank's part, waits for tiles included
   double read = 0;        // of the corpus, in the background
-  double read_wait = 0;   // for a tile that was not there yet
+  double read_wait = 0;   // for a tile that was not read yet
   double ranks_wait = 0;  // for the slowest rank, before the exchange
   double exchange = 0;    // lists between ranks
-  double merge = 0;       // of what came
+  double merge = 0;       // of the exchanged lists
   double write = 0;       // durable, on rank 0 in the background
   double write_wait = 0;  // for rows that were not written yet
 };
@@ -41,7 +41,7 @@ inline constexpr std::array<tiled_stage, 11> tiled_stages = {
      {"write", &tiled_times::write},
      {"write_wait", &tiled_times::write_wait}}};
 
-// Adds the seconds that it lives to `sum`.
+// Adds the seconds of its lifetime to `sum`.
 class lap {
  public:
   explicit lap(double& sum) : sum_(sum) {}

@@ -1,9 +1,9 @@
-// NCCL is looked up by name at run time, like NVML: the program needs no libnccl where it has no
-// use for it. Its communicator does not block: every wait is polled against the job's limit, after
-// which it is aborted, since kernels of NCCL otherwise spin for ever when a rank has gone.
+// NCCL is loaded by name at run time, like NVML, so the program does not need libnccl. Its
+// communicator is non-blocking. Every wait is polled against the job's limit; after it the
+// communicator is aborted, because NCCL's kernels would spin for ever if a rank is gone.
 //
-// Each rank sends every other its share of the queries, in one group of sends and receives, which
-// NCCL runs at the same time; merges the lists it got; and sends the merged ones to rank 0.
+// Each rank sends every other rank the lists of that rank's queries, in one group of sends and
+// receives that run concurrently. It merges the lists that it got and sends the result to rank 0.
 
 #include <array>
 #include <chrono>
@@ -29,7 +29,7 @@ constexpr char library_name[] = "libnccl.so.2";
 
 struct nccl_functions {
   void* library = nullptr;
-  std::string why;  // not all of it is there; empty if it is
+  std::string why;  // a function is missing; empty if none is
   decltype(&ncclGetUniqueId) get_unique_id = nullptr;
   decltype(&ncclCommInitRankConfig) init_rank = nullptr;
   decltype(&ncclCommGetAsyncError) async_error = nullptr;
@@ -71,10 +71,10 @@ const nccl_functions& nccl() {
 
 // Distances and indices of some lists in device memory.
 struct device_lists {
-  // Room for so many neighbours; what was there is lost where it was too little.
+  // Makes room for so many neighbours. If that needs larger buffers, their contents are lost.
   void reserve(backend& place, std::int64_t neighbours) {
     if (neighbours <= room) return;
-    distances = {};  // before the larger ones are allocated
+    distances = {};  // freed before the larger ones are allocated
     indices = {};
     distances = make_array<float>(place, neighbours);
     indices = make_array<std::int64_t>(place, neighbours);
@@ -95,7 +95,7 @@ class nccl_exchange final : public list_exchange {
     ncclUniqueId id{};
     if (ranks.rank() == 0) check(nccl().get_unique_id(&id), "ncclGetUniqueId");
     ranks.broadcast(std::as_writable_bytes(std::span(&id, 1)));
-    // A context must be there, and NCCL takes the current device.
+    // NCCL takes the current device and needs its context.
     require_cuda(cudaFree(nullptr), "the GPU's context");
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
@@ -103,7 +103,7 @@ class nccl_exchange final : public list_exchange {
           "ncclCommInitRank");
     settle("ncclCommInitRank");
   }
-  // Aborts rather than destroys: that waits for nobody, and nothing is under way.
+  // Aborts instead of destroying: abort waits for no other rank, and nothing is under way.
   ~nccl_exchange() override {
     if (communicator_ != nullptr) nccl().abort(communicator_);
   }
@@ -115,8 +115,8 @@ class nccl_exchange final : public list_exchange {
     own_.reserve(place_, queries * k);
     received_.reserve(place_, size * share * k);
     merged_.reserve(place_, share * k);
-    // NCCL's kernels wait for those of other GPUs, and an allocation may wait for kernels: nobody
-    // begins before all have their memory.
+    // NCCL's kernels wait for those of other GPUs, and an allocation may wait for kernels. So no
+    // rank begins before all have their memory.
     ranks_.meet();
     {
       const lap moving(taken_.moving);
@@ -131,7 +131,7 @@ class nccl_exchange final : public list_exchange {
       await("the merge of neighbours");
     }
     const lap moving(taken_.moving);
-    // `own_` has been sent and has the size of the answer.
+    // `own_` has been sent and has the answer's size, so it is reused.
     collect(merged_, own_, shares, k);
     await("the collection of neighbours");
     if (ranks_.rank() != 0) return mine;
@@ -151,7 +151,7 @@ class nccl_exchange final : public list_exchange {
                 std::string("NCCL: ") + what + ": " + nccl().error_string(code));
   }
 
-  // Polls until `done`; throws when the limit has passed.
+  // Polls until `done`. Throws if the limit has passed.
   template <class Done>
   void within_limit(const char* what, const Done& done) {
     const auto begin = steady::now();
@@ -169,7 +169,7 @@ class nccl_exchange final : public list_exchange {
     }
   }
 
-  // Until the communicator has taken what it was told.
+  // Waits until the communicator has processed the last call.
   void settle(const char* what) {
     within_limit(what, [&] {
       ncclResult_t state = ncclSuccess;
@@ -179,7 +179,7 @@ class nccl_exchange final : public list_exchange {
     });
   }
 
-  // Until the stream has done it.
+  // Waits until the stream's work is done.
   void await(const char* what) {
     within_limit(what, [&] {
       ncclResult_t state = ncclSuccess;

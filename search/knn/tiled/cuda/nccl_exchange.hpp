@@ -1,5 +1,5 @@
 #pragma once
-// What list_exchange.cpp calls in builds with CUDA and NCCL's header.
+// The exchange by NCCL. list_exchange.cpp calls it in builds with CUDA and NCCL's header.
 
 #include <memory>
 #include <string>

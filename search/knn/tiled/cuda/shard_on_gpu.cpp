@@ -13,15 +13,16 @@
 namespace kselect::search {
 namespace {
 
-// A resident part costs nothing to meet again, so queries come in tiles that are written meanwhile.
+// Queries of a tile if the part is resident. Another pass then costs nothing, so tiles are short:
+// the results of one are written while the next is searched.
 constexpr std::int64_t queries_of_resident = 1 << 15;
-// Of a tile of the corpus: some milliseconds of copying, some hundred MiB at the usual dimensions.
+// The most bytes of a corpus tile: they take some milliseconds to copy.
 constexpr std::int64_t most_tile_bytes = 256 << 20;
-// Bytes that are worth a thread that reads them.
+// One more thread reads a tile for every so many bytes.
 constexpr std::int64_t read_bytes = 8 << 20;
 
-// The request of one shard, whose vectors lie nowhere. Where queries may find themselves one more
-// is asked for.
+// The request of one shard. Its vector sets have only a count and a dimension, no data. If queries
+// may find themselves, it asks for one neighbour more.
 class shard_request {
  public:
   shard_request(const tiled_request& r, std::int64_t vectors, std::int64_t dimension,
@@ -55,7 +56,7 @@ class shard_request {
   knn_request request_;
 };
 
-// Several threads read a tile, since one may not be as fast as the disk or the page cache.
+// Several threads read a tile, because one may be slower than the disk or the page cache.
 void read_by_threads(const vector_files& file, std::int64_t first, std::int64_t count, float* out,
                      int threads) {
   const std::int64_t dimension = file.dimension();
@@ -133,7 +134,7 @@ class shard_on_gpu final : public shard_search {
     return stages_.loaded_queries(cut.first(g), cut.width(g));
   }
 
-  // Every tile of the corpus meets all groups before the next one comes.
+  // One pass: each corpus tile is compared with all groups of queries before the next one comes.
   void meet(const even_cut& cut) {
     for (std::int64_t g = 0; g < cut.parts; ++g) stages_.forget(g);
     stages_.each_tile([&](const vectors_on_device& tile, std::int64_t at) {
@@ -147,7 +148,7 @@ class shard_on_gpu final : public shard_search {
     });
   }
 
-  // One more pass, in float64, for these of all queries; their answers take the places of the old.
+  // One more pass, in float64, for the queries `which`. Their answers replace the old ones.
   void do_again(const even_cut& cut, const std::vector<std::int32_t>& which) {
     struct part {
       std::int64_t group;
@@ -170,7 +171,7 @@ class shard_on_gpu final : public shard_search {
     });
   }
 
-  // Brings all answers over; the queries count from `first` among all.
+  // Downloads all answers and merges them into `best`. The first query has number `first`.
   void merge(std::int64_t count, std::int64_t first, neighbour_lists& best) {
     stages_.deliver(0, count, [&](const knn_block& block) {
       const auto k = static_cast<std::size_t>(request_.get().k);
@@ -189,7 +190,7 @@ class shard_on_gpu final : public shard_search {
   std::int64_t first_;
   int threads_;
   shard_request request_;
-  std::int64_t bytes_read_ = 0;  // written by one reading thread at a time, each awaited
+  std::int64_t bytes_read_ = 0;  // written by one reading thread at a time
   knn_stages stages_;
 };
 
