@@ -1,5 +1,5 @@
 #pragma once
-// k-NN stands on the runtime and the harness and uses their names without qualification.
+// k-NN builds on the runtime and the harness and uses their names without qualification.
 
 #include "harness/harness.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Drives the kernels that build indexes (search/metric/kernels/build.cuh).
+// Host code that builds indexes by kernels (search/metric/kernels/build.cuh).
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
 #pragma once
-// An index in a backend's memory, as the walk of each kind reads it
+// An index in a backend's memory, in the layout that its walk reads
 // (search/metric/kernels/walks.cuh).
 
 #include <optional>
@@ -89,7 +89,7 @@ class device_index {
   distribution_rule rule_;
   tolerance slack_;
   std::int64_t cluster_size_ = 0;
-  std::optional<uploaded<M>> first_;   // objects; of clusters the members
+  std::optional<uploaded<M>> first_;   // objects; for clusters their members
   std::optional<uploaded<M>> second_;  // centres or pivots
   device_array<float> floats_;         // radii, or the table
   device_array<std::uint32_t> first_numbers_, second_numbers_;

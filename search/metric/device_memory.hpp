@@ -1,5 +1,5 @@
 #pragma once
-// Typed arrays in a backend's memory, and launches whose failure is an error of the harness.
+// Typed arrays in a backend's memory, and launches whose failures are thrown as errors.
 
 #include <span>
 #include <string>
@@ -56,15 +56,15 @@ struct uploaded {
       : memory(place, std::span(image)), view(M::attach(set, memory.view().data)) {}
 };
 
-// Object numbers as kernels hold them.
+// Object numbers in the 32 bits that kernels use.
 std::vector<std::uint32_t> narrowed(std::span<const std::int64_t> numbers);
 
 // Throws failure::resources, or failure::unsupported with the kernel's message.
 void require_ok(const status& result);
-// Throws failure::unsupported unless a block may have so much shared memory.
+// Throws failure::unsupported unless a block may have `bytes` of shared memory.
 void require_shared(const device& where, std::size_t bytes, const std::string& what_to_do);
 
-// Blocks that walk over `work` pieces: as many as the place has room for at a time.
+// Blocks that share `pieces` pieces of work: as many as are resident, at most one a piece.
 std::int64_t resident_blocks(const device& where, int threads, std::int64_t pieces);
 
 }  // namespace kselect::search::metric_space

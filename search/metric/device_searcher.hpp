@@ -1,6 +1,6 @@
 #pragma once
-// Searches by kernels (search/metric/kernels/search.cuh), on a GPU or on fibers: uploads queries a
-// batch at a time, launches, downloads the answers.
+// Searches by kernels (search/metric/kernels/search.cuh), on a GPU or on fibers. For each batch of
+// queries it uploads them, launches the kernels and downloads the answers.
 
 #include <algorithm>
 #include <chrono>
@@ -77,7 +77,7 @@ class device_searcher final : public searcher {
     to.insert(to.end(), from.begin(), from.end());
   }
 
-  // Calls f(set, number of its first query) for the queries, a batch at a time.
+  // Calls f(batch, number of its first query) for each batch of queries.
   template <class F>
   void each_batch(const typename M::set& queries, search_report& report, const F& f) {
     counters_ = {};
@@ -181,7 +181,7 @@ class device_searcher final : public searcher {
         report);
   }
 
-  // Launches once, and once more where there were more hits than room.
+  // Launches once, and once more if there were more hits than room.
   template <class Walk>
   void find_hits(const typename M::set& batch, const typename Walk::args& walk, float radius,
                  std::span<std::vector<entry>> hits, search_report& report) {
@@ -212,7 +212,7 @@ class device_searcher final : public searcher {
         return;
       }
       room = count;
-      counters_ = before;  // the work of the launch whose hits are kept is what counts
+      counters_ = before;  // only the launch whose hits are kept counts
     }
   }
 

@@ -22,7 +22,7 @@ split hold_out(std::int64_t count, double share, std::uint64_t seed) {
   }
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), 0);
-  // Fisher and Yates, by hand: std::shuffle is not the same everywhere.
+  // A Fisher-Yates shuffle, because std::shuffle differs between standard libraries.
   std::mt19937_64 random(seed);
   for (std::size_t i = numbers.size() - 1; i > 0; --i) {
     std::swap(numbers[i], numbers[random() % (i + 1)]);

@@ -1,5 +1,5 @@
 #pragma once
-// Searches in native host code: a query a thread (search/metric/cpu/search.hpp).
+// Searches in native host code, each query by one thread (search/metric/cpu/search.hpp).
 
 #include <chrono>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The metric indexes of Barrientos 2011, Sec. 2.1.3, as data: what building them leaves and what
-// searches read, whatever the metric.
+// The metric indexes of Barrientos 2011, Sec. 2.1.3, as data, for any metric. Builders write them,
+// and searches read them.
 
 #include <cstdint>
 #include <optional>
@@ -19,13 +19,13 @@ enum class index_kind : std::uint8_t {
   sss                // sparse spatial selection of pivots: Brisaboa et al. 2006
 };
 
-// List of Clusters. Each cluster is a centre and the `cluster_size` objects nearest to it among
-// those that no earlier cluster has, so an object is in the first cluster whose ball it is in.
+// List of Clusters. A cluster is a centre and the `cluster_size` objects nearest to it among those
+// in no earlier cluster. So an object is in the first cluster whose ball contains it.
 struct cluster_list {
   std::int64_t cluster_size = 0;
   std::vector<std::int64_t> centres;  // [clusters]
-  std::vector<float> radii;           // [clusters]: the greatest distance of a member; 0 without
-  // Clusters one after the other, by distance and number; all full but for the last one.
+  std::vector<float> radii;  // [clusters]: greatest distance of a member; 0 if there is none
+  // Cluster after cluster, each by distance, then number. All clusters but the last are full.
   std::vector<std::int64_t> members;
 
   std::int64_t clusters() const { return static_cast<std::int64_t>(centres.size()); }
@@ -36,7 +36,7 @@ struct cluster_list {
 // SSS-Index: pivots, and the distances between them and all objects.
 struct pivot_table {
   double alpha = 0;
-  float diameter = 0;                // M: the greatest distance between two objects, or near it
+  float diameter = 0;                // M: an estimate of the greatest distance between two objects
   std::vector<std::int64_t> pivots;  // ascending
   std::vector<float> distances;      // [pivots][objects]
 
@@ -44,12 +44,12 @@ struct pivot_table {
   bool operator==(const pivot_table&) const = default;
 };
 
-// Clusters that n objects make.
+// The number of clusters of n objects.
 constexpr std::int64_t clusters_of(std::int64_t n, std::int64_t cluster_size) {
   return (n + cluster_size) / (cluster_size + 1);
 }
 
-// Throws std::invalid_argument, saying what is wrong, unless the index could be one of n objects.
+// Throws std::invalid_argument, naming the defect, unless this can be an index of n objects.
 void validate(const cluster_list&, std::int64_t n);
 void validate(const pivot_table&, std::int64_t n);
 

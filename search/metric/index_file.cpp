@@ -41,7 +41,7 @@ std::string hash_text(std::span<const std::byte> bytes) {
   return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
 }
 
-// The header's text, sections laid out behind a header of `header_bytes`.
+// The header's text. Sections are laid out behind a header of `header_bytes`.
 std::string header_text(const indexed_objects& contents, const sections& parts,
                         std::uint64_t header_bytes) {
   json list = json::array();
@@ -126,7 +126,7 @@ const space& space_of_file(std::string_view metric) {
   try {
     return find_space(metric);
   } catch (const error& unknown) {
-    throw std::invalid_argument(unknown.what());  // the file is at fault, not the command line
+    throw std::invalid_argument(unknown.what());  // an error of the file, not of the command line
   }
 }
 
@@ -161,7 +161,7 @@ indexed_objects assemble(const json& header, const sections& parts) {
 
 void write_index_file(const std::string& file, const indexed_objects& contents) {
   const sections parts = sections_of(contents);
-  // Offsets are in the header, whose length moves them: at most a few digits, so it settles.
+  // The header holds offsets that depend on its own length. A few rounds make both consistent.
   std::string header;
   for (std::uint64_t size = 0; header.size() != size || header.empty();) {
     size = header.size();

@@ -1,5 +1,5 @@
 #pragma once
-// Index files: the objects, the index over them, and where they come from, in one file.
+// Index files: the objects, their index and their source, in one file.
 //
 //     bytes 0-7    "kselidx\n"
 //           8-11   version, 1                          all numbers little-endian
@@ -12,7 +12,7 @@
 //     sections, each from a multiple of 64 on
 //
 // A file is written whole or not at all (runtime/io/atomic_file.hpp). Reading checks every length
-// and every hash before anything is believed, then the index against the objects.
+// and every hash first, then the index against the objects.
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,7 @@ struct indexed_objects {
   std::unique_ptr<object_set> objects;
   index_data index;
   std::string source;  // file name of the objects, without its directory
-  // Object i is number numbers[i] of the source, ascending; empty: number i.
+  // Object i is object numbers[i] of the source; ascending. Empty: it is object i.
   std::vector<std::int64_t> numbers;
 
   std::int64_t number_of(std::int64_t i) const {

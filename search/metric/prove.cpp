@@ -11,7 +11,8 @@
 namespace kselect::search::metric_space {
 namespace {
 
-// Calls wrong(q, row) with each query's distances; the finding of the least query that has one.
+// Calls wrong(q, row) with each query's distances to all objects. Returns the finding of the first
+// wrong query; empty if there is none.
 template <class F>
 std::string first_wrong(const space& in, const object_set& objects, const object_set& queries,
                         int threads, const F& wrong) {
@@ -42,7 +43,7 @@ std::string wrong_neighbours(const knn_answer& answer, std::int64_t q,
   contract promised;
   promised.ordering = output_ordering::stable_sorted;
   promised.tie_break = tie_break::prefer_smaller_index;
-  // The certificate only reads.
+  // The const_casts are safe: the certificate only reads.
   io buffers;
   buffers.input = row.data();
   buffers.values = const_cast<float*>(answer.distances.data() + q * answer.k);
@@ -53,7 +54,7 @@ std::string wrong_neighbours(const knn_answer& answer, std::int64_t q,
                      checked.first->position, checked.first->detail);
 }
 
-// The hits of an exhaustive search, compared one by one.
+// Compares the hits with those of an exhaustive search, one by one.
 std::string wrong_hits(const range_answer& answer, float radius, std::int64_t q,
                        const std::vector<float>& row) {
   std::vector<entry> expected;

@@ -1,7 +1,7 @@
 #pragma once
-// Proofs of answers against exhaustive search: the distances of a query to all objects are computed
-// on the host, and the answer is checked against that row alone, by the certificate that every
-// selection must pass (harness/verify) or, for a range, object by object.
+// Proofs of answers against exhaustive search. The host computes the distances of a query to all
+// objects and checks the answer against that row alone: k-NN by the certificate of every selection
+// (harness/verify), a range search object by object.
 
 #include <string>
 
@@ -9,8 +9,8 @@
 
 namespace kselect::search::metric_space {
 
-// Empty if right, else what is wrong with the first wrong query. Memory: a row of distances for
-// each thread.
+// Empty if the answer is right, else the error of the first wrong query. Memory: one row of
+// distances for each thread.
 std::string disprove(const space& in, const object_set& objects, const object_set& queries,
                      const knn_answer& answer, int threads);
 std::string disprove(const space& in, const object_set& objects, const object_set& queries,

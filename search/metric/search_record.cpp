@@ -107,7 +107,7 @@ std::string search_record(const search_run& run) {
       {"batches", first.batches},
       {"pending", first.pending},
       {"hits", run.hits},
-      // Fibers prove kernels; how long they take says nothing.
+      // Fibers prove kernels; their times mean nothing.
       {"time", time_json(run, where.kind != executor_kind::fiber)},
       {"work", work_json(run)},
       {"verify", {{"method", "all distances"}, {"queries", run.queries_proven}}},

@@ -1,6 +1,6 @@
 #pragma once
-// What a search with an index leaves behind: one line of a runs.jsonl of its own, framed as all
-// journals are (harness/record/journal.hpp).
+// The record of a search with an index: one line of its own runs.jsonl, in the format of all
+// journals (harness/record/journal.hpp).
 
 #include <chrono>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace kselect::search::metric_space {
 
-// What an index is: kind, metric, objects and where they come from, its parameters.
+// The description of an index: kind, metric, objects and their source, parameters.
 nlohmann::ordered_json index_json(const indexed_objects& indexed);
 
 struct search_run {
@@ -25,7 +25,7 @@ struct search_run {
   const search_options& options;
   std::optional<std::int64_t> k;  // of k-NN
   std::optional<float> radius;    // of a range search
-  std::optional<double> share;    // of the objects, that the radius was made from
+  std::optional<double> share;    // of the objects, if the radius was derived from it
   std::optional<radius_plan> plan;
   double training_seconds = 0;
   std::vector<search_report> repeats;  // at least one; all do the same work
@@ -34,8 +34,8 @@ struct search_run {
   std::chrono::system_clock::time_point started;
 };
 
-// The record, without checksum. Times in nanoseconds, as in other records; work is a query's mean;
-// null where a thing was not counted.
+// The record, without checksum. Times are in nanoseconds, as in other records. Work is the mean of
+// a query; null if it was not counted.
 std::string search_record(const search_run& run);
 
 }  // namespace kselect::search::metric_space

@@ -1,5 +1,5 @@
 #pragma once
-// Arrays to and from the sections that a set or an index is written as.
+// Converts arrays to and from the sections of a set or an index.
 
 #include <cstring>
 #include <span>
@@ -19,7 +19,7 @@ void append_section(sections& out, std::string name, const Range& values) {
   out.push_back({std::move(name), {bytes.begin(), bytes.end()}});
 }
 
-// Throws std::invalid_argument where there is no such section or its length is no multiple of T's.
+// Throws std::invalid_argument if there is no such section or if its length is no multiple of T's.
 template <class T>
 std::vector<T> section_values(const sections& from, std::string_view name) {
   static_assert(std::is_trivially_copyable_v<T>);

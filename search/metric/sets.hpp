@@ -1,5 +1,5 @@
 #pragma once
-// Between the interface of search/metric/space.hpp and the types of one metric.
+// Converts between the interface of search/metric/space.hpp and the types of one metric.
 
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ class set_holder final : public object_set {
   typename M::set objects_;
 };
 
-// Throws failure::usage for objects of another space, naming `name` and that it was wanted.
+// Throws failure::usage for objects of another space; the message names the wanted one.
 [[noreturn]] void wrong_space(std::string_view wanted);
 
 template <metric M>
@@ -41,7 +41,7 @@ const typename M::set& set_of(const object_set& objects) {
 void require_k(std::int64_t k, std::int64_t objects);
 void require_radius(float radius);
 
-// From each query's hits, in order.
+// Builds the answer from each query's hits, by query.
 range_answer collected(const std::vector<std::vector<entry>>& hits);
 
 }  // namespace kselect::search::metric_space

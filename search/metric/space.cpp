@@ -132,8 +132,8 @@ std::int64_t resident_blocks(const device& where, int threads, std::int64_t piec
 
 namespace {
 
-// Every hundredth object, at least 32: the distance of each to its k-th nearest other object, in
-// order. Needs k < objects.
+// The training objects are every hundredth object, at least 32. Returns the distance of each to its
+// k-th nearest other object, in ascending order. Needs k < objects.
 std::vector<float> training_distances(const space& in, const object_set& objects,
                                       const index_data& index, std::int64_t k, int threads) {
   const std::int64_t n = objects.count();
@@ -143,7 +143,7 @@ std::vector<float> training_distances(const space& in, const object_set& objects
   const auto training = objects.gather(numbers);
   const auto place = open_host_backend(executor_kind::cpu, threads);
   search_report ignored;
-  // One more than k, as the nearest object is the training object itself.
+  // k + 1, because the nearest object is the training object itself.
   const knn_answer nearest =
       in.open(objects, index, *place, {})->knn(*training, k + 1, {}, ignored);
   std::vector<float> samples;
@@ -163,7 +163,7 @@ radius_plan train_radius(const space& in, const object_set& objects, const index
   const std::vector<float> samples = training_distances(in, objects, index, k, threads);
   const auto percentile = [&](std::size_t p) { return samples[(samples.size() - 1) * p / 100]; };
   const float first = percentile(60);
-  // A step that does not change the radius would be no step.
+  // The least step that changes the radius.
   const float least = std::max(first * 0x1p-10F, std::numeric_limits<float>::min());
   return {first, std::max(percentile(95) - first, least)};
 }
@@ -185,7 +185,7 @@ distance_histogram sample_distances(const space& in, const object_set& objects, 
   distance_histogram histogram;
   const std::int64_t n = objects.count();
   if (n < 2 || pairs < 1) return histogram;
-  // A few partners each, so that a query is not made ready for one distance alone.
+  // Each prepared query is measured against a few partners, because preparing takes time.
   constexpr std::int64_t partners = 8;
   std::mt19937_64 random(seed);
   const auto draw = [&] {

@@ -1,6 +1,6 @@
 #pragma once
-// A metric space behind one interface, whatever its metric: objects, their indexes, and searches on
-// a backend. search/metric/metrics/ has the metrics that there are.
+// One interface for all metrics: a space's objects, their indexes, and searches on a backend. The
+// metrics are in search/metric/metrics/.
 
 #include <cstdint>
 #include <memory>
@@ -25,12 +25,12 @@ class object_set {
   virtual ~object_set() = default;
   virtual std::int64_t count() const = 0;
   virtual std::unique_ptr<object_set> gather(std::span<const std::int64_t> numbers) const = 0;
-  // To a file that space::load reads. Throws failure::output.
+  // Writes a file that space::load reads. Throws failure::output.
   virtual void save(const std::string& file) const = 0;
-  // Object i as people read it; empty where that is a row of numbers.
+  // Object i as readable text; empty if it is a row of numbers.
   virtual std::string text(std::int64_t i) const = 0;
   virtual void write(sections& out) const = 0;
-  // Hash of what write() gives.
+  // Hash of the sections that write() appends.
   std::uint64_t hash() const;
 };
 
@@ -41,32 +41,32 @@ struct index_data {
   pivot_table pivots;
 };
 
-// k-NN on a GPU: how the radius comes to its end. On the host it always decreases.
+// How the radius of a k-NN search on a GPU changes. On the host it always decreases.
 enum class radius_rule : std::uint8_t { increasing, decreasing };
-// SSS-Index on a GPU: what threads are given.
+// What the threads of a GPU take turns at with an SSS-Index.
 enum class distribution_rule : std::uint8_t { elements, pivots };
 
 struct search_options {
   radius_rule radius = radius_rule::increasing;
   distribution_rule distribution = distribution_rule::elements;
-  std::int64_t batch = 0;            // queries searched for at a time; 0: all
+  std::int64_t batch = 0;            // queries of one launch; 0: all
   int block_threads = 256;           // of a GPU's block: 32 to 1024, a multiple of 32
-  std::int64_t hits_room = 1 << 20;  // hits of a range search held at first; grows as needed
+  std::int64_t hits_room = 1 << 20;  // initial room for hits of a range search; grows as needed
 };
 
-// k-NN by increasing radius: what the first turn searches, and what each turn adds.
+// k-NN by increasing radius: the radius of the first turn, and the increase with each turn.
 struct radius_plan {
   float first = 0, step = 0;
 };
 
 struct search_report {
-  double seconds = 0;         // from the queries in host memory to the answers there
-  double kernel_seconds = 0;  // of that, in kernels, by the backend's own clock
+  double seconds = 0;         // from queries in host memory to answers in host memory
+  double kernel_seconds = 0;  // the part in kernels, by the backend's own clock
   std::int64_t batches = 0;
   std::int64_t launches = 0;               // of kernels
   std::int64_t pending = 0;                // queries that needed the second launch
-  std::optional<work> done;                // host and fibers; a GPU does not count
-  std::optional<simt::counters> counters;  // fibers: memory reads and writes, and all the others
+  std::optional<work> done;                // on the host and on fibers; a GPU does not count
+  std::optional<simt::counters> counters;  // on fibers: all counters
 };
 
 // [Q][k], nearest first, equal distances by ascending number.
@@ -84,13 +84,13 @@ struct range_answer {
   bool operator==(const range_answer&) const = default;
 };
 
-// Searches one set of objects through one index in one place, which it keeps references to.
+// Searches one set of objects through one index in one place. Keeps references to all three.
 class searcher {
  public:
   virtual ~searcher() = default;
-  // Throw failure::usage for k outside 1 .. objects or a radius that is negative or NaN,
-  // failure::unsupported for what the place cannot do and failure::resources. `plan` is used by
-  // an increasing radius alone.
+  // Both throw failure::usage if k is outside 1 .. objects or the radius is negative or NaN,
+  // failure::unsupported if the place cannot do it, and failure::resources. Only an increasing
+  // radius uses `plan`.
   virtual knn_answer knn(const object_set& queries, std::int64_t k, const radius_plan& plan,
                          search_report& report) = 0;
   virtual range_answer range(const object_set& queries, float radius, search_report& report) = 0;
@@ -103,12 +103,12 @@ class space {
   virtual std::string_view objects_name() const = 0;  // "vectors"
 
   virtual std::unique_ptr<object_set> load(const std::string& file) const = 0;
-  // Throws std::invalid_argument with what is wrong.
+  // Throws std::invalid_argument that names the defect.
   virtual std::unique_ptr<object_set> read(const sections& from) const = 0;
-  // Makes queries comparable with the objects; throws failure::usage where that cannot be.
+  // Makes queries comparable with the objects; throws failure::usage if that is impossible.
   virtual void adapt(object_set& queries, const object_set& objects) const = 0;
 
-  // The same index on every backend.
+  // Every backend builds the same index.
   virtual cluster_list build_clusters(const object_set& objects, std::int64_t cluster_size,
                                       backend& place) const = 0;
   // diameter 0: estimated (search/metric/cpu/build.hpp).
@@ -117,25 +117,25 @@ class space {
 
   virtual std::unique_ptr<searcher> open(const object_set& objects, const index_data& index,
                                          backend& place, const search_options& options) const = 0;
-  // The distances of all objects to a query, for proofs.
+  // Writes the distances of all objects to query q, for proofs.
   virtual void distances(const object_set& objects, const object_set& queries, std::int64_t q,
                          std::span<float> out) const = 0;
 };
 
-// All there are; find_space throws failure::usage, naming them, for another name.
+// All spaces. For an unknown name find_space throws failure::usage that lists them.
 std::span<const space* const> spaces();
 const space& find_space(std::string_view metric_name);
 
-// The radius of an increasing search for k objects, from training objects: every hundredth object,
-// 32 at least, is a query, and its k-th nearest other object's distance is a sample. The first
-// radius is the samples' 60th percentile, so that two in five queries need a second turn (the share
-// Barrientos 2011, Sec. 3.2.1 reports); the step leads to the 95th. Needs k < objects, else the
-// plan is to search everything at once.
+// Plans the radius of an increasing search for k objects. Every hundredth object, at least 32, is a
+// training query; the distance of its k-th nearest other object is a sample. The first radius is
+// the samples' 60th percentile, so that two in five queries need a second turn, the share that
+// Barrientos 2011, Sec. 3.2.1 reports. The step leads to the 95th percentile. If k is not less than
+// the number of objects, the radius is infinite.
 radius_plan train_radius(const space& in, const object_set& objects, const index_data& index,
                          std::int64_t k, int threads);
 
-// The radius within which the median training object has `share` of the objects, at least one
-// beside itself: what a selectivity such as 0.1 % means. 0 < share <= 1.
+// The radius within which the median training object has `share` of the objects (a selectivity such
+// as 0.1 %), at least one beside itself. 0 < share <= 1.
 float radius_of_share(const space& in, const object_set& objects, const index_data& index,
                       double share, int threads);
 

@@ -1,6 +1,5 @@
 #pragma once
-// The space of one metric: everything behind search/metric/space.hpp, made from the metric's
-// struct.
+// The space of one metric: implements search/metric/space.hpp for the metric's struct.
 
 #include "search/metric/cpu/build.hpp"
 #include "search/metric/device_build.hpp"
@@ -10,7 +9,7 @@
 
 namespace kselect::search::metric_space {
 
-// What does not depend on the metric. All throw failure::usage or failure::unsupported.
+// Checks that do not depend on the metric. All throw failure::usage or failure::unsupported.
 void require_buildable(std::int64_t objects, std::int64_t cluster_size);
 void require_buildable(std::int64_t objects, double alpha, float diameter);
 void require_options(const search_options& options, index_kind kind, bool native);

@@ -1,15 +1,15 @@
 #pragma once
-// Stand-ins for the image databases of Barrientos 2011, Chapter 4, which are not published: vectors
-// of the same number and dimension, with an intrinsic dimension that is stated.
+// Stand-ins for the unpublished image databases of Barrientos 2011, Chapter 4: as many vectors of
+// the same dimension, with a given intrinsic dimension rho.
 //
 // Component j is normal with variance r^j, r = (rho - 1) / (rho + 1). The square of the distance
 // between two such vectors has mean 2 sum r^j and variance 8 sum r^2j, so the distances have
 //
 //     mu^2 / (2 sigma^2)  ~  (sum r^j)^2 / sum r^2j  =  (1 + r) / (1 - r)  =  rho
 //
-// as far as the components suffice; low for Images, as feature vectors of pictures have, high for
-// Faces. Normal deviates are those of the rows of harness/workload, so a seed gives the same
-// vectors everywhere.
+// if there are enough components. rho is low for Images, as for feature vectors of pictures, and
+// high for Faces. Normal deviates are made as in harness/workload, so a seed gives the same vectors
+// everywhere.
 
 #include <array>
 #include <cstdint>

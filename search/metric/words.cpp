@@ -13,14 +13,14 @@ namespace {
 struct form {
   unsigned char mask, lead;
   int bytes;
-  char32_t least;  // what takes fewer bytes is overlong
+  char32_t least;  // a smaller code point in this form is overlong
 };
 constexpr form forms[] = {
     {0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
 
 constexpr char32_t none = 0xffffffff;
 
-// The code point at text[at], which moves past it; `none` where there is none.
+// Returns the code point at text[at] and moves `at` past it; `none` if it is no valid code point.
 char32_t next_code_point(std::string_view text, std::size_t& at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   for (const form& f : forms) {
@@ -86,7 +86,7 @@ std::vector<word> read_words(const std::string& file, std::int64_t longest) {
   const std::string_view text(reinterpret_cast<const char*>(mapping.bytes().data()),
                               mapping.bytes().size());
   std::vector<word> words;
-  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // of no word
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";  // belongs to no word
   const std::size_t first = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
   for (std::size_t start = first; start < text.size();) {
     std::size_t end = text.find('\n', start);

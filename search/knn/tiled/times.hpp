@@ -7,9 +7,9 @@
 
 namespace kselect::search {
 
-// Seconds of one rank. Reading and writing run in the background; the *_wait times are the part
-// that the search waited for. `setup` lasts until all ranks have their memory. `search` is the
-// whole time from there until the results are committed.
+// Seconds of one rank. Reading and writing run in the background; read_wait and write_wait are the
+// parts that the search waited for. `setup` lasts until all ranks have their memory, `search` from
+// then until the results are committed.
 struct tiled_times {
   double setup = 0;
   double search = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Building the indexes on the host; threads share the distances, and the result does not depend on
-// how many there are.
+// Builds the indexes on the host. Threads share the distances. The result does not depend on their
+// number.
 
 #include <algorithm>
 #include <limits>
@@ -12,8 +12,8 @@
 namespace kselect::search::metric_space {
 
 // List of Clusters: Barrientos 2011, Alg. 3, with clusters of a fixed size. The first centre is
-// object 0, each further one the object left that has the greatest sum of distances to all centres
-// before. Costs n^2 / (2 cluster_size) distances.
+// object 0. Each further centre is the free object with the greatest sum of distances to all
+// earlier centres. Takes n^2 / (2 cluster_size) distances.
 template <metric M>
 cluster_list build_clusters(const typename M::set& objects, std::int64_t cluster_size,
                             int threads) {
@@ -52,7 +52,7 @@ cluster_list build_clusters(const typename M::set& objects, std::int64_t cluster
   return list;
 }
 
-// The distances of all objects to one of them.
+// Writes the distances of all objects to object `from`.
 template <metric M>
 void measure_all(const typename M::set& objects, std::int64_t from, float* out, int threads) {
   const auto ready = M::prepare(objects, from);
@@ -60,9 +60,9 @@ void measure_all(const typename M::set& objects, std::int64_t from, float* out, 
   for (std::int64_t i = 0; i < objects.count(); ++i) out[i] = M::distance(objects, i, ready);
 }
 
-// The greatest distance between two objects, or near it: from object 0 to the object furthest from
-// it, and on to the one furthest from that, as long as the distance grows, at most eight times. It
-// is at least half of the greatest.
+// Estimates the greatest distance between two objects: goes from object 0 to the object furthest
+// from it, from there to the furthest, and so on, at most eight times, while the distance grows.
+// The result is at least half of the greatest distance.
 template <metric M>
 float estimate_diameter(const typename M::set& objects, int threads) {
   constexpr int most_steps = 8;
@@ -79,10 +79,10 @@ float estimate_diameter(const typename M::set& objects, int threads) {
   return greatest;
 }
 
-// More are no use to any search: each is a distance for every query.
+// More pivots help no search: each costs a distance for every query.
 inline constexpr std::int64_t most_pivots = 4096;
 
-// Throws failure::usage when there are too many.
+// Throws failure::usage if there are too many.
 void require_few_pivots(std::int64_t pivots, double alpha);
 
 // The separation that pivots must have: M alpha.
@@ -91,8 +91,8 @@ inline float separation_of(float diameter, double alpha) {
 }
 
 // SSS-Index: Barrientos 2011, Alg. 1. An object becomes a pivot if it is at least M alpha away from
-// all pivots before, and different from them; the row of the table that a new pivot gets also tells
-// which is the next.
+// all earlier pivots and different from them. A new pivot's row of the table also determines the
+// next pivot.
 template <metric M>
 pivot_table build_pivots(const typename M::set& objects, double alpha, float diameter,
                          int threads) {

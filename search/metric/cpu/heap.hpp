@@ -19,11 +19,11 @@ class nearest_heap {
   nearest_heap& operator=(const nearest_heap&) = delete;
 
   void offer(float distance, std::int64_t object) { heap_.offer(make_entry(distance, object)); }
-  // What is further away than this is none of the k nearest; infinite while there are fewer.
+  // An object further away is none of the k nearest. Infinite while there are fewer than k.
   float radius() const {
     return heap_.full() ? distance_of(heap_.root()) : std::numeric_limits<float>::infinity();
   }
-  // Nearest first, ties by number; the heap is empty after it.
+  // Returns the objects, nearest first, ties by number. Leaves the heap empty.
   std::span<const entry> sort() {
     return std::span(entries_).first(static_cast<std::size_t>(heap_.sort()));
   }
@@ -35,11 +35,11 @@ class nearest_heap {
   heap_reduction::bounded_heap<slots> heap_;
 };
 
-// What a search did. Distances to centres and pivots are counted with the others.
+// The work of a search.
 struct work {
-  std::int64_t distances = 0;  // evaluated
-  std::int64_t clusters = 0;   // whose members were looked at
-  std::int64_t pruned = 0;     // objects whose distance an index spared
+  std::int64_t distances = 0;  // evaluated, those to centres and pivots included
+  std::int64_t clusters = 0;   // clusters whose members were visited
+  std::int64_t pruned = 0;     // objects whose distance an index avoided
 
   work& operator+=(const work& other) {
     distances += other.distances;

@@ -1,10 +1,9 @@
 #pragma once
-// Sequential searches on the host, one query at a time: what a GPU's speed-up is measured against,
-// so nothing is left out that makes them fast. Threads take queries side by side
-// (search/metric/space.cpp).
+// Sequential searches on the host, one query at a time. A GPU's speed-up is measured against them,
+// so they are as fast as we could make them. Threads take different queries (host_searcher.hpp).
 //
-// A search keeps its objects in the order in which it visits them. k-NN shrinks the radius with
-// each object it finds, which suits a sequential search best (Barrientos 2011, Sec. 3.2.1), and
+// A search stores its objects in the order in which it visits them. k-NN shrinks the radius with
+// each object that it finds, which suits a sequential search best (Barrientos 2011, Sec. 3.2.1). It
 // starts with the distances to centres or pivots, which it needs anyway.
 
 #include <algorithm>
@@ -21,7 +20,7 @@ namespace kselect::search::metric_space {
 // Every search has
 //   range(ready, radius, scratch, hits): appends every object at most `radius` away
 //   knn(ready, scratch, heap): offers `heap` at least its k nearest
-// and returns the work it did. Searches are shared by threads; each thread has a scratch.
+// and returns its work. Threads share a search; each thread has its own scratch.
 struct scratch {
   std::vector<float> measured;  // distances to centres or pivots
 };
@@ -80,8 +79,8 @@ class cluster_search {
     return done;
   }
 
-  // The centres first; then the cluster whose ball is nearest, for a small radius at once; then the
-  // others in the order of the list.
+  // Visits the centres first, then the cluster whose ball is nearest, which gives a small radius
+  // early, then the other clusters in the order of the list.
   work knn(const probe& ready, scratch& own, nearest_heap& heap) const {
     work done;
     measure_centres(ready, own, heap, done);
@@ -135,7 +134,7 @@ class cluster_search {
     done.distances += static_cast<std::int64_t>(numbers.size());
   }
 
-  // Centres of later clusters that a range search never came to are spared, too.
+  // Includes the centres of clusters that a range search never came to.
   std::int64_t spared(const work& done) const {
     return centres_.count() + members_.count() - done.distances;
   }
@@ -145,8 +144,8 @@ class cluster_search {
   tolerance slack_;
 };
 
-// Barrientos 2011, Alg. 2. Objects are filtered a few hundred at a time, pivot by pivot: rows of
-// the table are read in order and compared a vector at a time.
+// Barrientos 2011, Alg. 2. Objects are filtered a few hundred at a time, pivot by pivot. So the
+// table's rows are read in order and compared by vector instructions.
 template <metric M>
 class pivot_search {
  public:
@@ -188,7 +187,7 @@ class pivot_search {
       f(own.measured[p], table_.pivots[p]);
     }
     work done{.distances = table_.count()};
-    auto next_pivot = table_.pivots.begin();  // pivots have been measured
+    auto next_pivot = table_.pivots.begin();  // skipped: pivots have been measured
     std::int32_t out[block];
     std::int64_t left[block];
     for (std::int64_t first = 0; first < n; first += block) {

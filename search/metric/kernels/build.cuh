@@ -1,14 +1,14 @@
 #pragma once
-// Building the indexes on an executor: Barrientos 2011, Alg. 3 and 1. The thesis builds them on the
-// CPU; the result here is the same to the last bit.
+// Builds the indexes on an executor: Barrientos 2011, Alg. 3 and 1. The thesis builds them on the
+// CPU; the result here is bit for bit that of cpu/build.hpp.
 //
-// A List of Clusters takes three launches a cluster, and the host decides nothing in between:
+// A List of Clusters takes three launches a cluster, without decisions of the host in between:
 //
-//   measure    every block finds the next centre (the object left whose distances to all former
-//              centres have the greatest sum), measures its share of the objects left against it,
-//              adds to their sums, and reduces the nearest of its share by heaps
+//   measure    every block finds the next centre (the free object with the greatest sum of
+//              distances to all earlier centres), measures its share of the free objects against
+//              it, adds to their sums, and reduces its share to the nearest ones by heaps
 //   close      one block reduces these to the nearest of all: the cluster's members
-//   farthest   every block finds the object left with the greatest sum in its share
+//   farthest   every block finds the free object with the greatest sum in its share
 
 #include "algorithms/heap_reduction/block_heaps.cuh"
 #include "search/metric/kernels/walks.cuh"
@@ -20,7 +20,7 @@ struct candidate_centre {
   double sum;
   std::uint32_t object;
 
-  // The greater sum, then the smaller number.
+  // By greater sum, then by smaller number.
   KSELECT_HD bool before(const candidate_centre& other) const {
     return sum > other.sum || (sum == other.sum && object < other.object);
   }
@@ -53,7 +53,7 @@ struct measure_kernel {
   struct args {
     build_memory<M> memory;
     int cluster;
-    int candidates;             // 0 before the first cluster, whose centre is object 0
+    int candidates;             // 0 for the first cluster, whose centre is object 0
     std::size_t staged_offset;  // in dynamic shared memory, behind the heaps
   };
 
@@ -166,9 +166,9 @@ struct farthest_kernel {
   }
 };
 
-// One row of an SSS-Index's table: the distances of all objects to a pivot. Also finds the next
-// pivot (Alg. 1): the first object, in the order of the collection, that is no nearer than
-// `separation` to any pivot so far, and equal to none.
+// Computes one row of an SSS-Index's table: the distances of all objects to a pivot. Also finds the
+// next pivot (Alg. 1): the first object that is at least `separation` away from all pivots so far
+// and equal to none.
 template <class M>
 struct pivot_kernel {
   struct storage {};

@@ -1,5 +1,5 @@
 #pragma once
-// Every kernel of one metric: a .cu file includes this and says KSELECT_METRIC_KERNELS(my_metric).
+// All kernels of one metric: a .cu file includes this and uses KSELECT_METRIC_KERNELS(my_metric).
 
 #include "kselect/simt/launch.hpp"
 #include "search/metric/kernels/build.cuh"

@@ -1,15 +1,15 @@
 #pragma once
-// Searches, a block a query: Barrientos 2011, Sec. 3.1.2 and 3.2. A fixed number of blocks walks
-// over the queries, so that the heaps in global memory do not grow with their number.
+// Searches, one block a query: Barrientos 2011, Sec. 3.1.2 and 3.2. A fixed number of blocks takes
+// the queries in turn, so that the heaps in global memory do not grow with their number.
 
 #include "algorithms/heap_reduction/block_heaps.cuh"
 #include "search/metric/kernels/walks.cuh"
 
 namespace kselect::search::metric_space {
 
-// Dynamic shared memory: the heaps of the reduction, what the walk measures, the query.
+// Dynamic shared memory: the reduction's heaps, the walk's measured distances, the query.
 struct shared_layout {
-  std::size_t measured, staged, bytes;  // offsets, and the whole
+  std::size_t measured, staged, bytes;  // two offsets, and the size of all
 
   static shared_layout of(std::int64_t k, std::int64_t measured_floats, std::size_t staged_bytes) {
     const auto rounded = [](std::size_t size) { return (size + 15) / 16 * 16; };
@@ -26,7 +26,7 @@ KSELECT_HD ground<Simt> ground_of(Simt& simt, const shared_layout& layout) {
   return {simt, start + layout.staged, reinterpret_cast<float*>(start + layout.measured)};
 }
 
-// Makes query q and all that depends on it alone ready.
+// Stages query q and prepares the walk for it.
 template <class M, class Walk, class Simt>
 KSELECT_HD void approach(const ground<Simt>& g, typename Walk::storage& shared,
                          const typename M::view& queries, const typename Walk::args& walk,
@@ -64,14 +64,14 @@ KSELECT_HD void write_nearest(Simt& simt, const knn_job<M>& job, std::int64_t q,
   }
 }
 
-// k-NN by increasing radius: Barrientos 2011, Alg. 6 and 7. All objects within a radius are looked
-// for; where they are fewer than k, again within a larger one. Blocks differ in how often, so there
-// are two launches: the first has one look and puts queries that need more into a queue, the second
-// sees those to their end. With an infinite radius it is exhaustive search in one launch, fused
-// with the evaluation of the distances.
+// k-NN by increasing radius: Barrientos 2011, Alg. 6 and 7. A turn finds all objects within a
+// radius; if these are fewer than k, the next turn searches within a larger radius. Queries need
+// different numbers of turns, so there are two launches. The first makes one turn and queues the
+// queries that need more; the second finishes those. With an infinite radius this is exhaustive
+// search in one launch, fused with the evaluation of distances.
 //
-// Deviation: from the fifth turn on the step doubles each time, so that a query far from everything
-// needs few turns more and not thousands.
+// Deviation: from the fifth turn on the step doubles each time, so that a query far from all
+// objects needs a few more turns, not thousands.
 template <class M, class Walk>
 struct knn_kernel {
   struct storage {
@@ -81,9 +81,9 @@ struct knn_kernel {
   struct args {
     knn_job<M> job;
     typename Walk::args walk;
-    std::int64_t count;  // of queries to answer
-    float radius, step;  // of the first turn; what a turn adds to it
-    bool last;           // the second launch: answers every query, those that are pending
+    std::int64_t count;                         // of queries to answer
+    float radius, step;                         // of the first turn; the increase with each turn
+    bool last;                                  // the second launch: finishes the pending queries
     simt::global<std::uint32_t> pending;        // [Q]
     simt::global<std::uint32_t> pending_count;  // [1], 0 before the first launch
   };
@@ -107,7 +107,7 @@ struct knn_kernel {
   }
 
  private:
-  // Whether k objects have been found: in the second launch always.
+  // Makes one turn, or in the second launch all. Returns whether k objects have been found.
   template <class Simt, class Heaps>
   KSELECT_HD static bool enlarge(const ground<Simt>& g, storage& shared, const args& a,
                                  Heaps& heaps) {
@@ -126,9 +126,9 @@ struct knn_kernel {
 };
 
 // k-NN by decreasing radius on a List of Clusters: Barrientos 2011, Sec. 3.2.1. The radius starts
-// with the distance of the k-th nearest centre, where there are as many, and shrinks whenever a
-// thread's own heap, once it holds k objects, gets a nearer root: threads share the radius, but not
-// what they have found, which is why it shrinks slowly.
+// with the distance of the k-th nearest centre, if there are k centres. It shrinks whenever a
+// thread's heap is full and its root gets nearer. Threads share the radius but not their heaps, so
+// it shrinks slowly.
 template <class M>
 struct shrinking_kernel {
   using walk_of = cluster_walk<M>;
@@ -153,7 +153,7 @@ struct shrinking_kernel {
       begin(g, shared, a, heaps);
       walk_of::visit_members(
           g, shared.walk, a.walk,
-          // An atomic that changes nothing reads what other threads have written.
+          // An atomic that changes nothing reads the radius as other threads have written it.
           [&] { return from_order_key<float>(simt.atomic_min(shared.radius, ~0U)); },
           [&](float d, std::int64_t i) {
             heaps.offer(make_entry(d, i));
@@ -182,8 +182,8 @@ struct shrinking_kernel {
   }
 };
 
-// All objects within a radius of each query, in any order: Barrientos 2011, Alg. 4 and 2, a block a
-// query.
+// All objects within a radius of each query, in any order: Barrientos 2011, Alg. 4 and 2, one block
+// a query.
 template <class M, class Walk>
 struct range_kernel {
   struct storage {
@@ -195,7 +195,7 @@ struct range_kernel {
     typename Walk::args walk;
     std::int64_t count;
     float radius;
-    // Hits of all queries together. More than there is room for are counted but not kept.
+    // Hits of all queries together. Hits without room are counted but not kept.
     simt::global<std::uint32_t> hit_queries;
     simt::global<entry> hits;
     simt::global<std::uint64_t> hit_count;  // [1], 0 before

@@ -1,5 +1,5 @@
 #pragma once
-// How host code starts the kernels of a metric. They are compiled in one .cu file a metric
+// Starts the kernels of a metric from host code. Each metric's kernels are compiled in one .cu file
 // (search/metric/kernels/instances.cuh), so that no other file needs nvcc.
 
 #include "kselect/algorithm.hpp"

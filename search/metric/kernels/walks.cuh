@@ -1,17 +1,17 @@
 #pragma once
-// How a block comes by the objects within a radius of its query: a walk for each index.
+// How a block finds the objects within a radius of its query: a walk for each index.
 //
-//   prepare   all threads: distances to centres or pivots, to shared memory; followed by a barrier
+//   prepare   all threads: writes distances to centres or pivots to shared memory, before a barrier
 //   visit     all threads: calls f(distance, object) in one thread for each object at most radius()
-//             away. Every object once, unless the index rules it out. A walk may hold barriers.
+//             away, once. Objects that the index rules out are not measured. May use barriers.
 //
-// `radius` is called anew for every object, so that it may shrink while the walk goes on.
+// visit() calls `radius` for every object, so the radius may shrink during the walk.
 
 #include "search/metric/metric.hpp"
 
 namespace kselect::search::metric_space {
 
-// What a walk measures its query with.
+// The block of a walk, with its query and its memory for distances.
 template <class Simt>
 struct ground {
   Simt& simt;
@@ -26,7 +26,7 @@ KSELECT_HD float measure(Simt& simt, const typename M::view& objects, std::int64
   return M::distance(simt, objects, i, staged);
 }
 
-// No index: every distance is evaluated. Objects go to the threads in turn.
+// No index: every distance is evaluated. Neighbouring threads take neighbouring objects.
 template <class M>
 struct exhaustive_walk {
   struct storage {};
@@ -48,16 +48,16 @@ struct exhaustive_walk {
   }
 };
 
-// List of Clusters: Barrientos 2011, Alg. 6, lines 13-38. Members go to the threads in turn, so
-// that the threads of a warp look at one cluster, or two.
+// List of Clusters: Barrientos 2011, Alg. 6, lines 13-38. Neighbouring threads take neighbouring
+// members, so the threads of a warp are mostly in one cluster or two.
 //
-// Deviation: the last cluster that the query's ball leaves to be searched (the thesis' minC, line
-// 29) is found before the members are visited, not while they are: the same clusters for every
-// order of the threads, and none too many.
+// Deviation: the last cluster to be searched (the thesis' minC, line 29) is found before the
+// members are visited, not meanwhile. So the searched clusters do not depend on the order of
+// threads, and none is searched in vain.
 template <class M>
 struct cluster_walk {
   struct storage {
-    int last;  // cluster; the ball lies within it, so that no later one has an answer
+    int last;  // the first cluster that contains the query's ball: no later one has an answer
   };
   struct args {
     typename M::view centres, members;  // members as in cluster_list
@@ -132,8 +132,8 @@ struct cluster_walk {
 template <class M>
 struct pivot_args {
   typename M::view objects, pivots;
-  // Distances between pivots and objects: [pivots][objects] where objects go to the threads,
-  // [objects][pivots] where pivots do. Either way neighbouring threads read neighbours.
+  // Distances between pivots and objects: [pivots][objects] if threads take objects,
+  // [objects][pivots] if they take pivots. So neighbouring threads read neighbours.
   simt::global<const float> table;
   tolerance slack;
   int count;  // pivots
@@ -150,8 +150,8 @@ KSELECT_HD inline bool apart(float a, float b, float radius, tolerance slack) {
   return separated(a, b, radius, slack) || separated(b, a, radius, slack);
 }
 
-// SSS-Index, element distribution: Barrientos 2011, Alg. 7. A thread tries all pivots on its
-// object, and evaluates the distance itself where none rules the object out.
+// SSS-Index, element distribution: Barrientos 2011, Alg. 7. A thread tests its object against all
+// pivots and evaluates the distance if none rules the object out.
 template <class M>
 struct element_walk {
   struct storage {};
@@ -182,9 +182,9 @@ struct element_walk {
   }
 };
 
-// SSS-Index, pivot distribution: Barrientos 2011, Sec. 3.2.2 (the strategy of Table 3.1 that
-// loses). A thread has a pivot, or every T-th, and tries it on each of a few hundred objects; after
-// a barrier those that no thread has ruled out go to the threads in turn.
+// SSS-Index, pivot distribution: Barrientos 2011, Sec. 3.2.2 (the slower strategy of Table 3.1). A
+// thread has one pivot, or every T-th one, and tests it on each of a few hundred objects. After a
+// barrier the threads measure the objects that no thread has ruled out.
 template <class M>
 struct pivot_walk {
   static constexpr int at_a_time = 512;
@@ -211,7 +211,7 @@ struct pivot_walk {
       for (int e = 0; e < size; ++e) {
         for (int p = simt.thread(); p < a.count; p += simt.threads()) {
           const float known = simt.load(a.table, (first + e) * a.count + p);
-          // All that write, write the same.
+          // No race: all threads write the same value.
           if (apart(g.measured[p], known, radius(), a.slack)) shared.out[e] = 1;
         }
       }

@@ -52,7 +52,7 @@ euclidean::set euclidean::load(const std::string& file) {
 }
 
 void euclidean::save(const set& s, const std::string& file) {
-  // load() goes by the name.
+  // load() tells the format by the name.
   if (!file.ends_with(".npy")) {
     throw error(failure::usage, fmt::format("{}: vectors are written as .npy; name it so", file));
   }
@@ -83,12 +83,12 @@ void euclidean::adapt(set& queries, const set& corpus) {
 }
 
 tolerance euclidean::tolerance_of(const set& s) {
-  // With u = 2^-24: a difference is off by u, its square by 2u, each of d/8 additions and of the
-  // three of the tree by u, the root halves all that and adds u. Rounded up to whole chains.
+  // Relative errors, with u = 2^-24: u for a difference, 2u for its square, u for each of the d/8
+  // additions of a chain and of the three of the tree. The root halves the sum of these and adds u.
   constexpr double u = 0x1p-24;
   const double chain = static_cast<double>(s.padded()) / partial_sums;
   const double relative = u * (2 + (chain + 3) / 2 + 1) * 1.01;
-  // Squares below 2^-126 lose their last digits, at most 2^-150 each.
+  // Squares below 2^-126 are subnormal: each loses at most 2^-150.
   const double absolute = 2 * std::sqrt(static_cast<double>(s.padded())) * 0x1p-74;
   return {static_cast<float>(relative * (1 + 0x1p-20)), static_cast<float>(absolute)};
 }

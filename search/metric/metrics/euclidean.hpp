@@ -1,10 +1,9 @@
 #pragma once
 // Euclidean distance between vectors of float32.
 //
-// The squares are summed in eight partial sums, component c in sum c mod 8, each by a fused
-// multiply-add, and the sums are added in a fixed tree: the order that eight vector lanes have, so
-// that the host computes it at full width, and a GPU thread, with the same bits, with eight
-// independent chains.
+// Squares are added to eight partial sums by fused multiply-adds, component c to sum c mod 8. A
+// fixed tree adds the sums. This is the order of eight vector lanes. So the host uses full vectors,
+// a GPU thread uses eight independent chains, and both get the same bits.
 
 #include <cmath>
 #include <cstdint>
@@ -22,7 +21,7 @@ struct euclidean {
   static constexpr std::string_view objects = "vectors";
   static constexpr int partial_sums = 8;
 
-  // Rows padded with zeros, which add nothing to a sum, to a multiple of eight components.
+  // Rows are padded to a multiple of eight components with zeros, which add nothing to a sum.
   class set {
    public:
     set() = default;
@@ -68,8 +67,8 @@ struct euclidean {
     const float* const y = s.row(i);
     float sums[partial_sums] = {};
     for (std::int64_t c = 0; c < s.padded(); c += partial_sums) {
-      // Unrolled, GCC 12 would not see eight lanes any more.
-#if !defined(__CUDACC__)  // nvcc does not know it, and does not need this function
+      // If this loop were unrolled, GCC 12 would not vectorise it.
+#if !defined(__CUDACC__)  // nvcc does not know the pragma and does not need this function
 #pragma GCC unroll 1
 #endif
       for (int lane = 0; lane < partial_sums; ++lane) {
@@ -80,9 +79,9 @@ struct euclidean {
     return std::sqrt(total(sums));
   }
 
-  // Optional: object i will be compared soon.
+  // Optional: prefetches object i, which will be compared soon.
   static void prefetch(const set& s, std::int64_t i) {
-    constexpr std::int64_t line = 16, most = 4 * line;  // floats; the rest comes by itself
+    constexpr std::int64_t line = 16, most = 4 * line;  // floats; hardware prefetches the rest
     for (std::int64_t c = 0; c < s.padded() && c < most; c += line) {
       __builtin_prefetch(s.row(i) + c);
     }

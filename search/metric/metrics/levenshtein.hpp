@@ -4,13 +4,12 @@
 //
 // Computed by columns of bits: Myers, "A fast bit-vector algorithm for approximate string matching
 // based on dynamic programming", J. ACM 46(3), 1999, in Hyyro's form for the distance of whole
-// words
-// ("A bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003). A column
-// of the dynamic programme is two words of 64 bits for every 64 characters of the first word, and a
-// character of the second takes a dozen operations.
+// words ("A bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003). A
+// column of the dynamic programme is two 64-bit integers for every 64 characters of the first word.
+// For these, each character of the second word takes a dozen operations.
 //
-// A set's characters are numbered, so that a word's table of matches (one word of bits a character)
-// is small. A character that only queries have gets the number after the last: it matches nothing.
+// A set's characters are numbered, so that a word's table of matches (bits for each character) is
+// small. A character of queries alone gets the number after the last: it matches nothing.
 
 #include <array>
 #include <cstdint>
@@ -34,8 +33,8 @@ struct levenshtein {
   class set {
    public:
     set() = default;
-    // Numbers the characters of `words` themselves. Throws std::invalid_argument where they have
-    // more than 65,534 different ones.
+    // Numbers the characters of `words`. Throws std::invalid_argument if there are more than 65,534
+    // different ones.
     explicit set(const std::vector<word>& words);
 
     std::int64_t count() const { return static_cast<std::int64_t>(starts_.size()) - 1; }
@@ -44,7 +43,7 @@ struct levenshtein {
       const auto at = static_cast<std::size_t>(i);
       return std::span(codes_).subspan(starts_[at], starts_[at + 1] - starts_[at]);
     }
-    // Different codes: the alphabet's, and one for characters that are not in it.
+    // The number of codes: those of the alphabet, and one for all other characters.
     int symbols() const { return static_cast<int>(alphabet_.size()) + 1; }
     std::int64_t longest() const;
     word text(std::int64_t i) const;
@@ -57,7 +56,7 @@ struct levenshtein {
     word alphabet_;  // ascending
     std::vector<code> codes_;
     std::vector<std::size_t> starts_ = {0};  // [count + 1]
-    std::vector<word> foreign_;  // of an adapted set: the words as they were, for text()
+    std::vector<word> foreign_;              // of an adapted set: the original words, for text()
   };
 
   struct probe {
@@ -130,8 +129,8 @@ struct levenshtein {
     return length == 0 ? 1 : static_cast<int>((length + block_bits - 1) / block_bits);
   }
 
-  // The distance between a word of `length` characters, given by its matches, and one of
-  // `text_length`, given by its codes.
+  // The distance between a word of `length` characters, given by its matches, and a word of
+  // `text_length` characters, given by its codes.
   template <class Text>
   KSELECT_HD static float compare(int length, const std::uint64_t* matches, int symbols,
                                   int text_length, const Text& text) {
@@ -154,7 +153,7 @@ struct levenshtein {
     int score = length;
     for (int j = 0; j < text_length; ++j) {
       const int symbol = text(j);
-      std::uint64_t rise_in = 1, fall_in = 0;  // horizontal, from the block above
+      std::uint64_t rise_in = 1, fall_in = 0;  // horizontal differences, from the block above
       KSELECT_UNROLL
       for (int b = 0; b < room; ++b) {
         if (b > last) break;
