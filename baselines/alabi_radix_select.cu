@@ -1,22 +1,21 @@
 // Radix select, one row at a time: Alabi, Blanchard, Gordon & Steinbach, "Fast k-Selection
 // Algorithms for Graphics Processing Units", J. Exp. Algorithmics 17, 2012, as Komarov et al. (Fig.
-// 7) measured it: the whole card works on one row, the rows follow each other in a loop of
-// launches.
+// 7) measured it. The whole card works on one row, and the host launches the rows in a loop.
 //
 //   alabi-radix         the k-th element alone, as published
-//   alabi-radix+gather  the k smallest, with positions where they are wanted: written
-//                       by the passes as they narrow the row down, so that the
-//                       comparison is fair to selections of k
+//   alabi-radix+gather  the k smallest, with positions if wanted: the passes write them as they
+//                       narrow the row down, for a fair comparison with selections of k
 //
-// Cost: a launch a digit and two more for every row, so short rows cost launches, not bandwidth;
-// the row is read twice or three times, as radix_select.cu says, whose grid form this is.
+// Cost: one launch a digit and two more for every row, so launches dominate for short rows. The row
+// is read two or three times. This is the grid form of radix_select.cu, which explains the passes.
 //
-// Deviations: the original returns to the host for the counts of each digit and moves the survivors
-// of every pass. Here the counts stay on the device and only few survivors are moved; digits have
-// 11 bits. All three make it faster. Keys (order.hpp), so NaN and both zeros have their places.
+// Deviations, each of which makes it faster: the original returns to the host for the counts of
+// each digit, here they stay on the device; it moves the survivors of every pass, here only few
+// survivors are moved; digits have 11 bits. Keys are those of order.hpp, so NaN and both zeros are
+// ordered.
 //
-// Blocks of 512 threads, or +t128 and +t256, about 1024 threads a multiprocessor, with at least
-// 16 elements a thread: ours (bin_counts.cuh).
+// Our tuning (bin_counts.cuh): blocks of 512 threads, or +t128 and +t256; about 1024 threads a
+// multiprocessor; at least 16 elements a thread.
 //
 // Entries: alabi-radix
 

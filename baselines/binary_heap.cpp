@@ -1,13 +1,14 @@
-// A binary max-heap of the k best, one pass over the row, no copy of it: "CPU_1" and "CPU_p" of
-// Tang et al. 2015 (Table I), the heap queue of their Sec. III-B run on one core and on all.
+// A binary max-heap of the k best, in one pass over the row without a copy: "CPU_1" and "CPU_p" of
+// Tang et al. 2015 (Table I), the heap queue of their Sec. III-B on one core and on all.
 //
-// n compares with the heap's head and about k ln(n/k) replacements (rows in random order) of log2 k
-// steps; a descending row replaces the head n times. Reads each element once. Sorted at the end.
+// Cost: each element is read once and compared with the heap's head. Rows in random order have
+// about k ln(n/k) replacements of log2 k steps; a descending row has n. The answer is sorted at the
+// end.
 //
-// The paper tunes nothing here. Ours: the head is compared with the least key of 16 elements at a
-// time, which vector units find (of 16, 32 and 64 the best at small n and k, elsewhere alike); the
-// greater child is chosen without a branch, since either is as likely; std::sort at the end, which
-// takes less than emptying the heap.
+// The paper tunes nothing here. Our tuning: the head is compared with the least key of 16 elements
+// at a time, found by vector instructions (16 is faster than 32 and 64 at small n and k, elsewhere
+// equal). The greater child is chosen without a branch, because either is as likely. std::sort at
+// the end takes less time than emptying the heap.
 //
 // Entries: cpu/heap
 
@@ -19,7 +20,7 @@ namespace {
 struct heap_of_k {
   static std::int64_t scratch(std::int64_t, std::int64_t k) { return k; }
 
-  // Puts `entering` in the place of the head and lets it sink below every worse child.
+  // Replaces the head by `entering`, which sinks below every worse child.
   template <class Candidate>
   static void replace_head(Candidate* heap, std::int64_t size, Candidate entering) {
     std::int64_t hole = 0, child = 1;

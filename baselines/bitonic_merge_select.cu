@@ -1,27 +1,28 @@
 // Buffered bitonic merge selection, one pass: the design of the fastest one-pass kernels of the
 // last decade (Awad et al.; GridSelect, Zhang et al. 2023; "bits", Jakl & Krulis, J. Parallel
-// Distrib. Comput. 2024). Written anew on the seam.
+// Distrib. Comput. 2024). Our own implementation.
 //
-// A row a block. The first elements of the row fill a list in shared memory: K best (k rounded up
-// to a power of two, at least 128) and a buffer. It is sorted in runs of K, and those are merged
-// pairwise, keeping the K best. Then the warps read the row once, two 16-byte loads a lane and
-// tile, those of the next tile on their way while one is looked at, and put what is better than the
-// k-th best so far into the buffer; when it is full the same is done again, which lowers the
-// threshold. The answer comes out sorted.
+// One block a row. The row's first elements fill a list in shared memory: the K best (k rounded up
+// to a power of two, at least 128) and a buffer. Runs of K are sorted and merged pairwise, keeping
+// the K best. Then the warps read the row once, with two 16-byte loads a lane and tile; the next
+// tile is loaded while one is filtered. Elements better than the k-th best so far enter the buffer.
+// A full buffer is sorted and merged in the same way, which lowers the threshold. The answer is
+// sorted.
 //
-// Warps stream at their own pace: they meet only when the buffer is full, each as soon as it has
-// something to enter or has read its part. Most tiles have nothing to enter, which the smallest of
-// a lane's elements shows: a `min` each and one comparison of numbers. Only where it does not
-// reject them are the elements of a load turned into keys and compared one by one.
+// Warps stream independently. They meet only when the buffer is full, each as soon as it has an
+// element to enter or has read its part. Most tiles have none, which the minimum of a lane's
+// elements shows: one `min` an element and one comparison of numbers. Only if the minimum is not
+// rejected are the elements of a load converted to keys and compared one by one.
 //
 // Cost: each element is read once; about k ln(n/k) elements of a row in random order go through the
-// buffer. A sort of a run takes log2 K (log2 K + 1) / 2 steps and a merge log2 K, those at
-// distances below 128 in registers. A descending row sends every element through the buffer. A row
-// never has more than one block, so few long rows leave the GPU idle.
+// buffer, and all elements of a descending row. Sorting a run takes log2 K (log2 K + 1) / 2 steps
+// and a merge log2 K; steps at distances below 128 are in registers. A row never has more than one
+// block, so few long rows leave the GPU idle.
 //
-// Its authors tuned block size and batch per K and card: here +t32 ... +t512 threads a block. By
-// default as few as K allows, for then no warp waits for another's sorting, and more where rows are
-// few. The list has room for 4 elements a thread, and for 2 K. Shared memory bounds k: 4096.
+// Its authors tuned block size and batch by K and card; here +t32 ... +t512 set the threads a
+// block. The default is as few as K allows, so that no warp waits for another's sorting, and more
+// if rows are few. The list has room for 4 elements a thread and for 2 K. Shared memory bounds k:
+// 4096.
 //
 // Entries: bitonic-merge
 
@@ -43,8 +44,8 @@ using kernels::sorted_runs;
 using kernels::unrolled;
 
 inline constexpr std::int64_t most_k = 4096;
-inline constexpr int loads = 2;      // of a lane and tile; as many again are on their way
-inline constexpr int room_each = 2;  // of the buffer, a thread, where K is not more
+inline constexpr int loads = 2;      // of a lane and tile; as many more are in flight
+inline constexpr int room_each = 2;  // elements of the buffer for each thread, unless K is more
 inline constexpr int most_threads = 1024;
 
 template <class T, answer what>
@@ -58,7 +59,7 @@ struct kernel {
   using items = std::uint32_t;  // a set of a lane's elements of a tile, one bit each
 
   struct storage {
-    std::uint32_t buffered;  // elements that asked for a place; more than the room: it is full
+    std::uint32_t buffered;  // places claimed in the buffer; above `room`, it has overflowed
     key limit;               // the k-th best so far
   };
   struct args {
@@ -110,7 +111,7 @@ struct kernel {
     }
 
    private:
-    // What a lane reads at once. Of its `loads` vectors those beyond the row keep what they were.
+    // The vectors that a lane reads at once. Vectors beyond the row keep their old contents.
     struct tile {
       vector x[loads];
     };
@@ -122,7 +123,7 @@ struct kernel {
       return static_cast<position>(simt_.warp()) * tile_vectors;
     }
     KSELECT_HD position next_tile(position at) const { return at + threads() * loads; }
-    // Of load v in the tile at vector `at`.
+    // The number of the lane's vector v in the tile that begins at vector `at`.
     template <class V>
     KSELECT_HD position vector_of(position at, V) const {
       return at + V::value * simt::warp_size + static_cast<position>(simt_.lane());
@@ -134,8 +135,8 @@ struct kernel {
       });
     }
 
-    // The first of the row fill the list, as nothing is known yet to keep any out, and with them
-    // what the loads do not cover. Returns the number of vectors among them.
+    // Fills the list with the row's first elements, because there is no threshold yet, and with the
+    // elements that aligned loads do not cover. Returns the number of vectors entered.
     KSELECT_HD position fill(simt::global<const T> row) {
       const position rest = a_.matrix.n - vectors_ * width;
       const position most = (a_.places - rest) / width;
@@ -160,7 +161,7 @@ struct kernel {
       return end;
     }
 
-    // The row's vectors from `first` on.
+    // Filters the row's vectors from `first` on.
     KSELECT_HD void stream(position first) {
       position at = first + first_tile();
       tile own{};
@@ -194,14 +195,15 @@ struct kernel {
         if (!simt_.any(simt::full_mask, entering != 0)) return;
         meet();
         own = {};
-        read(at, vectors_, own);  // again, so that it need not be kept in registers meanwhile
+        read(at, vectors_, own);  // reads again: the tile need not stay in registers meanwhile
         items still = 0;
         unrolled<loads>([&](auto v) { still |= better(own, v); });
         entering &= still;
       }
     }
 
-    // Of each vector, of numbers turned round if the largest are wanted; NaN if it holds one.
+    // The minimum of each vector; NaN if it holds one. `turned`: numbers are negated, because the
+    // largest are wanted.
     template <bool turned>
     KSELECT_HD void find_least(const tile& own, T (&least)[loads]) {
       unrolled<loads>([&](auto v) {
@@ -212,8 +214,8 @@ struct kernel {
         });
       });
     }
-    // Whether none of the numbers whose least it is comes before the k-th best; not always seen,
-    // among NaNs and zeros of both signs.
+    // True: no number of those with minimum `least` is better than the k-th best. False proves
+    // nothing (NaNs, zeros of both signs).
     KSELECT_HD bool rejects(T least) const { return least > bound_; }
 
     template <class V>
@@ -227,7 +229,7 @@ struct kernel {
       return found;
     }
 
-    // Into the buffer. Returns those that found no place.
+    // Puts items into the buffer. Returns those that found no place.
     KSELECT_HD items put(const tile& own, position at, items entering) {
       if (entering == 0) return 0;
       const auto count = static_cast<position>(simt_.popc(entering));
@@ -248,14 +250,14 @@ struct kernel {
     }
 
     KSELECT_HD key key_of(T value) const { return selection_key(value, a_.matrix.wanted); }
-    // In the row, of element e of a vector.
+    // The position in the row of element e of vector i.
     template <class E>
     KSELECT_HD position place_of(position i, E) const {
       return head_ + i * width + static_cast<position>(E::value);
     }
 
-    // Waits for all warps; merges the buffer into the best and empties it. Whether it was full: if
-    // not, no warp has anything left.
+    // Waits for all warps, merges the buffer into the best and empties it. Returns whether it was
+    // full; if not, no warp has items left.
     KSELECT_HD bool meet() {
       simt_.sync_block();
       const position buffered = shared_.buffered;
@@ -264,7 +266,7 @@ struct kernel {
       return full;
     }
 
-    // Of the first `filled` places, of which runs from `unsorted` on are not sorted yet.
+    // Keeps the best of the first `filled` places. Runs from `unsorted` on are not sorted yet.
     KSELECT_HD void keep_best(position unsorted, position filled) {
       if (simt_.thread() == 0) simt_.count(simt::counter::buffer_flushes);
       position runs = (filled + run_ - 1) >> a_.log_run;
@@ -291,12 +293,12 @@ struct kernel {
     list list_;
     position head_, vectors_;  // of the row: elements before the first aligned load, and loads
     simt::global<const vector> body_;
-    T bound_;  // the k-th best so far, turned round if the largest are wanted
+    T bound_;  // the k-th best so far, negated if the largest are wanted
   };
 };
 
-// As few as K allows, so that 32 warps a multiprocessor find room for their lists; more where there
-// are too few rows for so many warps.
+// Threads of a block: as few as K allows if 32 warps a multiprocessor are to have room for their
+// lists; more if rows are too few for so many warps.
 int threads_of(int wanted, const problem& p, position run, const device& where) {
   if (wanted != 0) return wanted;
   if (where.kind != executor_kind::cuda) return 128;

@@ -1,24 +1,25 @@
 // Bucket select, one row at a time: Alabi, Blanchard, Gordon & Steinbach, "Fast k-Selection
 // Algorithms for Graphics Processing Units", J. Exp. Algorithmics 17, 2012.
 //
-// The span between the least and the greatest element is cut into 1024 buckets of equal width, the
-// elements of each are counted, and the bucket that holds the k-th one is cut up in the same way.
+// The range between the least and the greatest element is cut into 1024 buckets of equal width. The
+// elements of each are counted, and the bucket that holds the k-th is cut in the same way.
 //
 //   alabi-bucket         the k-th element alone, as published
-//   alabi-bucket+gather  the k smallest, with positions where they are wanted:
-//                        written by the filter of each round
+//   alabi-bucket+gather  the k smallest, with positions if wanted: the filter of each round writes
+//                        them
 //
-// Cost: three reads of the row (extremes, counts, filter) whatever k is, and then of a thousandth
-// of it if the values are spread evenly. Values that crowd in one place cost a round each time: the
-// weakness the paper names. 2^rounds launches for every row, most of them empty on even values.
+// Cost: three reads of the row (extremes, counts, filter) for any k; then of a thousandth of it if
+// the values are evenly distributed. Clustered values cost a round for each level of clustering:
+// the weakness that the paper names. Every row takes the launches of the most rounds that it may
+// need; on evenly distributed values most of them do nothing.
 //
-// Deviations: buckets are cut in values in the first round only, where both extremes are finite,
-// and in keys (order.hpp) from then on, so that no input takes more rounds than a key has bits /
-// 10, and NaN, infinities and both zeros have their places. The original returns to the host every
-// round; here the rounds it may take are enqueued at once, and those not needed return at once.
+// Deviations: buckets have equal widths in values in the first round only, and only if both
+// extremes are finite; later in keys (order.hpp). So a row takes at most (bits of a key) / 10 + 1
+// rounds, and NaN, infinities and both zeros are ordered. The original returns to the host every
+// round; here all possible rounds are enqueued at once, and those not needed return at once.
 //
-// Blocks of 512 threads, or +t128 and +t256, about 1024 threads a multiprocessor, with at least
-// 16 elements a thread: ours (bin_counts.cuh); 1024 buckets are the authors'.
+// Our tuning (bin_counts.cuh): blocks of 512 threads, or +t128 and +t256; about 1024 threads a
+// multiprocessor; at least 16 elements a thread. 1024 buckets are the authors' choice.
 //
 // Entries: alabi-bucket
 
@@ -40,7 +41,7 @@ class even_buckets {
       : low_(b.low), wanted_(wanted) {
     const T first = from_selection_key<T>(b.low, wanted);
     const T last = from_selection_key<T>(b.high, wanted);
-    const T span = last - first;  // negative where the largest are wanted
+    const T span = last - first;  // negative if the largest are wanted
     const T scale = static_cast<T>(1 << bits) / span;
     by_value_ = round == 0 && finite(span) && finite(scale) && span != 0;
     origin_ = first;
@@ -55,7 +56,7 @@ class even_buckets {
   KSELECT_HD std::uint32_t bin(key k) const {
     constexpr std::uint32_t last = (1U << bits) - 1;
     if (!by_value_) return static_cast<std::uint32_t>((k - low_) >> shift_);
-    // Monotone under rounding, for subtraction, multiplication and conversion all are.
+    // Monotone despite rounding: subtraction, multiplication and conversion all are.
     const T place = (from_selection_key<T>(k, wanted_) - origin_) * scale_;
     const auto whole = static_cast<std::uint32_t>(place);
     return whole < last ? whole : last;

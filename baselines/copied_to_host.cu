@@ -1,11 +1,11 @@
-// Selection on the CPU of rows that lie in GPU memory: "Data_Copy" and "CPU_1", "CPU_p" of Tang et
-// al. 2015 (Table I) in one, since the distances of a k-NN search are made on the GPU. The rows are
-// copied to the host, the heaps of binary_heap.cpp select there, and the answer is copied back.
-// Data_Copy alone stands in its record (inputs.to_host): less cpu/heap, such a cell's time would be
-// the difference of two selections, which vary by more than the copy takes.
+// Selection on the CPU from rows in GPU memory: "Data_Copy" plus "CPU_1" or "CPU_p" of Tang et al.
+// 2015 (Table I), because a k-NN search computes its distances on the GPU. The rows are copied to
+// the host, the heaps of binary_heap.cpp select there, and the answer is copied back. The record
+// has the time of Data_Copy alone (inputs.to_host). Subtracting the time of cpu/heap would not give
+// it: selections vary by more than the copy takes.
 //
-// The host's buffers are pageable, as the paper's seem to be (2.3 GB/s), and kept from call to
-// call, so that only the first one meets fresh pages.
+// The host's buffers are pageable, as the paper's seem to be (2.3 GB/s). They are kept from call to
+// call, so that only the first call touches fresh pages.
 //
 // Entries: data_copy/heap
 

@@ -1,11 +1,11 @@
 #pragma once
-// What the CPU baselines share: a baseline is one function on one row, run for one row after
-// another (Komarov et al. 2014, Fig. 9; "CPU_1" of Tang et al. 2015, Table I) or for several at
-// once, a row a thread ("CPU_p"). Types, layouts, payloads and threads are handled here, once.
+// The common part of the CPU baselines. A baseline is one function on one row. It runs for one row
+// after another (Komarov et al. 2014, Fig. 9; "CPU_1" of Tang et al. 2015, Table I) or with one
+// thread a row ("CPU_p"). Types, layouts, payloads and threads are handled here.
 //
-// A row is read as *candidates* (candidate.hpp), integers whose order is the total one on bits,
-// ties by ascending index. It costs one shift and one or per element and is faster than comparing
-// pairs, whose order std:: algorithms would branch on twice.
+// A row is read as *candidates* (candidate.hpp): integers in the total order on bits, ties by
+// ascending index. A candidate costs a shift and an OR. This is faster than comparing pairs, on
+// which std:: algorithms would branch twice.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ class candidate_row {
   order_key_t<T> key_at(std::int64_t i) const {
     return selection_key(first_[contiguous ? i : i * stride_], wanted_);
   }
-  // The least key of `count` elements, in vectors where they are neighbours.
+  // The least key of `count` elements; vectorised if they are contiguous.
   order_key_t<T> least_key(std::int64_t first, std::int64_t count) const {
     auto least = static_cast<order_key_t<T>>(~order_key_t<T>{0});
     for (std::int64_t i = first; i < first + count; ++i) {
@@ -61,8 +61,8 @@ void copy_row(const Row& row, C* scratch) {
   for (std::int64_t i = 0; i < row.size(); ++i) scratch[i] = row[i];
 }
 
-// What stands for the selector of an adapter whose library is not there. It is never called, since
-// such an entry says so (algorithm::missing).
+// Replaces the selector of an adapter whose library is missing. It is never called, because such an
+// entry has algorithm::missing.
 struct absent_selector {
   static std::int64_t scratch(std::int64_t, std::int64_t) { return 0; }
   template <class Row, class Candidate>
@@ -153,7 +153,7 @@ constexpr algorithm cpu_entry(std::string_view name, std::string_view family,
   entry.source = source;
   entry.promises.ordering = ordering;
   entry.promises.tie_break = tie_break::prefer_smaller_index;
-  // An unsorted answer comes in the order the standard library's partition left it in.
+  // The order of an unsorted answer is that of the standard library's partition.
   entry.promises.determinism =
       ordering == output_ordering::unsorted ? determinism::run_to_run : determinism::gpu_to_gpu;
   entry.promises.limits.max_n = std::numeric_limits<std::uint32_t>::max();

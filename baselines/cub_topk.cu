@@ -1,19 +1,19 @@
-// CUB's own top-k, where the CCCL that the build uses has it (the toolkit's, or KSELECT_CCCL's).
+// CUB's own top-k, if the build's CCCL has it (the toolkit's, or KSELECT_CCCL's).
 //
 //   cub-topk          cub::DeviceTopK (CCCL 3.2): one problem a call, a call a row
 //   cub-batched-topk  cub::DeviceBatchedTopK (CCCL 3.5): all rows in one call
 //
 // Both are adaptive radix selections. They read the rows as they are and write values and indices
-// themselves, so nothing of ours is inside the time but, for the first, a launch loop over the
-// rows. Unsorted, ties unspecified, not deterministic: CUB wants exactly these required of it and
-// refuses to compile otherwise. Workspace is what CUB's own query says. Tuning is CUB's own, by
-// what it is told: 32-bit sizes, and for the batched form the tightest bound of n that it has a
-// block for (segment_bound), or n itself where a block's items are as many, whose loads need no
+// themselves. So the time has nothing of ours except, for the first, a launch loop over the rows.
+// Answers are unsorted, ties unspecified, results not deterministic: CUB compiles only if exactly
+// these are requested. The workspace is that of CUB's own query. Tuning is CUB's own, by what it is
+// told: 32-bit sizes and, for the batched form, the tightest bound of n for which it has a block
+// (segment_bound). If n equals a block's number of items, the size is a constant and loads need no
 // guard.
 //
 // Limits: the batched form of CCCL 3.5 takes rows that fit one block (fits_a_block), and fewer than
-// 2^31 of them; it ranks -0 with +0, as the other does not. Before CCCL 3.5, DeviceTopK loads
-// vectors without asking whether the row is aligned to them.
+// 2^31 of them. In it -0 and +0 tie, in the other form not. Before CCCL 3.5, DeviceTopK loads
+// vectors even if the row is not aligned to them.
 //
 // Entries: cub-topk, cub-batched-topk
 
@@ -43,8 +43,8 @@
 namespace kselect::cub_topk {
 namespace {
 
-// CCCL 3.5 gives a segment one block, which passes values and then positions through at most 48 KiB
-// of shared memory: 32 KiB of the wider ones, with padding, and not twice as many.
+// CCCL 3.5 gives a segment one block, which exchanges values and then positions through at most 48
+// KiB of shared memory. 32 KiB of the wider of the two fit, with padding; twice as many do not.
 constexpr std::int64_t longest_segment(std::size_t widest_bytes) {
   return static_cast<std::int64_t>(32768 / widest_bytes);
 }
@@ -68,14 +68,14 @@ auto requirements(cudaStream_t stream) {
 
 #if defined(KSELECT_CUB_TOPK)
 
-// One row; with `temporary` null it only tells how much of it it needs. `indices` null: values
-// alone.
+// Selects from one row. If `temporary` is null, only sets `bytes` to the size that it needs.
+// `indices` null: values alone.
 template <class T, class Index>
 cudaError_t select_row(void* temporary, std::size_t& bytes, const problem& p, const T* row,
                        T* values, Index* indices, cudaStream_t stream) {
   const thrust::counting_iterator<Index> positions(0);
   const auto environment = requirements(stream);
-  // CUB counts in the type of the sizes, and 64-bit counts cost it twice the candidates' memory.
+  // CUB counts in the type of the sizes; with 64 bits its candidates would take twice the memory.
   const auto n = static_cast<std::uint32_t>(p.n), k = static_cast<std::uint32_t>(p.k);
   const bool smallest = p.direction == direction::smallest;
   if (indices == nullptr) {
@@ -92,7 +92,7 @@ std::size_t row_workspace(const problem& p, const device&) {
   std::size_t bytes = 0;
   visit(p.type, [&]<class T>(T) {
     visit(p.index, [&]<class Index>(Index) {
-      Index some{};  // only whether it is null matters
+      Index some{};  // only tested for null
       select_row<T, Index>(nullptr, bytes, p, nullptr, nullptr, p.has_indices() ? &some : nullptr,
                            nullptr);
     });
@@ -136,7 +136,7 @@ constexpr std::string_view row_missing =
 
 #if defined(KSELECT_CUB_BATCHED_TOPK)
 
-// The elements that CUB's blocks take, from the shortest on: the first of them that covers n.
+// The least number of elements of a CUB block that is not below n.
 constexpr std::int32_t segment_bound(std::int64_t n) {
   std::int32_t bound = 256;
   while (bound < n) bound = bound == 256 ? 1024 : 2 * bound;
@@ -168,7 +168,7 @@ struct same_positions {
   }
 };
 
-// All rows, of `size` elements each, an annotated argument that bounds them at compile time.
+// Selects from all rows. `size`: CUB's annotated argument, which bounds n at compile time.
 template <std::int32_t bound, class T, class Index, class Size>
 cudaError_t select_sized(void* temporary, std::size_t& bytes, const problem& p, const io& buffers,
                          Size size, cudaStream_t stream) {
@@ -196,7 +196,7 @@ cudaError_t select_sized(void* temporary, std::size_t& bytes, const problem& p, 
   }
 }
 
-// Chooses the bound; from `bound` on, as all shorter ones are too short.
+// Chooses the first bound that covers n, from `bound` on.
 template <class T, class Index, std::int32_t bound = segment_bound(0)>
 cudaError_t select_rows(void* temporary, std::size_t& bytes, const problem& p, const io& buffers,
                         cudaStream_t stream) {

@@ -5,17 +5,17 @@
 //   faiss-gpu/block   runBlockSelect: a block a row, a queue a warp, merged at the end
 //   faiss-gpu/warp    runWarpSelect: WarpSelect, a warp a row
 //
-// FAISS's documented calls (bfKnn, the indexes) compute distances as well; these two are the
-// selection alone. They are declared in headers that FAISS installs (gpu/utils/*SelectKernel.cuh)
-// and defined in its library, but are no documented interface; with 64-bit indices, as here, since
-// FAISS 1.7.4. Queue lengths and block sizes are FAISS's own, by k.
+// FAISS's documented calls (bfKnn, the indexes) also compute distances; these two only select. They
+// are declared in installed headers (gpu/utils/*SelectKernel.cuh) and defined in FAISS's library,
+// but are no documented interface. They have 64-bit indices since FAISS 1.7.4. Queue lengths and
+// block sizes are FAISS's own, by k.
 //
-// FAISS writes values, best first, and 64-bit indices. Indices of 32 bits are narrowed by a kernel
-// of ours out of the workspace, as FAISS does for its users: one pass over the answer. For values
-// alone the indices stay in the workspace.
+// FAISS writes values, best first, and 64-bit indices. For 32-bit indices our kernel narrows those
+// from the workspace, as FAISS does for its users: one pass over the answer. For values alone the
+// indices stay in the workspace.
 //
-// Limits: float32, k <= 2048. Queues start with the largest finite float and index -1, which
-// infinities do not displace, and compare floats: rows with NaN or infinities are not taken.
+// Limits: float32, k <= 2048. Queues compare floats and start with the largest finite float and
+// index -1, which infinities do not displace. So rows with NaN or infinities are excluded.
 //
 // Entries: faiss-gpu/block, faiss-gpu/warp
 
@@ -38,7 +38,7 @@ enum class method : std::uint8_t { block, warp };
 
 #if KSELECT_HAS_FAISS_GPU
 
-// ---- indices as they are wanted
+// ---- indices of the wanted type
 
 struct narrow_kernel {
   struct storage {};
@@ -58,14 +58,14 @@ struct narrow_kernel {
 
 bool writes_in_place(const problem& p) { return p.has_indices() && p.index == index_type::int64; }
 
-// FAISS's indices, where the caller wants others or none.
+// Room for FAISS's indices if the caller wants another type or none.
 simt::global<std::int64_t> wide_indices(const problem& p, simt::carver& pieces) {
   return pieces.take<std::int64_t>(writes_in_place(p) ? 0 : p.q * p.k);
 }
 
 // ---- the call
 
-// rows x columns, row after row with `pitch` elements between their starts.
+// A view of rows x columns elements; rows begin `pitch` elements apart.
 template <class T>
 faiss::gpu::Tensor<T, 2, true> tensor(T* data, std::int64_t rows, std::int64_t columns,
                                       std::int64_t pitch) {
@@ -77,7 +77,7 @@ faiss::gpu::Tensor<T, 2, true> tensor(T* data, std::int64_t rows, std::int64_t c
 
 template <method by>
 void select(const problem& p, const io& buffers, faiss::idx_t* indices, cudaStream_t stream) {
-  // FAISS only reads it; its tensors know no const.
+  // FAISS only reads the input, but its tensors are not const.
   auto* const input = const_cast<float*>(static_cast<const float*>(buffers.input));
   auto rows = tensor(input, p.q, p.n, p.effective_pitch());
   auto values = tensor(static_cast<float*>(buffers.values), p.q, p.k, p.k);

@@ -1,12 +1,11 @@
 // FAISS's CPU heap (faiss/utils/Heap.h; Douze et al., "The Faiss Library", 2024): a binary heap of
-// the k best values with their indices, one pass over the row, as its exhaustive searches select.
-// An adapter, compiled where FAISS's headers are installed.
+// the k best values with their indices, in one pass over the row, as in FAISS's exhaustive
+// searches. An adapter, compiled if FAISS's headers are installed.
 //
-// The heap starts from the row's first k elements instead of FAISS's sentinels, which infinities
-// and the largest finite value would not displace. Comparisons are those of floats: rows with NaN
-// are not taken, and the two zeros tie. FAISS has no form without indices: for values alone it
-// works in scratch memory. Nothing is tuned; FAISS itself splits queries among threads as +omp
-// does.
+// The heap starts with the row's first k elements. FAISS starts with sentinels, which infinities
+// and the largest finite value would not displace. Floats are compared, so rows with NaN are
+// excluded and the two zeros tie. FAISS has no form without indices: for values alone it works in
+// scratch memory. Nothing is tuned. FAISS itself splits queries among threads as +omp does.
 //
 // Entries: cpu/faiss_heap
 

@@ -1,7 +1,7 @@
-// std::sort of a copy of each row, of which the first k are kept: what selection must beat.
+// std::sort of a copy of each row, whose first k are kept. Every selection must beat this.
 //
-// n log2 n compares whatever k is. Nothing here is tuned but what is sorted: candidates
-// (cpu_rows.hpp), of which one integer compare is the order. What is faster: radix_sort.cpp.
+// Cost: n log2 n comparisons for any k. The only tuning: it sorts candidates (cpu_rows.hpp), which
+// one integer comparison orders. radix_sort.cpp is faster.
 //
 // Entries: cpu/sort
 

@@ -1,27 +1,27 @@
 // Garcia's insertion: Garcia, Debreuve & Barlaud, "Fast k Nearest Neighbor Search using GPU", 2008,
-// and Garcia, Debreuve, Nielsen & Barlaud, ICIP 2010: the selection of kNN-CUDA, and the baseline
-// of Komarov et al. (Fig. 4 and 5).
+// and Garcia, Debreuve, Nielsen & Barlaud, ICIP 2010. It is the selection of kNN-CUDA and the
+// baseline of Komarov et al. (Fig. 4 and 5).
 //
-// A query a thread; the matrix is column-major, so that the threads of a warp read neighbours. Each
-// thread keeps its k best in an array in ascending order and inserts an element better than the
-// last one by moving the worse ones up.
+// One thread a query; the matrix is column-major, so that the threads of a warp read neighbours.
+// Each thread keeps its k best in an ascending array. An element better than the last one is
+// inserted by moving the worse ones up.
 //
-// The array stands in shared memory as long as a block's arrays fit there, and in global memory
-// beyond that: "as k grows, Garcia's algorithm shifts its k-NN stack from shared memory to global
-// memory". Komarov et al. blame uncoalesced access for its fall; here place j of all queries is one
-// run in global memory, so that lanes at the same place access neighbours.
+// The arrays are in shared memory if a block's arrays fit there, else in global memory: "as k
+// grows, Garcia's algorithm shifts its k-NN stack from shared memory to global memory". Komarov et
+// al. attribute its slowness there to uncoalesced access. Here place j of all queries is contiguous
+// in global memory, so lanes at the same place have coalesced access.
 //
-//   garcia            shared memory where k permits, else global
+//   garcia            shared memory if k permits, else global
 //   garcia+global     always global
 //   +t64, +t256       threads a block, by default 128
 //
-// Cost: each element is read once; about k ln(n/k) insertions of k/2 moves a query on rows in
-// random order, and a warp waits for its slowest lane. n insertions of k moves on descending rows.
-// Workspace for global arrays: Q k keys and positions.
+// Cost: each element is read once. On rows in random order a query has about k ln(n/k) insertions
+// of k/2 moves, and a warp waits for its slowest lane. On descending rows it has n insertions of k
+// moves. Workspace for global arrays: Q k keys and positions.
 //
-// Its authors tuned the block to 256 threads. Here it is a parameter; in shared memory a block has
-// as many of them as fit, down to a warp, because at large k more warps would not fit at all, and
-// it has fewer where queries would not fill the card.
+// Its authors tuned the block to 256 threads; here this is a parameter. With shared memory a block
+// has as many of these threads as fit, at least a warp: larger k would not fit otherwise. It has
+// fewer threads if queries would not fill the card.
 //
 // Entries: garcia
 
@@ -32,7 +32,7 @@
 namespace kselect::garcia {
 namespace {
 
-// A thread moves up to k elements for each of n, in order: more of either would take minutes.
+// One thread moves up to k elements for each of n: larger ones would take minutes.
 inline constexpr std::int64_t largest_k = 4096;
 inline constexpr std::int64_t longest_row = std::int64_t{1} << 26;
 
@@ -48,7 +48,7 @@ struct columns_view {
   direction wanted;
 };
 
-// ---- where the arrays stand: place j of a thread's array at j * stride + thread
+// ---- the arrays' memory: place j of a thread's array is at j * stride + thread
 
 template <class Key, bool indexed>
 struct shared_queue {
@@ -146,8 +146,8 @@ struct kernel {
     }
   }
 
-  // Inserts behind all keys that are not worse; the one at `last` is overwritten. Elements come in
-  // ascending position, so ties stay in that order.
+  // Inserts behind all keys that are not worse and overwrites the one at `last`. Elements come by
+  // ascending position, so ties stay in this order.
   template <class Simt, class Queue>
   KSELECT_HD static void insert(Simt& simt, const Queue& best, position last, key own,
                                 position at) {
@@ -167,7 +167,7 @@ struct kernel {
 
 enum class memory_kind : std::uint8_t { shared_if_it_fits, global };
 
-// A variant: where the arrays lie, and threads a block.
+// A variant: the arrays' memory, and threads a block.
 struct shape_choice {
   memory_kind where;
   int threads;
@@ -178,7 +178,7 @@ std::size_t queue_bytes(const problem& p) {
          (size_of(p.type) + (p.has_indices() ? sizeof(position) : 0));
 }
 
-// Fewer threads a block where there would not be two blocks for every multiprocessor.
+// Threads a block: fewer if there would not be two blocks for every multiprocessor.
 int threads_of(shape_choice choice, const problem& p, const device& where) {
   int threads = choice.threads;
   while (threads > simt::warp_size && p.q < std::int64_t{2} * threads * where.multiprocessors) {

@@ -1,4 +1,4 @@
-// Full sorts on the GPU: sort whole rows, keep the first k. What every selection must beat.
+// Full sorts on the GPU: sort whole rows, keep the first k. Every selection must beat these.
 //
 //   thrust-sort           thrust::stable_sort_by_key, a call a row
 //                         (Komarov et al. 2014, Related work)
@@ -7,17 +7,17 @@
 //                         Neighbor Computation", 2011 (Tang et al. 2015, Sec. II-C);
 //                         float32, as row and value share one 64-bit key
 //   cub-segmented-radix   cub::DeviceSegmentedRadixSort, a segment a row
-//   cub-segmented-sort    cub::DeviceSegmentedSort::StableSort..., which suits its kernel to the
+//   cub-segmented-sort    cub::DeviceSegmentedSort::StableSort..., which chooses its kernel by the
 //                         segments' lengths
 //
-// Cost: about a read and a write of every key and position for each 8 bits of the key, whatever k
-// is.
+// Cost: about one read and one write of every key and position for each 8 bits of the key, for any
+// k.
 //
-// The libraries sort selection keys (order.hpp), unsigned integers, with positions beside them
-// where these are wanted: one kernel makes both, one writes the first k of each row, together two
-// passes of about ten. Rows are sorted in chunks of up to 2^28 elements, so that the workspace, two
-// arrays of keys and two of positions, stops growing there; no sort gets slower by it. All sorts
-// are stable, so ties come by ascending index. Tuning is the libraries' own.
+// The libraries sort selection keys (order.hpp), unsigned integers, with positions if wanted. One
+// kernel makes both and one writes the first k of each row: two passes of about ten. Rows are
+// sorted in chunks of up to 2^28 elements, which bounds the workspace (two arrays of keys and two
+// of positions) and slows no sort. All sorts are stable, so ties come by ascending index. Tuning is
+// the libraries' own.
 //
 // Entries: thrust-sort, clustered-sort, cub-segmented-radix, cub-segmented-sort
 
@@ -49,7 +49,7 @@ constexpr algorithm entry(std::string_view name, std::string_view source) {
   a.promises.ordering = output_ordering::stable_sorted;
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;
-  // CUB's segmented sort brings back how many segments each of its kernels gets.
+  // CUB's segmented sort reads back the number of segments for each of its kernels.
   a.promises.synchronises = by == library::thrust || by == library::segmented;
   a.executors = set_of(executor_kind::cuda);
   if (by == library::clustered) a.dtypes = set_of(dtype::float32);

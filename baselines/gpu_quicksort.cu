@@ -1,24 +1,24 @@
 // GPU quicksort: Cederman & Tsigas, "GPU-Quicksort: A Practical Quicksort Algorithm for Graphics
-// Processors", J. Exp. Algorithmics 14, 2009; "ordering reduction" of Barrientos 2011, Sec. 3.1.1,
-// who sorts a query's distances with it and takes the first k.
+// Processors", J. Exp. Algorithmics 14, 2009. It is the "ordering reduction" of Barrientos 2011,
+// Sec. 3.1.1, who sorts a query's distances by it and takes the first k.
 //
-// First phase: a launch a round, in which a block splits one partition in two, until there are
-// enough partitions to fill the card. Second phase: a block sorts one partition, by quicksort with
-// a stack in shared memory, and by a bitonic network once a part fits there.
+// First phase: one launch a round, in which each block splits one partition in two, until there are
+// enough partitions to fill the card. Second phase: each block sorts one partition by quicksort
+// with a stack in shared memory; a part that fits in shared memory is sorted by a bitonic network.
 //
 // Cost: about 1.4 log2(n / 1024) reads and writes of every key and position (pivots are medians of
-// three), then 55 steps in shared memory, whatever k is. Workspace: two arrays of keys with their
-// positions, as long as all rows.
+// three), then 55 steps in shared memory, for any k. Workspace: two arrays of keys and positions,
+// as long as all rows.
 //
-// Deviations: a partition step is that of quick multi-select (Fig. 2-4 there:
-// votes and offsets in shared memory, coalesced writes), faster than the original's counts a
-// thread. Its pivots, too: medians of three in both phases, a pivot just above the least key after
-// one that split nothing off, and halves of the keys' range after 24 rounds, so no input is
-// quadratic. Of the sorted row only the first k are written out. In the first phase blocks do not
-// share a partition.
+// Deviations: the partition step is that of quick multi-select (Fig. 2-4 there: votes and offsets
+// in shared memory, coalesced writes), which is faster than the original's counts for each thread.
+// Pivots are also chosen as there: medians of three in both phases; a pivot just above the least
+// key after one that split nothing off; halves of the keys' range after 24 rounds, so that no input
+// takes quadratic time. Only the first k of the sorted row are written. In the first phase blocks
+// do not share a partition.
 //
-// Its authors tuned threads and blocks of both phases to the card by n. Here blocks are a partition
-// each, enough of them to fill the card, and threads a parameter: +t128, by default 256.
+// Its authors tuned threads and blocks of both phases by n and card. Here there is one block a
+// partition, enough to fill the card; threads are a parameter: +t128, by default 256.
 //
 // Entries: gpu-quicksort
 
@@ -36,8 +36,7 @@ using kernels::answer_view;
 using kernels::position;
 using kernels::rows_view;
 
-// A run of a row that is still to be sorted, as quick multi-select sees it; `wanted` has no
-// meaning.
+// A run of a row that is still to be sorted, in quick multi-select's type; `wanted` is unused.
 template <class Key>
 using partition = qms::state<Key>;
 
@@ -56,10 +55,10 @@ struct sort_args {
   rows_view<T> matrix;
   answer_view<T> out;
   sort_memory<T, indexed> memory;
-  int round;  // of the first phase; the second has the number after its last one
+  int round;  // of the first phase; in the second phase, their number
 };
 
-// What both kernels do with a partition.
+// The operations on a partition that both kernels share.
 template <class Simt, class T, bool indexed>
 class block_sort {
  public:
@@ -75,7 +74,7 @@ class block_sort {
         team_(simt, shared, simt.dynamic_shared(), row_),
         partition_(team_) {}
 
-  // Partitions of a round: 2^round a row, in order.
+  // Loads the block's partition. A round has 2^round of them a row, in order.
   KSELECT_HD partition<key> load() {
     if (a_.round == 0) return qms::initial_state<key>(a_.matrix.n, a_.matrix.n);
     return simt_.load(a_.memory.partitions(a_.round), simt_.block());
@@ -104,7 +103,7 @@ class block_sort {
     return both;
   }
 
-  // Writes a partition that fits: its place in the sorted row is its place in the array.
+  // Sorts and writes a partition that fits. Its place in the sorted row is that in the array.
   KSELECT_HD void finish(const partition<key>& p) {
     if (p.active.begin >= a_.matrix.k) return;
     const position size = p.active.size();
@@ -206,7 +205,7 @@ struct sort_kernel {
         sort.finish(own);
         if (depth == 0) return;
         own = shared.stack[--depth];
-        simt.sync_block();  // read by all before it is overwritten
+        simt.sync_block();  // all have read it before it is overwritten
         continue;
       }
       const auto both = sort.split(own);
@@ -223,14 +222,14 @@ struct sort_kernel {
 
 // ---- shapes
 
-// Threads a block, as the variant has them or (0) by default; fibers are dear.
+// Threads a block: the variant's, or (0) the default. Fibers are expensive.
 int threads_on(int wanted, const device& where) {
   if (wanted != 0) return wanted;
   return where.kind == executor_kind::cuda ? 256 : 64;
 }
 
-// Rounds of the first phase: until every multiprocessor has a few partitions, of a row that is long
-// enough to be worth them.
+// Rounds of the first phase: until every multiprocessor has a few partitions, if rows are long
+// enough for that.
 int rounds_of(int wanted_threads, const problem& p, const device& where) {
   const bool gpu = where.kind == executor_kind::cuda;
   const std::int64_t filling = gpu ? std::int64_t{8} * where.multiprocessors : 8;

@@ -1,11 +1,11 @@
 // VQSelect of Google's Highway: vectorised quickselect on a copy of each row (Blacher, Giesen &
 // Kuehne, "Fast and Robust Vectorized In-Place Sorting of Primitive Types", 2021; Wassenberg et
-// al., "Vectorized and Performance-portable Quicksort", 2022). An adapter, compiled where Highway
-// has it.
+// al., "Vectorized and Performance-portable Quicksort", 2022). An adapter, compiled if Highway has
+// it.
 //
 // It partitions candidates (cpu_rows.hpp): keys with their indices as one integer of 64 or 128
-// bits, or keys alone; so ties come by index, and NaN and both zeros have their places. n copied,
-// then about 2-3 n moved through vector partitions, whatever k is. Tuning and the choice of the
+// bits, or keys alone. So ties come by index, and NaN and both zeros are ordered. Cost: n elements
+// copied, then about 2-3 n moved through vector partitions, for any k. Tuning and the choice of the
 // instruction set are Highway's own.
 //
 // Entries: cpu/vqselect

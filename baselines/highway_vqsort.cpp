@@ -1,13 +1,11 @@
-// VQSort of Google's Highway: vectorised quicksort with sorting networks on a copy of each row, of
-// which the first k are kept (Blacher, Giesen & Kuehne, "Fast and Robust Vectorized In-Place
-// Sorting of Primitive Types", 2021; Wassenberg et al., "Vectorized and Performance-portable
-// Quicksort", 2022). An adapter, compiled where Highway's sorting library is found (Debian:
-// libhwy-dev).
+// VQSort of Google's Highway: vectorised quicksort with sorting networks on a copy of each row,
+// whose first k are kept (Blacher, Giesen & Kuehne, "Fast and Robust Vectorized In-Place Sorting of
+// Primitive Types", 2021; Wassenberg et al., "Vectorized and Performance-portable Quicksort",
+// 2022). An adapter, compiled if Highway's sorting library is found (Debian: libhwy-dev).
 //
-// It sorts candidates (cpu_rows.hpp), as highway_vqselect.cpp partitions them: keys with their
-// indices as one integer of 64 or 128 bits, or keys alone. n copied, then about n log2(n / 256)
-// partitioned and the rest in networks. Tuning and the choice of the instruction set are Highway's
-// own.
+// It sorts candidates (cpu_rows.hpp): keys with their indices as one integer of 64 or 128 bits, or
+// keys alone. Cost: n elements copied, about n log2(n / 256) partitioned, and the rest in networks.
+// Tuning and the choice of the instruction set are Highway's own.
 //
 // Entries: cpu/vqsort
 
@@ -26,7 +24,7 @@ struct vector_quicksort {
 
   template <class Row, class Candidate>
   static void select(const Row& row, std::int64_t, Candidate* scratch) {
-    thread_local const hwy::Sorter sort;  // older versions keep a buffer in it
+    thread_local const hwy::Sorter sort;  // older versions have a buffer in it
     baselines::copy_row(row, scratch);
     const auto n = static_cast<std::size_t>(row.size());
     if constexpr (sizeof(Candidate) == 16) {
@@ -43,7 +41,7 @@ using vector_quicksort = baselines::absent_selector;
 
 template <bool parallel>
 constexpr algorithm entry(std::string_view name) {
-  // No two candidates with indices are equal, so their order is the one sorted order.
+  // No two candidates with indices are equal, so the sort need not be stable.
   algorithm a = baselines::cpu_entry<vector_quicksort, parallel>(name, "sort", "Highway, VQSort",
                                                                  output_ordering::stable_sorted);
 #if !KSELECT_HAS_VQSORT

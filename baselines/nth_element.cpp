@@ -1,10 +1,10 @@
 // std::nth_element on a copy of each row: the CPU baseline of Komarov et al. 2014 (Fig. 9).
 //
-// Introselect: n copied, then about 2-3 n compared and partly moved, in unpredictable branches, so
-// its time hardly depends on k. The k best come out unsorted.
+// Introselect. Cost: n elements copied, then about 2-3 n compared and partly moved, with
+// unpredictable branches. So its time hardly depends on k. The answer is unsorted.
 //
-// Nothing here is tuned, by Komarov et al. or by us, but what is partitioned: candidates
-// (cpu_rows.hpp), of which one integer compare is the order. What is faster: quickselect.cpp.
+// Komarov et al. tune nothing. Our only tuning: it partitions candidates (cpu_rows.hpp), which one
+// integer comparison orders. quickselect.cpp is faster.
 //
 // Entries: cpu/nth_element
 

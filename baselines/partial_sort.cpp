@@ -1,11 +1,11 @@
 // std::partial_sort on a copy of each row: a heap of the k best at its front, then sorted.
 //
-// n copied, n compares with the head of the heap and, on rows in random order, about k ln(n/k)
-// replacements of log2 k steps each. Ascending rows cost one compare an element, descending rows
-// n log2 k.
+// Cost: n elements copied, n comparisons with the heap's head and, on rows in random order, about
+// k ln(n/k) replacements of log2 k steps each. Ascending rows cost one comparison an element,
+// descending rows n log2 k.
 //
-// Nothing here is tuned but what is sorted: candidates (cpu_rows.hpp), of which one integer compare
-// is the order. What is faster: binary_heap.cpp.
+// The only tuning: it sorts candidates (cpu_rows.hpp), which one integer comparison orders.
+// binary_heap.cpp is faster.
 //
 // Entries: cpu/partial_sort
 

@@ -1,17 +1,17 @@
-// Quickselect in vectors, on all of a row: what the vectorised quickselects of Highway
-// (highway_vqselect.cpp) and of x86-simd-sort are, in our own writing. Hoare's algorithm 65 (1961)
-// as Floyd & Rivest chose its pivots ("Expected time bounds for selection", 1975).
+// Vectorised quickselect on a whole row: our own version of Highway's (highway_vqselect.cpp) and
+// x86-simd-sort's. Hoare's algorithm 65 (1961) with pivots chosen as by Floyd & Rivest ("Expected
+// time bounds for selection", 1975).
 //
-// The row is copied as keys with their positions; two keys of a sample enclose the k-th one, nearly
-// always, and one pass keeps the fifth that lies between them, which is searched in the same way
-// (algorithms/one_pass_select/order_statistic.hpp); one more pass of compress then takes the keys
-// below the k-th and as many ties as are wanted, in the order of the row. So n are copied and about
-// 2.3 n read, whatever k is and without a branch that depends on the values. What our own selection
-// has beyond it is the threshold that spares it the copy.
+// The row is copied as keys and positions. Two keys of a sample nearly always enclose the k-th. One
+// pass keeps the fifth of the keys that lies between them, which is searched in the same way
+// (algorithms/one_pass_select/order_statistic.hpp). A last pass of compress takes the keys below
+// the k-th and as many ties as are wanted, in the order of the row. So n elements are copied and
+// about 2.3 n read, for any k, without a branch that depends on the values. Our own selection
+// (one-pass) adds a threshold, which saves the copy.
 //
-// Ours: keys and positions lie in arrays of their own, so that a compare sees twice the elements;
-// pivots come from samples of 32 and 64, ranked by comparing all with all (both sizes, and the
-// margin around the pivots, were tried on uniform, sorted and tied rows). +omp gives rows to
+// Our tuning: keys and positions are in separate arrays, so that a vector comparison covers twice
+// the elements. Pivots come from samples of 32 and 64, ranked by comparing all with all. (We tried
+// both sizes and the margin around the pivots on uniform, sorted and tied rows.) +omp gives rows to
 // threads.
 //
 // Entries: cpu/quickselect
@@ -34,7 +34,7 @@ namespace {
 using one_pass::hit_list;
 using one_pass::key_of;
 
-// What one thread needs: the keys and positions of a row, and the lists of the search.
+// The memory of one thread: the keys and positions of a row, and the lists of the search.
 struct quickselect_memory {
   std::int64_t list, scratch;
 
@@ -45,7 +45,7 @@ struct quickselect_memory {
   std::int64_t keys() const { return 2 * list + scratch; }
 
  private:
-  // To whole lines of the cache, which threads then do not share.
+  // Rounds up to whole cache lines, so that threads share none.
   static constexpr std::int64_t rounded(std::int64_t keys) { return (keys + 15) / 16 * 16; }
 };
 

@@ -1,24 +1,23 @@
-// Batched radix select: all rows at once, digits of 8 or 11 bits, survivors of a digit kept aside.
+// Batched radix select: all rows at once, digits of 8 or 11 bits, with a buffer of survivors.
 //
-// Alabi et al. 2012 select from one row; this is the form radix selection has today (Zhang et al.,
-// "Parallel Top-K Algorithms on GPU", SC 2023, in RAFT and CUB), written anew on the seam:
+// Alabi et al. 2012 select from one row. This is today's form of radix selection (Zhang et al.,
+// "Parallel Top-K Algorithms on GPU", SC 2023, in RAFT and CUB), our own implementation:
 //
-//   radix-select+block  a row a block, all passes in one launch, counts and candidates in shared
+//   radix-select+block  one block a row, all passes in one launch, counts and candidates in shared
 //                       memory: no workspace
-//   radix-select+grid   many blocks a row, a launch a pass (radix_select_grid.cuh):
+//   radix-select+grid   several blocks a row, one launch a pass (radix_select_grid.cuh):
 //                       for few long rows
-//   radix-select        whichever suits the shape
-//   +8bit, +11bit       the digit, where it is not left to the row's length
+//   radix-select        chooses between the two by the shape
+//   +8bit, +11bit       the digit; default: by the row's length
 //
-// Cost: the row is read at least twice, first to count, then to write and to keep; in 11-bit digits
-// a third time if the k-th key's first digit is that of more elements than the buffer takes. Early
-// stop: as soon as all that is left is wanted. 4 bytes of shared memory a bin, up to 4096
-// candidates. Not limited by k.
+// Cost: the row is read at least twice, first to count, then to write and to keep candidates. With
+// 11-bit digits it is read a third time if more elements than the buffer takes share the k-th key's
+// first digit. It stops early once all remaining elements are wanted. Shared memory: 4 bytes a bin,
+// up to 4096 candidates. k is not limited.
 //
-// What its authors tuned and we kept: 11-bit digits, no buffer when it would save nothing, no
-// return to the host. Ours: 16-byte loads, four in flight; candidates in shared memory; 8-bit
-// digits for rows so short that clearing and searching 2048 bins would cost more than reading them
-// again.
+// The authors' tuning that we kept: 11-bit digits, no buffer if it would save nothing, no return to
+// the host. Our tuning: 16-byte loads, four in flight; candidates in shared memory; 8-bit digits
+// for rows so short that clearing and searching 2048 bins would cost more than reading them again.
 //
 // Entries: radix-select
 
@@ -79,7 +78,7 @@ struct block_sink {
 template <class T, int bits, answer what>
 struct block_kernel {
   static constexpr int max_threads = 512;
-  static constexpr int min_blocks = sizeof(T) == 4 ? 3 : 2;  // of what registers allow
+  static constexpr int min_blocks = sizeof(T) == 4 ? 3 : 2;  // as registers allow
   using key = order_key_t<T>;
 
   struct storage {
@@ -89,7 +88,7 @@ struct block_kernel {
   struct args {
     rows_view<T> matrix;
     answer_view<T> out;
-    position capacity;  // candidates that dynamic shared memory takes
+    position capacity;  // candidates that fit in dynamic shared memory
   };
 
   template <class Simt>
@@ -120,7 +119,7 @@ struct block_kernel {
       simt.sync_block();
       find_bin(simt, shared.digits, s.wanted);
       s = advanced(s, shared.digits, number, a.capacity);
-      simt.sync_block();  // what was found is overwritten by the next pass
+      simt.sync_block();  // the next pass overwrites the found bin
     }
   }
 };
@@ -134,7 +133,7 @@ int bits_of(const variant& v, const problem& p) {
   return p.n <= short_row ? 8 : 11;
 }
 
-// Threads of the block form: at least 16 elements each, else the passes' fixed cost prevails.
+// Threads of the block form: at least 16 elements each, or the passes' fixed cost dominates.
 int block_threads(const problem& p, const device& where) {
   const std::int64_t most = where.kind == executor_kind::cuda ? 512 : 128;
   std::int64_t threads = 64;
@@ -142,8 +141,8 @@ int block_threads(const problem& p, const device& where) {
   return static_cast<int>(threads);
 }
 
-// Several blocks a row where the rows alone would not fill the card, and are long enough to pay for
-// a launch a pass.
+// Whether to use several blocks a row: if rows are too few to fill the card, and long enough to pay
+// for a launch a pass.
 bool on_grid(const variant& v, const problem& p, const device& where) {
   if (v.how != form::automatic) return v.how == form::grid;
   const bool gpu = where.kind == executor_kind::cuda;
@@ -164,7 +163,7 @@ status select_on_blocks(const problem& p, const io& buffers, const executor& on)
   const position capacity = block_capacity(p);
   const std::size_t candidate =
       sizeof(order_key_t<T>) + (what == answer::pairs ? sizeof(position) : 0);
-  // Each row is cheap to start, so the card's own scheduler balances them.
+  // Rows are cheap to start, so the hardware's scheduler balances them.
   const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
   return simt::launch<block_kernel<T, bits, what>>(
       on, {blocks, threads, capacity * candidate},

@@ -1,11 +1,11 @@
 #pragma once
-// Radix select, the device side: rows narrowed down digit by digit, most significant first.
-// radix_select.cu has the essay and the batched entries, alabi_radix_select.cu the one-row form.
+// Radix select, the device side: rows are narrowed digit by digit, most significant first.
+// radix_select.cu explains it and has the batched entries, alabi_radix_select.cu the one-row form.
 //
-// A row's state is a range of keys [low, high] that holds the k-th one. A *pass* walks over the
-// row, or over the candidates kept from it, and does three things at once: it writes keys below
-// `low` to the answer, counts the next digit of the keys in range, and keeps those if they are few
-// enough. From the counts follows the digit of the k-th key, and with it the next range.
+// A row's state is a range of keys [low, high] that holds the k-th. A *pass* walks over the row, or
+// over the candidates kept from it. It writes keys below `low` to the answer, counts the next digit
+// of the keys in range, and keeps these keys if they are few enough. The counts give the digit of
+// the k-th key and so the next range.
 
 #include "kernels/bin_counts.cuh"
 #include "kernels/gpu_rows.cuh"
@@ -30,10 +30,10 @@ inline constexpr int pass_count = (key_bits<Key> + bits - 1) / bits;
 template <class Key>
 struct state {
   Key low, high;      // the k-th key lies in [low, high]
-  Key written;        // keys below are in the answer already
-  position wanted;    // of those in range
-  position count;     // in range
-  position buffered;  // how many candidates were kept; 0: the row itself is the source
+  Key written;        // keys below it are already in the answer
+  position wanted;    // elements wanted of those in range
+  position count;     // elements in range
+  position buffered;  // candidates kept; 0: the row itself is the source
   std::uint32_t finished;
 };
 
@@ -42,8 +42,8 @@ KSELECT_HD constexpr state<Key> initial_state(position n, position k) {
   return {Key{0}, static_cast<Key>(~Key{0}), Key{0}, k, n, 0, 0};
 }
 
-// Whether no further digit is needed: all in range are wanted, or all have the same key. The k-th
-// key itself is known only in the second case.
+// Whether no further digit is needed: all elements in range are wanted, or all have the same key.
+// Only in the second case is the k-th key itself known.
 template <answer what, class Key>
 KSELECT_HD constexpr bool settled(const state<Key>& s) {
   return s.low == s.high || (what != answer::kth && s.count == s.wanted);
@@ -78,10 +78,10 @@ KSELECT_HD state<Key> advanced(const state<Key>& s, const bin_storage<bits>& fou
   return next;
 }
 
-// Where a pass leaves what it finds; each executor form has its own counters and buffer.
-//   position next_written(), next_tied(), next_kept()   counters, read and advanced
-//   void keep(place, key, at)                           a candidate into the buffer
-//   key_at(i), position_at(i)                           and back
+// One pass over a row. `Sink` has the counters and the buffer of the block or grid form:
+//   position next_written(), next_tied(), next_kept()   read and advance a counter
+//   void keep(place, key, at)                           stores a candidate in the buffer
+//   key_at(i), position_at(i)                           read it
 template <class T, int bits, answer what, class Simt, class Sink>
 class pass_over {
  public:
@@ -112,7 +112,7 @@ class pass_over {
     const int shift = shift_of<key, bits>(pass);
     if (keeps(s, capacity_)) {
       walk(s, index, stride, [&](key k, position at) { visit<true>(s, shift, k, at); });
-    } else if (pass == 0) {  // everything is in range, and nothing is known
+    } else if (pass == 0) {  // all elements are in range
       walk(s, index, stride, [&](key k, position) { count(k >> shift); });
     } else {
       walk(s, index, stride, [&](key k, position at) { visit<false>(s, shift, k, at); });
@@ -140,7 +140,7 @@ class pass_over {
 
   template <bool keeping>
   KSELECT_HD void visit(const state<key>& s, int shift, key k, position at) {
-    // One compare for both ends: almost all elements lie outside.
+    // One comparison for both ends: almost all elements are outside.
     if (static_cast<key>(k - s.written) > static_cast<key>(s.high - s.written)) return;
     if (k < s.low) {
       write(sink_.next_written(simt_), k, at);
@@ -150,7 +150,7 @@ class pass_over {
     if constexpr (keeping) sink_.keep(simt_, sink_.next_kept(simt_), k, at);
   }
 
-  // The range is settled: all that is below it, and of those in it the first ones found.
+  // The range is settled: takes all elements below it, and the first wanted ones found inside.
   KSELECT_HD void last_visit(const state<key>& s, key k, position at) {
     if (static_cast<key>(k - s.written) > static_cast<key>(s.high - s.written)) return;
     if (k < s.low) {

@@ -1,7 +1,7 @@
 #pragma once
-// Radix select with several blocks a row: one launch a pass. The blocks of a row count in shared
-// memory and add their counts up in global memory; the next launch's blocks each search the sums
-// for themselves, so nothing waits for a last block and nothing returns to the host.
+// Radix select with several blocks a row, one launch a pass. The blocks of a row count in shared
+// memory and add their counts in global memory. Each block of the next launch searches the sums
+// itself, so nothing waits for a last block and nothing returns to the host.
 
 #include <algorithm>
 
@@ -19,8 +19,8 @@ struct grid_memory {
   position capacity;
 };
 
-// Candidates are kept when they are this much fewer than the row: then writing and reading them
-// back costs a fraction of reading the row again.
+// Candidates are kept if they are at most 1 / kept_fraction of the row. Writing and reading them
+// then costs little beside reading the row again.
 inline constexpr position kept_fraction = 16;
 
 template <class T, int bits>
@@ -159,7 +159,7 @@ struct pass_kernel {
   }
 };
 
-// All rows of `m` by pass_count + 2 launches, with `wanted_threads` a block (0: ours to choose).
+// Selects from all rows of `m` by pass_count + 2 launches. `wanted_threads` a block; 0: default.
 template <class T, int bits, answer what>
 status select_on_grid(const rows_view<T>& m, const answer_view<T>& out, const grid_memory<T>& w,
                       const executor& on, int wanted_threads = 0) {

@@ -1,16 +1,17 @@
-// A radix sort of each row, of which the first k are kept: what full_sort.cpp is by comparisons, as
-// fast as we know how to make it.
+// A radix sort of each row, whose first k are kept: the fastest full sort that we know how to
+// write.
 //
 // Least significant digit first (Knuth, The Art of Computer Programming 3, 5.2.5), on the key
-// alone: the sort is stable and reads the row in the order of its indices, so ties come by
-// ascending index without their bits being sorted. A read and a write of every element a digit,
-// whatever k is.
+// alone. The sort is stable and reads the row in the order of indices, so ties come by ascending
+// index although indices are not sorted. Cost: one read and one write of every element for each
+// digit, for any k.
 //
-// Ours: digits are of the key's distance from the row's least one, which is seldom as wide as a key
-// (uniform floats differ in 28 bits of 32), and as narrow as their number allows; the first pass
-// reads the row itself, so nothing is copied, and each pass counts the next one's digits. Digits
-// are of 11 bits at most: more places to write to cost more in the translation buffer than a pass.
-// Rows of at most 64 are sorted by std::sort, which then costs less than the counts.
+// Our tuning: digits are taken of the key's distance from the row's least key, which is seldom as
+// wide as a key (uniform floats differ in 28 bits of 32). Digits are as narrow as their number
+// allows, at most 11 bits: writing to more places costs more in TLB misses than another pass. The
+// first pass reads the row itself, so nothing is copied, and each pass counts the next one's
+// digits. Rows of at most 64 elements are sorted by std::sort, which then takes less time than the
+// counts.
 //
 // Entries: cpu/radix_sort
 
@@ -66,10 +67,10 @@ struct radix_sort_of_row {
     const auto width = static_cast<int>(std::bit_width(static_cast<decltype(low)>(high - low)));
     const int passes = std::max(1, (width + most_bits - 1) / most_bits);
     digit<decltype(low)> by{low, 0, std::max(1, (width + passes - 1) / passes)};
-    digit_counts counts[2];  // in turns of the pass at hand and of the next
+    digit_counts counts[2];  // of this pass and of the next, in turn
     clear(counts[0], by.bits);
     for (std::int64_t i = 0; i < n; ++i) ++counts[0][by(row.key_at(i))];
-    // So that the last pass writes to the first half.
+    // Chosen so that the last pass writes to the first half.
     Candidate* to = passes % 2 != 0 ? sorted : sorted + n;
     const Candidate* from = nullptr;
     for (int pass = 0; pass < passes; ++pass) {
@@ -87,7 +88,7 @@ struct radix_sort_of_row {
     }
   }
 
-  // Moves each candidate to the place of its digit, and counts the digits after those, if asked to.
+  // Moves each candidate to the place of its digit. If `next` is not null, counts the next digits.
   template <class Row, class From, class Digit, class Candidate>
   static void move(const From& from, std::int64_t n, Digit by, digit_counts& places,
                    digit_counts* next, Candidate* to) {
@@ -115,7 +116,7 @@ struct radix_sort_of_row {
     std::fill_n(counts.begin(), std::size_t{1} << bits, 0);
   }
 
-  // Counts become the places of each digit's first element.
+  // Turns counts into the place of each digit's first element (an exclusive scan).
   static void to_places(digit_counts& counts, int bits) {
     std::uint32_t sum = 0;
     for (std::size_t d = 0; d < std::size_t{1} << bits; ++d) sum += std::exchange(counts[d], sum);

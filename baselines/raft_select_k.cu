@@ -1,25 +1,25 @@
 // RAFT's batched top-k, raft::matrix::select_k (Zhang, Naruse, Li & Wang, "Parallel Top-K
-// Algorithms on GPU: A Comprehensive Study and New Methods", SC '23), which cuVS gives out
-// compiled, as cuvs::selection::select_k. An adapter, compiled with -DKSELECT_RAFT=ON where RAFT is
-// found; cuVS brings it along.
+// Algorithms on GPU: A Comprehensive Study and New Methods", SC '23), which cuVS distributes
+// compiled as cuvs::selection::select_k. An adapter, compiled with -DKSELECT_RAFT=ON if RAFT is
+// found; cuVS includes it.
 //
 //   raft/auto          RAFT's choice: a decision tree learnt from its authors' runs
-//   raft/radix+...     AIR Top-K: radix select with 8 or 11 bits a pass, the last filter fused or
+//   raft/radix+...     AIR Top-K: radix select with 8 or 11 bits a pass; the last filter is fused
+//   or
 //                      (+extra) a pass of its own
-//   raft/warp+...      warps' bitonic queues: every element into the queue (immediate), those below
-//                      the bound (filtered), one buffer for all lanes (distributed), that buffer in
-//                      shared memory (distributed_shared)
+//   raft/warp+...      warps' bitonic queues: every element enters the queue (immediate), or those
+//                      below the bound (filtered), through one buffer for all lanes (distributed),
+//                      or that buffer in shared memory (distributed_shared)
 //
-// Rows are read as they are; values and indices are written by RAFT itself. It takes its scratch
-// memory through a memory resource: in a dry run, which launches nothing, ours counts the bytes,
-// and in the real one it hands out pieces of the workspace; so nothing is allocated inside the time
-// and all of it is counted. For values alone RAFT still writes indices, into the workspace. Block
-// sizes are RAFT's choice from occupancy and its thresholds; what a user may set, `algo`, is a
-// variant each.
+// RAFT reads the rows as they are and writes values and indices itself. It takes scratch memory
+// from our memory resource. In a dry run, which launches nothing, the resource counts the bytes; in
+// the real run it returns pieces of the workspace. So nothing is allocated inside the time, and all
+// memory is counted. For values alone RAFT still writes indices, into the workspace. RAFT chooses
+// block sizes by occupancy and its thresholds. A user can only set `algo`; each value is a variant.
 //
-// Limits: dense rows; Q, k and, for int32, n below 2^31; warps' queues hold 256. Those compare
-// floats and fill up with infinities, so rows with NaN or infinities are not theirs; the radix
-// selects order bits. The dry run came with RAFT 26: older versions are listed as missing.
+// Limits: dense rows; Q, k and, for int32, n below 2^31. Warps' queues hold 256, compare floats and
+// are filled with infinities, so they exclude rows with NaN or infinities. The radix selects order
+// bits. RAFT before 26 has no dry run: its entries are listed as missing.
 //
 // Entries: raft/auto, raft/radix, raft/warp
 
@@ -43,7 +43,7 @@
 namespace kselect::raft_select_k {
 namespace {
 
-// raft::matrix::SelectAlgo, which is not there in every build.
+// raft::matrix::SelectAlgo, which not every build has.
 enum class method : std::uint8_t {
   automatic,
   radix_8,
@@ -87,8 +87,8 @@ constexpr raft::matrix::SelectAlgo algorithm_of(method m) {
 
 // ---- RAFT's scratch memory
 
-// Gives out pieces of `memory` one after the other; without it, it only counts. Nothing is taken
-// back before the call ends: select_k takes its few arrays at once.
+// Allocates pieces of `memory` one after the other; without memory it only counts. Pieces are not
+// reused before the call ends: select_k takes its few arrays at once.
 struct arena {
   std::span<std::byte> memory;
   std::size_t used = 0;
@@ -96,7 +96,7 @@ struct arena {
   void* take(std::size_t bytes) {
     constexpr std::size_t alignment = 256;
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    std::byte* piece = reinterpret_cast<std::byte*>(alignment);  // of a dry run: never read
+    std::byte* piece = reinterpret_cast<std::byte*>(alignment);  // for a dry run: never read
     if (memory.data() != nullptr) {
       if (rounded > memory.size() - used) throw std::bad_alloc();
       piece = memory.data() + used;
@@ -106,7 +106,7 @@ struct arena {
   }
 };
 
-// The arena as cuda::mr's resources look. RAFT copies it, so it only points.
+// The arena with the interface of cuda::mr's resources. RAFT copies it, so it is only a pointer.
 class arena_resource {
  public:
   explicit arena_resource(arena* from) : from_(from) {}
@@ -124,8 +124,8 @@ class arena_resource {
   arena* from_;
 };
 
-// A thread's handle to RAFT, kept from call to call as RAFT's documentation wants it: it remembers
-// what it asked the driver.
+// A thread's handle to RAFT. It caches properties of the driver, so RAFT's documentation asks to
+// keep it from call to call.
 struct session {
   raft::resources handle;
   arena scratch;
@@ -175,7 +175,7 @@ void visit_types(const problem& p, F&& f) {
   });
 }
 
-// Indices that nobody wants.
+// Room for the unwanted indices of values alone.
 simt::global<std::int32_t> unwanted_indices(const problem& p, simt::carver& pieces) {
   return pieces.take<std::int32_t>(p.has_indices() ? 0 : p.q * p.k);
 }
@@ -191,7 +191,7 @@ std::size_t workspace(const problem& p, const device&) {
     visit_types(
         p, [&]<class T, class Index>(T, Index) { select<T, Index>(with, p, {}, nullptr, by); });
   } catch (const std::exception&) {
-    // enqueue meets the same error and tells it.
+    // enqueue meets the same error and reports it.
   }
   raft::resource::set_dry_run_flag(with.handle, false);
   return pieces.used() + with.scratch.used;

@@ -1,26 +1,26 @@
 // Randomized select, one row at a time: Monroe, Wendelberger & Michalak, "Randomized Selection on
 // the GPU", High Performance Graphics, 2011 (from the algorithm of Floyd & Rivest 1975).
 //
-// A random sample of the row is ordered, and the two sample elements whose ranks enclose that of
-// the k-th one by a safe margin split the row in three; the k-th one is almost surely in the narrow
-// middle part, which is kept, and so on until the rest is a sample of itself.
+// A random sample of the row is sorted. Two sample elements, whose ranks enclose that of the k-th
+// by a safe margin, split the row in three. The k-th is almost surely in the narrow middle part,
+// which is kept and split in the same way, until the rest is no larger than the sample.
 //
 //   monroe-randomized         the k-th element alone, as published
-//   monroe-randomized+gather  the k smallest, with positions where they are wanted: written by the
-//                             filter of each round
+//   monroe-randomized+gather  the k smallest, with positions if wanted: the filter of each round
+//                             writes them
 //
-// Cost: two reads of the row (count, filter), then of about a fifth to a tenth of it and so on;
-// three launches and one return to the host a round, as in the original: the host decides when to
-// stop and whether the splitters failed. So `synchronises`.
+// Cost: two reads of the row (count, filter), then of about a fifth to a tenth of it, and so on. A
+// round takes three launches and one return to the host, as in the original: the host decides when
+// to stop and whether the splitters failed. So `synchronises`.
 //
-// Deviations: the sample has 512 elements whatever n is (its ordering by ranks in one block then
-// costs microseconds). If the k-th element is not in the middle part, the side it is in is kept
-// instead of drawing again. After a round that did not halve the rest, which only ties can cause,
-// the next one splits around a single element and sets its ties apart. The sample's places come
-// from a hash of the round, so runs repeat.
+// Deviations: the sample has 512 elements for any n, so that ranking it in one block takes
+// microseconds. If the k-th element is not in the middle part, its side is kept instead of drawing
+// again. If a round has not halved the rest, which only ties can cause, the next round splits
+// around a single element and separates its ties. The sample's places are a hash of the round, so
+// runs repeat.
 //
-// Blocks of 512 threads, or +t128 and +t256, about 1024 threads a multiprocessor, with at least
-// 16 elements a thread: ours (bin_counts.cuh), as for the other selections of one row at a time.
+// Our tuning (bin_counts.cuh), as for the other selections of one row at a time: blocks of 512
+// threads, or +t128 and +t256; about 1024 threads a multiprocessor; at least 16 elements a thread.
 //
 // Entries: monroe-randomized
 
@@ -37,9 +37,9 @@ using kernels::answer;
 using kernels::position;
 
 inline constexpr position sample_size = 512;
-inline constexpr int most_rounds = 64;  // a handful are needed
+inline constexpr int most_rounds = 64;  // far more than are needed
 
-// Below the lower splitter, between the two, above the upper one.
+// The bins: below the lower splitter, between the two, above the upper one.
 template <class T>
 class three_parts {
  public:
@@ -113,8 +113,8 @@ struct sample_kernel {
   }
 };
 
-// The ranks in the sample that enclose the wanted one: three standard deviations to each side, or
-// none at all for a single splitter.
+// The ranks in the sample that enclose the wanted one, three standard deviations away on each side,
+// or with no margin for a single splitter.
 struct ranks {
   position low, high;
 };

@@ -2,20 +2,20 @@
 // Synchronous Operations", HPEC 2012; the baseline of Komarov et al. (Fig. 6) and Tang et al.
 // (Table I, "TBS").
 //
-// A row is cut into truncations of K elements (k rounded up to a power of two), each is sorted by a
-// bitonic network, and two sorted ones are merged into one by keeping, at each place, the better of
-// the two, which leaves the K best of both as a bitonic list, and merging that. No step depends on
-// the data: the time is the same for every input.
+// A row is cut into truncations of K elements (k rounded up to a power of two). A bitonic network
+// sorts each truncation. Two sorted ones are joined by keeping the better element at each place,
+// which leaves the K best of both as a bitonic list; this is merged. No step depends on the data,
+// so the time is the same for every input.
 //
-// A row a block. A tile of several truncations is sorted and reduced to one in shared memory, and
-// that is merged with the best of the tiles before. The answer comes out sorted.
+// One block a row. A tile of several truncations is sorted and reduced to one in shared memory,
+// which is merged with the best of the tiles before. The answer is sorted.
 //
 // Cost: each element is read once and takes part in log2 K (log2 K + 1) / 4 + log2 K
-// compare-exchanges in shared memory. Two tiles' worth of shared memory and no workspace.
+// compare-exchanges in shared memory. Shared memory for two tiles, no workspace.
 //
-// Its authors tuned the truncation to the block and stop at k = 512. We go on to 2048, where the
-// sort alone is 66 steps; a tile has at least 1024 elements, so that small k fill a block; steps
-// within 64 elements synchronise the warp alone. +t128, +t512: threads a block, by default 256.
+// Its authors tuned the truncation to the block and stop at k = 512. We go up to 2048, where the
+// sort alone takes 66 steps. A tile has at least 1024 elements, so that small k fill a block. Steps
+// within 64 elements synchronise only the warp. +t128, +t512: threads a block, by default 256.
 //
 // Entries: truncated-bitonic
 
@@ -87,8 +87,8 @@ struct kernel {
     }
   }
 
-  // Sorts the truncations of a tile and reduces them to the first, which is left ascending. Those
-  // that survive a level lie twice as far apart as before.
+  // Sorts the truncations of a tile and reduces them to the first, which is then ascending. The
+  // distance between surviving truncations doubles with each level.
   template <class Simt>
   KSELECT_HD static void reduce(Simt& simt, const args& a, const list& tile) {
     const position run = a.truncation;

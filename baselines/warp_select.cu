@@ -1,20 +1,19 @@
 // Warp selection in the style of WarpSelect: Johnson, Douze & Jegou, "Billion-scale Similarity
-// Search with GPUs", 2017 (in FAISS). Written anew on the seam.
+// Search with GPUs", 2017 (in FAISS). Our own implementation.
 //
-// A row a warp, one pass. The K best so far (k rounded up to a power of two) stay sorted in the
-// warp's registers, the *warp queue*. A lane puts elements better than the k-th of them into a
-// short queue of its own, the *thread queue*; once a lane's might overflow, the warp sorts all
-// thread queues together by a bitonic network and merges them into the warp queue. The answer comes
-// out sorted.
+// One warp a row, one pass. The *warp queue*, the K best so far (k rounded up to a power of two),
+// stays sorted in the warp's registers. A lane puts elements better than the k-th into its own
+// short *thread queue*. Once one of these might overflow, the warp sorts all thread queues together
+// by a bitonic network and merges them into the warp queue. The answer is sorted.
 //
-// Cost: each element is read once, converted and compared; about k ln(n/k) elements of a row in
-// random order pass the filter, and a merge takes 36 + log2 K steps on 256 + K elements. No shared
+// Cost: each element is read, converted and compared once. About k ln(n/k) elements of a row in
+// random order pass the filter. A merge takes 36 + log2 K steps on 256 + K elements. No shared
 // memory, no workspace. Registers bound K: 1024. A row never has more than one warp, so few long
 // rows leave the GPU idle.
 //
 // Its authors tuned the thread queue to K (2 to 8 elements) and vote after each element. We read 16
-// bytes a lane at a time, vote once for them, and so keep a queue of 8 for every K. Warps a block
-// are a parameter: +w1, +w8, by default 4.
+// bytes a lane at a time and vote once for them, so the thread queue has 8 elements for every K.
+// Warps a block are a parameter: +w1, +w8, by default 4.
 //
 // Entries: warp-select
 

@@ -1,10 +1,10 @@
 // Quickselect of Intel's x86-simd-sort (after Blacher, Giesen & Kuehne, "Fast and Robust Vectorized
-// In-Place Sorting of Primitive Types", 2021), which partitions keys and what belongs to them as
-// two arrays. An adapter, compiled where X86_SIMD_SORT_INCLUDE_DIR has it.
+// In-Place Sorting of Primitive Types", 2021), which partitions keys and their values in two
+// arrays. An adapter, compiled if X86_SIMD_SORT_INCLUDE_DIR has it.
 //
-// A row is copied: its selection keys (order.hpp), and the indices beside them; so NaN and both
-// zeros have their places, and ties come in any order. n copied, then about 2-3 n moved through
-// vector partitions, whatever k is. AVX-512 or AVX2, as -march= says.
+// A row is copied as selection keys (order.hpp) and indices. So NaN and both zeros are ordered, and
+// ties come in any order. Cost: n elements copied, then about 2-3 n moved through vector
+// partitions, for any k. AVX-512 or AVX2, by -march=.
 //
 // Entries: cpu/x86_simd_sort
 
@@ -17,7 +17,7 @@
 
 #if KSELECT_HAS_X86_SIMD_SORT
 #if defined(__GNUC__) && !defined(__clang__)
-// GCC 12 takes what its own AVX-512 intrinsics leave undefined for a mistake (its bug 105593).
+// GCC 12 warns of undefined values in its own AVX-512 intrinsics (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -29,8 +29,8 @@ namespace {
 
 #if KSELECT_HAS_X86_SIMD_SORT
 struct simd_quickselect {
-  // The k best as candidates, and before that keys and indices side by side, which together are as
-  // long as candidates.
+  // n candidates' room for a row's keys and indices, which together are as long as candidates, and
+  // k candidates for the answer.
   static std::int64_t scratch(std::int64_t n, std::int64_t k) { return n + k; }
 
   template <class Row, class Candidate>

@@ -1,5 +1,5 @@
 #pragma once
-// Whose sort it is, and the call of it. gpu_full_sort.cu has the essay.
+// The sorting libraries, and the calls of them. gpu_full_sort.cu explains them.
 
 #include "kselect/algorithm.hpp"
 

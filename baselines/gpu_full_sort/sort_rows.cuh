@@ -1,6 +1,6 @@
 #pragma once
-// Full sorts on the GPU by Thrust and CUB. gpu_full_sort.cu has the essay; the files beside this
-// one instantiate a few libraries each, since each takes nvcc long.
+// Full sorts on the GPU by Thrust and CUB. gpu_full_sort.cu explains them. The files beside this
+// one instantiate a few libraries each, because nvcc takes long for each.
 
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
@@ -22,7 +22,7 @@ using kernels::answer_view;
 using kernels::position;
 using kernels::rows_view;
 
-// Keys of a chunk as they are sorted: selection keys, or (row, selection key).
+// The keys that are sorted: selection keys, or (row, selection key).
 template <class T, library by>
 using sort_key = std::conditional_t<by == library::clustered, std::uint64_t, order_key_t<T>>;
 
@@ -104,7 +104,7 @@ inline auto begins_of(std::int64_t n) {
   return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), row_begin{n});
 }
 
-// Sorts a chunk by cub; with `temporary` null it only tells how much of it it needs.
+// Sorts a chunk by CUB. If `temporary` is null, only sets `bytes` to the size that it needs.
 template <library by, class Key>
 cudaError_t sort_by_cub(void* temporary, std::size_t& bytes, const arrays<Key>& a, std::int64_t n,
                         std::int64_t rows, cudaStream_t stream) {
@@ -139,7 +139,7 @@ cudaError_t sort_by_cub(void* temporary, std::size_t& bytes, const arrays<Key>& 
   }
 }
 
-// Hands thrust its temporary arrays out of the workspace.
+// Gives Thrust its temporary arrays from the workspace.
 class workspace_allocator {
  public:
   using value_type = char;
@@ -158,7 +158,7 @@ class workspace_allocator {
   std::int64_t used_ = 0;
 };
 
-// A call a row, in place in the unsorted arrays.
+// One call a row, in place in the unsorted arrays.
 template <class Key>
 status sort_by_thrust(const arrays<Key>& a, std::int64_t n, std::int64_t rows,
                       cudaStream_t stream) {
@@ -193,7 +193,7 @@ arrays<sort_key<T, by>> carve(const problem& p, simt::carver& memory) {
   a.positions = memory.take<position>(positions);
   std::size_t temporary = 0;
   if constexpr (by == library::thrust) {
-    // A second array of keys and of positions, as long as a row, and the radix sort's counts.
+    // A second array of keys and one of positions, as long as a row, and the radix sort's counts.
     constexpr std::size_t counts = std::size_t{32} << 20;
     temporary = static_cast<std::size_t>(p.n + 256) * (sizeof(key) + sizeof(position)) + counts;
   } else {
@@ -248,7 +248,7 @@ status sort_rows(const problem& p, const io& buffers, std::span<std::byte> memor
   return done;
 }
 
-// The clustered sort is declared for float32 alone; other types never come here.
+// The clustered sort declares float32 alone, so other types are never enqueued.
 template <library by, class T>
 inline constexpr bool declared = by != library::clustered || sizeof(T) == 4;
 

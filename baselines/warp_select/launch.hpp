@@ -1,5 +1,5 @@
 #pragma once
-// Warp selection's launch by type of element, each compiled in a file of its own.
+// Warp selection's launch by element type. Each type is compiled in its own file.
 
 #include "kselect/algorithm.hpp"
 
@@ -7,7 +7,7 @@ namespace kselect::warp_select {
 
 inline constexpr int most_queue = 1024;  // the largest k
 
-// All rows of `p`, a row a warp, `warps` of them a block. `T` is the rows' type.
+// Selects from all rows of `p`: one warp a row, `warps` warps a block. `T`: the rows' type.
 template <class T>
 status select_rows(int warps, const problem& p, const io& buffers, const executor& on);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Warp selection: the kernel, and its launch on rows of one type. warp_select.cu has the essay.
+// Warp selection: the kernel, and its launch on rows of one type. warp_select.cu explains it.
 
 #include <algorithm>
 
@@ -53,8 +53,8 @@ class selection {
   }
 
  private:
-  // The elements before `head` and from `tail` on, fewer than 32, that no aligned load covers; the
-  // thread queues are empty, so they fit.
+  // Takes the elements before `head` and from `tail` on, which no aligned load covers. They are
+  // fewer than 32 and the thread queues are empty, so they fit.
   KSELECT_HD void take_loose(simt::global<const T> row, position head, position tail) {
     const auto lane = static_cast<position>(simt_.lane());
     const position i = lane < head ? lane : tail + (lane - head);
@@ -63,13 +63,13 @@ class selection {
     }
   }
 
-  // One place in the code flushes, for it is long when unrolled: after every load that might have
-  // filled a thread queue, and at the end.
+  // Flushes after every load that might have filled a thread queue, and at the end. Only one place
+  // in the code does so, because the unrolled flush is long.
   KSELECT_HD void take_vectors(simt::global<const T> row, position head, position vectors) {
     const auto body =
         as_vec<width>(simt_.slice(row, head, static_cast<std::int64_t>(vectors) * width));
     const auto lane = static_cast<position>(simt_.lane());
-    // The next load is started before the last one's elements are looked at.
+    // The next load starts before the elements of the last one are compared.
     simt::vec<T, width> next{};
     if (lane < vectors) next = simt_.load(body, lane);
     bool at_end = false;
@@ -98,8 +98,8 @@ class selection {
     ++queued_;
   }
 
-  // Merges all thread queues into the warp queue: the smaller of the two at each place, one
-  // ascending, the other descending, are the best of both, as a bitonic list.
+  // Merges all thread queues into the warp queue. One is ascending, the other descending; the
+  // smaller element at each place belongs to the best of both, which form a bitonic list.
   KSELECT_HD void flush() {
     if (simt_.lane() == 0) simt_.count(simt::counter::queue_merges);
     queue_.sort(simt_, false);
@@ -119,7 +119,7 @@ class selection {
     queued_ = 0;
   }
 
-  // The k-th best so far; while it is padding every element may enter.
+  // Finds the k-th best so far. While it is padding, every element may enter.
   KSELECT_HD void find_limit() {
     value kth = best_.items[0];
     unrolled<registers>([&](auto r) {
