@@ -1,7 +1,7 @@
-// What a proof on a GPU costs, by the host's clock: the certificate, the hash of the input and the
-// poisoning of the outputs, of 2^27 elements in rows of any length. All keys are equal, so any k
-// columns are a right answer; those of a row lie evenly spread, which makes its gather as slow as
-// it gets. Without a GPU there is nothing to measure.
+// The cost of a proof on a GPU, by the host's clock: the certificate, the hash of the input and the
+// poisoning of the outputs, for 2^27 elements in rows of several lengths. All keys are equal, so
+// any k columns are a right answer. The answer's columns are evenly spread over the row: the worst
+// case for gathering them. Without a GPU it measures nothing.
 
 #include <cstdint>
 #include <memory>

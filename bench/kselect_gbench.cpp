@@ -1,11 +1,10 @@
-// kselect-gbench CONFIG [--benchmark_*]: the cells of a config as Google Benchmark benchmarks, for
-// those who live in that tool: its reporters, filters and compare.py. Times are manual: what
-// `kselect run` takes for one run, on the GPU by device events, without the restoring of inputs
-// around it.
+// kselect-gbench CONFIG [--benchmark_*]: runs the cells of a config as Google Benchmark benchmarks,
+// with that tool's reporters, filters and compare.py. It uses manual times: those of one run in
+// `kselect run`, on the GPU by device events, without restoring the inputs.
 //
-// Names are those of `kselect export --format gbench`, so that either output can be compared with
-// the other. Each answer is proven before and after; a wrong one is an error and no time. What
-// `kselect run` adds - rounds in turns, cold and batch times, records - is not here.
+// Names are those of `kselect export --format gbench`, so that both outputs can be compared. Each
+// answer is proven before and after; a wrong one is an error without a time. The rounds, cold and
+// batch times and records of `kselect run` are missing here.
 
 #include <cstdio>
 #include <memory>
@@ -30,8 +29,8 @@ using namespace kselect::harness;
 
 constexpr double seconds_per_ns = 1e-9;
 
-// Everything the cells share; the rows and their copy on the device are kept while the next cell
-// has the same ones.
+// The state that cells share. The rows and their copy on the device are kept as long as the next
+// cell has the same ones.
 class bench {
  public:
   bench(const sweep_config& config, const input_source& input, backends& places)
@@ -104,7 +103,7 @@ void register_cells(const std::vector<cell>& cells, bench& shared) {
   for (const cell& c : cells) {
     const std::string name =
         benchmark_name(c.problem, c.entry->algorithm->name, to_string(c.executor));
-    // Registered as errors they would spoil the geometric mean of compare.py.
+    // If these were registered as errors, they would spoil the geometric mean of compare.py.
     if (c.foreseen != cell_status::ok || c.problem.n == 0 || c.problem.q == 0) {
       fmt::print(stderr, "kselect-gbench: left out {}: {}\n", name,
                  c.foreseen == cell_status::ok ? "no rows" : c.reason);
@@ -118,7 +117,7 @@ void register_cells(const std::vector<cell>& cells, bench& shared) {
 }
 
 int run(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);  // takes out its own options
+  benchmark::Initialize(&argc, argv);  // removes its own options from argv
   CLI::App app{"The cells of a config as Google Benchmark benchmarks (--benchmark_* as usual)",
                "kselect-gbench"};
   options o;

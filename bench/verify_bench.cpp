@@ -1,6 +1,6 @@
-// What a certificate costs: bytes of input verified per second, on one thread unless the name says
-// otherwise. Answers are right ones, unsorted; inputs are larger than the first-level caches and
-// small enough to stay in the last one, so that the numbers are about the code, not the memory.
+// The cost of a certificate: bytes of input verified per second, on one thread unless the name says
+// otherwise. Answers are right and unsorted. Inputs are larger than the first-level caches and fit
+// into the last one, so that the numbers measure the code, not the memory.
 //
 // The harness verifies before and after timing. At less than 1 GB/s a core that would dominate a
 // sweep.
@@ -89,7 +89,7 @@ void input_hash(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }
 
-// What rows on a GPU are known by there; the host computes it once an upload.
+// The hash that identifies rows on a GPU; the host computes it once for each upload.
 void word_hash(benchmark::State& state) {
   const std::vector<std::byte> bytes(std::size_t{1} << 24);
   for (auto _ : state) benchmark::DoNotOptimize(hash_words(bytes, 1));
