@@ -2,9 +2,9 @@
 
     python -m peers.numpy_argpartition results/MACHINE/RUN --out results/MACHINE/RUN-numpy
 
-What a user of numpy writes: the indices of the k best of each row by `argpartition`, then their
-values. On a processor with AVX-512 or AVX2 numpy's partition is x86-simd-sort's `argselect`; it has
-no threads.
+This is what numpy's users write: `argpartition` gives the indices of the k best of each row, which
+give their values. On a processor with AVX-512 or AVX2, numpy's partition is x86-simd-sort's
+`argselect`, without threads.
 """
 
 import time
@@ -38,10 +38,10 @@ class NumpyArgpartition:
         return processor()
 
     def gpus(self) -> None:
-        """Return nothing: it uses none."""
+        """Return None: numpy uses no GPU."""
 
     def rows(self, rows: np.ndarray) -> np.ndarray:
-        """Return them."""
+        """Return the rows unchanged."""
         return rows
 
     def select(self, rows: np.ndarray, record: Record) -> Answer:
@@ -54,13 +54,13 @@ class NumpyArgpartition:
         return np.take_along_axis(rows, indices, 1), indices
 
     def timed(self, rows: np.ndarray, record: Record) -> tuple[Answer, float]:
-        """Call it between two readings of the clock."""
+        """Time one selection by the host's clock."""
         begin = time.perf_counter_ns()
         answer = self.select(rows, record)
         return answer, float(time.perf_counter_ns() - begin)
 
     def on_host(self, answer: Answer) -> Answer:
-        """Return it."""
+        """Return the answer unchanged."""
         return answer
 
 

@@ -1,4 +1,4 @@
-"""Rows and proofs by kselect's own program: KSELECT_BINARY names it, else it is build/release/kselect."""
+"""Rows and proofs from kselect's own program: KSELECT_BINARY, or else build/release/kselect."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ WRONG_ANSWER = 7  # exit code of `kselect prove`
 
 
 def kselect(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the program; raise PlotError for what is neither success nor a wrong answer."""
+    """Run the program; raise PlotError unless it succeeds or finds a wrong answer."""
     program = os.environ.get("KSELECT_BINARY", str(ROOT / "build" / "release" / "kselect"))
     command = [program, *map(str, arguments)]
     try:

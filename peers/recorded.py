@@ -1,10 +1,10 @@
 """Times a library's selection on the problems of a finished run, or of a config.
 
-Each problem (uniform rows, row-major, values and indices) is generated anew, selected from, proven,
-timed and proven again. Outputs are allocated by the call, as the library's users have it; indices
-are 64-bit. Beside a run's own records the new run has that one's meta.json, so it must be run on
-the machine of that run: another is refused. From a config it has a meta.json of its own
-(peers/machine.py). Rows and proofs are those of kselect's program (peers/program.py).
+Each problem (row-major, values and indices) is generated anew, selected from, proven, timed and
+proven again. The call allocates its outputs, as for the library's users; indices are 64-bit. A run
+made from a finished run copies that run's meta.json, so it refuses any other machine. A run made
+from a config has its own meta.json (peers/machine.py). kselect's program makes rows and proofs
+(peers/program.py).
 """
 
 import argparse
@@ -29,12 +29,12 @@ from plots.errors import PlotError
 from plots.journal import SCHEMA
 from plots.records import Loaded, Record, Run, load
 
-ROUNDS = 11  # as kselect's by default, of a sample each
+ROUNDS = 11  # kselect's default, with one sample each
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a record says of a library."""
+    """The facts of a library that its records state."""
 
     name: str
     family: str
@@ -52,13 +52,13 @@ class Peer(Protocol):
     facts: Facts
 
     def machine(self) -> str:
-        """Return the model name of what it runs on."""
+        """Return the model name of the processor or GPU that it runs on."""
 
     def gpus(self) -> list[dict[str, Any]] | None:
         """Return meta.json's facts of the GPUs, the one it runs on first; None without any."""
 
     def rows(self, rows: np.ndarray) -> Any:
-        """Return the whole input where the library wants it."""
+        """Return the whole input in the memory that the library reads."""
 
     def select(self, rows: Any, record: Record) -> Any:
         """Run the library once; return its answer."""
@@ -71,7 +71,7 @@ class Peer(Protocol):
 
 
 def why_not(record: Record) -> str:
-    """Return why a library is not asked this problem; empty if it is."""
+    """Return why a library is not given this problem; empty if it is."""
     if record.workload.startswith(("nan_fraction", "external")):
         return f"distribution {record.workload} is not asked for here"
     if record.payload != "values_and_indices":
@@ -82,7 +82,7 @@ def why_not(record: Record) -> str:
 
 
 def problems(loaded: Loaded) -> list[Record]:
-    """Return one record for each problem of a run, as a library would be asked it."""
+    """Return one record for each row-major, dense problem of a run."""
     seen: dict[tuple[Any, ...], Record] = {}
     for r in loaded.records:
         if r.layout == "row_major" and r.pitch == 0:
@@ -124,7 +124,7 @@ def summary(facts: Facts, samples: list[float]) -> dict[str, Any]:
         "q3": quarters[2],
         "min": ordered[0],
         "max": ordered[-1],
-        # Of 11 the 2nd smallest and the 2nd largest enclose the median at 98.8 %, the 3rd at 93.5.
+        # Of 11 samples, the 2nd smallest and largest enclose the median at 98.8 %, the 3rd at 93.5.
         "ci95": [ordered[1], ordered[-2]],
         "stop": "max_samples",
         "rounds": samples,
@@ -194,7 +194,7 @@ def line_of(peer: Peer, record: Record) -> str:
 
 
 def machine_of(run: Run, executor: str) -> str:
-    """Return the model name of what a run's cells on that executor ran on."""
+    """Return the model name of the processor or GPU of a run's cells on that executor."""
     return run.gpu if executor == "cuda" else run.cpu
 
 

@@ -3,9 +3,9 @@
     python -m peers.torch_topk results/MACHINE/RUN --out results/MACHINE/RUN-torch
     python -m peers.torch_topk configs/goal.json --out results/MACHINE/goal-torch
 
-CUDA events around one call, cold as kselect's own cells are: L2 is swept by reads, and the stream
-is held until the call is queued, so that no launch shows. `sorted=False`, which is torch's faster
-form. torch is not among kselect's requirements; it must be the one that the machine's GPU needs.
+CUDA events time one call, cold as in kselect's own cells: reads sweep L2, and the stream is held
+until the call is queued, which hides the launch. `sorted=False` is torch's faster form. torch is
+not among kselect's requirements; install the build for the machine's GPU.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ class TorchTopk:
     """`torch.topk` along the rows of a tensor on the GPU."""
 
     def __init__(self, torch: Any) -> None:
-        """Adapt this torch."""
+        """Wrap the torch module."""
         self.torch = torch
         self.facts = recorded.Facts(
             name="torch-topk",
@@ -58,16 +58,16 @@ class TorchTopk:
         ]
 
     def rows(self, rows: np.ndarray) -> Any:
-        """Return them on the GPU."""
+        """Copy the rows to the GPU."""
         return self.torch.from_numpy(rows).cuda()
 
     def select(self, rows: Any, record: Record) -> Any:
-        """Call it."""
+        """Run `torch.topk` once."""
         largest = record.direction == "largest"
         return self.torch.topk(rows, record.k, dim=1, largest=largest, sorted=False)
 
     def timed(self, rows: Any, record: Record) -> tuple[Any, float]:
-        """Call it between two events."""
+        """Time one call by two events."""
         event = self.torch.cuda.Event
         begin, end = event(enable_timing=True), event(enable_timing=True)
         self.swept.max()
@@ -79,7 +79,7 @@ class TorchTopk:
         return answer, begin.elapsed_time(end) * 1e6
 
     def on_host(self, answer: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return its values and indices."""
+        """Return the answer's values and indices in host memory."""
         values, indices = answer
         return values.cpu().numpy(), indices.cpu().numpy()
 
