@@ -13,9 +13,9 @@ class partitions {
 
   KSELECT_HD explicit partitions(Team& team) : team_(team) {}
 
-  // One round. Where few are wanted a sampled pivot is chosen such that they almost surely lie to
-  // its left: then the right side, which would be dropped, is not written. Should they not, the
-  // round is repeated as the paper has it. Returns the number of elements below the pivot.
+  // One round. If few elements are wanted, a sampled pivot almost surely has all of them on its
+  // left. Then the right side, which would be dropped, is not written. If the pivot fails, the
+  // round is repeated as in the paper. Returns the number of elements below the pivot.
   KSELECT_HD position round(const state<key>& s, key pivot, pivot_rule rule) {
     if (rule == pivot_rule::sample && few_wanted(s)) {
       const position left = filter(s.active, pivot);
@@ -24,7 +24,7 @@ class partitions {
     return partition(s.active, pivot);
   }
 
-  // Read in, pivot and write out (Fig. 2, 3, 4), tile after tile: elements below the pivot go to
+  // Read in, pivot and write out (Fig. 2, 3, 4), tile after tile. Elements below the pivot go to
   // the left end of the other array's [begin, end), the others to its right end. Each element is
   // read once. Returns the number of elements below the pivot.
   KSELECT_HD position partition(reference from, key pivot) {
@@ -44,9 +44,9 @@ class partitions {
   }
 
  private:
-  // Fig. 2 and 3. Each warp reads its 32-wide segments, votes which elements lie below the pivot,
-  // and counts the votes of the lanes before to find each element's place; both sides are gathered
-  // in shared memory, left from the left end, right from the right end. Returns how many went left.
+  // Fig. 2 and 3. Each warp reads its 32-wide segments and votes which elements are below the
+  // pivot. The votes of the lanes before give each element's place. Shared memory gathers both
+  // sides: left from the left end, right from the right end. Returns the number of left elements.
   KSELECT_HD position pivot_into_stage(array from, position first, position count, key pivot) {
     element own[items];
     std::uint32_t below[items];
@@ -69,7 +69,7 @@ class partitions {
     }
     position left = 0;  // place of the warp's next left element
     const position tile_left = place_warps(lefts, left);
-    // The right elements of the warps before are what is not left of their full parts.
+    // The warps before have full parts, so their right elements are all that are not left.
     position right = count - 1 - (part - left);  // place of the warp's next right element
     element* const stage = team_.stage();
     KSELECT_UNROLL
@@ -89,8 +89,8 @@ class partitions {
     return tile_left;
   }
 
-  // Fig. 4: a tile's `count` elements leave shared memory for the other array, each side in one
-  // coalesced run.
+  // Fig. 4: copies a tile's `count` elements from shared memory to the other array, each side in
+  // one coalesced run.
   KSELECT_HD void write_out(array to, position left, position right, position count,
                             position tile_left) {
     for (auto i = static_cast<position>(team_.thread()); i < count;
@@ -101,13 +101,13 @@ class partitions {
     team_.sync();  // the stage is free for the next tile
   }
 
-  // The same for the left side alone, which is small when this form is chosen: its elements go
-  // straight to their places, and nothing is staged. The input is read 16 bytes at a time.
+  // partition() for the left side alone, which is small in this form: its elements go straight to
+  // their places, and nothing is staged. The input is read 16 bytes at a time.
   KSELECT_HD position filter(reference from, key pivot) {
     position left = from.begin;
     position first = from.begin;
     if (from.where == array::input) {
-      // Up to the first address that a wide load may have.
+      // The elements before the first aligned address.
       const position head = elements_before_vector(from);
       if (head != 0) filter_tile<1>(from.where, first, head, pivot, left);
       first += head;
@@ -125,8 +125,8 @@ class partitions {
     return finish_round(from, left);
   }
 
-  // A tile of `filter`, in loads of N elements a lane (1; or wide ones, for a full tile of the
-  // input): puts those below the pivot at `left`, and moves `left` on.
+  // filter() for one tile, in loads of N elements a lane (N > 1 only for full tiles of the input).
+  // Writes the elements below the pivot from place `left` on and advances `left`.
   template <int N>
   KSELECT_HD void filter_tile(array from, position first, position count, key pivot,
                               position& left) {
@@ -171,7 +171,7 @@ class partitions {
     position next = left + before;
     KSELECT_UNROLL
     for (int v = 0; v < own_items; ++v) {
-      if (below[v] == 0) continue;  // mostly, when few elements are wanted
+      if (below[v] == 0) continue;  // mostly, if few elements are wanted
       if ((below[v] >> lane & 1U) != 0) {
         team_.simt.store(to, next + count_of(below[v] & team_.simt.lanemask_lt()), own[v]);
       }
@@ -180,10 +180,10 @@ class partitions {
     left += tile_left;
   }
 
-  // The inter-warp prefix sum of the block form. Gives the warp the number of left elements in the
-  // warps before it, and returns that of the tile. Every thread adds the warps' counts up itself;
-  // the counts stand in two places by turns, so that one barrier is enough: the next but one call
-  // writes where this one reads.
+  // The inter-warp prefix sum of the block form. Sets `before` to the number of left elements in
+  // the warps before, and returns that of the whole tile. Every thread adds the warps' counts
+  // itself. Two sets of counts are used in turn, so that one barrier is enough: only the call after
+  // next writes to the set that this one reads.
   KSELECT_HD position place_warps(position lefts, position& before) {
     before = 0;
     if constexpr (Team::one_warp) {
@@ -207,7 +207,7 @@ class partitions {
       team_.simt.count(simt::counter::partitions);
       team_.simt.count(simt::counter::comparisons, from.size());
     }
-    team_.sync();  // what was written is read by other threads in the next round
+    team_.sync();  // other threads read the written elements in the next round
     return left_end - from.begin;
   }
 
