@@ -1,6 +1,6 @@
 // FAISS's selection on the GPU (Johnson, Douze & Jegou, "Billion-scale similarity search with
 // GPUs", 2017), as its exhaustive searches call it on a tile of distances. An adapter, compiled
-// with -DKSELECT_FAISS_GPU=ON where a FAISS with GPU support is found.
+// with -DKSELECT_FAISS_GPU=ON if a FAISS with GPU support is found.
 //
 //   faiss-gpu/block   runBlockSelect: a block a row, a queue a warp, merged at the end
 //   faiss-gpu/warp    runWarpSelect: WarpSelect, a warp a row

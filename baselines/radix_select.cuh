@@ -97,7 +97,7 @@ class pass_over {
         row_(row),
         capacity_(capacity) {}
 
-  // The pass by `stride` threads, of which the caller is number `index`.
+  // The caller's share of the pass; it is number `index` of `stride` threads.
   KSELECT_HD void run(const state<key>& s, int pass, position index, position stride) {
     if (settled<what>(s)) {
       if constexpr (what == answer::kth) {

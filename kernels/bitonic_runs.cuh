@@ -1,7 +1,7 @@
 #pragma once
-// The buffer of a one-pass selection: a list of sorted runs in shared memory, of which the best run
-// is kept. In its bitonic network long distances use shared memory. All others use the registers of
-// a warp and need no barrier.
+// The buffer of a one-pass selection: a list of sorted runs in shared memory; the best items are
+// kept as one run. In its bitonic network long distances use shared memory. All others use the
+// registers of a warp and need no barrier.
 
 #include "kernels/bitonic.cuh"
 

@@ -23,9 +23,9 @@ class filtered_row {
   KSELECT_HD void select(answer<Team>& out) {
     position size = 0;
     // A first tile with more than its share of the smallest elements gives too low a threshold. The
-    // risk is one in 5,000 for a row in random order, and one in `tiles` for a sorted one. The k-th
-    // of the minima is then a guarantee, if there are so many and they are numbers. Else everything
-    // may enter.
+    // risk is one in 5,000 for a row in random order, and one in `tiles` for a sorted one. The
+    // second attempt takes the k-th of the minima, which is a guarantee if there are k minima and
+    // all are numbers. The third admits every element.
     for (int attempt = 0; size < k_; ++attempt) {
       tile own;
       row_.load(0, own);  // first, so that loads and preparations overlap

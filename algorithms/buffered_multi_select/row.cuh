@@ -87,10 +87,10 @@ KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Valu
   return set;
 }
 
-// Who reads a row: one team; several, where rows are few; or several, each with a threshold of its
-// own part (scattered). A segment is then eight 64-byte chunks, as far apart as possible, and
-// neighbouring chunks belong to different parts. So no part has all of a sorted row's smallest
-// elements.
+// The teams that read a row. one: a single team. several: rows are few. scattered: several, and
+// each has a threshold of its own part. A segment is then eight 64-byte chunks, as far apart as
+// possible, and neighbouring chunks belong to different parts. So no part has all of a sorted row's
+// smallest elements.
 enum class readers : std::uint8_t { one, several, scattered };
 
 // `whole`: the row, or the team's part of it, is known to be one tile.

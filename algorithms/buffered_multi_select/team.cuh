@@ -57,7 +57,7 @@ struct control {
   std::uint32_t unlike;    // there are two different values
 };
 
-// If the answer takes only some entries of a bin, at most so many are ranked, each against all.
+// The most entries that are ranked, each against all, if the answer takes only some of a bin.
 inline constexpr position ranked_most = 64;
 
 // The most survivors that a warp takes into registers without a list.

@@ -207,7 +207,7 @@ class partitions {
       team_.simt.count(simt::counter::partitions);
       team_.simt.count(simt::counter::comparisons, from.size());
     }
-    team_.sync();  // other threads read the written elements in the next round
+    team_.sync();  // what was written is read by other threads in the next round
     return left_end - from.begin;
   }
 

@@ -22,8 +22,8 @@ namespace simt {
 struct fiber_options;
 }
 
-// Where an algorithm runs: native host code; a kernel on the CPU, thread by thread, for its
-// correctness alone (never for a time); a kernel on an NVIDIA GPU.
+// Where an algorithm runs. cpu: native host code. fiber: a kernel on the CPU, thread by thread, to
+// test that it is correct (never to time it). cuda: a kernel on an NVIDIA GPU.
 enum class executor_kind : std::uint8_t { cpu, fiber, cuda };
 
 constexpr auto names_of(executor_kind) {
@@ -80,7 +80,7 @@ inline support unsupported(std::string reason) { return {std::move(reason)}; }
 struct algorithm {
   std::string_view name;    // stable, unique: "cpu/nth_element+omp"
   std::string_view family;  // what plots group by: "sort", "heap", "quick multi-select"
-  std::string_view source;  // whose it is: "Komarov et al. 2014, Methods, Alg. 1"
+  std::string_view source;  // its origin: "Komarov et al. 2014, Methods, Alg. 1"
   contract promises;
   enum_set<executor_kind> executors;
   enum_set<dtype> dtypes = set_of(dtype::float32);
@@ -89,11 +89,10 @@ struct algorithm {
   enum_set<layout> layouts = set_of(layout::row_major);
   // On a CPU it may use all of device::threads; else it works on the thread that calls it.
   bool threaded = false;
-  // Why this build cannot run it at all, for an adapter whose library was not there; empty if it
-  // can.
+  // Why this build cannot run it at all: an adapter whose library is missing. Empty if it can.
   std::string_view missing = {};
 
-  // What the fields above and the limits cannot say; null when they say it all.
+  // Checks that the fields above and the limits cannot express; null: there are none.
   support (*supports)(const problem&, const device&) = nullptr;
   // Bytes of scratch memory enqueue needs, aligned to 256 by the caller; null means none.
   std::size_t (*workspace)(const problem&, const device&) = nullptr;

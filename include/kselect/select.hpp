@@ -42,7 +42,7 @@ struct row_matrix {
   kselect::layout layout = layout::row_major;
 };
 
-// Where a call runs and where its buffers are.
+// The device of a call and of its buffers.
 class place {
  public:
   // This process's CPUs: `threads` of them; 0 means all that it may use.

@@ -1,6 +1,6 @@
 #pragma once
-// `knn` on a GPU: distances and selection tile by tile in bounded device memory, whatever the
-// number of queries and the size of the corpus.
+// `knn` on a GPU: distances and selection tile by tile in bounded device memory, for any number of
+// queries and any size of the corpus.
 //
 // Distances are those of the CPU path: computed in float64 from the vectors and rounded once. The
 // neighbours are also the same, except for ties at the k-th rounded distance. Candidates are

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t queries_of_resident = 1 << 15;
 // The most bytes of a corpus tile: they take some milliseconds to copy.
 constexpr std::int64_t most_tile_bytes = 256 << 20;
-// One more thread reads a tile for every so many bytes.
+// Bytes of a tile for each thread that reads it.
 constexpr std::int64_t read_bytes = 8 << 20;
 
 // The request of one shard. Its vector sets have only a count and a dimension, no data. If queries
