@@ -14,10 +14,23 @@
 //   garcia            shared memory if k permits, else global
 //   garcia+global     always global
 //   +t64, +t256       threads a block, by default 128
+//   +loads            a thread has several loads in flight (below)
+//
+// The form without +loads is the published one, taken literally. A thread loads one element,
+// compares it, and only then loads the next one. An insertion likewise reads one place of the array
+// and moves it before it reads the next one. So a thread has one load in flight. Few warps run at
+// Q = 2^13, and they cannot hide the latency of these loads on a present GPU.
+//
+// With +loads, a thread loads 16 elements before it compares the first one. It loads those that
+// pass again, from a cache, when it inserts them. An insertion reads 4 places before it moves them.
+// Everything else is as in the literal form: the elements, the comparisons that decide, the moves
+// and their order. The lanes of a warp still look at the same element at a time. The first k
+// elements are still loaded one by one, because each of them is inserted.
 //
 // Cost: each element is read once. On rows in random order a query has about k ln(n/k) insertions
 // of k/2 moves, and a warp waits for its slowest lane. On descending rows it has n insertions of k
-// moves. Workspace for global arrays: Q k keys and positions.
+// moves. Workspace for global arrays: Q k keys and positions. With +loads, an element that passes
+// is read twice, and an insertion into a global array reads up to 3 places more.
 //
 // Its authors tuned the block to 256 threads; here this is a parameter. With shared memory a block
 // has as many of these threads as fit, at least a warp: larger k would not fit otherwise. It has
@@ -32,13 +45,18 @@
 namespace kselect::garcia {
 namespace {
 
+using kernels::answer;
+using kernels::answer_view;
+using kernels::position;
+
 // One thread moves up to k elements for each of n: larger ones would take minutes.
 inline constexpr std::int64_t largest_k = 4096;
 inline constexpr std::int64_t longest_row = std::int64_t{1} << 26;
 
-using kernels::answer;
-using kernels::answer_view;
-using kernels::position;
+// The literal form, and with +loads.
+enum class loading : std::uint8_t { one_by_one, several };
+inline constexpr position elements_in_flight = 16;  // at most 31: each has a bit
+inline constexpr position places_in_flight = 4;
 
 template <class T>
 struct columns_view {
@@ -96,7 +114,7 @@ struct global_queue {
 
 // ---- the kernel
 
-template <class T, answer what, bool in_shared, int most_threads>
+template <class T, answer what, bool in_shared, int most_threads, loading how>
 struct kernel {
   static constexpr int max_threads = most_threads;
   using key = order_key_t<T>;
@@ -134,15 +152,38 @@ struct kernel {
     };
     for (position c = 0; c < k; ++c) insert(simt, best, c, element(c), c);
     key limit = best.key_at(simt, k - 1);
-    for (position c = k; c < a.matrix.n; ++c) {
+    const auto offer = [&](position c) {
       const key own = element(c);
-      if (!(own < limit)) continue;
+      if (!(own < limit)) return;
       insert(simt, best, k - 1, own, c);
       limit = best.key_at(simt, k - 1);
+    };
+    position c = k;
+    if constexpr (how == loading::several) {
+      for (; a.matrix.n - c >= elements_in_flight; c += elements_in_flight) {
+        offer_those_below(limit, c, element, offer);
+      }
     }
+    for (; c < a.matrix.n; ++c) offer(c);
     for (position j = 0; j < k; ++j) {
       kernels::write_answer<what>(simt, a.out, query * k + j, best.key_at(simt, j),
                                   best.position_at(simt, j), a.matrix.wanted);
+    }
+  }
+
+  // Loads the elements from `first` on together. Offers those that are below the present limit, one
+  // after another; the limit falls meanwhile, so `offer` compares again.
+  template <class Element, class Offer>
+  KSELECT_HD static void offer_those_below(key limit, position first, const Element& element,
+                                           const Offer& offer) {
+    key seen[elements_in_flight];
+    KSELECT_UNROLL
+    for (position u = 0; u < elements_in_flight; ++u) seen[u] = element(first + u);
+    std::uint32_t below = 0;
+    KSELECT_UNROLL
+    for (position u = 0; u < elements_in_flight; ++u) below |= (seen[u] < limit ? 1U : 0U) << u;
+    for (position u = 0; below >> u != 0; ++u) {
+      if ((below >> u & 1U) != 0) offer(first + u);
     }
   }
 
@@ -152,6 +193,7 @@ struct kernel {
   KSELECT_HD static void insert(Simt& simt, const Queue& best, position last, key own,
                                 position at) {
     simt.count(simt::counter::queue_updates);
+    if constexpr (how == loading::several) return insert_by_several(simt, best, last, own, at);
     position hole = last;
     while (hole > 0) {
       const key before = best.key_at(simt, hole - 1);
@@ -161,16 +203,37 @@ struct kernel {
     }
     best.set(simt, hole, own, at);
   }
+
+  template <class Simt, class Queue>
+  KSELECT_HD static void insert_by_several(Simt& simt, const Queue& best, position hole, key own,
+                                           position at) {
+    for (;; hole -= places_in_flight) {
+      key keys[places_in_flight];
+      position positions[places_in_flight];
+      // A place that does not exist has key 0. No key is less, so the search ends there.
+      KSELECT_UNROLL
+      for (position u = 0; u < places_in_flight; ++u) {
+        keys[u] = u < hole ? best.key_at(simt, hole - 1 - u) : key{0};
+        positions[u] = u < hole ? best.position_at(simt, hole - 1 - u) : 0;
+      }
+      KSELECT_UNROLL
+      for (position u = 0; u < places_in_flight; ++u) {
+        if (!(own < keys[u])) return best.set(simt, hole - u, own, at);
+        best.set(simt, hole - u, keys[u], positions[u]);
+      }
+    }
+  }
 };
 
 // ---- shapes
 
 enum class memory_kind : std::uint8_t { shared_if_it_fits, global };
 
-// A variant: the arrays' memory, and threads a block.
+// A variant: the arrays' memory, threads a block, and the loads.
 struct shape_choice {
   memory_kind where;
   int threads;
+  loading how = loading::one_by_one;
 };
 
 std::size_t queue_bytes(const problem& p) {
@@ -244,14 +307,15 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
       const int threads = shared_threads(choice, p, *on.device);
       const simt::grid shape{(p.q + threads - 1) / threads, threads,
                              queue_bytes(p) * static_cast<std::size_t>(threads)};
-      return simt::launch<kernel<T, what, true, most>>(on, shape, {matrix, out, {}, {}});
+      return simt::launch<kernel<T, what, true, most, choice.how>>(on, shape,
+                                                                   {matrix, out, {}, {}});
     }
     simt::carver pieces(memory.data());
     const global_queues<T> queues = carve<T>(p, pieces);
     const int threads = threads_of(choice, p, *on.device);
     const simt::grid shape{(p.q + threads - 1) / threads, threads};
-    return simt::launch<kernel<T, what, false, most>>(on, shape,
-                                                      {matrix, out, queues.keys, queues.positions});
+    return simt::launch<kernel<T, what, false, most, choice.how>>(
+        on, shape, {matrix, out, queues.keys, queues.positions});
   });
 }
 
@@ -275,6 +339,8 @@ constexpr std::array variants = {
     entry<shape_choice{memory_kind::shared_if_it_fits, 256}>("garcia+t256"),
     entry<shape_choice{memory_kind::global, 128}>("garcia+global"),
     entry<shape_choice{memory_kind::global, 256}>("garcia+global+t256"),
+    entry<shape_choice{memory_kind::shared_if_it_fits, 128, loading::several}>("garcia+loads"),
+    entry<shape_choice{memory_kind::global, 128, loading::several}>("garcia+global+loads"),
 };
 
 }  // namespace

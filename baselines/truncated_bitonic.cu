@@ -15,7 +15,14 @@
 //
 // Its authors tuned the truncation to the block and stop at k = 512. We go up to 2048, where the
 // sort alone takes 66 steps. A tile has at least 1024 elements, so that small k fill a block. Steps
-// within 64 elements synchronise only the warp. +t128, +t512: threads a block, by default 256.
+// within 64 elements synchronise only the warp.
+//
+//   +t128, +t512, +t1024   threads a block, by default 256
+//
+// +t1024 has as many threads as a block of quick multi-select may have. Each of them compares one
+// pair of places, so its tile has at least 2048 elements. Its kernel is compiled for blocks of 1024
+// threads, which leaves 64 registers a thread; the others are compiled for 512. `supports` says
+// where shared memory does not hold the tile.
 //
 // Entries: truncated-bitonic
 
@@ -39,11 +46,14 @@ inline constexpr std::int64_t most_k = 2048;
 position truncation_of(std::int64_t k) {
   return static_cast<position>(std::max<std::int64_t>(kernels::next_power_of_two(k), 32));
 }
-position tile_of(std::int64_t k) { return std::max<position>(2 * truncation_of(k), 1024); }
+// At least a pair of places for each thread.
+position tile_of(std::int64_t k, int threads) {
+  return std::max({2 * truncation_of(k), position{1024}, static_cast<position>(2 * threads)});
+}
 
-template <class T, answer what>
+template <class T, answer what, int most_threads>
 struct kernel {
-  static constexpr int max_threads = 512;
+  static constexpr int max_threads = most_threads;
   using key = order_key_t<T>;
   static constexpr bool indexed = what == answer::pairs;
   using list = shared_list<key, indexed>;
@@ -131,27 +141,31 @@ struct kernel {
   }
 };
 
-template <class T, answer what>
+template <class T, answer what, int threads>
+using kernel_for = kernel<T, what, std::max(threads, 512)>;
+
+template <class T, answer what, int threads>
 std::size_t shared_bytes(const problem& p) {
-  return (truncation_of(p.k) + tile_of(p.k)) * kernel<T, what>::list::item_bytes;
+  return (truncation_of(p.k) + tile_of(p.k, threads)) *
+         kernel_for<T, what, threads>::list::item_bytes;
 }
 
+template <int threads>
 support supports(const problem& p, const device& where) {
   return simt::fits_shared(where, kernels::visit_list_answer(p, [&]<class T, answer what>() {
-                             return shared_bytes<T, what>(p);
+                             return shared_bytes<T, what, threads>(p);
                            }));
 }
 
 template <int threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
   return kernels::visit_list_answer(p, [&]<class T, answer what>() {
-    const position truncation = truncation_of(p.k);
-    const position tile = tile_of(p.k);
-    const std::size_t bytes = shared_bytes<T, what>(p);
+    const std::size_t bytes = shared_bytes<T, what, threads>(p);
     const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
-    return simt::launch<kernel<T, what>>(
+    return simt::launch<kernel_for<T, what, threads>>(
         on, {blocks, threads, bytes},
-        {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), truncation, tile});
+        {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), truncation_of(p.k),
+         tile_of(p.k, threads)});
   });
 }
 
@@ -162,7 +176,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;
   a.promises.limits.max_k = most_k;
-  a.supports = &supports;
+  a.supports = &supports<threads>;
   a.enqueue = &enqueue<threads>;
   return a;
 }
@@ -171,6 +185,7 @@ constexpr std::array variants = {
     entry<256>("truncated-bitonic"),
     entry<128>("truncated-bitonic+t128"),
     entry<512>("truncated-bitonic+t512"),
+    entry<1024>("truncated-bitonic+t1024"),
 };
 
 }  // namespace
