@@ -20,9 +20,9 @@
 //   +t128, +t512, +t1024   threads a block, by default 256
 //
 // +t1024 has as many threads as a block of quick multi-select may have. Each of them compares one
-// pair of places, so its tile has at least 2048 elements. Its kernel is compiled for blocks of 1024
-// threads, which leaves 64 registers a thread; the others are compiled for 512. `supports` says
-// where shared memory does not hold the tile.
+// pair of places, so its tile has at least 2048 elements. Blocks of 1024 threads leave 64 registers
+// a thread, and the kernel needs 24 at most (compute capability 9.0). `supports` says where shared
+// memory does not hold the lists.
 //
 // Entries: truncated-bitonic
 
@@ -51,9 +51,9 @@ position tile_of(std::int64_t k, int threads) {
   return std::max({2 * truncation_of(k), position{1024}, static_cast<position>(2 * threads)});
 }
 
-template <class T, answer what, int most_threads>
+template <class T, answer what>
 struct kernel {
-  static constexpr int max_threads = most_threads;
+  static constexpr int max_threads = 1024;
   using key = order_key_t<T>;
   static constexpr bool indexed = what == answer::pairs;
   using list = shared_list<key, indexed>;
@@ -141,28 +141,24 @@ struct kernel {
   }
 };
 
-template <class T, answer what, int threads>
-using kernel_for = kernel<T, what, std::max(threads, 512)>;
-
-template <class T, answer what, int threads>
-std::size_t shared_bytes(const problem& p) {
-  return (truncation_of(p.k) + tile_of(p.k, threads)) *
-         kernel_for<T, what, threads>::list::item_bytes;
+template <class T, answer what>
+std::size_t shared_bytes(const problem& p, int threads) {
+  return (truncation_of(p.k) + tile_of(p.k, threads)) * kernel<T, what>::list::item_bytes;
 }
 
 template <int threads>
 support supports(const problem& p, const device& where) {
   return simt::fits_shared(where, kernels::visit_list_answer(p, [&]<class T, answer what>() {
-                             return shared_bytes<T, what, threads>(p);
+                             return shared_bytes<T, what>(p, threads);
                            }));
 }
 
 template <int threads>
 status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
   return kernels::visit_list_answer(p, [&]<class T, answer what>() {
-    const std::size_t bytes = shared_bytes<T, what, threads>(p);
+    const std::size_t bytes = shared_bytes<T, what>(p, threads);
     const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
-    return simt::launch<kernel_for<T, what, threads>>(
+    return simt::launch<kernel<T, what>>(
         on, {blocks, threads, bytes},
         {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), truncation_of(p.k),
          tile_of(p.k, threads)});
