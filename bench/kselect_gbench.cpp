@@ -136,7 +136,7 @@ int run(int argc, char** argv) {
   const auto given = [](const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
   };
-  backends places(config.measure.threads);
+  backends places(config.measure);
   const auto executor = o.executor.empty() ? std::nullopt : parse<executor_kind>(o.executor);
   const auto input =
       open_input(choose_input(config, given(o.dataset), config.measure.threads, executor));

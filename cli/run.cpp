@@ -18,6 +18,7 @@ namespace {
 struct run_arguments {
   std::string config, out, executor, filter, dataset;
   std::string shard = "1/1";
+  int multiprocessors = 0;
   bool resume = false, dry_run = false, in_process = false;
 };
 
@@ -34,6 +35,7 @@ std::optional<std::string> given(const std::string& text) {
 int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   sweep_request request;
   request.config = load_config(o.config);
+  if (o.multiprocessors != 0) request.config.measure.multiprocessors = o.multiprocessors;
   const shard which = parse_shard(o.shard);
   request.directory = o.out.empty() ? default_directory(request.config, which) : o.out;
   request.resume = o.resume;
@@ -46,7 +48,7 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   }
 
   const int threads = request.config.measure.threads;
-  backends places(threads);
+  backends places(request.config.measure);
   request.input = choose_input(request.config, given(o.dataset), threads, executor);
   const auto input = open_input(request.input);
   const sweep_part part =
@@ -84,6 +86,12 @@ void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& argu
                       "only cells whose `ALGORITHM PROBLEM` (see --dry-run) matches this regex");
   command->add_option("--executor", o->executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "fiber", "cuda"}));
+  command
+      ->add_option(
+          "--multiprocessors", o->multiprocessors,
+          "confine the work on the GPU to about so many of its multiprocessors, instead of "
+          "the config's")
+      ->check(CLI::Range(1, 4096));
   command->add_flag("--in-process", o->in_process,
                     "run everything in this process, for debuggers; a crash then ends the sweep");
   command->add_option("--dataset", o->dataset, "base vectors, instead of the config's");

@@ -39,7 +39,13 @@ std::string measure(const sweep_config& config, const std::string& directory,
   request.config = config;
   request.directory = fmt::format("{}/{}", directory, request.config.name);
   request.arguments = arguments;
-  backends places(request.config.measure.threads);
+  if (config.measure.multiprocessors != 0) {
+    throw error(failure::usage,
+                fmt::format("{}: /measure/multiprocessors: cost tables are of whole "
+                            "GPUs; leave it away",
+                            config.file_name));
+  }
+  backends places(request.config.measure);
   request.input =
       choose_input(request.config, {}, request.config.measure.threads, executor_kind::cuda);
   const auto input = open_input(request.input);

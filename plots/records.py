@@ -35,11 +35,11 @@ class Run:
     number: int  # its place among the runs drawn together, from 1
     name: str
     cpu: str
-    gpu: str  # "" where the run had none
+    gpu: str  # "" where the run had none; "..., 16 of 132 multiprocessors" if it was confined
     commit: str
     dirty: bool
     state: str  # "complete", "interrupted" or "running"
-    multiprocessors: int = 0  # of the GPU; 0 if there was none or it is not recorded
+    multiprocessors: int = 0  # that the run used; 0 if it had no GPU or it is not recorded
     started: str = ""  # ISO 8601 in UTC; "" if not recorded
     path: str = field(default="", compare=False)  # the directory, as it was given
     digest: str = field(default="", compare=False)  # 16 digits of runs.jsonl's sha256
@@ -201,15 +201,22 @@ def _member(value: dict[str, Any], path: str, kind: type, where: str) -> Any:
 def _run_of(meta: dict[str, Any], where: str, number: int, directory: str) -> Run:
     # null: the run did not look for a GPU.
     gpus = [] if meta.get("gpu", 0) is None else _member(meta, "gpu", list, where)
+    gpu = "" if not gpus else _member({"gpu": gpus[0]}, "gpu.name", str, where)
+    multiprocessors = int(gpus[0].get("multiprocessors") or 0) if gpus else 0
+    if gpus and meta.get("multiprocessors") is not None:
+        # measure.multiprocessors: figures treat a part of a GPU as another machine.
+        multiprocessors = _member(meta, "multiprocessors.used", int, where)
+        whole = _member(meta, "multiprocessors.of", int, where)
+        gpu += f", {multiprocessors} of {whole} multiprocessors"
     return Run(
         number=number,
         name=_member(meta, "run", str, where),
         cpu=_member(meta, "host.cpu", str, where),
-        gpu="" if not gpus else _member({"gpu": gpus[0]}, "gpu.name", str, where),
+        gpu=gpu,
         commit=_member(meta, "git.commit", str, where),
         dirty=_member(meta, "git.dirty", bool, where),
         state=_member(meta, "state", str, where),
-        multiprocessors=int(gpus[0].get("multiprocessors") or 0) if gpus else 0,
+        multiprocessors=multiprocessors,
         started=str(meta.get("started") or ""),
         path=directory,
     )

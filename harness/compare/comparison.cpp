@@ -25,10 +25,24 @@ bool took_turns(const recorded_run& base, const recorded_run& now) {
   return !id.is_null() && id == now.fact({"alternated", "id"});
 }
 
+// "16 of 132", or "all".
+std::string in_words(const json& multiprocessors) {
+  if (multiprocessors.is_null()) return "all";
+  return fmt::format("{} of {}", multiprocessors.at("used").dump(),
+                     multiprocessors.at("of").dump());
+}
+
 std::vector<std::string> obstacles_between(const recorded_run& base, const recorded_run& now) {
   std::vector<std::string> found = differences(facts_of_machine(base), facts_of_machine(now),
                                                any_on(base, "cpu") && any_on(now, "cpu"),
                                                any_on(base, "cuda") && any_on(now, "cuda"));
+  // Without the setting neither the record nor older ones have the member.
+  const json used = base.fact({"multiprocessors"}), uses = now.fact({"multiprocessors"});
+  if (used != uses) {
+    found.push_back(
+        fmt::format("the GPU's multiprocessors are {} in the base and {} in the new run",
+                    in_words(used), in_words(uses)));
+  }
   compare_facts(base.fact({"config", "measure"}), now.fact({"config", "measure"}), "policy", found);
   return found;
 }

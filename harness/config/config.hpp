@@ -125,7 +125,8 @@ constexpr auto names_of(cpu_cache) {
 // All algorithms of a cell group take turns, `rounds` times, in an order that puts each of them in
 // every place. More rounds follow until the interval of the median of round medians is at most
 // target_spread wide, relative to the median. max_samples (of all rounds) and max_seconds (of one
-// cell) end it earlier, even before `rounds` is reached.
+// cell) end it earlier, even before `rounds` is reached. Without rounds each cell runs once and is
+// proven, but not timed: for profilers, which hold up launches.
 struct measure_policy {
   int warmup = 1;  // untimed runs at the start of each turn
   int rounds = 11;
@@ -135,7 +136,8 @@ struct measure_policy {
   double target_spread = 0.02;
   int threads = 0;  // host threads; 0: all this process may use
   harness::cpu_cache cache = cpu_cache::warm;
-  double timeout_s = 60;  // limit for one run of an algorithm, or for its proof
+  double timeout_s = 60;    // limit for one run of an algorithm, or for its proof
+  int multiprocessors = 0;  // of a GPU, that its work is confined to; 0: all
 
   bool operator==(const measure_policy&) const = default;
 };

@@ -25,6 +25,7 @@ constexpr std::string_view schema = "kselect-config/1";
 constexpr int most_samples = 1'000'000;
 constexpr int most_rounds = 1000;
 constexpr int most_threads = 4096;
+constexpr int most_multiprocessors = 4096;
 constexpr std::int64_t most_components = 1 << 20;
 constexpr double longest_measurement = 86'400;  // seconds
 
@@ -148,19 +149,20 @@ input_spec parse_input(const node& at) {
 }
 
 measure_policy parse_measure(const node& at) {
-  constexpr std::array<std::string_view, 9> keys = {"warmup",      "rounds",      "min_samples",
-                                                    "max_samples", "max_seconds", "target_spread",
-                                                    "threads",     "cpu_cache",   "timeout_s"};
+  constexpr std::array<std::string_view, 10> keys = {
+      "warmup",        "rounds",  "min_samples", "max_samples", "max_seconds",
+      "target_spread", "threads", "cpu_cache",   "timeout_s",   "multiprocessors"};
   at.require_keys(keys);
   measure_policy policy;
   const auto read = [&](std::string_view key, int low, int high, int& value) {
     if (const auto given = at.optional(key)) value = static_cast<int>(given->integer(low, high));
   };
   read("warmup", 0, most_samples, policy.warmup);
-  read("rounds", 1, most_rounds, policy.rounds);
+  read("rounds", 0, most_rounds, policy.rounds);
   read("min_samples", 1, most_samples, policy.min_samples);
   read("max_samples", 1, most_samples, policy.max_samples);
   read("threads", 0, most_threads, policy.threads);
+  read("multiprocessors", 0, most_multiprocessors, policy.multiprocessors);
   if (policy.max_samples < policy.min_samples) {
     at.fail(fmt::format("max_samples = {} is less than min_samples = {}", policy.max_samples,
                         policy.min_samples));

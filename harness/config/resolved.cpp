@@ -117,7 +117,7 @@ json measure_json(const measure_policy& policy) {
           {"min_samples", policy.min_samples}, {"max_samples", policy.max_samples},
           {"max_seconds", policy.max_seconds}, {"target_spread", policy.target_spread},
           {"threads", policy.threads},         {"cpu_cache", to_string(policy.cache)},
-          {"timeout_s", policy.timeout_s}};
+          {"timeout_s", policy.timeout_s},     {"multiprocessors", policy.multiprocessors}};
 }
 
 }  // namespace

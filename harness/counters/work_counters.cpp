@@ -46,7 +46,7 @@ work count_cell(const cell& c, const input_source& input) {
 
 work_record count_work(const sweep_config& config, const input_source& input,
                        const std::optional<std::string>& filter) {
-  backends places(1);
+  backends places(measure_policy{.threads = 1});
   work_record counted;
   for (const cell& c : plan_cells({config, input, executor_kind::fiber, filter}, places)) {
     if (c.foreseen != cell_status::ok || c.problem.n == 0 || c.problem.q == 0) continue;

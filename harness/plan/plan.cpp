@@ -77,7 +77,29 @@ std::string make_key(const cell& c, const plan_request& request, const std::stri
       to_string(c.executor), device_name, version_line().substr(0, version_line().find('(')),
       m.warmup, m.rounds, m.min_samples, m.max_samples, m.max_seconds, m.target_spread, m.threads,
       to_string(m.cache));
-  return fmt::format("{:016x}", XXH3_64bits(identity.data(), identity.size()));
+  // Only if set, so that all other cells keep their keys.
+  const std::string confined =
+      m.multiprocessors == 0 ? "" : fmt::format("|{} multiprocessors", m.multiprocessors);
+  const std::string whole = identity + confined;
+  return fmt::format("{:016x}", XXH3_64bits(whole.data(), whole.size()));
+}
+
+// The device's name; of a confined backend with the multiprocessors that were got.
+std::string name_of(const backend& place) {
+  const auto confined = place.confined();
+  return place.description().name +
+         (confined ? fmt::format(" ({} of {})", confined->multiprocessors, confined->of) : "");
+}
+
+// Cells on a CPU would look as if they had been confined.
+void require_gpu(const cell& c, const sweep_config& config) {
+  if (config.measure.multiprocessors == 0 || c.executor == executor_kind::cuda) return;
+  throw error(
+      failure::usage,
+      fmt::format("{}: /measure/multiprocessors: {} would run on executor {}, which has no "
+                  "multiprocessors; take cuda alone (\"executor\": \"cuda\" or --executor cuda), "
+                  "or leave the setting away",
+                  config.file_name, c.entry->algorithm->name, to_string(c.executor)));
 }
 
 std::regex compile(const std::string& pattern) {
@@ -93,8 +115,14 @@ std::regex compile(const std::string& pattern) {
 
 backend& backends::open(executor_kind kind) {
   auto& place = open_[static_cast<std::size_t>(kind)];
-  if (!place) place = open_backend(kind, threads_);
+  const int confined_to = kind == executor_kind::cuda ? multiprocessors_ : 0;
+  if (!place) place = open_backend(kind, threads_, 0, confined_to);
   return *place;
+}
+
+std::optional<confinement> backends::confined() {
+  if (multiprocessors_ == 0 || !why_unavailable(executor_kind::cuda).empty()) return std::nullopt;
+  return open(executor_kind::cuda).confined();
 }
 
 std::vector<cell> plan_cells(const plan_request& request, backends& places) {
@@ -117,9 +145,10 @@ std::vector<cell> plan_cells(const plan_request& request, backends& places) {
         c.executor = executor;
         const std::string title = fmt::format("{} {}", row.algorithm->name, to_string(c.problem));
         if (filter && !std::regex_search(title, *filter)) continue;
+        require_gpu(c, request.config);
         foresee(c, places);
         const bool here = why_unavailable(executor).empty();
-        c.key = make_key(c, request, here ? places.open(executor).description().name : "");
+        c.key = make_key(c, request, here ? name_of(places.open(executor)) : "");
         if (seen.insert(c.key).second) cells.push_back(std::move(c));
       }
     }

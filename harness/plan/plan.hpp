@@ -50,14 +50,18 @@ struct cell {
   std::string reason;
 };
 
-// The backends of a sweep. Each is opened once, on first use.
+// The backends of a sweep, with the threads and multiprocessors of its policy. Each is opened once,
+// on first use.
 class backends {
  public:
-  explicit backends(int threads) : threads_(threads) {}
+  explicit backends(const measure_policy& policy)
+      : threads_(policy.threads), multiprocessors_(policy.multiprocessors) {}
   backend& open(executor_kind kind);
+  // What the cuda executor is confined to; empty if it is not, or cannot run here.
+  std::optional<confinement> confined();
 
  private:
-  int threads_;
+  int threads_, multiprocessors_;
   std::unique_ptr<backend> open_[names<executor_kind>.size()];
 };
 
@@ -70,7 +74,8 @@ struct plan_request {
 
 // Every cell: problems in the config's order, and for each the algorithms in the registry's order.
 // An algorithm that does not read the problem's layout gets one that it reads. Throws
-// error(failure::usage) if the filter is no regular expression or leaves no cell.
+// error(failure::usage) if the filter is no regular expression or leaves no cell, or if the policy
+// names multiprocessors and a cell is not for a GPU or the GPU cannot set them aside.
 std::vector<cell> plan_cells(const plan_request& request, backends& places);
 
 }  // namespace kselect::harness

@@ -113,6 +113,10 @@ json gpu_span_json(const gpu_span& seen) {
           {"most_power_w", number(seen.most_power_w)}};
 }
 
+json confinement_json(const confinement& to) {
+  return {{"used", to.multiprocessors}, {"of", to.of}};
+}
+
 template <class T, class Write>
 json or_null(const std::optional<T>& value, const Write& write) {
   return value ? write(*value) : json();
@@ -148,7 +152,7 @@ json algorithm_json(const registered& entry) {
 }
 
 std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_context& context) {
-  const json record = {
+  json record = {
       {"schema", schema_version},
       {"key", c.key},
       {"status", to_string(outcome.status)},
@@ -177,6 +181,7 @@ std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_c
       {"started", utc_time(outcome.started)},
       {"elapsed_s", outcome.elapsed_s},
   };
+  if (context.confined) record["multiprocessors"] = confinement_json(*context.confined);
   return dump(record, -1);
 }
 
@@ -200,6 +205,7 @@ std::string meta_record(const run_context& run, run_state state,
       {"gpu", gpu_json()},
       {"floor", std::move(floor)},
   };
+  if (run.confined) record["multiprocessors"] = confinement_json(*run.confined);
   if (const std::string cut = shared_cut(); !cut.empty()) record["shared_cut_kib"] = cut;
   return dump(record, 2) + "\n";
 }

@@ -25,8 +25,9 @@ std::string utc_time(std::chrono::system_clock::time_point when);
 nlohmann::ordered_json algorithm_json(const registered& entry);
 
 struct cell_context {
-  nlohmann::ordered_json input;  // input_source::description()
-  int threads = 0;               // 0: the cell was not tried
+  nlohmann::ordered_json input;              // input_source::description()
+  int threads = 0;                           // 0: the cell was not tried
+  std::optional<confinement> confined = {};  // backend::confined()
 };
 
 // One line of runs.jsonl, without its checksum.
@@ -46,11 +47,12 @@ struct run_context {
   const input_source& input;
   const std::vector<std::string>& arguments;  // the command line
   const nlohmann::ordered_json& cost_table;   // the user's own for `auto`, or null
+  std::optional<confinement> confined;        // of the cuda executor
   std::chrono::system_clock::time_point started;
 };
 
-// The text of meta.json: resolved config, shard, build, git, host, GPU, command line, and the
-// memory ceilings of each executor.
+// The text of meta.json: resolved config, shard, build, git, host, GPU, command line, what the
+// GPU's work was confined to, and the memory ceilings of each executor.
 std::string meta_record(const run_context& run, run_state state,
                         const std::map<executor_kind, memory_ceilings>& ceilings);
 

@@ -11,7 +11,8 @@ using json = nlohmann::json;
 // Conversion between these structs and JSON, one key per member. Enums are written as numbers: both
 // ends of the socket are the same program.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(measure_policy, warmup, rounds, min_samples, max_samples,
-                                   max_seconds, target_spread, threads, cache, timeout_s)
+                                   max_seconds, target_spread, threads, cache, timeout_s,
+                                   multiprocessors)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(generated_vectors, dimension, metric)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(distribution, kind, parameter)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(workload, n, q, k, type, index, direction, payload, layout,

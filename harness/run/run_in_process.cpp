@@ -12,14 +12,15 @@ namespace {
 
 class forwarding final : public group_observer {
  public:
-  forwarding(const input_source& input, int threads, const group_runner::sink& done)
-      : input_(input), threads_(threads), done_(done) {}
+  forwarding(const input_source& input, const backend& place, const group_runner::sink& done)
+      : input_(input), place_(place), done_(done) {}
 
   void running(const cell&) override {}
   void resting() override {}
   void finished(const cell& c, const cell_outcome& outcome) override {
     ended_.insert(&c);
-    done_(c, cell_record(c, outcome, {input_.description(), threads_}));
+    done_(c, cell_record(c, outcome,
+                         {input_.description(), place_.description().threads, place_.confined()}));
   }
   bool go_on_after_damage() override { return true; }
 
@@ -28,7 +29,7 @@ class forwarding final : public group_observer {
  private:
   std::set<const cell*> ended_;
   const input_source& input_;
-  int threads_;
+  const backend& place_;
   const group_runner::sink& done_;
 };
 
@@ -40,7 +41,7 @@ class direct_runner final : public group_runner {
   void run(std::span<const cell* const> group, const sink& done) override {
     const executor_kind kind = group.front()->executor;
     backend& place = places_.open(kind);
-    forwarding observer(input_, place.description().threads, done);
+    forwarding observer(input_, place, done);
     if (place.lost().empty() && measured(kind, place, group, observer)) return;
     // A lost GPU is usable again only in a new process.
     cell_outcome outcome;
@@ -58,7 +59,8 @@ class direct_runner final : public group_runner {
   // Whether every cell has ended.
   bool measured(executor_kind kind, backend& place, std::span<const cell* const> group,
                 forwarding& observer) {
-    if (kind != executor_kind::fiber && !ceilings_.contains(kind)) {
+    const bool timed = kind != executor_kind::fiber && request_.config.measure.rounds > 0;
+    if (timed && !ceilings_.contains(kind)) {
       ceilings_[kind] = place.measure_ceilings();
     }
     const auto inputs = inputs_.try_emplace(kind, input_, place).first;

@@ -101,9 +101,6 @@ class worker_runner final : public group_runner {
     outcome.status = how;
     outcome.reason = reason;
     outcome.started = std::chrono::system_clock::now();
-    const auto threads = [&](const cell& c) {
-      return places_.open(c.executor).description().threads;
-    };
     const cell* const culprit =
         last.cell < 0 ? nullptr : sent.at(static_cast<std::size_t>(last.cell));
     if (culprit == nullptr) outcome.reason += ", outside any run of an algorithm";
@@ -111,7 +108,9 @@ class worker_runner final : public group_runner {
         culprit == nullptr ? open : std::vector<const cell*>{culprit};
     for (const cell* c : blamed) {
       std::erase(open, c);
-      done(*c, cell_record(*c, outcome, {input_.description(), threads(*c)}));
+      const backend& place = places_.open(c->executor);
+      done(*c, cell_record(*c, outcome,
+                           {input_.description(), place.description().threads, place.confined()}));
     }
   }
 

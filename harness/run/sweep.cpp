@@ -97,6 +97,7 @@ class sweep {
         part_(part),
         input_(input),
         observer_(observer),
+        confined_(places.confined()),
         runner_(request.in_process ? run_in_process(request, input, places)
                                    : run_in_worker(request, input, places)),
         started_(std::chrono::system_clock::now()) {}
@@ -179,7 +180,7 @@ class sweep {
   void write_meta(run_state state) {
     write_snapshot(std::filesystem::path(request_.directory) / "meta.json",
                    meta_record({request_.config, part_, input_, request_.arguments,
-                                request_.cost_table, started_},
+                                request_.cost_table, confined_, started_},
                                state, runner_->ceilings()));
   }
 
@@ -187,6 +188,7 @@ class sweep {
   const sweep_part& part_;
   const input_source& input_;
   sweep_observer& observer_;
+  std::optional<confinement> confined_;
   std::unique_ptr<group_runner> runner_;
   std::chrono::system_clock::time_point started_;
 };

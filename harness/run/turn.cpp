@@ -183,6 +183,8 @@ void prove_first(contender& c, row_variants& rows, const turn_context& context) 
     const timed_run first = attempt.time();
     if (!went_well(c, first.outcome, "") || !proven(c, attempt, "")) return;
     c.outcome.proven_before = true;
+    const bool once = context.policy.rounds == 0;
+    if (once && c.what->executor != executor_kind::fiber) return;
     // The first run may load code and start threads, so the second one gives the time of a call.
     context.observer.running(*c.what);
     attempt.prepare();

@@ -27,8 +27,8 @@ using json = nlohmann::ordered_json;
 class reporting final : public group_observer {
  public:
   reporting(line_socket& parent, progress_page& page, const input_source& input,
-            std::span<const cell* const> cells, int threads)
-      : parent_(parent), page_(page), input_(input), cells_(cells), threads_(threads) {}
+            std::span<const cell* const> cells, const backend& place)
+      : parent_(parent), page_(page), input_(input), cells_(cells), place_(place) {}
 
   void running(const cell& c) override {
     const auto at = std::ranges::find(cells_, &c);
@@ -36,7 +36,8 @@ class reporting final : public group_observer {
   }
   void resting() override { page_.resting(); }
   void finished(const cell& c, const cell_outcome& outcome) override {
-    parent_.write(cell_record(c, outcome, {input_.description(), threads_}));
+    parent_.write(cell_record(
+        c, outcome, {input_.description(), place_.description().threads, place_.confined()}));
   }
   bool go_on_after_damage() override { return false; }
 
@@ -45,7 +46,7 @@ class reporting final : public group_observer {
   progress_page& page_;
   const input_source& input_;
   std::span<const cell* const> cells_;
-  int threads_;
+  const backend& place_;
 };
 
 class worker {
@@ -55,7 +56,7 @@ class worker {
         page_(worker_page),
         setup_(setup),
         input_(open_input(setup.input)),
-        places_(setup.policy.threads) {}
+        places_(setup.policy) {}
 
   // Returns whether this process can be trusted with another group.
   bool run(const std::string& line) {
@@ -65,7 +66,7 @@ class worker {
     const executor_kind kind = cells.front()->executor;
     backend& place = places_.open(kind);
     auto inputs = inputs_.try_emplace(kind, *input_, place).first;
-    reporting observer(parent_, page_, *input_, cells, place.description().threads);
+    reporting observer(parent_, page_, *input_, cells, place);
     const group_request group{cells, setup_.policy, ceilings_of(kind, place)};
     return run_group(group, inputs->second, place, observer);
   }
@@ -76,7 +77,8 @@ class worker {
     const auto known = setup_.ceilings.find(kind);
     if (known != setup_.ceilings.end()) return known->second;
     memory_ceilings& fresh = setup_.ceilings[kind];
-    if (kind == executor_kind::fiber) return fresh;  // never timed
+    const bool timed = kind != executor_kind::fiber && setup_.policy.rounds > 0;
+    if (!timed) return fresh;
     fresh = place.measure_ceilings();
     json event = {{"event", "ceilings"}, {"executor", to_string(kind)}};
     event.update(to_json(fresh));

@@ -30,6 +30,13 @@ tuned_device device_of(const recorded_run& run) {
     device.name = name.is_string() ? name.get<std::string>() : "a processor";
     return device;
   }
+  if (!run.fact({"multiprocessors"}).is_null()) {
+    throw error(
+        failure::input,
+        fmt::format("{}: was confined to some of the GPU's multiprocessors; cost tables are "
+                    "of whole GPUs",
+                    run.path));
+  }
   device.name = gpu.value("name", "");
   device.multiprocessors = gpu.value("multiprocessors", 0);
   device.compute_capability = gpu.value("compute_capability", 0);

@@ -37,6 +37,12 @@ struct graph_capture {
   int kernels = 0;           // kernel launches of one call; 0 if refused
 };
 
+// The multiprocessors of a GPU that a backend's work is confined to, and how many the GPU has.
+struct confinement {
+  int multiprocessors = 0;
+  int of = 0;
+};
+
 using memory_range = std::span<const std::byte>;
 
 class backend {
@@ -46,8 +52,10 @@ class backend {
   backend& operator=(const backend&) = delete;
   virtual ~backend() = default;
 
-  // The device, as algorithms see it.
+  // The device, as algorithms see it. A confined backend has fewer multiprocessors.
   virtual const device& description() const = 0;
+  // cuda: what open_backend's `multiprocessors` led to. Empty: the work may use the whole device.
+  virtual std::optional<confinement> confined() const { return std::nullopt; }
   // The index among the devices of its kind, from 0, as given to open_backend.
   virtual int number() const { return 0; }
   // Makes this GPU current for the calling thread, because CUDA chooses the GPU per thread. The
@@ -116,9 +124,11 @@ std::string why_no_gpu_code();
 int count_places(executor_kind kind);
 
 // Opens a backend with `threads` host threads (0: all that the process may use). cuda: on the GPU
-// with index `number` among those that the process sees. Throws error(failure::unsupported) with
-// the reason if it cannot run.
-std::unique_ptr<backend> open_backend(executor_kind kind, int threads = 0, int number = 0);
+// with index `number` among those that the process sees, confined to about so many of its
+// `multiprocessors` (0: all) by a green context. Throws error(failure::unsupported) with the reason
+// if it cannot run, and error(failure::usage) if there are no such multiprocessors.
+std::unique_ptr<backend> open_backend(executor_kind kind, int threads = 0, int number = 0,
+                                      int multiprocessors = 0);
 
 class backend_release {
  public:

@@ -4,21 +4,19 @@
 #if KSELECT_HAS_CUDA
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstring>
 #include <cuda_runtime_api.h>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "runtime/backend/cuda/green_context.hpp"
 #include "runtime/backend/cuda/instruments.hpp"
-#include "runtime/backend/fault.hpp"
+#include "runtime/backend/cuda/queries.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/backend/shared_cut.hpp"
 #include "runtime/error.hpp"
-#include "src/gpu_code.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -27,32 +25,6 @@ namespace {
 constexpr double lowest_clock = 0.75;
 // Shorter spans give no clock: %globaltimer advances in steps of up to a microsecond.
 constexpr double shortest_reading_ns = 50e3;
-
-std::string describe(cudaError_t code) {
-  const char* const name = cudaGetErrorName(code);
-  const std::string_view advice = advice_on_fault(name);
-  return fmt::format("{}: {}{}{}", name, cudaGetErrorString(code), advice.empty() ? "" : "; ",
-                     advice);
-}
-
-// For calls that fail only if the context is lost or the driver refuses. Ends with the driver's
-// message.
-void require(cudaError_t code, const char* what) {
-  if (code == cudaSuccess) return;
-  throw error(failure::unsupported, fmt::format("{} failed: {}", what, describe(code)));
-}
-
-int attribute(cudaDeviceAttr which, int number) {
-  int value = 0;
-  require(cudaDeviceGetAttribute(&value, which, number), "cudaDeviceGetAttribute");
-  return value;
-}
-
-cudaDeviceProp properties_of(int number) {
-  cudaDeviceProp properties{};
-  require(cudaGetDeviceProperties(&properties, number), "cudaGetDeviceProperties");
-  return properties;
-}
 
 // Resources that are created when the GPU is first used.
 struct live_device {
@@ -91,21 +63,28 @@ struct live_device {
 
 class cuda_backend final : public backend {
  public:
-  cuda_backend(int threads, int number) : number_(number) {
-    serve_this_thread();
+  cuda_backend(int threads, int number, int multiprocessors) : number_(number) {
+    choose_gpu();
     device_ = describe_gpu(properties_of(number));
+    if (multiprocessors > 0) {
+      green_.emplace(number, multiprocessors);
+      device_.multiprocessors = green_->multiprocessors();
+    }
     device_.threads = threads > 0 ? threads : available_threads();
     require_cut(device_);
-    keeps_lines_ = attribute(cudaDevAttrMaxPersistingL2CacheSize, number) > 0;
+    // No entry sets lines aside, and a green context may not be asked to give them back.
+    keeps_lines_ = !green_ && attribute(cudaDevAttrMaxPersistingL2CacheSize, number) > 0;
     peak_mhz_ = attribute(cudaDevAttrClockRate, number) / 1e3;
   }
 
   int number() const override { return number_; }
-  // Asks first, because cudaSetDevice creates a context.
+  std::optional<confinement> confined() const override {
+    if (!green_) return std::nullopt;
+    return confinement{green_->multiprocessors(), green_->of()};
+  }
   void serve_this_thread() const override {
-    int now = 0;
-    require(cudaGetDevice(&now), "cudaGetDevice");
-    if (now != number_) require(cudaSetDevice(number_), "cudaSetDevice");
+    enter();
+    if (!green_) choose_gpu();
   }
 
   const device& description() const override { return device_; }
@@ -114,6 +93,7 @@ class cuda_backend final : public backend {
   }
 
   std::byte* allocate(std::size_t bytes) override {
+    enter();
     void* memory = nullptr;
     const cudaError_t code = cudaMalloc(&memory, bytes == 0 ? 1 : bytes);
     if (code != cudaSuccess) {
@@ -233,7 +213,22 @@ class cuda_backend final : public backend {
                      double seconds) override;
 
  private:
+  // Asks first, because cudaSetDevice creates a context.
+  void choose_gpu() const {
+    int now = 0;
+    require(cudaGetDevice(&now), "cudaGetDevice");
+    if (now != number_) require(cudaSetDevice(number_), "cudaSetDevice");
+  }
+
+  // Two backends may serve one thread in turns, one of them confined: the input of a sweep has one
+  // of its own.
+  void enter() const {
+    if (green_) return green_->enter();
+    green_context::leave(number_);
+  }
+
   live_device& live() const {
+    enter();
     if (!live_) live_ = std::make_unique<live_device>(device_.multiprocessors);
     return *live_;
   }
@@ -253,8 +248,9 @@ class cuda_backend final : public backend {
 
   int number_;
   device device_;
+  mutable std::optional<green_context> green_;  // if confined; outlives all that is made in it
   double peak_mhz_ = 0;
-  bool keeps_lines_ = false;                   // L2 can persist lines (compute capability 8.0 and above)
+  bool keeps_lines_ = false;  // L2 can persist lines (compute capability 8.0 and above)
   mutable std::unique_ptr<live_device> live_;  // created on first use
 };
 
@@ -328,28 +324,7 @@ bool cuda_backend::escapes_queue(const std::function<status()>& enqueue,
 
 }  // namespace
 
-std::string why_no_cuda_device() {
-  int count = 0;
-  const cudaError_t code = cudaGetDeviceCount(&count);
-  if (code != cudaSuccess) return describe(code);
-  return count == 0 ? "no CUDA device is visible" : why_no_code_for(0);
-}
-
-std::string why_no_code_for(int number) {
-  device gpu;
-  gpu.compute_capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, number) +
-                           attribute(cudaDevAttrComputeCapabilityMinor, number);
-  if (why_no_code(code_here(gpu)).empty()) return {};
-  gpu.name = properties_of(number).name;  // a slow call, needed only for the message
-  return why_no_code(code_here(gpu));
-}
-
-int count_cuda_devices() {
-  int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
-}
-
-std::unique_ptr<backend> open_cuda_backend(int threads, int number) {
+std::unique_ptr<backend> open_cuda_backend(int threads, int number, int multiprocessors) {
   if (const int count = count_cuda_devices(); number < 0 || number >= count) {
     throw error(failure::unsupported,
                 fmt::format("there is no GPU {}: this process sees {}", number, count));
@@ -357,27 +332,7 @@ std::unique_ptr<backend> open_cuda_backend(int threads, int number) {
   if (const std::string why = why_no_code_for(number); !why.empty()) {
     throw error(failure::unsupported, why);
   }
-  return std::make_unique<cuda_backend>(threads, number);
-}
-
-cuda_facts observe_cuda(int number) {
-  const cudaDeviceProp properties = properties_of(number);
-  std::array<unsigned char, 16> id{};
-  std::memcpy(id.data(), properties.uuid.bytes, id.size());
-  cuda_facts facts;
-  facts.uuid = "GPU";
-  for (std::size_t i = 0; i < id.size(); ++i) {
-    const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
-    facts.uuid += fmt::format("{}{:02x}", dash ? "-" : "", id[i]);
-  }
-  std::array<char, 32> bus{};
-  require(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), number),
-          "cudaDeviceGetPCIBusId");
-  facts.pci_bus_id = bus.data();
-  require(cudaDriverGetVersion(&facts.driver_version), "cudaDriverGetVersion");
-  require(cudaRuntimeGetVersion(&facts.runtime_version), "cudaRuntimeGetVersion");
-  facts.peak_sm_mhz = attribute(cudaDevAttrClockRate, number) / 1000;
-  return facts;
+  return std::make_unique<cuda_backend>(threads, number, multiprocessors);
 }
 
 }  // namespace kselect::runtime

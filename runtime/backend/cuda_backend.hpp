@@ -20,9 +20,8 @@ std::string why_no_code_for(int number);
 
 int count_cuda_devices();
 
-// `threads`: host threads for the verification (0: all that the process may use). Throws
-// error(failure::unsupported) if there is no such device.
-std::unique_ptr<backend> open_cuda_backend(int threads, int number = 0);
+// As open_backend. Throws error(failure::unsupported) if there is no such device.
+std::unique_ptr<backend> open_cuda_backend(int threads, int number = 0, int multiprocessors = 0);
 
 // Properties of a GPU beyond kselect::device.
 struct cuda_facts {

@@ -38,15 +38,20 @@ int count_places(executor_kind kind) {
   return 1;
 }
 
-std::unique_ptr<backend> open_backend(executor_kind kind, int threads,
-                                      [[maybe_unused]] int number) {
+std::unique_ptr<backend> open_backend(executor_kind kind, int threads, [[maybe_unused]] int number,
+                                      int multiprocessors) {
   if (const std::string reason = why_unavailable(kind); !reason.empty()) {
     throw error(failure::unsupported,
                 fmt::format("executor {} cannot run here: {}", to_string(kind), reason));
   }
 #if KSELECT_HAS_CUDA
-  if (kind == executor_kind::cuda) return open_cuda_backend(threads, number);
+  if (kind == executor_kind::cuda) return open_cuda_backend(threads, number, multiprocessors);
 #endif
+  if (multiprocessors != 0) {
+    throw error(failure::usage, fmt::format("executor {} has no multiprocessors to confine its "
+                                            "work to: only cuda has",
+                                            to_string(kind)));
+  }
   return open_host_backend(kind, threads);
 }
 

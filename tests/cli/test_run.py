@@ -88,6 +88,38 @@ def test_a_record_tells_what_its_distances_took(kselect, config, tmp_path, execu
     assert all("distances" not in record["inputs"] for record in records(tmp_path / "s"))
 
 
+@pytest.mark.parametrize("how", [[], ["--in-process"]])
+def test_without_rounds_cells_run_once_and_are_proven(kselect, config, tmp_path, how):
+    done = kselect("run", config(measure={"rounds": 0}), "--out", "o", *how)
+    assert "8 cells run, 8 ok" in done.stdout
+    for record in records(tmp_path / "o"):
+        jsonschema.validate(record, RECORD_SCHEMA)
+        assert record["time"] is None and record["floor"] is None
+        assert (record["verify"]["answers"], record["verify"]["before"]) == (1, True)
+    meta = json.loads((tmp_path / "o" / "meta.json").read_text())
+    assert not any(rate for rates in meta["floor"].values() for rate in rates.values())
+
+
+def test_multiprocessors_are_refused_off_a_gpu(kselect, config):
+    for executor in ("cpu", "fiber"):
+        said = one_line(kselect("run", config(algorithms=["cpu/heap"]), "--multiprocessors", 16,
+                                "--executor", executor, "--dry-run", check=2))
+        assert "small.json: /measure/multiprocessors: cpu/heap would run on executor" in said
+        assert "--executor cuda" in said
+    said = one_line(kselect("run", config(measure={"multiprocessors": 16}), "--dry-run", check=2))
+    assert "/measure/multiprocessors: " in said
+
+
+def test_multiprocessors_are_part_of_a_cells_key(kselect, config):
+    def keys_with(*more):
+        path = config(algorithms=["qms-block"], executor="cuda")
+        lines = kselect("run", path, "--dry-run", *more).stdout.splitlines()[:-1]
+        return {line.split()[0] for line in lines}
+
+    assert len(keys_with()) == 4
+    assert not keys_with() & keys_with("--multiprocessors", 16)
+
+
 def test_in_process_gives_the_same_cells(kselect, config, tmp_path):
     kselect("run", config(), "--out", "a")
     kselect("run", config(), "--out", "b", "--in-process")

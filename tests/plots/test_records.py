@@ -175,6 +175,20 @@ def test_the_machine_is_the_gpu_only_for_what_ran_on_it(tmp_path: Path) -> None:
     assert [r.machine for r in loaded.records] == ["a CPU", "NVIDIA H200"]
 
 
+def test_a_part_of_a_gpu_is_a_machine_of_its_own(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [cell(QMS, problem(8, 1, 1))])
+    meta = json.loads((run / "meta.json").read_text())
+    assert load(run).run.multiprocessors == meta["gpu"][0]["multiprocessors"] == 132
+    meta["multiprocessors"] = {"used": 16, "of": 132}
+    (run / "meta.json").write_text(json.dumps(meta))
+    loaded = load(run)
+    assert loaded.records[0].machine == "NVIDIA H200, 16 of 132 multiprocessors"
+    assert loaded.run.multiprocessors == 16
+    meta["multiprocessors"] = {"used": "16", "of": 132}
+    (run / "meta.json").write_text(json.dumps(meta))
+    assert "'multiprocessors.used' is '16', not a int" in refused(run)
+
+
 def test_a_line_is_framed_as_the_journal_frames_it() -> None:
     assert line({"schema": 1}) == b'{"schema":1,"crc32":"89fbc18c"}\n'
     assert json.loads(line({"schema": 1}))["crc32"] == "89fbc18c"

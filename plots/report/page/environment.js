@@ -25,6 +25,10 @@ function facts(meta) {
   const git = meta.git || {};
   const found = [["Started", meta.started]];
   for (const gpu of meta.gpu || []) found.push(["GPU", gpu_in_words(gpu)]);
+  if (meta.multiprocessors) {
+    const { used, of } = meta.multiprocessors;
+    found.push(["Confined to", `${used} of ${of} multiprocessors`]);
+  }
   found.push(
     ["Processor", host.threads ? `${host.cpu}, ${host.threads} threads` : host.cpu],
     ["Memory", host.memory_gib && `${digits(host.memory_gib)} GiB`],

@@ -31,10 +31,14 @@ __global__ void wait_for_host(const volatile int* open, volatile int* expired,
   }
 }
 
-// Cycle counters differ between multiprocessors, so both stamps come from multiprocessor 0. The
-// first block that runs there writes the stamp.
-__global__ void write_stamp(clock_probe::stamp* out, int turn) {
-  if (multiprocessor() != 0 || threadIdx.x != 0) return;
+__global__ void find_lowest(unsigned* out) {
+  if (threadIdx.x == 0) atomicMin(out, multiprocessor());
+}
+
+// Cycle counters differ between multiprocessors, so both stamps come from the same one. The first
+// block that runs there writes the stamp.
+__global__ void write_stamp(clock_probe::stamp* out, const unsigned* where, int turn) {
+  if (multiprocessor() != *where || threadIdx.x != 0) return;
   if (atomicExch(&out->turn, turn) == turn) return;
   out->nanoseconds = global_nanoseconds();
   out->cycles = clock64();
@@ -108,13 +112,19 @@ void clock_probe::release::operator()(stamp* memory) const noexcept { cudaFree(m
 
 clock_probe::clock_probe(int multiprocessors) : blocks_(2 * multiprocessors) {
   void* memory = nullptr;
-  require_cuda(cudaMalloc(&memory, 2 * sizeof(stamp)), "cudaMalloc");
+  require_cuda(cudaMalloc(&memory, 2 * sizeof(stamp) + sizeof *where_), "cudaMalloc");
   stamps_.reset(static_cast<stamp*>(memory));
+  where_ = reinterpret_cast<unsigned*>(stamps_.get() + 2);
   require_cuda(cudaMemset(memory, 0, 2 * sizeof(stamp)), "cudaMemset");
+  require_cuda(cudaMemset(where_, 0xff, sizeof *where_), "cudaMemset");
+  // A green context may lack multiprocessor 0.
+  find_lowest<<<blocks_, 32>>>(where_);
+  require_launch("find_lowest");
+  require_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
 }
 
 void clock_probe::launch(cudaStream_t stream, int which) {
-  write_stamp<<<blocks_, 32, 0, stream>>>(stamps_.get() + which, turn_);
+  write_stamp<<<blocks_, 32, 0, stream>>>(stamps_.get() + which, where_, turn_);
   require_launch("write_stamp");
 }
 

@@ -40,7 +40,7 @@ class stream_gate {
 };
 
 // The mean SM clock between two points of a stream, from %globaltimer and the cycle counter of one
-// multiprocessor.
+// multiprocessor: the first of those that the current context may use, `multiprocessors` in number.
 class clock_probe {
  public:
   explicit clock_probe(int multiprocessors);
@@ -67,6 +67,7 @@ class clock_probe {
   void launch(cudaStream_t stream, int which);
 
   std::unique_ptr<stamp, release> stamps_;  // of the device: begin, end
+  unsigned* where_ = nullptr;               // the multiprocessor, behind the stamps
   int blocks_;
   int turn_ = 0;
 };

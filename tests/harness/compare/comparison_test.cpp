@@ -119,6 +119,25 @@ TEST(Comparison, OtherMachinesAndPoliciesAreNotComparable) {
   }
 }
 
+TEST(Comparison, APartOfAGpuIsNotComparedWithTheWholeOrAnotherPart) {
+  const std::vector<recorded_cell> cells = {timed_cell(8, noisy_rounds(rounds, time_ns, 0.001, 1))};
+  const auto confined_to = [&](int used) {
+    recorded_run run = run_of(cells);
+    if (used != 0) run.meta["multiprocessors"] = {{"used", used}, {"of", 132}};
+    return run;
+  };
+  for (const auto& [base, now, said] :
+       {std::tuple(0, 16, "all in the base and 16 of 132 in"),
+        std::tuple(16, 0, "16 of 132 in the base and all in"),
+        std::tuple(16, 24, "16 of 132 in the base and 24 of 132")}) {
+    const comparison refused = compare_runs(confined_to(base), confined_to(now));
+    ASSERT_EQ(refused.obstacles.size(), 1U);
+    EXPECT_NE(refused.obstacles.front().find(said), std::string::npos) << refused.obstacles.front();
+    EXPECT_EQ(refused.cells[0].verdict, verdict::not_comparable);
+  }
+  EXPECT_TRUE(compare_runs(confined_to(16), confined_to(16)).obstacles.empty());
+}
+
 TEST(Comparison, TheProcessorOnlyMattersToItsOwnCells) {
   recorded_run other = run_of({timed_cell(8, noisy_rounds(rounds, time_ns, 0.001, 1))});
   recorded_run base = other;

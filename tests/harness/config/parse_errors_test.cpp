@@ -220,13 +220,17 @@ TEST(parse_config, refuses_bad_measurements) {
       {"/measure", R"({"min_samples": 5, "max_samples": 4})",
        "/measure: max_samples = 4 is less than min_samples = 5"},
       {"/measure/max_samples", "4", "/measure: max_samples = 4 is less than min_samples = 11"},
-      {"/measure/rounds", "0", "/measure/rounds: must lie between 1 and 1000, is 0"},
+      {"/measure/rounds", "-1", "/measure/rounds: must lie between 0 and 1000, is -1"},
       {"/measure/min_samples", "0", "/measure/min_samples: must lie between 1 and 1000000, is 0"},
       {"/measure/warmup", "-1", "/measure/warmup: must lie between 0 and 1000000, is -1"},
       {"/measure/max_seconds", "0", "/measure/max_seconds: must lie between 0.001 and 86400, is 0"},
       {"/measure/target_spread", "-0.5",
        "/measure/target_spread: must lie between 0 and 1, is -0.5"},
       {"/measure/threads", "5000", "/measure/threads: must lie between 0 and 4096, is 5000"},
+      {"/measure/multiprocessors", "-1",
+       "/measure/multiprocessors: must lie between 0 and 4096, is -1"},
+      {"/measure/multiprocessors", R"("16")",
+       R"(/measure/multiprocessors: must be an integer, is the string "16")"},
   };
   expect_refusals(table);
 }

@@ -148,11 +148,11 @@ TEST(parse_config, reads_the_rest) {
        {"/measure",
         R"({"warmup": 0, "rounds": 5, "min_samples": 2, "max_samples": 3, "max_seconds": 1,
                         "target_spread": 0.5, "threads": 6, "cpu_cache": "flushed",
-                        "timeout_s": 1.5})"},
+                        "timeout_s": 1.5, "multiprocessors": 16})"},
        {"/executor", R"(["fiber", "cpu"])"}});
   EXPECT_EQ(config.description, "what for");
   EXPECT_EQ(config.seed, UINT64_MAX);
-  EXPECT_EQ(config.measure, (measure_policy{0, 5, 2, 3, 1.0, 0.5, 6, cpu_cache::flushed, 1.5}));
+  EXPECT_EQ(config.measure, (measure_policy{0, 5, 2, 3, 1.0, 0.5, 6, cpu_cache::flushed, 1.5, 16}));
   EXPECT_EQ(config.executors, (std::vector{executor_kind::fiber, executor_kind::cpu}));
   EXPECT_EQ(config_with({{"/executor", R"("cuda")"}}).executors, std::vector{executor_kind::cuda});
   EXPECT_TRUE(config_with({{"/executor", R"("auto")"}}).executors.empty());

@@ -27,7 +27,7 @@ TEST(resolved_json, says_everything_that_was_left_to_defaults) {
             R"("algorithms":["cpu/*"],"input":{"generator":{}},)"
             R"("measure":{"warmup":1,"rounds":11,"min_samples":11,"max_samples":220,)"
             R"("max_seconds":2.0,"target_spread":0.02,"threads":0,"cpu_cache":"warm",)"
-            R"("timeout_s":60.0},"executor":"auto"})");
+            R"("timeout_s":60.0,"multiprocessors":0},"executor":"auto"})");
 }
 
 TEST(resolved_json, parses_to_the_same_config) {
@@ -39,6 +39,7 @@ TEST(resolved_json, parses_to_the_same_config) {
                                  {"/constraints", R"(["k <= n"])"},
                                  {"/algorithms", R"(["a", {"name": "b", "where": "n < 5"}])"},
                                  {"/measure/target_spread", "0.1"},
+                                 {"/measure/multiprocessors", "16"},
                                  {"/executor", R"(["fiber", "cpu"])"}}));
   expect_round_trip(config_with(
       {{"/exclude", R"~([{"n": 0, "q": 1, "k": 2, "dtype": "float64", "payload": "values",

@@ -25,5 +25,17 @@ TEST(CellRecord, SaysWhereAnswersWereProven) {
   EXPECT_EQ(method(0, 0), "certificate") << "none at all";
 }
 
+TEST(CellRecord, SaysToWhatItWasConfined) {
+  cell c;
+  c.problem.n = c.problem.q = c.problem.k = 1;
+  c.entry = find_algorithm("cpu/sort");
+  const auto record = [&](const cell_context& context) {
+    return nlohmann::json::parse(cell_record(c, {}, context));
+  };
+  EXPECT_FALSE(record({}).contains("multiprocessors"));
+  const auto confined = record({.input = {}, .threads = 1, .confined = confinement{16, 132}});
+  EXPECT_EQ(confined["multiprocessors"], (nlohmann::json{{"used", 16}, {"of", 132}}));
+}
+
 }  // namespace
 }  // namespace kselect::harness

@@ -349,6 +349,24 @@ TEST_F(Group, NoRowsAreAnEmptySuccess) {
   EXPECT_FALSE(outcome().time);
 }
 
+TEST_F(Group, WithoutRoundsACellRunsOnceAndIsProven) {
+  policy_.rounds = 0;
+  int calls = 0;
+  static int* counted;
+  counted = &calls;
+  const algorithm right_once = spoilt<[](const problem&, const io&) { ++*counted; }>();
+  EXPECT_TRUE(run({&right_once}));
+  EXPECT_EQ(outcome().status, cell_status::ok) << outcome().reason;
+  EXPECT_FALSE(outcome().time);
+  EXPECT_TRUE(outcome().proven_before);
+  EXPECT_EQ(outcome().answers_proven, 1);
+  EXPECT_EQ(calls, 1);
+  const algorithm wrong =
+      spoilt<[](const problem&, const io& b) { static_cast<std::int32_t*>(b.indices)[0] = -1; }>();
+  EXPECT_TRUE(run({&wrong}));
+  EXPECT_EQ(outcome().status, cell_status::wrong);
+}
+
 TEST_F(Group, KernelsOnFibersAreCountedAndNeverTimed) {
   place_ = open_backend(executor_kind::fiber, 2);
   run({find_algorithm("qms-warp")->algorithm});

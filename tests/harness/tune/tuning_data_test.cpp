@@ -90,6 +90,12 @@ TEST(collect, gathers_all_times_of_a_processor) {
   EXPECT_EQ(data.sources.at(0).at("driver"), nullptr);
 }
 
+TEST(collect, refuses_a_run_on_a_part_of_a_gpu) {
+  recorded_run part = run_of({cell("bms-block", 512, 100)});
+  part.meta["multiprocessors"] = {{"used", 16}, {"of", 64}};
+  EXPECT_NE(refused({part}).find("confined to some"), std::string::npos);
+}
+
 TEST(collect, refuses_what_no_table_can_come_of) {
   EXPECT_NE(
       refused({run_of({cell("bms-block", 512, 1)}), run_of({cell("bms-block", 512, 1)}, "other")})
