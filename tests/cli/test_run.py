@@ -103,10 +103,11 @@ def test_without_rounds_cells_run_once_and_are_proven(kselect, config, tmp_path,
 def test_multiprocessors_are_refused_off_a_gpu(kselect, config):
     for executor in ("cpu", "fiber"):
         said = one_line(kselect("run", config(algorithms=["cpu/heap"]), "--multiprocessors", 16,
-                                "--executor", executor, "--dry-run", check=2))
+                                "--executor", executor, "--dry-run", check=2).stderr)
         assert "small.json: /measure/multiprocessors: cpu/heap would run on executor" in said
         assert "--executor cuda" in said
-    said = one_line(kselect("run", config(measure={"multiprocessors": 16}), "--dry-run", check=2))
+    done = kselect("run", config(measure={"multiprocessors": 16}), "--dry-run", check=2)
+    said = one_line(done.stderr)
     assert "/measure/multiprocessors: " in said
 
 

@@ -195,3 +195,12 @@ def test_the_slurm_template(copy, binary):
     assert "0 cells run" in last.stdout
     assert "8 cells" in task(MERGE="2").stdout
     assert keys(only_run(copy / "out" / "merged")) == keys(copy / "whole")
+
+
+def test_merge_refuses_shards_on_other_multiprocessors(kselect, tmp_path):
+    config = CONFIG | {"algorithms": ["qms-block"], "executor": "cuda"}
+    (tmp_path / "small.json").write_text(json.dumps(config))
+    for out, shard, more in (("1", "1/2", []), ("2", "2/2", ["--multiprocessors", 16])):
+        kselect("run", "small.json", "--out", out, "--shard", shard, *more)
+    said = one_line(kselect("merge", "1", "2", "--out", "o", check=2).stderr)
+    assert "/measure/multiprocessors is 0 and 16" in said

@@ -22,7 +22,7 @@ std::vector<cell> planned(const sweep_config& config, executor_kind executor) {
 }
 
 sweep_config confined_to(const char* multiprocessors) {
-  return config_with({{"/algorithms", R"(["qms-warp"])"},
+  return config_with({{"/algorithms", R"(["qms-block"])"},
                       {"/measure", R"({"threads": 1})"},
                       {"/measure/multiprocessors", multiprocessors}});
 }
@@ -36,7 +36,7 @@ TEST(Plan, MultiprocessorsArePartOfTheKey) {
   }
   EXPECT_EQ(keys.size(), 3U);
   const auto plain =
-      config_with({{"/algorithms", R"(["qms-warp"])"}, {"/measure", R"({"threads": 1})"}});
+      config_with({{"/algorithms", R"(["qms-block"])"}, {"/measure", R"({"threads": 1})"}});
   EXPECT_TRUE(keys.contains(planned(plain, executor_kind::cuda).front().key)) << "0 is all";
 }
 
@@ -44,7 +44,7 @@ TEST(Plan, MultiprocessorsAreRefusedWhereThereAreNone) {
   EXPECT_EQ(planned(confined_to("0"), executor_kind::fiber).size(), 1U);
   for (const executor_kind executor : {executor_kind::fiber, executor_kind::cpu}) {
     const std::string said = usage_error([&] { planned(confined_to("16"), executor); });
-    EXPECT_THAT(said, HasSubstr("configs/x.json: /measure/multiprocessors: qms-warp"));
+    EXPECT_THAT(said, HasSubstr("configs/x.json: /measure/multiprocessors: qms-block"));
     EXPECT_THAT(said, HasSubstr(std::string("executor ") + std::string(to_string(executor))));
     EXPECT_THAT(said, HasSubstr("--executor cuda"));
   }
