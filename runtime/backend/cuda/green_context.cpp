@@ -27,6 +27,8 @@ namespace {
 namespace {
 
 constexpr char library_name[] = "libcuda.so.1";
+// CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, as a number: it is younger than the function.
+constexpr unsigned without_clusters = 1;
 
 // The functions of the driver that are used here.
 struct driver {
@@ -104,7 +106,7 @@ std::optional<CUdevResource> group_of(const CUdevResource& all, unsigned wanted,
 std::optional<CUdevResource> least_group(const CUdevResource& all, unsigned wanted) {
   const auto usual = group_of(all, wanted, 0);
   if (usual && usual->sm.smCount == wanted) return usual;
-  const auto fine = group_of(all, wanted, CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING);
+  const auto fine = group_of(all, wanted, without_clusters);
   if (!usual || (fine && fine->sm.smCount < usual->sm.smCount)) return fine;
   return usual;
 }

@@ -2,6 +2,8 @@
 // A part of a GPU's multiprocessors, as a CUDA green context: kernels that are launched in it run
 // on these multiprocessors alone. Memory, L2 and the memory's bandwidth stay those of the whole
 // GPU.
+// On compute capability 9.0 the driver may add two multiprocessors once code with dynamic
+// parallelism is loaded; this program has none.
 //
 // The driver's functions are looked up when they are needed (libcuda.so.1), not linked, so that a
 // program with CUDA starts on a machine without a driver.
