@@ -180,7 +180,8 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
 
 template <int threads>
 constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
-  algorithm a = kernels::gpu_entry(name, "randomized select (one row)", "Monroe et al. 2011");
+  algorithm a = kernels::gpu_entry(name, "randomized select (one row)",
+                                   "Monroe et al. 2011; Tang et al. 2015: sample select");
   a.promises.synchronises = true;
   a.payloads = payloads;
   a.workspace = &workspace;
