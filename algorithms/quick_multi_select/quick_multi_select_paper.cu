@@ -1,56 +1,52 @@
 // Quick multi-select in the paper's own form: Komarov, Dashti & D'Souza, "Fast k-NNG Construction
-// with GPU-Based Quick Multi-Select", PLOS ONE 9(5): e92409, 2014. quick_multi_select.cu is the
-// improved form.
+// with GPU-Based Quick Multi-Select", PLOS ONE 9(5): e92409, 2014, Methods. The improved form is
+// quick_multi_select.cu.
 //
-// A random pivot partitions a row, 32 elements a warp at a time: read in (Fig. 2), pivot in shared
-// memory (Fig. 3), write out of both sides to an auxiliary array (Fig. 4). If all wanted elements
-// are on the left side, the search goes on there. Otherwise the left side is kept by a reference,
-// and the search for the others goes on in the right side. The steps are in paper_*.cuh, with the
-// paper's words: search (Algorithm 1), partition (Fig. 2-4), kernels, host_driver.
+// A pivot partitions a row, 32 elements a warp at a time: read in (Fig. 2), pivot in shared memory
+// (Fig. 3), write out of both sides to an auxiliary array (Fig. 4). If all wanted elements are on
+// the left side, the search goes on there. Otherwise a reference to the left side is kept, and the
+// search for the others goes on in the right side. The steps have the paper's names and are in
+// paper_*.cuh: search (Algorithm 1's decisions), partition (Fig. 2-4), kernels, host_driver.
 //
-//   qms-warp+paper   a row a warp, "each array is handled by a single thread warp"
-//   qms-block+paper  a row a block of up to 16 warps, "one thread block per query"
-//   qms-host+paper   Algorithm 1 as printed: a launch an iteration, decisions on the CPU, a row a
-//                    block
+//   qms-warp+paper   a row a warp: "each array is handled by a single thread warp"
+//   qms-block+paper  a row a block of up to 16 warps: "one thread block per query"
+//   qms-host+paper   a row a block, a launch an iteration, decisions on the CPU: Algorithm 1
 //
-// Cost: the first partition reads n values and writes n elements, and each later one reads and
-// writes what is left. The workspace is 2n elements and k references a row.
+// Cost: the first partition reads n values and writes n elements. Each later one reads and writes
+// what is left. The workspace is 2n elements and k references a row.
 //
-// What the paper leaves open, or what its text rules out, and how it is here:
-//  1. In qms-warp+paper and qms-block+paper the row's own team takes Algorithm 1's decisions, in
-//  one
-//     launch. The paper takes them on the CPU and launches once an iteration, as qms-host+paper
-//     does. There one launch serves all rows that are not found yet.
-//  2. The paper orders floats. Here keys are ordered (order.hpp), so NaN and both zeros have a
-//  place
-//     in the order, for the smallest and for the largest.
-//  3. The paper swaps the input and the auxiliary array. Here the input must stay as it is. The
-//  first
-//     partition reads it, and the later ones swap two auxiliary arrays.
-//  4. The paper does not lay out values and indices. Here a key and its position are one element.
-//  The
-//     first partition makes the positions.
-//  5. "Randomly selected" is splitmix64's finaliser of row and iteration, so a run repeats itself.
+// What the paper leaves open, or what cannot be as it is printed, and how it is here:
+//  1. The paper launches once an iteration and decides on the CPU. qms-host+paper does so; a
+//     launch there serves all rows that are not found yet. In the other two entries the row's own
+//     team decides, in one launch.
+//  2. The paper names its step "pivot selection" and does not say how. It follows the quicksort of
+//     its reference 34, whose pivot "is randomly selected"; so is this one, from the active
+//     elements. The place is splitmix64's finaliser of row and iteration, so a run repeats itself.
+//  3. The paper orders floats. Here keys are ordered (order.hpp), so NaN and both zeros have a
+//     place in the order, for the smallest and for the largest.
+//  4. The paper swaps the input and the auxiliary array. Here the input must stay as it is. The
+//     first partition reads it, and the later ones swap two auxiliary arrays.
+//  5. The paper does not lay out values and indices. Here a key and its position are one element.
+//     The first partition reads values and makes the positions.
 //  6. If L = 0, the pivot was the least active element, and elements equal to it never split. The
 //     next pivot is then the key above it, so these ties go left. If K <= L after that, any K of
 //     them will do. If no key is above the pivot, all active elements are equal to it.
-//  7. The paper says what follows K < L and K > L. K = L is treated like K < L. The search ends as
-//     soon as all active elements are wanted, which includes k = n.
-//  8. In the last segment some threads have no element. Their places in shared memory lie between
+//  7. The paper says what follows K < L and K > L. Here K = L is treated like K < L. The search
+//     ends as soon as all active elements are wanted, which includes k = n.
+//  8. In the last segments some threads have no element. Their places in shared memory lie between
 //     the two sides, and they write nothing.
-//  9. A block has as many warps as the row fills with a segment, at most 16. Eight warps are a
-//  block
-//     in qms-warp+paper.
-// 10. The paper does not say where the stack is, or how the answer is gathered. Here it has room
-// for
-//     k references a row in global memory (qms-host+paper: on the CPU). In the end every
+//  9. A block has as many warps as the row fills with a segment, at most 16. In qms-warp+paper a
+//     block has eight warps: the paper's GPU is full with 1024 warps or 128 blocks.
+// 10. The paper does not say where the stack is, or how the answer is gathered. Here the stack has
+//     room for k references a row in global memory (qms-host+paper: on the CPU). In the end every
 //     reference's elements are copied to the answer, in the order in which they were found.
-// 11. Warps of today's GPUs need a barrier where the paper's ran in lockstep.
+// 11. Warps of present GPUs need a barrier where the paper's ran in lockstep. One thread updates
+//     the counters g_< and g_>=, which are in shared memory as in Fig. 4.
 //
 // Where the text contradicts itself:
 //  - It sets a thread's bit to 1 if its element is greater than or equal to the pivot. Its example
 //    and its formulas count the elements below the pivot as 1. So does this code.
-//  - B >> (31 - i) drops the votes of the threads up to i, whose positions the text then reads off.
+//  - B >> (31 - i) drops votes of threads up to i, whose positions the text then reads off.
 //    B << (31 - i) keeps them. Both counts include the thread itself, so they are counted from 1.
 //  - "threads whose id is less than _popc(B) (number of elements that are greater than the pivot)"
 //    write the left side, whose elements are less.
