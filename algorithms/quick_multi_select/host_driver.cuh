@@ -46,7 +46,7 @@ class host_driver {
   std::vector<job<key>> unsettled() const {
     std::vector<job<key>> active;
     for (const job<key>& row : rows_) {
-      if (!settled(row.s, threads_)) active.push_back(row);
+      if (!settled(row.s, threads_, rule_)) active.push_back(row);
     }
     return active;
   }

@@ -40,7 +40,7 @@ KSELECT_HD output_view<T> output_of(Simt& simt, const matrix_view<T, indexed>& m
 inline constexpr int resident_single_warps = 24;  // of a multiprocessor: 80 registers a thread
 inline constexpr int resident_warps = 32;         // 64 registers
 
-template <class T, bool indexed, bool one_warp>
+template <class T, bool indexed, bool one_warp, int items_of_lane = items>
 struct block_kernel {
   static constexpr int max_threads = one_warp ? simt::warp_size : simt::thread_limit;
   static constexpr int min_blocks = one_warp ? resident_single_warps : 1;
@@ -55,7 +55,8 @@ struct block_kernel {
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
     for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
       const auto view = row_of(simt, a.matrix, row, simt.block());
-      team<Simt, T, indexed, !one_warp> block(simt, shared.team, simt.dynamic_shared(), view);
+      team<Simt, T, indexed, !one_warp, items_of_lane> block(simt, shared.team,
+                                                             simt.dynamic_shared(), view);
       select_row(block, a.matrix.n, a.matrix.k, a.rule, output_of(simt, a.matrix, row));
       simt.sync_block();  // the next row uses the same storage
     }

@@ -29,7 +29,7 @@ class partitions {
   // read once. Returns the number of elements below the pivot.
   KSELECT_HD position partition(reference from, key pivot) {
     const array to = other(from.where);
-    const position tile = static_cast<position>(team_.threads() * items);
+    const position tile = static_cast<position>(team_.threads() * Team::items);
     position left = from.begin;  // next free place on the left
     position right = from.end;   // one past the next free place on the right
     for (position first = from.begin; first < from.end;) {
@@ -48,21 +48,21 @@ class partitions {
   // pivot. The votes of the lanes before give each element's place. Shared memory gathers both
   // sides: left from the left end, right from the right end. Returns the number of left elements.
   KSELECT_HD position pivot_into_stage(array from, position first, position count, key pivot) {
-    element own[items];
+    element own[items];  // not Team::items: gcc 12 crashes on arrays of one element
     std::uint32_t below[items];
     // The v-th element of a lane is number lane + 32 v of the warp's part of the tile.
-    const auto part = static_cast<position>(team_.warp() * simt::warp_size * items);
+    const auto part = static_cast<position>(team_.warp() * simt::warp_size * Team::items);
     const position part_size = count <= part ? 0 : count - part;
     const auto lane = static_cast<position>(team_.simt.lane());
     KSELECT_UNROLL
-    for (int v = 0; v < items; ++v) {
+    for (int v = 0; v < Team::items; ++v) {
       const position i = lane + static_cast<position>(v * simt::warp_size);
       own[v] = element{};
       if (i < part_size) own[v] = team_.read(from, first + part + i);
     }
     position lefts = 0;  // of this warp
     KSELECT_UNROLL
-    for (int v = 0; v < items; ++v) {
+    for (int v = 0; v < Team::items; ++v) {
       const position i = lane + static_cast<position>(v * simt::warp_size);
       below[v] = team_.simt.ballot(simt::full_mask, i < part_size && own[v].k < pivot);
       lefts += count_of(below[v]);
@@ -73,7 +73,7 @@ class partitions {
     position right = count - 1 - (part - left);  // place of the warp's next right element
     element* const stage = team_.stage();
     KSELECT_UNROLL
-    for (int v = 0; v < items; ++v) {
+    for (int v = 0; v < Team::items; ++v) {
       const position i = lane + static_cast<position>(v * simt::warp_size);
       const position before = count_of(below[v] & team_.simt.lanemask_lt());
       if ((below[v] >> lane & 1U) != 0) {

@@ -31,6 +31,7 @@ class pivots {
   KSELECT_HD key by_rule(const state<key>& s, pivot_rule rule) {
     switch (rule) {
       case pivot_rule::random:
+      case pivot_rule::random_unranked:
         return team_.read_key(s.active.where, random_place(s, 0));
       case pivot_rule::median_of_3:
         return median_of_3(s.active);

@@ -35,10 +35,25 @@
 //    up the counts of a block's warps, not just one thread, which saves a barrier.
 //  - The default pivot comes from a sample. If few elements are wanted, it is chosen so that they
 //    lie to its left. The right side, which would be dropped, is then not written: no tile is
-//    staged, and a lane reads the input 16 bytes at a time. `+random` is the paper's rule, with
-//    both sides written; `+median3` is a third rule.
+//    staged, and a lane reads the input 16 bytes at a time. `+random` takes a random pivot, and
+//    `+median3` has a third rule; both write both sides. `+both` samples and writes both sides.
 //
-// Entries: qms-warp, qms-block, qms-host
+// quick_multi_select_paper.cu has the paper's own form. A ladder leads from it to qms-block, to
+// show what each change gains. A rung has all changes of the rungs above it:
+//
+//   qms-block+paper    the paper's form
+//   qms-ladder+counts  every thread adds up the warps' counts and keeps the places in registers;
+//                      the stack is in shared memory; pivots halve the range after 24 rounds
+//   qms-ladder+loads   four loads of a lane in flight
+//   qms-ladder+rank    a rest of an element a thread is ranked, not partitioned further
+//   qms-ladder+teams   as many blocks as are resident walk over the rows
+//   qms-block+random   1 to 32 warps a block, by number and length of rows, instead of 16
+//   qms-block+both     a sampled pivot
+//   qms-block          the right side is not written if few elements are wanted
+//
+// The entries qms-ladder+... are for this comparison alone and take float32 only.
+//
+// Entries: qms-warp, qms-block, qms-host, qms-ladder
 
 #include <algorithm>
 #include <array>
@@ -55,11 +70,15 @@ namespace {
 
 enum class form : std::uint8_t { warp, block, host };
 
+// Rungs of the ladder (above), the paper's form excluded. The last one has all changes.
+enum class rung : std::uint8_t { counts, loads, rank, teams, all };
+
 // What distinguishes the registry's entries.
 struct variant {
   form how;
   pivot_rule rule;
   int warps;  // of the block form; 0: chosen from the number and length of the rows
+  rung up_to = rung::all;
 };
 
 // Warps that the device runs at a time; on the CPU a few for every thread.
@@ -94,7 +113,7 @@ int warps_of(const variant& v, const problem& p, const device& where) {
 
 // Teams that walk over the rows: as many as are resident. Each has its own auxiliary arrays.
 std::int64_t teams_of(const variant& v, const problem& p, const device& where) {
-  if (v.how == form::host) return p.q;
+  if (v.how == form::host || v.up_to < rung::teams) return p.q;
   const int warps = warps_of(v, p, where);
   const std::int64_t teams =
       warps == 1 ? resident(where, resident_single_warps) : resident(where, resident_warps) / warps;
@@ -151,6 +170,11 @@ status start(const variant& v, const problem& p, const workspace_view<T, indexed
   const simt::grid shape{teams, warps * simt::warp_size, stage};
   if (warps == 1)
     return simt::launch<block_kernel<T, indexed, true>>(on, shape, {w.matrix, v.rule});
+  if constexpr (std::is_same_v<T, float>) {
+    if (v.up_to < rung::loads) {
+      return simt::launch<block_kernel<T, indexed, false, 1>>(on, shape, {w.matrix, v.rule});
+    }
+  }
   return simt::launch<block_kernel<T, indexed, false>>(on, shape, {w.matrix, v.rule});
 }
 
@@ -200,21 +224,26 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.limits.max_n = 0xffffffff;
   a.promises.synchronises = v.how == form::host;
   a.executors = set_of(executor_kind::fiber, executor_kind::cuda);
-  a.dtypes = set_of(dtype::float32, dtype::float64);
+  a.dtypes = v.up_to == rung::all ? set_of(dtype::float32, dtype::float64) : set_of(dtype::float32);
   a.supports = &supports<v>;
   a.workspace = &workspace<v>;
   a.enqueue = &enqueue<v>;
   return a;
 }
 
-// Names: form [+pivot rule] [+w warps]; the rest has defaults.
+// "The maximum number of thread warps per block is 16."
+constexpr int paper_warps = 16;
+
+// Names: form [+pivot rule] [+w warps], or a rung of the ladder; the rest has defaults.
 constexpr std::array variants = {
     entry<variant{form::warp, pivot_rule::sample, 1}>("qms-warp"),
     entry<variant{form::warp, pivot_rule::random, 1}>("qms-warp+random"),
     entry<variant{form::warp, pivot_rule::median_of_3, 1}>("qms-warp+median3"),
+    entry<variant{form::warp, pivot_rule::sample_both, 1}>("qms-warp+both"),
     entry<variant{form::block, pivot_rule::sample, 0}>("qms-block"),
     entry<variant{form::block, pivot_rule::random, 0}>("qms-block+random"),
     entry<variant{form::block, pivot_rule::median_of_3, 0}>("qms-block+median3"),
+    entry<variant{form::block, pivot_rule::sample_both, 0}>("qms-block+both"),
     entry<variant{form::block, pivot_rule::sample, 1}>("qms-block+w1"),
     entry<variant{form::block, pivot_rule::sample, 2}>("qms-block+w2"),
     entry<variant{form::block, pivot_rule::sample, 4}>("qms-block+w4"),
@@ -223,6 +252,12 @@ constexpr std::array variants = {
     entry<variant{form::block, pivot_rule::sample, 32}>("qms-block+w32"),
     entry<variant{form::host, pivot_rule::sample, 0}>("qms-host"),
     entry<variant{form::host, pivot_rule::random, 0}>("qms-host+random"),
+    entry<variant{form::block, pivot_rule::random_unranked, paper_warps, rung::counts}>(
+        "qms-ladder+counts"),
+    entry<variant{form::block, pivot_rule::random_unranked, paper_warps, rung::loads}>(
+        "qms-ladder+loads"),
+    entry<variant{form::block, pivot_rule::random, paper_warps, rung::rank}>("qms-ladder+rank"),
+    entry<variant{form::block, pivot_rule::random, paper_warps, rung::teams}>("qms-ladder+teams"),
 };
 
 }  // namespace

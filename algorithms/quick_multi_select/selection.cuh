@@ -86,7 +86,7 @@ KSELECT_HD void select_row(Team& team, position n, position k, pivot_rule rule,
   partitions<Team> partition(team);
   state<key> s = initial_state<key>(n, k);
   int depth = 0;
-  while (!settled(s, team.threads())) {
+  while (!settled(s, team.threads(), rule)) {
     const key pivot = pivot_of.choose(s, rule);
     const reference left = decide(s, pivot, partition.round(s, pivot, rule));
     if (left.size() == 0) continue;

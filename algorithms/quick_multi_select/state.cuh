@@ -11,10 +11,14 @@ namespace kselect::qms {
 
 using position = std::uint32_t;  // of an element in its row
 
+// How a pivot is chosen, and what is left out around it. One value, because a second argument of
+// the kernels would cost a register.
 enum class pivot_rule : std::uint8_t {
-  random,       // the paper's: a random element
-  median_of_3,  // of the first, the middle and the last element
-  sample        // the element of a random sample whose rank suits k (Floyd & Rivest 1975)
+  random,           // a random element
+  random_unranked,  // the same, and a small rest is partitioned further instead of being ranked
+  median_of_3,      // of the first, the middle and the last element
+  sample,           // the element of a random sample whose rank suits k (Floyd & Rivest 1975)
+  sample_both       // the same, but the right side is always written
 };
 
 // After this many rounds pivots halve the range of the keys (pivot.cuh). The rest then takes as
@@ -65,10 +69,11 @@ KSELECT_HD constexpr array other(array where) {
 // Whether no further partition is needed: the rest is wanted as a whole, or is one value, or is
 // small enough for a team of `threads` to rank.
 template <class Key>
-KSELECT_HD constexpr bool settled(const state<Key>& s, int threads) {
+KSELECT_HD constexpr bool settled(const state<Key>& s, int threads, pivot_rule rule) {
   const int ranked_at_once = threads < least_samples ? least_samples : threads;
   return s.wanted == s.active.size() || s.low == s.high ||
-         s.active.size() <= static_cast<position>(ranked_at_once);
+         (rule != pivot_rule::random_unranked &&
+          s.active.size() <= static_cast<position>(ranked_at_once));
 }
 
 // Whether a pivot can be chosen that almost surely has all wanted elements on its left.

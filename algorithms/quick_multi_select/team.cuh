@@ -76,9 +76,10 @@ KSELECT_HD constexpr std::size_t stage_bytes(int warps) {
   return static_cast<std::size_t>(warps * simt::warp_size * items) * sizeof(element<Key, indexed>);
 }
 
-template <class Simt, class T, bool indexed_, bool whole_block>
+template <class Simt, class T, bool indexed_, bool whole_block, int items_ = items>
 class team {
  public:
+  static constexpr int items = items_;  // of partition(); 1 in the first rung of the ladder
   using value = T;
   using key = order_key_t<T>;
   using element = qms::element<key, indexed_>;
