@@ -1,8 +1,9 @@
 """Draws the figures of an experiment from one source; each figure's entry names its kind.
 
 `lines` draws the papers' curves, `table` a table of times and published times, `stages` the time of
-a k-NN graph by stage, `spread` the scatter of many trials, `searches` bars of searches in metric
-indexes. Kinds of `plots.figures` may also be named; they get only the experiment's records.
+a k-NN graph by stage, `spread` the scatter of many trials, `ladder` what each of a row of variants
+gains, `searches` bars of searches in metric indexes. Kinds of `plots.figures` may also be named;
+they get only the experiment's records.
 """
 
 import re
@@ -58,6 +59,7 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
         "lines": lambda: _lines(experiment, figure, source, records, context),
         "table": lambda: tables.times(experiment, figure, records, context),
         "spread": lambda: tables.spread(experiment, records),
+        "ladder": lambda: tables.ladder(experiment, figure, records, context),
     }
     if figure.kind in own:
         return _named(base, [own[figure.kind]()], source)

@@ -1,7 +1,9 @@
-"""Draws tables as figures: times with the published ones, and the scatter of many trials."""
+"""Draws tables as figures: times with published ones, the scatter of trials, ladders of variants."""
 
+import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from matplotlib.patches import Rectangle
 
@@ -9,8 +11,8 @@ from plots import style
 from plots.figures import Drawing
 from plots.page import Box, Grid, Page, footer
 from plots.records import Record
-from plots.reproduce.cells import Cells, Missing, choose
-from plots.reproduce.manifest import Experiment, FigureSpec, check_keys
+from plots.reproduce.cells import At, Cells, Missing, choose, coordinate
+from plots.reproduce.manifest import Experiment, FigureSpec, Table, check_keys
 
 _CELL_WIDTH, _ROW, _HEAD = 0.72, 0.2, 0.24  # inches
 _SIZE = 6.5
@@ -178,6 +180,90 @@ def scatter(record: Record) -> tuple[float, float]:
     assert record.time is not None
     rounds = record.time.rounds
     return statistics.fmean(rounds), statistics.stdev(rounds)
+
+
+def ladder(
+    experiment: Experiment, figure: FigureSpec, records: list[Record], context: str
+) -> Drawing:
+    """Draw how many times as fast each rung of a ladder is as the first, by log2(n/Q) and in all.
+
+    A rung is a row with a `label` and its algorithms, `of`. Numbers are geometric means over the
+    problems on which all rungs have a time; a note counts the others. The CSV has every problem.
+    """
+    cells = Cells(records)
+    rungs = figure.ask["rows"]
+    for rung in rungs:
+        check_keys(rung, ("label", "of"), f"{context}: row")
+    tried = sorted({at for rung in rungs for at in cells.problems(rung["of"])})
+    climbs = {at: climb for at in tried if (climb := _climb(cells, rungs, at))}
+    if not climbs:
+        raise Missing("no problem on which all rungs have a time")
+    shapes = sorted({coordinate(at, "log2(n/Q)") for at in climbs})
+    left_out = len(tried) - len(climbs)
+    title = f"{experiment.title}: {figure.ask['title']}" if "title" in figure.ask else ""
+    ks = ", ".join(map(str, sorted({at[2] for at in climbs})))
+    page = _page(
+        replace(experiment, title=title or experiment.title),
+        [rung["label"] for rung in rungs],
+        [*(f"log₂(n/Q) = {shape:g}" for shape in shapes), "all", "this change", "of one problem"],
+        [_rung(i, shapes, climbs) for i in range(len(rungs))],
+        f"Times as fast as {rungs[0]['label']}: geometric means over k = {ks}",
+        [f"{left_out} of {len(tried)} problems are left out: a rung has no time there."]
+        if left_out
+        else [],
+        [record for climb in climbs.values() for record in climb],
+    )
+    return Drawing("", page.figure, _rungs(rungs, climbs))
+
+
+Climbs = Mapping[At, Sequence[Record]]  # a record of each rung, by problem
+
+
+def _rung(i: int, shapes: Sequence[float], climbs: Climbs) -> list[tuple[str, bool]]:
+    """Return the cells of a rung's row."""
+    groups = [[c for at, c in climbs.items() if coordinate(at, "log2(n/Q)") == s] for s in shapes]
+    means = [_mean([_gain(c, 0, i) for c in group]) for group in (*groups, climbs.values())]
+    texts = [f"{mean:.2f}" for mean in means]
+    if i == 0:
+        return [(text, False) for text in (*texts, "", "")]
+    steps = [_gain(c, i - 1, i) for c in climbs.values()]
+    texts += [f"{_mean(steps):.2f}", f"{min(steps):.2f} to {max(steps):.2f}"]
+    return [(text, False) for text in texts]
+
+
+def _climb(cells: Cells, rungs: Sequence[Table], at: At) -> list[Record]:
+    """Return a problem's record of each rung; none if a rung has no time."""
+    found = [record for rung in rungs if (record := cells.best(rung["of"], at)) and record.time]
+    return found if len(found) == len(rungs) else []
+
+
+def _gain(climb: Sequence[Record], slow: int, fast: int) -> float:
+    before, after = climb[slow].time, climb[fast].time
+    assert before and after
+    return before.median / after.median
+
+
+def _mean(ratios: Sequence[float]) -> float:
+    return math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
+
+
+def _rungs(rungs: Sequence[Table], climbs: Climbs) -> list[dict[str, object]]:
+    """Return the rows of the CSV."""
+    return [
+        {
+            "rung": rung["label"],
+            "algorithm": climb[i].algorithm,
+            "n": at[0],
+            "q": at[1],
+            "k": at[2],
+            "times_as_fast": _gain(climb, 0, i),
+            "this_change": _gain(climb, max(i - 1, 0), i),
+            "key": climb[i].key,
+            "baseline_key": climb[0].key,
+        }
+        for i, rung in enumerate(rungs)
+        for at, climb in climbs.items()
+    ]
 
 
 def _page(
