@@ -19,6 +19,8 @@ constexpr std::int64_t prove_every_round = std::int64_t{1} << 24;
 constexpr int most_queued_kernels = 500;
 constexpr double batch_ns = 5e6;  // target length of a batch
 constexpr int most_batch_calls = 200;
+// Later rounds take headline samples alone: a thousand trials need no thousand wall times.
+constexpr int most_side_rounds = 64;
 // Shortest long call (contender::is_long). Cold pages cost more time on a host.
 constexpr double long_call_ns_on_gpu = 1e8;
 constexpr double long_call_ns_on_host = 1e9;
@@ -150,8 +152,9 @@ bool headline(sampling& s, bool cold, bool prove, round_samples& taken) {
 }
 
 // On a GPU, takes one wall time and one batch a round beside the headline samples.
-bool side_timings(sampling& s, row_variants& rows, round_samples& taken) {
-  if (s.context.place.shares_host_memory() || s.c.is_long) return true;
+bool side_timings(sampling& s, row_variants& rows, int round, round_samples& taken) {
+  const bool untimed = s.context.place.shares_host_memory() || s.c.is_long;
+  if (untimed || round >= most_side_rounds) return true;
   const auto run = s.sample(true, false, [&] { return s.attempt.wall_time(); });
   if (!run) return false;
   taken.wall_ns.push_back(run->nanoseconds);
@@ -216,7 +219,7 @@ void take_turn(contender& c, row_variants& rows, int round, const turn_context& 
     const auto begin = clock::now();
     round_samples taken;
     if (!s.warm_up() || !headline(s, cold, elements <= prove_every_sample, taken) ||
-        !side_timings(s, rows, taken)) {
+        !side_timings(s, rows, round, taken)) {
       return;
     }
     if (context.gpu != nullptr) look_at_gpu(c, *context.gpu, taken);
