@@ -90,8 +90,8 @@ class host_driver {
     next_[row] += part.size();
   }
 
-  // Copies what the stack refers to. A launch takes as many references as the workspace has room
-  // for.
+  // Copies what the stack refers to. The workspace has room for one reference a row, so there may
+  // be several launches.
   status write_answers() {
     const auto most = static_cast<std::size_t>(w_.runs.size);
     for (std::size_t first = 0; first < stack_.size(); first += most) {

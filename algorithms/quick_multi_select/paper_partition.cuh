@@ -105,8 +105,7 @@ class team {
     const bool is_less = there && own.k < pivot;
     const std::uint32_t votes = simt.ballot(simt::full_mask, is_less);
     const less_counts less = count_less(votes);
-    // The pivot process. The shift keeps the votes of the threads up to this one; _popc counts
-    // them.
+    // The pivot process. The shift keeps the votes up to this thread's, and _popc counts them.
     const int shift = simt::warp_size - 1 - simt.lane();
     if (is_less) {
       shared.segment[less.before + popc(votes << shift) - 1] = own;

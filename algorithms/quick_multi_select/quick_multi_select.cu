@@ -70,7 +70,7 @@ namespace {
 
 enum class form : std::uint8_t { warp, block, host };
 
-// Rungs of the ladder (above), the paper's form excluded. The last one has all changes.
+// Rungs of the ladder (above) after the paper's form. `all`: no entry of the ladder.
 enum class rung : std::uint8_t { counts, loads, rank, teams, all };
 
 // What distinguishes the registry's entries.
@@ -231,8 +231,7 @@ constexpr algorithm entry(std::string_view name) {
   return a;
 }
 
-// "The maximum number of thread warps per block is 16."
-constexpr int paper_warps = 16;
+constexpr int paper_warps = 16;  // of a block: "the maximum number of thread warps per block"
 
 // Names: form [+pivot rule] [+w warps], or a rung of the ladder; the rest has defaults.
 constexpr std::array variants = {

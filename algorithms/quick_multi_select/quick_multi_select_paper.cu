@@ -48,6 +48,7 @@
 //    and its formulas count the elements below the pivot as 1. So does this code.
 //  - B >> (31 - i) drops votes of threads up to i, whose positions the text then reads off.
 //    B << (31 - i) keeps them. Both counts include the thread itself, so they are counted from 1.
+//    The first place from the right is then 32 - 1. The preprint has 31 - _popc(), one less.
 //  - "threads whose id is less than _popc(B) (number of elements that are greater than the pivot)"
 //    write the left side, whose elements are less.
 //
