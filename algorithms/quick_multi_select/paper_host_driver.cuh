@@ -1,7 +1,7 @@
 #pragma once
-// Quick multi-select in the paper's form: Algorithm 1 as printed. "Each iteration of the while loop
-// incurs a GPU kernel launch for partitioning with pivot selection", for all rows at once. The
-// if-then-else runs on the CPU.
+// Quick multi-select in the paper's form: the paper's own driver. "Each iteration of the while loop
+// incurs a GPU kernel launch for partitioning with pivot selection", here for all rows at once. The
+// if-then-else of Algorithm 1 runs on the CPU.
 
 #include <algorithm>
 #include <cstddef>
