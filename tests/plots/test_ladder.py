@@ -95,3 +95,21 @@ def test_without_a_whole_ladder_there_is_no_figure(tmp_path: Path) -> None:
     cells = [c for c in sweep() if c["algorithm"]["name"] != rung_names()[-1]]
     with pytest.raises(Missing, match="all rungs"):
         drawn(tmp_path, cells)
+
+
+def test_one_launch_is_compared_with_a_launch_an_iteration(tmp_path: Path) -> None:
+    pairs = {"qms-block+paper": 100, "qms-host+paper": 700, "qms-block": 10, "qms-host": 30}
+    cells = [
+        timed(name, n, q, k, ns) for name, ns in pairs.items() for n, q in SHAPES for k in KS
+    ]
+    one_launch = next(e for e in manifest.load() if e.id == "X-one-launch")
+    write_run(tmp_path / "gpu" / one_launch.config, cells)
+    (source,) = Library(tmp_path).sources(one_launch)
+    (drawing,) = figures.draw(one_launch, one_launch.figures[0], source)
+    rows = list(csv.DictReader(io.StringIO(points(drawing).decode())))
+    found = {(row["panel"], float(row["x"]), float(row["y"])) for row in rows}
+    assert found == {
+        (panel, shape, gain)
+        for panel, gain in (("the paper's form", 7), ("today's form", 3))
+        for shape in (-3, 7)
+    }
