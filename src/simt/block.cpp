@@ -73,6 +73,8 @@ void count_at(places& by_place, counter c, std::int64_t place, std::int64_t amou
   by_place.add(c, place, amount);
 }
 
+void count_step(lane& self, counter c) { self.owner->count_step(self, c); }
+
 void wait_for_previous(lane& self, std::source_location at) {
   self.owner->wait_for_previous(self, at);
 }
@@ -86,8 +88,8 @@ void early_write(lane& self, std::source_location at) {
 
 void wrong_await(lane& self, std::source_location at) { self.owner->wrong_await(self, at); }
 
-constexpr runtime verbs = {collective,        sync_block,  atomic,      bad_access,
-                           wait_for_previous, early_write, wrong_await, count_at};
+constexpr runtime verbs = {collective,  sync_block,  atomic,   bad_access, wait_for_previous,
+                           early_write, wrong_await, count_at, count_step};
 
 }  // namespace
 
@@ -106,7 +108,8 @@ block::block(const fiber_kernel& kernel, const grid& shape, const void* args,
       stacks_(stacks),
       shared_(kernel.storage_bytes, shape.dynamic_shared_bytes),
       lanes_(static_cast<std::size_t>(shape.threads)),
-      groups_(static_cast<std::size_t>(shape.threads / warp_size)) {
+      groups_(static_cast<std::size_t>(shape.threads / warp_size)),
+      counted_steps_(groups_.size()) {
   for (int thread = 0; thread < shape.threads; ++thread) {
     lane& self = lanes_[static_cast<std::size_t>(thread)];
     self.owner = this;
@@ -141,6 +144,7 @@ void block::start(std::int64_t index) {
   previous_ended_ = !shape_.overlaps_previous;
   barriers_.clear();
   for (auto& groups : groups_) groups.clear();
+  for (auto& counted : counted_steps_) counted = 0;
   ready_.restart(options_.order, options_.seed, index);
   shared_.poison();
   for (lane& self : lanes_) {
@@ -203,6 +207,14 @@ void block::unwind() {
   for (lane& self : lanes_) {
     if (self.state != lane_state::returned) resume(self);
   }
+}
+
+void block::count_step(const lane& self, counter c) {
+  static_assert(counter_count <= 32, "one bit a counter");
+  std::uint32_t& counted = counted_steps_[static_cast<std::size_t>(self.warp())];
+  const std::uint32_t bit = 1U << static_cast<unsigned>(c);
+  if ((counted & bit) == 0) count(c);
+  counted |= bit;
 }
 
 void block::wait_for_previous(const lane& self, std::source_location at) {

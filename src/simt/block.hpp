@@ -78,6 +78,7 @@ class block {
   void meet_block(lane& self, std::source_location at);
   void step_back(lane& self);
   void count(counter c) { counts_.add(c, 1); }
+  void count_step(const lane& self, counter c);
   void wait_for_previous(const lane& self, std::source_location at);
   [[noreturn]] void wrong_await(const lane& self, std::source_location at);
   [[noreturn]] void fail(const lane& self, const std::string& what, std::source_location at);
@@ -119,6 +120,8 @@ class block {
   std::int64_t index_ = 0;
   std::vector<lane> lanes_;
   std::vector<std::vector<group>> groups_;  // by warp
+  // By warp: a bit for each counter that has counted a step since the last rendezvous.
+  std::vector<std::uint32_t> counted_steps_;
   std::vector<barrier> barriers_;
   std::int64_t generation_ = 0;  // number of completed sync_blocks
   int returned_ = 0;

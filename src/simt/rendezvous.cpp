@@ -50,13 +50,14 @@ void block::check_call(const lane& self, const collective_call& call, std::sourc
   }
   if (!is_shuffle(call.op)) return;
   if (call.width < 1 || call.width > warp_size || (call.width & (call.width - 1)) != 0) {
-    fail(self, what() + ": width " + std::to_string(call.width) + " is no power of two up to 32", at);
+    fail(self, what() + ": width " + std::to_string(call.width) + " is no power of two up to 32",
+         at);
   }
   const int source = shuffle_source(call.op, self.index(), call.argument, call.width);
   if (contains(call.mask, source)) return;
   if (!options_.poison_inactive_reads) {
-    fail(self, what() + ": reads from lane " + std::to_string(source) + ", which is not in the mask",
-         at);
+    fail(self,
+         what() + ": reads from lane " + std::to_string(source) + ", which is not in the mask", at);
   }
   counts_.add(counter::inactive_reads, 1);
 }
@@ -85,6 +86,7 @@ std::uint64_t block::meet(lane& self, const collective_call& call, std::source_l
 
 // Computes the results of all lanes before any of them can reach its next collective.
 void block::complete(int warp, const group& done) {
+  counted_steps_[static_cast<std::size_t>(warp)] = 0;
   counts_.add(done.op == operation::sync_warp ? counter::warp_syncs : counter::collectives, 1);
   std::uint32_t votes = 0;
   for (std::uint32_t rest = done.mask; rest != 0; rest &= rest - 1) {
@@ -157,6 +159,7 @@ void block::release_barriers() {
   barriers_.clear();
   ++generation_;
   counts_.add(counter::block_syncs, 1);
+  for (auto& counted : counted_steps_) counted = 0;
   for (const lane& self : lanes_) {
     if (self.state == lane_state::waiting) ready_.add(self.warp(), self.bit());
   }

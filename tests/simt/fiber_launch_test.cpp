@@ -95,6 +95,34 @@ TEST(fiber_launch, what_is_counted_at_places_adds_up_and_is_told_apart) {
   }
 }
 
+// A warp's steps end at its rendezvous. Block by block of two warps: 2 + 2 + 1 + 2.
+struct counted_steps {
+  struct storage {};
+  struct args {};
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args&) {
+    if (simt.lane() % 2 == 1) simt.count_step(counter::passes);
+    if (simt.lane() > 20) simt.count_step(counter::passes);
+    simt.sync_warp(full_mask);
+    simt.count_step(counter::passes);
+    simt.ballot(full_mask, true);
+    if (simt.thread() == 40) simt.count_step(counter::passes);
+    simt.sync_block();
+    simt.count_step(counter::passes);
+    simt.count_step(counter::partitions);
+  }
+};
+
+TEST(fiber_launch, a_step_is_counted_once_for_all_lanes_of_a_warp) {
+  for (fiber_options options : all_schedules()) {
+    counters counts;
+    options.counters = &counts;
+    ASSERT_TRUE(run_on_fibers<counted_steps>({3, 64}, {}, options).ok());
+    EXPECT_EQ(counts[counter::passes], 3 * (2 + 2 + 1 + 2));
+    EXPECT_EQ(counts[counter::partitions], 3 * 2);
+  }
+}
+
 TEST(fiber_launch, counters_add_up_over_launches) {
   counters counts;
   const fiber_options options{.counters = &counts};

@@ -27,6 +27,7 @@ enum class counter : std::uint8_t {
   inactive_reads,  // values shuffled from lanes outside the mask (fiber_options)
   // Counted by kernels, with simt.count().
   queue_inserts,   // elements that entered a queue
+  insert_steps,    // steps of a warp in which an element of any lane entered (count_step)
   queue_updates,   // writes to a queue's slots, by slot (count_at)
   queue_merges,    // merges or repairs of a queue
   buffer_flushes,  // a buffer of candidates emptied
@@ -93,6 +94,7 @@ constexpr auto names_of(counter) {
                                         {counter::bytes_written, "bytes_written"},
                                         {counter::inactive_reads, "inactive_reads"},
                                         {counter::queue_inserts, "queue_inserts"},
+                                        {counter::insert_steps, "insert_steps"},
                                         {counter::queue_updates, "queue_updates"},
                                         {counter::queue_merges, "queue_merges"},
                                         {counter::buffer_flushes, "buffer_flushes"},

@@ -194,6 +194,7 @@ class cuda {
 
   __device__ void count(counter, std::int64_t = 1) const {}
   __device__ void count_at(counter, std::int64_t, std::int64_t = 1) const {}
+  __device__ void count_step(counter) const {}
 
  private:
   // The types that CUDA overloads its atomics for. Unsigned addition is correct for both signs.

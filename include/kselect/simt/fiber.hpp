@@ -115,6 +115,7 @@ struct runtime {
   void (*early_write)(lane&, std::source_location);  // never returns
   void (*wrong_await)(lane&, std::source_location);  // never returns
   void (*count_at)(places&, counter, std::int64_t place, std::int64_t amount);
+  void (*count_step)(lane&, counter);
 };
 
 struct lane_view {
@@ -346,6 +347,9 @@ class fiber {
     count(c, amount);
     if (view_.places != nullptr) view_.runtime->count_at(*view_.places, c, place, amount);
   }
+  // Counts a step of the warp: once for all its lanes that call this between the same two
+  // rendezvous of the warp (collectives, sync_warp, sync_block).
+  KSELECT_HD void count_step(counter c) { view_.runtime->count_step(*view_.lane, c); }
 
  private:
   template <std::size_t Bytes>

@@ -25,6 +25,8 @@ class host {
   KSELECT_HD std::uint32_t ballot(std::uint32_t, bool p) const { return p ? 1U : 0U; }
   KSELECT_HD bool any(std::uint32_t, bool p) const { return p; }
   KSELECT_HD bool all(std::uint32_t, bool p) const { return p; }
+  KSELECT_HD std::uint32_t reduce_min(std::uint32_t, std::uint32_t value) const { return value; }
+  KSELECT_HD void sync_warp(std::uint32_t) const {}
 
   template <class T>
   KSELECT_HD std::remove_const_t<T> load(global<T> from, std::int64_t i) const {
@@ -37,6 +39,7 @@ class host {
 
   KSELECT_HD void count(counter, std::int64_t = 1) const {}
   KSELECT_HD void count_at(counter, std::int64_t, std::int64_t = 1) const {}
+  KSELECT_HD void count_step(counter) const {}
 };
 
 }  // namespace kselect::simt
