@@ -3,7 +3,7 @@
 // Entries: tang/heap
 
 #include "algorithms/queues/heap_queue.cuh"
-#include "algorithms/queues/queue_select.cuh"
+#include "algorithms/queues/queue_entries.cuh"
 
 namespace kselect::entries {
 

@@ -1,7 +1,10 @@
 #pragma once
-// Hierarchical partition (Tang et al. 2015, Sec. III-E, Algorithm 4). A row's elements form groups
-// of G. The least keys of the groups are the next level, and so on until a level has at most k. The
-// search goes from the top down, and only into groups whose least key is among the k best so far.
+// Hierarchical partition (Tang et al. 2015, Sec. III-E). A row's elements form groups of G. The
+// least keys of the groups are the next level, and so on until a level has at most k.
+//   Bottom-Up Construction  Algorithm 4: shape_levels() sizes the levels, bottom_up_construction()
+//                           fills them, open_groups::take() is the step of an element
+//   Top-Down search         top_down_search, which the paper describes without pseudocode: into the
+//                           groups whose least key, the leader, is among the k best so far
 //
 // Construction reads a row once and writes n / (G - 1) keys. It has a thread for every 64 elements,
 // not one for every row. A thread makes several levels of its elements at once (6, 3 or 2 for G =
@@ -16,17 +19,23 @@
 //    twice. It stays there under its position in the lower level, which keeps the queue's order
 //    (leaders of equal keys are in the order of their groups). Only the other elements are offered.
 //  - As in the paper only keys are stored: the leader is the group's first element with the key.
+//  - The search in lockstep is the paper's: at a step all lanes visit the group of the same slot of
+//    their queues. Slots in which no lane has anything to offer are left out. Else each lane makes
+//    a list of its own, without the groups that cannot improve its queue.
 
 #include <cstdint>
 
 #include "algorithms/queues/matrix.cuh"
 #include "algorithms/queues/search.cuh"
+#include "kselect/simt/host.hpp"
+#include "kselect/simt/launch.hpp"
 
 namespace kselect::queues {
 
 inline constexpr int most_levels = 32;  // of a row of 2^31 elements for G = 2, with the row itself
 inline constexpr position chunk = 64;   // elements for one thread
 inline constexpr int group_loads = 16;  // elements of groups loaded at a time
+inline constexpr position no_group = 0xffffffff;  // its elements would lie beyond every level
 
 struct level {
   std::int64_t offset;  // of its first key in the keys of all levels
@@ -42,7 +51,7 @@ struct levels_view {
   int log_g;
 };
 
-// Computes the sizes of all levels. Returns the number of keys in them.
+// Computes the sizes of all levels (lines 2 to 7). Returns the number of keys in them.
 template <class T>
 std::int64_t shape_levels(levels_view<T>& levels, const problem& p, int log_g) {
   std::int64_t used = 0;
@@ -75,7 +84,7 @@ KSELECT_HD void load_keys(Simt& simt, const matrix_view<T>& m, const levels_view
   for (int u = 0; u < count; ++u) keys[u] = simt.load(levels.keys, first + at[u] * m.rows);
 }
 
-// ---- construction, bottom up
+// ---- Algorithm 4: Bottom-Up Construction
 
 template <int log_g>
 inline constexpr int levels_at_once = 6 / log_g;  // G^levels_at_once = chunk
@@ -89,8 +98,8 @@ class open_groups {
       : levels_(levels), base_(base), rows_(rows), row_(row) {
     for (auto& least : least_) least = none;
   }
-  // Takes the key at position end - 1 of the base level. Stores the minimum of every group that it
-  // completes; the level's last key completes all groups.
+  // Takes the key at position end - 1 of the base level (lines 10 to 17). Stores the minimum of
+  // every group that it completes; the level's last key completes all groups.
   template <class Simt>
   KSELECT_HD void take(Simt& simt, order_key_t<T> key, position end) {
     const bool last = end == levels_.at[base_].size;
@@ -168,9 +177,33 @@ struct build_kernel {
   }
 };
 
-// ---- search, top down
+template <class Kernel, bool native>
+status run_threads(const typename Kernel::args& a, const executor& on) {
+  const std::int64_t threads = Kernel::threads(a);
+  if constexpr (native) {
+    simt::host simt;
+    for (std::int64_t t = 0; t < threads; ++t) Kernel::run_thread(simt, a, t);
+    return {};
+  } else {
+    constexpr int a_block = Kernel::max_threads;
+    return simt::launch<Kernel>(on, {(threads + a_block - 1) / a_block, a_block}, a);
+  }
+}
 
-// A lane's list of groups yet to be searched, as positions of their leaders.
+template <int log_g, bool native, class T>
+status bottom_up_construction(const matrix_view<T>& m, const levels_view<T>& levels,
+                              const executor& on) {
+  for (int base = 0; base + 1 < levels.count; base += levels_at_once<log_g>) {
+    const status built = run_threads<build_kernel<T, log_g>, native>({m, levels, base}, on);
+    if (!built.ok()) return built;
+  }
+  return {};
+}
+
+// ---- Top-Down search
+
+// A lane's list of groups yet to be searched, as positions of their leaders. no_group: nothing here
+// for this lane.
 template <class Simt>
 struct group_list {
   Simt& simt;
@@ -182,7 +215,7 @@ struct group_list {
   KSELECT_HD void put(int i, position leader) { simt.store(memory, first + i * stride, leader); }
 };
 
-// The search of one row. Steps down a level rename the entries in the queue's `Slots` in place.
+// The search of one row.
 template <class Candidate, class Simt, class T, class Slots, class Queue, class Search>
 class top_down_search {
  public:
@@ -204,9 +237,8 @@ class top_down_search {
     const int top = levels_.count - 1;
     offer_level(top);
     for (int l = top - 1; l >= 0; --l) {
-      const int count = rename_leaders(l);
-      queue_.reload();
-      offer_groups(l, count);
+      const int groups = descend(l);
+      offer_groups(l, groups);
     }
   }
 
@@ -246,10 +278,11 @@ class top_down_search {
     search_.finish();
   }
 
-  // Gives each leader in the queue its position in level l, one below its own. Lists the groups in
-  // which another element may be better than the queue's head, and returns their number. The list
+  // From level l + 1 to l. The queue holds leaders. In its slots each of them gets the name that it
+  // has among the elements of its group, its position in level l. The groups in which another
+  // element may be better than the queue's head are listed. Returns the length of the list, which
   // has a first entry in any case.
-  KSELECT_HD int rename_leaders(int l) {
+  KSELECT_HD int descend(int l) {
     const int g = 1 << levels_.log_g;
     const position size = levels_.at[l].size;
     // Positions of two levels do not compare, so a tie with the head counts as better.
@@ -280,15 +313,22 @@ class top_down_search {
         } else if (real[u] && Candidate::key(children[u]) <= worst) {
           others = true;
         }
-        if ((u & (g - 1)) == g - 1 && others) groups_.put(count++, leader);
+        if ((u & (g - 1)) == g - 1 && listed(others)) {
+          groups_.put(count++, others ? leader : no_group);
+        }
       }
     }
     if (count == 0) groups_.put(0, 0);
+    queue_.reload();
     return count;
   }
+  // Whether a group enters the list: in lockstep that of the same slot does in all lanes.
+  KSELECT_HD bool listed(bool wanted) const {
+    return warp_.lockstep ? warp_.simt.any(warp_.mask, wanted) : wanted;
+  }
 
-  // Offers all elements but the leaders of the first `count` listed groups. Lanes have different
-  // numbers of groups and stay together until the last is done.
+  // Offers all elements but the leaders of the first `count` listed groups. Unless in lockstep,
+  // lanes have different numbers of groups; they stay together until the last is done.
   KSELECT_HD void offer_groups(int l, int count) {
     const position size = levels_.at[l].size;
     for (int first = 0; warp_.simt.any(warp_.mask, first < count);

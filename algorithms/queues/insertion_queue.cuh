@@ -12,7 +12,8 @@ namespace kselect::queues {
 // A queue holds the `size` best entries pushed so far. At first its slots are empty. Operations:
 //   head()        the worst entry; only a smaller one may be pushed
 //   push(e)       e enters, the head leaves
-//   repair(mask)  only `collective` queues: all lanes of `mask` call it after a push by any of them
+//   repair(warp)  only `collective` queues: all lanes of the warp (search.cuh) call it after a push
+//                 by any of them
 //   reload()      after the slots were rewritten in place, in the same order
 template <class Slots>
 class insertion_queue {

@@ -4,7 +4,7 @@
 // Entries: tang/merge
 
 #include "algorithms/queues/merge_queue.cuh"
-#include "algorithms/queues/queue_select.cuh"
+#include "algorithms/queues/queue_entries.cuh"
 
 namespace kselect::entries {
 

@@ -7,10 +7,9 @@
 // Aligned: all lanes of a warp merge when any of them has to.
 //
 // Against the paper: Algorithm 2 prints the comparison of the heads reversed (line 5 asks for a
-// merge where the order holds). It needs k = m 2^j; here the last level is cut off at k. The shared
-// flag is a warp vote.
+// merge where the order holds). It needs k = m 2^j; here the last level is cut off at k. Lanes tell
+// each other by a vote or by the paper's shared flag (search.cuh).
 
-#include <cstdint>
 #include <string_view>
 
 #include "algorithms/queues/sorted_run.cuh"
@@ -35,8 +34,9 @@ class merge_queue {
     if constexpr (!aligned) merge_while([](bool broken) { return broken; });
     reload();
   }
-  KSELECT_HD void repair(std::uint32_t mask) {
-    merge_while([&](bool broken) { return slots_.simt().any(mask, broken); });
+  template <class Lanes>
+  KSELECT_HD void repair(const Lanes& warp) {
+    merge_while([&](bool broken) { return warp.told(broken); });
     reload();
   }
 

@@ -4,7 +4,7 @@
 // Entries: tang/merge_aligned
 
 #include "algorithms/queues/merge_queue.cuh"
-#include "algorithms/queues/queue_select.cuh"
+#include "algorithms/queues/queue_entries.cuh"
 
 namespace kselect::entries {
 
@@ -13,10 +13,10 @@ std::span<const algorithm> merge_queue_aligned() {
   constexpr auto sorted = buffering::sorted;
   constexpr auto full = buffering::full;
   return queue_entries<
-      merge_aligned, variant{.where = memory::local}, variant{.where = memory::global},
-      variant{.how = full, .log_g = 2, .m = 4}, variant{.how = full, .log_g = 2, .m = 16},
-      variant{.how = full, .log_g = 2, .m = 32}, variant{.how = full, .log_g = 2, .buffer = 8},
-      variant{.how = full, .log_g = 2, .buffer = 32},
+      merge_aligned, variant{.lockstep = true, .by_flag = true}, variant{.where = memory::local},
+      variant{.where = memory::global}, variant{.how = full, .log_g = 2, .m = 4},
+      variant{.how = full, .log_g = 2, .m = 16}, variant{.how = full, .log_g = 2, .m = 32},
+      variant{.how = full, .log_g = 2, .buffer = 8}, variant{.how = full, .log_g = 2, .buffer = 32},
       variant{.how = sorted, .log_g = 2, .buffer = 8},
       variant{.how = sorted, .log_g = 2, .buffer = 32},
       variant{.how = full, .log_g = 2, .where = memory::shared},

@@ -3,20 +3,15 @@
 // Algorithm for Fast k-NN Search on GPUs", IPDPS 2015. This header composes algorithms of
 //
 //   a queue              insertion_queue.cuh, heap_queue.cuh, merge_queue.cuh
-//   x a way to reach it  search.cuh: directly, or through a buffer
+//   x a way to reach it  search.cuh: directly, or through a buffer; in lockstep, or skipping
 //   x its candidates     all elements, or those that hierarchical_partition.cuh leaves
 //   x its memory         slots.cuh: local, shared or global
 //
-// One thread a row, 32 rows a block. With Q = 2^13 queries an H200 has two warps a multiprocessor:
-// latencies are exposed, and larger blocks would leave multiprocessors empty. The file of a queue
-// lists its registered compositions (`queue_entries`).
-//
-// Names: tang/QUEUE [+BUFFER] [+partitionG] [+mM] [+bB] [+MEMORY]
-//   QUEUE   insertion, heap, merge, merge_aligned
-//   BUFFER  buffer (emptied by its lane), full_buffer (by the warp), sorted_buffer (and local sort)
-//   G       elements of a group: 2, 4, 8
-//   M, B    slots of the merge queue's first level (default 8); of the buffer (default 16)
-//   MEMORY  local, shared, global; default: shared if two warps a multiprocessor fit, else global
+// One thread a row, 32 rows a block. With Q = 2^13 queries an H200 has two blocks a multiprocessor:
+// latencies are exposed, and larger blocks would leave multiprocessors empty. In lockstep a block
+// is one warp of 32 rows, as in the paper. Else up to four warps share its rows if there are few
+// blocks: fewer lanes then wait for each other. queue_entries.cuh has the names of the compositions
+// and the registry's entries.
 //
 // Cost of a row: n reads. A partition reads all elements, too, and then G k elements of each of its
 // log_G(n/k) levels. A row in random order has about k (1 + ln(n/k)) insertions.
@@ -24,9 +19,10 @@
 // Entries with neither buffers nor aligned merges, which need several lanes, also run natively:
 // simt::host makes each row a warp of one lane, row after row.
 
-#include <array>
+#include <cstdint>
 #include <span>
-#include <string_view>
+#include <string>
+#include <type_traits>
 
 #include "algorithms/queues/hierarchical_partition.cuh"
 #include "algorithms/queues/matrix.cuh"
@@ -48,6 +44,8 @@ struct variant {
   int m = 8;
   int buffer = 16;
   memory where = memory::fitting;
+  bool lockstep = false;
+  bool by_flag = false;  // lanes tell each other by the paper's flag, not by a vote
 };
 
 inline constexpr int largest_k = 4096;
@@ -68,7 +66,14 @@ struct search_args {
   simt::global<typename Candidate::type> queues;  // k + buffer for each lane, likewise
   int m, buffer;
   buffering how;
+  bool lockstep, by_flag;
 };
+
+// A block's shared memory if its lanes tell each other something (lanes::told).
+struct warp_flags {
+  int of_warp[most_warps];
+};
+struct no_flags {};
 
 // Selects from the lane's row. `own` has room for the queue and the buffer.
 template <class Queue, class Candidate, bool buffered, bool partitioned, class Simt, class T,
@@ -124,10 +129,11 @@ struct search_kernel {
   static constexpr int max_threads = most_warps * simt::warp_size;
   using entry = typename Candidate::type;
   using args = search_args<T, Candidate>;
-  struct storage {};
+  static constexpr bool tells = buffered || Queue::aligned;
+  using storage = std::conditional_t<tells, warp_flags, no_flags>;
 
   template <class Simt>
-  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+  KSELECT_HD static void run(Simt& simt, [[maybe_unused]] storage& shared, const args& a) {
     const std::int64_t first_row = std::int64_t{simt.block()} * block_rows;
     const int warp_rows = block_rows / simt.warps();
     const int number = simt.warp() * warp_rows + simt.lane();  // the row's number in the block
@@ -135,7 +141,12 @@ struct search_kernel {
     const bool has_row = simt.lane() < warp_rows && row < a.matrix.rows;
     const std::uint32_t mask = simt.ballot(simt::full_mask, has_row);
     if (!has_row) return;
-    const lanes<Simt> warp{simt, mask};
+    lanes<Simt> warp{simt, mask, a.lockstep};
+    if constexpr (tells) {
+      warp.by_flag = a.by_flag;
+      warp.flag = &shared.of_warp[simt.warp()];
+      if (a.by_flag) warp.clear_flag();
+    }
     const group_list<Simt> groups{simt, a.groups, first_row * a.matrix.k + number, block_rows};
     const auto select = [&](auto own) {
       select_row<Queue, Candidate, buffered, partitioned>(warp, a, row, own, groups);
@@ -154,9 +165,20 @@ struct search_kernel {
 
 // ---- host side
 
-template <class Queue, variant v>
-inline constexpr bool runs_natively =
-    v.how == buffering::none&& v.where == memory::fitting && !Queue::aligned;
+// One lane is always in lockstep, so only the entries that are not called so run natively.
+template <class Queue>
+constexpr bool runs_natively(const variant& v) {
+  return v.how == buffering::none && v.where == memory::fitting && !Queue::aligned && !v.lockstep;
+}
+
+// A variant with the same template instances as v. They depend on no more than this.
+constexpr variant code_of(const variant& v) {
+  variant code;
+  if (v.how != buffering::none) code.how = buffering::own;
+  code.log_g = v.log_g;
+  if (v.where == memory::local) code.where = memory::local;
+  return code;
+}
 
 template <class T, class Candidate>
 struct workspace_view {
@@ -172,8 +194,9 @@ std::size_t shared_bytes(const variant& v, const problem& p) {
          sizeof(typename Candidate::type);
 }
 
-// Warps of a block: one, or as many as give each scheduler of the device a few.
-inline int warps_of(const problem& p, const device& where) {
+// Warps of a block: in lockstep one. Else as many as give each scheduler of the device a few.
+inline int warps_of(const variant& v, const problem& p, const device& where) {
+  if (v.lockstep) return 1;
   const std::int64_t enough =
       where.kind == executor_kind::cuda ? std::int64_t{16} * where.multiprocessors : 4;
   const std::int64_t blocks = (p.q + block_rows - 1) / block_rows;
@@ -207,56 +230,36 @@ workspace_view<T, Candidate> carve(const variant& v, const problem& p, const dev
   w.search.m = v.m;
   w.search.buffer = buffer_of(v);
   w.search.how = v.how;
+  w.search.lockstep = v.lockstep;
+  w.search.by_flag = v.by_flag;
   return w;
 }
 
-template <class Kernel, bool native>
-status run_threads(const typename Kernel::args& a, const executor& on) {
-  const std::int64_t threads = Kernel::threads(a);
-  if constexpr (native) {
-    simt::host simt;
-    for (std::int64_t t = 0; t < threads; ++t) Kernel::run_thread(simt, a, t);
-    return {};
-  } else {
-    constexpr int a_block = Kernel::max_threads;
-    return simt::launch<Kernel>(on, {(threads + a_block - 1) / a_block, a_block}, a);
-  }
-}
-
-// Algorithm 4: builds the levels from the row up.
-template <int log_g, bool native, class T>
-status build_levels(const matrix_view<T>& m, const levels_view<T>& levels, const executor& on) {
-  for (int base = 0; base + 1 < levels.count; base += levels_at_once<log_g>) {
-    const status built = run_threads<build_kernel<T, log_g>, native>({m, levels, base}, on);
-    if (!built.ok()) return built;
-  }
-  return {};
-}
-
-template <class Queue, class T, class Candidate, variant v>
+template <class Queue, class T, class Candidate, variant code>
 status start_natively(const problem& p, const workspace_view<T, Candidate>& w) {
   simt::host simt;
   const lanes<simt::host> warp{simt, 1U};
   const group_list<simt::host> groups{simt, w.search.groups, 0, 1};
   for (std::int64_t row = 0; row < p.q; ++row) {
-    select_row<Queue, Candidate, v.how != buffering::none, v.log_g != 0>(
+    select_row<Queue, Candidate, code.how != buffering::none, code.log_g != 0>(
         warp, w.search, row, plain_slots<typename Candidate::type, 1>(w.own.data), groups);
   }
   return {};
 }
 
-template <class Queue, class T, class Candidate, variant v>
-status start_kernel(const problem& p, const workspace_view<T, Candidate>& w, const executor& on) {
+template <class Queue, class T, class Candidate, variant code>
+status start_kernel(const variant& v, const problem& p, const workspace_view<T, Candidate>& w,
+                    const executor& on) {
   const auto launch = [&]<memory where>() {
     using kernel =
-        search_kernel<Queue, T, Candidate, v.how != buffering::none, v.log_g != 0, where>;
+        search_kernel<Queue, T, Candidate, code.how != buffering::none, code.log_g != 0, where>;
     const std::size_t shared = where == memory::shared ? shared_bytes<Candidate>(v, p) : 0;
     return simt::launch<kernel>(
         on,
-        {(p.q + block_rows - 1) / block_rows, warps_of(p, *on.device) * simt::warp_size, shared},
+        {(p.q + block_rows - 1) / block_rows, warps_of(v, p, *on.device) * simt::warp_size, shared},
         w.search);
   };
-  if constexpr (v.where == memory::local) {
+  if constexpr (code.where == memory::local) {
     return launch.template operator()<memory::local>();
   } else {
     return memory_of<Candidate>(v, p, *on.device) == memory::shared
@@ -265,19 +268,21 @@ status start_kernel(const problem& p, const workspace_view<T, Candidate>& w, con
   }
 }
 
-template <class Queue, class T, class Candidate, variant v>
-status start(const problem& p, const io& buffers, simt::carver pieces, const executor& on) {
+template <class Queue, class T, class Candidate, variant code>
+status start(const variant& v, const problem& p, const io& buffers, simt::carver pieces,
+             const executor& on) {
   workspace_view<T, Candidate> w = carve<T, Candidate>(v, p, *on.device, pieces);
   w.search.matrix = matrix_of<T>(p, buffers);
   const auto build_and_search = [&]<bool native>() -> status {
-    if constexpr (v.log_g != 0) {
-      const status built = build_levels<v.log_g, native>(w.search.matrix, w.search.levels, on);
+    if constexpr (code.log_g != 0) {
+      const status built =
+          bottom_up_construction<code.log_g, native>(w.search.matrix, w.search.levels, on);
       if (!built.ok()) return built;
     }
-    if constexpr (native) return start_natively<Queue, T, Candidate, v>(p, w);
-    return start_kernel<Queue, T, Candidate, v>(p, w, on);
+    if constexpr (native) return start_natively<Queue, T, Candidate, code>(p, w);
+    return start_kernel<Queue, T, Candidate, code>(v, p, w, on);
   };
-  if constexpr (runs_natively<Queue, v>) {
+  if constexpr (runs_natively<Queue>(code)) {
     if (on.device->kind == executor_kind::cpu) return build_and_search.template operator()<true>();
   }
   return build_and_search.template operator()<false>();
@@ -285,32 +290,34 @@ status start(const problem& p, const io& buffers, simt::carver pieces, const exe
 
 // Calls f with the problem's element type and the queue's entry type. A partition finds groups by
 // the positions of their leaders, so it needs indices even if only values are wanted.
-template <variant v, class F>
+template <bool partitioned, class F>
 auto with_types(const problem& p, F f) {
   return visit(p.type, [&]<class T>(T) {
-    if constexpr (v.log_g == 0) {
+    if constexpr (!partitioned) {
       if (!p.has_indices()) return f.template operator()<T, bare_candidate<T>>();
     }
     return f.template operator()<T, keyed_candidate<T>>();
   });
 }
 
-template <variant v>
-std::size_t workspace(const problem& p, const device& where) {
-  return with_types<v>(p, [&]<class T, class Candidate>() {
+template <bool partitioned>
+std::size_t workspace(const variant& v, const problem& p, const device& where) {
+  return with_types<partitioned>(p, [&]<class T, class Candidate>() {
     simt::carver sizes(nullptr);
     carve<T, Candidate>(v, p, where, sizes);
     return sizes.used();
   });
 }
 
-template <variant v>
-support supports(const problem& p, const device& where) {
+template <bool partitioned>
+support supports(const variant& v, const problem& p, const device& where) {
   if (v.where == memory::local && p.k > largest_local_k) {
     return unsupported("k > " + std::to_string(largest_local_k) + " in local memory");
   }
-  const std::size_t needed = with_types<v>(p, [&]<class T, class Candidate>() {
-    return memory_of<Candidate>(v, p, where) == memory::shared ? shared_bytes<Candidate>(v, p) : 0;
+  const std::size_t needed = with_types<partitioned>(p, [&]<class T, class Candidate>() {
+    return memory_of<Candidate>(v, p, where) == memory::shared
+               ? shared_bytes<Candidate>(v, p) + sizeof(warp_flags)
+               : 0;
   });
   if (where.kind != executor_kind::cpu && needed > where.shared_bytes) {
     return unsupported("queues of k = " + std::to_string(p.k) + " do not fit shared memory");
@@ -318,96 +325,12 @@ support supports(const problem& p, const device& where) {
   return supported();
 }
 
-template <class Queue, variant v>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> bytes,
+template <class Queue, variant code>
+status enqueue(const variant& v, const problem& p, const io& buffers, std::span<std::byte> bytes,
                const executor& on) {
-  return with_types<v>(p, [&]<class T, class Candidate>() {
-    return start<Queue, T, Candidate, v>(p, buffers, simt::carver(bytes.data()), on);
+  return with_types<code.log_g != 0>(p, [&]<class T, class Candidate>() {
+    return start<Queue, T, Candidate, code>(v, p, buffers, simt::carver(bytes.data()), on);
   });
 }
-
-// ---- the registry's entries
-
-// A name as above, built at compile time.
-class entry_name {
- public:
-  constexpr entry_name(std::string_view queue, const variant& v) {
-    append("tang/");
-    append(queue);
-    append(v.how == buffering::own      ? "+buffer"
-           : v.how == buffering::full   ? "+full_buffer"
-           : v.how == buffering::sorted ? "+sorted_buffer"
-                                        : "");
-    if (v.log_g != 0) append("+partition", 1 << v.log_g);
-    if (v.m != variant{}.m) append("+m", v.m);
-    if (v.buffer != variant{}.buffer) append("+b", v.buffer);
-    append(v.where == memory::local    ? "+local"
-           : v.where == memory::shared ? "+shared"
-           : v.where == memory::global ? "+global"
-                                       : "");
-  }
-  constexpr std::string_view text() const { return {text_.data(), size_}; }
-
- private:
-  constexpr void append(std::string_view part) {
-    for (const char c : part) text_[size_++] = c;
-  }
-  constexpr void append(std::string_view part, int number) {
-    append(part);
-    if (number >= 10) text_[size_++] = static_cast<char>('0' + number / 10);
-    text_[size_++] = static_cast<char>('0' + number % 10);
-  }
-
-  std::array<char, 64> text_{};
-  std::size_t size_ = 0;
-};
-
-template <class Queue, variant v>
-inline constexpr entry_name name_of{Queue::name, v};
-
-template <class Queue, variant v>
-constexpr algorithm entry() {
-  algorithm a;
-  a.name = name_of<Queue, v>.text();
-  a.family = "queue";
-  a.source = Queue::source;
-  a.promises.ordering = Queue::ordering;
-  a.promises.tie_break = tie_break::prefer_smaller_index;
-  // No atomics. But the votes of a warp depend on its rows, and so, by `warps_of`, on the GPU: they
-  // can change the order of an answer.
-  a.promises.determinism = v.how == buffering::none && !Queue::aligned ? determinism::gpu_to_gpu
-                                                                       : determinism::run_to_run;
-  a.promises.limits.max_n = v.log_g == 0 ? longest_scan : 0x7fffffff;
-  a.promises.limits.max_k = largest_k;
-  a.executors = set_of(executor_kind::fiber, executor_kind::cuda);
-  if (runs_natively<Queue, v>) {
-    a.executors = set_of(executor_kind::cpu, executor_kind::fiber, executor_kind::cuda);
-  }
-  a.dtypes = set_of(dtype::float32, dtype::float64);
-  a.layouts = set_of(layout::column_major);
-  a.supports = &supports<v>;
-  a.workspace = &workspace<v>;
-  a.enqueue = &enqueue<Queue, v>;
-  return a;
-}
-
-// The paper's four ways to reach a queue, with groups of 2^log_g, or without a partition (0).
-template <class Queue, int log_g>
-inline constexpr std::array ways = {entry<Queue, variant{buffering::none, log_g}>(),
-                                    entry<Queue, variant{buffering::own, log_g}>(),
-                                    entry<Queue, variant{buffering::full, log_g}>(),
-                                    entry<Queue, variant{buffering::sorted, log_g}>()};
-
-// The paper's compositions of a queue, and `others`.
-template <class Queue, variant... others>
-inline constexpr auto queue_entries = [] {
-  std::array<algorithm, 16 + sizeof...(others)> all{
-      {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, entry<Queue, others>()...}};
-  std::size_t next = 0;
-  for (const auto& four : {ways<Queue, 0>, ways<Queue, 1>, ways<Queue, 2>, ways<Queue, 3>}) {
-    for (const algorithm& a : four) all[next++] = a;
-  }
-  return all;
-}();
 
 }  // namespace kselect::queues

@@ -5,7 +5,14 @@
 //   full    all lanes of the warp empty their buffers once one is full (intra-warp communication)
 //   sorted  each lane also inserts its smallest candidate first (local sort): this lowers the head,
 //           and some of the others then need no insertion
-// The paper's shared flag is a warp vote here.
+// A warp's lanes learn from each other by a vote, or by the paper's flag in shared memory.
+//
+// And orders in which a warp visits elements:
+//   lockstep  the paper's: all 32 lanes handle the same element of their lists at the same step. A
+//             lane whose element does not enter waits for those whose elements do.
+//   skipping  ours: a lane goes on to its own next element that may enter, within the few elements
+//             that were loaded together. That gathers insertions of several lanes in one step, as
+//             a buffer does.
 
 #include <cstdint>
 
@@ -22,6 +29,26 @@ template <class Simt>
 struct lanes {
   Simt& simt;
   std::uint32_t mask;
+  bool lockstep = false;  // else skipping
+  bool by_flag = false;   // told() is the paper's, else a vote
+  int* flag = nullptr;    // the warp's, in shared memory; needed if by_flag
+
+  KSELECT_HD void clear_flag() const {
+    *flag = 0;
+    simt.sync_warp(mask);
+  }
+  // Whether any lane says `mine` (intra-warp communication: Algorithm 2, lines 4 to 8, and
+  // Algorithm 3, lines 8 to 13). The paper's warps ran in step; present ones need the barriers, so
+  // that all lanes read the flag after it was set and before it is cleared or set again.
+  KSELECT_HD bool told(bool mine) const {
+    if (!by_flag) return simt.any(mask, mine);
+    if (mine) *flag = 1;
+    simt.sync_warp(mask);
+    const bool set = *flag != 0;
+    simt.sync_warp(mask);
+    if (set) clear_flag();
+    return set;
+  }
 };
 
 // Inserts `e` if it is better than the queue's head.
@@ -33,9 +60,10 @@ KSELECT_HD void insert(const lanes<Simt>& warp, Queue& queue, typename Queue::en
   }
   if (enters) {
     warp.simt.count(simt::counter::queue_inserts);
+    warp.simt.count_step(simt::counter::insert_steps);
     queue.push(e);
   }
-  if constexpr (Queue::collective) queue.repair(warp.mask);
+  if constexpr (Queue::collective) queue.repair(warp);
 }
 
 template <class Simt, class Queue>
@@ -69,7 +97,7 @@ class buffered_search {
       ++waiting_;
     }
     const bool full = waiting_ == size_;
-    if (warp_.simt.any(warp_.mask, full)) empty(full || how_ != buffering::own);
+    if (warp_.told(full)) empty(full || how_ != buffering::own);
   }
   // Inserts the candidates that still wait.
   KSELECT_HD void finish() {
@@ -103,8 +131,10 @@ class buffered_search {
 
 // Offers the elements `seen`, each lane its own, in this order. They were loaded together, so that
 // their latencies overlapped. The few that pass the head's present value are loaded again by at(u),
-// from L1, and offered one after another, as in Algorithms 1 and 3. Each lane goes on to its own
-// next element that passed, so the warp takes as many steps as the lane with the most.
+// from L1, and offered one after another. In lockstep the warp goes on to the first element that
+// any lane has left, and the lanes that have it offer it: Algorithms 1 and 3, without the steps in
+// which all lanes' elements fail. Skipping, each lane goes on to its own next element, so the warp
+// takes as many steps as the lane with the most.
 template <int count, class Simt, class Search, class Entry, class At>
 KSELECT_HD void offer_all(const lanes<Simt>& warp, Search& search, const Entry (&seen)[count],
                           At at) {
@@ -113,10 +143,17 @@ KSELECT_HD void offer_all(const lanes<Simt>& warp, Search& search, const Entry (
   KSELECT_UNROLL
   for (int u = 0; u < count; ++u) passed |= (seen[u] < search.head() ? 1U : 0U) << u;
   while (warp.simt.any(warp.mask, passed != 0)) {
-    const bool mine = passed != 0;
+    bool mine = passed != 0;
     const int u = mine ? warp.simt.ffs(passed) - 1 : 0;
-    passed &= passed - 1;
-    if (mine) warp.simt.count(simt::counter::candidates);
+    if (warp.lockstep) {
+      const auto next = static_cast<std::uint32_t>(mine ? u : count);
+      const std::uint32_t first = warp.simt.reduce_min(warp.mask, next);
+      mine = mine && next == first;
+    }
+    if (mine) {
+      passed &= passed - 1;
+      warp.simt.count(simt::counter::candidates);
+    }
     search.offer(mine ? at(u) : static_cast<Entry>(~Entry{0}));
   }
 }

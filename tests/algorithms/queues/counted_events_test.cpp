@@ -1,6 +1,7 @@
 // The events that queues count on fibers, on rows whose counts are known by hand.
 
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -35,14 +36,14 @@ std::vector<float> ramp(std::int64_t n, bool ascending) {
   return all;
 }
 
-events count(const std::string& name, std::int64_t n, std::int64_t k, bool ascending,
-             simt::fiber_options options = {}, int threads = 1) {
+// `values`: q rows, column-major.
+events count(const std::string& name, const std::vector<float>& values, std::int64_t q,
+             std::int64_t k, simt::fiber_options options = {}, int threads = 1) {
   problem p;
-  p.n = n;
-  p.q = rows;
+  p.n = static_cast<std::int64_t>(values.size()) / q;
+  p.q = q;
   p.k = k;
   p.layout = layout::column_major;
-  const std::vector<float> values = ramp(n, ascending);
   events counted;
   options.counters = &counted.counts;
   options.places = &counted.places;
@@ -53,6 +54,18 @@ events count(const std::string& name, std::int64_t n, std::int64_t k, bool ascen
   EXPECT_TRUE(attempt.run().ok());
   EXPECT_EQ(attempt.disprove(), "");
   return counted;
+}
+
+events count(const std::string& name, std::int64_t n, std::int64_t k, bool ascending,
+             simt::fiber_options options = {}, int threads = 1) {
+  return count(name, ramp(n, ascending), rows, k, options, threads);
+}
+
+std::vector<float> noise(std::size_t size) {
+  std::mt19937 random(20150525);
+  std::vector<float> values(size);
+  for (float& value : values) value = static_cast<float>(random() % 1000000);
+  return values;
 }
 
 std::vector<std::int64_t> updates(const events& e) { return e.places[counter::queue_updates]; }
@@ -117,8 +130,68 @@ TEST(QueueEvents, PartitionOffersLittle) {
   EXPECT_LE(few.counts[counter::queue_inserts], rows * (16 + 4 * 48));
 }
 
+// Row r falls at column r modulo 32 from 5 to 1. With k = 1 its first element and that one enter.
+TEST(QueueEvents, LanesInLockstepWaitForEachOthersElements) {
+  std::vector<float> values(32 * rows, 5);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    values[static_cast<std::size_t>(r % 32 * rows + r)] = 1;
+  }
+  // Rows 0 and 32 fall at once. A step for the first column and one for each fall: 32 and 8.
+  const events lockstep = count("tang/insertion+lockstep", values, rows, 1);
+  EXPECT_EQ(lockstep.counts[counter::queue_inserts], 2 * rows - 2);
+  EXPECT_EQ(lockstep.counts[counter::insert_steps], 32 + 8);
+  // Each of the three warps with rows (of 16, 16 and 8) takes two steps.
+  const events skipping = count("tang/insertion", values, rows, 1);
+  EXPECT_EQ(skipping.counts[counter::queue_inserts], 2 * rows - 2);
+  EXPECT_EQ(skipping.counts[counter::insert_steps], 3 * 2);
+}
+
+// Enough rows for each warp to have 32 of them in any case.
+TEST(QueueEvents, LockstepChangesStepsAndNotTheWorkOfARow) {
+  constexpr std::int64_t q = 128;
+  const std::vector<float> values = noise(2000 * q);
+  for (const std::string queue : {"tang/insertion", "tang/heap", "tang/merge"}) {
+    const events lockstep = count(queue + "+lockstep", values, q, 20);
+    const events skipping = count(queue, values, q, 20);
+    EXPECT_EQ(lockstep.places, skipping.places) << queue;
+    EXPECT_EQ(lockstep.counts[counter::queue_inserts], skipping.counts[counter::queue_inserts]);
+    EXPECT_GT(lockstep.counts[counter::insert_steps], 2 * skipping.counts[counter::insert_steps]);
+    const events buffered = count(queue + "+lockstep+full_buffer", values, q, 20);
+    EXPECT_GT(lockstep.counts[counter::insert_steps], 3 * buffered.counts[counter::insert_steps]);
+  }
+}
+
+TEST(QueueEvents, LockstepDescendsIntoTheSameGroups) {
+  const std::vector<float> values = noise(3000 * rows);
+  const events lockstep = count("tang/heap+lockstep+partition4", values, rows, 20);
+  const events skipping = count("tang/heap+partition4", values, rows, 20);
+  EXPECT_EQ(lockstep.places, skipping.places);
+  EXPECT_EQ(lockstep.counts[counter::queue_inserts], skipping.counts[counter::queue_inserts]);
+  EXPECT_EQ(lockstep.counts[counter::candidates], skipping.counts[counter::candidates]);
+}
+
+// The paper's flag says what a vote says, and takes barriers for it.
+TEST(QueueEvents, FlagAndVoteTellTheSame) {
+  const std::vector<float> values = noise(1000 * rows);
+  for (const std::string name :
+       {"tang/insertion+lockstep+full_buffer", "tang/merge_aligned+lockstep+full_buffer",
+        "tang/merge_aligned+lockstep"}) {
+    const events vote = count(name, values, rows, 40);
+    events flag = count(name + "+flag", values, rows, 40);
+    EXPECT_EQ(vote.counts[counter::warp_syncs], 0) << name;
+    EXPECT_GT(flag.counts[counter::warp_syncs], 0) << name;
+    EXPECT_LT(flag.counts[counter::collectives], vote.counts[counter::collectives]) << name;
+    for (const counter c : {counter::collectives, counter::warp_syncs}) {
+      flag.counts.add(c, vote.counts[c] - flag.counts[c]);
+    }
+    EXPECT_EQ(flag, vote) << name;
+  }
+}
+
 TEST(QueueEvents, AreTheSameForEveryScheduleAndThreadCount) {
-  for (const char* name : {"tang/merge_aligned+sorted_buffer+partition4", "tang/heap+buffer"}) {
+  for (const char* name : {"tang/merge_aligned+sorted_buffer+partition4", "tang/heap+buffer",
+                           "tang/merge_aligned+lockstep+full_buffer+flag",
+                           "tang/insertion+lockstep+full_buffer+partition4"}) {
     const events first = count(name, 700, 33, false);
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
       simt::fiber_options options;

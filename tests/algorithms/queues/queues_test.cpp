@@ -11,6 +11,7 @@
 #include "algorithms/queues/heap_queue.cuh"
 #include "algorithms/queues/insertion_queue.cuh"
 #include "algorithms/queues/merge_queue.cuh"
+#include "algorithms/queues/search.cuh"
 #include "algorithms/queues/slots.cuh"
 #include "kselect/simt/host.hpp"
 
@@ -75,7 +76,7 @@ void expect_smallest(int k, int m, const std::vector<entry>& pushed) {
   for (std::size_t i = 0; i < pushed.size(); ++i) {
     if (pushed[i] < queue.head()) {
       queue.push(pushed[i]);
-      if constexpr (Subject::queue::collective) queue.repair(1);
+      if constexpr (Subject::queue::collective) queue.repair(lanes<simt::host>{simt, 1});
     }
     expected.insert(std::ranges::upper_bound(expected, pushed[i]), pushed[i]);
     expected.pop_back();
