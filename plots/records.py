@@ -43,6 +43,7 @@ class Run:
     started: str = ""  # ISO 8601 in UTC; "" if not recorded
     path: str = field(default="", compare=False)  # the directory, as it was given
     digest: str = field(default="", compare=False)  # 16 digits of runs.jsonl's sha256
+    confined: int = 0  # multiprocessors that the config confines its cells to; 0: all
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ class Record:
     counters: Mapping[str, int] = field(default_factory=dict, hash=False)  # {} if not counted
     elapsed_s: float = 0.0
     inputs: Inputs | None = None  # None in old records
+    multiprocessors: int = 0  # that the cell was confined to; 0: all of the GPU's
 
     @property
     def data_sets(self) -> int | None:
@@ -219,7 +221,13 @@ def _run_of(meta: dict[str, Any], where: str, number: int, directory: str) -> Ru
         multiprocessors=multiprocessors,
         started=str(meta.get("started") or ""),
         path=directory,
+        confined=_confined(_measure(meta), where),
     )
+
+
+def _measure(meta: dict[str, Any]) -> dict[str, Any]:
+    config = meta.get("config")
+    return (config.get("measure") or {}) if isinstance(config, dict) else {}
 
 
 def _parse(value: dict[str, Any], run: Run, where: str) -> Record:
@@ -262,7 +270,17 @@ def _parse(value: dict[str, Any], run: Run, where: str) -> Record:
         counters=_counters(value, where),
         elapsed_s=_number(value.get("elapsed_s", 0), "elapsed_s", where),
         inputs=_inputs(value, where),
+        multiprocessors=_confined(value.get("policy") or value, where) or run.confined,
     )
+
+
+def _confined(policy: dict[str, Any], where: str) -> int:
+    """Return the multiprocessors that a policy confines cells to, or 0."""
+    found = policy.get("multiprocessors") or 0
+    if type(found) is not int or found < 0:
+        message = f"{where}: 'multiprocessors' is {found!r}, not a count"
+        raise PlotError(Failure.INPUT, message)
+    return found
 
 
 def _workload(value: dict[str, Any], where: str) -> str:

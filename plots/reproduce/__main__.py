@@ -10,7 +10,7 @@ from typing import NoReturn
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
 from plots.files import RUNS, holds, write_file
-from plots.reproduce import check, claims, document, figures, sweeps
+from plots.reproduce import causes, check, claims, document, figures, older, sweeps
 from plots.reproduce.cells import Missing
 from plots.reproduce.library import Library, Source
 from plots.reproduce.manifest import Experiment, load
@@ -128,24 +128,33 @@ def _draw(
     experiments: Sequence[Experiment], library: Library, out: Path, endings: Sequence[str]
 ) -> tuple[list[document.Outcome], dict[Path, bytes]]:
     files: dict[Path, bytes] = {}
-    work = claims.read_work(Path("results/counters.json"))
+    work = causes.read_work(Path("results/counters.json"))
+    evidence = causes.Evidence(library, work, older.read())
     outcomes = []
     for experiment in experiments:
         drawn, tested = [], []
         for source in library.sources(experiment):
             made, missing = _figures(experiment, source)
             names = tuple(drawing.name for drawing in made)
-            drawn.append(document.Drawn(source, names, missing))
+            drawn.append(document.Drawn(source, names, missing, _older(source, evidence)))
             for drawing in made:
                 for ending, data in encode(drawing, endings).items():
                     files[out / _FOLDER / f"{drawing.name}.{ending}"] = data
-            tested += [claims.test(experiment, c, source, work) for c in experiment.claims]
+            tested += [claims.test(experiment, c, source, evidence) for c in experiment.claims]
         if not drawn:
             why = f"needs {experiment.needs}" if experiment.needs else "not yet recorded"
             tested = [claims.untested(experiment, claim, why) for claim in experiment.claims]
         outcomes.append(document.Outcome(experiment, tuple(drawn), tuple(tested)))
     files[out / "REPRODUCTION.md"] = document.write(outcomes, _FOLDER).encode()
     return outcomes, files
+
+
+def _older(source: Source, evidence: causes.Evidence) -> tuple[str, ...]:
+    """Return the reasons of a source's runs in the list of older records."""
+    listed = [(run.path, run.digest) for run in source.runs]
+    listed += [(search.folder, search.digest) for search in source.searches]
+    found = (evidence.older.reason(*one) for one in dict.fromkeys(listed))
+    return tuple(dict.fromkeys(reason for reason in found if reason))
 
 
 def _figures(experiment: Experiment, source: Source) -> tuple[list[Drawing], tuple[str, ...]]:

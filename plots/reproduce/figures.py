@@ -14,7 +14,7 @@ from plots import figures, line_panels, slices, style
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
 from plots.records import Record
-from plots.reproduce import searches, stages, tables
+from plots.reproduce import searches_figure, stages, tables
 from plots.reproduce.cells import (
     AXES,
     At,
@@ -49,7 +49,7 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
     base = "-".join(part for part in (experiment.id, figure.name, source.machine) if part)
     where = {**experiment.where, **figure.ask.get("where", {})}
     if figure.kind == "searches":
-        return _named(base, [searches.draw(experiment, figure, source.searches, context)], source)
+        return _named(base, [searches_figure.draw(experiment, figure, source.searches, context)], source)
     records = choose(source.records, where, context)
     if figure.kind == "stages":
         return _named(base, [stages.draw(experiment, source)], source)

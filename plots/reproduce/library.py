@@ -5,6 +5,7 @@ a damaged file costs only its own figures.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -111,7 +112,25 @@ class Library:
         if not read:
             return None
         runs = tuple(run for run, _ in read)
-        return Source(machine, runs, tuple(r for _, rs in read for r in rs), (), is_slice)
+        whole = tuple(r for _, rs in read for r in rs if not r.multiprocessors)
+        return Source(machine, runs, whole, (), is_slice)
+
+    def cells(self, name: str) -> list[Record]:
+        """Return the cells of the newest runs called NAME, and NAME_<m>mp on m multiprocessors.
+
+        Of several machines the newest run with each number of multiprocessors counts.
+        """
+        newest: dict[tuple[int, str], tuple[str, list[Record]]] = {}
+        for folder in self._folders:
+            if not re.fullmatch(rf"{re.escape(name)}(_\d+mp)?", folder.name):
+                continue
+            if (read := self._run(folder)) is None:
+                continue
+            for key in {(r.multiprocessors, r.executor) for r in read[1]}:
+                own = [r for r in read[1] if (r.multiprocessors, r.executor) == key]
+                found = (read[0].started, own)
+                newest[key] = max(newest.get(key, ("", [])), found, key=lambda f: f[0])
+        return [record for _, own in newest.values() for record in own]
 
     def _run(self, folder: Path) -> tuple[Run, tuple[Record, ...]] | None:
         if holds_searches(folder):

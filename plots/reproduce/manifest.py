@@ -14,13 +14,14 @@ A file has one `[paper]` (key, cite, hardware) and its `[[experiment]]`s in the 
     like          another experiment whose figures (not claims) are used, with `where` replaced
     where         selects the experiment's cells by n, q, k, nq, "log2(n/Q)", payload, ...
     disagreement  a contradiction between caption and text of the paper
+    reads         a paragraph in plain words: what the paper shows, what is seen here, why. {ID} is
+                  replaced by the number measured for the claim of that id, {ID.at} by its detail
     figure        kind, `name` (appended to the id in the file name), `ending` (only drawings whose
                   names end with it), `algorithms` (only these names or globs), `families` (the
                   best of NAME and its variants NAME+... at each point is drawn as one series),
                   `title` instead of the experiment's, and the arguments of the kind
-    claim         says, paper, measure, expect, the arguments of the measure (`measures`), and
-                  optionally an `explanation` of a difference that counters and shares do not
-                  show: one sentence, printed as an explanation and not as a measurement
+    claim         see `Claim`; other keys are the arguments of its measure (`measures`)
+    claim.cause   an experiment that shows why the claim differs (`causes`)
 
 Sizes are integers or powers, "2^15".
 """
@@ -39,7 +40,7 @@ EXPERIMENTS = Path(__file__).parent / "experiments"
 _PAPER_KEYS = ("key", "cite", "hardware")
 _EXPERIMENT_KEYS = (
     *("id", "title", "config", "records", "slices_of", "stages_of", "searches_of", "command"),
-    *("needs", "like", "where", "disagreement", "figure", "claim"),
+    *("needs", "like", "where", "disagreement", "reads", "figure", "claim"),
 )
 _FIGURE_KEYS = (
     "kind",
@@ -61,10 +62,19 @@ _FIGURE_KEYS = (
     "normalised",
     "over",
 )
-_CLAIM_KEYS = (
-    *("says", "paper", "measure", "explanation", "of", "over", "among", "over_where", "where"),
-    *("take", "along", "from", "to", "unit", "expect", "mine", "theirs", "quantity"),
+_CLAIM_OWN = (
+    *("says", "paper", "measure", "reproduced", "direction", "published", "id", "headline"),
+    *("needs", "explanation", "cause"),
 )
+_MEASURE_KEYS = (
+    *("of", "over", "among", "over_where", "where", "take", "along", "from", "to", "unit"),
+    *("mine", "theirs", "quantity", "than_of", "than_over", "source"),
+)
+_CAUSE_KEYS = (
+    *("kind", "says", "record", "multiprocessors", "of", "over", "where", "over_where", "take"),
+    *("counters", "machine"),
+)
+CAUSES = ("work", "multiprocessors", "again", "step", "ceiling", "rounds", "stalls")
 Table = Mapping[str, Any]
 
 
@@ -79,14 +89,20 @@ class Paper:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of a paper, and how to test it (`measures`)."""
+    """One claim of a paper, and how to judge it."""
 
     says: str
-    paper: str
-    measure: str  # "" if nothing can measure it yet
-    expect: str
+    paper: str  # what the paper gives, as it is printed
+    measure: str  # "" if nothing can measure it; `needs` then says what is missing
+    reproduced: str  # the band of "reproduced": "LOW .. HIGH", or a bound where no size is given
     ask: Table  # the arguments of the measure, as in the file
-    explanation: str = ""
+    direction: str = ""  # what holds for "same direction, other size"; "" if there is no size
+    published: float = 0.0  # the paper's number; 0 if it gives none
+    id: str = ""  # its name in `reads`
+    headline: str = ""  # a statement of the paper's abstract or conclusion that the claim is
+    needs: str = ""
+    explanation: str = ""  # of a difference that no experiment shows: printed as not measured
+    causes: Sequence[Table] = ()
 
 
 @dataclass(frozen=True)
@@ -116,6 +132,7 @@ class Experiment:
     disagreement: str
     figures: Sequence[FigureSpec]
     claims: Sequence[Claim]
+    reads: str = ""
 
     def how_to_record(self) -> str:
         """Return the command line that makes the missing record."""
@@ -190,6 +207,7 @@ def _experiment(table: Table, paper: Paper, found: Sequence[Experiment], path: s
         disagreement=str(table.get("disagreement", "")),
         figures=tuple(_figure(t, where) for t in table.get("figure", ())),
         claims=tuple(_claim(t, where) for t in table.get("claim", ())),
+        reads=str(table.get("reads", "")),
     )
     elsewhere = experiment.stages_of or experiment.searches_of
     if not (experiment.config or elsewhere or experiment.needs):
@@ -217,16 +235,32 @@ def _figure(table: Table, where: str) -> FigureSpec:
 
 
 def _claim(table: Table, where: str) -> Claim:
-    check_keys(table, _CLAIM_KEYS, f"{where}: claim")
-    if "says" not in table or ("measure" in table) != ("expect" in table):
-        message = f"{where}: a claim has `says`, and both of measure and expect or none"
+    check_keys(table, (*_CLAIM_OWN, *_MEASURE_KEYS), f"{where}: claim")
+    if "says" not in table or ("measure" in table) != ("reproduced" in table):
+        message = f"{where}: a claim has `says`, and both of measure and reproduced or none"
         raise PlotError(Failure.INPUT, message)
-    own = ("says", "paper", "measure", "expect", "explanation")
+    if ("measure" in table) == ("needs" in table):
+        message = f"{where}: claim {table['says']!r}: has either a measure or what it `needs`"
+        raise PlotError(Failure.INPUT, message)
     return Claim(
         says=table["says"],
         paper=str(table.get("paper", "")),
         measure=str(table.get("measure", "")),
-        expect=str(table.get("expect", "")),
-        ask={k: v for k, v in table.items() if k not in own},
+        reproduced=str(table.get("reproduced", "")),
+        ask={k: v for k, v in table.items() if k not in _CLAIM_OWN},
+        direction=str(table.get("direction", "")),
+        published=float(table.get("published", 0.0)),
+        id=str(table.get("id", "")),
+        headline=str(table.get("headline", "")),
+        needs=str(table.get("needs", "")),
         explanation=str(table.get("explanation", "")),
+        causes=tuple(_cause(t, f"{where}: claim {table['says']!r}") for t in table.get("cause", ())),
     )
+
+
+def _cause(table: Table, where: str) -> Table:
+    check_keys(table, _CAUSE_KEYS, f"{where}: cause")
+    if table.get("kind") not in CAUSES:
+        message = f"{where}: a cause is of kind {table.get('kind')!r}; there are {', '.join(CAUSES)}"
+        raise PlotError(Failure.INPUT, message)
+    return table

@@ -1,0 +1,388 @@
+"""Says why a claim differs, from records alone.
+
+Each claim may name experiments as causes (`[[experiment.claim.cause]]`), of these kinds:
+
+    work             the counted work of both sides, from a run on fibers or results/counters.json
+    multiprocessors  the same measure with the GPU confined to fewer multiprocessors
+    again            the same measure on other cells, such as more rows
+    step             the same problem with and without one step of an algorithm: `of` and `over`
+    ceiling          both sides' shares of the read ceiling, and what the paper's number would need
+    rounds           how the rounds of the deciding cell scatter
+    stalls           why warps wait, from results/MACHINE/stalls/RECORD.csv (columns algorithm, n, q,
+                     k, reason, share), which a profiler's report was reduced to
+
+`record` names the run; without it the cells are those of the claim. `says` is what is varied, as a
+noun. Unless `where` says otherwise, a step and the work are of the deciding problem. Whether the
+cause explains the difference follows from the numbers and is not in the list.
+"""
+
+import csv
+import json
+import math
+import re
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from plots.errors import Failure, PlotError
+from plots.records import Record
+from plots.reproduce.asked import Measured, place
+from plots.reproduce.cells import Cells, Missing, Pair, choose, pairs
+from plots.reproduce.library import Library, Source
+from plots.reproduce.manifest import Claim, Experiment, Table
+from plots.reproduce.measures import measure
+from plots.reproduce.older import Older
+from plots.reproduce.searches import Search, in_words
+
+Work = Mapping[str, Mapping[tuple[int, int], Mapping[str, float]]]  # algorithm, (n, k): a row's
+_WORK = (
+    ("distances", "distances"),
+    ("bytes_read", "bytes read"),
+    ("bytes_written", "bytes written"),
+    ("collectives", "warp collectives"),
+    ("block_syncs", "barriers"),
+    ("queue_updates", "queue updates"),
+    ("queue_merges", "queue merges"),
+    ("passes", "passes"),
+)
+_SAME = 0.05  # two counts with a smaller relative difference explain nothing
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The records that causes are read from."""
+
+    library: Library
+    work: Work = field(default_factory=dict)  # results/counters.json
+    older: Older = field(default_factory=Older)
+
+    def is_older(self, path: str, digest: str) -> bool:
+        """Tell whether a run is in the list of records without provenance."""
+        return self.older.reason(path, digest) is not None
+
+    def records(self, cause: Table, source: Source) -> list[Record]:
+        """Return the cells that a cause names; raises Missing if they are not recorded."""
+        if "record" not in cause:
+            return list(source.records)
+        confined = cause.get("multiprocessors", 0)
+        name = str(cause["record"])
+        found = [r for r in self.library.cells(name) if r.multiprocessors == confined]
+        if not found:
+            on = f" on {confined} multiprocessors" if confined else ""
+            raise Missing(f"configs/{name}.json{on} is not yet recorded")
+        return found
+
+
+def causes_of(
+    experiment: Experiment,
+    claim: Claim,
+    found: Measured,
+    source: Source,
+    evidence: Evidence,
+    judged: Callable[[Measured], str],
+) -> tuple[str, ...]:
+    """Return a sentence or two for each cause, and for what the deciding cells show themselves."""
+    case = _Case(experiment, claim, found, source, evidence, judged)
+    told = []
+    for cause in claim.causes:
+        try:
+            told.append(_KINDS[str(cause["kind"])](case, cause))
+        except Missing as missing:
+            told.append(f"*Not shown yet:* {missing}.")
+    told += [_of_search(search) for search in found.searches]
+    if not found.pairs and not any(cause["kind"] == "rounds" for cause in claim.causes):
+        told += _of_cells(found.cells)
+    return tuple(dict.fromkeys(told))
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A difference to explain."""
+
+    experiment: Experiment
+    claim: Claim
+    found: Measured
+    source: Source
+    evidence: Evidence
+    judged: Callable[[Measured], str]
+
+    def pair(self) -> Pair:
+        """Return the deciding comparison: the last one decides of a range, a change or a place."""
+        if not self.found.pairs:
+            raise Missing("the claim compares no two cells")
+        if self.claim.ask.get("take") == "range":
+            return max(self.found.pairs, key=lambda p: abs(math.log(self._gap(p.ratio or 1.0))))
+        return self.found.pairs[-1]
+
+    def _gap(self, value: float) -> float:
+        return self.claim.published / value if self.claim.published else 1 / value
+
+    def apart(self, value: float) -> float:
+        """Return how far a number is from the paper's, as a factor of at least 1."""
+        gap = self._gap(value)
+        return max(gap, 1 / gap)
+
+
+def _again(case: _Case, cause: Table) -> str:
+    """Measure the claim on other cells and say how much of the difference they explain."""
+    records = case.evidence.records(cause, case.source)
+    other = replace(case.source, records=tuple(records))
+    claim = case.claim
+    over_where = cause.get("over_where")
+    if over_where is not None:
+        claim = replace(claim, ask={**claim.ask, "over_where": over_where})
+    found = measure(case.experiment, claim, other, cause.get("where"))
+    what = str(cause.get("says", "that"))
+    value = _values(found)
+    if cause["kind"] == "multiprocessors":
+        of = f" of {records[0].run.multiprocessors}" if records[0].run.multiprocessors else ""
+        text = f"Confined to {cause['multiprocessors']}{of} multiprocessors it is {value}"
+        what = "the number of multiprocessors"
+    else:
+        text = f"With {what} it is {value}"
+    return f"{text} ({found.detail}): {_explains(case, found, what)}."
+
+
+def _explains(case: _Case, found: Measured, what: str) -> str:
+    before = case.judged(case.found)
+    after = case.judged(found)
+    if after == "cannot test":
+        return f"that decides nothing: {found.tied}"
+    if after == "reproduced":
+        return f"within the band, so {what} makes the difference"
+    if before == "contradicted" and after != before:
+        return f"the paper's direction, so {what} turns it"
+    if not case.claim.published or len(found.values) != len(case.found.values):
+        return f"the verdict stays, so it is not {what} alone"
+    was = case.apart(case.found.values[-1])
+    now = case.apart(found.values[-1])
+    gone = 1 - math.log(now) / math.log(was) if was > 1 else 0.0
+    if gone > 0.1:
+        return (
+            f"a factor of {now:.3g} from the paper's instead of {was:.3g}, so {what} is a part of "
+            "the difference"
+        )
+    return f"no nearer to the paper's, so it is not {what}"
+
+
+def _step(case: _Case, cause: Table) -> str:
+    """Compare a problem with and without one step."""
+    pair = _compared(case, cause)
+    assert pair.ratio is not None
+    mine, other = pair.cell, pair.over
+    text = (
+        f"{_capital(str(cause.get('says', 'The step')))}: at {place(pair.at)} {other.algorithm} "
+        f"takes {pair.ratio:.3g} times as long as {mine.algorithm}"
+    )
+    if case.claim.published and len(case.found.values) == 1:
+        text += f"; the paper and we are a factor of {case.apart(case.found.values[0]):.3g} apart"
+    return f"{text}."
+
+
+def _compared(case: _Case, cause: Table) -> Pair:
+    records = case.evidence.records(cause, case.source)
+    where = cause.get("where")
+    if where is None:
+        n, q, k = case.pair().at
+        where = {"n": n, "q": q, "k": k}
+    context = f"{case.experiment.id}: cause of {case.claim.says!r}"
+    mine = Cells(choose(records, where, context))
+    theirs = Cells(choose(records, {**where, **cause.get("over_where", {})}, context))
+    of, over = cause.get("of", ()), cause.get("over", ())
+    found = [p for p in pairs(mine, theirs, of, over) if p.ratio]
+    if not found:
+        sides = f"{' or '.join(over)} beside {' or '.join(of)}"
+        raise Missing(f"no record of {sides} at {_words(where)}")
+    take = max if cause.get("take", "most") == "most" else min
+    return take(found, key=lambda p: p.ratio or 0.0)
+
+
+def _words(where: Table) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in where.items())
+
+
+def _work(case: _Case, cause: Table) -> str:
+    """Compare the counted work of two algorithms at one n and k; a row's, so Q does not matter."""
+    counted = case.evidence.work
+    if "record" in cause:
+        counted = work_of(case.evidence.records(cause, case.source))
+    at = _counted_at(case, cause)
+    mine = _first(cause.get("of"), case, 0, counted, at)
+    other = _first(cause.get("over"), case, 1, counted, at)
+    asked = cause.get("counters")
+    ratios = {
+        words: other[1][name] / mine[1][name]
+        for name, words in _WORK
+        if mine[1].get(name) and name in other[1] and (asked is None or name in asked)
+    }
+    telling = {words: r for words, r in ratios.items() if abs(r - 1) > _SAME}
+    where = f"n = {at[0]}, k = {at[1]}"
+    if not telling:
+        same = " and ".join(ratios) or "counters"
+        return f"Counted at {where}, {other[0]} and {mine[0]} have equal {same}: it is not these."
+    parts = [f"{ratio:.3g} times the {words}" for words, ratio in telling.items()]
+    listed = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+    says = f" {_capital(str(cause['says']))}." if "says" in cause else ""
+    return f"Counted at {where}, {other[0]} has {listed} of {mine[0]}.{says}"
+
+
+def _counted_at(case: _Case, cause: Table) -> tuple[int, int]:
+    where = cause.get("where", {})
+    if "n" in where and "k" in where:
+        return _size(where["n"]), _size(where["k"])
+    n, _, k = case.pair().at
+    return n, k
+
+
+def _size(value: object) -> int:
+    base, _, power = str(value).partition("^")
+    return int(base) ** int(power or 1)
+
+
+def _first(
+    names: Sequence[str] | None, case: _Case, side: int, counted: Work, at: tuple[int, int]
+) -> tuple[str, Mapping[str, float]]:
+    """Return the first of the names that has counts at this problem; the pair's own by default."""
+    if names is None:
+        pair = case.pair()
+        names = [(pair.cell, pair.over)[side].algorithm]
+    for name in names:
+        if at in counted.get(name, {}):
+            return name, counted[name][at]
+    raise Missing(f"no work of {' or '.join(names)} is counted at n = {at[0]}, k = {at[1]}")
+
+
+def _ceiling(case: _Case, cause: Table) -> str:
+    del cause
+    pair = case.pair()
+    mine, other = pair.cell.floor, pair.over.floor
+    if not mine or not other:
+        raise Missing("the record has no shares of the read ceiling")
+    text = (
+        f"At {place(pair.at)} {pair.cell.algorithm} moves its least bytes at "
+        f"{_percent(mine.share)} of the {mine.ceiling.replace('_', ' ')} ceiling and "
+        f"{pair.over.algorithm} at {_percent(other.share)}"
+    )
+    if not case.claim.published or not pair.ratio or case.claim.measure != "speed-up":
+        return f"{text}."
+    due = mine.share * case.claim.published / pair.ratio
+    beyond = ", more than the memory gives" if due > 1 else ""
+    return (
+        f"{text}; {case.claim.published:g} times this baseline would be {_percent(due)} of the "
+        f"ceiling{beyond}."
+    )
+
+
+def _rounds(case: _Case, cause: Table) -> str:
+    del cause
+    cell = next((c for c in case.found.cells if c.time and len(c.time.rounds) > 9), None)
+    if cell is None or cell.time is None:
+        raise Missing("the record has no rounds")
+    rounds = cell.time.rounds
+    middle = statistics.median(rounds)
+    near = [r for r in rounds if abs(r / middle - 1) <= 0.05]
+    far = len(rounds) - len(near)
+    rest = statistics.stdev(near) / statistics.fmean(near)
+    return (
+        f"Of the {len(rounds)} rounds at {place((cell.n, cell.q, cell.k))} {far} are more than 5 % "
+        f"from the median of {middle / 1e3:.4g} µs (least {min(rounds) / 1e3:.4g}, most "
+        f"{max(rounds) / 1e3:.4g}); without them the deviation is {100 * rest:.2g} %."
+    )
+
+
+def _stalls(case: _Case, cause: Table) -> str:
+    path = Path("results") / str(cause.get("machine", "nvidia-h200")) / "stalls"
+    path /= f"{cause['record']}.csv"
+    if not path.is_file():
+        raise Missing(f"{path} is not yet recorded")
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    where = cause.get("where") or dict(zip("nqk", case.pair().at, strict=True))
+    parts = []
+    for name in (*cause.get("of", ()), *cause.get("over", ())):
+        own = [r for r in rows if r["algorithm"] == name]
+        own = [r for r in own if all(int(r[key]) == _size(v) for key, v in where.items())]
+        top = sorted(own, key=lambda r: -float(r["share"]))[:2]
+        if top:
+            told = " and ".join(f"{r['reason']} ({float(r['share']):.0%})" for r in top)
+            parts.append(f"{name} for {told}")
+    if not parts:
+        raise Missing(f"{path} has no row at {_words(where)}")
+    return f"At {_words(where)} warps wait mostly: {'; '.join(parts)}."
+
+
+_KINDS: dict[str, Callable[[_Case, Table], str]] = {
+    "work": _work,
+    "multiprocessors": _again,
+    "again": _again,
+    "step": _step,
+    "ceiling": _ceiling,
+    "rounds": _rounds,
+    "stalls": _stalls,
+}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _values(found: Measured) -> str:
+    return " to ".join(f"{value:.3g}" for value in found.values)
+
+
+def _of_search(search: Search) -> str:
+    parts = []
+    if "time" in search.values:
+        parts.append(f"{search.values['time'] / 1e6:.4g} ms for all queries")
+    for name, words in (("distances", "distances"), ("bytes", "bytes read and written")):
+        if name in search.values:
+            parts.append(f"{search.values[name]:.4g} {words} a query")
+    of = f", counted on {search.queries} queries" if search.traits["executor"] == "fiber" else ""
+    return f"{in_words(search)}: {', '.join(parts)}{of}."
+
+
+def _of_cells(cells: Sequence[Record]) -> list[str]:
+    sentences = []
+    for cell in cells:
+        at = f"At {place((cell.n, cell.q, cell.k))} {cell.algorithm}"
+        if cell.queue_updates:
+            inserts = cell.counters.get("queue_inserts")
+            each = f", {sum(cell.queue_updates) / inserts:.3g} an insertion" if inserts else ""
+            count = sum(cell.queue_updates) / cell.q
+            sentences.append(f"{at} makes {count:.4g} updates a query{each}.")
+        elif cell.time:
+            sentences.append(f"{at} takes {cell.time.median / cell.q / 1e3:.4g} µs a query.")
+    return sentences
+
+
+def work_of(records: Sequence[Record]) -> Work:
+    """Return the counted work of a row of each cell on fibers."""
+    found: dict[str, dict[tuple[int, int], dict[str, float]]] = {}
+    for r in records:
+        if r.counters:
+            row = {name: count / r.q for name, count in r.counters.items()}
+            found.setdefault(r.algorithm, {})[r.n, r.k] = row
+    return found
+
+
+def read_work(path: Path) -> Work:
+    """Read results/counters.json, of uniform rows; {} if it does not exist."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, dict[tuple[int, int], dict[str, float]]] = {}
+        for cell in value["cells"]:
+            sizes = dict(re.findall(r"(?:^|/)([nkQ])=(\d+)", cell["problem"]))
+            if "uniform" in cell["problem"] and len(sizes) == 3:
+                row = {name: c / int(sizes["Q"]) for name, c in cell["counters"].items()}
+                at = int(sizes["n"]), int(sizes["k"])
+                found.setdefault(cell["algorithm"], {})[at] = row
+        return found
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError) as e:
+        raise PlotError(Failure.INPUT, f"{path}: no record of counted work: {e!r}") from e
