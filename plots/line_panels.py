@@ -15,7 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
-from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import (
+    FixedFormatter,
+    FixedLocator,
+    MaxNLocator,
+    NullLocator,
+    PercentFormatter,
+)
 
 from plots import style
 from plots.page import KEY_LINE, Box, Grid, Page, footer, key_columns
@@ -24,6 +30,8 @@ from plots.records import Record
 _ROW = 0.115  # inches: height of one line's boxes under a panel
 _LEFT, _ABOVE, _BELOW, _FOOT, _GAP = 0.62, 0.24, 0.22, 0.17, 0.2
 _LOG_FROM = 30.0  # by default y is logarithmic if largest / smallest is at least this
+_ACROSS = (0, (1.2, 1.6))  # the dashes of a published number without an x
+_NEAR = 1.15  # lines nearer than this everywhere are told to coincide
 
 
 @dataclass(frozen=True)
@@ -39,10 +47,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Star:
-    """A number that the paper states, on one panel."""
+    """A number that the paper states, on one panel; a line across it if the text gives no x."""
 
     panel: str
-    x: float
+    x: float | None
     y: float
     label: str
 
@@ -87,14 +95,17 @@ def draw(sheet: Sheet) -> Figure:
     for i, (name, lines) in enumerate(sheet.panels.items()):
         box = page.panels[i]
         strip = _ROW * rows
-        page.text(box.left, box.top - 0.16, style.literal(name), 7.5, weight="bold")
+        title = style.exponents(style.literal(name))
+        page.text(box.left, box.top - 0.16, title, 7.5, weight="bold")
         axes = page.axes(box._replace(height=box.height - strip))
         _x_axis(axes, sheet, x_values, box.width)
         _y_axis(axes, sheet, limits)
         for label, points in lines.items():
             _line(axes, points, looks[label])
         for star in sheet.stars:
-            if star.panel == name:
+            if star.panel == name and star.x is None:
+                axes.axhline(star.y, color=style.INK, linewidth=0.9, linestyle=_ACROSS)
+            elif star.panel == name:
                 axes.plot(star.x, star.y, marker="*", markersize=8, color=style.INK, zorder=5)
         lowest = axes
         if strip:
@@ -109,6 +120,20 @@ def draw(sheet: Sheet) -> Figure:
         else:
             axes.tick_params(axis="y", labelleft=False)
     return page.figure
+
+
+def coinciding(panels: Mapping[str, Lines]) -> list[str]:
+    """Return notes on panels whose lines lie within 15 % of each other everywhere."""
+    notes = []
+    for name, lines in panels.items():
+        by_x: dict[float, list[float]] = {}
+        for point in (p for points in lines.values() for p in points):
+            if point.y is not None and point.y > 0:
+                by_x.setdefault(point.x, []).append(point.y)
+        spans = [max(ys) / min(ys) for ys in by_x.values() if len(ys) > 1]
+        if len(lines) > 2 and spans and max(spans) < _NEAR:
+            notes.append(f"{name}: its {len(lines)} lines lie within {max(spans) - 1:.0%}.")
+    return notes
 
 
 def rows(sheet: Sheet) -> list[dict[str, object]]:
@@ -184,8 +209,10 @@ def _page(
     ]
     if any(p.y is None for lines in sheet.panels.values() for ps in lines.values() for p in ps):
         entries.append((Patch(**_HATCHED), "no value: see n/a below"))
-    for text in dict.fromkeys(star.label for star in sheet.stars):
+    for text, across in dict.fromkeys((star.label, star.x is None) for star in sheet.stars):
         mark = Line2D([], [], marker="*", markersize=7, color=style.INK, linestyle="none")
+        if across:
+            mark = Line2D([], [], color=style.INK, linewidth=0.9, linestyle=_ACROSS)
         entries.append((mark, text))
     columns = key_columns([text for _, text in entries], max(grid.total()[0], 4.7))
     compared = {r.key: r for rs in by_label.values() for r in rs}
@@ -225,7 +252,13 @@ def _x_axis(axes: Axes, sheet: Sheet, values: Sequence[float], inches: float) ->
         return
     margin = 0.05 * (values[-1] - values[0]) or 0.5
     axes.set_xlim(values[0] - margin, values[-1] + margin)
-    axes.xaxis.set_major_locator(MaxNLocator(max(2, int(inches / 0.55)), integer=True))
+    # A tick stands on a point; of many points each second, third, ... has one.
+    widest = max(len(f"{v:g}") for v in values)
+    step = -(-len(values) * (0.1 + 0.065 * widest) // inches) or 1
+    ticks = list(values)[:: max(1, int(step))]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FixedFormatter([f"{v:g}" for v in ticks]))
+    axes.xaxis.set_minor_locator(NullLocator())
 
 
 def _y_axis(axes: Axes, sheet: Sheet, limits: tuple[float, float]) -> None:

@@ -86,6 +86,8 @@ class Page:
         least_width: float,
     ) -> None:
         """Write the texts; the page is as wide as grid and title, at least `least_width`."""
+        title, subtitle = style.exponents(title), style.exponents(subtitle)
+        notes = [style.exponents(note) for note in notes]
         grid_width, grid_height = grid.total()
         title_width = style.width(title, TITLE_SIZE, bold=True)
         self.width = max(grid_width + 2 * MARGIN, title_width + 2 * MARGIN, least_width)
@@ -131,7 +133,7 @@ class Page:
         """Draw the key of series into a box, column by column."""
         self.figure.legend(
             [handle for handle, _ in entries],
-            [style.literal(label) for _, label in entries],
+            [style.literal(style.exponents(label)) for _, label in entries],
             loc="upper left",
             bbox_to_anchor=(box.left / self.width, 1 - box.top / self.height),
             bbox_transform=self.figure.transFigure,

@@ -6,6 +6,7 @@ also differ in marker and dash pattern, so that a figure can be read in greyscal
 
 import functools
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -156,6 +157,14 @@ def plain_log_ticks(axes: Axes, low: float, high: float) -> None:
 def literal(text: str) -> str:
     """Return text whose dollar signs matplotlib shows instead of parsing mathematics."""
     return text.replace("$", r"\$")
+
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def exponents(text: str) -> str:
+    """Return text with the exponents of powers such as 2^15 set as exponents."""
+    return re.sub(r"(?<=\d)\^(-?\d+)", lambda m: m[1].translate(_SUPERSCRIPTS), text)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
-from plots.files import RUNS, holds, write_file
+from plots.files import write_file
 from plots.reproduce import causes, check, claims, document, figures, older, sweeps
 from plots.reproduce.cells import Missing
 from plots.reproduce.library import Library, Source
@@ -55,14 +55,19 @@ def _parser() -> argparse.ArgumentParser:
     add("--run", action="store_true",
         help="first run the sweeps that this machine has no record of")  # fmt: skip
     add("--plan", action="store_true", help="with --run, only say what would run and how long")
+    add("--paper", default=None, metavar="KEYS", help="only of these papers, such as K,T,B")
     add("--machine", default=None, metavar="NAME", help="with --run, results/NAME gets the records")
-    add("--kselect", type=Path, default=Path("build/release/kselect"), help=argparse.SUPPRESS)
+    add("--into", type=Path, default=None, metavar="DIR", help="with --run, instead of --machine")
+    add("--program", type=Path, default=Path("build/release/kselect"),
+        help="with --run, this program instead of one that is built first")  # fmt: skip
     return parser
 
 
 def _run(options: argparse.Namespace) -> int:
     everything = load()
     experiments = _choose(everything, options.ids)
+    if options.paper:
+        experiments = sweeps.of_papers(experiments, options.paper)
     failures: list[str] = []
     if options.run:
         failures += _sweep(experiments, options)
@@ -72,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.list:
         _list(experiments, library)
         return 0
-    partial = bool(options.ids or options.source)
+    partial = bool(options.ids or options.source or options.paper)
     out = options.out or (Path("out/reproduction") if partial else Path())
     endings = _COMMITTED if options.check else ("png", "pdf", "csv")
     outcomes, files = _draw(experiments, library, out, endings)
@@ -104,24 +109,11 @@ def _choose(experiments: list[Experiment], ids: Sequence[str]) -> list[Experimen
 
 
 def _sweep(experiments: list[Experiment], options: argparse.Namespace) -> list[str]:
-    machine = Path("results") / (options.machine or sweeps.machine_name())
-    if not options.kselect.exists():
-        raise PlotError(Failure.INPUT, f"{options.kselect}: no such program; build kselect first")
-    missing = [e for e in experiments if not holds(machine / e.config, RUNS)]
-    planned = sweeps.plan(missing, options.kselect, Path("results"))
-    for sweep in planned:
-        print(sweeps.describe(sweep))
-    others = [e for e in experiments if e.command and not _recorded(e, machine)]
-    for command in dict.fromkeys(e.command for e in others):
-        print(f"not run by this: {command.replace('MACHINE', machine.name)}")
-    total = sum(sweep.seconds for sweep in planned if not sweep.impossible)
-    print(f"in all about {sweeps.duration(total)}, into {machine}", flush=True)
-    return [] if options.plan else sweeps.run(planned, options.kselect, machine)
-
-
-def _recorded(experiment: Experiment, machine: Path) -> bool:
-    names = (*experiment.stages_of, *experiment.searches_of)
-    return any((machine / name).is_dir() for name in names)
+    machine = options.into or Path("results") / (options.machine or sweeps.machine_name())
+    if not (options.ids or options.paper):  # the project's own figures are no experiment of a paper
+        experiments = [e for e in experiments if e.paper.hardware]
+    planned = sweeps.announce(experiments, options.program, machine, Path("results"))
+    return [] if options.plan else sweeps.run(planned, options.program, machine)
 
 
 def _draw(

@@ -116,7 +116,7 @@ def _lines(
             panels[panel["title"]] = lines
     points = [p for lines in panels.values() for ps in lines.values() for p in ps]
     if not any(p.y is not None for p in points):
-        raise Missing("; ".join(dict.fromkeys(lacking)) or "no cell with a time")
+        raise Missing(_brief(lacking) or "no cell with a time")
     unit, length = "", 1.0
     if y == "normalised time":
         longest = max(p.y for p in points if p.y is not None)
@@ -138,11 +138,19 @@ def _lines(
         notes=[
             *_slice_note(source),
             *_choices(figure, source.records),
-            *(f"Missing: {text}." for text in dict.fromkeys(lacking)),
+            *line_panels.coinciding(panels),
+            *([f"Missing: {_brief(lacking)}."] if lacking else []),
         ],
         order=tuple(dict.fromkeys(order)),
     )
     return Drawing("", line_panels.draw(sheet), line_panels.rows(sheet))
+
+
+def _brief(lacking: Sequence[str]) -> str:
+    """Return what is lacking in a line: two reasons, and how many more there are."""
+    reasons = list(dict.fromkeys(lacking))
+    more = f"; and {len(reasons) - 2} more like these" if len(reasons) > 2 else ""
+    return "; ".join(reasons[:2]) + more
 
 
 def _choices(figure: FigureSpec, records: Sequence[Record]) -> list[str]:
@@ -239,7 +247,7 @@ def _stars(
     for star in figure.ask.get("stars", ()):
         check_keys(star, _STAR_KEYS, f"{context}: star")
         if star["panel"] in panels:
-            x = float(size(star["x"], context))
+            x = float(size(star["x"], context)) if "x" in star else None
             stars.append(line_panels.Star(star["panel"], x, float(star["y"]), star["label"]))
     return stars
 

@@ -1,54 +1,107 @@
-"""Runs the sweeps that have no records; prints the expected time of each before it starts."""
+"""Runs the sweeps of the published experiments, and says before how long they will take.
 
+This part needs the standard library alone, so that it runs where nothing can be drawn:
+
+    python3 -m plots.reproduce.sweeps --program build/release/kselect --into results/MACHINE
+
+A sweep that its claims' causes want on fewer multiprocessors is run a second time, as NAME_16mp, from
+a copy of its config with `measure.multiprocessors`. Each sweep resumes where it was interrupted.
+"""
+
+import argparse
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from plots.errors import PlotError
-from plots.records import load
-from plots.reproduce.manifest import Experiment
+from plots.errors import Failure, PlotError
+from plots.files import RUNS, holds
+from plots.records import Record, load
+from plots.reproduce.manifest import Experiment, load as load_experiments
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A config to run, whole or confined to some multiprocessors."""
+
+    config: str
+    multiprocessors: int = 0  # 0: all
+
+    @property
+    def name(self) -> str:
+        """The name of its run."""
+        return f"{self.config}_{self.multiprocessors}mp" if self.multiprocessors else self.config
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """One config to run, and its expected cells and time."""
+    """One run, and its expected cells and time."""
 
-    experiment: Experiment
+    wanted: Wanted
     cells: int
     impossible: str  # why no cell can run here; "" if some can
     seconds: float
     measured: bool  # `seconds` is from a record; otherwise it is an upper bound
 
 
-def plan(experiments: Sequence[Experiment], program: Path, results: Path) -> list[Sweep]:
-    """Ask the program for the cells of each experiment with a config."""
-    by_config = {e.config: e for e in reversed(experiments) if e.config}
-    return [_plan(e, program, results) for e in experiments if by_config.get(e.config) is e]
+def wanted(experiments: Iterable[Experiment]) -> list[Wanted]:
+    """Return the runs of the experiments, then those that only causes of their claims name."""
+    experiments = list(experiments)
+    found = [Wanted(e.config) for e in experiments if e.config]
+    for experiment in experiments:
+        for cause in (cause for claim in experiment.claims for cause in claim.causes):
+            if "record" in cause and cause["kind"] != "stalls":
+                found.append(Wanted(str(cause["record"]), int(cause.get("multiprocessors", 0))))
+                found.append(Wanted(str(cause["record"])))
+    return sorted(dict.fromkeys(found), key=lambda w: (w.config.startswith("causes_"), bool(w.multiprocessors)))
+
+
+def plan(runs: Sequence[Wanted], program: Path, results: Path) -> list[Sweep]:
+    """Ask the program for the cells of each run."""
+    return [_plan(one, program, results) for one in runs]
 
 
 def run(sweeps: Sequence[Sweep], program: Path, machine: Path) -> list[str]:
     """Run the sweeps into folders of `machine`, also after failures; returns the failures."""
     failures = []
-    for sweep in sweeps:
-        config = sweep.experiment.config
+    for number, sweep in enumerate(sweeps, 1):
         if sweep.impossible:
             continue
-        command = [str(program), "run", f"configs/{config}.json", "--resume"]
-        code = subprocess.run([*command, "--out", str(machine / config)], check=False).returncode
+        one = sweep.wanted
+        print(f"[{number} of {len(sweeps)}] {describe(sweep)}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            command = [str(program), "run", str(_config(one, Path(folder))), "--resume"]
+            command += ["--out", str(machine / one.name)]
+            code = subprocess.run(command, check=False).returncode
         if code == 130:
             raise KeyboardInterrupt
         if code not in (0, 1):  # 1: some cells have no time; their records say why
-            failures.append(f"{sweep.experiment.id}: {' '.join(command)} ended with {code}")
+            failures.append(f"{one.name}: {' '.join(command)} ended with {code}")
     return failures
+
+
+def _config(one: Wanted, folder: Path) -> Path:
+    """Return the path of a run's config; that of a confined one is made from the whole one's."""
+    path = Path("configs") / f"{one.config}.json"
+    if not one.multiprocessors:
+        return path
+    value = json.loads(path.read_text(encoding="utf-8"))
+    value["name"] = one.name
+    value["measure"] = {**value.get("measure", {}), "multiprocessors": one.multiprocessors}
+    made = folder / f"{one.name}.json"
+    made.write_text(json.dumps(value), encoding="utf-8")
+    return made
 
 
 def describe(sweep: Sweep) -> str:
     """Return the line that announces a sweep."""
-    name = f"{sweep.experiment.id:<16} configs/{sweep.experiment.config}.json"
+    name = f"configs/{sweep.wanted.config}.json"
+    if sweep.wanted.multiprocessors:
+        name += f" on {sweep.wanted.multiprocessors} multiprocessors"
     if sweep.impossible:
         return f"{name}: nothing of it can run here: {sweep.impossible}"
     how = "as last time" if sweep.measured else "at most"
@@ -81,28 +134,114 @@ def machine_name() -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def _plan(experiment: Experiment, program: Path, results: Path) -> Sweep:
-    config = Path("configs") / f"{experiment.config}.json"
-    done = subprocess.run(
-        [str(program), "run", str(config), "--dry-run"], capture_output=True, text=True, check=False
-    )
+def _plan(one: Wanted, program: Path, results: Path) -> Sweep:
+    with tempfile.TemporaryDirectory() as folder:
+        config = _config(one, Path(folder))
+        done = subprocess.run(
+            [str(program), "run", str(config), "--dry-run"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if done.returncode != 0:
         why = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
-        return Sweep(experiment, 0, why[0], 0.0, measured=False)
+        return Sweep(one, 0, why[0], 0.0, measured=False)
     cells = [line for line in done.stdout.splitlines() if re.match(r"[0-9a-f]{16} ", line)]
     reasons = [re.search(r"\[unsupported: (.*)\]$", line) for line in cells]
     possible = sum(reason is None for reason in reasons)
     first = next((reason[1] for reason in reasons if reason), "it has no cells")
     impossible = "" if possible else first
-    for folder in sorted(results.glob(f"*/{experiment.config}")):
+    if elapsed := _elapsed(one, results, possible):
+        return Sweep(one, len(cells), impossible, elapsed, measured=True)
+    measure = json.loads(Path(f"configs/{one.config}.json").read_text()).get("measure", {})
+    # The limit bounds the sampling time of a cell; inputs and proofs take about as long again.
+    limit = 2 * measure.get("max_seconds", 2.0) * possible
+    return Sweep(one, len(cells), impossible, limit, measured=False)
+
+
+def _elapsed(one: Wanted, results: Path, cells: int) -> float:
+    """Return the time of the newest record of a run, scaled to the number of cells; 0 without one."""
+    newest: tuple[str, Sequence[Record]] = ("", ())
+    for folder in sorted(results.glob(f"*/{one.name}")):
         try:
-            records = load(folder).records
+            loaded = load(folder)
         except PlotError as e:
             print(f"plots.reproduce: {e}", file=sys.stderr)
             continue
-        elapsed = sum(r.elapsed_s for r in records)
-        if elapsed:
-            return Sweep(experiment, len(cells), impossible, elapsed, measured=True)
-    limit = json.loads(config.read_text()).get("measure", {}).get("max_seconds", 2.0)
-    # `limit` bounds the sampling time of a cell; inputs and proofs take about as long again.
-    return Sweep(experiment, len(cells), impossible, 2 * limit * possible, measured=False)
+        newest = max(newest, (loaded.run.started or "0", loaded.records), key=lambda f: f[0])
+    took = [r.elapsed_s for r in newest[1] if r.elapsed_s]
+    return sum(took) / len(took) * cells if took else 0.0
+
+
+def announce(
+    experiments: Sequence[Experiment], program: Path, machine: Path, results: Path
+) -> list[Sweep]:
+    """Print what would run into `machine` and how long it takes; returns it."""
+    if not program.exists():
+        raise PlotError(Failure.INPUT, f"{program}: no such program; build kselect first")
+    missing = [one for one in wanted(experiments) if not complete(machine / one.name)]
+    planned = plan(missing, program, results)
+    for sweep in planned:
+        print(describe(sweep))
+    others = [e for e in experiments if e.command and not _recorded(e, machine)]
+    for command in dict.fromkeys(e.command for e in others):
+        print(f"not run by this: {command.replace('MACHINE', machine.name)}")
+    total = sum(sweep.seconds for sweep in planned if not sweep.impossible)
+    print(f"in all about {duration(total)}, into {machine}", flush=True)
+    return planned
+
+
+def complete(folder: Path) -> bool:
+    """Tell whether a folder has a run that was not interrupted."""
+    if not holds(folder, RUNS):
+        return False
+    try:
+        return load(folder).run.state == "complete"
+    except PlotError:
+        return True  # a damaged record is not run over; drawing it says what is wrong
+
+
+def _recorded(experiment: Experiment, machine: Path) -> bool:
+    names = (*experiment.stages_of, *experiment.searches_of)
+    return any((machine / name).is_dir() for name in names)
+
+
+def of_papers(experiments: Iterable[Experiment], papers: str) -> list[Experiment]:
+    """Return the experiments of the papers with these keys, such as "K,T"."""
+    keys = [key.strip() for key in papers.split(",")]
+    known = {e.paper.key for e in experiments}
+    if unknown := sorted(set(keys) - known):
+        message = f"no paper is called {unknown[0]!r}; there are {', '.join(sorted(known))}"
+        raise PlotError(Failure.USAGE, message)
+    return [e for e in experiments if e.paper.key in keys]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
+    parser = argparse.ArgumentParser(prog="python3 -m plots.reproduce.sweeps")
+    add = parser.add_argument
+    add("ids", nargs="*", metavar="ID", help="only these experiments (default: all of the papers)")
+    add("--paper", default="K,T,B", metavar="KEYS", help="of these papers (default: K,T,B)")
+    add("--program", type=Path, default=Path("build/release/kselect"), help="the program to run")
+    add("--into", type=Path, default=None, metavar="DIR", help="records (default: results/MACHINE)")
+    add("--plan", action="store_true", help="only say what would run and how long")
+    options = parser.parse_args(arguments)
+    try:
+        chosen = of_papers(load_experiments(), options.paper)
+        chosen = [e for e in chosen if not options.ids or e.id in options.ids]
+        machine = options.into or Path("results") / machine_name()
+        planned = announce(chosen, options.program, machine, Path("results"))
+        failures = [] if options.plan else run(planned, options.program, machine)
+    except PlotError as e:
+        print(f"sweeps: {e}", file=sys.stderr)
+        return int(e.failure)
+    except KeyboardInterrupt:
+        print("sweeps: interrupted; what is recorded is complete", file=sys.stderr)
+        return 130
+    for failure in failures:
+        print(f"sweeps: {failure}", file=sys.stderr)
+    return int(Failure.INPUT) if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -45,12 +45,15 @@ def times(
         for column, published, cell in zip(columns, row["published"], cells, strict=True):
             seconds, why = _seconds(cell, stage, row["of"])
             text = f"n/a {notes.setdefault(why, len(notes) + 1)}" if why else f"{seconds:.3g}"
-            line.append((f"{text} ({published})", bool(why)))
+            off = 0.0 if why or stage else _off(cell)
+            text += f" ±{off:.1%}" if off else ""
+            line.append((text if published == "-" else f"{text} ({published})", bool(why)))
             rows.append(
                 {
                     "row": labels[-1],
                     "column": column["label"],
                     "seconds": "" if why else seconds,
+                    "off": off or "",
                     "published_s": "" if published == "-" else published,
                     "algorithm": cell.algorithm if cell else "",
                     "threads": cell.threads if cell else "",
@@ -67,7 +70,8 @@ def times(
         labels,
         [column["label"] for column in columns],
         grid,
-        f"Seconds for all Q rows; in brackets the published ones, {experiment.paper.hardware}",
+        "Seconds for all Q rows ± the wider side of the 95 % interval; in brackets the published "
+        f"ones, {experiment.paper.hardware}",
         [
             *(style.literal(f"n/a {number}:  {why}") for why, number in notes.items()),
             *map(style.literal, chosen(Cells(records), selections)),
@@ -123,6 +127,14 @@ def _seconds(cell: Record | None, stage: str, names: Sequence[str]) -> tuple[flo
     if cell.time is None:
         return 0.0, f"{cell.algorithm}, {cell.status.replace('_', ' ')}: {cell.reason}"
     return cell.time.median / 1e9, ""
+
+
+def _off(cell: Record | None) -> float:
+    """Return how far the 95 % interval reaches from the median, as a share of it."""
+    if cell is None or cell.time is None:
+        return 0.0
+    time = cell.time
+    return max(time.high - time.median, time.median - time.low) / time.median
 
 
 def _status(cell: Record | None, why: str) -> str:
@@ -308,7 +320,7 @@ def _fill(
     axes.set_axis_off()
     for x, column in enumerate(columns):
         middle = (x + 0.5) * wide
-        axes.text(middle, -0.08, column, size=_SIZE, weight="bold", ha="center", va="bottom")
+        axes.text(middle, -0.08, style.exponents(column), size=_SIZE, weight="bold", ha="center", va="bottom")
     for y, (label, line) in enumerate(zip(labels, grid, strict=True)):
         at = (y + 0.5) * _ROW
         axes.text(0.05 - left, at, style.literal(label), size=_SIZE, va="center", clip_on=False)

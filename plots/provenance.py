@@ -1,0 +1,150 @@
+"""Tells whether a record names a commit of the history, and kernels that this commit has.
+
+A cell names its algorithm's file and a hash of its sources, which is
+computed again from the commit's own tree (`source_hashes`).
+
+    python -m plots.provenance           which records have no provenance, and why
+    python -m plots.provenance --write   also brings results/older_records.toml up to date: listed
+                                         records that were made again are removed; none is added
+
+It needs the history: in a shallow clone it says so.
+"""
+
+import argparse
+import hashlib
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from plots.errors import Failure, PlotError
+from plots.files import RUNS, holds, read_bytes, stored
+from plots.journal import decode, read_journal
+from plots.reproduce import older
+from plots.source_hashes import History, Shallow, stem
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A run without provenance."""
+
+    folder: str
+    digest: str
+    reason: str
+
+
+def check(folder: Path, history: History) -> Finding | None:
+    """Return why a run has no provenance; None if it has."""
+    path = stored(folder, RUNS)
+    digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
+    records, _ = read_journal(path)
+    reason = _reason(folder, records, history)
+    return Finding(folder.as_posix(), digest, reason) if reason else None
+
+
+def _reason(folder: Path, records: list[dict[str, object]], history: History) -> str:
+    is_search = bool(records) and records[0].get("what") == "index_search"
+    if is_search:
+        made = {_made(record) for record in records}
+    else:
+        meta = decode(read_bytes(folder / "meta.json"), str(folder / "meta.json"))
+        made = {_made(meta)}
+    for commit, dirty in sorted(made):
+        if commit not in history.commits:
+            return f"its commit {commit[:9] or 'unknown'} is not in the history"
+        if dirty:
+            return f"it was made by a changed tree of {commit[:9]}, whose changes are not recorded"
+    if is_search and any("source_hash" not in _index(record) for record in records):
+        return "its searches name no source hash"
+    (commit, _), *others = sorted(made)
+    if others or is_search:
+        return ""
+    return _hashes_differ(records, commit, history)
+
+
+def _index(record: dict[str, object]) -> dict[str, object]:
+    index = record.get("index")
+    return {**(index if isinstance(index, dict) else {}), **record}
+
+
+def _made(value: dict[str, object]) -> tuple[str, bool]:
+    git = value.get("git")
+    assert isinstance(git, dict)
+    return str(git.get("commit", "")), bool(git.get("dirty"))
+
+
+def _hashes_differ(records: list[dict[str, object]], commit: str, history: History) -> str:
+    hashes = history.source_hashes(commit)
+    wrong: dict[str, set[str]] = defaultdict(set)
+    for record in records:
+        algorithm = record["algorithm"]
+        assert isinstance(algorithm, dict)
+        file = str(algorithm.get("file", ""))
+        # Libraries' scripts have other hashes (peers/recorded.py) and no kernels of this project.
+        if not file.startswith(("algorithms/", "baselines/")):
+            continue
+        if hashes.get(file) != algorithm.get("source_hash"):
+            wrong[file].add(str(algorithm.get("source_hash")))
+    if not wrong:
+        return ""
+    named = ", ".join(sorted(stem(file) for file in wrong)[:3])
+    more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+    return f"commit {commit[:9]} does not have the sources of {named}{more} by their hashes"
+
+
+def runs(results: Path) -> list[Path]:
+    """Return the folders with a journal under results/MACHINE/."""
+    return sorted(f for f in results.glob("*/*") if f.is_dir() and holds(f, RUNS))
+
+
+def findings(root: Path) -> list[Finding]:
+    """Return all runs under results/ without provenance; raises Shallow."""
+    history = History(root)
+    found = [check(folder, history) for folder in runs(Path("results"))]
+    return [finding for finding in found if finding]
+
+
+def text(found: Iterable[Finding]) -> str:
+    """Return the list of older records as a file."""
+    head = (
+        "# Records without provenance: their commit is not in the history, their tree was changed, or their\n"
+        "# commit does not have the kernels. Documents mark them as older records. The list may only shrink:\n"
+        "# `python -m plots.provenance --write` removes what was recorded again.\n"
+    )
+    return head + "".join(
+        f'\n[[record]]\nfolder = "{f.folder}"\ndigest = "{f.digest}"\nreason = "{f.reason}"\n'
+        for f in found
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns 1 where a record without provenance is not listed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m plots.provenance", description="Check which records have no provenance."
+    )
+    add = parser.add_argument
+    add("--write", action="store_true", help="remove from the list what was recorded again")
+    add("--first", action="store_true", help=argparse.SUPPRESS)  # how the list was begun
+    options = parser.parse_args(arguments)
+    try:
+        found = findings(Path())
+    except Shallow as e:
+        raise PlotError(Failure.INPUT, str(e)) from e
+    listed = older.read()
+    new = [f for f in found if listed.reason(f.folder, f.digest) is None]
+    for f in found:
+        print(f"{f.folder}: {f.reason}{' (not listed)' if f in new else ''}")
+    kept = found if options.first else [f for f in found if f not in new]
+    if options.write or options.first:
+        older.LIST.write_text(text(kept), encoding="utf-8")
+    print(f"{len(found)} records without provenance, {len(new)} of them not listed")
+    return 1 if new and not options.first else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except PlotError as e:
+        print(f"provenance: {e}", file=sys.stderr)
+        sys.exit(int(e.failure))
