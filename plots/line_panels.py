@@ -29,7 +29,7 @@ from plots.records import Record
 
 _ROW = 0.115  # inches: height of one line's boxes under a panel
 _LEFT, _ABOVE, _BELOW, _FOOT, _GAP = 0.62, 0.24, 0.22, 0.17, 0.2
-_LOG_FROM = 30.0  # by default y is logarithmic if largest / smallest is at least this
+_LOG_FROM = 10.0  # by default y is logarithmic if largest / smallest is at least this
 _ACROSS = (0, (1.2, 1.6))  # the dashes of a published number without an x
 _NEAR = 1.15  # lines nearer than this everywhere are told to coincide
 
