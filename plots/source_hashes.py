@@ -150,18 +150,18 @@ class _Tree:
                  and not n.endswith(".json")]  # fmt: skip
         for part in (name, *sorted(parts)):
             for match in _MEMBER.findall(self._text(part)):
-                stem = match.decode()
-                if stem != own and stem in self._of_stem:
-                    yield self._of_stem[stem]
+                member = match.decode()
+                if member != own and member in self._of_stem:
+                    yield self._of_stem[member]
 
     def _own(self, source: str) -> Iterator[str]:
-        stem = stem(source)
+        own = stem(source)
         for kernel in self._kernels:
             folder = posixpath.basename(posixpath.dirname(kernel))
-            if f"{folder}_{stem(kernel)}".startswith(stem):
+            if f"{folder}_{stem(kernel)}".startswith(own):
                 yield kernel
         for part in self._parts:
-            if posixpath.basename(posixpath.dirname(part)) == stem:
+            if posixpath.basename(posixpath.dirname(part)) == own:
                 yield part
 
     def _closure(self, names: Iterable[str]) -> list[str]:

@@ -133,8 +133,11 @@ def _interval(time: Mapping[str, Any] | None) -> tuple[float, float] | None:
     """Return the time's interval in ns, that of its samples in records without; None of one."""
     if time is None:
         return None
-    bounds = time.get("ci95") or (min(time["samples"]), max(time["samples"]))
-    return (float(bounds[0]), float(bounds[1])) if len(time.get("samples", ())) > 1 else None
+    samples = time.get("samples", ())
+    if len(samples) < 2:
+        return None
+    low, high = time.get("ci95") or (min(samples), max(samples))
+    return float(low), float(high)
 
 
 def compare(

@@ -191,7 +191,7 @@ def quick(tmp_path: Path) -> Path:
     return write_run(tmp_path / "quick", quick_cells())
 
 
-QMS = dataclasses.replace(CONTENDERS[2], name="qms-block")
+QMS = dataclasses.replace(CONTENDERS[2], name="qms-block+paper")
 GARCIA = dataclasses.replace(CONTENDERS[5], name="garcia", largest_k=256)
 
 

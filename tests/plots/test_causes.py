@@ -1,0 +1,186 @@
+"""Causes: what each kind finds in records, and what it concludes from the numbers."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plots.errors import PlotError
+from plots.reproduce import causes, claims, manifest
+from plots.reproduce.library import Library
+
+from conftest import JsonObject, write_run
+from test_claims import COSTS, claim, exact, experiment, source, timed
+
+AT = [(1024, 8, 16)]  # old takes 6 times as long as new
+
+
+def told(
+    tmp_path: Path, cells: Sequence[JsonObject], cause: dict[str, Any], **changes: Any
+) -> str:
+    """Return what a claim of 60 times says of its only cause."""
+    asked = claim("speed-up", "40 .. 90", "> 1", of=["new"], over=["old"])
+    asked = dataclasses.replace(asked, published=60.0, causes=(cause,), **changes)
+    made = source(tmp_path, cells)
+    evidence = causes.Evidence(Library(tmp_path), causes.read_work(tmp_path / "counters.json"))
+    found = claims.test(experiment(), asked, made, evidence)
+    assert found.verdict == "same direction, other size"
+    return " ".join(found.causes)
+
+
+def confined(tmp_path: Path, speed_up: float) -> None:
+    """Write the same problem on 16 multiprocessors, where old takes so many times as long."""
+    costs = {"new": lambda *_: 100.0, "old": lambda *_: 100.0 * speed_up}
+    cells = [c | {"policy": {"multiprocessors": 16}} for c in timed(costs, AT)]
+    write_run(tmp_path / "here" / "causes_x_16mp", cells)
+
+
+MP = {"kind": "multiprocessors", "record": "causes_x", "multiprocessors": 16}
+
+
+@pytest.mark.parametrize(
+    ("speed_up", "conclusion"),
+    [
+        (55.0, "within the band, so the number of multiprocessors makes the difference."),
+        (20.0, "a factor of 3 from the paper's instead of 10, so the number of multiprocessors is "
+               "a part of the difference."),
+        (5.0, "no nearer to the paper's, so it is not the number of multiprocessors."),
+    ],
+)  # fmt: skip
+def test_the_same_measure_on_fewer_multiprocessors(
+    tmp_path: Path, speed_up: float, conclusion: str
+) -> None:
+    confined(tmp_path, speed_up)
+    text = told(tmp_path, timed(COSTS, AT), MP)
+    assert text.startswith(f"Confined to 16 of 132 multiprocessors it is {speed_up:.3g} (")
+    assert text.endswith(conclusion)
+
+
+def test_confined_cells_bear_no_verdict(tmp_path: Path) -> None:
+    confined(tmp_path, 55.0)
+    one = experiment(config="causes_x_16mp")
+    found = [s.records for s in Library(tmp_path).sources(one)]
+    assert found == [()]
+
+
+def test_the_run_may_say_to_what_it_is_confined(tmp_path: Path) -> None:
+    costs = {"new": lambda *_: 100.0, "old": lambda *_: 5500.0}
+    config = {"measure": {"multiprocessors": 16}}
+    write_run(tmp_path / "here" / "causes_x_16mp", timed(costs, AT), config=config)
+    assert "Confined to 16" in told(tmp_path, timed(COSTS, AT), MP)
+
+
+def test_what_is_not_recorded_is_said(tmp_path: Path) -> None:
+    assert told(tmp_path, timed(COSTS, AT), MP) == (
+        "*Not shown yet:* configs/causes_x.json on 16 multiprocessors is not yet recorded."
+    )
+    stalls = {"kind": "stalls", "record": "causes_x", "machine": "no-gpu"}
+    text = told(tmp_path, timed(COSTS, AT), stalls)
+    assert text == "*Not shown yet:* results/no-gpu/stalls/causes_x.csv is not yet recorded."
+
+
+def test_a_step_is_one_problem_with_and_without_it(tmp_path: Path) -> None:
+    cells = timed({**COSTS, "old+skip": lambda n, q, k: 20.0 * n * q}, AT)
+    step = {"kind": "step", "says": "skipping", "of": ["old+skip"], "over": ["old"]}
+    assert told(tmp_path, cells, step) == (
+        "Skipping: at n = 2^10, Q = 8, k = 16 old takes 3 times as long as old+skip; the paper and "
+        "we are a factor of 10 apart."
+    )
+
+
+def test_the_same_claim_elsewhere(tmp_path: Path) -> None:
+    cells = timed(COSTS, [*AT, (8192, 8, 16)])  # there 48 times
+    asked = {"kind": "again", "says": "longer rows", "where": {"n": 8192}}
+    only = {"ask": {"of": ["new"], "over": ["old"], "where": {"n": 1024}}}
+    text = told(tmp_path, cells, asked, **only)
+    assert text.startswith("With longer rows it is 48 (")
+    assert text.endswith("within the band, so longer rows makes the difference.")
+
+
+def test_the_ceiling_says_what_the_papers_number_would_need(tmp_path: Path) -> None:
+    (mine, other) = timed(COSTS, AT)
+    mine["floor"]["share"], other["floor"]["share"] = 0.3, 0.05
+    assert told(tmp_path, [mine, other], {"kind": "ceiling"}) == (
+        "At n = 2^10, Q = 8, k = 16 new moves its least bytes at 30 % of the read ceiling and old at "
+        "5 %; 60 times this baseline would be 300 % of the ceiling, more than the memory gives."
+    )
+
+
+def counters(tmp_path: Path, problem: str, **by_algorithm: dict[str, int]) -> None:
+    """Write the record of counted work."""
+    cells = [
+        {"algorithm": name, "problem": problem, "counters": counts}
+        for name, counts in by_algorithm.items()
+    ]
+    (tmp_path / "counters.json").write_text(json.dumps({"cells": cells}))
+
+
+def test_work_is_counted_at_the_deciding_point_alone(tmp_path: Path) -> None:
+    work = {"new": {"bytes_read": 100, "queue_updates": 7}, "old": {"bytes_read": 400}}
+    counters(tmp_path, "float32/Q=32/n=1024/k=16/column_major/uniform#42", **work)
+    text = told(tmp_path, timed(COSTS, AT), {"kind": "work"})
+    assert text == "Counted at n = 1024, k = 16, old has 4 times the bytes read of new."
+    counters(tmp_path, "float32/Q=32/n=1024/k=8/column_major/uniform#42", **work)
+    text = told(tmp_path, timed(COSTS, AT), {"kind": "work"})
+    assert text == "*Not shown yet:* no work of new is counted at n = 1024, k = 16."
+    counters(tmp_path, "float32/Q=32/n=1024/k=16/ties#42", **work)
+    assert "no work of new" in told(tmp_path, timed(COSTS, AT), {"kind": "work"})
+
+
+def test_work_of_other_numbers_of_rows_is_compared_by_the_row(tmp_path: Path) -> None:
+    made = [
+        exact(contended, 1.0) | {"time": None, "floor": None, "executor": "fiber", "counters": count}
+        for contended, count in zip(
+            timed({"new": lambda *_: 1.0}, [(1024, 32, 16)]) + timed({"old": lambda *_: 1.0}, AT),
+            ({"queue_updates": 320}, {"queue_updates": 160}),
+            strict=True,
+        )
+    ]
+    write_run(tmp_path / "cpu" / "causes_work", made)
+    text = told(tmp_path, timed(COSTS, AT), {"kind": "work", "record": "causes_work"})
+    assert text == "Counted at n = 1024, k = 16, old has 2 times the queue updates of new."
+
+
+def test_rounds_far_from_the_median_are_counted(tmp_path: Path) -> None:
+    (mine,) = timed({"new": lambda *_: 100.0}, AT)
+    mine["time"]["rounds"] = [100.0, 101.0, 99.0, 100.0, 100.5, 99.5, 100.0, 100.0, 100.0, 150.0]
+    asked = claim("spread", "0 .. 0.005", "< 0.5", of=["new"], unit="%")
+    asked = dataclasses.replace(asked, causes=({"kind": "rounds"},))
+    made = source(tmp_path, [mine])
+    found = claims.test(experiment(), asked, made, causes.Evidence(Library(tmp_path)))
+    assert found.verdict == "same direction, other size"
+    assert "Of the 10 rounds at n = 2^10, Q = 8, k = 16 1 are more than 5 %" in found.causes[0]
+    assert "without them the deviation is 0.56 %" in found.causes[0]
+
+
+def test_stalls_are_named_from_their_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = tmp_path / "results" / "some-gpu" / "stalls" / "causes_x.csv"
+    table.parent.mkdir(parents=True)
+    table.write_text(
+        "algorithm,n,q,k,reason,share\nnew,1024,8,16,memory,0.5\nnew,1024,8,16,barrier,0.3\n"
+        "new,1024,8,16,other,0.1\nold,1024,8,16,memory,0.9\nold,1024,8,8,barrier,0.9\n"
+    )
+    cause = {"kind": "stalls", "record": "causes_x", "machine": "some-gpu"}
+    text = told(tmp_path, timed(COSTS, AT), {**cause, "of": ["new"], "over": ["old"]})
+    assert text == (
+        "At n = 1024, q = 8, k = 16 warps wait mostly: new for memory (50%) and barrier (30%); old "
+        "for memory (90%)."
+    )
+
+
+def test_counted_work_is_read_by_the_row(tmp_path: Path) -> None:
+    counters(tmp_path, "Q=4/n=64/k=8/uniform#1", a={"x": 2})
+    assert causes.read_work(tmp_path / "counters.json") == {"a": {(64, 8): {"x": 0.5}}}
+    assert causes.read_work(tmp_path / "none.json") == {}
+    (tmp_path / "counters.json").write_text("[]")
+    with pytest.raises(PlotError, match=r"counters\.json: no record of counted work"):
+        causes.read_work(tmp_path / "counters.json")
+
+
+def test_every_kind_of_cause_is_known() -> None:
+    assert set(causes._KINDS) == set(manifest.CAUSES)
