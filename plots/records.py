@@ -43,7 +43,6 @@ class Run:
     started: str = ""  # ISO 8601 in UTC; "" if not recorded
     path: str = field(default="", compare=False)  # the directory, as it was given
     digest: str = field(default="", compare=False)  # 16 digits of runs.jsonl's sha256
-    confined: int = 0  # multiprocessors that the config confines its cells to; 0: all
 
 
 @dataclass(frozen=True)
@@ -221,13 +220,7 @@ def _run_of(meta: dict[str, Any], where: str, number: int, directory: str) -> Ru
         multiprocessors=multiprocessors,
         started=str(meta.get("started") or ""),
         path=directory,
-        confined=_confined(_measure(meta), where),
     )
-
-
-def _measure(meta: dict[str, Any]) -> dict[str, Any]:
-    config = meta.get("config")
-    return (config.get("measure") or {}) if isinstance(config, dict) else {}
 
 
 def _parse(value: dict[str, Any], run: Run, where: str) -> Record:
@@ -270,17 +263,15 @@ def _parse(value: dict[str, Any], run: Run, where: str) -> Record:
         counters=_counters(value, where),
         elapsed_s=_number(value.get("elapsed_s", 0), "elapsed_s", where),
         inputs=_inputs(value, where),
-        multiprocessors=_confined(value.get("policy") or value, where) or run.confined,
+        multiprocessors=_confined(value, where),
     )
 
 
-def _confined(policy: dict[str, Any], where: str) -> int:
-    """Return the multiprocessors that a policy confines cells to, or 0."""
-    found = policy.get("multiprocessors") or 0
-    if type(found) is not int or found < 0:
-        message = f"{where}: 'multiprocessors' is {found!r}, not a count"
-        raise PlotError(Failure.INPUT, message)
-    return found
+def _confined(value: dict[str, Any], where: str) -> int:
+    """Return how many multiprocessors a cell was confined to, or 0."""
+    if value.get("multiprocessors") is None:
+        return 0
+    return _member(value, "multiprocessors.used", int, where)
 
 
 def _workload(value: dict[str, Any], where: str) -> str:

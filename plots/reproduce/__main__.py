@@ -14,6 +14,7 @@ from plots.reproduce import causes, check, claims, document, figures, older, swe
 from plots.reproduce.cells import Missing
 from plots.reproduce.library import Library, Source
 from plots.reproduce.manifest import Experiment, load
+from plots.reproduce.work import read_work
 from plots.save import encode
 
 _FOLDER = "reproduction"
@@ -120,7 +121,7 @@ def _draw(
     experiments: Sequence[Experiment], library: Library, out: Path, endings: Sequence[str]
 ) -> tuple[list[document.Outcome], dict[Path, bytes]]:
     files: dict[Path, bytes] = {}
-    work = causes.read_work(Path("results/counters.json"))
+    work = read_work(Path("results/counters.json"))
     evidence = causes.Evidence(library, work, older.read())
     outcomes = []
     for experiment in experiments:

@@ -8,8 +8,7 @@ Each claim may name experiments as causes (`[[experiment.claim.cause]]`), of the
     step             the same problem with and without one step of an algorithm: `of` and `over`
     ceiling          both sides' shares of the read ceiling, and what the paper's number would need
     rounds           how the rounds of the deciding cell scatter
-    stalls           why warps wait, from results/MACHINE/stalls/RECORD.csv (columns algorithm, n, q,
-                     k, reason, share), which a profiler's report was reduced to
+    stalls           what warps wait for, from results/MACHINE/RECORD/stalls.csv (`plots.stalls`)
 
 `record` names the run; without it the cells are those of the claim. `says` is what is varied, as a
 noun. Unless `where` says otherwise, a step and the work are of the deciding problem. Whether the
@@ -17,7 +16,6 @@ cause explains the difference follows from the numbers and is not in the list.
 """
 
 import csv
-import json
 import math
 import re
 import statistics
@@ -25,7 +23,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from plots.errors import Failure, PlotError
 from plots.records import Record
 from plots.reproduce.asked import Measured, place
 from plots.reproduce.cells import Cells, Missing, Pair, choose, pairs
@@ -34,8 +31,8 @@ from plots.reproduce.manifest import Claim, Experiment, Table
 from plots.reproduce.measures import measure
 from plots.reproduce.older import Older
 from plots.reproduce.searches import Search, in_words
+from plots.reproduce.work import Work, work_of
 
-Work = Mapping[str, Mapping[tuple[int, int], Mapping[str, float]]]  # algorithm, (n, k): a row's
 _WORK = (
     ("distances", "distances"),
     ("bytes_read", "bytes read"),
@@ -68,6 +65,9 @@ class Evidence:
         confined = cause.get("multiprocessors", 0)
         name = str(cause["record"])
         found = [r for r in self.library.cells(name) if r.multiprocessors == confined]
+        if found and confined:
+            # A processor's cells cannot be confined: those of the claim stand beside the GPU's.
+            found += [r for r in source.records if r.executor == "cpu"]
         if not found:
             on = f" on {confined} multiprocessors" if confined else ""
             raise Missing(f"configs/{name}.json{on} is not yet recorded")
@@ -136,8 +136,9 @@ def _again(case: _Case, cause: Table) -> str:
     what = str(cause.get("says", "that"))
     value = _values(found)
     if cause["kind"] == "multiprocessors":
-        of = f" of {records[0].run.multiprocessors}" if records[0].run.multiprocessors else ""
-        text = f"Confined to {cause['multiprocessors']}{of} multiprocessors it is {value}"
+        part = re.search(r"(\d+ of \d+) multiprocessors$", records[0].run.gpu)
+        used = part[1] if part else cause["multiprocessors"]
+        text = f"Confined to {used} multiprocessors it is {value}"
         what = "the number of multiprocessors"
     else:
         text = f"With {what} it is {value}"
@@ -292,24 +293,40 @@ def _rounds(case: _Case, cause: Table) -> str:
 
 
 def _stalls(case: _Case, cause: Table) -> str:
-    path = Path("results") / str(cause.get("machine", "nvidia-h200")) / "stalls"
-    path /= f"{cause['record']}.csv"
+    folder = Path("results") / str(cause.get("machine", "nvidia-h200")) / str(cause["record"])
+    path = folder / "stalls.csv"
     if not path.is_file():
         raise Missing(f"{path} is not yet recorded")
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    where = cause.get("where") or dict(zip("nqk", case.pair().at, strict=True))
+    where = cause.get("where")
+    if where is None:
+        n, q, k = case.pair().at
+        where = {"n": n, "q": q, "k": k}
     parts = []
     for name in (*cause.get("of", ()), *cause.get("over", ())):
-        own = [r for r in rows if r["algorithm"] == name]
-        own = [r for r in own if all(int(r[key]) == _size(v) for key, v in where.items())]
-        top = sorted(own, key=lambda r: -float(r["share"]))[:2]
-        if top:
-            told = " and ".join(f"{r['reason']} ({float(r['share']):.0%})" for r in top)
-            parts.append(f"{name} for {told}")
+        fits = [
+            r for r in rows
+            if r["algorithm"] == name and all(int(r[key]) == _size(v) for key, v in where.items())
+        ]  # fmt: skip
+        if fits:
+            parts.append(f"{name} {_waits(fits[0])}")
     if not parts:
         raise Missing(f"{path} has no row at {_words(where)}")
-    return f"At {_words(where)} warps wait mostly: {'; '.join(parts)}."
+    return f"By the profiler at {_words(where)}: {'; '.join(parts)}."
+
+
+def _waits(row: Mapping[str, str]) -> str:
+    """Return what a row of stalls.csv says, in words."""
+    reasons = [
+        f"{row[f'stall_{i}'].replace('_', ' ')} ({float(row[f'share_{i}']):.0%})"
+        for i in (1, 2)
+        if row.get(f"stall_{i}")
+    ]
+    text = f"waits mostly for {' and '.join(reasons)}"
+    if row.get("warps_per_multiprocessor"):
+        text += f" with {float(row['warps_per_multiprocessor']):.3g} warps a multiprocessor"
+    return text
 
 
 _KINDS: dict[str, Callable[[_Case, Table], str]] = {
@@ -358,31 +375,3 @@ def _of_cells(cells: Sequence[Record]) -> list[str]:
         elif cell.time:
             sentences.append(f"{at} takes {cell.time.median / cell.q / 1e3:.4g} µs a query.")
     return sentences
-
-
-def work_of(records: Sequence[Record]) -> Work:
-    """Return the counted work of a row of each cell on fibers."""
-    found: dict[str, dict[tuple[int, int], dict[str, float]]] = {}
-    for r in records:
-        if r.counters:
-            row = {name: count / r.q for name, count in r.counters.items()}
-            found.setdefault(r.algorithm, {})[r.n, r.k] = row
-    return found
-
-
-def read_work(path: Path) -> Work:
-    """Read results/counters.json, of uniform rows; {} if it does not exist."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        found: dict[str, dict[tuple[int, int], dict[str, float]]] = {}
-        for cell in value["cells"]:
-            sizes = dict(re.findall(r"(?:^|/)([nkQ])=(\d+)", cell["problem"]))
-            if "uniform" in cell["problem"] and len(sizes) == 3:
-                row = {name: c / int(sizes["Q"]) for name, c in cell["counters"].items()}
-                at = int(sizes["n"]), int(sizes["k"])
-                found.setdefault(cell["algorithm"], {})[at] = row
-        return found
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, KeyError, TypeError) as e:
-        raise PlotError(Failure.INPUT, f"{path}: no record of counted work: {e!r}") from e

@@ -4,8 +4,8 @@ This part needs the standard library alone, so that it runs where nothing can be
 
     python3 -m plots.reproduce.sweeps --program build/release/kselect --into results/MACHINE
 
-A sweep that its claims' causes want on fewer multiprocessors is run a second time, as NAME_16mp, from
-a copy of its config with `measure.multiprocessors`. Each sweep resumes where it was interrupted.
+A sweep that causes of claims want on fewer multiprocessors is run a second time, as NAME_16mp, with
+`--multiprocessors`. Each sweep resumes where it was interrupted.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +56,8 @@ def wanted(experiments: Iterable[Experiment]) -> list[Wanted]:
             if "record" in cause and cause["kind"] != "stalls":
                 found.append(Wanted(str(cause["record"]), int(cause.get("multiprocessors", 0))))
                 found.append(Wanted(str(cause["record"])))
-    return sorted(dict.fromkeys(found), key=lambda w: (w.config.startswith("causes_"), bool(w.multiprocessors)))
+    causes_last = dict.fromkeys(found)
+    return sorted(causes_last, key=lambda w: (w.config.startswith("causes_"), w.multiprocessors))
 
 
 def plan(runs: Sequence[Wanted], program: Path, results: Path) -> list[Sweep]:
@@ -73,10 +73,8 @@ def run(sweeps: Sequence[Sweep], program: Path, machine: Path) -> list[str]:
             continue
         one = sweep.wanted
         print(f"[{number} of {len(sweeps)}] {describe(sweep)}", flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            command = [str(program), "run", str(_config(one, Path(folder))), "--resume"]
-            command += ["--out", str(machine / one.name)]
-            code = subprocess.run(command, check=False).returncode
+        command = [*_command(one, program), "--resume", "--out", str(machine / one.name)]
+        code = subprocess.run(command, check=False).returncode
         if code == 130:
             raise KeyboardInterrupt
         if code not in (0, 1):  # 1: some cells have no time; their records say why
@@ -84,17 +82,9 @@ def run(sweeps: Sequence[Sweep], program: Path, machine: Path) -> list[str]:
     return failures
 
 
-def _config(one: Wanted, folder: Path) -> Path:
-    """Return the path of a run's config; that of a confined one is made from the whole one's."""
-    path = Path("configs") / f"{one.config}.json"
-    if not one.multiprocessors:
-        return path
-    value = json.loads(path.read_text(encoding="utf-8"))
-    value["name"] = one.name
-    value["measure"] = {**value.get("measure", {}), "multiprocessors": one.multiprocessors}
-    made = folder / f"{one.name}.json"
-    made.write_text(json.dumps(value), encoding="utf-8")
-    return made
+def _command(one: Wanted, program: Path) -> list[str]:
+    command = [str(program.absolute()), "run", f"configs/{one.config}.json"]
+    return [*command, "--multiprocessors", str(one.multiprocessors)] if one.multiprocessors else command
 
 
 def describe(sweep: Sweep) -> str:
@@ -135,14 +125,9 @@ def machine_name() -> str:
 
 
 def _plan(one: Wanted, program: Path, results: Path) -> Sweep:
-    with tempfile.TemporaryDirectory() as folder:
-        config = _config(one, Path(folder))
-        done = subprocess.run(
-            [str(program), "run", str(config), "--dry-run"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    done = subprocess.run(
+        [*_command(one, program), "--dry-run"], capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         why = done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]
         return Sweep(one, 0, why[0], 0.0, measured=False)

@@ -10,6 +10,7 @@ import pytest
 from plots.errors import PlotError
 from plots.reproduce import causes, claims, manifest
 from plots.reproduce.library import Library
+from plots.reproduce.work import read_work
 
 from conftest import JsonObject, write_run
 from test_claims import COSTS, claim, exact, experiment, source, timed
@@ -24,7 +25,7 @@ def told(
     asked = claim("speed-up", "40 .. 90", "> 1", of=["new"], over=["old"])
     asked = dataclasses.replace(asked, published=60.0, causes=(cause,), **changes)
     made = source(tmp_path, cells)
-    evidence = causes.Evidence(Library(tmp_path), causes.read_work(tmp_path / "counters.json"))
+    evidence = causes.Evidence(Library(tmp_path), read_work(tmp_path / "counters.json"))
     found = claims.test(experiment(), asked, made, evidence)
     assert found.verdict == "same direction, other size"
     return " ".join(found.causes)
@@ -33,8 +34,9 @@ def told(
 def confined(tmp_path: Path, speed_up: float) -> None:
     """Write the same problem on 16 multiprocessors, where old takes so many times as long."""
     costs = {"new": lambda *_: 100.0, "old": lambda *_: 100.0 * speed_up}
-    cells = [c | {"policy": {"multiprocessors": 16}} for c in timed(costs, AT)]
-    write_run(tmp_path / "here" / "causes_x_16mp", cells)
+    part = {"used": 16, "of": 132}
+    cells = [c | {"multiprocessors": part} for c in timed(costs, AT)]
+    write_run(tmp_path / "here" / "causes_x_16mp", cells, multiprocessors=part)
 
 
 MP = {"kind": "multiprocessors", "record": "causes_x", "multiprocessors": 16}
@@ -65,11 +67,14 @@ def test_confined_cells_bear_no_verdict(tmp_path: Path) -> None:
     assert found == [()]
 
 
-def test_the_run_may_say_to_what_it_is_confined(tmp_path: Path) -> None:
-    costs = {"new": lambda *_: 100.0, "old": lambda *_: 5500.0}
-    config = {"measure": {"multiprocessors": 16}}
-    write_run(tmp_path / "here" / "causes_x_16mp", timed(costs, AT), config=config)
-    assert "Confined to 16" in told(tmp_path, timed(COSTS, AT), MP)
+def test_a_processors_cells_stand_beside_confined_ones(tmp_path: Path) -> None:
+    confined(tmp_path, 1.0)
+    on_cpu = [c | {"executor": "cpu"} for c in timed({"slow": lambda *_: 7000.0}, AT)]
+    asked = claim("speed-up", "60 .. 90", "> 1", of=["new"], over=["slow"])
+    asked = dataclasses.replace(asked, published=70.0, causes=(MP,))
+    made = source(tmp_path, [*timed({"new": lambda *_: 10.0}, AT), *on_cpu])
+    found = claims.test(experiment(), asked, made, causes.Evidence(Library(tmp_path)))
+    assert found.causes[0].startswith("Confined to 16 of 132 multiprocessors it is 70 (")
 
 
 def test_what_is_not_recorded_is_said(tmp_path: Path) -> None:
@@ -78,7 +83,7 @@ def test_what_is_not_recorded_is_said(tmp_path: Path) -> None:
     )
     stalls = {"kind": "stalls", "record": "causes_x", "machine": "no-gpu"}
     text = told(tmp_path, timed(COSTS, AT), stalls)
-    assert text == "*Not shown yet:* results/no-gpu/stalls/causes_x.csv is not yet recorded."
+    assert text == "*Not shown yet:* results/no-gpu/causes_x/stalls.csv is not yet recorded."
 
 
 def test_a_step_is_one_problem_with_and_without_it(tmp_path: Path) -> None:
@@ -159,27 +164,28 @@ def test_stalls_are_named_from_their_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    table = tmp_path / "results" / "some-gpu" / "stalls" / "causes_x.csv"
+    table = tmp_path / "results" / "some-gpu" / "causes_x" / "stalls.csv"
     table.parent.mkdir(parents=True)
     table.write_text(
-        "algorithm,n,q,k,reason,share\nnew,1024,8,16,memory,0.5\nnew,1024,8,16,barrier,0.3\n"
-        "new,1024,8,16,other,0.1\nold,1024,8,16,memory,0.9\nold,1024,8,8,barrier,0.9\n"
+        "algorithm,n,q,k,payload,warps_per_multiprocessor,stall_1,share_1,stall_2,share_2\n"
+        "new,1024,8,16,values,2.25,long_scoreboard,0.5,barrier,0.3\n"
+        "old,1024,8,8,values,,barrier,0.9,,\nold,1024,8,16,values,,wait,0.9,,\n"
     )
     cause = {"kind": "stalls", "record": "causes_x", "machine": "some-gpu"}
     text = told(tmp_path, timed(COSTS, AT), {**cause, "of": ["new"], "over": ["old"]})
     assert text == (
-        "At n = 1024, q = 8, k = 16 warps wait mostly: new for memory (50%) and barrier (30%); old "
-        "for memory (90%)."
+        "By the profiler at n = 1024, q = 8, k = 16: new waits mostly for long scoreboard (50%) and "
+        "barrier (30%) with 2.25 warps a multiprocessor; old waits mostly for wait (90%)."
     )
 
 
 def test_counted_work_is_read_by_the_row(tmp_path: Path) -> None:
     counters(tmp_path, "Q=4/n=64/k=8/uniform#1", a={"x": 2})
-    assert causes.read_work(tmp_path / "counters.json") == {"a": {(64, 8): {"x": 0.5}}}
-    assert causes.read_work(tmp_path / "none.json") == {}
+    assert read_work(tmp_path / "counters.json") == {"a": {(64, 8): {"x": 0.5}}}
+    assert read_work(tmp_path / "none.json") == {}
     (tmp_path / "counters.json").write_text("[]")
     with pytest.raises(PlotError, match=r"counters\.json: no record of counted work"):
-        causes.read_work(tmp_path / "counters.json")
+        read_work(tmp_path / "counters.json")
 
 
 def test_every_kind_of_cause_is_known() -> None:
