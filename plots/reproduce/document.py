@@ -133,7 +133,8 @@ def _section(outcome: Outcome, figures: str) -> list[str]:
         lines += [experiment.disagreement, ""]
     if not outcome.drawn:
         lines += [f"Not yet recorded: {not_recorded(experiment)}", ""]
-    for drawn in outcome.drawn:
+    shown = [drawn for drawn in outcome.drawn if drawn.names] or outcome.drawn
+    for drawn in shown:
         lines += _drawn(experiment, drawn, figures)
     if tested:
         lines += [*_table(tested), "", *_causes(tested)]
@@ -147,7 +148,8 @@ def _drawn(experiment: Experiment, drawn: Drawn, figures: str) -> list[str]:
         for name in drawn.names
     ]
     if len(pictures) > 2 or (pictures and not experiment.claims):
-        lines += [f"<details><summary>{len(pictures)} figures, {drawn.source.machine}</summary>", ""]
+        count = "1 figure" if len(pictures) == 1 else f"{len(pictures)} figures"
+        lines += [f"<details><summary>{count}, {drawn.source.machine}</summary>", ""]
         for picture in pictures:
             lines += [picture, ""]
         lines += ["</details>", ""]
