@@ -39,6 +39,7 @@ _WORK = (
     ("bytes_written", "bytes written"),
     ("collectives", "warp collectives"),
     ("block_syncs", "barriers"),
+    ("insert_steps", "steps of a warp in which a lane inserts"),
     ("queue_updates", "queue updates"),
     ("queue_merges", "queue merges"),
     ("passes", "passes"),
