@@ -103,10 +103,8 @@ def draw(sheet: Sheet) -> Figure:
         for label, points in lines.items():
             _line(axes, points, looks[label])
         for star in sheet.stars:
-            if star.panel == name and star.x is None:
-                axes.axhline(star.y, color=style.INK, linewidth=0.9, linestyle=_ACROSS)
-            elif star.panel == name:
-                axes.plot(star.x, star.y, marker="*", markersize=8, color=style.INK, zorder=5)
+            if star.panel == name:
+                _star(axes, star)
         lowest = axes
         if strip:
             axes.tick_params(axis="x", length=0, labelbottom=False)
@@ -295,6 +293,13 @@ def _line(axes: Axes, points: Sequence[Point], look: style.Look) -> None:
             markeredgecolor="white",
             markeredgewidth=0.4,
         )
+
+
+def _star(axes: Axes, star: Star) -> None:
+    if star.x is None:
+        axes.axhline(star.y, color=style.INK, linewidth=0.9, linestyle=_ACROSS)
+    else:
+        axes.plot(star.x, star.y, marker="*", markersize=8, color=style.INK, zorder=5)
 
 
 def _strip(page: Page, box: Box, above: Axes, rows: int) -> Axes:

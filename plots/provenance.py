@@ -108,8 +108,10 @@ def findings(root: Path) -> list[Finding]:
 def text(found: Iterable[Finding]) -> str:
     """Return the list of older records as a file."""
     head = (
-        "# Records without provenance: their commit is not in the history, their tree was changed, or their\n"
-        "# commit does not have the kernels. Documents mark them as older records. The list may only shrink:\n"
+        "# Records without provenance: their commit is not in the history, their tree was changed, or "
+        "their\n"
+        "# commit does not have the kernels. Documents mark them as older records. The list may only "
+        "shrink:\n"
         "# `python -m plots.provenance --write` removes what was recorded again.\n"
     )
     return head + "".join(

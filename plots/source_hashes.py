@@ -1,4 +1,4 @@
-"""Computes the hash of an algorithm's sources at any commit, as cmake/source_hashes.cmake did there.
+"""Computes the hash of an algorithm's sources at a commit, as cmake/source_hashes.cmake did there.
 
 Contents are read through `git cat-file`, each once; nothing is checked out.
 """
@@ -97,8 +97,8 @@ class _Tree:
     def __init__(self, history: History, files: Mapping[str, str]) -> None:
         self._history = history
         sources = re.compile(r"\.(cu|cuh|cpp|hpp|h|json)$")
-        wanted = {n: o for n, o in files.items() if sources.search(n)
-                  and not n.startswith(("results/", "tests/", "configs/", "reproduction/"))}  # fmt: skip
+        others = ("results/", "tests/", "configs/", "reproduction/")
+        wanted = {n: o for n, o in files.items() if sources.search(n) and not n.startswith(others)}
         history.fetch(wanted.values())
         self._files = wanted
         listed = [n for n in wanted if re.fullmatch(

@@ -254,7 +254,7 @@ def _claim(table: Table, where: str) -> Claim:
         headline=str(table.get("headline", "")),
         needs=str(table.get("needs", "")),
         explanation=str(table.get("explanation", "")),
-        causes=tuple(_cause(t, f"{where}: claim {table['says']!r}") for t in table.get("cause", ())),
+        causes=tuple(_cause(t, f"{where}: {table['says']!r}") for t in table.get("cause", ())),
     )
 
 

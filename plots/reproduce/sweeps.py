@@ -84,7 +84,9 @@ def run(sweeps: Sequence[Sweep], program: Path, machine: Path) -> list[str]:
 
 def _command(one: Wanted, program: Path) -> list[str]:
     command = [str(program.absolute()), "run", f"configs/{one.config}.json"]
-    return [*command, "--multiprocessors", str(one.multiprocessors)] if one.multiprocessors else command
+    if one.multiprocessors:
+        command += ["--multiprocessors", str(one.multiprocessors)]
+    return command
 
 
 def describe(sweep: Sweep) -> str:
@@ -145,7 +147,7 @@ def _plan(one: Wanted, program: Path, results: Path) -> Sweep:
 
 
 def _elapsed(one: Wanted, results: Path, cells: int) -> float:
-    """Return the time of the newest record of a run, scaled to the number of cells; 0 without one."""
+    """Return the time of the newest record of a run, for so many cells; 0 without one."""
     newest: tuple[str, Sequence[Record]] = ("", ())
     for folder in sorted(results.glob(f"*/{one.name}")):
         try:

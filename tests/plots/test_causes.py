@@ -136,8 +136,8 @@ def test_work_is_counted_at_the_deciding_point_alone(tmp_path: Path) -> None:
 
 def test_work_of_other_numbers_of_rows_is_compared_by_the_row(tmp_path: Path) -> None:
     made = [
-        exact(contended, 1.0) | {"time": None, "floor": None, "executor": "fiber", "counters": count}
-        for contended, count in zip(
+        exact(one, 1.0) | {"time": None, "floor": None, "executor": "fiber", "counters": count}
+        for one, count in zip(
             timed({"new": lambda *_: 1.0}, [(1024, 32, 16)]) + timed({"old": lambda *_: 1.0}, AT),
             ({"queue_updates": 320}, {"queue_updates": 160}),
             strict=True,

@@ -141,12 +141,14 @@ def test_a_place_is_a_tie_within_five_percent(tmp_path: Path) -> None:
     assert (tie.values, tie.tied) == ((2048,), "a tie: 3 at 2048 and 2.9 at 4096")
     assert claims.judge(asked, tie, "")[0] == "cannot test"
     speed[4096] = 2.5
-    clear = measure(experiment(), asked, source(tmp_path / "b", timed(costs, [(n, 4, 8) for n in speed])))
+    again = source(tmp_path / "b", timed(costs, [(n, 4, 8) for n in speed]))
+    clear = measure(experiment(), asked, again)
     assert claims.judge(asked, clear, "") == ("reproduced", "")
 
 
 def test_two_gains_are_compared_on_the_same_problems(tmp_path: Path) -> None:
-    costs = {"a": lambda *_: 100.0, "b": lambda *_: 300.0, "c": lambda *_: 50.0, "d": lambda *_: 75.0}
+    times = {"a": 100.0, "b": 300.0, "c": 50.0, "d": 75.0}
+    costs = {name: (lambda *_, ns=ns: ns) for name, ns in times.items()}
     asked = claim("relative", of=["a"], over=["b"], than_of=["c"], than_over=["d"])
     made = source(tmp_path, timed(costs, [(1024, 4, 8), (2048, 4, 8)]))
     assert measure(experiment(), asked, made).values == (pytest.approx(2),)

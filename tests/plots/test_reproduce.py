@@ -158,7 +158,10 @@ def table1(tmp_path: Path, cells: list[JsonObject]) -> tuple[Drawing, dict[Any, 
 
 def test_the_table_has_ours_beside_the_published(tmp_path: Path) -> None:
     failed = cell(
-        dataclasses.replace(QMS, name="tang/merge+lockstep"), problem(1 << 15, 8192, 32), "timeout", "60 s"
+        dataclasses.replace(QMS, name="tang/merge+lockstep"),
+        problem(1 << 15, 8192, 32),
+        "timeout",
+        "60 s",
     )
     cells = [at_table1("tang/heap+lockstep", 3), at_table1("cpu/heap+omp", 20, threads=24), failed]
     drawing, found = table1(tmp_path, cells)
@@ -351,7 +354,8 @@ def test_throughput_saturates_at_a_batch_or_the_axis_ends(tmp_path: Path) -> Non
     def ranges(times: dict[int, float]) -> claims.Tested:
         tree = tmp_path / str(len(list(tmp_path.glob("*"))))
         base = {"search__what": "range", "search__share": 0.001}
-        write_searches(tree, [search(**base, search__batch=b, time__median=t) for b, t in times.items()])
+        made = [search(**base, search__batch=b, time__median=t) for b, t in times.items()]
+        write_searches(tree, made)
         one = EXPERIMENTS["B-fig4.5"]
         (source,) = Library(tree).sources(one)
         (claim,) = (c for c in one.claims if c.id == "saturates")

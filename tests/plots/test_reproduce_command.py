@@ -187,7 +187,8 @@ def test_a_sweep_is_announced_with_its_time_and_a_failing_one_is_told(
     assert "configs/komarov_fig8.json: nothing of it can run here: no CUDA here" in plan
     assert "nothing of it can run here: kselect: fig6.json: no algorithm matches x" in plan
     assert not (here / "ran").exists()
-    assert "configs/causes_komarov.json on 16 multiprocessors: 2 cells, at most about 4 s" in plan  # 2 x 2 x 1 s
+    # 2 x 2 x 1 s
+    assert "configs/causes_komarov.json on 16 multiprocessors: 2 cells, at most about 4 s" in plan
     assert main(options) == 3
     ran = (here / "ran").read_text().splitlines()
     whole = [f"komarov_{name}" for name in ("fig4", "fig5", "fig9")]
