@@ -61,10 +61,11 @@ class Asked:
 
 def place(at: At) -> str:
     """Return a problem in words."""
-    return f"n = {_power(at[0])}, Q = {_power(at[1])}, k = {at[2]}"
+    return f"n = {power(at[0])}, Q = {power(at[1])}, k = {at[2]}"
 
 
-def _power(value: int) -> str:
+def power(value: int) -> str:
+    """Return a size, a large power of two as "2^15"."""
     if value >= 1024 and value & (value - 1) == 0:
         return f"2^{value.bit_length() - 1}"
     return str(value)

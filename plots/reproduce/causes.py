@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from plots.records import Record
-from plots.reproduce.asked import Measured, place
+from plots.reproduce.asked import Measured, place, power
 from plots.reproduce.cells import Cells, Missing, Pair, choose, pairs
 from plots.reproduce.library import Library, Source
 from plots.reproduce.manifest import Claim, Experiment, Table
@@ -219,7 +219,7 @@ def _work(case: _Case, cause: Table) -> str:
         if mine[1].get(name) and name in other[1] and (asked is None or name in asked)
     }
     telling = {words: r for words, r in ratios.items() if abs(r - 1) > _SAME}
-    where = f"n = {at[0]}, k = {at[1]}"
+    where = f"n = {power(at[0])}, k = {at[1]}"
     if not telling:
         same = " and ".join(ratios) or "counters"
         return f"Counted at {where}, {other[0]} and {mine[0]} have equal {same}: it is not these."
@@ -252,7 +252,7 @@ def _first(
     for name in names:
         if at in counted.get(name, {}):
             return name, counted[name][at]
-    raise Missing(f"no work of {' or '.join(names)} is counted at n = {at[0]}, k = {at[1]}")
+    raise Missing(f"no work of {' or '.join(names)} is counted at n = {power(at[0])}, k = {at[1]}")
 
 
 def _ceiling(case: _Case, cause: Table) -> str:

@@ -126,10 +126,10 @@ def test_work_is_counted_at_the_deciding_point_alone(tmp_path: Path) -> None:
     work = {"new": {"bytes_read": 100, "queue_updates": 7}, "old": {"bytes_read": 400}}
     counters(tmp_path, "float32/Q=32/n=1024/k=16/column_major/uniform#42", **work)
     text = told(tmp_path, timed(COSTS, AT), {"kind": "work"})
-    assert text == "Counted at n = 1024, k = 16, old has 4 times the bytes read of new."
+    assert text == "Counted at n = 2^10, k = 16, old has 4 times the bytes read of new."
     counters(tmp_path, "float32/Q=32/n=1024/k=8/column_major/uniform#42", **work)
     text = told(tmp_path, timed(COSTS, AT), {"kind": "work"})
-    assert text == "*Not shown yet:* no work of new is counted at n = 1024, k = 16."
+    assert text == "*Not shown yet:* no work of new is counted at n = 2^10, k = 16."
     counters(tmp_path, "float32/Q=32/n=1024/k=16/ties#42", **work)
     assert "no work of new" in told(tmp_path, timed(COSTS, AT), {"kind": "work"})
 
@@ -145,7 +145,7 @@ def test_work_of_other_numbers_of_rows_is_compared_by_the_row(tmp_path: Path) ->
     ]
     write_run(tmp_path / "cpu" / "causes_work", made)
     text = told(tmp_path, timed(COSTS, AT), {"kind": "work", "record": "causes_work"})
-    assert text == "Counted at n = 1024, k = 16, old has 2 times the queue updates of new."
+    assert text == "Counted at n = 2^10, k = 16, old has 2 times the queue updates of new."
 
 
 def test_rounds_far_from_the_median_are_counted(tmp_path: Path) -> None:
