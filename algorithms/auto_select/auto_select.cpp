@@ -28,6 +28,7 @@ namespace kselect::entries {
 // library gets these alone.
 std::span<const algorithm> buffered_multi_select_block();
 std::span<const algorithm> buffered_multi_select_grid();
+std::span<const algorithm> ordered_select();  // its steps order the answers of auto+sorted
 std::span<const algorithm> radix_select();
 std::span<const algorithm> quick_multi_select();
 std::span<const algorithm> heap_queue();

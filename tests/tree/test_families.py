@@ -91,6 +91,7 @@ def test_composed_entries_bring_their_members(tmp_path):
     assert "algorithms/auto_select/auto_select.cpp" not in ordered
     everything, _ = chosen("auto", tmp_path)
     assert {"algorithms/queues/heap_queue.cu", "algorithms/one_pass_select/one_pass_select.cpp"} <= everything
+    assert "algorithms/ordered_select/ordered_select.cu" in everything  # auto+sorted calls its steps
     assert "baselines/garcia_insertion.cu" not in everything
 
 

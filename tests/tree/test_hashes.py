@@ -57,6 +57,7 @@ def test_an_edit_of_a_member_invalidates_what_is_composed_of_it(tree):
         "baselines/nth_element.cpp": "nth_element",
         "baselines/radix_select.cu": "radix_select",
         "algorithms/one_pass_select/one_pass_select.cpp": "one_pass_select",
+        "algorithms/ordered_select/ordered_select.cu": "ordered_select",
     }.items():
         assert changed_by(tree, file) == {stem, "auto_select"}
     assert changed_by(tree, "algorithms/buffered_multi_select/buffered_multi_select_block.cu") == COMPOSED | {
