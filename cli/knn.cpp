@@ -247,7 +247,7 @@ void add_knn(CLI::App& app, action& chosen) {
   const auto o = std::make_shared<knn_arguments>();
   command
       ->add_option("--base", o->base,
-                   "vectors: .npy, .fvecs, .bvecs, .ivecs, idx, .hdf5[:dataset]; also .gz of idx; "
+                   "vectors: .npy, .fvecs, .bvecs, .ivecs, idx (in memory also .gz), .hdf5[:dataset]; "
                    "in tiles also several files, one after the other")
       ->required();
   command->add_option("--query", o->query, "query vectors, same formats");

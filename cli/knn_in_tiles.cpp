@@ -43,8 +43,7 @@ int threads_for(int asked, const communicator& ranks) {
 // How often the corpus is read, as text.
 std::string passes_of(const tiled_report& r) {
   if (r.query_tiles <= 1 || r.corpus_tiles <= 2 || r.shard.resident) return "read once";
-  return fmt::format("{} passes{}", r.query_tiles,
-                     r.compressed ? ", each of which inflates it again" : "");
+  return fmt::format("{} passes", r.query_tiles);
 }
 
 void print_plan(const tiled_report& r, const communicator& ranks) {

@@ -133,13 +133,12 @@ vector_set read_idx(const std::filesystem::path& file, compression packed, std::
   return set;
 }
 
-vector_layout idx_layout(const std::filesystem::path& file, compression packed) {
-  idx_bytes source(file, packed);
+vector_layout idx_layout(const std::filesystem::path& file) {
+  idx_bytes source(file, compression::none);
   const idx_header header = parse_header(file, source.first(max_header_bytes));
   const std::int64_t found = source.capacity() - header.header_bytes;
-  if (packed == compression::none ? found != header.data_bytes : found < header.data_bytes) {
-    fail_input(file, fmt::format("has {}{} bytes of data, but its shape ({}) of {} needs {}",
-                                 packed == compression::none ? "" : "at most ", found,
+  if (found != header.data_bytes) {
+    fail_input(file, fmt::format("has {} bytes of data, but its shape ({}) of {} needs {}", found,
                                  fmt::join(header.shape, ", "), to_string(header.type),
                                  header.data_bytes));
   }
@@ -149,8 +148,7 @@ vector_layout idx_layout(const std::filesystem::path& file, compression packed) 
           .type = header.type,
           .order = std::endian::big,
           .offset = header.header_bytes,
-          .stride = header.dimension() * size_of(header.type),
-          .packed = packed};
+          .stride = header.dimension() * size_of(header.type)};
 }
 
 }  // namespace kselect::runtime

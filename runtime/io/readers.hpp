@@ -25,8 +25,8 @@ vector_set read_idx(const std::filesystem::path& file, compression packed, std::
 vector_set read_hdf5(const std::filesystem::path& file, const std::string& dataset,
                      std::int64_t limit);
 
-// Where the vectors of a file lie that can be read piece by piece. Bytes from the start of the
-// file, inflated where it is compressed.
+// Where the vectors of a file lie that can be read piece by piece. Offsets are in bytes from the
+// start of the file.
 struct vector_layout {
   std::filesystem::path file;
   std::int64_t count = 0;
@@ -36,15 +36,14 @@ struct vector_layout {
   std::int64_t offset = 0;  // of the first vector, with its prefix
   std::int64_t stride = 0;  // from vector to vector
   std::int64_t prefix = 0;  // 4 where each vector begins with its dimension (int32), else 0
-  compression packed = compression::none;
 
   std::int64_t vector_bytes() const { return stride - prefix; }
 };
 
-// The whole file's, found to lie within it, or to be able to where it is compressed; only headers
-// are read. `name` is a file, or FILE.hdf5[:DATASET]. Throws failure::input.
+// The layout of all vectors of a file, checked against the file's size; only headers are read.
+// `name` is a file, or FILE.hdf5[:DATASET]. Throws failure::input, also for a compressed file.
 vector_layout layout_of(const std::filesystem::path& name);
-vector_layout idx_layout(const std::filesystem::path& file, compression packed);
+vector_layout idx_layout(const std::filesystem::path& file);
 vector_layout hdf5_layout(const std::filesystem::path& file, const std::string& dataset);
 vector_layout xvecs_layout(const std::filesystem::path& file, element_type type);
 

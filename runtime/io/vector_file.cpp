@@ -20,7 +20,6 @@ namespace kselect::runtime {
 namespace {
 
 constexpr std::int64_t piece_bytes = 1 << 20;
-constexpr std::int64_t inflated_piece_bytes = 4 << 20;
 constexpr std::int64_t sample_bytes = 4096;
 constexpr std::int64_t samples = 256;
 
@@ -33,7 +32,6 @@ vector_file::vector_file(vector_file&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
       layout_(std::move(other.layout_)),
-      inflated_(std::move(other.inflated_)),
       fingerprint_(std::move(other.fingerprint_)) {}
 
 vector_file::~vector_file() {
@@ -48,10 +46,6 @@ vector_file vector_file::open(const std::filesystem::path& file, std::int64_t li
   }
   if (layout.count > 0 && layout.dimension == 0) fail_input(file, "its vectors have no components");
   opened.layout_ = layout;
-  if (opened.compressed()) {
-    opened.inflated_.emplace(file, opened.descriptor_,
-                             layout.offset + layout.count * layout.stride);
-  }
   opened.fingerprint_ = opened.make_fingerprint();
   if (limit > 0) opened.layout_.count = std::min(layout.count, limit);
   return opened;
@@ -62,20 +56,11 @@ bool vector_file::dense() const {
          layout_.order == std::endian::little;
 }
 
-// A compressed file in larger pieces, as each inflates again what lies before it.
-std::int64_t vector_file::piece() const {
-  return compressed() ? inflated_piece_bytes : piece_bytes;
-}
-
 std::int64_t vector_file::reading_bytes() const {
-  return dense() ? 0 : std::max(piece(), layout_.stride);
+  return dense() ? 0 : std::max(piece_bytes, layout_.stride);
 }
 
 void vector_file::read_bytes(std::int64_t offset, std::span<std::byte> out) const {
-  inflated_ ? inflated_->read(offset, out) : read_stored(offset, out);
-}
-
-void vector_file::read_stored(std::int64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
     const ssize_t got = ::pread(descriptor_, out.data(), out.size(), offset);
     if (got < 0 && errno == EINTR) continue;
@@ -112,7 +97,7 @@ void vector_file::read(std::int64_t first, std::int64_t count, float* out) const
     read_bytes(l.offset + first * l.stride, std::as_writable_bytes(std::span(out, components)));
     return require_finite(first, {out, components});
   }
-  const std::int64_t at_once = std::max<std::int64_t>(1, piece() / l.stride);
+  const std::int64_t at_once = std::max<std::int64_t>(1, piece_bytes / l.stride);
   std::vector<std::byte> raw(static_cast<std::size_t>(std::min(at_once, count) * l.stride));
   for (std::int64_t done = 0; done < count; done += at_once) {
     const std::int64_t now = std::min(at_once, count - done);
@@ -144,7 +129,7 @@ std::string vector_file::make_fingerprint() const {
   for (std::int64_t i = 0; i < samples; ++i) {
     // In two parts, since last * i may not fit 64 bits.
     constexpr std::int64_t parts = samples - 1;
-    read_stored(last / parts * i + last % parts * i / parts, bytes);
+    read_bytes(last / parts * i + last % parts * i / parts, bytes);
     facts.push_back(XXH3_64bits(bytes.data(), bytes.size()));
   }
   return fmt::format("{:016x}", XXH3_64bits(facts.data(), facts.size() * sizeof facts.front()));
@@ -192,10 +177,6 @@ std::int64_t vector_files::reading_bytes() const {
   std::int64_t most = 0;
   for (const vector_file& file : files_) most = std::max(most, file.reading_bytes());
   return most;
-}
-
-bool vector_files::compressed() const {
-  return std::ranges::any_of(files_, &vector_file::compressed);
 }
 
 std::int64_t vector_files::bytes(std::int64_t first, std::int64_t count) const {

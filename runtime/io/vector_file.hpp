@@ -1,26 +1,23 @@
 #pragma once
 // Vectors that stay in their file and are read piece by piece, so that a file may be larger than
-// memory: every format of vectors.hpp. A compressed file is inflated once when it is opened, to
-// find where inflating can start again (gzip_index.hpp), and in pieces for what is read.
+// memory: every format of vectors.hpp, except compressed files.
 //
-// Read with pread(2) into the caller's memory rather than mapped: mapped pages count as the
-// process's own until the kernel takes them back, so that no bound on memory could be kept, and an
-// input error on a mapping is a SIGBUS without a name.
+// pread(2) reads into the caller's memory. A mapping would not do: its pages count as the process's
+// own until the kernel takes them back, so no memory limit could be kept. Also, an input error on a
+// mapping is a SIGBUS that names no file.
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
-#include "runtime/io/gzip_index.hpp"
 #include "runtime/io/readers.hpp"
 
 namespace kselect::runtime {
 
 class vector_file {
  public:
-  // `limit` as load_options::limit. Reads the header and samples alone, of a compressed file all.
-  // Throws failure::input.
+  // `limit` as load_options::limit. Reads only the header and samples. Throws failure::input, also
+  // for a compressed file, which cannot be read from any offset.
   static vector_file open(const std::filesystem::path& file, std::int64_t limit = 0);
   vector_file(vector_file&& other) noexcept;
   vector_file& operator=(vector_file&& other) = delete;
@@ -29,9 +26,8 @@ class vector_file {
   const std::filesystem::path& path() const { return path_; }
   std::int64_t count() const { return layout_.count; }
   std::int64_t dimension() const { return layout_.dimension; }
-  // Bytes of one vector in the file, inflated.
+  // Bytes of one vector in the file.
   std::int64_t stride() const { return layout_.stride; }
-  bool compressed() const { return layout_.packed != compression::none; }
   // What read() takes of memory: none where the file holds float32 densely.
   std::int64_t reading_bytes() const;
   // 16 hexadecimal digits of the file's size, layout and content at 256 places and both ends: equal
@@ -46,9 +42,7 @@ class vector_file {
  private:
   vector_file(std::filesystem::path path, int descriptor);
   bool dense() const;
-  std::int64_t piece() const;
   void read_bytes(std::int64_t offset, std::span<std::byte> out) const;
-  void read_stored(std::int64_t offset, std::span<std::byte> out) const;
   void require_dimension(std::int64_t vector, const std::byte* prefix) const;
   void require_finite(std::int64_t first, std::span<const float> components) const;
   std::string make_fingerprint() const;
@@ -56,7 +50,6 @@ class vector_file {
   std::filesystem::path path_;
   int descriptor_;
   vector_layout layout_;
-  std::optional<gzip_index> inflated_;
   std::string fingerprint_;
 };
 
@@ -74,9 +67,7 @@ class vector_files {
   const std::string& fingerprint() const { return fingerprint_; }
   // The largest of them.
   std::int64_t reading_bytes() const;
-  // Whether any of them is compressed, and inflated again for every pass over it.
-  bool compressed() const;
-  // Bytes of these vectors in the files, inflated.
+  // Bytes of these vectors in the files.
   std::int64_t bytes(std::int64_t first, std::int64_t count) const;
   // As vector_file::read.
   void read(std::int64_t first, std::int64_t count, float* out) const;

@@ -154,10 +154,9 @@ vector_layout layout_of(const std::filesystem::path& file) {
   if (const auto hdf5 = parse_hdf5_path(name, load_options{}.hdf5_dataset)) {
     return hdf5_layout(hdf5->file, hdf5->dataset);
   }
-  const bool packed = name.ends_with(".gz");
-  const std::filesystem::path inner = packed ? file.stem() : file.filename();
-  if (is_idx_name(inner.native())) {
-    return idx_layout(file, packed ? compression::gzip : compression::none);
+  if (is_idx_name(file.filename().native())) return idx_layout(file);
+  if (name.ends_with(".gz")) {
+    fail_input(file, "is compressed, and a search in tiles reads from any offset; gunzip it first");
   }
   fail_input(file, fmt::format("unknown kind of file; expected {}", known_names));
 }

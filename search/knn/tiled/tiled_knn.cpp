@@ -86,7 +86,6 @@ class tiled_search {
     report_.n = base_->count();
     report_.queries = queries().count();
     report_.dimension = base_->dimension();
-    report_.compressed = base_->compressed();
     report_.query_tiles = (report_.queries - start.done + start.query_tile - 1) / start.query_tile;
     report_.queries_before = start.done;
     shard_ = open_shard(request_, *base_, first_, end_, report_.plan.corpus_tile,

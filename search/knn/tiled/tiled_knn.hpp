@@ -32,7 +32,6 @@ struct tiled_report {
   std::int64_t vectors = 0;         // of this rank's part of the corpus
   std::int64_t corpus_tiles = 0;    // of this rank's part
   std::int64_t queries_before = 0;  // done by an earlier run of the job
-  bool compressed = false;          // the corpus is compressed; every pass inflates it again
   bool nccl = false;                // lists went from GPU to GPU
   shard_report shard;               // of this rank
   tiled_times times;                // of this rank

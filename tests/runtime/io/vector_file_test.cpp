@@ -17,6 +17,7 @@ namespace kselect::runtime {
 namespace {
 
 using input_files::folder;
+using testing::AllOf;
 using testing::HasSubstr;
 
 template <class T>
@@ -84,22 +85,10 @@ TEST(VectorFile, PiecesOfEveryFormat) {
   expect_pieces(npy(at, "b.npy", element_type::uint8, {2, 3}, std::vector<std::uint8_t>(6, 200)));
   expect_pieces(at.write("x.fvecs", xvecs(3, {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}})));
   expect_pieces(at.write("t-idx3-ubyte", idx()));
-  expect_pieces(at.write("t-idx3-ubyte.gz", input_files::gzip(idx())));
   input_files::write_hdf5(at / "a.hdf5", "train", {5, 4}, floats.data());
   expect_pieces(at / "a.hdf5");
   input_files::write_hdf5(at / "b.h5", "test", {4, 5}, floats.data());
   expect_pieces(at / "b.h5:test");
-}
-
-TEST(VectorFile, OnlyCompressedFilesInflate) {
-  const folder at;
-  EXPECT_TRUE(
-      vector_file::open(at.write("t-idx3-ubyte.gz", input_files::gzip(idx()))).compressed());
-  EXPECT_FALSE(vector_file::open(at.write("t-idx3-ubyte", idx())).compressed());
-  const auto a = at.write("a-idx3-ubyte.gz", input_files::gzip(idx()));
-  const auto b = at.write("b-idx3-ubyte", idx());
-  EXPECT_FALSE(vector_files::open({b}).compressed());
-  EXPECT_TRUE(vector_files::open({b, a}).compressed());
 }
 
 TEST(VectorFile, LongerThanAPiece) {
@@ -122,9 +111,8 @@ TEST(VectorFile, RefusesWhatIsDamaged) {
               HasSubstr("record 1 at byte 16 is truncated"));
   EXPECT_THAT(refusal(open(at.write("s-idx3-ubyte", idx().substr(0, 20)))),
               HasSubstr("has 4 bytes of data"));
-  EXPECT_THAT(refusal(open(at.write("t-idx3-ubyte.gz", "x"))), HasSubstr("gzip"));
-  EXPECT_THAT(refusal(open(at.write("t-idx3-ubyte.gz", input_files::gzip(idx() + "more")))),
-              HasSubstr("inflates to 32 bytes, but its header tells of 28"));
+  EXPECT_THAT(refusal(open(at.write("t-idx3-ubyte.gz", input_files::gzip(idx())))),
+              AllOf(HasSubstr("t-idx3-ubyte.gz: is compressed"), HasSubstr("gunzip it first")));
   EXPECT_THAT(refusal(open(at.write("a.hdf5", "x"))), HasSubstr("not a readable HDF5 file"));
   EXPECT_THAT(refusal(open(npy(at, "flat.npy", element_type::float32, {0, 0}, std::vector<float>{})
                                .replace_filename("flat"))),
