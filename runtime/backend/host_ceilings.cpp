@@ -34,8 +34,8 @@ double least_of(int count, const Seconds& seconds) {
   return least;
 }
 
-// In the widest vectors and several sums. `fetching`: lines are fetched ahead, since processors'
-// own prefetchers stop where a page ends.
+// Adds up with the widest vectors and with several sums. `fetching`: prefetches lines, because
+// hardware prefetchers stop at the end of a page.
 template <bool fetching>
 std::uint64_t sum_of(const std::byte* data, std::size_t bytes) {
 #if defined(__AVX512F__)
@@ -70,13 +70,13 @@ std::uint64_t sum_of(const std::byte* data, std::size_t bytes) {
   return total;
 }
 
-// Keeps a sum that nobody reads from being optimised away.
+// Keeps the compiler from removing a sum that nobody reads.
 void use(std::uint64_t value) { asm volatile("" ::"r"(value) : "memory"); }
 
 }  // namespace
 
 std::uint64_t sum_of_words(memory_range bytes) {
-  constexpr std::size_t near = 128 << 10;  // where to fetch would only be more instructions
+  constexpr std::size_t near = 128 << 10;  // here a prefetch would only add instructions
   return bytes.size() <= near ? sum_of<false>(bytes.data(), bytes.size())
                               : sum_of<true>(bytes.data(), bytes.size());
 }
@@ -105,8 +105,9 @@ double seconds_to_read(memory_range bytes, int threads, int readings) {
 }
 
 memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes) {
-  // Four caches' worth leaves little of a block from one pass to the next; where that is more than
-  // a moment's work or than is there, the ceiling comes out a little high, which is the safe side.
+  // With four times the cache's size, little of a block is still cached in the next pass. The clamp
+  // and the available memory may make the block smaller. Then the ceiling is a little too high,
+  // which is the safe side.
   const std::size_t wanted = std::clamp<std::size_t>(4 * cache_bytes, 64 << 20, 256 << 20);
   const std::size_t there = available_memory() / 4;
   const std::size_t share = std::min(wanted, std::max<std::size_t>(there, 16 << 20)) /
@@ -122,7 +123,7 @@ memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes) {
     });
   };
   const auto bytes = static_cast<double>(block.size());
-  on_all([&](std::byte* mine) { std::memset(mine, 1, share); });  // pages exist from here on
+  on_all([&](std::byte* mine) { std::memset(mine, 1, share); });  // allocates the pages
 
   memory_ceilings found;
   const memory_range whole{block.data(), block.size()};
@@ -131,8 +132,8 @@ memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes) {
                  std::memcpy(mine + share / 2, mine, share / 2);
                  use(0);
                });
-  // Caches are each thread's own, so one thread's rate counts for all; and its passes are so short
-  // that other programs do not get into the best of them.
+  // The innermost caches are private to a core, so one thread's rate is multiplied by the threads.
+  // The passes are so short that the best one is not disturbed by other programs.
   constexpr std::size_t small = 16 << 10;
   constexpr int repeats = 64;
   const double one_thread =
@@ -149,7 +150,7 @@ void evict_host(std::span<const memory_range> ranges) {
   }
   _mm_mfence();
 #else
-  // No such instruction for everybody: reading more than any cache holds pushes the ranges out.
+  // There is no portable instruction for this. Reading more than any cache holds evicts the ranges.
   static_cast<void>(ranges);
   static const host_buffer other = [] {
     host_buffer block(std::size_t{512} << 20);

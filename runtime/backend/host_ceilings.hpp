@@ -1,5 +1,5 @@
 #pragma once
-// How fast this host's memory is, and how to make a timed run start from it.
+// Measures the host's memory bandwidth, and evicts data from its caches.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,17 +9,16 @@
 
 namespace kselect::runtime {
 
-// The sum of these bytes modulo 2^64, eight at a time as one integer of this machine, the last ones
-// with zeros behind them: read as fast as we know how.
+// The sum modulo 2^64 of the bytes as 64-bit integers of this machine, padded with zeros. This is
+// our fastest way to read memory.
 std::uint64_t sum_of_words(memory_range bytes);
 
-// Seconds in which `threads` threads read these bytes, each a part of them: one reading, or the
-// mean of as many as `readings`, one right after the other. Without what it takes to start the
-// threads.
+// Seconds for `threads` threads to read these bytes once, each thread a part: the mean of
+// `readings` consecutive readings. The time to start the threads does not count.
 double seconds_to_read(memory_range bytes, int threads, int readings = 1);
 
-// On `threads` threads, the best of a few passes; `cache_bytes` is the last-level cache (0:
-// unknown).
+// The best of a few passes on `threads` threads. `cache_bytes`: size of the last-level cache; 0 if
+// unknown.
 memory_ceilings measure_host_ceilings(int threads, std::size_t cache_bytes);
 
 // Writes back and drops the lines of these ranges from every cache level.

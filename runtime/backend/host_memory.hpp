@@ -1,6 +1,6 @@
 #pragma once
-// Large blocks of host memory, refused in time: with overcommit the kernel would grant anything and
-// kill the process on first touch.
+// Large blocks of host memory. A request beyond the available memory fails at once. With overcommit
+// the kernel would grant it and kill the process on first touch.
 
 #include <cstddef>
 #include <memory>
@@ -8,11 +8,11 @@
 
 namespace kselect::runtime {
 
-// Bytes of memory the host could still hand out without swapping; 0 if unknown.
+// Bytes of memory that the host can still allocate without swapping; 0 if unknown.
 std::size_t available_memory();
 
-// `bytes` uninitialised bytes aligned to 256; release with std::free. Throws
-// error(failure::resources) when they are not there.
+// `bytes` uninitialised bytes aligned to 256; release them with std::free. Throws
+// error(failure::resources) if they are not available.
 std::byte* allocate_host(std::size_t bytes);
 
 class host_buffer {

@@ -1,4 +1,4 @@
-// Which executors exist on this machine, opening one, and what is the same for all.
+// Says which executors this machine has, opens one, and holds what all backends share.
 
 #include <chrono>
 

@@ -1,5 +1,6 @@
 #pragma once
-// The test switch of src/gpu_device.hpp, for backends: a wrong value is an error of usage.
+// Applies the test switch of src/gpu_device.hpp to a backend's device. A wrong value is a usage
+// error.
 
 #include "runtime/error.hpp"
 #include "src/gpu_device.hpp"

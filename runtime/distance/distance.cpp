@@ -1,21 +1,19 @@
-// Each thread takes tiles of queries x base vectors: it converts both sides to float64, multiplies
+// Each thread takes tiles of queries x base vectors. It converts both sides to float64, multiplies
 // them with a single-threaded dgemm, and turns the products into distances while they are in cache.
-// One thread to a dgemm, many dgemms at a time, rather than the reverse: the order of summation
-// then cannot depend on the number of threads, and BLAS and OpenMP threads do not spin against each
-// other.
+// Many single-threaded dgemms run at a time, instead of one with many threads. So the summation
+// order cannot depend on the number of threads, and BLAS and OpenMP threads do not compete.
 //
-// Every metric is one formula on images (x - mean) * scale: w (a + b) - 2 w x.y = w |x - y|^2,
-// where a and b are the squared norms and w is 1, or 1/2 for unit vectors, since 1 - x.y = |x -
-// y|^2 / 2.
+// Every metric is one formula on images (x - mean) * scale: w (a + b) - 2 w x.y = w |x - y|^2.
+// Here a and b are the squared norms. w is 1, or 1/2 for unit vectors, because
+// 1 - x.y = |x - y|^2 / 2.
 //
-// Cancellation. In float64 with u = 2^-53, a dot product of D terms, summed in any order, errs by
-// at most D u |x||y|; with a, b and the last operations, the computed distance errs by less than e
-// = 2 (D + 4) u w (a + b). A distance of at least 2^25 e is thus right to 2^-25, which does not
-// show beside its rounding to float32. A smaller one, (D + 4) 2^-27 of the norms or less, is near
-// enough to zero for the error to show: it is summed directly as w sum (x - y)^2, which has no
-// cancellation, is never negative, and is 0 for equal vectors, since they have equal images. In
-// data far from the origin for their spread (a factor of 1000 at D = 128) all pairs go this slower
-// way.
+// Cancellation. In float64, with u = 2^-53, a dot product of D terms in any order has an error of
+// at most D u |x||y|. With a, b and the last operations, the error of the distance is less than
+// e = 2 (D + 4) u w (a + b). So a distance of at least 2^25 e has a relative error below 2^-25,
+// which is small beside its rounding to float32. A smaller distance, at most (D + 4) 2^-27 of the
+// norms, is summed directly as w sum (x - y)^2. This sum has no cancellation, is never negative,
+// and is 0 for equal vectors, because their images are equal. If the data are far from the origin
+// compared with their spread (a factor of 1000 at D = 128), all pairs take this slower path.
 
 #include "runtime/distance/distance.hpp"
 
@@ -34,7 +32,7 @@
 namespace kselect::runtime {
 namespace {
 
-// Components multiplied at a time, so that tiles keep their size whatever the dimension.
+// Components multiplied at a time, so that a tile's size does not depend on the dimension.
 constexpr std::int64_t depth = 1024;
 
 constexpr bool on_unit_sphere(metric m) { return m == metric::cosine || m == metric::pearson; }
@@ -89,9 +87,9 @@ distance_calculator::summary distance_calculator::summarise(const float* x) cons
   if (metric_ == metric::pearson) {
     double sum = 0;
     for (std::int64_t c = 0; c < dimension; ++c) sum += x[c];
-    // Of equal components the mean is exactly their value: every partial sum is a multiple of the
-    // unit in their last place and, up to 2^29 components, below 2^53 of it. So a constant vector
-    // is found to be one.
+    // The mean of equal components is exactly their value: every partial sum is a multiple of the
+    // unit in their last place and, up to 2^29 components, below 2^53 such units. So constant
+    // vectors are recognised.
     s.mean = sum / static_cast<double>(dimension);
   }
   double square = 0;
@@ -172,7 +170,8 @@ void distance_calculator::write(const tile& t, const scratch& s, float* out, std
       const summary& of_y = base_summaries_[index(neighbour)];
       const double norms = weight * (of_x.square + of_y.square);
       double distance = norms - 2 * weight * s.products[index(i * t.base_count + j)];
-      // Written so that NaN, too, is computed directly: there infinity minus a number is infinite.
+      // The condition is false for NaN, so NaN is computed directly too. There, infinity minus a
+      // number is infinite.
       if (!(distance >= near * norms)) {
         distance =
             direct(t.queries + i * dimension, of_x, base_.data + neighbour * dimension, of_y);

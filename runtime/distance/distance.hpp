@@ -1,28 +1,29 @@
 #pragma once
 // Distances between vectors on the CPU: the reference whose rows `kselect knn` selects from.
 //
-// The metrics are those of Komarov et al. 2014 ("Fast k-NNG Construction with GPU-Based Quick
-// Multi-Select", PLOS ONE 9(5), section "Distance Calculation"), and so is the way to them: a
-// matrix product of all pairs, corrected by norms. With x' = x less the mean of its components:
+// The metrics and the method are those of Komarov et al. 2014 ("Fast k-NNG Construction with
+// GPU-Based Quick Multi-Select", PLOS ONE 9(5), section "Distance Calculation"): a matrix product
+// of all pairs, corrected by norms. x' is x minus the mean of its components:
 //
 //     sqeuclidean  |x|^2 + |y|^2 - 2 x.y       euclidean  its square root
 //     cosine       1 - x.y / (|x| |y|)         pearson    1 - x'.y' / (|x'| |y'|)
 //
-// (The paper prints the last two without "1 -", as similarities; taken from 1 they order the same
-// neighbours first, and nearest is smallest in every metric.) A zero vector has no direction and a
-// constant one no correlation: their similarity to anything, themselves included, is defined as 0,
-// so their distance is 1. That is scikit-learn's convention; SciPy gives NaN, which has no rank.
+// The paper prints the last two as similarities, without "1 -". With it, the order of neighbours is
+// the same, and the nearest neighbour has the smallest distance in every metric. A zero vector has
+// no direction, and a constant vector has no correlation. Their similarity to any vector, including
+// themselves, is defined as 0, so the distance is 1. This is scikit-learn's convention. SciPy gives
+// NaN, which has no rank.
 //
-// Products are accumulated in float64, not float32, at half the throughput. It buys that a distance
-// is a property of the two vectors alone:
+// Products are accumulated in float64, at half the throughput of float32. So a distance depends on
+// the two vectors only:
 // - Between vectors of integers it is exact before the one rounding to float32, as long as the
 //   squared norms stay below 2^53 (MNIST: 5.1e7, beyond the 2^24 that float32 could sum exactly).
-// - Elsewhere its relative error is below 2^-24 + 2^-25, half a unit in the last place and a bit.
-//   Where the norms cancel, the difference is summed directly instead (distance.cpp); equal
-//   vectors are at distance 0 exactly, and no distance is negative. Cosine and pearson add the
-//   rounding of the unit vectors: below 1e-20 absolute, for instance between parallel vectors.
-// - It does not depend on the number of threads. The summation order within a product belongs to
-//   the BLAS: another BLAS, processor or tile size may flip the rounding of the last bit.
+// - Otherwise its relative error is below 2^-24 + 2^-25, slightly more than half a unit in the last
+//   place. If the norms cancel, the squared differences are summed directly (distance.cpp). So
+//   equal vectors are at distance 0 exactly, and no distance is negative. Cosine and pearson also
+//   round the unit vectors: an absolute error below 1e-20, for instance between parallel vectors.
+// - It does not depend on the number of threads. The BLAS chooses the summation order within a
+//   product, so another BLAS, processor or tile size may change the last bit.
 
 #include <array>
 #include <cstdint>
@@ -43,35 +44,35 @@ constexpr auto names_of(metric) {
 }
 
 struct distance_options {
-  std::int64_t query_tile = 256;  // vectors to a tile of the matrix product, on either side
+  std::int64_t query_tile = 256;  // vectors of a tile of the matrix product, on either side
   std::int64_t base_tile = 512;
   int threads = 1;
 };
 
 class distance_calculator {
  public:
-  // Keeps the view: what it refers to must outlive this object. Throws failure::usage for a tile
-  // size or a number of threads below 1. Memory: 24 bytes per base vector.
+  // Keeps the view, so the vectors must outlive this object. Throws failure::usage for a tile size
+  // or a number of threads below 1. Takes 24 bytes of memory a base vector.
   distance_calculator(vector_view base, runtime::metric metric,
                       const distance_options& options = {});
 
-  // Writes for each of `count` queries, dense rows of base.dimension components, the distances to
-  // all base vectors: out[i * pitch + j] to the j-th. With `exclude`, query i's row leaves out base
-  // vector exclude[i] and is compacted to base.count - 1 distances; that is how a vector is kept
-  // from being its own neighbour. What lies between the rows is left alone.
+  // For each of `count` queries, dense rows of base.dimension components, writes the distances to
+  // all base vectors: out[i * pitch + j] from query i to base vector j. With `exclude`, the row of
+  // query i omits base vector exclude[i] and has base.count - 1 distances. So a vector is not its
+  // own neighbour. Bytes between the rows stay unchanged.
   //
-  // A squared distance beyond the range of float32 is +inf; a component that is not finite makes
+  // A squared distance beyond the range of float32 is +inf. A component that is not finite makes
   // its vector's distances NaN or +inf.
   //
-  // Throws failure::usage when a row does not fit `pitch` or an excluded index is out of range, and
-  // failure::resources when the tiles do not fit: per thread 8 bytes times query_tile x base_tile,
-  // plus 8 KiB times query_tile + base_tile; whatever the count and the dimension. Sets the number
-  // of BLAS threads of the process to 1.
+  // Throws failure::usage if a row does not fit `pitch` or an excluded index is out of range.
+  // Throws failure::resources if the tiles do not fit into memory: 8 bytes times query_tile x
+  // base_tile plus 8 KiB times query_tile + base_tile, for each thread, for any count and
+  // dimension. Sets the process' number of BLAS threads to 1.
   void rows(const float* queries, std::int64_t count, float* out, std::int64_t pitch,
             const std::int64_t* exclude = nullptr) const;
 
  private:
-  // What has to be known of a vector before its first product. Its image is (x - mean) * scale.
+  // The properties of a vector that its products need. Its image is (x - mean) * scale.
   struct summary {
     double mean = 0;
     double scale = 1;

@@ -20,7 +20,7 @@ namespace {
 using json = nlohmann::ordered_json;
 using severity = finding_of_doctor::level;
 
-constexpr int hot_c = 80;  // near where GPUs of servers begin to lower their clock
+constexpr int hot_c = 80;  // server GPUs lower their clock near this
 
 template <class T>
 json or_null(const std::optional<T>& value) {
@@ -68,7 +68,7 @@ json observed(int number) {
 }  // namespace
 
 nlohmann::ordered_json gpu_json([[maybe_unused]] int number) {
-  // What was seen last, for a process whose CUDA context a kernel's fault has taken since.
+  // The last known state, for a process that has lost its CUDA context to a kernel's fault.
   static std::mutex guard;
   static std::map<int, json> all;
   const std::scoped_lock lock(guard);

@@ -1,6 +1,6 @@
 #pragma once
-// The GPU that the cuda executor would use: recorded with every run, looked at between rounds and
-// by `kselect doctor`.
+// Describes the GPU that the cuda executor would use. Every run records it, a sweep checks it
+// between rounds, and `kselect doctor` reports it.
 
 #include <memory>
 #include <string>
@@ -13,19 +13,18 @@
 
 namespace kselect::runtime {
 
-// What it is and how it is set up, a list of one; empty if there is none. `number` as
-// open_backend's.
+// The GPU's model and settings, as a list of one; empty without a GPU. `number` as in open_backend.
 nlohmann::ordered_json gpu_json(int number = 0);
 
-// What would spoil a measurement on a GPU in this state.
+// Settings and conditions that would distort a measurement on a GPU in this state.
 std::vector<finding_of_doctor> examine_gpu(const gpu_state& state);
-// The same of the GPU that is here, its name first; a note if there is none.
+// The same for this machine's GPU, its name first; a note if there is no GPU.
 std::vector<finding_of_doctor> examine_gpu();
 
-// Looks at that GPU now and then.
+// Samples the GPU's state.
 class gpu_watch {
  public:
-  // Sees nothing where there is no GPU or no NVML.
+  // Without a GPU or NVML all samples are empty.
   gpu_watch();
   gpu_state look() const;
 

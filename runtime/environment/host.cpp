@@ -21,7 +21,7 @@ std::string first_line(const char* file) {
   return line;
 }
 
-// The part behind `separator` of the first line of `file` that starts with `key`.
+// The text after `separator` in the first line of `file` that starts with `key`.
 std::string field(const char* file, std::string_view key, char separator) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {

@@ -1,5 +1,5 @@
 #pragma once
-// What this machine is: recorded with every run, and looked at by `kselect doctor`.
+// Describes this machine. Every run records it, and `kselect doctor` reports it.
 
 #include <string>
 #include <vector>
@@ -11,12 +11,12 @@ namespace kselect::runtime {
 struct host_facts {
   std::string name;           // host name
   std::string cpu;            // model name
-  int threads_available = 0;  // of this process's affinity mask
-  int threads_online = 0;     // of the machine
+  int threads_available = 0;  // in this process's affinity mask
+  int threads_online = 0;     // on the machine
   double memory_gib = 0;      // total
   std::string kernel;         // "Linux 6.1.0 x86_64"
   std::string system;         // "Debian GNU/Linux 12 (bookworm)"
-  std::string governor;       // CPU frequency governor, "" where the kernel does not tell
+  std::string governor;       // CPU frequency governor; "" if unknown
   double load_1min = 0;
   bool virtual_machine = false;
 };
@@ -30,7 +30,7 @@ nlohmann::ordered_json git_json();
 // "kselect 0.1.0 (commit 0123456789ab)"
 std::string version_line();
 
-// Something that would spoil a measurement, and what to do about it.
+// A condition that would distort a measurement, and what to do about it.
 struct finding_of_doctor {
   enum class level { good, note, warning } severity;
   std::string subject;  // "build type"

@@ -6,7 +6,7 @@
 namespace kselect::runtime {
 namespace {
 
-// The few names of nvml.h used here, by hand: the header comes with the CUDA toolkit alone.
+// The few declarations of nvml.h that are used here. Only the CUDA toolkit has the header.
 struct nvml_device;
 using nvml_device_handle = nvml_device*;
 constexpr int success = 0, insufficient_size = 7;
@@ -17,7 +17,7 @@ struct utilization {
 
 }  // namespace
 
-// False where this driver has no such function, or it has no answer for this GPU.
+// False if the driver lacks the function or has no answer for this GPU.
 template <class... Arguments>
 bool nvml::call(const char* function, Arguments... arguments) const {
   void* const found = dlsym(library_, function);
@@ -80,7 +80,7 @@ gpu_state nvml::look(const std::string& pci_bus_id) const {
       call("nvmlDeviceGetCurrentClocksThrottleReasons", gpu, &reasons)) {
     state.event_reasons = reasons;
   }
-  // Asked with room for none, it says how many there are.
+  // With room for none, the call returns their number.
   if (void* const found = dlsym(library_, "nvmlDeviceGetComputeRunningProcesses_v3")) {
     unsigned count = 0;
     const auto ask = reinterpret_cast<int (*)(nvml_device_handle, unsigned*, void*)>(found);

@@ -1,7 +1,7 @@
 #pragma once
-// What the driver knows about a GPU's state: clocks, temperature, power, modes, and why the clock
-// is where it is. Asked of NVML, the driver's management library, which is loaded when the program
-// runs: a machine without it loses these facts and nothing else.
+// Reads a GPU's state from the driver: clocks, temperature, power, modes, and the reasons for the
+// clock. It loads NVML, the driver's management library, at run time. A machine without NVML lacks
+// only these facts.
 
 #include <cstdint>
 #include <memory>
@@ -20,22 +20,22 @@ struct gpu_state {
   std::optional<std::uint64_t> event_reasons;  // bits, see slows_down
 };
 
-// The event reasons (nvml.h, nvmlClocksEventReasons) for which a time is not the algorithm's own:
-// hardware slow-down 0x8, software thermal 0x20, hardware thermal 0x40, power brake 0x80. The power
-// cap 0x4 is none: a GPU at full load lives there.
+// The event reasons (nvml.h, nvmlClocksEventReasons) that make a time invalid: hardware slow-down
+// 0x8, software thermal 0x20, hardware thermal 0x40, power brake 0x80. The power cap, 0x4, is not
+// one of them, because a GPU at full load usually reaches it.
 constexpr bool slows_down(std::uint64_t event_reasons) { return (event_reasons & 0xe8) != 0; }
 
 class nvml {
  public:
-  // Null where it cannot be loaded or does not start; `why`, if given, then says so.
+  // Null if NVML cannot be loaded or started; then `why`, if given, gets the reason.
   static std::unique_ptr<nvml> load(std::string* why = nullptr,
                                     const char* library = "libnvidia-ml.so.1");
   ~nvml();
   nvml(const nvml&) = delete;
   nvml& operator=(const nvml&) = delete;
 
-  std::string driver_version() const;  // "" if it does not tell
-  // Of the GPU at that PCI bus address; every fact that is not to be had stays empty.
+  std::string driver_version() const;  // "" if unknown
+  // The state of the GPU at this PCI bus address. Unavailable facts stay empty.
   gpu_state look(const std::string& pci_bus_id) const;
 
  private:

@@ -1,5 +1,5 @@
-// open(2) with O_EXCL rather than mkstemp(3), whose files are readable by their owner alone; the
-// result should have the permissions that the user's umask asks for.
+// Uses open(2) with O_EXCL. Files of mkstemp(3) are readable only by their owner, but the result
+// should have the permissions of the user's umask.
 
 #include "runtime/io/atomic_file.hpp"
 
@@ -17,7 +17,7 @@
 namespace kselect::runtime {
 namespace {
 
-// Names tried before giving up: a name is only taken if a killed process with our id left it.
+// How many names are tried. A name is taken only if a killed process with our id left its file.
 constexpr int temporary_names = 1000;
 
 std::filesystem::path directory_of(const std::filesystem::path& file) {
@@ -27,7 +27,7 @@ std::filesystem::path directory_of(const std::filesystem::path& file) {
 }  // namespace
 
 atomic_file::atomic_file(std::filesystem::path target) : target_(std::move(target)) {
-  std::error_code ignored;  // a target that cannot be examined fails below, with the reason
+  std::error_code ignored;  // if the target cannot be examined, the steps below fail and say why
   const auto existing = std::filesystem::status(target_, ignored);
   if (std::filesystem::exists(existing) && !std::filesystem::is_regular_file(existing)) {
     throw error(failure::output,
@@ -69,8 +69,7 @@ void atomic_file::sync_directory() const {
   if (directory < 0) fail("open the directory of", errno);
   const int reason = ::fsync(directory) == 0 ? 0 : errno;
   ::close(directory);
-  // Some network file systems have no sync for directories; the rename is then as durable as it
-  // gets.
+  // Some network file systems cannot sync directories. Then nothing more can be done.
   if (reason != 0 && reason != EINVAL && reason != ENOTSUP) fail("sync the directory of", reason);
 }
 

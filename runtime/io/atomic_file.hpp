@@ -1,9 +1,9 @@
 #pragma once
-// A file that appears under its name whole or not at all.
+// A file that appears under its name completely or not at all.
 //
-// Bytes go to a temporary file in the same directory; commit() syncs it, renames it over the target
-// and syncs the directory. Whatever stops the program before that leaves the target as it was. A
-// reader never sees a part, and after commit() the file survives a power cut.
+// Bytes go to a temporary file in the same directory. commit() syncs it, renames it over the target
+// and syncs the directory. If the program stops before that, the target is unchanged. A reader
+// never sees a partial file, and after commit() the file survives a power cut.
 
 #include <cstddef>
 #include <filesystem>
@@ -13,8 +13,8 @@ namespace kselect::runtime {
 
 class atomic_file {
  public:
-  // Creates the temporary file. Every member throws failure::output with the reason of the
-  // system; a target that exists and is no regular file (/dev/null, a directory) is refused.
+  // Creates the temporary file. Every member throws failure::output with the system's reason, also
+  // for an existing target that is not a regular file (/dev/null, a directory).
   explicit atomic_file(std::filesystem::path target);
   atomic_file(const atomic_file&) = delete;
   atomic_file& operator=(const atomic_file&) = delete;

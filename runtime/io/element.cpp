@@ -1,4 +1,4 @@
-// Conversion goes through memcpy, since records of .fvecs and .idx files keep no alignment.
+// Converts through memcpy, because records of .fvecs and .idx files are not aligned.
 
 #include "runtime/io/element.hpp"
 

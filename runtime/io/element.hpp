@@ -1,9 +1,9 @@
 #pragma once
-// The element types that arrays have in files, and their way to float32.
+// The element types of arrays in files, and their conversion to float32.
 //
-// The readers know their headers; what lies behind the header is, in every format, a run of numbers
-// of one of these types in one byte order. That the byte count of an array fits 64 bits is checked
-// here once for all of them: a header is a claim by whoever wrote the file, never a fact.
+// Each reader parses its format's header. After the header, every format has numbers of one of
+// these types in one byte order. A header may be wrong, so this file checks for all formats that an
+// array's byte count fits 64 bits.
 
 #include <array>
 #include <bit>
@@ -59,12 +59,12 @@ constexpr std::int64_t size_of(element_type type) {
   return 8;
 }
 
-// Bytes of a dense array. Empty when an extent is negative or the count does not fit 64 bits; that
-// is also so when another extent is 0, since products of some of the extents are taken elsewhere.
+// Bytes of a dense array. Empty if an extent is negative, or if the product of the extents other
+// than 0 does not fit 64 bits: other code multiplies some of the extents.
 std::optional<std::int64_t> dense_bytes(element_type type, std::span<const std::int64_t> shape);
 
-// Converts out.size() elements at `in` (of any alignment), each rounded to the nearest float32: an
-// integer beyond 2^24 may lose its last digits, a float64 beyond the range becomes infinite.
+// Converts out.size() elements at `in` (any alignment) to the nearest float32. An integer beyond
+// 2^24 may lose its last digits. A float64 beyond the range becomes infinite.
 void convert_elements(element_type type, std::endian order, const std::byte* in,
                       std::span<float> out);
 

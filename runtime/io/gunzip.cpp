@@ -1,5 +1,5 @@
-// inflate() rather than gzread(): gzread passes a file without gzip header through as it is and
-// ignores what follows the last member; both are damage here.
+// Uses inflate(), because gzread() accepts a file without a gzip header and ignores bytes after the
+// last member. Here both are damage.
 
 #include <algorithm>
 #include <new>
@@ -34,7 +34,7 @@ class inflater {
   }
 
  private:
-  // One call of inflate, which makes progress or fails.
+  // Calls inflate once. The call makes progress or fails.
   std::size_t step(std::span<std::byte> out) {
     const auto in_size = static_cast<uInt>(std::min(rest_.size(), piece_bytes));
     const auto out_size = static_cast<uInt>(std::min(out.size(), piece_bytes));
@@ -45,7 +45,7 @@ class inflater {
     const int outcome = inflate(&stream_, Z_NO_FLUSH);
     rest_ = rest_.subspan(in_size - stream_.avail_in);
     if (outcome == Z_STREAM_END) {
-      // A gzip file is one or more members, one after the other.
+      // A gzip file has one or more members in sequence.
       finished_ = rest_.empty();
       if (!finished_) inflateReset(&stream_);
     } else if (outcome == Z_MEM_ERROR) {

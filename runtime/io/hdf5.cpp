@@ -1,13 +1,13 @@
-// HDF5 as ann-benchmarks writes it: matrices `train` and `test`, one vector a row, each one run of
-// bytes in the file.
+// HDF5 files of ann-benchmarks: matrices `train` and `test`, one vector a row, contiguous in the
+// file.
 //
-// That is also all that is read of HDF5, for libhdf5 1.10 does not check the rest: one wrong byte
-// in the extents of a chunk makes it read beyond its buffers, one in a variable-length string (the
-// file's attribute `distance`; the user names the metric anyway) makes it crash or loop forever.
+// Other parts of HDF5 are not read, because libhdf5 1.10 does not check them. One wrong byte in the
+// extents of a chunk makes it read beyond its buffers. One in a variable-length string makes it
+// crash or loop forever. So the file's attribute `distance` is not read; the user names the metric.
 //
-// libhdf5 reports by a stack of errors that it prints; here it is silenced and its innermost reason
-// goes into ours. A dataset's extents are a claim that storage need not back (what was never
-// written reads as zeros), so they are held against the bytes stored before memory is allocated.
+// libhdf5 prints a stack of errors. Here it is silenced, and its innermost reason goes into our
+// message. A dataset's extents may exceed the stored bytes, because unwritten parts read as zeros.
+// So they are compared with the stored bytes before memory is allocated.
 
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@
 namespace kselect::runtime {
 namespace {
 
-// An identifier of libhdf5 and the function that closes it; negative when opening failed.
+// An identifier of libhdf5 and the function that closes it; negative if opening failed.
 template <herr_t (*Close)(hid_t)>
 class handle {
  public:
@@ -79,7 +79,7 @@ std::string reason() {
   fail_input(file, fmt::format("dataset '{}' {}", dataset, problem));
 }
 
-// One run of bytes in this very file.
+// Throws failure::input unless the dataset is stored in this file without chunks.
 void require_plain_storage(const std::filesystem::path& file, const std::string& name,
                            hid_t properties) {
   const H5D_layout_t layout = H5Pget_layout(properties);
@@ -92,7 +92,7 @@ void require_plain_storage(const std::filesystem::path& file, const std::string&
   }
 }
 
-// The extents of the matrix, found to be backed by stored bytes.
+// The extents of the matrix. The file has bytes for all of it.
 std::array<std::int64_t, 2> extents_of(const std::filesystem::path& file, const std::string& name,
                                        const dataset_handle& dataset, const space_handle& space) {
   const int rank = H5Sget_simple_extent_ndims(space.id());
@@ -111,7 +111,7 @@ std::array<std::int64_t, 2> extents_of(const std::filesystem::path& file, const 
       std::min<std::uint64_t>(H5Dget_storage_size(dataset.id()), std::filesystem::file_size(file));
   const std::size_t element_bytes = std::max<std::size_t>(H5Tget_size(type.id()), 1);
   const auto elements = static_cast<unsigned __int128>(extents[0]) * extents[1];
-  // With no rows the product says nothing of the dimension, which must still fit its type.
+  // Without rows the product does not bound the dimension, which must still fit its type.
   if (elements > stored / element_bytes || !std::in_range<std::int64_t>(extents[0]) ||
       !std::in_range<std::int64_t>(extents[1])) {
     fail(file, name,
@@ -182,10 +182,10 @@ class hdf5_matrix {
     }
     const haddr_t offset = H5Dget_offset(matrix_.id());
     if (offset == HADDR_UNDEF && count() != 0) {
-      fail(file_, name_, "lies in no run of bytes of its own; rewrite it with h5repack -l CONTI");
+      fail(file_, name_, "is not stored contiguously; rewrite it with h5repack -l CONTI");
     }
     const std::int64_t stride = dimension() * size_of(found->element);
-    // Within the file, or its extents are no more than a claim.
+    // The extents may be wrong, so check that the data end within the file.
     const auto end =
         static_cast<unsigned __int128>(offset) +
         static_cast<unsigned __int128>(count()) * static_cast<unsigned __int128>(stride);
@@ -202,7 +202,7 @@ class hdf5_matrix {
   }
 
  private:
-  // After some errors libhdf5 keeps objects, and with them the file, open.
+  // After some errors libhdf5 keeps objects open, which keep the file open.
   static list_handle close_for_good() {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
@@ -225,13 +225,13 @@ class hdf5_matrix {
   std::array<std::int64_t, 2> extents_{};
 };
 
-// Holds libhdf5, which is one for all threads and built without locks.
+// Serialises the calls of libhdf5, which has global state and is built without locks.
 std::unique_lock<std::mutex> use_library(const std::filesystem::path& file) {
   static std::mutex guard;
   std::unique_lock lock(guard);
   mapped_file::open(file);  // a missing or special file gets its usual error
-  // Before anything else is asked of it: what a damaged file left open would make it complain when
-  // the program ends.
+  // This call must be the first one. Otherwise libhdf5 complains at the program's end about objects
+  // that a damaged file left open.
   H5dont_atexit();
   return lock;
 }

@@ -1,6 +1,6 @@
-// The idx format of the MNIST files, plain or gzip'ed: two zero bytes, a type code, the rank, the
-// extents as big-endian 32-bit numbers, then the elements, big-endian too. The first extent counts
-// the vectors, the product of the others is their dimension.
+// The idx format of the MNIST files, plain or compressed by gzip: two zero bytes, a type code, the
+// rank, the extents as 32-bit numbers, then the elements. All numbers are big-endian. The first
+// extent is the number of vectors, the product of the others is their dimension.
 
 #include <algorithm>
 #include <optional>
@@ -23,7 +23,7 @@ struct idx_header {
   std::int64_t header_bytes = 0;
   std::int64_t data_bytes = 0;
 
-  // Product of all extents but the first, which do not overflow: data_bytes has been computed.
+  // The product of all extents but the first. It does not overflow, because data_bytes did not.
   std::int64_t dimension() const {
     return *dense_bytes(element_type::uint8, std::span(shape).subspan(1));
   }
@@ -77,8 +77,8 @@ idx_header parse_header(const std::filesystem::path& file, std::span<const std::
   return header;
 }
 
-// The file's uncompressed bytes as far as they are needed: in memory where it is compressed, else
-// the mapping itself.
+// The first bytes of a file, uncompressed: inflated into memory if the file is compressed, else the
+// mapping itself.
 class idx_bytes {
  public:
   idx_bytes(const std::filesystem::path& file, compression packed)
@@ -94,7 +94,7 @@ class idx_bytes {
     return inflated_;
   }
 
-  // No more bytes than this can be in the file.
+  // An upper bound of the file's bytes, uncompressed.
   std::int64_t capacity() const {
     const std::int64_t stored = std::ssize(mapping_.bytes());
     return packed_ == compression::none ? stored : stored * max_deflate_ratio;
@@ -123,7 +123,7 @@ vector_set read_idx(const std::filesystem::path& file, compression packed, std::
 
   vector_set set = allocate_vectors(file, header.shape[0], header.dimension(), limit);
   const std::int64_t wanted = std::ssize(set.data) * size_of(header.type);
-  // One byte more than the data shows both trailing bytes and a wrong check sum.
+  // Asking for one byte more than the data finds trailing bytes and a wrong checksum.
   const bool whole = wanted == header.data_bytes;
   const auto bytes = source.first(header.header_bytes + wanted + (whole ? 1 : 0));
   const std::int64_t found = std::ssize(bytes) - header.header_bytes;

@@ -1,4 +1,4 @@
-// An empty file has no mapping (mmap refuses length 0); its span is empty.
+// An empty file has no mapping, because mmap refuses length 0. Its span is empty.
 
 #include "runtime/io/mapped_file.hpp"
 
@@ -39,7 +39,7 @@ class descriptor {
 }  // namespace
 
 mapped_file mapped_file::open(const std::filesystem::path& file) {
-  // O_NONBLOCK: opening a FIFO without a writer must not hang; on regular files it means nothing.
+  // O_NONBLOCK: opening a FIFO without a writer must not hang. Regular files ignore it.
   const descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) fail(file, errno);
   struct stat status = {};

@@ -1,9 +1,9 @@
 #pragma once
-// A file mapped into memory, read-only and without a copy: inputs may be larger than half the
+// A file mapped into memory, read-only. No copy is made, so an input may take more than half the
 // memory.
 //
-// The size is taken once, at opening. A file that another process truncates while it is mapped ends
-// the program with SIGBUS when the lost pages are touched; inputs must not be rewritten in place.
+// The size is read once, when the file is opened. If another process truncates the file later, the
+// program ends with SIGBUS when it touches the lost pages. So do not rewrite inputs in place.
 
 #include <cstddef>
 #include <filesystem>
@@ -13,14 +13,14 @@ namespace kselect::runtime {
 
 class mapped_file {
  public:
-  // Throws failure::input, naming the file, when it is missing, unreadable or no regular file.
+  // Throws failure::input, which names the file, if it is missing, unreadable or not regular.
   static mapped_file open(const std::filesystem::path& file);
 
   mapped_file(mapped_file&& other) noexcept;
   mapped_file& operator=(mapped_file&& other) noexcept;
   ~mapped_file();
 
-  // The whole file; page-aligned, empty for an empty file.
+  // The whole file, page-aligned; empty for an empty file.
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:

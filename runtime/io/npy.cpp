@@ -1,5 +1,5 @@
-// The header is complete before the first row, since the shape is known; a writer therefore only
-// counts the bytes still to come.
+// The shape is known, so the header is written before the first row. The writer then only counts
+// the missing bytes.
 
 #include "runtime/io/npy.hpp"
 

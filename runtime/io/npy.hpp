@@ -1,8 +1,8 @@
 #pragma once
-// Arrays in NumPy's .npy format: read in place, written whole or not at all.
+// Arrays in NumPy's .npy format.
 //
-// Reading maps the file, so rows larger than memory can be selected from. Writing goes through
-// atomic_file: the target holds either what it held before or the complete array.
+// A file is read by mapping it, so it may be larger than memory. It is written through atomic_file,
+// so the target holds either its old content or the complete array.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace kselect::runtime {
 // A dense little-endian array in a mapped file.
 class npy_file {
  public:
-  // Throws failure::input, naming the file and what is wrong with it (missing, empty, truncated,
-  // not npy, big-endian, unsupported dtype, absurd shape). Fortran order is no error here.
+  // Throws failure::input with the file and the reason: missing, empty, truncated, not npy,
+  // big-endian, unsupported dtype, impossible shape. Fortran order is not an error here.
   static npy_file open(const std::filesystem::path& file);
 
   element_type type() const { return header_.type; }
@@ -38,17 +38,17 @@ class npy_file {
   npy_header header_;
 };
 
-// Writes an array in C order piece by piece, for results that are produced in blocks of rows. A
-// writer destroyed without commit() leaves the target as it was. Throws failure::output with the
-// reason; a shape whose bytes do not fit 64 bits is one.
+// Writes an array in C order piece by piece, for results that come in blocks of rows. Without
+// commit() the target stays unchanged. Throws failure::output with the reason, also if the shape's
+// bytes do not fit 64 bits.
 class npy_writer {
  public:
   npy_writer(const std::filesystem::path& file, element_type type,
              std::span<const std::int64_t> shape);
 
-  // The next elements; in all as many as the shape has.
+  // Writes the next elements. All calls together must write as many as the shape has.
   void append(std::span<const std::byte> elements);
-  // Makes the file appear. Throws failure::output when elements are missing.
+  // Makes the file appear. Throws failure::output if elements are missing.
   void commit();
 
  private:
@@ -56,7 +56,8 @@ class npy_writer {
   std::int64_t missing_bytes_;
 };
 
-// The whole array at once; `elements` are shape's product times size_of(type) bytes in C order.
+// Writes the whole array at once. `elements` has the product of `shape` times size_of(type) bytes,
+// in C order.
 void write_npy(const std::filesystem::path& file, element_type type,
                std::span<const std::int64_t> shape, std::span<const std::byte> elements);
 

@@ -1,5 +1,5 @@
-// Recursive descent over the dict literal. Nothing is allocated from a number in the file: strings
-// and the shape are no longer than the header, and that is no longer than the file.
+// Parses the dict literal by recursive descent. No number in the file decides an allocation:
+// strings and the shape are at most as long as the header, and the header as the file.
 
 #include "runtime/io/npy_header.hpp"
 
@@ -40,7 +40,7 @@ constexpr std::array<type_code, 8> type_codes = {{{"i1", element_type::int8},
   throw error(failure::input, fmt::format("{}: {}", file.string(), problem));
 }
 
-// A byte of the file in a message: printable, and the message stays one line.
+// A byte of the file for a message: printable and without a line break.
 std::string quoted(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 40)) {
@@ -170,7 +170,7 @@ class literal_parser {
   std::size_t position_ = 0;
 };
 
-// The dict literal, found by the magic, the version and the length in front of it.
+// Finds the dict literal by the magic, the version and the length before it.
 std::string_view literal_of(const std::filesystem::path& file, std::string_view text) {
   if (text.empty()) fail(file, "is empty; an npy file starts with a header");
   if (!text.starts_with(magic.substr(0, text.size()))) fail(file, "is not an npy file (bad magic)");

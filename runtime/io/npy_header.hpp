@@ -3,9 +3,9 @@
 //
 //     \x93NUMPY 1 0 <length> {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 //
-// Our own reader and writer, because Debian packages no npy library for C++. The grammar read here
-// is what numpy.lib.format writes in versions 1, 2 and 3 (they differ in the width of the length
-// and in the encoding of field names, which arrays of numbers do not have), not all of Python.
+// Our own reader and writer, because Debian packages no npy library for C++. It reads what
+// numpy.lib.format writes in versions 1, 2 and 3, not all of Python. The versions differ in the
+// width of the length, and in the encoding of field names, which arrays of numbers do not have.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,11 +26,11 @@ struct npy_header {
   std::int64_t data_bytes = 0;
 };
 
-// Parses and checks the header of `file`, whose whole content is `bytes`: on return the data lie
-// within the file, end where it ends and are aligned to their type. Throws failure::input.
+// Parses and checks the header of `file`; `bytes` is the whole file. On return the data lie within
+// the file, end at its end and are aligned to their type. Throws failure::input.
 npy_header parse_npy_header(const std::filesystem::path& file, std::span<const std::byte> bytes);
 
-// The header NumPy would write for a little-endian array in C order, padded to 64 bytes.
+// The header that NumPy writes for a little-endian array in C order, padded to 64 bytes.
 std::string format_npy_header(element_type type, std::span<const std::int64_t> shape);
 
 }  // namespace kselect::runtime

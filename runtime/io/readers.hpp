@@ -1,6 +1,7 @@
 #pragma once
-// The readers behind load_vectors, one per format, and what they share. Each checks the file
-// against itself and returns its first `limit` vectors (0: all), without source and hash.
+// The readers behind load_vectors, one a format, and their shared functions. Each reader checks
+// that the file is consistent and returns its first `limit` vectors (0: all), without source and
+// hash.
 
 #include <bit>
 #include <cstddef>
@@ -50,17 +51,18 @@ vector_layout xvecs_layout(const std::filesystem::path& file, element_type type)
 // Throws failure::input: "<file>: <problem>".
 [[noreturn]] void fail_input(const std::filesystem::path& file, std::string_view problem);
 
-// A zeroed set of `available` vectors or, if that is fewer and not 0, `limit`. Throws
-// failure::input for vectors without components and failure::resources when memory runs out.
-// `available` x `dimension` must have been found to be in the file.
+// A zeroed set of `available` vectors, or of `limit` if that is less and not 0. Throws
+// failure::input for vectors without components, and failure::resources if memory runs out. The
+// caller has checked that the file can hold `available` x `dimension` components.
 vector_set allocate_vectors(const std::filesystem::path& file, std::int64_t available,
                             std::int64_t dimension, std::int64_t limit);
 
-// No byte of deflate expands to more than this many (zlib's technical notes).
+// One byte of deflate expands to at most this many (zlib's technical notes).
 inline constexpr std::int64_t max_deflate_ratio = 1032;
 
-// The first `at_most` bytes of a gzip file, fewer if it ends before. Asking for more than it holds
-// checks its check sums as well. Throws failure::input when it is damaged or truncated before.
+// The first `at_most` bytes of a gzip file, inflated; fewer if it ends before. If `at_most` exceeds
+// the inflated size, the checksums are checked too. Throws failure::input if the file is damaged or
+// truncated before.
 std::vector<std::byte> gunzip(const std::filesystem::path& file,
                               std::span<const std::byte> compressed, std::int64_t at_most);
 

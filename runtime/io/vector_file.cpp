@@ -127,7 +127,7 @@ std::string vector_file::make_fingerprint() const {
       std::span(sample).first(static_cast<std::size_t>(std::min<std::int64_t>(size, sample_bytes)));
   const std::int64_t last = std::max<std::int64_t>(0, size - sample_bytes);
   for (std::int64_t i = 0; i < samples; ++i) {
-    // In two parts, since last * i may not fit 64 bits.
+    // The offset is last * i / parts. It is computed in two parts, because last * i may overflow.
     constexpr std::int64_t parts = samples - 1;
     read_bytes(last / parts * i + last % parts * i / parts, bytes);
     facts.push_back(XXH3_64bits(bytes.data(), bytes.size()));

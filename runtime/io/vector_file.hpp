@@ -28,15 +28,15 @@ class vector_file {
   std::int64_t dimension() const { return layout_.dimension; }
   // Bytes of one vector in the file.
   std::int64_t stride() const { return layout_.stride; }
-  // What read() takes of memory: none where the file holds float32 densely.
+  // Bytes of memory that read() allocates: none if the file holds dense float32.
   std::int64_t reading_bytes() const;
-  // 16 hexadecimal digits of the file's size, layout and content at 256 places and both ends: equal
-  // for copies of a file, and most likely different for others.
+  // 16 hexadecimal digits: a hash of the file's size, layout and 256 samples of its content. Copies
+  // of a file have the same fingerprint; other files most likely have another.
   const std::string& fingerprint() const { return fingerprint_; }
 
-  // Vectors `first` to `first + count` as float32 to `out`, [count][dimension]; thread-safe. Throws
-  // failure::input for a component that is not finite, a record of another dimension and a file
-  // that cannot be read or has shrunk. Needs reading_bytes() of its own.
+  // Reads vectors `first` to `first + count` as float32 into `out`, [count][dimension].
+  // Thread-safe. Allocates reading_bytes(). Throws failure::input for a component that is not
+  // finite, a record of another dimension, and a file that cannot be read or has shrunk.
   void read(std::int64_t first, std::int64_t count, float* out) const;
 
  private:
@@ -53,19 +53,19 @@ class vector_file {
   std::string fingerprint_;
 };
 
-// A corpus in one or several files, which follow each other.
+// A corpus in one or several files, concatenated.
 class vector_files {
  public:
-  // `limit`: the first so many vectors of all; 0: all. Throws failure::input, also where the files
-  // have different dimensions or there is none.
+  // `limit`: only the first `limit` vectors of the corpus; 0: all. Throws failure::input, also if
+  // the dimensions differ, and failure::usage if no file is named.
   static vector_files open(const std::vector<std::filesystem::path>& files, std::int64_t limit = 0);
 
   std::int64_t count() const { return count_; }
   std::int64_t dimension() const { return dimension_; }
-  // The first file, "and N more".
+  // For messages: the first file "and N more".
   const std::string& name() const { return name_; }
   const std::string& fingerprint() const { return fingerprint_; }
-  // The largest of them.
+  // The maximum over the files.
   std::int64_t reading_bytes() const;
   // Bytes of these vectors in the files.
   std::int64_t bytes(std::int64_t first, std::int64_t count) const;
@@ -78,7 +78,7 @@ class vector_files {
   void each_part(std::int64_t first, std::int64_t count, const Visit& visit) const;
 
   std::vector<vector_file> files_;
-  std::vector<std::int64_t> begins_;  // of each file's vectors among all
+  std::vector<std::int64_t> begins_;  // index of each file's first vector in the corpus
   std::int64_t count_ = 0;
   std::int64_t dimension_ = 0;
   std::string name_, fingerprint_;

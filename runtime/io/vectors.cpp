@@ -1,5 +1,5 @@
-// Dispatch on the file name, then what is the same for every format: the check for components that
-// no distance is defined on, and the hash that ties a result to its data.
+// Chooses the reader by the file name. Then does what all formats share: it checks that components
+// are finite, and hashes the data, so that a result can be tied to its input.
 
 #include "runtime/io/vectors.hpp"
 
@@ -124,7 +124,7 @@ vector_set allocate_vectors(const std::filesystem::path& file, std::int64_t avai
   vector_set set;
   set.count = limit == 0 ? available : std::min(available, limit);
   set.dimension = dimension;
-  // No overflow: so many elements lie in the file, or could, compressed.
+  // Does not overflow, because the file can hold so many elements.
   const auto elements = set.count == 0 ? 0 : static_cast<std::size_t>(set.count * dimension);
   try {
     set.data.resize(elements);

@@ -1,5 +1,5 @@
 #pragma once
-// Vectors from files, whatever their format: what `kselect knn` computes distances between.
+// Loads the vectors that `kselect knn` computes distances between, from files of these formats:
 //
 //     .npy                           a matrix of any number type, one vector a row
 //     .fvecs .bvecs .ivecs           the TEXMEX sets (SIFT1M, GIST1M, ...): dimension, components
@@ -7,8 +7,8 @@
 //     .hdf5 .h5                      ann-benchmarks: dataset `train`, or another by
 //     `file.hdf5:test`
 //
-// Components are kept as float32, to which other types are rounded. A file is an untrusted claim:
-// sizes are checked against the bytes that are there before memory is allocated from them.
+// Components become float32; other types are rounded. Files are not trusted: sizes are checked
+// against the file's bytes before memory is allocated.
 
 #include <cstdint>
 #include <filesystem>
@@ -17,7 +17,7 @@
 
 namespace kselect::runtime {
 
-// Vectors that something else holds; a prefix of a set is a view with a smaller count.
+// A view of vectors that another object owns. A smaller count makes it a view of a prefix.
 struct vector_view {
   const float* data = nullptr;  // [count][dimension], dense
   std::int64_t count = 0;
@@ -36,12 +36,12 @@ struct vector_set {
 
 struct load_options {
   std::string hdf5_dataset = "train";
-  std::int64_t limit = 0;         // the first so many vectors; 0: all. What follows is not checked
+  std::int64_t limit = 0;         // only the first `limit` vectors; 0: all. The rest is not checked
   bool allow_non_finite = false;  // else NaN and infinity are errors
 };
 
-// Loads vectors, by the extension of the file name. Throws failure::input, naming the file and the
-// offset, record or component that is wrong; failure::resources when the vectors do not fit into
+// Loads vectors; the file name's extension tells the format. Throws failure::input, which names the
+// file and the wrong offset, record or component; failure::resources if the vectors do not fit into
 // memory; failure::usage for a negative limit.
 vector_set load_vectors(const std::filesystem::path& file, const load_options& options = {});
 

@@ -1,8 +1,8 @@
-// .fvecs, .bvecs, .ivecs: records of a little-endian 32-bit dimension and as many components.
+// .fvecs, .bvecs, .ivecs: each record is a little-endian 32-bit dimension and its components.
 //
-// The format has no header and no count. That every record repeats the dimension is the only
-// redundancy it has, so every one is compared with the first: a file of another type, or one byte
-// lost anywhere, shows as a wrong dimension in a numbered record.
+// The format has no header and no count. Its only redundancy is the dimension in every record. So
+// each is compared with the first. A file of another type, or a lost byte, then shows as a record
+// with a wrong dimension.
 
 #include <cstring>
 
@@ -39,7 +39,7 @@ class record_walk {
   std::int64_t dimension() const { return dimension_; }
   std::int64_t stride() const { return stride_; }
 
-  // The number of whole records, at most `limit` (0: all), each found to be sound.
+  // The number of whole records, at most `limit` (0: all). All of them are checked.
   std::int64_t count(std::int64_t limit) const {
     std::int64_t records = 0;
     for (; records * stride_ < std::ssize(bytes_) && (limit == 0 || records < limit); ++records) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a GPU is measured with: a gate that holds a stream back, a reading of the SM clock, and a
-// sweep through memory. Host-side faces of small kernels (instruments.cu).
+// The instruments that measure a GPU: a gate that holds a stream, a probe of the SM clock, and a
+// sweep through memory. This is the host side; the kernels are in instruments.cu.
 
 #include <cstddef>
 #include <cuda_runtime_api.h>
@@ -10,21 +10,21 @@
 
 namespace kselect::runtime {
 
-// The driver's word on whether the GPU that is chosen has code here: loads that of a small kernel,
-// and a context with it. Empty if it has; any other obstacle is left to who meets it.
+// The driver's message if this program has no code for the current GPU; else empty. Loads a small
+// kernel, which creates a context. Other failures are ignored here; the next call reports them.
 std::string why_code_does_not_load();
 
-// Holds a stream back until the host says so. Work enqueued behind a closed gate starts without the
-// gaps that launching it took: events around it enclose the work alone. (nvbench's idea.)
+// Holds a stream until the host opens the gate. All work is queued by then, so it starts without
+// launch gaps, and events around it time only the work. (nvbench's idea.)
 class stream_gate {
  public:
-  // A gate that the host does not open in time opens by itself: whoever waits for the stream behind
-  // it would wait for ever.
+  // A gate that the host does not open within `seconds` opens by itself. Otherwise a wait for the
+  // stream would never end.
   explicit stream_gate(double seconds = 2);
 
   void close(cudaStream_t stream);
   void open();
-  // Whether the last gate opened by itself. Valid once the stream has been waited for.
+  // Whether the last gate opened by itself. Valid after a wait for the stream.
   bool expired() const;
 
  private:
@@ -34,7 +34,7 @@ class stream_gate {
   struct release {
     void operator()(flags* memory) const noexcept;
   };
-  std::unique_ptr<flags, release> host_;  // mapped: the waiting kernel reads it over the bus
+  std::unique_ptr<flags, release> host_;  // mapped memory: the waiting kernel reads it over the bus
   flags* device_ = nullptr;
   unsigned long long nanoseconds_;
 };
@@ -49,9 +49,9 @@ class clock_probe {
   void end(cudaStream_t stream);
   struct reading {
     double mhz;
-    double nanoseconds;  // between the points; below some 50 us the clock is a guess
+    double nanoseconds;  // between the points; below some 50 us the clock is inaccurate
   };
-  // Valid once the stream has been waited for; empty when no block ran on that multiprocessor.
+  // Valid after a wait for the stream. Empty if no block ran on that multiprocessor.
   std::optional<reading> read() const;
 
   struct stamp {
@@ -66,8 +66,8 @@ class clock_probe {
   };
   void launch(cudaStream_t stream, int which);
 
-  std::unique_ptr<stamp, release> stamps_;  // of the device: begin, end
-  unsigned* where_ = nullptr;               // the multiprocessor, behind the stamps
+  std::unique_ptr<stamp, release> stamps_;  // device memory: begin, end
+  unsigned* where_ = nullptr;               // the multiprocessor, stored after the stamps
   int blocks_;
   int turn_ = 0;
 };

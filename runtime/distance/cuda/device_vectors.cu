@@ -1,6 +1,6 @@
-// Norms and means, and the images of cosine and pearson. Sums of float32 components are taken in
-// float64: memory is the limit, not arithmetic, and the sums then add nothing visible to the error
-// of the float32 product.
+// Computes norms, means, and the images of cosine and pearson. Float32 components are summed in
+// float64. This costs no time, because memory is the bottleneck, and the sums' error is negligible
+// beside that of the float32 product.
 
 #include <algorithm>
 #include <thrust/execution_policy.h>
@@ -19,7 +19,7 @@ namespace {
 constexpr int warp = 32;
 constexpr int block = 256;
 
-// Component i of the flat array as a summand: itself, or the square of its distance to the mean.
+// The summand of component i of the flat array: itself, or its squared difference from the mean.
 struct summand {
   const float* raw;
   const double* means;  // null: 0
@@ -66,7 +66,7 @@ __global__ void divide(double* sums, std::int64_t count, double by) {
   if (v < count) sums[v] /= by;
 }
 
-// `scales` is null where the image is the vector itself.
+// `scales` is null if the image is the vector itself.
 __global__ void weigh(const double* squares, std::int64_t count, double* scales, float* weighted,
                       float* largest) {
   const std::int64_t v = std::int64_t{blockIdx.x} * block + threadIdx.x;
@@ -74,11 +74,11 @@ __global__ void weigh(const double* squares, std::int64_t count, double* scales,
   if (scales != nullptr) scales[v] = squares[v] == 0 ? 0 : 1 / sqrt(squares[v]);
   const float mine = scales != nullptr ? 0.5F : static_cast<float>(squares[v]);
   weighted[v] = mine;
-  // Numbers that are not negative order as their bits do.
+  // Non-negative floats have the same order as their bits.
   if (largest != nullptr) atomicMax(reinterpret_cast<int*>(largest), __float_as_int(mine));
 }
 
-// "We then center each vector using one thread block per vector", and scale it on the way.
+// "We then center each vector using one thread block per vector." We scale it in the same pass.
 __global__ void centre(vectors_on_device v, float* images) {
   const std::int64_t row = std::int64_t{blockIdx.x} * v.dimension;
   const double mean = v.means[blockIdx.x];

@@ -1,13 +1,13 @@
 #pragma once
-// Vectors in the memory of a GPU, with what must be known of each before the first product.
+// Vectors in the memory of a GPU, with the norms and images that products need.
 //
 // As on the CPU (runtime/distance/distance.hpp), every metric is one formula on images
 // (x - mean) * scale:  w |x|^2 + w |y|^2 - 2 w x.y = w |x - y|^2.  For sqeuclidean and euclidean
-// the image is the vector itself and w is 1; for cosine and pearson it is a unit vector, kept as a
-// copy of its own, and w is 1/2. (Komarov et al. divide the product of raw vectors by their norms;
-// unit images cost one copy and cannot overflow or underflow.) The image of a zero vector, or of a
-// constant one for pearson, is zero; its weighted square is set to 1/2 all the same, which makes
-// its distance to anything 1.
+// the image is the vector itself and w is 1. For cosine and pearson the image is a unit vector,
+// stored as a copy, and w is 1/2. (Komarov et al. divide the product of raw vectors by their norms.
+// Unit images cost one copy and cannot overflow or underflow.) The image of a zero vector is zero,
+// and so is that of a constant vector for pearson. Its weighted square is set to 1/2 nevertheless,
+// which makes its distance to any vector 1.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace kselect::runtime {
 
 constexpr bool has_unit_images(metric m) { return m == metric::cosine || m == metric::pearson; }
 
-// Who sums the components. The sums are float64 either way; between vectors of integers they are
-// exact and equal.
+// How the components are summed. Both ways sum in float64. For vectors of integers, both results
+// are exact and therefore equal.
 enum class norm_reduction : std::uint8_t {
   by_key,  // thrust::reduce_by_key over a transform iterator (Komarov et al., "Distance
-           // Calculation"); the order of summation may differ between runs
+           // Calculation"); the summation order may differ between runs
   by_warp  // a warp a vector, always in the same order
 };
 
@@ -32,11 +32,11 @@ constexpr auto names_of(norm_reduction) {
       {{norm_reduction::by_key, "by_key"}, {norm_reduction::by_warp, "by_warp"}});
 }
 
-// What kernels read. All of it device memory; rows of `dimension` floats, dense.
+// A kernel's view: device memory, dense rows of `dimension` floats.
 struct vectors_on_device {
   const float* raw = nullptr;               // [count][dimension]
   const float* images = nullptr;            // [count][dimension], rounded to float32
-  const double* means = nullptr;            // [count]; null, with scales, where the image is raw
+  const double* means = nullptr;            // [count]; null, as scales, if the image is raw
   const double* scales = nullptr;           // [count]; 0: the image is zero
   const float* weighted_squares = nullptr;  // [count]: w |image|^2
   std::int64_t count = 0;
@@ -60,11 +60,10 @@ class device_vectors {
   device_vectors(backend& place, std::int64_t capacity, std::int64_t dimension, metric m,
                  norm_reduction how);
 
-  // Where the vectors have to be copied to.
+  // The caller copies the vectors to this address.
   float* raw() const { return reinterpret_cast<float*>(raw_.data()); }
   // Enqueues norms, means and images of the first `count` vectors on the backend's stream. Raises
-  // `largest`, one float of device memory, to the largest weighted square if that is larger; null
-  // where it is not wanted.
+  // `largest`, one float of device memory, to the largest weighted square. Null: not wanted.
   void summarise(std::int64_t count, float* largest);
   vectors_on_device view(std::int64_t count) const;
 

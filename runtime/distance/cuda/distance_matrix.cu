@@ -18,10 +18,11 @@ __global__ void take_roots(float* distances, std::int64_t count) {
   }
 }
 
-// The least pitch that distance_rows writes, which it fills.
+// The smallest pitch that distance_rows accepts. It overwrites the elements up to the pitch.
 std::int64_t product_pitch(std::int64_t n) { return (n + 3) / 4 * 4; }
 
-// Whether the product fits where it belongs: a wider pitch has room behind all rows but the last.
+// Whether the product can be written in place. A wider pitch leaves room after every row except the
+// last.
 bool in_place(const problem& p) {
   return p.layout == layout::row_major && p.effective_pitch() == p.n && p.n == product_pitch(p.n);
 }

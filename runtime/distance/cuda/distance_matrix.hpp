@@ -1,10 +1,10 @@
 #pragma once
-// The distances between all of two sets of vectors, as the rows of a selection problem in the
-// memory of a GPU: float32 products and norms (distance_rows.hpp), in either layout.
+// All distances between two sets of vectors in the memory of a GPU, as the rows of a selection
+// problem in either layout: float32 products and norms (distance_rows.hpp).
 //
-// Unlike distances to rank by, euclidean's are roots. An element has the same bits in both layouts
-// and with any pitch, as the products are the same calls of cuBLAS, which gives the same bits for
-// the same call on the same model of GPU; norms are summed in a fixed order.
+// Unlike in distance_rows.hpp, euclidean distances are roots here. An element has the same bits in
+// both layouts and with any pitch: the cuBLAS calls are the same, and cuBLAS gives the same bits
+// for the same call on the same model of GPU. Norms are summed in a fixed order.
 
 #include "kselect/problem.hpp"
 #include "runtime/distance/cuda/distance_rows.hpp"
@@ -13,18 +13,18 @@ namespace kselect::runtime {
 
 class distance_matrix {
  public:
-  // Room for the vectors and, where the product cannot be written in its place, for a part of it:
-  // at most a gibibyte, or 256 rows of the product. `place` must be a CUDA backend and outlive this
-  // object. Throws error(failure::resources).
+  // Allocates the vectors. If the product cannot be written to the caller's rows directly, also
+  // allocates a part of it: at most 1 GiB, or 256 rows. `place` must be a CUDA backend and outlive
+  // this object. Throws error(failure::resources).
   distance_matrix(backend& place, const problem& shape, runtime::metric metric,
                   std::int64_t dimension);
 
-  // Where the n base vectors and the Q queries have to be copied to.
+  // The caller copies the n base vectors and the Q queries to these addresses.
   float* base() const { return base_.raw(); }
   float* queries() const { return queries_.raw(); }
 
-  // Enqueues norms, product and the pass over it: problem.input_elements() floats of device memory,
-  // aligned to 16 bytes. What lies between rows is no longer defined.
+  // Enqueues the norms, the product and the pass that adds them. Writes problem.input_elements()
+  // floats of device memory, aligned to 16 bytes. Elements between rows become undefined.
   void write(float* out);
 
  private:

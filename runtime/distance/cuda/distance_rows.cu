@@ -1,5 +1,5 @@
-// The product writes -2 w x.y, the pass adds w |x|^2 + w |y|^2 in place: one read and one write of
-// the result, the least that two steps can do.
+// The product writes -2 w x.y. The pass adds w |x|^2 + w |y|^2 in place. It reads and writes the
+// result once, which is the minimum for two steps.
 
 #include <limits>
 
@@ -10,7 +10,7 @@
 namespace kselect::runtime {
 namespace {
 
-// A distance is not negative; NaN comes from norms beyond float32 and counts as beyond it.
+// A distance is not negative. NaN comes from norms beyond float32, so it becomes infinite.
 __device__ float ranked(float sum) { return sum >= 0 ? sum : sum < 0 ? 0 : INFINITY; }
 
 // ---- the pass ----
@@ -47,10 +47,10 @@ constexpr int strips = 8;  // rows of a tile that a block moves at once
 
 enum class written : std::uint8_t { both_ways, by_itself, transposed_alone };
 
-// Block (x, y) takes the tile of rows y and columns x and writes it and its transpose, both a whole
-// line of memory at a time, or the transpose alone. A product of vectors by themselves is written
-// where column >= row alone and is `transposed` in itself: then blocks with x >= y do the work, and
-// no other touches either of the two tiles.
+// Block (x, y) takes the tile of rows y and columns x. It writes the tile and its transpose, or
+// only the transpose, in whole cache lines. A product of a set by itself has only the elements with
+// column >= row, and `transposed` is the same matrix. Then only blocks with x >= y work, and no
+// other block accesses their two tiles.
 template <written what>
 __global__ void __launch_bounds__(side* strips)
     add_norms_transposing(const float* of_queries, std::int64_t queries, const float* of_corpus,
@@ -81,14 +81,15 @@ __global__ void __launch_bounds__(side* strips)
 
 // ---- directly, in float64 ----
 
-constexpr int tile_side = 32;   // queries and corpus vectors of a block
+constexpr int tile_side = 32;   // queries and corpus vectors a block
 constexpr int tile_depth = 16;  // components at a time
 constexpr int tile_threads = 16;
 constexpr int per_thread = tile_side / tile_threads;
 
 using image_tile = double[tile_side][tile_depth + 1];
 
-// Components [first, first + tile_depth) of the images of `number(0 .. tile_side - 1)`; 0 beyond.
+// Loads components [first, first + tile_depth) of the images of vectors number(0 .. tile_side - 1);
+// 0 beyond the dimension.
 template <class Number>
 __device__ void load_tile(image_tile& tile, const vectors_on_device& v, std::int64_t first,
                           std::int64_t count, Number number) {
@@ -175,7 +176,7 @@ distance_rows::~distance_rows() { cublasDestroy(cublas_); }
 
 void distance_rows::product_only(const vectors_on_device& queries, const vectors_on_device& corpus,
                                  float* out, std::int64_t pitch) {
-  // cuBLAS counts by columns: our rows are its columns, so the corpus is its first factor.
+  // cuBLAS is column-major: our rows are its columns, so the corpus is its first factor.
   const float alpha = product_weight(corpus);
   const float beta = 0;
   const auto dimension = static_cast<int>(corpus.dimension);
@@ -206,7 +207,7 @@ void distance_rows::multiply_by_itself(const vectors_on_device& all, float* out,
   require_cublas(
       cublasSetMathMode(cublas_, tf32_ ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH),
       "cublasSetMathMode");
-  // Its lower half is, by rows, where column >= row.
+  // cuBLAS' lower half is, in row-major order, the half with column >= row.
   require_cublas(
       cublasSsyrk(cublas_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, static_cast<int>(all.count),
                   dimension, &alpha, all.images, dimension, &beta, out, static_cast<int>(pitch)),

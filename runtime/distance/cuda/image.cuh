@@ -1,11 +1,12 @@
 #pragma once
-// A vector's image in float64, as device code sees it, and what its square difference stands for.
+// Device code: a vector's image in float64, and the distance that a squared difference of images
+// gives.
 
 #include "runtime/distance/cuda/device_vectors.hpp"
 
 namespace kselect::runtime {
 
-// One vector's image, component by component, from the vector itself: not rounded to float32.
+// The image of one vector, computed component by component and not rounded to float32.
 struct image_row {
   const float* raw;
   double mean;
