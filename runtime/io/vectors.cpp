@@ -147,6 +147,9 @@ vector_set read_npy_vectors(const std::filesystem::path& file, std::int64_t limi
 
 vector_layout layout_of(const std::filesystem::path& file) {
   const std::string& name = file.native();
+  if (name.ends_with(".gz")) {
+    fail_input(file, "is compressed, and a search in tiles reads from any offset; gunzip it first");
+  }
   if (name.ends_with(".npy")) return npy_layout(file);
   if (name.ends_with(".fvecs")) return xvecs_layout(file, element_type::float32);
   if (name.ends_with(".bvecs")) return xvecs_layout(file, element_type::uint8);
@@ -155,9 +158,6 @@ vector_layout layout_of(const std::filesystem::path& file) {
     return hdf5_layout(hdf5->file, hdf5->dataset);
   }
   if (is_idx_name(file.filename().native())) return idx_layout(file);
-  if (name.ends_with(".gz")) {
-    fail_input(file, "is compressed, and a search in tiles reads from any offset; gunzip it first");
-  }
   fail_input(file, fmt::format("unknown kind of file; expected {}", known_names));
 }
 
