@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from plots import style
+from plots import slices, style
 from plots.records import Record
 
 MARGIN = 0.14
@@ -159,6 +159,22 @@ class Page:
         self.figure.add_artist(
             Line2D(ends, [y, y], color=style.GRID, linewidth=0.6, transform=self.figure.transFigure)
         )
+
+
+def map_ticks(
+    axes: Axes, n: Sequence[int], k: Sequence[int], *, leftmost: bool, lowest: bool
+) -> None:
+    """Label a map with a column for each n and a row for each k; outer panels name the axes."""
+    axes.set_xlim(-0.5, len(n) - 0.5)
+    axes.set_ylim(-0.5, len(k) - 0.5)
+    axes.grid(visible=False)
+    axes.tick_params(length=0, labelleft=leftmost)
+    axes.set_xticks(range(len(n)), [slices.integer(value) for value in n])
+    axes.set_yticks(range(len(k)), [slices.integer(value) for value in k])
+    if lowest:
+        axes.set_xlabel("n, elements of a row", labelpad=2)
+    if leftmost:
+        axes.set_ylabel("k", labelpad=3)
 
 
 def key_columns(labels: Iterable[str], width: float) -> int:

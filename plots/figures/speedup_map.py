@@ -21,7 +21,7 @@ from matplotlib.patches import Patch, Rectangle
 from plots import slices, style
 from plots.baseline import Baseline, default_name
 from plots.figures import Drawing, Options
-from plots.page import MARGIN, Box, Grid, Notes, Page, footer
+from plots.page import MARGIN, Box, Grid, Notes, Page, footer, map_ticks
 from plots.records import Record
 
 NAME = "speedup"
@@ -106,13 +106,7 @@ def _figure(part: slices.Slice, baseline: str, panels: Panels) -> Figure:
         for cell in panel:
             at = (n.index(cell.record.n), k.index(cell.record.k))
             _draw_cell(axes, at, cell, colours, notes.number(label, cell.record))
-        _ticks(axes, n, k)
-        if grid.lowest(i):
-            axes.set_xlabel("n, elements of a row", labelpad=2)
-        if i % grid.columns == 0:
-            axes.set_ylabel("k", labelpad=3)
-        else:
-            axes.tick_params(axis="y", labelleft=False)
+        map_ticks(axes, n, k, leftmost=i % grid.columns == 0, lowest=grid.lowest(i))
     return page.figure
 
 
@@ -177,15 +171,6 @@ def ratio(value: float) -> str:
     """Return a ratio with at least two digits; from 0.001 to 99999 in at most five characters."""
     digits = 3 if value < 0.0995 else 2 if value < 0.995 else 1 if value < 9.95 else 0
     return f"{value:.{digits}f}" if value >= 0.001 else f"{value:.0e}".replace("e-0", "e-")
-
-
-def _ticks(axes: Axes, n: Sequence[int], k: Sequence[int]) -> None:
-    axes.set_xlim(-0.5, len(n) - 0.5)
-    axes.set_ylim(-0.5, len(k) - 0.5)
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
-    axes.set_xticks(range(len(n)), [slices.integer(value) for value in n])
-    axes.set_yticks(range(len(k)), [slices.integer(value) for value in k])
 
 
 def _key(page: Page, colours: ScalarMappable, cells: Sequence[Cell]) -> None:

@@ -18,7 +18,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from plots import slices, style
 from plots.figures import Drawing, Options
-from plots.page import KEY_LINE, Grid, Page, footer, key_columns
+from plots.page import KEY_LINE, Grid, Page, footer, key_columns, map_ticks
 from plots.records import Record
 
 NAME = "winner"
@@ -127,13 +127,7 @@ def _figure(head: slices.Slice, panels: Mapping[str, Panel], members: list[Recor
         for at in ((x, y) for x in range(len(n)) for y in range(len(k))):
             if (n[at[0]], k[at[1]]) not in panel:
                 _hatched(axes, at, list(unsolved).index((_ABSENT,)) + 1)
-        _ticks(axes, n, k)
-        if grid.lowest(i):
-            axes.set_xlabel("n, elements of a row", labelpad=2)
-        if i % grid.columns == 0:
-            axes.set_ylabel("k", labelpad=3)
-        else:
-            axes.tick_params(axis="y", labelleft=False)
+        map_ticks(axes, n, k, leftmost=i % grid.columns == 0, lowest=grid.lowest(i))
     return page.figure
 
 
@@ -205,15 +199,6 @@ def _hatched(axes: Axes, at: tuple[int, int], number: int) -> None:
     )
     label = axes.text(x, y, str(number), size=6, ha="center", va="center_baseline")
     label.set_bbox({"facecolor": "#f2f2f2", "edgecolor": "none", "pad": 1.0})
-
-
-def _ticks(axes: Axes, n: Sequence[int], k: Sequence[int]) -> None:
-    axes.set_xlim(-0.5, len(n) - 0.5)
-    axes.set_ylim(-0.5, len(k) - 0.5)
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
-    axes.set_xticks(range(len(n)), [slices.integer(value) for value in n])
-    axes.set_yticks(range(len(k)), [slices.integer(value) for value in k])
 
 
 def _rows(panels: Mapping[str, Panel]) -> list[dict[str, object]]:
