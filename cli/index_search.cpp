@@ -342,11 +342,12 @@ void add_index_knn(CLI::App& group, action& chosen) {
   command->add_option("--indices", o->indices, "where to write numbers, int64 Q x k (.npy)");
   command
       ->add_option("--radius-rule", o->radius_rule,
-                   "list_of_clusters by kernels: how the radius comes to its end")
+                   "how kernels change the radius of a k-NN search of a list_of_clusters")
       ->check(CLI::IsMember({"increasing", "decreasing"}))
       ->capture_default_str();
-  command->add_option("--first-radius", o->first_radius,
-                      "of an increasing radius; left out: from training objects");
+  command->add_option(
+      "--first-radius", o->first_radius,
+      "the first one of an increasing radius; default: learned from training objects");
   command->add_option("--radius-step", o->radius_step, "what each turn adds to it");
   command->callback([&chosen, o] { chosen = [o] { return knn_search(*o); }; });
 }

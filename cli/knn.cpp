@@ -137,8 +137,7 @@ void print_outcome(const knn_arguments& o, const knn_request& r, const backend& 
              r.entry.name, r.k, r.base.count - (r.exclude_self ? 1 : 0), o.metric, r.base.dimension,
              r.queries().count, proof_of(o, place, *r.report));
   if (!r.report->whole_product_because.empty()) {
-    fmt::print(stderr, "took the whole product in spite of --half-product: {}\n",
-               r.report->whole_product_because);
+    fmt::print(stderr, "--half-product was not used: {}\n", r.report->whole_product_because);
   }
   print_times(r.report->times);
 }
@@ -215,8 +214,8 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
       ->group(group);
   command
       .add_flag("--half-product", o.half_product,
-                "with --self, where corpus and candidates of all its vectors fit: half of the "
-                "product, used both ways")
+                "with --self: compute half of the matrix product and use it twice, if corpus and "
+                "candidates fit into device memory")
       ->group(group);
   command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
       ->group(group);
@@ -246,9 +245,10 @@ void add_knn(CLI::App& app, action& chosen) {
       app.add_subcommand("knn", "Exact k-nearest neighbours of vectors, or their k-NN graph");
   const auto o = std::make_shared<knn_arguments>();
   command
-      ->add_option("--base", o->base,
-                   "vectors: .npy, .fvecs, .bvecs, .ivecs, idx (in memory also .gz), .hdf5[:dataset]; "
-                   "in tiles also several files, one after the other")
+      ->add_option(
+          "--base", o->base,
+          "vectors: .npy, .fvecs, .bvecs, .ivecs, idx (in memory also .gz), .hdf5[:dataset]; "
+          "in tiles also several files, one after the other")
       ->required();
   command->add_option("--query", o->query, "query vectors, same formats");
   command->add_flag("--self", o->self, "every base vector is a query: the k-NN graph");

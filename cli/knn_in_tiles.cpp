@@ -185,8 +185,8 @@ std::string check_gpus(const std::string& text) {
 void refuse_what_needs_tiles(const tiled_options& o, std::size_t base_files) {
   if (started_among_ranks()) {
     throw error(failure::usage,
-                "started as one of several processes, each of which would do all the work: give "
-                "--mpi, so that they share it");
+                "started as one of several processes, each of which would do all the work; add "
+                "--mpi to share it");
   }
   if (base_files > 1) {
     throw error(failure::usage, "several --base files are read in tiles: give --memory-limit");
@@ -221,8 +221,8 @@ void add_tiled_options(CLI::App& command, tiled_options& o) {
   command
       .add_option(
           "--memory-limit", o.memory_limit_mib,
-          "MiB of host memory that this process may use, all in all: corpus and queries are "
-          "then read in tiles, and results written tile by tile")
+          "MiB of host memory for the whole process: reads corpus and queries in tiles, and "
+          "writes results tile by tile")
       ->check(CLI::Range(1, 1 << 24))
       ->group(group);
   command
@@ -244,8 +244,8 @@ void add_tiled_options(CLI::App& command, tiled_options& o) {
       command
           .add_option(
               "--gpus", o.gpus,
-              "GPUs of this machine that share the corpus, a thread of this process each: a "
-              "number, or all")
+              "number of this machine's GPUs that share the corpus, or `all`; each has a thread of "
+              "this process")
           ->check(check_gpus)
           ->excludes(mpi)
           ->group(group);
@@ -268,8 +268,8 @@ void add_tiled_options(CLI::App& command, tiled_options& o) {
   command
       .add_option(
           "--exchange", o.exchange,
-          "how neighbours go between ranks: host to host, or between GPUs by nccl; auto = nccl "
-          "where it is there and every rank has a GPU of its own")
+          "how ranks exchange neighbours: between hosts, or between GPUs by nccl; auto: nccl if it "
+          "is installed and no two ranks share a GPU")
       ->check(CLI::IsMember(kinds))
       ->capture_default_str()
       ->group(group);

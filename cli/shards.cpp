@@ -75,7 +75,7 @@ void add_merge(CLI::App& app, action& chosen) {
   command->add_option("directories", o->directories, "the --out of every shard")->required();
   command->add_option("--out", o->out, "directory for the runs, one folder a kind of machine")
       ->required();
-  command->add_flag("--partial", o->partial, "take what is there of missing or unfinished shards");
+  command->add_flag("--partial", o->partial, "accept missing and unfinished shards");
   command->callback([&chosen, o] { chosen = [o] { return merge(*o); }; });
 }
 

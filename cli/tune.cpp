@@ -179,7 +179,7 @@ int learn(const tune_arguments& o, const std::vector<std::string>& arguments) {
 
 void add_tune(CLI::App& app, action& chosen, const std::vector<std::string>& arguments) {
   CLI::App* const command = app.add_subcommand(
-      "tune", "Learn what the members of `auto` cost on this GPU, or judge what it chose");
+      "tune", "Fit a cost table of `auto` to this GPU, or report the regret of its choices");
   const auto o = std::make_shared<tune_arguments>();
   CLI::Option* const config = command->add_option(
       "configs", o->configs,
@@ -191,8 +191,8 @@ void add_tune(CLI::App& app, action& chosen, const std::vector<std::string>& arg
   CLI::Option* const out = command->add_option("--out", o->out, "the table's file (JSON)");
   CLI::Option* const regret = command->add_option(
       "--regret", o->regret,
-      "judge instead: how much slower auto was in these runs than its best member, on a processor "
-      "than the fastest of all");
+      "report the regret of these runs instead: time of auto over time of its fastest member; on a "
+      "CPU, of the fastest algorithm");
   command->add_option("--table", o->table, "with --regret: also judge the table in this file")
       ->needs(regret);
   command->add_option("--worst", o->shown, "how many of the worst choices to list")

@@ -8,16 +8,13 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/position.hpp"
 #include "kselect/algorithm.hpp"
 #include "kselect/order.hpp"
 #include "kselect/simt/carver.hpp"
 #include "kselect/simt/launch.hpp"
 
 namespace kselect::kernels {
-
-using position = std::uint32_t;  // of an element in its row
-
-inline constexpr std::int64_t longest_row = 0x7fffffff;
 
 // The parts of an answer. A template parameter, so that kernels carry no unwanted positions.
 enum class answer : std::uint8_t { kth, values, pairs };

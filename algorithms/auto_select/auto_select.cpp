@@ -269,8 +269,8 @@ constexpr algorithm entry() {
 
 constexpr std::array all = {
     entry(),
-    ordered::of_auto<ordered::form::sorted>::entry("auto+sorted", entry()),
-    ordered::of_auto<ordered::form::stable>::entry("auto+stable", entry()),
+    ordered::of_auto<ordered::answer_order::sorted>::entry("auto+sorted", entry()),
+    ordered::of_auto<ordered::answer_order::stable>::entry("auto+stable", entry()),
 };
 
 }  // namespace
@@ -318,7 +318,8 @@ const algorithm* find_member(std::string_view name) {
 choice choose_algorithm(const problem& p, const device& where, const requirements& wanted) {
   if (keeps(all[0].promises, wanted)) return choose_algorithm(p, where);
   const bool sorted = keeps(all[1].promises, wanted);
-  return ordered::member_for(p, where, sorted ? ordered::form::sorted : ordered::form::stable);
+  return ordered::member_for(
+      p, where, sorted ? ordered::answer_order::sorted : ordered::answer_order::stable);
 }
 
 }  // namespace kselect

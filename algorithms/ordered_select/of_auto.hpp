@@ -74,20 +74,20 @@ inline void sort_answers(const problem& p, const io& buffers, std::span<std::byt
 
 // ---- the entries
 
-inline choice member_for(const problem& p, const device& where, form wanted) {
+inline choice member_for(const problem& p, const device& where, answer_order wanted) {
   if (where.kind == executor_kind::cpu || p.payload == payload::kth_value) {
     return choose_algorithm(p, where);
   }
   // Some members are asked for k + 1, and the choice of `auto` may depend on it.
   problem asked = p;
-  if (wanted == form::stable && p.has_indices() && p.k < p.n) ++asked.k;
+  if (wanted == answer_order::stable && p.has_indices() && p.k < p.n) ++asked.k;
   const choice found = choose_algorithm(asked, where);
   if (found.member == nullptr || !supports(*found.member, p, where, wanted)) return {};
   return found;
 }
 
 // The entry `auto` with ordered answers, for the registry.
-template <form wanted>
+template <answer_order wanted>
 struct of_auto {
   static support can(const problem& p, const device& where) {
     if (member_for(p, where, wanted).member != nullptr) return supported();

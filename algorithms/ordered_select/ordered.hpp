@@ -8,11 +8,11 @@ namespace kselect::ordered {
 
 // sorted: best first, equal keys by ascending index.
 // stable: also prefers smaller indices among elements equal to the k-th, so the answer is unique.
-enum class form : std::uint8_t { sorted, stable };
+enum class answer_order : std::uint8_t { sorted, stable };
 
-constexpr contract promises_of(contract member, form wanted) {
+constexpr contract promises_of(contract member, answer_order wanted) {
   member.ordering = output_ordering::stable_sorted;
-  if (wanted == form::stable) {
+  if (wanted == answer_order::stable) {
     member.tie_break = tie_break::prefer_smaller_index;
     member.determinism = determinism::gpu_to_gpu;
   }
@@ -20,12 +20,14 @@ constexpr contract promises_of(contract member, form wanted) {
 }
 
 // The problem that the member gets for `p`: with k + 1 if ties have to be settled.
-problem asked_of(const algorithm& member, const problem& p, form wanted);
+problem asked_of(const algorithm& member, const problem& p, answer_order wanted);
 
 // As in `algorithm`. Values with or without indices; the k-th value alone needs no order.
-support supports(const algorithm& member, const problem& p, const device& where, form wanted);
-std::size_t workspace(const algorithm& member, const problem& p, const device& where, form wanted);
+support supports(const algorithm& member, const problem& p, const device& where,
+                 answer_order wanted);
+std::size_t workspace(const algorithm& member, const problem& p, const device& where,
+                      answer_order wanted);
 status enqueue(const algorithm& member, const problem& p, const io& buffers,
-               std::span<std::byte> memory, const executor& on, form wanted);
+               std::span<std::byte> memory, const executor& on, answer_order wanted);
 
 }  // namespace kselect::ordered

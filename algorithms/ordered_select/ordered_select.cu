@@ -208,14 +208,14 @@ status finish_answers(const problem& p, const plan& how, const io& buffers, cons
   return sort_long<T, indexed>(p, how, out, s.answers, on);
 }
 
-bool settles_ties(const algorithm& member, const problem& p, form wanted) {
-  return wanted == form::stable && p.has_indices() && p.k < p.n &&
+bool settles_ties(const algorithm& member, const problem& p, answer_order wanted) {
+  return wanted == answer_order::stable && p.has_indices() && p.k < p.n &&
          member.promises.tie_break != tie_break::prefer_smaller_index;
 }
 
 template <class F>
 decltype(auto) visit_plan(const algorithm& member, const problem& p, const device& where,
-                          form wanted, F&& f) {
+                          answer_order wanted, F&& f) {
   const bool settles = settles_ties(member, p, wanted);
   return visit_bits(p.type, [&]<class T>(T) {
     return p.has_indices() ? f.template operator()<T, true>(plan_of<T, true>(p, where, settles))
@@ -225,7 +225,7 @@ decltype(auto) visit_plan(const algorithm& member, const problem& p, const devic
 
 }  // namespace
 
-problem asked_of(const algorithm& member, const problem& p, form wanted) {
+problem asked_of(const algorithm& member, const problem& p, answer_order wanted) {
   problem asked = p;
   if (settles_ties(member, p, wanted)) {
     asked.k = p.k + 1;
@@ -234,12 +234,14 @@ problem asked_of(const algorithm& member, const problem& p, form wanted) {
   return asked;
 }
 
-support supports(const algorithm& member, const problem& p, const device& where, form wanted) {
+support supports(const algorithm& member, const problem& p, const device& where,
+                 answer_order wanted) {
   if (p.n > kernels::longest_row) return unsupported("n > 2147483647");
   return check_support(member, asked_of(member, p, wanted), where);
 }
 
-std::size_t workspace(const algorithm& member, const problem& p, const device& where, form wanted) {
+std::size_t workspace(const algorithm& member, const problem& p, const device& where,
+                      answer_order wanted) {
   simt::carver sizes(nullptr);
   visit_plan(member, p, where, wanted, [&]<class T, bool indexed>(const plan& how) {
     static_cast<void>(carve<T>(p, how, sizes));
@@ -249,7 +251,7 @@ std::size_t workspace(const algorithm& member, const problem& p, const device& w
 }
 
 status enqueue(const algorithm& member, const problem& p, const io& buffers,
-               std::span<std::byte> memory, const executor& on, form wanted) {
+               std::span<std::byte> memory, const executor& on, answer_order wanted) {
   const problem asked = asked_of(member, p, wanted);
   return visit_plan(member, p, *on.device, wanted, [&]<class T, bool indexed>(const plan& how) {
     simt::carver pieces(memory.data());
@@ -274,7 +276,7 @@ namespace {
 using entry_of = const algorithm& (*)();
 
 // A member's answers in order.
-template <entry_of member, form wanted>
+template <entry_of member, answer_order wanted>
 struct composed {
   static support can(const problem& p, const device& where) {
     return supports(member(), p, where, wanted);
@@ -318,15 +320,15 @@ const algorithm& bms_grid() { return named(buffered_multi_select_grid(), "bms-gr
 }  // namespace
 
 std::span<const algorithm> ordered_select() {
+  using ordered::answer_order;
   using ordered::composed;
-  using ordered::form;
   static constexpr std::array all = {
-      composed<&bms_warp, form::sorted>::entry("bms-warp+sorted"),
-      composed<&bms_warp, form::stable>::entry("bms-warp+stable"),
-      composed<&bms_block, form::sorted>::entry("bms-block+sorted"),
-      composed<&bms_block, form::stable>::entry("bms-block+stable"),
-      composed<&bms_grid, form::sorted>::entry("bms-grid+sorted"),
-      composed<&bms_grid, form::stable>::entry("bms-grid+stable"),
+      composed<&bms_warp, answer_order::sorted>::entry("bms-warp+sorted"),
+      composed<&bms_warp, answer_order::stable>::entry("bms-warp+stable"),
+      composed<&bms_block, answer_order::sorted>::entry("bms-block+sorted"),
+      composed<&bms_block, answer_order::stable>::entry("bms-block+stable"),
+      composed<&bms_grid, answer_order::sorted>::entry("bms-grid+sorted"),
+      composed<&bms_grid, answer_order::stable>::entry("bms-grid+stable"),
   };
   return all;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/position.hpp"
 #include "kselect/algorithm.hpp"
 #include "kselect/candidate.hpp"
 #include "kselect/order.hpp"
@@ -11,7 +12,7 @@
 
 namespace kselect::queues {
 
-using position = std::uint32_t;  // of an element in its row
+using kernels::position;
 
 template <class T>
 struct matrix_view {

@@ -4,12 +4,13 @@
 
 #include <cstdint>
 
+#include "kernels/position.hpp"
 #include "kselect/hd.hpp"
 #include "kselect/simt/types.hpp"
 
 namespace kselect::qms {
 
-using position = std::uint32_t;  // of an element in its row
+using kernels::position;
 
 // How a pivot is chosen, and what is left out around it. One value, because a second argument of
 // the kernels would cost a register.

@@ -243,9 +243,8 @@ void note_resolution(comparison& result) {
   const double level = 1 - result.how.confidence;
   if (weighed == 0 || weighed * most <= level) return;
   result.notes.push_back(
-      fmt::format("with these few rounds a cell that changes alone among {:.0f} stays "
-                  "inconclusive; a change is "
-                  "shown if at least {:.0f} cells share it, or with more rounds",
+      fmt::format("with so few rounds, one changed cell among {:.0f} stays inconclusive; run more "
+                  "rounds, or at least {:.0f} cells must change",
                   weighed, std::ceil(weighed * most / level)));
 }
 

@@ -205,8 +205,8 @@ void journal::append(std::string_view json_object_without_crc) {
       restore();
     } catch (const error& unrestored) {
       throw error(failure::output,
-                  fmt::format("{}; nor could the line be taken back ({}): continue with --resume, "
-                              "which checks it and keeps all before it",
+                  fmt::format("{}; the incomplete line could not be removed ({}): continue with "
+                              "--resume, which checks it and keeps all lines before it",
                               unwritten.what(), unrestored.what()));
     }
     throw error(failure::output,

@@ -47,8 +47,8 @@ class direct_runner final : public group_runner {
     cell_outcome outcome;
     outcome.status = cell_status::error;
     outcome.reason =
-        "not measured, because of an earlier cell's fault in this process: " + place.lost() +
-        "; leave --in-process away";
+        "not measured, because an earlier cell of this process failed: " + place.lost() +
+        "; run without --in-process";
     outcome.started = std::chrono::system_clock::now();
     for (const cell* c : group) {
       if (!observer.has_ended(*c)) observer.finished(*c, outcome);

@@ -64,8 +64,8 @@ std::span<const std::byte> input_rows::host() const {
   if (hash_of(copy) != hash_) {
     throw error(
         failure::unsupported,
-        fmt::format("rows that were copied from {} to the host are not those that were made "
-                    "there; either something wrote to them, or the copy went wrong",
+        fmt::format("the rows copied from {} to the host differ from the rows made there; either "
+                    "something wrote to them, or the copy failed",
                     place_->description().name));
   }
   return host_ = copy;
@@ -278,7 +278,7 @@ void trial::disagree(const std::string& what) const {
   throw error(
       failure::unsupported,
       fmt::format("the certificates on {} and on the host disagree on {}: {}; either the answer "
-                  "changed in between, or kselect is at fault and this should be reported",
+                  "changed in between, or this is a bug of kselect; please report it",
                   place_.description().name, to_string(problem_), what));
 }
 

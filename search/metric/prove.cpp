@@ -70,7 +70,7 @@ std::string wrong_hits(const range_answer& answer, float radius, std::int64_t q,
   for (std::size_t j = 0; j < expected.size(); ++j) {
     const auto at = static_cast<std::size_t>(first) + j;
     if (make_entry(answer.distances[at], answer.objects[at]) == expected[j]) continue;
-    return fmt::format("hit {} is object {} at {}, but object {} at {} comes there", j,
+    return fmt::format("hit {} is object {} at {}, but must be object {} at {}", j,
                        answer.objects[at], answer.distances[at], object_of(expected[j]),
                        distance_of(expected[j]));
   }

@@ -10,12 +10,12 @@
 namespace kselect::search::metric_space {
 namespace {
 
-struct form {
+struct encoding {
   unsigned char mask, lead;
   int bytes;
-  char32_t least;  // a smaller code point in this form is overlong
+  char32_t least;  // a smaller code point in this encoding is overlong
 };
-constexpr form forms[] = {
+constexpr encoding encodings[] = {
     {0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
 
 constexpr char32_t none = 0xffffffff;
@@ -23,7 +23,7 @@ constexpr char32_t none = 0xffffffff;
 // Returns the code point at text[at] and moves `at` past it; `none` if it is no valid code point.
 char32_t next_code_point(std::string_view text, std::size_t& at) {
   const auto lead = static_cast<unsigned char>(text[at]);
-  for (const form& f : forms) {
+  for (const encoding& f : encodings) {
     if ((lead & f.mask) != f.lead) continue;
     if (text.size() - at < static_cast<std::size_t>(f.bytes)) return none;
     auto point = static_cast<char32_t>(lead & static_cast<unsigned char>(~f.mask));
