@@ -278,39 +278,46 @@ class top_down_search {
     search_.finish();
   }
 
-  // From level l + 1 to l. The queue holds leaders. In its slots each of them gets the name that it
-  // has among the elements of its group, its position in level l. The groups in which another
-  // element may be better than the queue's head are listed. Returns the length of the list, which
-  // has a first entry in any case.
+  // Loads the leaders in the slots from j on and, element u at u, their groups in level l.
+  KSELECT_HD void load_groups(int l, int j, entry (&leaders)[group_loads],
+                              position (&at)[group_loads], bool (&real)[group_loads],
+                              entry (&elements)[group_loads]) {
+    const int g = 1 << levels_.log_g;
+    KSELECT_UNROLL
+    for (int u = 0; u < group_loads; ++u) {
+      const int slot = j + (u >> levels_.log_g);
+      leaders[u] = slots_[slot < slots_.size() ? slot : 0];
+      const std::int64_t child = (Candidate::index(leaders[u]) << levels_.log_g) + (u & (g - 1));
+      real[u] = slot < slots_.size() && leaders[u] != none && child < levels_.at[l].size;
+      at[u] = static_cast<position>(child);
+    }
+    load_entries(l, at, real, elements);
+  }
+
+  // Goes down to level l. The queue holds leaders by their positions in level l + 1. Each is
+  // renamed in its slot by its position in level l, in its group. Groups with another element that
+  // may be better than the queue's head are listed. Returns the length of the list, which has a
+  // first entry in any case.
   KSELECT_HD int descend(int l) {
     const int g = 1 << levels_.log_g;
-    const position size = levels_.at[l].size;
     // Positions of two levels do not compare, so a tie with the head counts as better.
     const auto worst = Candidate::key(queue_.head());
     int count = 0;
     for (int j = 0; j < slots_.size(); j += group_loads >> levels_.log_g) {
-      entry parents[group_loads], children[group_loads];
+      entry leaders[group_loads], elements[group_loads];
       position at[group_loads];
       bool real[group_loads];
-      KSELECT_UNROLL
-      for (int u = 0; u < group_loads; ++u) {
-        const int slot = j + (u >> levels_.log_g);
-        parents[u] = slots_[slot < slots_.size() ? slot : 0];
-        const std::int64_t child = (Candidate::index(parents[u]) << levels_.log_g) + (u & (g - 1));
-        real[u] = slot < slots_.size() && parents[u] != none && child < size;
-        at[u] = static_cast<position>(child);
-      }
-      load_entries(l, at, real, children);
+      load_groups(l, j, leaders, at, real, elements);
       bool found = false, others = false;
       position leader = 0;
       KSELECT_UNROLL
       for (int u = 0; u < group_loads; ++u) {
         if ((u & (g - 1)) == 0) found = others = false;
-        if (real[u] && !found && Candidate::key(children[u]) == Candidate::key(parents[u])) {
+        if (real[u] && !found && Candidate::key(elements[u]) == Candidate::key(leaders[u])) {
           found = true;
           leader = at[u];
-          slots_.set(j + (u >> levels_.log_g), children[u]);
-        } else if (real[u] && Candidate::key(children[u]) <= worst) {
+          slots_.set(j + (u >> levels_.log_g), elements[u]);
+        } else if (real[u] && Candidate::key(elements[u]) <= worst) {
           others = true;
         }
         if ((u & (g - 1)) == g - 1 && listed(others)) {
