@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,8 +33,9 @@ struct build_options {
   std::string metric, objects, kind, file, held_out;
   std::string executor = "auto";
   std::int64_t cluster_size = 64;
-  double alpha = 0.5, hold_out = 0;
-  float diameter = 0;
+  std::optional<float> cluster_radius;  // instead of the size
+  double hold_out = 0;
+  pivot_rule pivots{.alpha = 0.5};
   std::uint64_t seed = 1;
   int threads = 0;
 };
@@ -59,9 +62,12 @@ std::string described(const indexed_objects& x) {
   const std::string of =
       fmt::format("{} {} under {}", x.objects->count(), x.in->objects_name(), x.in->metric_name());
   switch (x.index.kind) {
-    case index_kind::list_of_clusters:
-      return fmt::format("{}: {} clusters of {}", of, x.index.clusters.clusters(),
-                         x.index.clusters.cluster_size);
+    case index_kind::list_of_clusters: {
+      const cluster_list& list = x.index.clusters;
+      return fmt::format("{}: {} clusters of {}", of, list.clusters(),
+                         list.has_fixed_size() ? std::to_string(list.cluster_size)
+                                               : fmt::format("radius {:.6g}", list.covering_radius));
+    }
     case index_kind::sss:
       return fmt::format("{}: {} pivots, alpha {}, diameter {:.6g}", of, x.index.pivots.count(),
                          x.index.pivots.alpha, x.index.pivots.diameter);
@@ -76,9 +82,11 @@ int build(const build_options& o) {
   made.index.kind = parse<index_kind>(o.kind).value();
   const auto start = std::chrono::steady_clock::now();
   if (made.index.kind == index_kind::list_of_clusters) {
-    made.index.clusters = made.in->build_clusters(*made.objects, o.cluster_size, *place);
+    made.index.clusters =
+        o.cluster_radius ? made.in->build_clusters_within(*made.objects, *o.cluster_radius, *place)
+                         : made.in->build_clusters(*made.objects, o.cluster_size, *place);
   } else if (made.index.kind == index_kind::sss) {
-    made.index.pivots = made.in->build_pivots(*made.objects, o.alpha, o.diameter, *place);
+    made.index.pivots = made.in->build_pivots(*made.objects, o.pivots, *place);
   }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   write_index_file(o.file, made);
@@ -145,12 +153,19 @@ void add_build(CLI::App& group, action& chosen) {
       ->required()
       ->check(CLI::IsMember(kinds));
   command->add_option("--index", o->file, "where to write the index")->required();
-  command->add_option("--cluster-size", o->cluster_size, "list_of_clusters: members of a cluster")
+  CLI::Option* const size =
+      command->add_option("--cluster-size", o->cluster_size, "list_of_clusters: members of a cluster")
+          ->capture_default_str();
+  command
+      ->add_option("--cluster-radius", o->cluster_radius,
+                   "list_of_clusters: instead, all objects within this radius make a cluster")
+      ->excludes(size);
+  command->add_option("--alpha", o->pivots.alpha, "sss: pivots are this share of the diameter apart")
       ->capture_default_str();
-  command->add_option("--alpha", o->alpha, "sss: pivots are this share of the diameter apart")
-      ->capture_default_str();
-  command->add_option("--diameter", o->diameter,
+  command->add_option("--diameter", o->pivots.diameter,
                       "sss: the greatest distance between objects; 0: estimated");
+  command->add_option("--pivots", o->pivots.most,
+                      "sss: takes only this many of the selected pivots, the first; 0: all");
   command->add_option("--hold-out", o->hold_out, "share of the objects to keep back as queries");
   command->add_option("--queries", o->held_out, "where to write the objects held out");
   command->add_option("--seed", o->seed, "of what is held out")->capture_default_str();

@@ -36,7 +36,7 @@ struct index_search_arguments {
   float radius = -1, radius_step = 0;
   std::optional<float> first_radius;
   double share = 0;
-  int threads = 0, block_threads = 256, timing = 1;
+  int threads = 0, block_threads = 256, timing = 1, warmup = 1;
   bool exhaustive = false;
 };
 
@@ -46,6 +46,7 @@ class session {
   explicit session(const index_search_arguments& o)
       : o_(o),
         started_(std::chrono::system_clock::now()),
+        host_(observe_host()),
         place_(open_backend(index_executor(o.executor), o.threads)),
         indexed_(read_index_file(o.index)),
         queries_(indexed_.in->load(o.queries)) {
@@ -64,10 +65,16 @@ class session {
   int threads() const { return place_->description().threads; }
   bool runs_kernels() const { return place_->description().kind != executor_kind::cpu; }
 
-  // Searches as often as --timing asks, at least once. Returns the last answer.
+  // Searches as often as --timing asks, at least once; if more often, --warmup times before. Returns
+  // the last answer.
   template <class Search>
   auto repeat(const Search& search) {
     const auto found = indexed_.in->open(*indexed_.objects, indexed_.index, *place_, options_);
+    while (o_.timing > 1 && warmups_ < o_.warmup) {
+      search_report unrecorded;
+      search(*found, unrecorded);
+      ++warmups_;
+    }
     auto answer = search(*found, reports_.emplace_back());
     while (static_cast<int>(reports_.size()) < o_.timing) {
       answer = search(*found, reports_.emplace_back());
@@ -99,7 +106,9 @@ class session {
   }
 
   void record(search_run run) {
+    run.warmups = warmups_;
     run.repeats = reports_;
+    run.host = host_;
     run.queries_proven = proven_;
     run.started = started_;
     print(run);
@@ -115,6 +124,7 @@ class session {
             .share = {},
             .plan = {},
             .repeats = {},
+            .host = {},
             .started = {}};
   }
 
@@ -142,11 +152,13 @@ class session {
 
   const index_search_arguments& o_;
   std::chrono::system_clock::time_point started_;
+  host_facts host_;
   std::unique_ptr<backend> place_;
   indexed_objects indexed_;
   std::unique_ptr<object_set> queries_;
   search_options options_;
   std::optional<journal> journal_;
+  int warmups_ = 0;
   std::vector<search_report> reports_;
   std::int64_t proven_ = 0;
 };
@@ -314,6 +326,10 @@ void add_common(CLI::App& command, index_search_arguments& o) {
       ->capture_default_str();
   command.add_option("--timing", o.timing, "search so often, for the record")
       ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  command
+      .add_option("--warmup", o.warmup, "searches before these, if --timing is more than 1")
+      ->check(CLI::Range(0, 10000))
       ->capture_default_str();
   command.add_option("--record", o.record,
                      "directory whose runs.jsonl gets a record of this search appended");

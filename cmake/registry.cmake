@@ -44,7 +44,7 @@ function(kselect_add_registry target)
        include/*.hpp include/*.cuh kernels/*.cuh kernels/*.hpp algorithms/*.cuh algorithms/*.hpp
        baselines/*.cuh baselines/*.hpp)
   set(dependencies ${sources} ${all_kernels} ${parts} ${data} ${headers} cmake/families.cmake
-                   cmake/source_hashes.cmake)
+                   cmake/source_hashes.cmake cmake/hash_of_sources.cmake)
   list(TRANSFORM dependencies PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   add_custom_command(
     OUTPUT ${hashes}

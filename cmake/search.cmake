@@ -20,7 +20,7 @@ function(kselect_add_search target)
   foreach(header IN LISTS headers)
     get_filename_component(name ${header} NAME_WE)
     string(APPEND includes "#include \"${header}\"\n")
-    string(APPEND spaces "  static const space_of<${name}> ${name}_space;\n")
+    string(APPEND spaces "  static const space_of<${name}> ${name}_space(source_hash_${name});\n")
     list(APPEND addresses "&${name}_space")
     file(CONFIGURE OUTPUT ${generated}/${name}.cu @ONLY CONTENT "${by}
 #include \"search/metric/kernels/instances.cuh\"
@@ -32,7 +32,8 @@ KSELECT_METRIC_KERNELS(kselect::search::metric_space::${name})
   endforeach()
   list(JOIN addresses ", " addresses)
   file(CONFIGURE OUTPUT ${generated}/table.cpp @ONLY CONTENT "${by}
-${includes}#include \"search/metric/space_of.hpp\"
+${includes}#include \"metric_hashes.hpp\"
+#include \"search/metric/space_of.hpp\"
 
 namespace kselect::search::metric_space {
 
@@ -43,6 +44,17 @@ ${spaces}  static const space* const all[] = {${addresses}};
 
 }  // namespace kselect::search::metric_space
 ")
-  add_library(${target} STATIC ${sources} ${kernels} ${generated}/table.cpp)
+  file(GLOB_RECURSE hashed CONFIGURE_DEPENDS search/metric/*.cpp search/metric/*.hpp search/metric/*.cuh
+       search/*.hpp runtime/*.hpp include/*.hpp include/*.cuh kernels/*.hpp kernels/*.cuh algorithms/*.hpp
+       algorithms/*.cuh)
+  add_custom_command(
+    OUTPUT ${generated}/metric_hashes.hpp
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated}/metric_hashes.hpp
+            -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/metric_hashes.cmake
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+    DEPENDS ${hashed} cmake/metric_hashes.cmake cmake/hash_of_sources.cmake
+    COMMENT "Hashing the metrics' sources" VERBATIM)
+  add_library(${target} STATIC ${sources} ${kernels} ${generated}/table.cpp ${generated}/metric_hashes.hpp)
+  set_source_files_properties(${generated}/table.cpp PROPERTIES INCLUDE_DIRECTORIES ${generated})
   kselect_compile_kernels(${kernels})
 endfunction()

@@ -43,6 +43,7 @@ class Search:
     threads: int
     k: int | None
     share: float | None
+    radius: float | None  # where it was given, not the share
     alpha: float | None
     batch: int
     time: float | None  # ns a query
@@ -71,7 +72,8 @@ def read(directories: Iterable[Path]) -> list[Search]:
             except (KeyError, TypeError) as e:
                 raise PlotError(Failure.INPUT, f"{path}:{line}: lacks {e}") from e
             identity = (search.database, search.method, search.what, search.executor,
-                        search.threads, search.k, search.share, search.batch)  # fmt: skip
+                        search.threads, search.k, search.share, search.radius,
+                        search.batch)  # fmt: skip
             searches[identity] = search
     return list(searches.values())
 
@@ -92,6 +94,7 @@ def _search(value: Mapping[str, Any]) -> Search:
         threads=value["threads"],
         k=search.get("k"),
         share=search.get("share"),
+        radius=None if "share" in search else search.get("radius"),
         alpha=index.get("alpha"),
         batch=search.get("batch", 0),
         time=value["time"]["median"] / queries if value["time"] and queries else None,
@@ -103,7 +106,8 @@ def _search(value: Mapping[str, Any]) -> Search:
 def _method(index: Mapping[str, Any], search: Mapping[str, Any]) -> str:
     words = [_KIND[index["kind"]]]
     if index["kind"] == "list_of_clusters":
-        words.append(f"of {index['cluster_size']}")
+        radius = index.get("cluster_radius")
+        words.append(f"of {index['cluster_size']}" if radius is None else f"of radius {radius:g}")
         if search.get("radius_rule") == "decreasing":
             words.append("decreasing")
     if index["kind"] == "sss":
@@ -128,6 +132,7 @@ def draw(searches: Sequence[Search]) -> list[Drawing]:
             ("k", "k", _panels(kernels, lambda s: s.k, lambda s: s.method)),
             ("alpha", "alpha", _panels(with_pivots, lambda s: s.alpha, lambda s: f"k = {s.k}")),
             ("speedup-range", "share of the objects within the radius", _speedup(ranges, "share")),
+            ("speedup-radius", "radius", _speedup(ranges, "radius")),
             ("speedup-knn", "k", _speedup(knn, "k")),
             ("batch", "queries at a time", _throughput(ranges)),
         ):

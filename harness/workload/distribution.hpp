@@ -15,6 +15,7 @@ namespace kselect::harness {
 enum class distribution_kind : std::uint8_t {
   uniform,            // [0, 1)
   normal,             // mean 0, standard deviation 1
+  decaying,           // normal, less spread from column to column; parameter = intrinsic dimension
   ascending,          // each row sorted: the cheapest order for a filter
   descending,         // each element better than all before it: the dearest order for a queue
   all_equal,          // one value a row
@@ -31,6 +32,7 @@ constexpr auto names_of(distribution_kind) {
   return std::to_array<named<distribution_kind>>(
       {{distribution_kind::uniform, "uniform"},
        {distribution_kind::normal, "normal"},
+       {distribution_kind::decaying, "decaying"},
        {distribution_kind::ascending, "ascending"},
        {distribution_kind::descending, "descending"},
        {distribution_kind::all_equal, "all_equal"},
@@ -57,6 +59,8 @@ struct parameter_range {
 };
 constexpr std::optional<parameter_range> parameter_of(distribution_kind kind) {
   switch (kind) {
+    case distribution_kind::decaying:
+      return parameter_range{64, 1, 1e6, false};
     case distribution_kind::few_distinct:
       return parameter_range{16, 1, 1 << 24, true};
     case distribution_kind::same_leading_bits:

@@ -146,6 +146,8 @@ class generator {
     switch (kind_) {
       case distribution_kind::normal:
         return normal(random);
+      case distribution_kind::decaying:
+        return static_cast<real>(static_cast<double>(normal(random)) * deviation(column));
       case distribution_kind::ascending:
         return position(column, random);
       case distribution_kind::descending:
@@ -168,6 +170,23 @@ class generator {
     const double p = sizeof(real) == 4 ? (static_cast<double>(random) + 0.5) * 0x1p-32
                                        : (static_cast<double>(random >> 12) + 0.5) * 0x1p-52;
     return static_cast<real>(normal_quantile(p));
+  }
+
+  // The standard deviation of a column: variances fall by the ratio (rho - 1) / (rho + 1) from column
+  // to column, rho = `parameter`. The square of the distance between two rows then has mean
+  // 2 sum r^j and variance 8 sum r^2j. So the distances have the intrinsic dimension
+  //
+  //     mu^2 / (2 sigma^2)  ~  (sum r^j)^2 / sum r^2j  =  (1 + r) / (1 - r)  =  rho
+  //
+  // if there are enough columns (Chavez et al. 2001).
+  KSELECT_HD double deviation(std::int64_t column) const {
+    double power = sqrt((parameter_ - 1) / (parameter_ + 1));
+    double product = 1;
+    for (std::int64_t left = column; left != 0; left >>= 1) {
+      if ((left & 1) != 0) product *= power;
+      power *= power;
+    }
+    return product;
   }
 
   // Rises with `place`. Random within each step, so that rows and seeds differ.

@@ -1,9 +1,10 @@
 """Reads, compares and draws searches in metric indexes (`kselect index ... --record`).
 
 A search is identified by its traits: kind of index, source (the objects' file without ending),
-what, k, share (of the objects within the radius), radius_rule, distribution, alpha, cluster_size,
-pivots, batch, executor, threads; "-" stands for an absent trait. Its quantities are `time` (ns, all
-queries), `throughput` (queries a second), `second_turns` (the share of the queries that the first
+what, k, share (of the objects within the radius), radius, radius_rule, distribution, alpha, pivots,
+cluster_size, cluster_radius, batch, executor, threads; "-" stands for an absent trait. The kind of a
+list whose clusters have a fixed radius is `list_of_clusters_of_radius`. Its quantities are `time`
+(ns, all queries; compared by the query), `throughput` (queries a second), `second_turns` (the share of the queries that the first
 launch left), and for each query `distances` and `bytes` (read and written, counted on fibers).
 `searches_figure` draws the thesis' figures; `python -m plots.index_searches` draws all searches of
 a record.
@@ -21,8 +22,8 @@ from plots.journal import read_journal
 from plots.reproduce.manifest import Table, check_keys
 
 TRAITS = (
-    *("kind", "source", "what", "k", "share", "radius_rule", "distribution", "alpha"),
-    *("cluster_size", "pivots", "batch", "executor", "threads"),
+    *("kind", "source", "what", "k", "share", "radius", "radius_rule", "distribution", "alpha"),
+    *("cluster_size", "cluster_radius", "pivots", "batch", "executor", "threads"),
 )
 QUANTITIES = {
     "time": "time of all queries (ms)",
@@ -37,6 +38,7 @@ _LABELS = {
     "spanish": "Spanish",
     "t10k-images-idx3-ubyte": "MNIST",
     "list_of_clusters": "list of clusters",
+    "list_of_clusters_of_radius": "list of clusters of a fixed radius",
     "sss": "SSS-Index",
     "none": "exhaustive",
 }
@@ -93,8 +95,12 @@ def _search(value: Mapping[str, Any], folder: str, path: str, digest: str) -> Se
         raise KeyError(value["what"])
     index, search = value["index"], value["search"]
     traits = {name: search[name] for name in TRAITS if name in search}
-    of_index = ("kind", "alpha", "cluster_size", "pivots")
+    if "share" in search:
+        traits.pop("radius", None)  # which follows from it
+    of_index = ("kind", "alpha", "cluster_size", "cluster_radius", "pivots")
     traits |= {name: index[name] for name in of_index if name in index}
+    if "cluster_radius" in index:
+        traits["kind"] = "list_of_clusters_of_radius"
     traits |= {"executor": value["executor"], "threads": value["threads"]}
     traits["source"] = PurePosixPath(index["source"]).name.split(".")[0]
     gpu = value["gpu"][0]["name"] if value["executor"] == "cuda" else value["host"]["cpu"]
@@ -149,7 +155,8 @@ def compare(
     if quantity not in QUANTITIES:
         names = ", ".join(QUANTITIES)
         raise PlotError(Failure.INPUT, f"{context}: no quantity is {quantity!r}; there are {names}")
-    same = [name for name in ("source", "what", "k", "share") if name not in {*mine, *theirs}]
+    by_hand = {*mine, *theirs}
+    same = [name for name in ("source", "what", "k", "share", "radius") if name not in by_hand]
     found = []
     for a in (s for s in searches if s.fits(mine) and s.values.get(quantity)):
         rivals = [
@@ -161,15 +168,20 @@ def compare(
         ]
         if rivals:
             b = min(rivals, key=lambda b: (rank(b), b.values[quantity]))
-            found.append((b.values[quantity] / a.values[quantity], a, b))
+            found.append((_by_query(b, quantity) / _by_query(a, quantity), a, b))
     return found
+
+
+def _by_query(search: Search, quantity: str) -> float:
+    value = search.values[quantity]
+    return value / search.queries if quantity == "time" else value
 
 
 def in_words(search: Search) -> str:
     """Return the traits that distinguish a search."""
     t = search.traits
     parts = [label("kind", t["kind"]), label("source", t["source"])]
-    told = ("k", "share", "radius_rule", "distribution", "alpha", "pivots", "batch")
+    told = ("k", "share", "radius", "radius_rule", "distribution", "alpha", "pivots", "batch")
     parts += [_trait(name, t[name]) for name in told if name in t]
     on = {"cuda": "GPU", "fiber": "fibers", "cpu": f"{t.get('threads', 1)} thread(s)"}
     return ", ".join([*(part for part in parts if part), on.get(t["executor"], t["executor"])])

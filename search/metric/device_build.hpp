@@ -55,12 +55,12 @@ class cluster_builder {
  private:
   void add(int cluster) {
     const executor on = place_.executor();
-    const auto blocks = static_cast<int>(blocks_);
     const build_memory<M> memory = this->memory();
     const std::size_t staged = layout_.staged;
     require_ok(start<measure_kernel<M>>(on, {blocks_, build_threads, layout_.bytes},
-                                        {memory, cluster, cluster == 0 ? 0 : blocks, staged}));
-    require_ok(start<close_kernel<M>>(on, {1, build_threads, staged}, {memory, cluster, blocks}));
+                                        {memory, cluster, staged}));
+    require_ok(start<close_kernel<M>>(on, {1, build_threads, staged}, 
+                                      {memory, cluster, static_cast<int>(blocks_)}));
     if (cluster + 1 == clusters_) return;
     require_ok(start<farthest_kernel<M>>(on, {blocks_, build_threads}, {memory}));
   }
@@ -94,10 +94,10 @@ class cluster_builder {
 };
 
 template <metric M>
-pivot_table build_pivots_on(backend& place, const typename M::set& objects, double alpha,
-                            float diameter) {
+pivot_table build_pivots_on(backend& place, const typename M::set& objects,
+                            const pivot_rule& rule) {
   const std::int64_t n = objects.count();
-  pivot_table table{.alpha = alpha, .diameter = diameter, .pivots = {}, .distances = {}};
+  pivot_table table = table_for(rule);
   const std::size_t staged = M::staged_bytes(objects);
   require_shared(place.description(), staged, "build on the CPU");
   const std::int64_t blocks =
@@ -112,17 +112,19 @@ pivot_table build_pivots_on(backend& place, const typename M::set& objects, doub
     require_ok(start<pivot_kernel<M>>(place.executor(), {blocks, build_threads, staged},
                                       {.objects = on_device.view,
                                        .pivot = pivot,
-                                       .separation = separation_of(diameter, alpha),
+                                       .separation = separation_of(rule.diameter, rule.alpha),
                                        .row = row.view(),
                                        .nearest = nearest.view(),
                                        .next = next.view()}));
     require_ok(place.synchronise());
     table.pivots.push_back(pivot);
-    require_few_pivots(table.count(), alpha);
+    require_few_pivots(table.count(), rule.alpha);
     const std::vector<float> distances = row.download();
     table.distances.insert(table.distances.end(), distances.begin(), distances.end());
+    if (table.count() == rule.most) return table;
     pivot = next.download()[0];
   }
+  require_as_many_pivots(table.count(), rule);
   return table;
 }
 

@@ -48,8 +48,8 @@ class device_index {
             .centre_numbers = second_numbers_.view(),
             .member_numbers = first_numbers_.view(),
             .slack = slack_,
-            .cluster_size = static_cast<int>(cluster_size_),
-            .clusters = static_cast<int>(second_->view.count)};
+            .clusters = static_cast<int>(second_->view.count),
+            .of = {static_cast<int>(cluster_size_), starts_.view()}};
   }
 
  private:
@@ -68,6 +68,9 @@ class device_index {
     floats_ = {place, std::span(list.radii)};
     first_numbers_ = {place, std::span<const std::uint32_t>(narrowed(list.members))};
     second_numbers_ = {place, std::span<const std::uint32_t>(narrowed(list.centres))};
+    if (!list.has_fixed_size()) {
+      starts_ = {place, std::span<const std::uint32_t>(narrowed(list.starts))};
+    }
   }
 
   void upload(backend& place, const typename M::set& objects, const pivot_table& table) {
@@ -88,11 +91,12 @@ class device_index {
   index_kind kind_;
   distribution_rule rule_;
   tolerance slack_;
-  std::int64_t cluster_size_ = 0;
+  std::int64_t cluster_size_ = 0;  // 0: the clusters have a fixed radius
   std::optional<uploaded<M>> first_;   // objects; for clusters their members
   std::optional<uploaded<M>> second_;  // centres or pivots
   device_array<float> floats_;         // radii, or the table
   device_array<std::uint32_t> first_numbers_, second_numbers_;
+  device_array<std::uint32_t> starts_;  // of clusters of a fixed radius
 };
 
 }  // namespace kselect::search::metric_space

@@ -21,20 +21,45 @@ bool are_distances(std::span<const float> values) {
   return std::ranges::all_of(values, [](float d) { return d >= 0; });
 }
 
+void validate_fixed_size(const cluster_list& list, std::int64_t n) {
+  require(list.cluster_size >= 1, "the cluster size is not positive");
+  require(list.covering_radius == 0 && list.starts.empty(),
+          "clusters of a fixed size have a covering radius");
+  require(list.clusters() == clusters_of(n, list.cluster_size), "the number of clusters is wrong");
+}
+
+void validate_fixed_radius(const cluster_list& list) {
+  require(list.cluster_size == 0, "clusters of a fixed radius have a size");
+  require(std::isfinite(list.covering_radius) && list.covering_radius > 0,
+          "the covering radius is not positive");
+  require(std::ranges::all_of(list.radii, [&](float r) { return r == list.covering_radius; }),
+          "a radius is not the covering radius");
+  require(static_cast<std::int64_t>(list.starts.size()) == list.clusters() + 1 &&
+              list.starts.front() == 0 && std::ranges::is_sorted(list.starts) &&
+              list.starts.back() == static_cast<std::int64_t>(list.members.size()),
+          "the clusters' starts do not divide the members");
+}
+
 }  // namespace
 
+std::int64_t cluster_list::start_of(std::int64_t cluster) const {
+  if (!has_fixed_size()) return starts[static_cast<std::size_t>(cluster)];
+  return std::min(cluster * cluster_size, static_cast<std::int64_t>(members.size()));
+}
+
 std::span<const std::int64_t> cluster_list::of(std::int64_t cluster) const {
-  const auto size = static_cast<std::int64_t>(members.size());
-  const std::int64_t first = std::min(cluster * cluster_size, size);
-  const std::int64_t last = std::min(first + cluster_size, size);
+  const std::int64_t first = start_of(cluster), last = start_of(cluster + 1);
   return std::span(members).subspan(static_cast<std::size_t>(first),
                                     static_cast<std::size_t>(last - first));
 }
 
 void validate(const cluster_list& list, std::int64_t n) {
-  require(list.cluster_size >= 1, "the cluster size is not positive");
-  require(list.clusters() == clusters_of(n, list.cluster_size), "the number of clusters is wrong");
   require(list.radii.size() == list.centres.size(), "centres and radii differ in number");
+  if (list.starts.empty()) {
+    validate_fixed_size(list, n);
+  } else {
+    validate_fixed_radius(list);
+  }
   require(static_cast<std::int64_t>(list.members.size()) == n - list.clusters(),
           "centres and members are not all objects");
   require(in_range(list.centres, n) && in_range(list.members, n), "an object is out of range");
@@ -52,6 +77,7 @@ void validate(const pivot_table& table, std::int64_t n) {
   require(table.alpha > 0 && table.alpha <= 1, "alpha is not in (0, 1]");
   require(table.diameter >= 0, "the diameter is negative or NaN");
   require(n == 0 || table.count() >= 1, "there is no pivot");
+  require(table.most == 0 || table.most == table.count(), "the number of pivots is wrong");
   require(in_range(table.pivots, n), "a pivot is out of range");
   require(std::ranges::is_sorted(table.pivots, std::less_equal<>()) || table.count() <= 1,
           "pivots are out of order");
@@ -65,11 +91,15 @@ void write_index(const cluster_list& list, sections& out) {
   append_section(out, "clusters.centres", list.centres);
   append_section(out, "clusters.radii", list.radii);
   append_section(out, "clusters.members", list.members);
+  if (list.has_fixed_size()) return;
+  append_section(out, "clusters.covering_radius", std::array{list.covering_radius});
+  append_section(out, "clusters.starts", list.starts);
 }
 
 void write_index(const pivot_table& table, sections& out) {
   append_section(out, "pivots.alpha", std::array{table.alpha});
   append_section(out, "pivots.diameter", std::array{table.diameter});
+  if (table.most != 0) append_section(out, "pivots.most", std::array{table.most});
   append_section(out, "pivots", table.pivots);
   append_section(out, "pivots.distances", table.distances);
 }
@@ -82,6 +112,12 @@ cluster_list read_cluster_list(const sections& from) {
   list.centres = section_values<std::int64_t>(from, "clusters.centres");
   list.radii = section_values<float>(from, "clusters.radii");
   list.members = section_values<std::int64_t>(from, "clusters.members");
+  if (!has_section(from, "clusters.starts")) return list;
+  const auto radius = section_values<float>(from, "clusters.covering_radius");
+  require(radius.size() == 1, "section clusters.covering_radius is not one number");
+  list.covering_radius = radius[0];
+  list.starts = section_values<std::int64_t>(from, "clusters.starts");
+  require(!list.starts.empty(), "section clusters.starts is empty");
   return list;
 }
 
@@ -92,6 +128,11 @@ pivot_table read_pivot_table(const sections& from) {
   require(alpha.size() == 1 && diameter.size() == 1, "the pivots' parameters are not one each");
   table.alpha = alpha[0];
   table.diameter = diameter[0];
+  if (has_section(from, "pivots.most")) {
+    const auto most = section_values<std::int64_t>(from, "pivots.most");
+    require(most.size() == 1, "section pivots.most is not one number");
+    table.most = most[0];
+  }
   table.pivots = section_values<std::int64_t>(from, "pivots");
   table.distances = section_values<float>(from, "pivots.distances");
   return table;

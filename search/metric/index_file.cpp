@@ -148,7 +148,7 @@ indexed_objects assemble(const json& header, const sections& parts) {
     found.index.pivots = read_pivot_table(parts);
     validate(found.index.pivots, n);
   }
-  if (std::ranges::any_of(parts, [](const section& s) { return s.name == "source.numbers"; })) {
+  if (has_section(parts, "source.numbers")) {
     found.numbers = section_values<std::int64_t>(parts, "source.numbers");
     if (static_cast<std::int64_t>(found.numbers.size()) != n) {
       throw std::invalid_argument("section source.numbers has the wrong length");

@@ -35,6 +35,13 @@ json search_json(const search_run& run) {
   return search;
 }
 
+json summary_json(const std::vector<double>& samples) {
+  const summary s = summarise(samples);
+  return {{"median", s.median}, {"q1", s.q1},   {"q3", s.q3},
+          {"min", s.min},       {"max", s.max}, {"ci95", {s.ci_low, s.ci_high}},
+          {"samples", samples}};
+}
+
 json time_json(const search_run& run, bool measures) {
   if (!measures) return nullptr;
   std::vector<double> whole, kernels;
@@ -42,14 +49,11 @@ json time_json(const search_run& run, bool measures) {
     whole.push_back(repeat.seconds * 1e9);
     kernels.push_back(repeat.kernel_seconds * 1e9);
   }
-  const double median = summarise(whole).median;
-  json time = {{"unit", "ns"},
-               {"median", median},
-               {"samples", whole},
-               {"queries_per_second", static_cast<double>(run.queries.count()) * 1e9 / median}};
-  if (run.place.description().kind == executor_kind::cuda) {
-    time["kernels"] = {{"median", summarise(kernels).median}, {"samples", kernels}};
-  }
+  json time = {{"unit", "ns"}, {"warmups", run.warmups}};
+  time.update(summary_json(whole));
+  time["queries_per_second"] =
+      static_cast<double>(run.queries.count()) * 1e9 / summarise(whole).median;
+  if (run.place.description().kind == executor_kind::cuda) time["kernels"] = summary_json(kernels);
   return time;
 }
 
@@ -69,7 +73,7 @@ json work_json(const search_run& run) {
       per_query[std::string(to_string(c))] = mean((*report.counters)[c]);
     }
   }
-  return {{"per_query", per_query}};
+  return {{"queries", run.queries.count()}, {"per_query", per_query}};
 }
 
 }  // namespace
@@ -79,14 +83,21 @@ json index_json(const indexed_objects& x) {
                 {"metric", x.in->metric_name()},
                 {"objects", x.objects->count()},
                 {"source", x.source},
+                {"source_hash", x.in->source_hash()},
                 {"hash", fmt::format("{:016x}", x.objects->hash())}};
   if (x.index.kind == index_kind::list_of_clusters) {
-    index["cluster_size"] = x.index.clusters.cluster_size;
-    index["clusters"] = x.index.clusters.clusters();
+    const cluster_list& list = x.index.clusters;
+    if (list.has_fixed_size()) {
+      index["cluster_size"] = list.cluster_size;
+    } else {
+      index["cluster_radius"] = list.covering_radius;
+    }
+    index["clusters"] = list.clusters();
   }
   if (x.index.kind == index_kind::sss) {
     index["alpha"] = x.index.pivots.alpha;
     index["pivots"] = x.index.pivots.count();
+    if (x.index.pivots.most != 0) index["most_pivots"] = x.index.pivots.most;
     index["diameter"] = x.index.pivots.diameter;
   }
   return index;
@@ -113,7 +124,7 @@ std::string search_record(const search_run& run) {
       {"verify", {{"method", "all distances"}, {"queries", run.queries_proven}}},
       {"git", git_json()},
       {"build", build_json()},
-      {"host", to_json(observe_host())},
+      {"host", to_json(run.host)},
       {"gpu", where.kind == executor_kind::cuda ? gpu_json() : json::array()},
   };
   return record.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "runtime/environment/host.hpp"
 #include "search/metric/index_file.hpp"
 #include "search/metric/space.hpp"
 
@@ -28,14 +29,16 @@ struct search_run {
   std::optional<double> share;    // of the objects, if the radius was derived from it
   std::optional<radius_plan> plan;
   double training_seconds = 0;
+  int warmups = 0;                     // searches before `repeats`, not recorded
   std::vector<search_report> repeats;  // at least one; all do the same work
+  runtime::host_facts host;            // as it was before the first search
   std::int64_t hits = 0;
   std::int64_t queries_proven = 0;
   std::chrono::system_clock::time_point started;
 };
 
-// The record, without checksum. Times are in nanoseconds, as in other records. Work is the mean of
-// a query; null if it was not counted.
+// The record, without checksum. Times are in nanoseconds, as in other records, with the interval of
+// the median that other records have. Work is the mean of so many queries; null if it was not counted.
 std::string search_record(const search_run& run);
 
 }  // namespace kselect::search::metric_space

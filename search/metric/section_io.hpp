@@ -1,6 +1,7 @@
 #pragma once
 // Converts arrays to and from the sections of a set or an index.
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <stdexcept>
@@ -17,6 +18,10 @@ template <class Range>
 void append_section(sections& out, std::string name, const Range& values) {
   const auto bytes = std::as_bytes(std::span(values));
   out.push_back({std::move(name), {bytes.begin(), bytes.end()}});
+}
+
+inline bool has_section(const sections& in, std::string_view name) {
+  return std::ranges::any_of(in, [&](const section& s) { return s.name == name; });
 }
 
 // Throws std::invalid_argument if there is no such section or if its length is no multiple of T's.

@@ -66,14 +66,46 @@ void require_buildable(std::int64_t objects, std::int64_t cluster_size) {
   }
 }
 
-void require_buildable(std::int64_t objects, double alpha, float diameter) {
+void require_buildable(std::int64_t objects, float covering_radius) {
   require_buildable(objects, std::int64_t{1});
-  if (!(alpha > 0 && alpha <= 1)) {
-    throw error(failure::usage, fmt::format("alpha = {} is not in (0, 1]", alpha));
+  if (covering_radius > 0 && std::isfinite(covering_radius)) return;
+  throw error(failure::usage, fmt::format("cluster radius {} is not a finite distance above 0",
+                                          covering_radius));
+}
+
+void require_buildable(std::int64_t objects, const pivot_rule& rule) {
+  require_buildable(objects, std::int64_t{1});
+  if (!(rule.alpha > 0 && rule.alpha <= 1)) {
+    throw error(failure::usage, fmt::format("alpha = {} is not in (0, 1]", rule.alpha));
   }
-  if (diameter >= 0 && std::isfinite(diameter)) return;
-  throw error(failure::usage,
-              fmt::format("diameter {} is not a distance; give 0 to have it estimated", diameter));
+  if (rule.most < 0 || rule.most > most_pivots) {
+    throw error(failure::usage,
+                fmt::format("{} pivots: give 1 to {}, or 0 for all", rule.most, most_pivots));
+  }
+  if (rule.diameter >= 0 && std::isfinite(rule.diameter)) return;
+  throw error(failure::usage, fmt::format("diameter {} is not a distance; give 0 to have it estimated",
+                                          rule.diameter));
+}
+
+void require_useful(const cluster_list& list, std::int64_t objects) {
+  // Two objects have no other lists.
+  if (objects <= 2) return;
+  if (list.clusters() == objects) {
+    throw error(failure::usage, fmt::format("within {} of an object there is no other: each of the "
+                                            "{} objects would be a cluster; raise the radius",
+                                            list.covering_radius, objects));
+  }
+  if (list.clusters() == 1) {
+    throw error(failure::usage, fmt::format("all {} objects are within {} of the first: one cluster "
+                                            "would hold them all; lower the radius",
+                                            objects, list.covering_radius));
+  }
+}
+
+void require_as_many_pivots(std::int64_t pivots, const pivot_rule& rule) {
+  if (pivots >= rule.most) return;
+  throw error(failure::usage, fmt::format("alpha = {} selects {} pivots, fewer than {}; lower it",
+                                          rule.alpha, pivots, rule.most));
 }
 
 void require_options(const search_options& o, index_kind kind, bool native) {
@@ -120,6 +152,27 @@ void require_shared(const device& where, std::size_t bytes, const std::string& w
   throw error(failure::unsupported,
               fmt::format("a block would need {} bytes of shared memory and has {}; {}", bytes,
                           where.shared_bytes, what_to_do));
+}
+
+cluster_list arranged(float radius, std::vector<std::int64_t> centres,
+                      const std::vector<int>& owner, const std::vector<float>& away) {
+  std::vector<std::vector<entry>> members(centres.size());
+  for (std::size_t i = 0; i < owner.size(); ++i) {
+    const auto cluster = static_cast<std::size_t>(owner[i]);
+    const auto object = static_cast<std::int64_t>(i);
+    if (centres[cluster] != object) members[cluster].push_back(make_entry(away[i], object));
+  }
+  cluster_list list;
+  list.covering_radius = radius;
+  list.radii.assign(centres.size(), radius);
+  list.centres = std::move(centres);
+  list.starts = {0};
+  for (std::vector<entry>& of_cluster : members) {
+    std::ranges::sort(of_cluster);
+    for (const entry e : of_cluster) list.members.push_back(object_of(e));
+    list.starts.push_back(static_cast<std::int64_t>(list.members.size()));
+  }
+  return list;
 }
 
 std::int64_t resident_blocks(const device& where, int threads, std::int64_t pieces) {

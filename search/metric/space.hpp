@@ -101,6 +101,8 @@ class space {
   virtual ~space() = default;
   virtual std::string_view metric_name() const = 0;
   virtual std::string_view objects_name() const = 0;  // "vectors"
+  // Hash of the sources of this space: its metric, the indexes and the searches.
+  virtual std::string_view source_hash() const = 0;
 
   virtual std::unique_ptr<object_set> load(const std::string& file) const = 0;
   // Throws std::invalid_argument that names the defect.
@@ -111,8 +113,11 @@ class space {
   // Every backend builds the same index.
   virtual cluster_list build_clusters(const object_set& objects, std::int64_t cluster_size,
                                       backend& place) const = 0;
-  // diameter 0: estimated (search/metric/cpu/build.hpp).
-  virtual pivot_table build_pivots(const object_set& objects, double alpha, float diameter,
+  // Throws failure::usage for a radius that leaves every object alone or puts all in one cluster.
+  virtual cluster_list build_clusters_within(const object_set& objects, float radius,
+                                             backend& place) const = 0;
+  // Throws failure::usage if the rule selects too many pivots, or fewer than it is to take.
+  virtual pivot_table build_pivots(const object_set& objects, pivot_rule rule,
                                    backend& place) const = 0;
 
   virtual std::unique_ptr<searcher> open(const object_set& objects, const index_data& index,

@@ -2,7 +2,7 @@
 // The space of one metric: implements search/metric/space.hpp for the metric's struct.
 
 #include "search/metric/cpu/build.hpp"
-#include "search/metric/device_build.hpp"
+#include "search/metric/device_build_within.hpp"
 #include "search/metric/device_searcher.hpp"
 #include "search/metric/host_searcher.hpp"
 #include "search/metric/sets.hpp"
@@ -11,12 +11,18 @@ namespace kselect::search::metric_space {
 
 // Checks that do not depend on the metric. All throw failure::usage or failure::unsupported.
 void require_buildable(std::int64_t objects, std::int64_t cluster_size);
-void require_buildable(std::int64_t objects, double alpha, float diameter);
+void require_buildable(std::int64_t objects, float covering_radius);
+void require_buildable(std::int64_t objects, const pivot_rule& rule);
+// A radius that leaves every object alone, or none out, makes an index that spares no distance.
+void require_useful(const cluster_list& list, std::int64_t objects);
 void require_options(const search_options& options, index_kind kind, bool native);
 
 template <metric M>
 class space_of final : public space {
  public:
+  explicit space_of(std::string_view source_hash) : source_hash_(source_hash) {}
+
+  std::string_view source_hash() const override { return source_hash_; }
   std::string_view metric_name() const override { return M::name; }
   std::string_view objects_name() const override { return M::objects; }
 
@@ -42,16 +48,25 @@ class space_of final : public space {
     return cluster_builder<M>(place, set, cluster_size).build();
   }
 
-  pivot_table build_pivots(const object_set& objects, double alpha, float diameter,
+  cluster_list build_clusters_within(const object_set& objects, float radius,
+                                     backend& place) const override {
+    require_buildable(objects.count(), radius);
+    const typename M::set& set = set_of<M>(objects);
+    cluster_list list = is_native(place) ? metric_space::build_clusters_within<M>(
+                                               set, radius, place.description().threads)
+                                         : build_clusters_within_on<M>(place, set, radius);
+    require_useful(list, set.count());
+    return list;
+  }
+
+  pivot_table build_pivots(const object_set& objects, pivot_rule rule,
                            backend& place) const override {
-    require_buildable(objects.count(), alpha, diameter);
+    require_buildable(objects.count(), rule);
     const typename M::set& set = set_of<M>(objects);
     const int threads = place.description().threads;
-    if (diameter == 0) diameter = estimate_diameter<M>(set, threads);
-    if (is_native(place)) {
-      return metric_space::build_pivots<M>(set, alpha, diameter, threads);
-    }
-    return build_pivots_on<M>(place, set, alpha, diameter);
+    if (rule.diameter == 0) rule.diameter = estimate_diameter<M>(set, threads);
+    if (is_native(place)) return metric_space::build_pivots<M>(set, rule, threads);
+    return build_pivots_on<M>(place, set, rule);
   }
 
   std::unique_ptr<searcher> open(const object_set& objects, const index_data& index, backend& place,
@@ -88,6 +103,8 @@ class space_of final : public space {
   static bool is_native(const backend& place) {
     return place.description().kind == executor_kind::cpu;
   }
+
+  std::string_view source_hash_;
 };
 
 }  // namespace kselect::search::metric_space

@@ -1,6 +1,7 @@
 """`kselect index` against brute force in float64 and a textbook edit distance."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -80,6 +81,22 @@ def test_range_of_vectors(kselect, tmp_path, vectors, kind):
     assert starts[-1] == len(indices) > 0
 
 
+@pytest.mark.parametrize("executor", ["cpu", "fiber"])
+@pytest.mark.parametrize("rule", ["increasing", "decreasing"])
+def test_clusters_of_a_radius(kselect, tmp_path, vectors, executor, rule):
+    base, query = vectors
+    done = kselect("index", "build", "--metric", "euclidean", "--objects", "base.npy", "--kind",
+                   "list_of_clusters", "--cluster-radius", 1.5, "--index", "x.kidx",
+                   "--executor", executor)  # fmt: skip
+    assert "clusters of radius 1.5" in done.stdout
+    kselect("index", "knn", "--index", "x.kidx", "--queries", "query.npy", "--k", 5, "--executor",
+            executor, "--indices", "i.npy", "--radius-rule", rule, "--record", "out")  # fmt: skip
+    exact = np.linalg.norm(query[:, None].astype(np.float64) - base[None], axis=2)
+    assert np.array_equal(np.load(tmp_path / "i.npy"), np.argsort(exact, axis=1)[:, :5])
+    index = json.loads((tmp_path / "out" / "runs.jsonl").read_text())["index"]
+    assert index["cluster_radius"] == 1.5 and "cluster_size" not in index
+
+
 def test_words_held_out(kselect, tmp_path, words):
     build(kselect, "sss", "--hold-out", 0.2, "--queries", "held.txt",
           metric="levenshtein", objects="words.txt")  # fmt: skip
@@ -101,11 +118,16 @@ def test_info_and_record(kselect, tmp_path, vectors):
     assert (about["objects"], about["clusters"], about["cluster_size"]) == (300, 30, 9)
     for executor in ("cpu", "fiber"):
         kselect("index", "knn", "--index", "x.kidx", "--queries", "query.npy", "--k", 3,
-                "--executor", executor, "--record", "out", "--timing", 2)  # fmt: skip
+                "--executor", executor, "--record", "out", "--timing", 2, "--warmup", 3)  # fmt: skip
     lines = (tmp_path / "out" / "runs.jsonl").read_text().splitlines()
     cpu, fiber = map(json.loads, lines)
     assert cpu["what"] == fiber["what"] == "index_search"
     assert len(cpu["time"]["samples"]) == 2 and fiber["time"] is None
+    assert cpu["time"]["warmups"] == 3
+    low, high = cpu["time"]["ci95"]
+    assert low <= cpu["time"]["median"] <= high
+    assert cpu["work"]["queries"] == fiber["work"]["queries"] == 7
+    assert re.fullmatch("[0-9a-f]{16}", cpu["index"]["source_hash"])
     assert fiber["work"]["per_query"]["bytes_read"] > 0
     assert cpu["work"]["per_query"]["distances"] < 300
 
@@ -145,10 +167,16 @@ def test_errors_of_building(kselect, tmp_path, vectors):
         (("--alpha", "nan"), "alpha = nan"),
         (("--diameter", "nan"), "diameter nan is not a distance"),
         (("--diameter", "-1"), "diameter -1 is not a distance"),
+        (("--pivots", "400", "--alpha", "0.5"), "pivots, fewer than 400; lower it"),
+        (("--pivots", "-1"), "-1 pivots: give 1 to 4096"),
+        (("--kind", "list_of_clusters", "--cluster-radius", "1e-9"), "of the 300 objects would be a cluster"),
+        (("--kind", "list_of_clusters", "--cluster-radius", "99"), "all 300 objects are within 99"),
+        (("--kind", "list_of_clusters", "--cluster-radius", "nan"), "cluster radius nan is not"),
         (("--hold-out", "0.2", "--queries", "held.dat"), "held.dat: vectors are written as .npy"),
     ):
+        kind = () if "--kind" in options else ("--kind", "sss")
         done = kselect("index", "build", "--metric", "euclidean", "--objects", "base.npy",
-                       "--kind", "sss", "--index", "x.kidx", *options, check=2)  # fmt: skip
+                       *kind, "--index", "x.kidx", *options, check=2)  # fmt: skip
         assert message in one_line(done.stderr)
         assert not (tmp_path / "x.kidx").exists()
 

@@ -11,15 +11,13 @@
 
 namespace kselect::search::metric_space {
 
-// List of Clusters: Barrientos 2011, Alg. 3, with clusters of a fixed size. The first centre is
-// object 0. Each further centre is the free object with the greatest sum of distances to all
-// earlier centres. Takes n^2 / (2 cluster_size) distances.
-template <metric M>
-cluster_list build_clusters(const typename M::set& objects, std::int64_t cluster_size,
-                            int threads) {
+// List of Clusters: Barrientos 2011, Alg. 3. The first centre is object 0. Each further centre is the
+// free object with the greatest sum of distances to all earlier centres. take(entries) moves a new
+// cluster's members to the front of the free objects and returns their number.
+template <metric M, class Take>
+cluster_list cluster_all(const typename M::set& objects, int threads, const Take& take) {
   const std::int64_t n = objects.count();
   cluster_list list;
-  list.cluster_size = cluster_size;
   std::vector<std::int64_t> left(static_cast<std::size_t>(n));
   std::iota(left.begin(), left.end(), 0);
   std::vector<double> sums(static_cast<std::size_t>(n));  // of the distances to all centres
@@ -38,17 +36,48 @@ cluster_list build_clusters(const typename M::set& objects, std::int64_t cluster
       sums[static_cast<std::size_t>(i)] += static_cast<double>(d);
       entries[at] = make_entry(d, i);
     }
-    const auto size = std::min(cluster_size, static_cast<std::int64_t>(entries.size()));
+    const std::int64_t size = take(entries);
     const auto end = entries.begin() + size;
-    if (end != entries.end()) std::nth_element(entries.begin(), end, entries.end());
     std::sort(entries.begin(), end);
     list.centres.push_back(centre);
     list.radii.push_back(size == 0 ? 0 : distance_of(end[-1]));
     for (auto e = entries.begin(); e != end; ++e) list.members.push_back(object_of(*e));
+    list.starts.push_back(static_cast<std::int64_t>(list.members.size()));
     std::vector<std::int64_t> taken(list.members.end() - size, list.members.end());
     std::ranges::sort(taken);
     std::erase_if(left, [&](std::int64_t i) { return std::ranges::binary_search(taken, i); });
   }
+  return list;
+}
+
+// Clusters of a fixed size. Takes n^2 / (2 cluster_size) distances.
+template <metric M>
+cluster_list build_clusters(const typename M::set& objects, std::int64_t cluster_size,
+                            int threads) {
+  const auto nearest = [&](std::vector<entry>& entries) {
+    const auto size = std::min(cluster_size, static_cast<std::int64_t>(entries.size()));
+    const auto end = entries.begin() + size;
+    if (end != entries.end()) std::nth_element(entries.begin(), end, entries.end());
+    return size;
+  };
+  cluster_list list = cluster_all<M>(objects, threads, nearest);
+  list.cluster_size = cluster_size;
+  list.starts.clear();
+  return list;
+}
+
+// Clusters of a fixed radius. Takes n distances for each cluster, less the objects in earlier ones.
+template <metric M>
+cluster_list build_clusters_within(const typename M::set& objects, float radius, int threads) {
+  const auto inside = [&](std::vector<entry>& entries) {
+    const auto end = std::partition(entries.begin(), entries.end(),
+                                    [&](entry e) { return distance_of(e) <= radius; });
+    return end - entries.begin();
+  };
+  cluster_list list = cluster_all<M>(objects, threads, inside);
+  list.covering_radius = radius;
+  list.radii.assign(list.centres.size(), radius);
+  list.starts.insert(list.starts.begin(), 0);
   return list;
 }
 
@@ -85,6 +114,17 @@ inline constexpr std::int64_t most_pivots = 4096;
 // Throws failure::usage if there are too many.
 void require_few_pivots(std::int64_t pivots, double alpha);
 
+// Throws failure::usage if fewer pivots were selected than the rule takes.
+void require_as_many_pivots(std::int64_t pivots, const pivot_rule& rule);
+
+inline pivot_table table_for(const pivot_rule& rule) {
+  return {.alpha = rule.alpha,
+          .diameter = rule.diameter,
+          .most = rule.most,
+          .pivots = {},
+          .distances = {}};
+}
+
 // The separation that pivots must have: M alpha.
 inline float separation_of(float diameter, double alpha) {
   return static_cast<float>(static_cast<double>(diameter) * alpha);
@@ -92,20 +132,20 @@ inline float separation_of(float diameter, double alpha) {
 
 // SSS-Index: Barrientos 2011, Alg. 1. An object becomes a pivot if it is at least M alpha away from
 // all earlier pivots and different from them. A new pivot's row of the table also determines the
-// next pivot.
+// next pivot. The rule's diameter is not 0 unless all objects are equal.
 template <metric M>
-pivot_table build_pivots(const typename M::set& objects, double alpha, float diameter,
-                         int threads) {
+pivot_table build_pivots(const typename M::set& objects, const pivot_rule& rule, int threads) {
   const std::int64_t n = objects.count();
-  pivot_table table{.alpha = alpha, .diameter = diameter, .pivots = {}, .distances = {}};
-  const float separation = separation_of(diameter, alpha);
+  pivot_table table = table_for(rule);
+  const float separation = separation_of(rule.diameter, rule.alpha);
   std::vector<float> nearest(static_cast<std::size_t>(n), std::numeric_limits<float>::infinity());
   for (std::int64_t pivot = 0; pivot < n;) {
     table.pivots.push_back(pivot);
-    require_few_pivots(table.count(), alpha);
+    require_few_pivots(table.count(), rule.alpha);
     table.distances.resize(static_cast<std::size_t>(table.count() * n));
     float* const row = table.distances.data() + (table.count() - 1) * n;
     measure_all<M>(objects, pivot, row, threads);
+    if (table.count() == rule.most) break;
     for (std::int64_t i = 0; i < n; ++i) {
       float& least = nearest[static_cast<std::size_t>(i)];
       least = std::min(least, row[i]);
@@ -118,6 +158,7 @@ pivot_table build_pivots(const typename M::set& objects, double alpha, float dia
       ++pivot;
     } while (pivot < n && !qualifies(pivot));
   }
+  require_as_many_pivots(table.count(), rule);
   return table;
 }
 

@@ -128,7 +128,7 @@ class cluster_search {
   template <class F>
   void visit(std::int64_t c, const probe& ready, const F& f, work& done) const {
     const std::span<const std::int64_t> numbers = list_.of(c);
-    std::int64_t at = c * list_.cluster_size;
+    std::int64_t at = list_.start_of(c);
     for (const std::int64_t object : numbers) f(M::distance(members_, at++, ready), object);
     ++done.clusters;
     done.distances += static_cast<std::int64_t>(numbers.size());

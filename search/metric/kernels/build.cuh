@@ -2,7 +2,8 @@
 // Builds the indexes on an executor: Barrientos 2011, Alg. 3 and 1. The thesis builds them on the
 // CPU; the result here is bit for bit that of cpu/build.hpp.
 //
-// A List of Clusters takes three launches a cluster, without decisions of the host in between:
+// A List of Clusters of a fixed size takes three launches a cluster, without decisions of the host in
+// between (kernels/build_within.cuh builds one of a fixed radius):
 //
 //   measure    every block finds the next centre (the free object with the greatest sum of
 //              distances to all earlier centres), measures its share of the free objects against
@@ -29,6 +30,32 @@ inline constexpr std::uint32_t no_object = 0xffffffffU;
 inline constexpr candidate_centre no_centre = {-1, no_object};
 inline constexpr int free_object = -1;  // in no cluster yet
 
+// The best of `count` candidates, from number `first` on. For one thread.
+template <class Simt>
+KSELECT_HD candidate_centre best_candidate(Simt& simt,
+                                           const simt::global<candidate_centre>& candidates,
+                                           std::int64_t first, int count) {
+  candidate_centre best = no_centre;
+  for (int b = 0; b < count; ++b) {
+    const candidate_centre other = simt.load(candidates, first + b);
+    if (other.before(best)) best = other;
+  }
+  return best;
+}
+
+// Writes the best candidate of a block's threads. `shared`: one place for each thread.
+template <class Simt>
+KSELECT_HD void write_best(Simt& simt, candidate_centre* shared, candidate_centre own,
+                           const simt::global<candidate_centre>& candidates, std::int64_t to) {
+  shared[simt.thread()] = own;
+  simt.sync_block();
+  if (simt.thread() != 0) return;
+  for (int t = 1; t < simt.threads(); ++t) {
+    if (shared[t].before(own)) own = shared[t];
+  }
+  simt.store(candidates, to, own);
+}
+
 template <class M>
 struct build_memory {
   typename M::view objects;
@@ -52,8 +79,7 @@ struct measure_kernel {
   };
   struct args {
     build_memory<M> memory;
-    int cluster;
-    int candidates;             // 0 for the first cluster, whose centre is object 0
+    int cluster;                // the centre of the first is object 0
     std::size_t staged_offset;  // in dynamic shared memory, behind the heaps
   };
 
@@ -89,14 +115,10 @@ struct measure_kernel {
  private:
   template <class Simt>
   KSELECT_HD static void choose(Simt& simt, storage& shared, const args& a) {
-    candidate_centre best = no_centre;
-    if (a.candidates == 0) best.object = 0;
-    for (int b = 0; b < a.candidates; ++b) {
-      const candidate_centre other = simt.load(a.memory.candidates, b);
-      if (other.before(best)) best = other;
-    }
-    shared.centre = best.object;
-    if (simt.block() == 0) simt.store(a.memory.centres, a.cluster, best.object);
+    const std::uint32_t centre =
+        a.cluster == 0 ? 0 : best_candidate(simt, a.memory.candidates, 0, simt.blocks()).object;
+    shared.centre = centre;
+    if (simt.block() == 0) simt.store(a.memory.centres, a.cluster, centre);
   }
 };
 
@@ -156,13 +178,7 @@ struct farthest_kernel {
       const candidate_centre own = {simt.load(m.sums, i), static_cast<std::uint32_t>(i)};
       if (own.before(best)) best = own;
     }
-    shared.best[simt.thread()] = best;
-    simt.sync_block();
-    if (simt.thread() != 0) return;
-    for (int t = 1; t < simt.threads(); ++t) {
-      if (shared.best[t].before(best)) best = shared.best[t];
-    }
-    simt.store(m.candidates, simt.block(), best);
+    write_best(simt, shared.best, best, m.candidates, simt.block());
   }
 };
 

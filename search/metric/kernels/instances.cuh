@@ -3,6 +3,7 @@
 
 #include "kselect/simt/launch.hpp"
 #include "search/metric/kernels/build.cuh"
+#include "search/metric/kernels/build_within.cuh"
 #include "search/metric/kernels/search.cuh"
 #include "search/metric/kernels/start.hpp"
 
@@ -34,4 +35,5 @@ status start(const executor& where, const simt::grid& shape, const typename Kern
   KSELECT_METRIC_KERNEL(measure_kernel<M>)   \
   KSELECT_METRIC_KERNEL(close_kernel<M>)     \
   KSELECT_METRIC_KERNEL(farthest_kernel<M>)  \
+  KSELECT_METRIC_KERNEL(within_kernel<M>)    \
   KSELECT_METRIC_KERNEL(pivot_kernel<M>)

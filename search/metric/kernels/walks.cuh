@@ -48,8 +48,26 @@ struct exhaustive_walk {
   }
 };
 
+// The cluster of each member. A thread asks for ever larger members.
+struct member_clusters {
+  int size;                                 // of every cluster; 0: `starts` tells
+  simt::global<const std::uint32_t> starts;  // [clusters + 1]
+
+  // Moves `cluster` on to the cluster of member i. Returns whether i is its first member.
+  template <class Simt>
+  KSELECT_HD bool advance(Simt& simt, std::int64_t i, int& cluster) const {
+    if (size > 0) {
+      cluster = static_cast<int>(i / size);
+      return i % size == 0;
+    }
+    while (simt.load(starts, cluster + 1) <= i) ++cluster;
+    return simt.load(starts, cluster) == i;
+  }
+};
+
 // List of Clusters: Barrientos 2011, Alg. 6, lines 13-38. Neighbouring threads take neighbouring
-// members, so the threads of a warp are mostly in one cluster or two.
+// members, so the threads of a warp are mostly in one cluster or two. The thesis' clusters have a
+// fixed size; those of a fixed radius differ in where they start alone.
 //
 // Deviation: the last cluster to be searched (the thesis' minC, line 29) is found before the
 // members are visited, not meanwhile. So the searched clusters do not depend on the order of
@@ -64,7 +82,8 @@ struct cluster_walk {
     simt::global<const float> radii;
     simt::global<const std::uint32_t> centre_numbers, member_numbers;
     tolerance slack;
-    int cluster_size, clusters;
+    int clusters;
+    member_clusters of;
   };
   static std::int64_t measured(const args& a) { return a.clusters; }
 
@@ -98,14 +117,15 @@ struct cluster_walk {
     find_last(g, shared, a, radius());
     const std::int64_t count = a.members.count;
     std::int64_t i = simt.thread();
+    int c = 0;
     for (; i < count; i += simt.threads()) {
-      const auto c = static_cast<int>(i / a.cluster_size);
+      const bool is_first = a.of.advance(simt, i, c);
       if (c > shared.last) break;
       if (separated(g.measured[c], simt.load(a.radii, c), radius(), a.slack)) {
         simt.count(simt::counter::pruned);
         continue;
       }
-      if (i % a.cluster_size == 0) simt.count(simt::counter::clusters);
+      if (is_first) simt.count(simt::counter::clusters);
       const float d = measure<M>(simt, a.members, i, g.staged);
       if (d <= radius()) f(d, simt.load(a.member_numbers, i));
     }

@@ -37,9 +37,9 @@ std::vector<float> row(const std::vector<float>& rows, const workload& p, std::i
 }
 
 const char* const every_distribution[] = {
-    "uniform",      "normal",          "ascending",  "descending",
-    "all_equal",    "few_distinct(7)", "organ_pipe", "same_leading_bits(20)",
-    "inf_fraction", "nan_fraction",    "kth_ties(5)"};
+    "uniform",   "normal",          "decaying(9)", "ascending",
+    "descending", "all_equal",       "few_distinct(7)", "organ_pipe",
+    "same_leading_bits(20)", "inf_fraction", "nan_fraction", "kth_ties(5)"};
 
 // Records quote a seed: these bits must never change, on any machine.
 TEST(Generator, GivesTheSameBitsForEver) {
@@ -126,6 +126,21 @@ TEST(Generator, NormalHasTheQuantilesOfTheNormal) {
   EXPECT_NEAR(normal_quantile(0.975), 1.959963985, 1e-6);
   EXPECT_NEAR(normal_quantile(1e-5), -4.264890794, 1e-5);
   EXPECT_NEAR(normal_quantile(1e-14), -7.650628105, 1e-5);
+}
+
+TEST(Generator, DecayingVarianceFallsByOneRatio) {
+  const workload p = make_problem("decaying(5)", 12, 20000);
+  const auto values = generate<double>(p);
+  double expected = 1;
+  for (std::int64_t column = 0; column < p.n; ++column, expected *= 4.0 / 6) {
+    double squares = 0;
+    for (std::int64_t r = 0; r < p.q; ++r) {
+      const double x = values[static_cast<std::size_t>(p.offset(r, column))];
+      squares += x * x;
+    }
+    // The standard error of a variance from 20,000 values is 1 %.
+    EXPECT_NEAR(squares / 20000 / expected, 1, 0.05) << column;
+  }
 }
 
 TEST(Generator, SortedDistributionsAreSorted) {

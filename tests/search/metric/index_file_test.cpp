@@ -41,8 +41,17 @@ class IndexFile : public testing::Test {
     if (kind == index_kind::list_of_clusters) {
       x.index.clusters = x.in->build_clusters(*x.objects, 6, *place);
     }
-    if (kind == index_kind::sss) x.index.pivots = x.in->build_pivots(*x.objects, 0.5, 0, *place);
+    if (kind == index_kind::sss) x.index.pivots = x.in->build_pivots(*x.objects, {.alpha = 0.5}, *place);
     for (std::int64_t i = 0; i < 40; ++i) x.numbers.push_back(2 * i);
+    return x;
+  }
+
+  // An index whose clusters have a fixed radius.
+  template <class M>
+  static indexed_objects make_within(float radius) {
+    const auto place = open_host_backend(executor_kind::cpu, 1);
+    indexed_objects x = make<M>(index_kind::list_of_clusters);
+    x.index.clusters = x.in->build_clusters_within(*x.objects, radius, *place);
     return x;
   }
 
@@ -84,6 +93,26 @@ TEST_F(IndexFile, ComesBackAsItWas) {
       EXPECT_EQ(again.numbers, x.numbers);
     }
   }
+}
+
+TEST_F(IndexFile, ClustersOfARadiusComeBack) {
+  for (const bool words : {false, true}) {
+    const indexed_objects x = words ? make_within<levenshtein>(5) : make_within<euclidean>(1);
+    EXPECT_FALSE(x.index.clusters.has_fixed_size());
+    write_index_file(file_, x);
+    EXPECT_EQ(read_index_file(file_).index.clusters, x.index.clusters);
+  }
+}
+
+TEST_F(IndexFile, TheNumberOfPivotsToTakeComesBack) {
+  const auto place = open_host_backend(executor_kind::cpu, 1);
+  indexed_objects x = make<euclidean>(index_kind::sss);
+  x.index.pivots = x.in->build_pivots(*x.objects, {.alpha = 0.3, .most = 2}, *place);
+  write_index_file(file_, x);
+  EXPECT_EQ(read_index_file(file_).index.pivots, x.index.pivots);
+  x.index.pivots.most = 3;
+  write_index_file(file_, x);
+  EXPECT_THAT(refusal(), HasSubstr("the number of pivots is wrong"));
 }
 
 TEST_F(IndexFile, CutOffAnywhereIsRefused) {
@@ -136,6 +165,19 @@ TEST_F(IndexFile, InconsistentIndexIsRefused) {
   x.index.clusters.members[1] = x.index.clusters.members[2];
   write_index_file(file_, x);
   EXPECT_THAT(refusal(), HasSubstr("an object is in two clusters"));
+  const auto refused = [&](auto change, const char* why) {
+    x = make_within<euclidean>(1);
+    change(x.index.clusters);
+    write_index_file(file_, x);
+    EXPECT_THAT(refusal(), HasSubstr(why));
+  };
+  refused([](cluster_list& c) { c.starts.pop_back(); }, "starts do not divide");
+  refused([](cluster_list& c) { c.starts[1] = -1; }, "starts do not divide");
+  refused([](cluster_list& c) { ++c.starts.back(); }, "starts do not divide");
+  refused([](cluster_list& c) { c.starts.clear(); }, "section clusters.starts is empty");
+  refused([](cluster_list& c) { c.radii[1] = 0; }, "is not the covering radius");
+  refused([](cluster_list& c) { c.covering_radius = NAN; }, "is not positive");
+  refused([](cluster_list& c) { c.centres.pop_back(); }, "centres and radii differ");
   x = make<euclidean>(index_kind::sss);
   x.index.pivots.distances.pop_back();
   write_index_file(file_, x);
@@ -153,6 +195,20 @@ TEST(HoldOut, SplitsWithoutLoss) {
   for (const double share : {0.0, 1.0, -1.0, 0.001, 0.999}) {
     EXPECT_THROW(hold_out(103, share, 5), error) << share;
   }
+}
+
+// The pivots that Barrientos 2011, Sec. 3.2.2 reports: about 73 and one.
+TEST(StandIns, ImagesHaveTheThesisPivots) {
+  const auto place = open_host_backend(executor_kind::cpu, 2);
+  const space& in = find_space("euclidean");
+  const stand_in& images = stand_ins[0];
+  const euclidean::set vectors(generate(images, images.count, 1, 2), images.count, images.dimension);
+  const split parts = hold_out(images.count, 0.2, 1);
+  const set_holder<euclidean> kept(vectors.gather(parts.kept));
+  const std::int64_t many = in.build_pivots(kept, {.alpha = 0.5}, *place).count();
+  EXPECT_GE(many, 70);
+  EXPECT_LE(many, 76);
+  EXPECT_EQ(in.build_pivots(kept, {.alpha = 0.66}, *place).count(), 1);
 }
 
 // The measured intrinsic dimension equals the stated one to a tenth.

@@ -9,43 +9,12 @@
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
 #include "search/metric/prove.hpp"
-#include "search/metric/sets.hpp"
-#include "search/metric/space.hpp"
-#include "tests/search/metric/objects.hpp"
+#include "tests/search/metric/world.hpp"
 
 namespace kselect::search::metric_space {
 namespace {
 
-// A space with objects, queries, and the backend that searches them.
-struct world {
-  const space& in;
-  std::unique_ptr<object_set> objects, queries;
-
-  static world of(std::string_view metric, std::int64_t count, std::int64_t queries) {
-    if (metric == "euclidean") return make<euclidean>(count, queries);
-    return make<levenshtein>(count, queries);
-  }
-  template <class M>
-  static world make(std::int64_t count, std::int64_t queries) {
-    world w{find_space(M::name), std::make_unique<set_holder<M>>(test_objects<M>(count, 1)),
-            std::make_unique<set_holder<M>>(test_objects<M>(queries, 2))};
-    w.in.adapt(*w.queries, *w.objects);
-    return w;
-  }
-
-  index_data build(index_kind kind, backend& place, std::int64_t cluster_size = 8) const {
-    index_data index{.kind = kind, .clusters = {}, .pivots = {}};
-    if (kind == index_kind::list_of_clusters) {
-      index.clusters = in.build_clusters(*objects, cluster_size, place);
-      validate(index.clusters, objects->count());
-    }
-    if (kind == index_kind::sss) {
-      index.pivots = in.build_pivots(*objects, 0.45, 0, place);
-      validate(index.pivots, objects->count());
-    }
-    return index;
-  }
-};
+enum class form : std::uint8_t { fixed_size, fixed_radius };  // of a List of Clusters
 
 struct way {
   const char* metric;
@@ -53,10 +22,12 @@ struct way {
   executor_kind executor;
   radius_rule radius = radius_rule::increasing;
   distribution_rule distribution = distribution_rule::elements;
+  form clusters = form::fixed_size;
 
   friend void PrintTo(const way& w, std::ostream* out) {
     *out << w.metric << ", " << to_string(w.index) << ", " << to_string(w.executor) << ", "
-         << to_string(w.radius) << ", " << to_string(w.distribution);
+         << to_string(w.radius) << ", " << to_string(w.distribution)
+         << (w.clusters == form::fixed_radius ? ", fixed radius" : "");
   }
 };
 
@@ -65,6 +36,7 @@ std::string name_of(const testing::TestParamInfo<way>& info) {
   std::string name = std::string(w.metric) + '_' + std::string(to_string(w.index));
   if (w.radius == radius_rule::decreasing) name += "_decreasing";
   if (w.distribution == distribution_rule::pivots) name += "_by_pivot";
+  if (w.clusters == form::fixed_radius) name += "_of_radius";
   return name + "_on_" + std::string(to_string(w.executor));
 }
 
@@ -75,11 +47,16 @@ std::vector<way> all_ways() {
       for (const auto& index : names<index_kind>) {
         ways.push_back({metric, index.value, executor.value});
       }
+      way by_radius = {metric, index_kind::list_of_clusters, executor.value};
+      by_radius.clusters = form::fixed_radius;
+      ways.push_back(by_radius);
       if (executor.value == executor_kind::cpu) continue;
       ways.push_back(
           {metric, index_kind::list_of_clusters, executor.value, radius_rule::decreasing});
       ways.push_back({metric, index_kind::sss, executor.value, radius_rule::increasing,
                       distribution_rule::pivots});
+      by_radius.radius = radius_rule::decreasing;
+      ways.push_back(by_radius);
     }
   }
   return ways;
@@ -95,6 +72,12 @@ class EveryWay : public testing::TestWithParam<way> {
   }
   bool counts() const { return GetParam().executor != executor_kind::cuda; }
 
+  index_data build(const world& w, std::int64_t cluster_size = 8) const {
+    if (GetParam().clusters == form::fixed_radius) {
+      return w.build_within(w.middle_radius(), *place_);
+    }
+    return w.build(GetParam().index, *place_, cluster_size);
+  }
   std::unique_ptr<searcher> open(const world& w, const index_data& index,
                                  search_options options = {}) {
     options.radius = GetParam().radius;
@@ -108,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryWay, testing::ValuesIn(all_ways()), name_of);
 
 TEST_P(EveryWay, FindsTheNearest) {
   const world w = world::of(GetParam().metric, 300, 9);
-  const index_data index = w.build(GetParam().index, *place_);
+  const index_data index = build(w);
   for (const std::int64_t k : {1, 5, 40, 299, 300}) {
     const radius_plan plan = train_radius(w.in, *w.objects, index, k, 2);
     search_report report;
@@ -123,7 +106,7 @@ TEST_P(EveryWay, FindsTheNearest) {
 
 TEST_P(EveryWay, FindsAllWithinARadius) {
   const world w = world::of(GetParam().metric, 300, 9);
-  const index_data index = w.build(GetParam().index, *place_);
+  const index_data index = build(w);
   for (const float radius : {0.0F, 1.0F, 2.5F, 1e9F, INFINITY}) {
     search_report report;
     const range_answer answer = open(w, index)->range(*w.queries, radius, report);
@@ -138,7 +121,7 @@ TEST_P(EveryWay, FindsAllWithinARadius) {
 // The queries are indexed objects: their own distance is 0, and there are many ties.
 TEST_P(EveryWay, FindsTheObjectsThemselves) {
   const world w = world::of(GetParam().metric, 120, 1);
-  const index_data index = w.build(GetParam().index, *place_, 7);
+  const index_data index = build(w, 7);
   search_report report;
   const range_answer same = open(w, index)->range(*w.objects, 0, report);
   EXPECT_EQ(disprove(w.in, *w.objects, *w.objects, 0, same, 2), "");
@@ -148,7 +131,7 @@ TEST_P(EveryWay, FindsTheObjectsThemselves) {
 TEST_P(EveryWay, BatchesAndFewObjectsChangeNothing) {
   for (const std::int64_t count : {1, 2, 8, 9, 10, 33}) {
     const world w = world::of(GetParam().metric, count, 7);
-    const index_data index = w.build(GetParam().index, *place_);
+    const index_data index = build(w);
     const std::int64_t k = (count + 1) / 2;
     const radius_plan plan = train_radius(w.in, *w.objects, index, k, 1);
     search_report whole_report, report;
@@ -168,7 +151,7 @@ TEST_P(EveryWay, BatchesAndFewObjectsChangeNothing) {
 // A radius plan that does not fit the data costs extra turns, but the answer stays right.
 TEST_P(EveryWay, AnyRadiusPlanGivesTheAnswer) {
   const world w = world::of(GetParam().metric, 100, 5);
-  const index_data index = w.build(GetParam().index, *place_);
+  const index_data index = build(w);
   for (const radius_plan plan : {radius_plan{0, 1e-30F}, {1e-3F, 0.3F}, {1e30F, 1}}) {
     search_report report;
     const knn_answer answer = open(w, index)->knn(*w.queries, 10, plan, report);
@@ -178,7 +161,7 @@ TEST_P(EveryWay, AnyRadiusPlanGivesTheAnswer) {
 
 TEST_P(EveryWay, RefusesWhatIsNoSearch) {
   const world w = world::of(GetParam().metric, 20, 2);
-  const index_data index = w.build(GetParam().index, *place_);
+  const index_data index = build(w);
   search_report report;
   const auto search = open(w, index);
   EXPECT_THROW(search->knn(*w.queries, 0, {}, report), error);
@@ -187,103 +170,21 @@ TEST_P(EveryWay, RefusesWhatIsNoSearch) {
   EXPECT_THROW(search->range(*w.queries, NAN, report), error);
 }
 
-class Building : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(All, Building, testing::Values("euclidean", "levenshtein"));
-
-TEST_P(Building, GivesTheSameIndexOnCudaAndEveryOtherBackend) {
-  const world w = world::of(GetParam(), 260, 1);
-  const auto cpu = open_backend(executor_kind::cpu, 1);
-  std::vector<std::unique_ptr<backend>> others;
-  others.push_back(open_backend(executor_kind::cpu, 3));
-  others.push_back(open_backend(executor_kind::fiber, 2));
-  if (why_unavailable(executor_kind::cuda).empty()) {
-    others.push_back(open_backend(executor_kind::cuda));
-  }
-  for (const std::int64_t size : {1, 16, 64, 259, 400}) {
-    const cluster_list list = w.in.build_clusters(*w.objects, size, *cpu);
-    for (const auto& place : others) {
-      EXPECT_EQ(list, w.in.build_clusters(*w.objects, size, *place))
-          << size << ' ' << to_string(place->description().kind);
-    }
-  }
-  for (const double alpha : {0.3, 0.5, 1.0}) {
-    const pivot_table table = w.in.build_pivots(*w.objects, alpha, 0, *cpu);
-    for (const auto& place : others) {
-      EXPECT_EQ(table, w.in.build_pivots(*w.objects, alpha, 0, *place))
-          << alpha << ' ' << to_string(place->description().kind);
-    }
-  }
-}
-
-// Checks the clusters against the definition in Barrientos 2011, Alg. 3.
-TEST_P(Building, ClustersAreWhatTheAlgorithmSays) {
-  const world w = world::of(GetParam(), 150, 1);
-  const auto place = open_host_backend(executor_kind::cpu, 1);
-  const cluster_list list = w.in.build_clusters(*w.objects, 10, *place);
-  const auto n = static_cast<std::size_t>(w.objects->count());
-  std::vector<std::vector<float>> d(n, std::vector<float>(n));
-  for (std::size_t i = 0; i < n; ++i) {
-    w.in.distances(*w.objects, *w.objects, static_cast<std::int64_t>(i), d[i]);
-  }
-  std::vector<bool> taken(n);
-  EXPECT_EQ(list.centres[0], 0);
-  for (std::int64_t c = 0; c < list.clusters(); ++c) {
-    const auto centre = static_cast<std::size_t>(list.centres[static_cast<std::size_t>(c)]);
-    const auto sum = [&](std::size_t i) {
-      double total = 0;
-      for (std::int64_t b = 0; b < c; ++b) {
-        total += static_cast<double>(
-            d[static_cast<std::size_t>(list.centres[static_cast<std::size_t>(b)])][i]);
-      }
-      return total;
-    };
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!taken[i]) {
-        EXPECT_LE(sum(i), sum(centre)) << "cluster " << c;
-      }
-    }
-    taken[centre] = true;
-    for (const std::int64_t i : list.of(c)) taken[static_cast<std::size_t>(i)] = true;
-    const float radius = list.radii[static_cast<std::size_t>(c)];
-    for (const std::int64_t i : list.of(c)) {
-      EXPECT_LE(d[centre][static_cast<std::size_t>(i)], radius);
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!taken[i]) {
-        EXPECT_GE(d[centre][i], radius);
-      }
-    }
-  }
-}
-
-// Checks the pivots against Barrientos 2011, Alg. 1.
-TEST_P(Building, PivotsAreSparse) {
-  const world w = world::of(GetParam(), 200, 1);
-  const auto place = open_host_backend(executor_kind::cpu, 1);
-  const pivot_table table = w.in.build_pivots(*w.objects, 0.4, 0, *place);
-  EXPECT_GT(table.count(), 1);
-  const float least = table.diameter * 0.4F * 0.9999F;
-  for (std::int64_t p = 0; p < table.count(); ++p) {
-    for (std::int64_t other = 0; other < p; ++other) {
-      const auto at =
-          static_cast<std::size_t>(p * 200 + table.pivots[static_cast<std::size_t>(other)]);
-      EXPECT_GE(table.distances[at], least);
-    }
-  }
-}
-
 // In few dimensions an index saves most distances (thesis, Sec. 4.2).
 TEST(Pruning, SparesDistancesInFewDimensions) {
   const world w = world::of("euclidean", 3000, 20);
   const auto place = open_host_backend(executor_kind::cpu, 1);
-  search_report exhaustive, clusters, pivots;
+  search_report exhaustive, clusters, within, pivots;
   const index_data none = w.build(index_kind::none, *place);
   const index_data list = w.build(index_kind::list_of_clusters, *place, 32);
   const index_data sss = w.build(index_kind::sss, *place);
+  const index_data balls = w.build_within(0.4F, *place);
   w.in.open(*w.objects, none, *place, {})->range(*w.queries, 0.1F, exhaustive);
   w.in.open(*w.objects, list, *place, {})->range(*w.queries, 0.1F, clusters);
   w.in.open(*w.objects, sss, *place, {})->range(*w.queries, 0.1F, pivots);
+  w.in.open(*w.objects, balls, *place, {})->range(*w.queries, 0.1F, within);
   EXPECT_EQ(exhaustive.done->distances, 20 * 3000);
+  EXPECT_LT(within.done->distances, 20 * 3000 / 4);
   EXPECT_LT(clusters.done->distances, 20 * 3000 / 4);
   EXPECT_LT(pivots.done->distances, 20 * 3000 / 4);
 }
@@ -292,8 +193,12 @@ TEST(Pruning, SparesDistancesInFewDimensions) {
 TEST(Schedules, DoNotShow) {
   const world w = world::of("euclidean", 200, 4);
   const auto host = open_host_backend(executor_kind::cpu, 1);
-  for (const index_kind kind : {index_kind::list_of_clusters, index_kind::sss}) {
-    const index_data index = w.build(kind, *host);
+  const auto build = [&](int which, backend& place) {
+    if (which == 2) return w.build_within(w.middle_radius(), place);
+    return w.build(which == 0 ? index_kind::list_of_clusters : index_kind::sss, place);
+  };
+  for (const int which : {0, 1, 2}) {
+    const index_data index = build(which, *host);
     const radius_plan plan = train_radius(w.in, *w.objects, index, 6, 1);
     std::optional<work> first;
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
@@ -301,7 +206,7 @@ TEST(Schedules, DoNotShow) {
       fiber.order = seed == 0 ? simt::schedule::reversed : simt::schedule::random;
       fiber.seed = seed;
       const auto place = open_host_backend(executor_kind::fiber, 2, fiber);
-      EXPECT_EQ(w.build(kind, *place).clusters, index.clusters);
+      EXPECT_EQ(build(which, *place).clusters, index.clusters);
       search_report report;
       const knn_answer answer = w.in.open(*w.objects, index, *place, {.block_threads = 64})
                                     ->knn(*w.queries, 6, plan, report);
