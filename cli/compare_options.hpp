@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/cli.hpp"
 #include "harness/compare/noise.hpp"
 #include "harness/compare/report.hpp"
 

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/cli.hpp"
 #include "search/knn/tiled/tiled_knn.hpp"
 
 namespace kselect::cli {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli.hpp"
 #include "harness/run/sweep.hpp"
 #include "runtime/format.hpp"
 
