@@ -65,8 +65,9 @@ std::string described(const indexed_objects& x) {
     case index_kind::list_of_clusters: {
       const cluster_list& list = x.index.clusters;
       return fmt::format("{}: {} clusters of {}", of, list.clusters(),
-                         list.has_fixed_size() ? std::to_string(list.cluster_size)
-                                               : fmt::format("radius {:.6g}", list.covering_radius));
+                         list.has_fixed_size()
+                             ? std::to_string(list.cluster_size)
+                             : fmt::format("radius {:.6g}", list.covering_radius));
     }
     case index_kind::sss:
       return fmt::format("{}: {} pivots, alpha {}, diameter {:.6g}", of, x.index.pivots.count(),
@@ -154,13 +155,15 @@ void add_build(CLI::App& group, action& chosen) {
       ->check(CLI::IsMember(kinds));
   command->add_option("--index", o->file, "where to write the index")->required();
   CLI::Option* const size =
-      command->add_option("--cluster-size", o->cluster_size, "list_of_clusters: members of a cluster")
+      command
+          ->add_option("--cluster-size", o->cluster_size, "list_of_clusters: members of a cluster")
           ->capture_default_str();
   command
       ->add_option("--cluster-radius", o->cluster_radius,
                    "list_of_clusters: instead, all objects within this radius make a cluster")
       ->excludes(size);
-  command->add_option("--alpha", o->pivots.alpha, "sss: pivots are this share of the diameter apart")
+  command
+      ->add_option("--alpha", o->pivots.alpha, "sss: pivots are this share of the diameter apart")
       ->capture_default_str();
   command->add_option("--diameter", o->pivots.diameter,
                       "sss: the greatest distance between objects; 0: estimated");

@@ -65,8 +65,8 @@ class session {
   int threads() const { return place_->description().threads; }
   bool runs_kernels() const { return place_->description().kind != executor_kind::cpu; }
 
-  // Searches as often as --timing asks, at least once; if more often, --warmup times before. Returns
-  // the last answer.
+  // Searches as often as --timing asks, at least once; if more often, --warmup times before.
+  // Returns the last answer.
   template <class Search>
   auto repeat(const Search& search) {
     const auto found = indexed_.in->open(*indexed_.objects, indexed_.index, *place_, options_);
@@ -327,8 +327,7 @@ void add_common(CLI::App& command, index_search_arguments& o) {
   command.add_option("--timing", o.timing, "search so often, for the record")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  command
-      .add_option("--warmup", o.warmup, "searches before these, if --timing is more than 1")
+  command.add_option("--warmup", o.warmup, "searches before these, if --timing is more than 1")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str();
   command.add_option("--record", o.record,

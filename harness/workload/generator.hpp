@@ -172,8 +172,8 @@ class generator {
     return static_cast<real>(normal_quantile(p));
   }
 
-  // The standard deviation of a column: variances fall by the ratio (rho - 1) / (rho + 1) from column
-  // to column, rho = `parameter`. The square of the distance between two rows then has mean
+  // The standard deviation of a column: variances fall by the ratio (rho - 1) / (rho + 1) from
+  // column to column, rho = `parameter`. The square of the distance between two rows then has mean
   // 2 sum r^j and variance 8 sum r^2j. So the distances have the intrinsic dimension
   //
   //     mu^2 / (2 sigma^2)  ~  (sum r^j)^2 / sum r^2j  =  (1 + r) / (1 - r)  =  rho

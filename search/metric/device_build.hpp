@@ -59,7 +59,7 @@ class cluster_builder {
     const std::size_t staged = layout_.staged;
     require_ok(start<measure_kernel<M>>(on, {blocks_, build_threads, layout_.bytes},
                                         {memory, cluster, staged}));
-    require_ok(start<close_kernel<M>>(on, {1, build_threads, staged}, 
+    require_ok(start<close_kernel<M>>(on, {1, build_threads, staged},
                                       {memory, cluster, static_cast<int>(blocks_)}));
     if (cluster + 1 == clusters_) return;
     require_ok(start<farthest_kernel<M>>(on, {blocks_, build_threads}, {memory}));

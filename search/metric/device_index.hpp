@@ -91,7 +91,7 @@ class device_index {
   index_kind kind_;
   distribution_rule rule_;
   tolerance slack_;
-  std::int64_t cluster_size_ = 0;  // 0: the clusters have a fixed radius
+  std::int64_t cluster_size_ = 0;      // 0: the clusters have a fixed radius
   std::optional<uploaded<M>> first_;   // objects; for clusters their members
   std::optional<uploaded<M>> second_;  // centres or pivots
   device_array<float> floats_;         // radii, or the table

@@ -79,12 +79,10 @@ json work_json(const search_run& run) {
 }  // namespace
 
 json index_json(const indexed_objects& x) {
-  json index = {{"kind", to_string(x.index.kind)},
-                {"metric", x.in->metric_name()},
-                {"objects", x.objects->count()},
-                {"source", x.source},
-                {"source_hash", x.in->source_hash()},
-                {"hash", fmt::format("{:016x}", x.objects->hash())}};
+  json index = {
+      {"kind", to_string(x.index.kind)},    {"metric", x.in->metric_name()},
+      {"objects", x.objects->count()},      {"source", x.source},
+      {"source_hash", x.in->source_hash()}, {"hash", fmt::format("{:016x}", x.objects->hash())}};
   if (x.index.kind == index_kind::list_of_clusters) {
     const cluster_list& list = x.index.clusters;
     if (list.has_fixed_size()) {

@@ -38,7 +38,8 @@ struct search_run {
 };
 
 // The record, without checksum. Times are in nanoseconds, as in other records, with the interval of
-// the median that other records have. Work is the mean of so many queries; null if it was not counted.
+// the median that other records have. Work is the mean of so many queries; null if it was not
+// counted.
 std::string search_record(const search_run& run);
 
 }  // namespace kselect::search::metric_space

@@ -69,8 +69,8 @@ void require_buildable(std::int64_t objects, std::int64_t cluster_size) {
 void require_buildable(std::int64_t objects, float covering_radius) {
   require_buildable(objects, std::int64_t{1});
   if (covering_radius > 0 && std::isfinite(covering_radius)) return;
-  throw error(failure::usage, fmt::format("cluster radius {} is not a finite distance above 0",
-                                          covering_radius));
+  throw error(failure::usage,
+              fmt::format("cluster radius {} is not a finite distance above 0", covering_radius));
 }
 
 void require_buildable(std::int64_t objects, const pivot_rule& rule) {
@@ -83,8 +83,9 @@ void require_buildable(std::int64_t objects, const pivot_rule& rule) {
                 fmt::format("{} pivots: give 1 to {}, or 0 for all", rule.most, most_pivots));
   }
   if (rule.diameter >= 0 && std::isfinite(rule.diameter)) return;
-  throw error(failure::usage, fmt::format("diameter {} is not a distance; give 0 to have it estimated",
-                                          rule.diameter));
+  throw error(
+      failure::usage,
+      fmt::format("diameter {} is not a distance; give 0 to have it estimated", rule.diameter));
 }
 
 void require_useful(const cluster_list& list, std::int64_t objects) {
@@ -96,9 +97,10 @@ void require_useful(const cluster_list& list, std::int64_t objects) {
                                             list.covering_radius, objects));
   }
   if (list.clusters() == 1) {
-    throw error(failure::usage, fmt::format("all {} objects are within {} of the first: one cluster "
-                                            "would hold them all; lower the radius",
-                                            objects, list.covering_radius));
+    throw error(failure::usage,
+                fmt::format("all {} objects are within {} of the first: one cluster "
+                            "would hold them all; lower the radius",
+                            objects, list.covering_radius));
   }
 }
 

@@ -37,9 +37,9 @@ std::vector<float> generate(const stand_in& what, std::int64_t count, std::uint6
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t at = outliers_before(i);
     if (outliers_before(i + 1) == at) continue;
-    const auto direction = std::span(directions)
-                               .subspan(static_cast<std::size_t>(at * dimension),
-                                        static_cast<std::size_t>(dimension));
+    const auto direction =
+        std::span(directions)
+            .subspan(static_cast<std::size_t>(at * dimension), static_cast<std::size_t>(dimension));
     double squares = 0;
     for (const float x : direction) squares += static_cast<double>(x) * static_cast<double>(x);
     const double scale = what.outlier_norm / std::sqrt(squares);

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from plots import line_panels, style
 from plots.figures import Drawing
-from plots.reproduce import causes, claims, figures, manifest
+from plots.reproduce import causes, claims, figures, manifest, searches
 from plots.reproduce.cells import Missing, best_of_family
 from plots.reproduce.library import Library
 from plots.save import points
@@ -366,6 +366,25 @@ def test_throughput_saturates_at_a_batch_or_the_axis_ends(tmp_path: Path) -> Non
     late = ranges({5: 9e6, 50: 2e6, 200: 1.5e6, 1000: 1.3e6, 0: 1e6})
     assert late.verdict == "cannot test"
     assert late.why == "decides nothing: 1000 queries give 77% of the throughput of all at once"
+
+
+def test_times_of_different_numbers_of_queries_are_compared_by_the_query(tmp_path: Path) -> None:
+    write_searches(
+        tmp_path,
+        [search(), search(executor="cpu", threads=1, search__queries=10, time__median=12e6)],
+    )
+    found, _ = searches.searches_of(tmp_path / "gpu" / "barrientos")
+    ((ratio, *_),) = searches.compare(found, {"executor": "cuda"}, {"executor": "cpu"}, "time", "")
+    assert ratio == 120
+
+
+def test_a_list_of_a_fixed_radius_is_another_kind(tmp_path: Path) -> None:
+    within = search()
+    within["index"] = {"kind": "list_of_clusters", "source": "images.npy", "cluster_radius": 1.5}
+    write_searches(tmp_path, [search(), within])
+    found, _ = searches.searches_of(tmp_path / "gpu" / "barrientos")
+    kinds = [s.traits["kind"] for s in found]
+    assert kinds == ["list_of_clusters", "list_of_clusters_of_radius"]
 
 
 def test_a_search_of_another_kind_is_named(tmp_path: Path) -> None:

@@ -11,30 +11,30 @@ ROOT = Path(__file__).resolve().parents[2]
 CMAKE = ROOT / ".venv" / "bin" / "cmake"
 
 
-def hashes(tree: Path) -> dict[str, str]:
-    """The hash of every file with entries, by stem."""
+def hashes(tree: Path, script: str = "source_hashes") -> dict[str, str]:
+    """The hash of every file with entries, by stem; or of every metric, by name."""
     output = tree / "hashes.hpp"
     subprocess.run(
-        [CMAKE, f"-DOUTPUT={output}", "-P", tree / "cmake" / "source_hashes.cmake"], cwd=tree, check=True
+        [CMAKE, f"-DOUTPUT={output}", "-P", tree / "cmake" / f"{script}.cmake"], cwd=tree, check=True
     )
     return dict(re.findall(r'source_hash_(\w+)\[\] = "(\w{16})"', output.read_text()))
 
 
 @pytest.fixture
 def tree(tmp_path):
-    for folder in ("include", "kernels", "algorithms", "baselines", "cmake"):
+    for folder in ("include", "kernels", "algorithms", "baselines", "cmake", "runtime", "search"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     return tmp_path
 
 
-def changed_by(tree: Path, file: str) -> set[str]:
-    before = hashes(tree)
+def changed_by(tree: Path, file: str, script: str = "source_hashes") -> set[str]:
+    before = hashes(tree, script)
     path = tree / file
     if path.suffix == ".json":
         path.write_text(path.read_text() + "\n")
     else:
         path.write_text(path.read_text() + "\n// A comment.\n")
-    after = hashes(tree)
+    after = hashes(tree, script)
     assert before.keys() == after.keys()
     return {stem for stem in before if before[stem] != after[stem]}
 
@@ -84,3 +84,14 @@ def test_what_includes_a_shared_kernel_is_invalidated_by_it(tree):
     users = changed_by(tree, "kernels/gpu_rows.cuh")
     assert "truncated_bitonic" in users or "radix_select" in users
     assert not users & {"nth_element", "one_pass_select", "full_sort"}
+
+
+def test_a_metric_has_the_hash_of_its_space(tree):
+    def changed(file):
+        return changed_by(tree, file, "metric_hashes")
+
+    assert changed("search/metric/metrics/euclidean.cpp") == {"euclidean"}
+    assert changed("search/metric/metrics/levenshtein.hpp") == {"levenshtein"}
+    assert changed("search/metric/kernels/walks.cuh") == {"euclidean", "levenshtein"}
+    assert changed("algorithms/heap_reduction/block_heaps.cuh") == {"euclidean", "levenshtein"}
+    assert changed("search/knn/knn.cpp") == set()

@@ -11,9 +11,9 @@
 
 namespace kselect::search::metric_space {
 
-// List of Clusters: Barrientos 2011, Alg. 3. The first centre is object 0. Each further centre is the
-// free object with the greatest sum of distances to all earlier centres. take(entries) moves a new
-// cluster's members to the front of the free objects and returns their number.
+// List of Clusters: Barrientos 2011, Alg. 3. The first centre is object 0. Each further centre is
+// the free object with the greatest sum of distances to all earlier centres. take(entries) moves a
+// new cluster's members to the front of the free objects and returns their number.
 template <metric M, class Take>
 cluster_list cluster_all(const typename M::set& objects, int threads, const Take& take) {
   const std::int64_t n = objects.count();

@@ -2,8 +2,8 @@
 // Builds the indexes on an executor: Barrientos 2011, Alg. 3 and 1. The thesis builds them on the
 // CPU; the result here is bit for bit that of cpu/build.hpp.
 //
-// A List of Clusters of a fixed size takes three launches a cluster, without decisions of the host in
-// between (kernels/build_within.cuh builds one of a fixed radius):
+// A List of Clusters of a fixed size takes three launches a cluster, without decisions of the host
+// in between (kernels/build_within.cuh builds one of a fixed radius):
 //
 //   measure    every block finds the next centre (the free object with the greatest sum of
 //              distances to all earlier centres), measures its share of the free objects against

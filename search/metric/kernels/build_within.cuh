@@ -1,8 +1,8 @@
 #pragma once
-// Builds a List of Clusters of a fixed radius on an executor: Barrientos 2011, Sec. 2.1.3. One launch
-// a cluster. Every block finds the next centre, measures its share of the free objects against it,
-// takes those within the radius, and finds the best next centre among the others. The result is bit
-// for bit that of cpu/build.hpp.
+// Builds a List of Clusters of a fixed radius on an executor: Barrientos 2011, Sec. 2.1.3. One
+// launch a cluster. Every block finds the next centre, measures its share of the free objects
+// against it, takes those within the radius, and finds the best next centre among the others. The
+// result is bit for bit that of cpu/build.hpp.
 
 #include "search/metric/kernels/build.cuh"
 

@@ -50,7 +50,7 @@ struct exhaustive_walk {
 
 // The cluster of each member. A thread asks for ever larger members.
 struct member_clusters {
-  int size;                                 // of every cluster; 0: `starts` tells
+  int size;                                  // of every cluster; 0: `starts` tells
   simt::global<const std::uint32_t> starts;  // [clusters + 1]
 
   // Moves `cluster` on to the cluster of member i. Returns whether i is its first member.

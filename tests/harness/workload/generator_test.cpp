@@ -37,9 +37,10 @@ std::vector<float> row(const std::vector<float>& rows, const workload& p, std::i
 }
 
 const char* const every_distribution[] = {
-    "uniform",   "normal",          "decaying(9)", "ascending",
-    "descending", "all_equal",       "few_distinct(7)", "organ_pipe",
-    "same_leading_bits(20)", "inf_fraction", "nan_fraction", "kth_ties(5)"};
+    "uniform",         "normal",       "decaying(9)",
+    "ascending",       "descending",   "all_equal",
+    "few_distinct(7)", "organ_pipe",   "same_leading_bits(20)",
+    "inf_fraction",    "nan_fraction", "kth_ties(5)"};
 
 // Records quote a seed: these bits must never change, on any machine.
 TEST(Generator, GivesTheSameBitsForEver) {

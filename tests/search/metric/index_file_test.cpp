@@ -41,7 +41,8 @@ class IndexFile : public testing::Test {
     if (kind == index_kind::list_of_clusters) {
       x.index.clusters = x.in->build_clusters(*x.objects, 6, *place);
     }
-    if (kind == index_kind::sss) x.index.pivots = x.in->build_pivots(*x.objects, {.alpha = 0.5}, *place);
+    if (kind == index_kind::sss)
+      x.index.pivots = x.in->build_pivots(*x.objects, {.alpha = 0.5}, *place);
     for (std::int64_t i = 0; i < 40; ++i) x.numbers.push_back(2 * i);
     return x;
   }
@@ -202,7 +203,8 @@ TEST(StandIns, ImagesHaveTheThesisPivots) {
   const auto place = open_host_backend(executor_kind::cpu, 2);
   const space& in = find_space("euclidean");
   const stand_in& images = stand_ins[0];
-  const euclidean::set vectors(generate(images, images.count, 1, 2), images.count, images.dimension);
+  const euclidean::set vectors(generate(images, images.count, 1, 2), images.count,
+                               images.dimension);
   const split parts = hold_out(images.count, 0.2, 1);
   const set_holder<euclidean> kept(vectors.gather(parts.kept));
   const std::int64_t many = in.build_pivots(kept, {.alpha = 0.5}, *place).count();

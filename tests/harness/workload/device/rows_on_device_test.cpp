@@ -41,7 +41,8 @@ workload sized(std::int64_t n, std::int64_t q) {
 TEST_P(RowsOnDevice, AreTheHostsOfEveryDistributionAndType) {
   for (const char* const text :
        {"uniform", "normal", "decaying(9)", "ascending", "descending", "all_equal",
-        "few_distinct(7)", "organ_pipe", "same_leading_bits(20)", "inf_fraction", "nan_fraction", "kth_ties(5)"}) {
+        "few_distinct(7)", "organ_pipe", "same_leading_bits(20)", "inf_fraction", "nan_fraction",
+        "kth_ties(5)"}) {
     workload p = sized(301, 7);
     p.distribution = parse_distribution(text).value();
     for (const auto& type : names<dtype>) {
