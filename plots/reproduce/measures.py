@@ -182,8 +182,10 @@ def _flattens(asked: Asked) -> Measured:
     chosen = next(r for r in places if r.q == most)
     line = next(line for line in lines if chosen in line)
     tied = ""
-    if chosen is line[-1] or chosen is line[0]:
+    if chosen is line[-1]:
         tied = f"it still falls at the end of the axis, Q = {line[-1].q}"
+    elif chosen is line[0]:
+        tied = f"it is flat from the beginning of the axis on, Q = {line[0].q}"
     elif sorted(counts.values())[-2:].count(counts[most]) > 1:
         tied = f"a tie: {detail}"
     return Measured((float(most),), detail, (), (chosen, line[-1]), tied=tied)
