@@ -150,7 +150,7 @@ def _unsolved(panels: Mapping[str, Panel]) -> dict[tuple[str, ...], None]:
 
 
 def _notes(unsolved: Mapping[tuple[str, ...], None]) -> list[str]:
-    notes = ["A dot: the 95 % intervals of winner and second overlap, so their order is open."]
+    notes = ["Dot: the 95 % intervals of winner and second overlap, so their order is open."]
     for number, reasons in enumerate(unsolved, 1):
         more = f"; and {len(reasons) - 2} more, see the CSV" if len(reasons) > 2 else ""
         notes.append(style.literal(f"n/a {number}:  {'; '.join(reasons[:2])}{more}"))

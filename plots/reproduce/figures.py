@@ -77,6 +77,10 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
     drawings = [drawing for drawing in every if drawing.name.endswith(ending)]
     if not drawings:
         raise Missing(f"no cells that a figure of kind {figure.kind} needs")
+    for drawing in drawings:
+        # The kinds of `plots.figures` know no experiments; a page's first text is its title.
+        title = drawing.figure.texts[0]
+        title.set_text(f"{experiment.id}  {title.get_text()}")
     return _named(base, drawings, source)
 
 
