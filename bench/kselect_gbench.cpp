@@ -122,7 +122,7 @@ int run(int argc, char** argv) {
                "kselect-gbench"};
   options o;
   app.add_option("config", o.config, "config file, e.g. configs/smoke.json")->required();
-  app.add_option("--filter", o.filter, "only cells whose `ALGORITHM PROBLEM` matches this regex");
+  app.add_option("--filter", o.filter, "only cells whose `ALGORITHM PROBLEM` matches this glob somewhere");
   app.add_option("--executor", o.executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--dataset", o.dataset, "base vectors, instead of the config's");

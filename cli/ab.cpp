@@ -12,6 +12,7 @@
 #include "harness/compare/git_build.hpp"
 #include "harness/config/config.hpp"
 #include "runtime/error.hpp"
+#include "runtime/streams.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -32,13 +33,13 @@ void add_turn_options(CLI::App& command, turn_options& o) {
       ->capture_default_str();
   command.add_flag("--resume", o.resume, "finish what an interrupted command left in --out");
   command.add_option("--filter", o.filter,
-                     "only cells whose `ALGORITHM PROBLEM` matches this regex");
+                     "only cells whose `ALGORITHM PROBLEM` matches this glob somewhere");
   command.add_option("--executor", o.executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   command.add_option("--dataset", o.dataset, "base vectors, instead of the config's");
 }
 
-void say(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+void say(const std::string& line) { print_message("{}\n", line); }
 
 compare::comparison measure_in_turns(const turn_options& o, const std::filesystem::path& base,
                                      const std::filesystem::path& now,

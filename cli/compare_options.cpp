@@ -17,6 +17,8 @@ double parse_threshold(const std::string& text) {
   const std::string unit(rest, end);
   const bool percent = unit == "%" || unit == " %";
   if (percent) value /= 100;
+  // "5" is more likely 5 % than 500 %.
+  if (!percent && value > 1) value = -1;
   if (problem != std::errc() || !(percent || unit.empty()) || !(value >= 0 && value <= 10)) {
     throw error(
         failure::usage,
@@ -82,6 +84,11 @@ verdict_criteria::verdict_criteria(const compare_options& o) {
 }
 
 int print_verdict(const compare::comparison& compared, const compare_options& o) {
+  if (compared.cells.empty()) {
+    throw error(failure::usage,
+                fmt::format("no verdict is possible: neither {} nor {} has a cell with a time",
+                            compared.base.path, compared.now.path));
+  }
   const std::string text = o.format == "markdown" ? compare::markdown_report(compared, o.all)
                            : o.format == "json"   ? compare::json_report(compared)
                            : o.format == "html"   ? compare::html_report(compared)

@@ -1,12 +1,13 @@
 // `kselect counters` counts the exact work of every kernel and checks it against a record.
 
-#include <cstdio>
+#include <array>
 
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
 #include "harness/counters/work_counters.hpp"
 #include "runtime/error.hpp"
+#include "runtime/io/job_files.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -46,6 +47,9 @@ int report_check(const work_check& check, const counters_arguments& o, std::size
 }
 
 int counters(const counters_arguments& o) {
+  const std::array<named_file, 1> inputs = {{{"the config", o.config}}};
+  const std::array<named_file, 1> outputs = {{{"--update", o.update}}};
+  const job_files held(inputs, outputs);
   const sweep_config config = load_config(o.config);
   const auto input = open_input(choose_input(config, std::nullopt, 1, executor_kind::fiber));
   const auto filter = o.filter.empty() ? std::nullopt : std::optional(o.filter);
@@ -74,8 +78,9 @@ void add_counters(CLI::App& app, action& chosen) {
                           "fail (exit code 1) if the work differs from that recorded in this file");
   CLI::Option* const update =
       command->add_option("--update", o->update, "record the work in this file");
-  CLI::Option* const filter = command->add_option(
-      "--filter", o->filter, "only print cells whose `ALGORITHM PROBLEM` matches this regex");
+  CLI::Option* const filter =
+      command->add_option("--filter", o->filter,
+                          "only print cells whose `ALGORITHM PROBLEM` matches this glob somewhere");
   update->excludes(check)->excludes(filter);
   check->excludes(filter);
   command->callback([&chosen, o] { chosen = [o] { return counters(*o); }; });

@@ -13,6 +13,7 @@
 #include "harness/workload/rows.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
 
 namespace kselect::cli {
@@ -46,6 +47,8 @@ workload workload_of(const generate_arguments& o) {
 // Writes one piece while the next is made.
 void write_rows(workload w, const generate_arguments& o) {
   const int threads = o.threads == 0 ? available_threads() : o.threads;
+  const std::array<named_file, 1> outputs = {{{"--output", o.output}}};
+  const job_files held({}, outputs);
   npy_writer file(o.output, parse<element_type>(o.dtype).value(), std::array{o.count, w.n});
   const std::int64_t row_bytes = w.n * static_cast<std::int64_t>(size_of(w.type));
   const std::int64_t rows = std::max<std::int64_t>(1, piece_bytes / row_bytes);

@@ -1,6 +1,7 @@
 // `kselect index`: metric indexes over vectors and words. This file builds and describes them;
 // index_search.cpp searches them.
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -14,6 +15,8 @@
 #include "cli/index_commands.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/io/job_files.hpp"
+#include "runtime/io/vectors.hpp"
 #include "search/metric/hold_out.hpp"
 #include "search/metric/index_file.hpp"
 #include "search/metric/metrics/euclidean.hpp"
@@ -78,6 +81,9 @@ std::string described(const indexed_objects& x) {
 }
 
 int build(const build_options& o) {
+  const std::array<named_file, 1> inputs = {{{"--objects", container_of(o.objects)}}};
+  const std::array<named_file, 2> outputs = {{{"--index", o.file}, {"--queries", o.held_out}}};
+  const job_files held(inputs, outputs);
   const auto place = open_backend(index_executor(o.executor), o.threads);
   indexed_objects made = load_objects(o);
   made.index.kind = parse<index_kind>(o.kind).value();
@@ -126,6 +132,8 @@ struct generate_options {
 };
 
 int generate_stand_in(const generate_options& o) {
+  const std::array<named_file, 1> outputs = {{{"--output", o.file}}};
+  const job_files own({}, outputs);
   const auto what = std::ranges::find(stand_ins, o.name, &stand_in::name);
   const std::int64_t count = o.count == 0 ? what->count : o.count;
   const euclidean::set vectors(generate(*what, count, o.seed, 1), count, what->dimension);

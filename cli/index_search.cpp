@@ -9,13 +9,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/answer_files.hpp"
 #include "cli/index_commands.hpp"
 #include "harness/record/journal.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
-#include "runtime/io/atomic_file.hpp"
-#include "runtime/io/npy.hpp"
+#include "runtime/io/job_files.hpp"
+#include "runtime/io/vectors.hpp"
+#include "runtime/json.hpp"
 #include "search/knn/knn.hpp"
 #include "search/metric/index_file.hpp"
 #include "search/metric/prove.hpp"
@@ -45,6 +47,7 @@ class session {
  public:
   explicit session(const index_search_arguments& o)
       : o_(o),
+        held_(inputs_of(o), outputs_of(o)),
         started_(std::chrono::system_clock::now()),
         host_(observe_host()),
         place_(open_backend(index_executor(o.executor), o.threads)),
@@ -57,7 +60,9 @@ class session {
     options_.distribution = parse<distribution_rule>(o.distribution).value();
     options_.batch = o.batch;
     options_.block_threads = o.block_threads;
-    if (!o.record.empty()) journal_.emplace(journal::open(o.record, open_mode::resume));
+    if (!o.record.empty())
+      journal_.emplace(
+          journal::open(o.record, open_mode::resume, system_files(), record_kind::index_search));
   }
 
   const indexed_objects& indexed() const { return indexed_; }
@@ -150,7 +155,18 @@ class session {
     fmt::print("{}\n", text);
   }
 
+  static std::vector<named_file> inputs_of(const index_search_arguments& o) {
+    return {{"--index", o.index}, {"--queries", container_of(o.queries)}};
+  }
+  static std::vector<named_file> outputs_of(const index_search_arguments& o) {
+    return {{"--indices", o.indices},
+            {"--distances", o.distances},
+            {"--starts", o.starts},
+            {"--json", o.json_file}};
+  }
+
   const index_search_arguments& o_;
+  job_files held_;
   std::chrono::system_clock::time_point started_;
   host_facts host_;
   std::unique_ptr<backend> place_;
@@ -172,13 +188,9 @@ std::vector<std::int64_t> source_numbers(const indexed_objects& x,
   return numbers;
 }
 
-void write_array(const std::string& file, element_type type, std::vector<std::int64_t> shape,
-                 std::span<const std::byte> data) {
-  if (!file.empty()) write_npy(file, type, shape, data);
-}
-
 // One JSON object per query: its number, its text if it has one, and the objects found.
-void write_json(const index_search_arguments& o, const session& s, const range_answer& answer) {
+void add_json(answer_files& files, const index_search_arguments& o, const session& s,
+              const range_answer& answer) {
   if (o.json_file.empty()) return;
   json all = json::array();
   for (std::int64_t q = 0; q < s.queries().count(); ++q) {
@@ -198,10 +210,7 @@ void write_json(const index_search_arguments& o, const session& s, const range_a
     entry["found"] = std::move(found);
     all.push_back(std::move(entry));
   }
-  const std::string text = all.dump(1) + "\n";
-  atomic_file file(o.json_file);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  files.add_text(o.json_file, to_text(all, 1) + "\n");
 }
 
 // A k-NN answer as a range answer with k hits per query.
@@ -251,10 +260,11 @@ int knn_search(const index_search_arguments& o) {
   });
   const auto numbers = source_numbers(s.indexed(), answer.objects);
   const std::vector<std::int64_t> shape = {s.queries().count(), o.k};
-  write_array(o.indices, element_type::int64, shape, std::as_bytes(std::span(numbers)));
-  write_array(o.distances, element_type::float32, shape,
-              std::as_bytes(std::span(answer.distances)));
-  write_json(o, s, as_range(answer, s.queries().count()));
+  answer_files files;
+  files.add(o.indices, element_type::int64, shape, std::as_bytes(std::span(numbers)));
+  files.add(o.distances, element_type::float32, shape, std::as_bytes(std::span(answer.distances)));
+  add_json(files, o, s, as_range(answer, s.queries().count()));
+  files.commit();
   search_run run = s.run();
   run.k = o.k;
   run.hits = static_cast<std::int64_t>(answer.objects.size());
@@ -295,12 +305,14 @@ int range_search(const index_search_arguments& o) {
       radius);
   const auto numbers = source_numbers(s.indexed(), answer.objects);
   const auto hits = static_cast<std::int64_t>(numbers.size());
-  write_array(o.starts, element_type::int64, {s.queries().count() + 1},
-              std::as_bytes(std::span(answer.starts)));
-  write_array(o.indices, element_type::int64, {hits}, std::as_bytes(std::span(numbers)));
-  write_array(o.distances, element_type::float32, {hits},
-              std::as_bytes(std::span(answer.distances)));
-  write_json(o, s, answer);
+  answer_files files;
+  files.add(o.starts, element_type::int64, std::array{s.queries().count() + 1},
+            std::as_bytes(std::span(answer.starts)));
+  files.add(o.indices, element_type::int64, std::array{hits}, std::as_bytes(std::span(numbers)));
+  files.add(o.distances, element_type::float32, std::array{hits},
+            std::as_bytes(std::span(answer.distances)));
+  add_json(files, o, s, answer);
+  files.commit();
   search_run run = s.run();
   run.radius = radius;
   if (o.share > 0) run.share = o.share;

@@ -15,7 +15,9 @@
 #include "cli/knn_in_tiles.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/atomic_file.hpp"
+#include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/streams.hpp"
 #include "search/knn/knn_record.hpp"
 
 namespace kselect::cli {
@@ -62,11 +64,11 @@ void print_times(std::span<const cuda_knn_times> repeats) {
   if (repeats.empty()) return;
   const median_times median = medians_of(repeats);
   const cuda_knn_times& stages = median.stages;
-  fmt::print(stderr,
-             "medians of {}: {:.3f} ms; norms {:.3f}, distance {:.3f}, selection {:.3f}, merge "
-             "{:.3f}, order {:.3f}, done again {:.3f}; with gaps {:.3f}; the bare product {:.3f}\n",
-             median.repeats, median.total, stages.norms, stages.distance, stages.selection,
-             stages.merge, stages.order, stages.redo, stages.elapsed, stages.bare_product);
+  print_message(
+      "medians of {}: {:.3f} ms; norms {:.3f}, distance {:.3f}, selection {:.3f}, merge "
+      "{:.3f}, order {:.3f}, done again {:.3f}; with gaps {:.3f}; the bare product {:.3f}\n",
+      median.repeats, median.total, stages.norms, stages.distance, stages.selection, stages.merge,
+      stages.order, stages.redo, stages.elapsed, stages.bare_product);
 }
 
 // How the answer was proven, for the last line of output.
@@ -114,16 +116,20 @@ class output_files {
     indices_.append(std::as_bytes(block.indices));
     distances_.append(std::as_bytes(block.distances));
     if (isatty(STDERR_FILENO) == 0) return;
-    fmt::print(stderr, "\r{} of {} queries", block.first + block.count, queries_);
-    if (block.first + block.count == queries_) fmt::print(stderr, "\r\033[K");
+    print_message("\r{} of {} queries", block.first + block.count, queries_);
+    if (block.first + block.count == queries_) print_message("\r\033[K");
   }
   void commit(const knn_run& run) {
+    if (record_) {
+      const std::string text = knn_record(run);
+      record_->write(std::as_bytes(std::span(text)));
+      record_->finish();
+    }
+    indices_.finish();
+    distances_.finish();
     indices_.commit();
     distances_.commit();
-    if (!record_) return;
-    const std::string text = knn_record(run);
-    record_->write(std::as_bytes(std::span(text)));
-    record_->commit();
+    if (record_) record_->commit();
   }
 
  private:
@@ -137,7 +143,7 @@ void print_outcome(const knn_arguments& o, const knn_request& r, const backend& 
              r.entry.name, r.k, r.base.count - (r.exclude_self ? 1 : 0), o.metric, r.base.dimension,
              r.queries().count, proof_of(o, place, *r.report));
   if (!r.report->whole_product_because.empty()) {
-    fmt::print(stderr, "--half-product was not used: {}\n", r.report->whole_product_because);
+    print_message("--half-product was not used: {}\n", r.report->whole_product_because);
   }
   print_times(r.report->times);
 }
@@ -163,10 +169,20 @@ int in_tiles(const knn_arguments& o) {
                          {.executor = o.executor, .threads = o.threads, .record = o.record});
 }
 
+// All files of the job, which are held against each other before anything is read.
+job_files files_of(const knn_arguments& o) {
+  const std::array<named_file, 2> inputs = {
+      {{"--base", container_of(o.base.front())}, {"--query", container_of(o.query)}}};
+  const std::array<named_file, 3> outputs = {
+      {{"--indices", o.indices}, {"--distances", o.distances}, {"--record", o.record}}};
+  return job_files(inputs, outputs);
+}
+
 int find_neighbours(const knn_arguments& o) {
   refuse_combinations(o);
   if (o.tiled.wanted()) return in_tiles(o);
   refuse_what_needs_tiles(o.tiled, o.base.size());
+  const job_files held = files_of(o);
   const auto started = std::chrono::system_clock::now();
   const registered& entry = require_algorithm(o.algorithm);
   const auto place = open_backend(require_executor(o.executor, *entry.algorithm), o.threads);

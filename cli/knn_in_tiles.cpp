@@ -1,6 +1,7 @@
 #include "cli/knn_in_tiles.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +17,11 @@
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/atomic_file.hpp"
+#include "runtime/io/job_files.hpp"
+#include "runtime/io/vectors.hpp"
+#include "runtime/streams.hpp"
 #include "search/knn/tiled/agreement.hpp"
+#include "search/knn/tiled/result_store.hpp"
 #include "search/knn/tiled/tiled_record.hpp"
 
 namespace kselect::cli {
@@ -47,15 +52,15 @@ std::string passes_of(const tiled_report& r) {
 }
 
 void print_plan(const tiled_report& r, const communicator& ranks) {
-  fmt::print(stderr,
-             "{} queries against {} vectors of dimension {}{}: {} tiles of {} queries, {} tiles of "
-             "{} vectors{} ({}); at most {:.0f} MiB of memory{}, {:.0f} MiB of it held already\n",
-             r.queries, r.n, r.dimension,
-             r.queries_before == 0 ? "" : fmt::format(", {} done before", r.queries_before),
-             r.query_tiles, r.plan.query_tile, r.corpus_tiles, r.plan.corpus_tile,
-             ranks.size() == 1 ? "" : fmt::format(" on each of {} ranks", ranks.size()),
-             passes_of(r), static_cast<double>(r.held_bytes + r.plan.bytes) / mebibyte,
-             ranks.size() == 1 ? "" : " a rank", static_cast<double>(r.held_bytes) / mebibyte);
+  print_message(
+      "{} queries against {} vectors of dimension {}{}: {} tiles of {} queries, {} tiles of "
+      "{} vectors{} ({}); at most {:.0f} MiB of memory{}, {:.0f} MiB of it held already\n",
+      r.queries, r.n, r.dimension,
+      r.queries_before == 0 ? "" : fmt::format(", {} done before", r.queries_before), r.query_tiles,
+      r.plan.query_tile, r.corpus_tiles, r.plan.corpus_tile,
+      ranks.size() == 1 ? "" : fmt::format(" on each of {} ranks", ranks.size()), passes_of(r),
+      static_cast<double>(r.held_bytes + r.plan.bytes) / mebibyte,
+      ranks.size() == 1 ? "" : " a rank", static_cast<double>(r.held_bytes) / mebibyte);
 }
 
 tiled_observer observer_for(const communicator& ranks, std::int64_t& queries) {
@@ -67,8 +72,8 @@ tiled_observer observer_for(const communicator& ranks, std::int64_t& queries) {
           .finished_tile =
               [&](std::int64_t done) {
                 if (isatty(STDERR_FILENO) == 0) return;
-                fmt::print(stderr, "\r{} of {} queries{}", done, queries,
-                           done == queries ? "\r\033[K" : "");
+                print_message("\r{} of {} queries{}", done, queries,
+                              done == queries ? "\r\033[K" : "");
               }};
 }
 
@@ -90,7 +95,9 @@ class rank_job {
 
   void run() {
     const auto started = std::chrono::system_clock::now();
+    std::optional<job_files> held;
     std::optional<atomic_file> record;
+    if (ranks_.rank() == 0) hold_files(held);
     if (!shared_.record.empty() && ranks_.rank() == 0) record.emplace(shared_.record);
     const auto place = open_backend(kind_, threads_for(shared_.threads, ranks_), number_);
     std::int64_t queries = 0;
@@ -106,13 +113,27 @@ class rank_job {
   // If one of several ranks fails, prints its name and the error, and ends all ranks.
   [[noreturn]] void end_all(int code, const std::string& what) {
     std::fflush(stdout);
-    fmt::print(stderr, "kselect: {}{}: {}\n", ranks_.name(ranks_.rank()),
-               kind_ == executor_kind::cuda ? fmt::format(", GPU {}", number_) : "", what);
+    print_message("kselect: {}{}: {}\n", ranks_.name(ranks_.rank()),
+                  kind_ == executor_kind::cuda ? fmt::format(", GPU {}", number_) : "",
+                  one_line(what));
     ranks_.abort(code);
     std::_Exit(code);  // for compilers that ignore noreturn on a virtual call
   }
 
  private:
+  // Only rank 0 writes. The .partial files are outputs, too.
+  void hold_files(std::optional<job_files>& held) const {
+    std::vector<named_file> inputs;
+    for (const auto& file : request_.base) inputs.push_back({"--base", container_of(file)});
+    for (const auto& file : request_.query) inputs.push_back({"--query", container_of(file)});
+    const std::array<named_file, 5> outputs = {
+        {{"--indices", request_.indices},
+         {"--distances", request_.distances},
+         {"--record", shared_.record},
+         {"the unfinished --indices", partial_file(request_.indices)},
+         {"the unfinished --distances", partial_file(request_.distances)}}};
+    held.emplace(inputs, outputs);
+  }
   static void write(atomic_file& file, const std::string& text) {
     file.write(std::as_bytes(std::span(text)));
     file.commit();
@@ -141,7 +162,7 @@ int run_rank(rank_job& job, const communicator& ranks) {
     job.run();
     return 0;
   } catch (const agreed_error& known_to_all) {
-    if (ranks.rank() == 0) fmt::print(stderr, "kselect: {}\n", known_to_all.what());
+    if (ranks.rank() == 0) print_message("kselect: {}\n", one_line(known_to_all.what()));
     return known_to_all.exit_code();
   } catch (const error& failed) {
     job.end_all(failed.exit_code(), failed.what());

@@ -3,9 +3,13 @@
 
 #include "cli/program.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <iostream>
 #include <new>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -13,8 +17,12 @@
 #include "harness/tune/own_table.hpp"
 #include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
+#include "runtime/io/mapped_file.hpp"
+#include "runtime/streams.hpp"
 
 namespace {
+
+using namespace kselect::runtime;
 
 constexpr char exit_codes[] =
     "Exit codes: 0 success; 1 a sweep ran but some cell failed; 2 usage or config; 3 input file;\n"
@@ -23,16 +31,23 @@ constexpr char exit_codes[] =
     "2 not comparable, or no verdict possible; 3 inconclusive; 4 missing cells.\n"
     "Every answer is proven by a certificate before it is written or timed.";
 
-int report(int code, const char* message) {
+int report(int code, std::string_view what) {
   std::fflush(stdout);
-  fmt::print(stderr, "kselect: {}\n", message);
+  print_message("kselect: {}\n", one_line(what));
   return code;
+}
+
+// What the program expects of the process that started it.
+void prepare_process() {
+  reserve_standard_descriptors();
+  // A file that would grow beyond `ulimit -f` is then an error of its write.
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int run(int argc, char** argv) {
   CLI::App app{"k-selection: the k smallest of each row, side by side, proven and timed",
                "kselect"};
-  app.set_version_flag("--version", kselect::runtime::version_line());
+  app.set_version_flag("--version", version_line());
   app.footer(exit_codes);
   app.require_subcommand(1);
   kselect::cli::action chosen;
@@ -58,23 +73,36 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
     const int code = app.exit(problem);
-    return code == 0 ? 0 : static_cast<int>(kselect::runtime::failure::usage);
+    std::cout.flush();
+    if (code == 0) finish_standard_output();
+    return code == 0 ? 0 : static_cast<int>(failure::usage);
   }
   kselect::harness::tune::use_own_table();
-  return chosen();
+  const int code = chosen();
+  finish_standard_output();
+  return code;
 }
 
 }  // namespace
 
 int kselect::cli::program(int argc, char** argv) {
+  prepare_process();
   try {
     return run(argc, argv);
-  } catch (const kselect::runtime::error& failed) {
+  } catch (const error& failed) {
+    // Whatever followed from it, the reason is the input that another process cut.
+    const std::string cut = mapped_file::cut_file();
+    if (!cut.empty()) return report(static_cast<int>(failure::input), cut_message(cut));
     return report(failed.exit_code(), failed.what());
   } catch (const std::bad_alloc&) {
-    return report(static_cast<int>(kselect::runtime::failure::resources),
-                  "out of memory; use fewer or shorter rows");
+    return report(static_cast<int>(failure::resources), "out of memory; use fewer or shorter rows");
+  } catch (const std::filesystem::filesystem_error& unusable) {
+    return report(static_cast<int>(failure::output), unusable.what());
   } catch (const std::exception& unexpected) {
-    return report(70, fmt::format("internal error: {}", unexpected.what()).c_str());
+    if (std::ferror(stdout) != 0) {
+      return report(static_cast<int>(failure::output),
+                    fmt::format("standard output: {}", unexpected.what()));
+    }
+    return report(70, fmt::format("internal error: {}", unexpected.what()));
   }
 }

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/streams.hpp"
+
 namespace kselect::cli {
 namespace {
 
@@ -58,9 +60,9 @@ void progress::planned(const std::vector<cell>& cells, std::size_t done) {
                      c.reason));
     ++impossible;
   }
-  fmt::print(stderr, "{} cells{}{}\n", cells.size(),
-             done == 0 ? "" : fmt::format(", {} done before", done),
-             impossible == 0 ? "" : fmt::format(", {} do not fit into memory", impossible));
+  print_message("{} cells{}{}\n", cells.size(),
+                done == 0 ? "" : fmt::format(", {} done before", done),
+                impossible == 0 ? "" : fmt::format(", {} do not fit into memory", impossible));
 }
 
 double progress::seconds_left() const {
@@ -79,21 +81,21 @@ void progress::starting(const cell& c) {
                   finished_ == 0 ? std::string() : "  " + format_duration(seconds_left()) + " left",
                   c.entry->algorithm->name, title(c.problem));
   line.resize(std::min(line.size(), terminal_width() - 1));
-  fmt::print(stderr, "\r\033[K{}", line);
+  print_message("\r\033[K{}", line);
   std::fflush(stderr);
 }
 
 void progress::finished(const finished_cell& c) {
   ++finished_;
   if (!terminal_) {
-    fmt::print(stderr, "[{}/{}] {} {}: {}\n", finished_, total_, c.what->entry->algorithm->name,
-               title(c.what->problem), outcome_text(c));
+    print_message("[{}/{}] {} {}: {}\n", finished_, total_, c.what->entry->algorithm->name,
+                  title(c.what->problem), outcome_text(c));
   }
-  if (terminal_ && finished_ == total_) fmt::print(stderr, "\r\033[K");
+  if (terminal_ && finished_ == total_) print_message("\r\033[K");
 }
 
 void progress::note(const std::string& line) {
-  fmt::print(stderr, "{}kselect: {}\n", terminal_ ? "\r\033[K" : "", line);
+  print_message("{}kselect: {}\n", terminal_ ? "\r\033[K" : "", line);
 }
 
 namespace {

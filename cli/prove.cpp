@@ -102,6 +102,9 @@ int prove(const prove_arguments& o) {
                    .indices = indices ? const_cast<std::byte*>(indices->data()) : nullptr};
   const verdict found =
       verify(p, promised(o), buffers, o.threads == 0 ? available_threads() : o.threads);
+  rows.require_unchanged();
+  values.require_unchanged();
+  if (indices) indices->require_unchanged();
   if (found) {
     fmt::print("{}: the {} {} of {} in each of {} rows, proven\n", o.values, p.k,
                to_string(p.direction), p.n, p.q);

@@ -11,6 +11,7 @@
 #include "cli/progress.hpp"
 #include "harness/tune/own_table.hpp"
 #include "runtime/error.hpp"
+#include "runtime/streams.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -60,7 +61,7 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   }
   const bool gpu_wanted = executor.value_or(executor_kind::cuda) == executor_kind::cuda;
   if (const std::string why = gpu_wanted ? why_no_gpu_code() : std::string(); !why.empty()) {
-    fmt::print(stderr, "{}\n", why);  // once, in addition to the reasons of the cells
+    print_message("{}\n", why);  // once, in addition to the reasons of the cells
   }
   progress shown(isatty(STDERR_FILENO) != 0);
   const sweep_result result = run_sweep(request, part, *input, places, shown);
@@ -82,8 +83,9 @@ void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& argu
   command->add_option("--out", o->out, "directory for the records; default out/NAME-TIME");
   command->add_flag("--resume", o->resume, "continue --out: skip cells that are done");
   command->add_flag("--dry-run", o->dry_run, "only print the cells");
-  command->add_option("--filter", o->filter,
-                      "only cells whose `ALGORITHM PROBLEM` (see --dry-run) matches this regex");
+  command->add_option(
+      "--filter", o->filter,
+      "only cells whose `ALGORITHM PROBLEM` (see --dry-run) matches this glob somewhere");
   command->add_option("--executor", o->executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "fiber", "cuda"}));
   command

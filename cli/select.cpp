@@ -1,11 +1,16 @@
 // `kselect select` finds the k smallest (or largest) of each row of the user's matrix.
 
+#include <array>
+#include <span>
+
 #include <fmt/format.h>
 
+#include "cli/answer_files.hpp"
 #include "cli/commands.hpp"
 #include "cli/required_order.hpp"
 #include "harness/select/select_rows.hpp"
 #include "runtime/error.hpp"
+#include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
 
 namespace kselect::cli {
@@ -53,18 +58,20 @@ problem problem_of(const select_arguments& o, const npy_file& matrix, const algo
 }
 
 int select(const select_arguments& o) {
+  const std::array<named_file, 1> inputs = {{{"--input", o.input}}};
+  const std::array<named_file, 2> outputs = {{{"--values", o.values}, {"--indices", o.indices}}};
+  const job_files held(inputs, outputs);
   const algorithm& entry = *require_algorithm(o.algorithm, o.require).algorithm;
   const auto place = open_backend(require_executor(o.executor, entry), o.threads);
   const npy_file matrix = npy_file::open(o.input);
   const problem p = problem_of(o, matrix, entry);
   const selection chosen = select_rows(entry, p, {matrix.data(), p.input_bytes()}, *place);
-  const std::vector<std::int64_t> shape = {p.q, p.k};
-  if (!o.values.empty()) {
-    write_npy(o.values, matrix.type(), shape, chosen.values);
-  }
-  if (!o.indices.empty()) {
-    write_npy(o.indices, element_type::int64, shape, std::as_bytes(std::span(chosen.indices)));
-  }
+  matrix.require_unchanged();
+  const std::array shape = {p.q, p.k};
+  answer_files files;
+  files.add(o.values, matrix.type(), shape, chosen.values);
+  files.add(o.indices, element_type::int64, shape, std::as_bytes(std::span(chosen.indices)));
+  files.commit();
   fmt::print("{}: the {} {} of {} in each of {} rows, proven; order: {}\n", entry.name, p.k,
              to_string(p.direction), p.n, p.q, to_string(entry.promises.ordering));
   return 0;

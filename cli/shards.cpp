@@ -12,6 +12,7 @@
 #include "harness/shards/merge.hpp"
 #include "harness/shards/recorded_shard.hpp"
 #include "runtime/error.hpp"
+#include "runtime/streams.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -27,7 +28,7 @@ int merge(const merge_options& o) {
       shards::merge({.directories = {o.directories.begin(), o.directories.end()},
                      .out = o.out,
                      .partial = o.partial});
-  for (const std::string& note : result.notes) fmt::print(stderr, "kselect: {}\n", note);
+  for (const std::string& note : result.notes) print_message("kselect: {}\n", one_line(note));
   for (const shards::merged_run& run : result.runs) {
     fmt::print("records: {}: {} cells{} from {}\n", run.directory.string(), run.cells,
                run.failed == 0 ? "" : fmt::format(", {} of them failed,", run.failed),

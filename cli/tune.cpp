@@ -14,6 +14,7 @@
 #include "harness/record/file.hpp"
 #include "harness/tune/table_file.hpp"
 #include "runtime/error.hpp"
+#include "runtime/streams.hpp"
 #include "tune_configs.hpp"
 
 namespace kselect::cli {
@@ -89,7 +90,8 @@ tune::tuning_data read(const std::vector<std::string>& directories) {
   std::vector<compare::recorded_run> runs;
   for (const std::string& directory : directories) {
     runs.push_back(compare::read_run(directory));
-    for (const std::string& note : runs.back().notes) fmt::print(stderr, "kselect: {}\n", note);
+    for (const std::string& note : runs.back().notes)
+      print_message("kselect: {}\n", one_line(note));
   }
   return tune::collect(runs);
 }

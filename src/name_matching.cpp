@@ -1,7 +1,6 @@
 // Name matching: globs and "did you mean" suggestions.
 
 #include <algorithm>
-#include <fnmatch.h>
 #include <numeric>
 #include <utility>
 
@@ -27,8 +26,26 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+// Only the last `*` is ever tried again, for it can take all that an earlier one would: the time is
+// at most the product of the lengths.
 bool matches(std::string_view glob, std::string_view name) {
-  return fnmatch(std::string(glob).c_str(), std::string(name).c_str(), FNM_NOESCAPE) == 0;
+  std::size_t at = 0, in_glob = 0;
+  std::size_t again_at = 0, after_star = std::string_view::npos;
+  while (at < name.size()) {
+    if (in_glob < glob.size() && glob[in_glob] == '*') {
+      after_star = ++in_glob;
+      again_at = at;
+    } else if (in_glob < glob.size() && (glob[in_glob] == '?' || glob[in_glob] == name[at])) {
+      ++in_glob;
+      ++at;
+    } else if (after_star != std::string_view::npos) {
+      in_glob = after_star;
+      at = ++again_at;
+    } else {
+      return false;
+    }
+  }
+  return glob.find_first_not_of('*', in_glob) == std::string_view::npos;
 }
 
 std::vector<std::string> nearest_names(std::string_view name,

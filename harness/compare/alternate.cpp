@@ -14,6 +14,7 @@
 #include "harness/config/json_text.hpp"
 #include "harness/record/journal.hpp"
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness::compare {
 namespace {
@@ -122,7 +123,7 @@ void merge(const fs::path& into, const std::vector<recorded_run>& turns, const j
   for (const std::string& identity : order) records.append(merged_record(cells[identity]).dump());
   json meta = merged_meta(turns);
   meta["alternated"] = alternated;
-  write_snapshot(into / "meta.json", meta.dump(2) + "\n");
+  write_snapshot(into / "meta.json", to_text(meta, 2) + "\n");
 }
 
 }  // namespace

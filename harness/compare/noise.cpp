@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include "harness/record/file.hpp"
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness::compare {
 namespace {
@@ -86,21 +86,28 @@ void write_noise(const noise_floor& floor, const std::filesystem::path& path) {
                      {"unit", "absolute logarithm of the ratio of two times"},
                      {"machine", floor.machine},
                      {"cells", std::move(cells)}};
-  write_snapshot(path, file.dump(2) + "\n");
+  write_snapshot(path, to_text(file, 2) + "\n");
 }
 
 noise_floor read_noise(const std::filesystem::path& path) {
-  std::ifstream stream(path);
-  if (!stream) throw error(failure::input, fmt::format("{}: cannot be read", path.string()));
+  const json file = read_json(path);
   try {
-    const json file = json::parse(stream);
     if (file.at("schema") != noise_schema) {
       throw error(failure::input,
                   fmt::format("has schema {}, not {}", file["schema"].dump(), noise_schema));
     }
     noise_floor floor{path.string(), file.at("machine"), {}};
+    for (const char* const part : {"cpu", "gpu"}) {
+      if (!floor.machine.at(part).is_object()) {
+        throw error(failure::input, fmt::format("its machine has no {}", part));
+      }
+    }
     for (const json& cell : file.at("cells")) {
-      floor.cells[cell.at("cell")] = {cell.at("paired"), cell.at("unpaired")};
+      const cell_noise noise{cell.at("paired"), cell.at("unpaired")};
+      if (!(noise.paired >= 0) || !(noise.unpaired >= 0)) {
+        throw error(failure::input, "a cell's noise is negative");
+      }
+      floor.cells[cell.at("cell")] = noise;
     }
     return floor;
   } catch (const std::exception& problem) {

@@ -1,13 +1,14 @@
 #include "harness/compare/recorded_run.hpp"
 
 #include <algorithm>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include "harness/compare/statistics.hpp"
 #include "harness/record/journal.hpp"
+#include "harness/record/meta.hpp"
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness::compare {
 namespace {
@@ -82,16 +83,6 @@ recorded_cell cell_of(json record) {
   return cell;
 }
 
-json read_meta(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) throw error(failure::input, fmt::format("{}: cannot be read", path.string()));
-  json meta = json::parse(file, nullptr, false);
-  if (!meta.is_object()) {
-    throw error(failure::input, fmt::format("{}: is no record of a run", path.string()));
-  }
-  return meta;
-}
-
 }  // namespace
 
 std::vector<double> block_medians(const std::vector<double>& samples, std::size_t count) {
@@ -143,7 +134,7 @@ recorded_run read_run(const std::filesystem::path& path) {
   std::size_t without_rounds = 0;
   for (const record_line& line : contents.records) {
     try {
-      recorded_cell cell = cell_of(json::parse(line.text));
+      recorded_cell cell = cell_of(parse_json(line.text, "the record"));
       if (cell.time && !cell.record["time"].contains("rounds")) ++without_rounds;
       run.add(std::move(cell));
     } catch (const std::exception& problem) {

@@ -9,6 +9,7 @@
 
 #include "harness/compare/noise.hpp"
 #include "harness/compare/report.hpp"
+#include "runtime/streams.hpp"
 
 namespace kselect::harness::compare {
 namespace {
@@ -17,8 +18,15 @@ constexpr std::array<const char*, 8> headers = {"verdict", "change",    "interva
                                                 "new",     "algorithm", "problem",  "note"};
 
 std::array<std::string, 8> cells_of(const report_row& row) {
-  return {row.verdict, row.change,    row.bounds,  row.base,
-          row.now,     row.algorithm, row.problem, row.note};
+  // Names and notes come from records, which may hold any character.
+  return {row.verdict,
+          row.change,
+          row.bounds,
+          row.base,
+          row.now,
+          one_line(row.algorithm),
+          one_line(row.problem),
+          one_line(row.note)};
 }
 
 // Numbers are aligned right, words left.

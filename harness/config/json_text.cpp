@@ -134,6 +134,11 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& file_
         fmt::format("{}: longer than {} bytes, which no config needs; is it the right file?",
                     file_name, longest_config));
   }
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    // The parser would take it for the end of the text.
+    throw error(failure::usage, fmt::format("{}:{}: not JSON: a zero byte", file_name,
+                                            line_and_column(text, zero + 1)));
+  }
   watcher watch(file_name);
   try {
     return json::parse(text, [&](int, json::parse_event_t event, const json& parsed) {

@@ -53,8 +53,7 @@ std::vector<expression> parse_constraints(const node& at) {
 
 std::string parse_glob(const node& at) {
   const std::string& glob = at.string();
-  // Algorithm names have no other characters. fnmatch would take brackets and backslashes as
-  // patterns.
+  // Algorithm names have no other characters, and other globs take these as patterns.
   const bool valid = !glob.empty() && glob.size() <= 128 && std::ranges::all_of(glob, [](char c) {
     return c > ' ' && c <= '~' && c != '[' && c != ']' && c != '\\';
   });

@@ -11,6 +11,7 @@
 #include "kselect/simt/counters.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -70,13 +71,13 @@ void write_work(const work_record& counted, const std::filesystem::path& path) {
 }
 
 work_record read_work(const std::filesystem::path& path) {
-  std::ifstream stream(path);
-  if (!stream) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown)) {
     throw error(failure::input,
                 fmt::format("{}: cannot be read; make it with --update", path.string()));
   }
+  const json file = read_json(path);
   try {
-    const json file = json::parse(stream);
     if (file.at("schema") != work_schema) {
       throw error(failure::input,
                   fmt::format("has schema {}, not {}", file["schema"].dump(), work_schema));

@@ -6,6 +6,7 @@
 
 #include "harness/export/exports.hpp"
 #include "runtime/format.hpp"
+#include "runtime/streams.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -13,8 +14,10 @@ namespace {
 using compare::recorded_cell;
 using compare::recorded_run;
 
-// A field by RFC 4180: quoted if necessary, quotes doubled.
-std::string csv_field(const std::string& text) {
+// A field by RFC 4180: quoted if necessary, quotes doubled. On one line: control characters are
+// escaped, which a terminal would obey.
+std::string csv_field(const std::string& raw) {
+  const std::string text = one_line(raw);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
@@ -28,12 +31,12 @@ std::string csv_line(const recorded_cell& cell) {
   const workload& p = cell.problem;
   std::string line =
       fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_field(cell.algorithm),
-                  cell.executor, cell.threads, p.n, p.q, p.k, to_string(p.type), to_string(p.index),
-                  to_string(p.direction), to_string(p.payload), to_string(p.layout), p.pitch,
-                  csv_field(to_string(p.distribution)), p.seed, to_string(cell.status),
-                  csv_field(cell.reason), cell.throttled ? 1 : 0);
+                  csv_field(cell.executor), cell.threads, p.n, p.q, p.k, to_string(p.type),
+                  to_string(p.index), to_string(p.direction), to_string(p.payload),
+                  to_string(p.layout), p.pitch, csv_field(to_string(p.distribution)), p.seed,
+                  to_string(cell.status), csv_field(cell.reason), cell.throttled ? 1 : 0);
   if (!cell.time) return line + ",,,,,\n";
-  return line + fmt::format(",{},{},{},{},{}\n", cell.time->clock, cell.time->median,
+  return line + fmt::format(",{},{},{},{},{}\n", csv_field(cell.time->clock), cell.time->median,
                             cell.time->low, cell.time->high, cell.time->rounds.size());
 }
 
@@ -43,6 +46,16 @@ void add_once(std::vector<std::string>& list, const std::string& item) {
 
 std::string column_of(const recorded_cell& cell) {
   return fmt::format("{} ({})", cell.algorithm, cell.executor);
+}
+
+// On one line, without the characters that would end a table's field or begin markup.
+std::string markdown_field(const std::string& text) {
+  std::string field;
+  for (const char c : one_line(text)) {
+    if (c == '|' || c == '<' || c == '`') field += '\\';
+    field += c;
+  }
+  return field;
 }
 
 }  // namespace
@@ -67,13 +80,13 @@ std::string markdown_export(const recorded_run& run) {
   std::string text = "| problem |";
   std::string rule = "|---|";
   for (const std::string& column : columns) {
-    text += fmt::format(" {} |", column);
+    text += fmt::format(" {} |", markdown_field(column));
     rule += "--:|";
   }
   text += "\n" + rule + "\n";
   std::string untimed;
   for (const std::string& row : rows) {
-    text += fmt::format("| {} |", row);
+    text += fmt::format("| {} |", markdown_field(row));
     for (const std::string& column : columns) {
       const auto found = cells.find({row, column});
       if (found == cells.end()) {
@@ -84,8 +97,8 @@ std::string markdown_export(const recorded_run& run) {
       text += cell.time ? fmt::format(" {} |", format_time(cell.time->median))
                         : fmt::format(" {} |", to_string(cell.status));
       if (!cell.reason.empty()) {
-        untimed +=
-            fmt::format("- {} {}: {}: {}\n", column, row, to_string(cell.status), cell.reason);
+        untimed += fmt::format("- {} {}: {}: {}\n", markdown_field(column), markdown_field(row),
+                               to_string(cell.status), markdown_field(cell.reason));
       }
     }
     text += "\n";

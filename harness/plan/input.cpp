@@ -120,6 +120,17 @@ workload queries_of(const workload& p, const generated_vectors& spec, int varian
   return components;
 }
 
+// Both sides as float32, and three numbers of each vector that the distances need.
+std::size_t bytes_of_vectors(const workload& p, const generated_vectors& spec) {
+  const auto vectors = static_cast<std::size_t>(p.n) + static_cast<std::size_t>(p.q);
+  const std::size_t a_vector =
+      static_cast<std::size_t>(spec.dimension) * sizeof(float) + 3 * sizeof(double);
+  // Either factor has a bound, their product may still be beyond any memory and 64 bits.
+  std::size_t bytes = 0;
+  const bool beyond = __builtin_mul_overflow(vectors, a_vector, &bytes);
+  return beyond ? std::size_t{1} << 62 : std::min(bytes, std::size_t{1} << 62);
+}
+
 nlohmann::ordered_json describe(const generated_vectors& spec) {
   return {{"dimension", spec.dimension}, {"metric", to_string(spec.metric)}};
 }
@@ -134,6 +145,7 @@ class generated_vectors_source final : public input_source {
   nlohmann::ordered_json description() const override {
     return {{"kind", "generated"}, {"vectors", describe(spec_)}};
   }
+  std::size_t bytes_to_fill(const workload& p) const override { return bytes_of_vectors(p, spec_); }
   std::optional<distance_stage> fill(const workload& p, std::span<std::byte> rows,
                                      int variant) const override {
     if (p.q == 0 || p.n == 0) return std::nullopt;
@@ -170,6 +182,7 @@ class vectors_on_gpu_source final : public input_source {
             {"vectors", describe(spec_)},
             {"distances", {{"executor", "cuda"}, {"device", gpu_->description().name}}}};
   }
+  std::size_t bytes_to_fill(const workload& p) const override { return bytes_of_vectors(p, spec_); }
   std::optional<distance_stage> fill(const workload& p, std::span<std::byte> rows,
                                      int variant) const override {
     const device_buffer made(*gpu_, rows.size());

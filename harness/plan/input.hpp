@@ -50,6 +50,8 @@ class input_source {
   // profit from an earlier one. Returns the time of the distances if the rows are distances.
   virtual std::optional<distance_stage> fill(const workload& p, std::span<std::byte> rows,
                                              int variant = 0) const = 0;
+  // Bytes that making a problem's rows takes besides the rows.
+  virtual std::size_t bytes_to_fill(const workload&) const { return 0; }
   // Whether fill_at() can make the rows in this backend's memory.
   virtual bool makes_rows_at(const backend&) const { return false; }
   // Writes the same rows to the memory of a backend for which makes_rows_at() is true. Throws

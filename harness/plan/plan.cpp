@@ -1,7 +1,7 @@
 #include "harness/plan/plan.hpp"
 
 #include <algorithm>
-#include <regex>
+#include <span>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -9,9 +9,11 @@
 #include <xxhash.h>
 
 #include "harness/config/cells.hpp"
+#include "harness/plan/title_filter.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -35,17 +37,19 @@ workload in_layout_of(const algorithm& entry, workload p) {
   return p;
 }
 
-// The most bytes that a cell needs at once: rows, outputs with their host copies, workspace.
-std::size_t bytes_needed(const cell& c, const device& where) {
+// The most bytes that a cell needs at once: rows, what they are made of, outputs with their host
+// copies, workspace.
+std::size_t bytes_needed(const cell& c, const input_source& input, const device& where) {
   const algorithm& entry = *c.entry->algorithm;
   const problem& p = c.problem;
   const std::size_t workspace = entry.workspace == nullptr ? 0 : entry.workspace(p, where);
   const std::size_t outputs = 2 * (p.values_bytes() + p.indices_bytes());
-  return p.input_bytes() * (entry.promises.modifies_input ? 2 : 1) + outputs + workspace;
+  return p.input_bytes() * (entry.promises.modifies_input ? 2 : 1) + outputs + workspace +
+         input.bytes_to_fill(c.problem);
 }
 
 // Sets `foreseen` and `reason`.
-void foresee(cell& c, backends& places) {
+void foresee(cell& c, const input_source& input, backends& places) {
   if (c.entry->algorithm->executors.contains(c.executor)) {
     c.reason = why_unavailable(c.executor);
   }
@@ -55,7 +59,7 @@ void foresee(cell& c, backends& places) {
     if (why_unavailable(c.executor).empty()) where = places.open(c.executor).description();
     c.reason = check_support(*c.entry->algorithm, c.problem, where).reason;
     if (c.reason.empty()) {
-      const std::size_t needed = bytes_needed(c, where);
+      const std::size_t needed = bytes_needed(c, input, where);
       const std::size_t there =
           c.executor == executor_kind::cuda ? where.memory_bytes : available_memory();
       if (there == 0 || needed <= there) return;
@@ -69,11 +73,13 @@ void foresee(cell& c, backends& places) {
   c.foreseen = cell_status::unsupported;
 }
 
-std::string make_key(const cell& c, const plan_request& request, const std::string& device_name) {
+// `input` is the text of the input's description.
+std::string make_key(const cell& c, const plan_request& request, const std::string& input,
+                     const std::string& device_name) {
   const measure_policy& m = request.config.measure;
   const std::string identity = fmt::format(
       "{}|{}|{}|{}|{}|{}|{}|{},{},{},{},{},{},{},{}", to_string(c.problem),
-      request.input.description().dump(), c.entry->algorithm->name, c.entry->source_hash,
+      input, c.entry->algorithm->name, c.entry->source_hash,
       to_string(c.executor), device_name, version_line().substr(0, version_line().find('(')),
       m.warmup, m.rounds, m.min_samples, m.max_samples, m.max_seconds, m.target_spread, m.threads,
       to_string(m.cache));
@@ -102,13 +108,52 @@ void require_gpu(const cell& c, const sweep_config& config) {
                   config.file_name, c.entry->algorithm->name, to_string(c.executor)));
 }
 
-std::regex compile(const std::string& pattern) {
-  try {
-    return std::regex(pattern, std::regex::extended);
-  } catch (const std::regex_error& problem) {
-    throw error(failure::usage,
-                fmt::format("--filter '{}' is no regular expression: {}", pattern, problem.what()));
+// An algorithm that the config wants, and where.
+struct wanted_entry {
+  const registered* entry;
+  const algorithm_filter* filter;
+  std::vector<executor_kind> executors;
+
+  bool takes(const workload& p) const {
+    return !filter->where || filter->where->holds(p.n, p.q, p.k);
   }
+};
+
+std::vector<wanted_entry> entries_of(const plan_request& request) {
+  std::vector<std::string_view> known;
+  for (const registered& row : registry()) known.push_back(row.algorithm->name);
+  check_algorithms(request.config, known, left_out_hint());
+  std::vector<wanted_entry> entries;
+  for (const registered& row : registry()) {
+    const algorithm_filter* const filter = filter_for(request.config, row.algorithm->name);
+    if (filter != nullptr) entries.push_back({&row, filter, executors_of(*row.algorithm, request)});
+  }
+  return entries;
+}
+
+// At most so many: two layouts of a problem may become one cell.
+std::int64_t count_cells(std::span<const workload> problems,
+                         std::span<const wanted_entry> entries) {
+  std::int64_t count = 0;
+  for (const workload& p : problems) {
+    for (const wanted_entry& wanted : entries) {
+      if (wanted.takes(p)) count += std::ssize(wanted.executors);
+    }
+  }
+  return count;
+}
+
+void require_few(const plan_request& request, std::int64_t cells) {
+  if (cells <= most_cells) return;
+  throw error(failure::usage,
+              fmt::format("{}: {}{} cells; a sweep has at most {}: name fewer algorithms or "
+                          "executors, shorten the axes, or split it into several configs",
+                          request.config.file_name, request.filter ? "more than " : "",
+                          request.filter ? most_cells : cells, most_cells));
+}
+
+std::string title_of(const cell& c) {
+  return fmt::format("{} {}", c.entry->algorithm->name, to_string(c.problem));
 }
 
 }  // namespace
@@ -126,30 +171,30 @@ std::optional<confinement> backends::confined() {
 }
 
 std::vector<cell> plan_cells(const plan_request& request, backends& places) {
-  std::vector<std::string_view> known;
-  for (const registered& row : registry()) known.push_back(row.algorithm->name);
-  check_algorithms(request.config, known, left_out_hint());
-  const std::optional<std::regex> filter =
-      request.filter ? std::optional(compile(*request.filter)) : std::nullopt;
+  const std::vector<workload> problems = expand(request.config, request.input.sizes());
+  const std::vector<wanted_entry> entries = entries_of(request);
+  const std::optional<title_filter> filter =
+      request.filter ? std::optional<title_filter>(*request.filter) : std::nullopt;
+  if (!filter) require_few(request, count_cells(problems, entries));
 
   std::vector<cell> cells;
   std::unordered_set<std::string> seen;
-  for (const workload& p : expand(request.config, request.input.sizes())) {
-    for (const registered& row : registry()) {
-      const algorithm_filter* const wanted = filter_for(request.config, row.algorithm->name);
-      if (wanted == nullptr || (wanted->where && !wanted->where->holds(p.n, p.q, p.k))) continue;
-      for (const executor_kind executor : executors_of(*row.algorithm, request)) {
+  const std::string input = to_text(request.input.description());
+  for (const workload& p : problems) {
+    for (const wanted_entry& wanted : entries) {
+      if (!wanted.takes(p)) continue;
+      for (const executor_kind executor : wanted.executors) {
         cell c;
-        c.problem = in_layout_of(*row.algorithm, p);
-        c.entry = &row;
+        c.problem = in_layout_of(*wanted.entry->algorithm, p);
+        c.entry = wanted.entry;
         c.executor = executor;
-        const std::string title = fmt::format("{} {}", row.algorithm->name, to_string(c.problem));
-        if (filter && !std::regex_search(title, *filter)) continue;
+        if (filter && !filter->matches(title_of(c))) continue;
         require_gpu(c, request.config);
-        foresee(c, places);
+        foresee(c, request.input, places);
         const bool here = why_unavailable(executor).empty();
-        c.key = make_key(c, request, here ? name_of(places.open(executor)) : "");
+        c.key = make_key(c, request, input, here ? name_of(places.open(executor)) : "");
         if (seen.insert(c.key).second) cells.push_back(std::move(c));
+        require_few(request, std::ssize(cells));
       }
     }
   }

@@ -65,17 +65,21 @@ class backends {
   std::unique_ptr<backend> open_[names<executor_kind>.size()];
 };
 
+// Cells are counted before they are made, so that a plan beyond all measure costs no memory.
+inline constexpr std::int64_t most_cells = 1'000'000;
+
 struct plan_request {
   const sweep_config& config;
   const input_source& input;
   std::optional<executor_kind> executor;  // overrides the config's
-  std::optional<std::string> filter;      // a regular expression on "algorithm problem"
+  std::optional<std::string> filter;      // title_filter.hpp, on "algorithm problem"
 };
 
 // Every cell: problems in the config's order, and for each the algorithms in the registry's order.
 // An algorithm that does not read the problem's layout gets one that it reads. Throws
-// error(failure::usage) if the filter is no regular expression or leaves no cell, or if the policy
-// names multiprocessors and a cell is not for a GPU or the GPU cannot set them aside.
+// error(failure::usage) if the filter is not possible or leaves no cell, if there are more than
+// most_cells, or if the policy names multiprocessors and a cell is not for a GPU or the GPU cannot
+// set them aside.
 std::vector<cell> plan_cells(const plan_request& request, backends& places);
 
 }  // namespace kselect::harness

@@ -79,12 +79,12 @@ auto uninterrupted(F&& call) {
   return result;
 }
 
-// The process that wrote a temporary file of write_snapshot, from the file's name.
+// The process that wrote a temporary file of meta.json, the one snapshot in a run's directory, from
+// the file's name. Other files may belong to anybody.
 std::optional<pid_t> writer_of(std::string_view name) {
-  constexpr std::string_view mark = ".tmp.";
-  const std::size_t at = name.rfind(mark);
-  if (!name.starts_with('.') || at == std::string_view::npos || at == 0) return std::nullopt;
-  const std::string_view digits = name.substr(at + mark.size());
+  constexpr std::string_view begin = ".meta.json.tmp.";
+  if (!name.starts_with(begin)) return std::nullopt;
+  const std::string_view digits = name.substr(begin.size());
   pid_t writer = 0;
   const char* const end = digits.data() + digits.size();
   const auto [stop, code] = std::from_chars(digits.data(), end, writer);
@@ -96,6 +96,15 @@ std::optional<pid_t> writer_of(std::string_view name) {
 
 file::file(const std::filesystem::path& path, int flags, failure category, file_system& files)
     : files_(&files), path_(path), category_(category), descriptor_(-1) {
+  // Opening a FIFO would wait for its other end.
+  std::error_code unknown;
+  const auto there = std::filesystem::status(path_, unknown);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there) &&
+      (flags & O_DIRECTORY) == 0) {
+    throw error(category_, fmt::format("{}: is not a regular file; move it away, or choose another "
+                                       "place",
+                                       path_.string()));
+  }
   descriptor_ = uninterrupted([&] { return files_->open(path_.c_str(), flags | O_CLOEXEC, 0666); });
   if (descriptor_ < 0) fail("open", errno);
 }

@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "runtime/io/readers.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -35,8 +36,11 @@ std::optional<std::string> without_crc(std::string_view line) {
   return object;
 }
 
-// Why `object` is no record of this version; empty if it is one.
-std::string objection(std::string_view object) {
+// Why `object` is no record of this version and kind; empty if it is one.
+std::string objection(std::string_view object, record_kind kind) {
+  if (const std::string why = why_no_json(object); !why.empty()) {
+    return why == "is no JSON" ? "is not a JSON object on one line" : why;
+  }
   const auto parsed = nlohmann::json::parse(object, nullptr, false);
   if (!parsed.is_object() || object.front() != '{' || object.back() != '}' ||
       object.find('\n') != std::string_view::npos) {
@@ -49,7 +53,12 @@ std::string objection(std::string_view object) {
     return fmt::format("has schema {}, and this program knows schema {} alone", schema->dump(),
                        journal_schema);
   }
-  return {};
+  const auto what = parsed.find("what");
+  const nlohmann::json expected(std::string(to_string(kind)));
+  if (what == parsed.end() ? kind == record_kind::cell : *what == expected) return {};
+  return fmt::format("is a record of {}, not of {}; name another directory",
+                     what == parsed.end() ? "a sweep" : what->dump(),
+                     kind == record_kind::cell ? "a sweep" : expected.dump());
 }
 
 // False for raw control characters and for bytes that UTF-8 does not use.
@@ -57,6 +66,15 @@ bool occurs_in_json(char character) {
   const auto byte = static_cast<unsigned char>(character);
   if (byte < 0x20) return byte == '\t' || byte == '\n' || byte == '\r';
   return byte != 0xc0 && byte != 0xc1 && byte < 0xf5;
+}
+
+// Whether `text` is the begin of a first record, as far as an interrupted append wrote it.
+bool begins_a_journal(std::string_view text) {
+  const std::string_view written = text.substr(0, text.find('\0'));
+  const std::string begin = fmt::format(R"({{"schema":{})", journal_schema);
+  if (!written.starts_with(begin) && !std::string_view(begin).starts_with(written)) return false;
+  // A whole object without a checksum was not written by append().
+  return !written.ends_with('\n') || !nlohmann::json::accept(written);
 }
 
 // Whether an interrupted append left `rest`, which begins with an invalid line.
@@ -70,7 +88,8 @@ bool is_torn(std::string_view rest) {
   return !std::all_of(rest.begin(), rest.end(), occurs_in_json);
 }
 
-journal_contents parse_journal(std::string_view text, const std::filesystem::path& path) {
+journal_contents parse_journal(std::string_view text, const std::filesystem::path& path,
+                               record_kind kind) {
   journal_contents contents;
   std::size_t begin = 0;
   for (std::int64_t line = 1; begin < text.size(); ++line) {
@@ -79,6 +98,12 @@ journal_contents parse_journal(std::string_view text, const std::filesystem::pat
     std::optional<std::string> object;
     if (end != std::string_view::npos) object = without_crc(text.substr(begin, end - begin));
     if (!object) {
+      if (begin == 0 && !begins_a_journal(text)) {
+        throw error(failure::input,
+                    fmt::format("{}: is no journal of this program; name another directory, or "
+                                "move the file away",
+                                path.string()));
+      }
       if (!is_torn(text.substr(begin))) {
         throw error(failure::input,
                     fmt::format("{}: line {} (byte {}) is damaged: its checksum does not match; "
@@ -88,10 +113,11 @@ journal_contents parse_journal(std::string_view text, const std::filesystem::pat
       contents.torn = torn_tail{offset, static_cast<std::int64_t>(text.size() - begin)};
       break;
     }
-    if (const std::string reason = objection(*object); !reason.empty()) {
+    if (const std::string reason = objection(*object, kind); !reason.empty()) {
+      const bool of_version = reason.find("schema") != std::string::npos;
       throw error(failure::input,
-                  fmt::format("{}: line {} (byte {}) {}; use the version that wrote it",
-                              path.string(), line, offset, reason));
+                  fmt::format("{}: line {} (byte {}) {}{}", path.string(), line, offset, reason,
+                              of_version ? "; use the version that wrote it" : ""));
     }
     contents.records.push_back({line, offset, std::move(*object)});
     begin = end + 1;
@@ -120,8 +146,18 @@ void require_not_compressed(const std::filesystem::path& directory) {
                           path.string()));
 }
 
+// A sweep's directory may have no record yet, but it has a meta.json.
+void require_no_sweep(const std::filesystem::path& directory, record_kind kind) {
+  std::error_code unreadable;
+  if (kind == record_kind::cell || !std::filesystem::exists(directory / "meta.json", unreadable)) {
+    return;
+  }
+  throw error(failure::output,
+              fmt::format("{}: is the directory of a sweep; name another one", directory.string()));
+}
+
 file lock_directory(const std::filesystem::path& directory, file_system& files) {
-  file lock(directory / ".lock", O_RDWR | O_CREAT, failure::output, files);
+  file lock(directory / ".lock", O_RDWR | O_CREAT | O_NOFOLLOW, failure::output, files);
   if (!lock.try_lock()) {
     std::string holder = lock.read_all();
     holder = holder.substr(0, holder.find_first_not_of("0123456789"));
@@ -129,6 +165,10 @@ file lock_directory(const std::filesystem::path& directory, file_system& files) 
                 fmt::format("{}: in use by another run, process {}; wait for it, or choose another "
                             "directory with --out",
                             directory.string(), holder.empty() ? "unknown" : holder));
+  }
+  if (lock.read_all().find_first_not_of("0123456789\n") != std::string::npos) {
+    throw error(failure::output,
+                fmt::format("{}: is no lock of this program; move it away", lock.path().string()));
   }
   lock.truncate(0);
   lock.write_all(fmt::format("{}\n", getpid()));
@@ -150,13 +190,16 @@ std::filesystem::path journal_in(const std::filesystem::path& directory) {
   return compressed;
 }
 
-journal_contents read_journal(const std::filesystem::path& path, file_system& files) {
+journal_contents read_journal(const std::filesystem::path& path, file_system& files,
+                              record_kind kind) {
   const std::string stored = file(path, O_RDONLY, failure::input, files).read_all();
-  return parse_journal(path.extension() == ".gz" ? inflated(path, stored) : stored, path);
+  return parse_journal(path.extension() == ".gz" ? inflated(path, stored) : stored, path, kind);
 }
 
-journal journal::open(const std::filesystem::path& directory, open_mode mode, file_system& files) {
+journal journal::open(const std::filesystem::path& directory, open_mode mode, file_system& files,
+                      record_kind kind) {
   require_not_compressed(directory);
+  require_no_sweep(directory, kind);
   make_directories(directory, files);
   file lock = lock_directory(directory, files);
   remove_abandoned_snapshots(directory);
@@ -171,7 +214,7 @@ journal journal::open(const std::filesystem::path& directory, open_mode mode, fi
                             "another directory with --out",
                             path.string()));
   }
-  journal_contents contents = parse_journal(text, path);
+  journal_contents contents = parse_journal(text, path, kind);
   auto bytes = static_cast<std::int64_t>(text.size());
   if (contents.torn) {
     bytes = contents.torn->offset;
@@ -179,17 +222,19 @@ journal journal::open(const std::filesystem::path& directory, open_mode mode, fi
   }
   // A writer killed before its sync may have left a record that is only in memory.
   records.sync_data();
-  return {std::move(lock), std::move(records), std::move(contents), bytes};
+  return {std::move(lock), std::move(records), std::move(contents), bytes, kind};
 }
 
-journal::journal(file lock, file records, journal_contents contents, std::int64_t bytes)
+journal::journal(file lock, file records, journal_contents contents, std::int64_t bytes,
+                 record_kind kind)
     : lock_(std::move(lock)),
       records_(std::move(records)),
       contents_(std::move(contents)),
-      bytes_(bytes) {}
+      bytes_(bytes),
+      kind_(kind) {}
 
 void journal::append(std::string_view json_object_without_crc) {
-  if (const std::string reason = objection(json_object_without_crc); !reason.empty()) {
+  if (const std::string reason = objection(json_object_without_crc, kind_); !reason.empty()) {
     throw error(failure::output,
                 fmt::format("{}: a record to append {}; nothing was written: report this as a bug",
                             records_.path().string(), reason));

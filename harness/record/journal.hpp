@@ -13,7 +13,8 @@
 //
 // A crash can leave only the last append unfinished. So the text after the last valid line is a
 // torn tail if it is a single line or holds bytes that no JSON text has (a power failure leaves
-// zeros). Any other invalid line is damage to a stored record and always an error.
+// zeros). Any other invalid line is damage to a stored record and always an error. Where no valid
+// line precedes it, the tail must begin as a record does: another program's file is not cut.
 
 #include <cstdint>
 #include <filesystem>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "harness/record/file.hpp"
+#include "kselect/names.hpp"
 
 namespace kselect::harness {
 
@@ -32,6 +34,15 @@ inline constexpr std::string_view journal_name = "runs.jsonl";
 // the other, but never written.
 inline constexpr std::string_view compressed_journal_name = "runs.jsonl.gz";
 inline constexpr std::int64_t journal_schema = 1;
+
+// What a journal is a journal of. Every record says it by its member "what"; a sweep's cells, which
+// are older than the other kinds, have none.
+enum class record_kind : std::uint8_t { cell, index_search, knn_tile };
+constexpr auto names_of(record_kind) {
+  return std::to_array<named<record_kind>>({{record_kind::cell, "cell"},
+                                            {record_kind::index_search, "index_search"},
+                                            {record_kind::knn_tile, "knn_tile"}});
+}
 
 struct record_line {
   std::int64_t line = 0;    // from 1
@@ -56,9 +67,10 @@ std::filesystem::path journal_in(const std::filesystem::path& directory);
 // Reads the file at `path` without changes or locks. A `.gz` file is inflated; offsets refer to the
 // inflated text. While a run writes, this sees the finished records and perhaps an unfinished one
 // as a torn tail. Throws error(failure::input) if the file cannot be read, is damaged before its
-// tail, or has another schema version.
+// tail, has another schema version or records of another kind.
 journal_contents read_journal(const std::filesystem::path& path,
-                              file_system& files = system_files());
+                              file_system& files = system_files(),
+                              record_kind kind = record_kind::cell);
 
 enum class open_mode : std::uint8_t { create_new, resume };
 
@@ -69,10 +81,11 @@ class journal {
   // continues them after cutting a torn tail off, or starts afresh if there are none. `files` must
   // outlive the journal. Throws error(failure::output) if the directory cannot be written, is held
   // by another process, has compressed records or (create_new) has records; error(failure::input)
-  // like read_journal.
+  // like read_journal, so also for a journal of another kind, which is left as it is.
   static journal open(const std::filesystem::path& directory, open_mode mode,
-                      file_system& files = system_files());
+                      file_system& files = system_files(), record_kind kind = record_kind::cell);
 
+  const std::filesystem::path& path() const { return records_.path(); }
   // The records that open() found. append() does not add to them.
   std::span<const record_line> existing() const { return contents_.records; }
   // The torn tail that open() cut off.
@@ -85,7 +98,7 @@ class journal {
   void append(std::string_view json_object_without_crc);
 
  private:
-  journal(file lock, file records, journal_contents contents, std::int64_t bytes);
+  journal(file lock, file records, journal_contents contents, std::int64_t bytes, record_kind kind);
   void restore();
 
   file lock_;
@@ -93,6 +106,7 @@ class journal {
   journal_contents contents_;
   std::int64_t bytes_;  // length of the file up to its last finished record
   bool clean_ = true;   // nothing follows it
+  record_kind kind_;
 };
 
 }  // namespace kselect::harness

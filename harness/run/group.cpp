@@ -1,6 +1,7 @@
 #include "harness/run/group.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -81,6 +82,9 @@ class group {
       if (!full && context_.place.lost().empty()) throw;
       c.outcome.status = full ? cell_status::out_of_memory : cell_status::error;
       c.outcome.reason = problem.what();
+    } catch (const std::bad_alloc&) {
+      c.outcome.status = cell_status::out_of_memory;
+      c.outcome.reason = "the memory for its rows or its proof is not there";
     }
     observer_.resting();
     // Fibers prove kernels. Their times mean nothing.

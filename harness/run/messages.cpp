@@ -30,13 +30,42 @@ void read(const json& from, std::optional<T>& value) {
   if (!from.is_null()) value = from.get<T>();
 }
 
+// A path is bytes, which JSON cannot hold as they are: each becomes the character of its number.
+std::string bytes_as_characters(std::string_view path) {
+  std::string text;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) text += static_cast<char>(0xc0 | byte >> 6);
+    text += static_cast<char>(byte < 0x80 ? byte : 0x80 | (byte & 0x3f));
+  }
+  return text;
+}
+
+std::string bytes_of_characters(std::string_view text) {
+  std::string path;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte < 0x80) {
+      path += text[at];
+    } else {
+      path += static_cast<char>(byte << 6 | (static_cast<unsigned char>(text[++at]) & 0x3f));
+    }
+  }
+  return path;
+}
+
 json spec_json(const input_spec& spec) {
   if (const auto* const generated = std::get_if<generated_input>(&spec)) {
     return {{"vectors", or_null(generated->vectors)}};
   }
   const auto& d = std::get<dataset_input>(spec);
-  return {{"base", d.base}, {"query", or_null(d.query)},      {"metric", d.metric},
-          {"self", d.self}, {"exclude_self", d.exclude_self}, {"limit", or_null(d.limit)}};
+  const json query = d.query ? json(bytes_as_characters(*d.query)) : json();
+  return {{"base", bytes_as_characters(d.base)},
+          {"query", query},
+          {"metric", d.metric},
+          {"self", d.self},
+          {"exclude_self", d.exclude_self},
+          {"limit", or_null(d.limit)}};
 }
 
 input_spec spec_from(const json& from) {
@@ -46,8 +75,9 @@ input_spec spec_from(const json& from) {
     return generated;
   }
   dataset_input d;
-  d.base = from.at("base");
+  d.base = bytes_of_characters(from.at("base").get<std::string>());
   read(from.at("query"), d.query);
+  if (d.query) d.query = bytes_of_characters(*d.query);
   d.metric = from.at("metric");
   d.self = from.at("self");
   d.exclude_self = from.at("exclude_self");
@@ -62,11 +92,9 @@ std::string setup_line(const worker_setup& setup) {
   for (const auto& [kind, value] : setup.ceilings) {
     ceilings[std::string(to_string(kind))] = json(to_json(value));
   }
-  return json{{"input", spec_json(setup.input.spec)},
-              {"on_gpu", setup.input.on_gpu},
-              {"threads", setup.input.threads},
-              {"policy", setup.policy},
-              {"ceilings", std::move(ceilings)}}
+  return json{{"input", spec_json(setup.input.spec)}, {"on_gpu", setup.input.on_gpu},
+              {"threads", setup.input.threads},       {"policy", setup.policy},
+              {"description", setup.description},     {"ceilings", std::move(ceilings)}}
       .dump();
 }
 
@@ -78,7 +106,8 @@ worker_setup setup_from(const std::string& line) {
   }
   return {{spec_from(setup.at("input")), setup.at("on_gpu"), setup.at("threads")},
           setup.at("policy"),
-          std::move(ceilings)};
+          std::move(ceilings),
+          setup.at("description")};
 }
 
 std::string group_line(std::span<const cell* const> cells) {

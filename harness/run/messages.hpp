@@ -18,6 +18,7 @@ struct worker_setup {
   input_choice input;
   measure_policy policy;
   known_ceilings ceilings;  // measured earlier in this sweep
+  std::string description;  // text of the input's; a worker must open the same
 };
 
 std::string setup_line(const worker_setup& setup);

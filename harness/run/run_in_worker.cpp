@@ -12,6 +12,7 @@
 #include "harness/run/messages.hpp"
 #include "harness/run/worker_process.hpp"
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -46,10 +47,7 @@ class worker_runner final : public group_runner {
     for (;;) {
       switch (worker_->next(line, request_.config.measure.timeout_s)) {
         case worker_process::news::hung:
-          blame(open, sent, cell_status::timeout,
-                fmt::format("one run took longer than {} s (measure.timeout_s)",
-                            request_.config.measure.timeout_s),
-                done);
+          blame(open, sent, cell_status::timeout, why_hung(), done);
           return;
         case worker_process::news::ended:
           blame(open, sent, cell_status::error, fmt::format("its process was {}", worker_->cause()),
@@ -61,10 +59,20 @@ class worker_runner final : public group_runner {
     }
   }
 
+  std::string why_hung() const {
+    const double limit = request_.config.measure.timeout_s;
+    if (worker_->state().cell >= 0) {
+      return fmt::format("one run took longer than {} s (measure.timeout_s)", limit);
+    }
+    return fmt::format("its process was stopped or hung: no sign of life for {} s",
+                       std::max(limit, quiet_limit_s));
+  }
+
   void hand_over(const std::vector<const cell*>& cells) {
     if (!worker_) {
       worker_.emplace();
-      worker_->send(setup_line({request_.input, request_.config.measure, ceilings_}));
+      worker_->send(setup_line(
+          {request_.input, request_.config.measure, ceilings_, to_text(input_.description())}));
     }
     worker_->send(group_line(cells));
   }

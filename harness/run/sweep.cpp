@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <sstream>
 #include <unordered_set>
@@ -14,9 +13,11 @@
 #include "harness/plan/groups.hpp"
 #include "harness/record/file.hpp"
 #include "harness/record/journal.hpp"
+#include "harness/record/meta.hpp"
 #include "harness/record/records.hpp"
 #include "harness/run/group_runner.hpp"
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -51,10 +52,10 @@ class stop_on_signal {
 // run had another. Returns that run's meta.json; null if there is none.
 nlohmann::ordered_json require_same_sweep(const std::filesystem::path& meta,
                                           const sweep_config& config, const sweep_part& part) {
-  std::ifstream file(meta);
-  if (!file) return {};
-  auto old = nlohmann::ordered_json::parse(file, nullptr, false);
-  if (!old.is_object() || !old.contains("config")) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(meta, unknown)) return {};
+  auto old = read_meta(meta);
+  if (!old.contains("config")) {
     throw error(failure::input,
                 fmt::format("{}: is no record of a run; move it away or use another "
                             "--out",
@@ -80,11 +81,14 @@ nlohmann::ordered_json require_same_sweep(const std::filesystem::path& meta,
 std::unordered_set<std::string> settled_keys(const journal& records) {
   std::unordered_set<std::string> keys;
   for (const auto& line : records.existing()) {
-    const auto record = nlohmann::json::parse(line.text);
-    const std::string status = record.at("status");
-    if (status == to_string(cell_status::ok) || status == to_string(cell_status::unsupported)) {
-      keys.insert(record.at("key"));
-    }
+    const std::string name = fmt::format("{}: line {}", records.path().string(), line.line);
+    const auto record = parse_json(line.text, name);
+    read_members(name, [&] {
+      const std::string status = record.at("status"), key = record.at("key");
+      if (status == to_string(cell_status::ok) || status == to_string(cell_status::unsupported)) {
+        keys.insert(key);
+      }
+    });
   }
   return keys;
 }

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "harness/record/ceilings.hpp"
@@ -17,6 +18,7 @@
 #include "harness/run/messages.hpp"
 #include "harness/run/progress_page.hpp"
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -56,7 +58,12 @@ class worker {
         page_(worker_page),
         setup_(setup),
         input_(open_input(setup.input)),
-        places_(setup.policy) {}
+        places_(setup.policy) {
+    if (to_text(input_->description()) == setup.description) return;
+    throw error(failure::input,
+                fmt::format("the dataset changed since the sweep began: it was {}, now it is {}",
+                            setup.description, to_text(input_->description())));
+  }
 
   // Returns whether this process can be trusted with another group.
   bool run(const std::string& line) {

@@ -1,9 +1,12 @@
 #include "harness/run/worker_process.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -78,7 +81,18 @@ worker_process::~worker_process() {
   close(socket_);
 }
 
+double worker_process::processor_seconds() const {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(process_, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
 worker_process::news worker_process::next(std::string& line, double limit_s) {
+  using clock = std::chrono::steady_clock;
+  auto last_sign = clock::now();
+  double used = processor_seconds();
+  std::int32_t cell = -1;
   for (;;) {
     if (auto whole = lines_->next()) {
       line = std::move(*whole);
@@ -88,9 +102,16 @@ worker_process::news worker_process::next(std::string& line, double limit_s) {
     const int ready = poll(&waiting, 1, poll_ms);
     if (ready > 0) {
       if (!lines_->receive()) return news::ended;
-    } else if (const auto run = state(); run.cell >= 0 && run.seconds > limit_s) {
-      return news::hung;
+      continue;
     }
+    const auto run = state();
+    if (run.cell >= 0 && run.seconds > limit_s) return news::hung;
+    const double now_used = processor_seconds();
+    if (now_used != used || run.cell != cell) last_sign = clock::now();
+    used = now_used;
+    cell = run.cell;
+    const std::chrono::duration<double> quiet = clock::now() - last_sign;
+    if (quiet.count() > std::max(limit_s, quiet_limit_s)) return news::hung;
   }
 }
 

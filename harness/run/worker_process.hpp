@@ -11,6 +11,8 @@
 
 namespace kselect::harness {
 
+inline constexpr double quiet_limit_s = 3;
+
 class worker_process {
  public:
   // Throws error(failure::resources) when no process can be made.
@@ -24,7 +26,9 @@ class worker_process {
   void send(const std::string& line) { lines_->write(line); }
 
   enum class news { line, ended, hung };
-  // Waits for a line, the process's end, or a run that has lasted `limit_s`.
+  // Waits for a line, the process's end, or a worker that hangs: a run that has lasted `limit_s`;
+  // or, whatever it says of itself, no sign of life for as long (at least quiet_limit_s): no line,
+  // no other run, no processor time. A stopped or blocked worker shows none.
   news next(std::string& line, double limit_s);
 
   // The cell that the progress page names, and how long it has run.
@@ -35,6 +39,8 @@ class worker_process {
 
  private:
   void reap();
+  // Seconds of processor time that it has used; as before if that cannot be told.
+  double processor_seconds() const;
 
   progress_page page_;
   pid_t process_ = -1;

@@ -13,6 +13,7 @@
 #include "harness/record/journal.hpp"
 #include "harness/shards/recorded_shard.hpp"
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness::shards {
 namespace {
@@ -86,6 +87,24 @@ std::vector<std::string> what_is_missing(const std::vector<recorded_shard>& all)
     }
   }
   return found;
+}
+
+// Whether all shards together are the plan: a shard whose records are another's would pass for
+// complete by their number alone. Says what is wrong; empty if all is well.
+std::string how_union_differs(const std::vector<recorded_shard>& all) {
+  std::unordered_map<std::string, const recorded_shard*> owner;
+  for (const recorded_shard& s : all) {
+    for (const recorded_line& line : s.lines) {
+      const auto [at, first] = owner.try_emplace(line.cell, &s);
+      if (first || at->second->which == s.which) continue;
+      return fmt::format("{} is in {} and in {}, which are different shards", line.title,
+                         at->second->name(), s.name());
+    }
+  }
+  const std::size_t planned = all.front().cells_of_all;
+  if (planned == 0 || owner.size() == planned) return {};
+  return fmt::format("the shards hold {} cells together, and their plan has {}", owner.size(),
+                     planned);
 }
 
 // All shards that ran on one kind of machine.
@@ -180,6 +199,11 @@ merge_result merge(const merge_request& request) {
     refuse(fmt::format("{}; run or resume what is missing, or take what is there with --partial",
                        fmt::join(result.notes, "; ")));
   }
+  // What is missing was said above; more than the plan, or a cell in two shards, is never right.
+  if (const std::string wrong = how_union_differs(all); !wrong.empty()) {
+    const bool only_missing = !result.notes.empty() && wrong.starts_with("the shards hold");
+    if (!only_missing) refuse(wrong + "; leave out the directory that is of another run");
+  }
   struct planned_run {
     machine_shards machine;
     std::vector<recorded_line> lines;
@@ -200,7 +224,7 @@ merge_result merge(const merge_request& request) {
       records.append(line.text);
       made.failed += is_settled(line.status) ? 0 : 1;
     }
-    write_snapshot(made.directory / "meta.json", merged_meta(run.machine).dump(2) + "\n");
+    write_snapshot(made.directory / "meta.json", to_text(merged_meta(run.machine), 2) + "\n");
     for (const recorded_shard* const s : run.machine.shards) {
       if (std::ranges::find(made.hosts, s->host()) == made.hosts.end()) {
         made.hosts.push_back(s->host());

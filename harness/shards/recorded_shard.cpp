@@ -1,26 +1,24 @@
 #include "harness/shards/recorded_shard.hpp"
 
-#include <fstream>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "harness/record/journal.hpp"
+#include "harness/record/meta.hpp"
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness::shards {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-json read_meta(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  json meta = in ? json::parse(in, nullptr, false) : json();
-  if (!meta.is_object() || !meta.contains("config")) {
-    throw error(failure::input,
-                fmt::format("{}: is no record of a run; name the --out of a shard", file.string()));
-  }
-  return meta;
+json meta_of_shard(const std::filesystem::path& file) {
+  json meta = read_meta(file);
+  if (meta.contains("config")) return meta;
+  throw error(failure::input,
+              fmt::format("{}: is no record of a run; name the --out of a shard", file.string()));
 }
 
 std::string title_of(const json& record) {
@@ -33,12 +31,14 @@ std::string title_of(const json& record) {
 }
 
 recorded_line line_of(const std::filesystem::path& file, const record_line& line) {
-  const json record = json::parse(line.text);
+  const json record = parse_json(line.text, "the record");
   const auto status = parse<cell_status>(record.at("status").get<std::string>());
   if (!status) throw error(failure::input, "unknown status " + record.at("status").dump());
   return {.key = record.at("key"),
           .status = *status,
           .title = title_of(record),
+          .cell = fmt::format("{} {} {}", record.at("algorithm").at("name").dump(),
+                              record.at("executor").dump(), record.at("problem").dump()),
           .place = fmt::format("{}:{}", file.string(), line.line),
           .text = line.text};
 }
@@ -74,7 +74,7 @@ json recorded_shard::machine() const {
 recorded_shard read_shard(const std::filesystem::path& directory) {
   recorded_shard found;
   found.directory = directory;
-  found.meta = read_meta(directory / "meta.json");
+  found.meta = meta_of_shard(directory / "meta.json");
   if (const auto plan = found.meta.find("plan"); plan != found.meta.end()) {
     found.which = {plan->at("shard"), plan->at("of")};
     found.plan = plan->at("hash");

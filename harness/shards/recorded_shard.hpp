@@ -17,6 +17,7 @@ struct recorded_line {
   std::string key;
   cell_status status = cell_status::error;
   std::string title;  // "ALGORITHM PROBLEM", as --dry-run prints it
+  std::string cell;   // algorithm, executor and the whole problem: equal on all machines
   std::string place;  // "FILE:LINE"
   std::string text;   // the record, without its checksum
 };

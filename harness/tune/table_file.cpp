@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness::tune {
 namespace {
@@ -111,12 +112,9 @@ std::string table_text(const learned_table& table, const table_quality& quality)
 }
 
 learned_table read_table(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) {
-    throw error(failure::input, fmt::format("{}: cannot be read", path.string()));
-  }
+  const json tree = read_json(path);
   try {
-    return table_of(json::parse(std::string(std::istreambuf_iterator<char>(file), {})));
+    return table_of(tree);
   } catch (const std::exception& wrong) {
     throw error(failure::input,
                 fmt::format("{}: is no cost table: {}", path.string(), wrong.what()));

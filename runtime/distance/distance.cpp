@@ -53,23 +53,33 @@ struct distance_calculator::tile {
 };
 
 struct distance_calculator::scratch {
-  explicit scratch(const distance_options& o)
-      : queries(index(o.query_tile * depth)),
-        base(index(o.base_tile * depth)),
-        products(index(o.query_tile * o.base_tile)) {}
+  scratch(std::int64_t query_tile, std::int64_t base_tile, std::int64_t dimension)
+      : queries(index(query_tile * std::min(depth, dimension))),
+        base(index(base_tile * std::min(depth, dimension))),
+        products(index(query_tile * base_tile)) {}
   std::vector<double> queries, base, products;
 };
 
-std::vector<distance_calculator::scratch> distance_calculator::allocate_scratch() const {
+// One for each of `workers`, of the tiles' real size: few vectors on many threads need little.
+std::vector<distance_calculator::scratch> distance_calculator::allocate_scratch(
+    int workers, std::int64_t queries) const {
+  const std::int64_t query_tile = std::min(options_.query_tile, queries);
+  const std::int64_t base_tile = std::min(options_.base_tile, base_.count);
   try {
-    return std::vector<scratch>(static_cast<std::size_t>(options_.threads), scratch(options_));
+    return std::vector<scratch>(static_cast<std::size_t>(workers),
+                                scratch(query_tile, base_tile, base_.dimension));
   } catch (const std::bad_alloc&) {
     throw error(
         failure::resources,
         fmt::format("distances: tiles of {} x {} for {} threads do not fit into memory; use "
                     "smaller or fewer ones",
-                    options_.query_tile, options_.base_tile, options_.threads));
+                    query_tile, base_tile, workers));
   }
+}
+
+// Threads for so many tasks: more would only take memory for their stacks and scratch.
+int distance_calculator::workers_for(std::int64_t tasks) const {
+  return static_cast<int>(std::clamp<std::int64_t>(tasks, 1, options_.threads));
 }
 
 distance_calculator::distance_calculator(vector_view base, runtime::metric metric,
@@ -109,7 +119,9 @@ distance_calculator::summary distance_calculator::summarise(const float* x) cons
 std::vector<distance_calculator::summary> distance_calculator::summarise_all(
     const float* vectors, std::int64_t count) const {
   std::vector<summary> summaries(index(count));
-#pragma omp parallel for num_threads(options_.threads) schedule(static)
+  constexpr std::int64_t vectors_a_task = 64;
+  const int workers = workers_for((count + vectors_a_task - 1) / vectors_a_task);
+#pragma omp parallel for num_threads(workers) schedule(static)
   for (std::int64_t i = 0; i < count; ++i) {
     summaries[index(i)] = summarise(vectors + i * base_.dimension);
   }
@@ -197,11 +209,12 @@ void distance_calculator::rows(const float* queries, std::int64_t count, float* 
   if (count == 0 || base_.count == 0) return;
   require_rows(count, pitch, exclude);
   const std::vector<summary> of_queries = summarise_all(queries, count);
-  std::vector<scratch> buffers = allocate_scratch();
   const std::int64_t query_tiles = (count + options_.query_tile - 1) / options_.query_tile;
   const std::int64_t base_tiles = (base_.count + options_.base_tile - 1) / options_.base_tile;
+  const int workers = workers_for(query_tiles * base_tiles);
+  std::vector<scratch> buffers = allocate_scratch(workers, count);
   openblas_set_num_threads(1);
-#pragma omp parallel for num_threads(options_.threads) schedule(dynamic)
+#pragma omp parallel for num_threads(workers) schedule(dynamic)
   for (std::int64_t task = 0; task < query_tiles * base_tiles; ++task) {
     const std::int64_t query = task / base_tiles * options_.query_tile;
     const std::int64_t neighbour = task % base_tiles * options_.base_tile;

@@ -81,7 +81,8 @@ class distance_calculator {
   struct tile;     // a range of queries against a range of base vectors
   struct scratch;  // one thread's buffers
 
-  std::vector<scratch> allocate_scratch() const;
+  std::vector<scratch> allocate_scratch(int workers, std::int64_t queries) const;
+  int workers_for(std::int64_t tasks) const;
   void require_rows(std::int64_t count, std::int64_t pitch, const std::int64_t* exclude) const;
   summary summarise(const float* x) const;
   std::vector<summary> summarise_all(const float* vectors, std::int64_t count) const;

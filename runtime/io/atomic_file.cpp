@@ -26,17 +26,22 @@ std::filesystem::path directory_of(const std::filesystem::path& file) {
 
 }  // namespace
 
+void require_regular_target(const std::filesystem::path& target) {
+  std::error_code ignored;  // a target that cannot be examined fails later, with the reason
+  const auto existing = std::filesystem::status(target, ignored);
+  if (!std::filesystem::exists(existing) || std::filesystem::is_regular_file(existing)) return;
+  throw error(failure::output,
+              fmt::format("{}: is not a regular file; name a file to write", target.string()));
+}
+
 atomic_file::atomic_file(std::filesystem::path target) : target_(std::move(target)) {
-  std::error_code ignored;  // if the target cannot be examined, the steps below fail and say why
-  const auto existing = std::filesystem::status(target_, ignored);
-  if (std::filesystem::exists(existing) && !std::filesystem::is_regular_file(existing)) {
-    throw error(failure::output,
-                fmt::format("{}: is not a regular file; name a file to write", target_.string()));
-  }
+  require_regular_target(target_);
   for (int attempt = 0; attempt < temporary_names && fd_ < 0; ++attempt) {
-    temporary_ = directory_of(target_) /
-                 fmt::format(".{}.{}.{}.tmp", target_.filename().string(), ::getpid(), attempt);
-    fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const std::filesystem::path name =
+        directory_of(target_) /
+        fmt::format(".{}.{}.{}.tmp", target_.filename().string(), ::getpid(), attempt);
+    fd_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ >= 0) temporary_ = temporary_file(name);
     if (fd_ < 0 && errno != EEXIST) break;
   }
   if (fd_ < 0) fail("create a file beside it", errno);
@@ -44,7 +49,6 @@ atomic_file::atomic_file(std::filesystem::path target) : target_(std::move(targe
 
 atomic_file::~atomic_file() {
   if (fd_ >= 0) ::close(fd_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void atomic_file::write(std::span<const std::byte> bytes) {
@@ -56,11 +60,16 @@ void atomic_file::write(std::span<const std::byte> bytes) {
   }
 }
 
-void atomic_file::commit() {
+void atomic_file::finish() {
+  if (fd_ < 0) return;
   if (::fsync(fd_) != 0) fail("sync", errno);
   if (::close(std::exchange(fd_, -1)) != 0) fail("close", errno);
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename onto it", errno);
-  temporary_.clear();
+}
+
+void atomic_file::commit() {
+  finish();
+  if (::rename(temporary_.path().c_str(), target_.c_str()) != 0) fail("rename onto it", errno);
+  temporary_.keep();
   sync_directory();
 }
 

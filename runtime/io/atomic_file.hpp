@@ -9,7 +9,12 @@
 #include <filesystem>
 #include <span>
 
+#include "runtime/io/temporary_file.hpp"
+
 namespace kselect::runtime {
+
+// Throws failure::output if something is there that is no regular file.
+void require_regular_target(const std::filesystem::path& target);
 
 class atomic_file {
  public:
@@ -23,6 +28,9 @@ class atomic_file {
 
   const std::filesystem::path& target() const { return target_; }
   void write(std::span<const std::byte> bytes);
+  // Syncs what was written, so that commit() can hardly fail. Of several files of one result, all
+  // are finished before the first is committed.
+  void finish();
   void commit();
 
  private:
@@ -30,7 +38,7 @@ class atomic_file {
   void sync_directory() const;
 
   std::filesystem::path target_;
-  std::filesystem::path temporary_;  // empty once committed
+  temporary_file temporary_;  // none once committed
   int fd_ = -1;
 };
 

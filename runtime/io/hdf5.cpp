@@ -19,7 +19,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/io/mapped_file.hpp"
+#include "runtime/io/input_file.hpp"
 #include "runtime/io/readers.hpp"
 
 namespace kselect::runtime {
@@ -210,9 +210,22 @@ class hdf5_matrix {
   }
   hid_t open_dataset() const {
     if (!container_) fail_input(file_, "is not a readable HDF5 file: " + reason());
-    const hid_t opened = H5Dopen2(container_.id(), name_.c_str(), H5P_DEFAULT);
+    std::string elsewhere;
+    const list_handle access(H5Pcreate(H5P_DATASET_ACCESS));
+    H5Pset_elink_cb(access.id(), note_and_refuse, &elsewhere);
+    const hid_t opened = H5Dopen2(container_.id(), name_.c_str(), access.id());
+    if (!elsewhere.empty()) {
+      fail(file_, name_, fmt::format("is a link to another file; name that file: {}", elsewhere));
+    }
     if (opened < 0) fail(file_, name_, "cannot be opened: " + reason());
     return opened;
+  }
+  // An external link is not followed: the file it leads to would be read without being checked,
+  // and its bytes looked for in this one.
+  static herr_t note_and_refuse(const char*, const char*, const char* file, const char* object,
+                                unsigned*, hid_t, void* elsewhere) {
+    *static_cast<std::string*>(elsewhere) = fmt::format("{}:{}", file, object);
+    return -1;
   }
 
   const std::filesystem::path& file_;
@@ -225,13 +238,12 @@ class hdf5_matrix {
   std::array<std::int64_t, 2> extents_{};
 };
 
-// Serialises the calls of libhdf5, which has global state and is built without locks.
-std::unique_lock<std::mutex> use_library(const std::filesystem::path& file) {
+// Holds libhdf5, which is one for all threads and built without locks.
+std::unique_lock<std::mutex> use_library() {
   static std::mutex guard;
   std::unique_lock lock(guard);
-  mapped_file::open(file);  // a missing or special file gets its usual error
-  // This call must be the first one. Otherwise libhdf5 complains at the program's end about objects
-  // that a damaged file left open.
+  // Before anything else is asked of it: what a damaged file left open would make it complain when
+  // the program ends.
   H5dont_atexit();
   return lock;
 }
@@ -240,15 +252,18 @@ std::unique_lock<std::mutex> use_library(const std::filesystem::path& file) {
 
 vector_set read_hdf5(const std::filesystem::path& file, const std::string& dataset,
                      std::int64_t limit) {
-  const auto lock = use_library(file);
+  const auto lock = use_library();
+  const input_file input = input_file::open(file);  // a missing or special file: its usual error
   const hdf5_matrix matrix(file, dataset);
   vector_set set = allocate_vectors(file, matrix.count(), matrix.dimension(), limit);
   if (!set.data.empty()) matrix.read(set);
+  input.require_in_place();
   return set;
 }
 
 vector_layout hdf5_layout(const std::filesystem::path& file, const std::string& dataset) {
-  const auto lock = use_library(file);
+  const auto lock = use_library();
+  input_file::open(file);
   return hdf5_matrix(file, dataset).layout();
 }
 

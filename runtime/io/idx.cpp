@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t extents_offset = 4;
 constexpr std::int64_t max_header_bytes = extents_offset + 4 * 255;
+constexpr std::int64_t inflated_piece = 1 << 20;  // inflated at a time
 
 struct idx_header {
   element_type type = element_type::uint8;
@@ -77,21 +78,24 @@ idx_header parse_header(const std::filesystem::path& file, std::span<const std::
   return header;
 }
 
-// The first bytes of a file, uncompressed: inflated into memory if the file is compressed, else the
-// mapping itself.
+// The file's bytes, inflated where it is compressed.
 class idx_bytes {
  public:
   idx_bytes(const std::filesystem::path& file, compression packed)
       : file_(file), mapping_(mapped_file::open(file)), packed_(packed) {}
 
-  // At most this many bytes; the span is valid until the next call.
-  std::span<const std::byte> first(std::int64_t at_most) {
-    const auto file_bytes = mapping_.bytes();
-    if (packed_ == compression::none) {
-      return file_bytes.first(static_cast<std::size_t>(std::min(at_most, std::ssize(file_bytes))));
-    }
-    inflated_ = gunzip(file_, file_bytes, at_most);
-    return inflated_;
+  // As many bytes as a header may have, fewer if the file is shorter.
+  std::vector<std::byte> head() const {
+    const auto stored = mapping_.bytes();
+    if (packed_ == compression::gzip) return gunzip(file_, stored, max_header_bytes);
+    const auto size = std::min(max_header_bytes, std::ssize(stored));
+    return {stored.begin(), stored.begin() + size};
+  }
+
+  // The file's length, but at most `at_most`. A compressed file is inflated, and dropped.
+  std::int64_t length(std::int64_t at_most) const {
+    if (packed_ == compression::none) return std::min(at_most, std::ssize(mapping_.bytes()));
+    return gzip_reader(file_, mapping_.bytes()).skip(at_most);
   }
 
   // An upper bound of the file's bytes, uncompressed.
@@ -100,18 +104,37 @@ class idx_bytes {
     return packed_ == compression::none ? stored : stored * max_deflate_ratio;
   }
 
+  // The elements from `offset` on, as many as `out` takes, which the file has.
+  void elements(element_type type, std::int64_t offset, std::span<float> out) const {
+    const auto stored = mapping_.bytes();
+    if (packed_ == compression::none) {
+      return convert_elements(type, std::endian::big, stored.data() + offset, out);
+    }
+    gzip_reader inflated(file_, stored);
+    inflated.skip(offset);
+    const auto at_once = static_cast<std::size_t>(inflated_piece / size_of(type));
+    std::vector<std::byte> piece(at_once * static_cast<std::size_t>(size_of(type)));
+    for (std::size_t done = 0; done < out.size(); done += at_once) {
+      const std::size_t now = std::min(at_once, out.size() - done);
+      const auto bytes = std::span(piece).first(now * static_cast<std::size_t>(size_of(type)));
+      if (inflated.read(bytes) != bytes.size()) fail_input(file_, "changed while it was read");
+      convert_elements(type, std::endian::big, bytes.data(), out.subspan(done, now));
+    }
+  }
+
+  void require_unchanged() const { mapping_.require_unchanged(); }
+
  private:
   const std::filesystem::path& file_;
   mapped_file mapping_;
   compression packed_;
-  std::vector<std::byte> inflated_;
 };
 
 }  // namespace
 
 vector_set read_idx(const std::filesystem::path& file, compression packed, std::int64_t limit) {
-  idx_bytes source(file, packed);
-  const idx_header header = parse_header(file, source.first(max_header_bytes));
+  const idx_bytes source(file, packed);
+  const idx_header header = parse_header(file, source.head());
   const auto truncated = [&](const char* relation, std::int64_t found) {
     fail_input(file,
                fmt::format("is truncated: shape ({}) of {} needs {} bytes of data, it has {}{}",
@@ -121,21 +144,24 @@ vector_set read_idx(const std::filesystem::path& file, compression packed, std::
   const std::int64_t room = source.capacity() - header.header_bytes;
   if (header.data_bytes > room) truncated(packed == compression::none ? "" : "at most ", room);
 
-  vector_set set = allocate_vectors(file, header.shape[0], header.dimension(), limit);
-  const std::int64_t wanted = std::ssize(set.data) * size_of(header.type);
-  // Asking for one byte more than the data finds trailing bytes and a wrong checksum.
+  const std::int64_t vectors = limit == 0 ? header.shape[0] : std::min(limit, header.shape[0]);
+  const std::int64_t wanted = vectors * header.dimension() * size_of(header.type);
+  // One byte more than the data shows both trailing bytes and a wrong check sum. The length is
+  // found before memory is taken: the header of a compressed file can claim a thousandfold.
   const bool whole = wanted == header.data_bytes;
-  const auto bytes = source.first(header.header_bytes + wanted + (whole ? 1 : 0));
-  const std::int64_t found = std::ssize(bytes) - header.header_bytes;
+  const std::int64_t found =
+      source.length(header.header_bytes + wanted + (whole ? 1 : 0)) - header.header_bytes;
   if (found < wanted) truncated("", found);
   if (found > wanted) fail_input(file, "has bytes after the data its header tells of");
-  convert_elements(header.type, std::endian::big, bytes.data() + header.header_bytes, set.data);
+  vector_set set = allocate_vectors(file, header.shape[0], header.dimension(), limit);
+  source.elements(header.type, header.header_bytes, set.data);
+  source.require_unchanged();
   return set;
 }
 
 vector_layout idx_layout(const std::filesystem::path& file) {
-  idx_bytes source(file, compression::none);
-  const idx_header header = parse_header(file, source.first(max_header_bytes));
+  const idx_bytes source(file, compression::none);
+  const idx_header header = parse_header(file, source.head());
   const std::int64_t found = source.capacity() - header.header_bytes;
   if (found != header.data_bytes) {
     fail_input(file, fmt::format("has {} bytes of data, but its shape ({}) of {} needs {}", found,

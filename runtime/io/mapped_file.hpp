@@ -2,12 +2,16 @@
 // A file mapped into memory, read-only. No copy is made, so an input may take more than half the
 // memory.
 //
-// The size is read once, when the file is opened. If another process truncates the file later, the
-// program ends with SIGBUS when it touches the lost pages. So do not rewrite inputs in place.
+// The size is taken once, at opening. Where another process cuts the file, the lost pages read as
+// zeros instead of ending the program with SIGBUS, and require_unchanged() then fails. Whoever
+// uses the bytes must call it before it gives an answer away.
 
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
+
+#include "runtime/io/input_file.hpp"
 
 namespace kselect::runtime {
 
@@ -22,11 +26,21 @@ class mapped_file {
 
   // The whole file, page-aligned; empty for an empty file.
   std::span<const std::byte> bytes() const { return bytes_; }
+  // Throws failure::input if another process cut the file or wrote to it since it was opened.
+  void require_unchanged() const;
+
+  // The first file of this process that was cut while it was mapped; empty if none was.
+  static std::string cut_file();
 
  private:
-  explicit mapped_file(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit mapped_file(input_file file);
 
+  input_file file_;
   std::span<const std::byte> bytes_;
+  int guard_ = -1;  // the mapping's place in the table of the signal handler
 };
+
+// What to say of a file that was cut.
+std::string cut_message(const std::string& file);
 
 }  // namespace kselect::runtime

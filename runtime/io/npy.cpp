@@ -51,11 +51,16 @@ void npy_writer::append(std::span<const std::byte> elements) {
   missing_bytes_ -= std::ssize(elements);
 }
 
-void npy_writer::commit() {
+void npy_writer::finish() {
   if (missing_bytes_ != 0) {
     throw error(failure::output, fmt::format("{}: {} bytes of its shape were never written",
                                              file_.target().string(), missing_bytes_));
   }
+  file_.finish();
+}
+
+void npy_writer::commit() {
+  finish();
   file_.commit();
 }
 

@@ -30,6 +30,8 @@ class npy_file {
   // The elements, aligned to their type; readable as long as this object lives.
   const std::byte* data() const { return mapping_.bytes().data() + header_.data_offset; }
   std::int64_t bytes() const { return header_.data_bytes; }
+  // Throws failure::input if the file changed since it was opened (mapped_file.hpp).
+  void require_unchanged() const { mapping_.require_unchanged(); }
 
  private:
   npy_file(mapped_file mapping, npy_header header);
@@ -48,7 +50,9 @@ class npy_writer {
 
   // Writes the next elements. All calls together must write as many as the shape has.
   void append(std::span<const std::byte> elements);
-  // Makes the file appear. Throws failure::output if elements are missing.
+  // Syncs the elements, as atomic_file::finish. Throws failure::output when some are missing.
+  void finish();
+  // Makes the file appear. Throws as finish().
   void commit();
 
  private:

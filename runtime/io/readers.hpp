@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,9 +61,33 @@ vector_set allocate_vectors(const std::filesystem::path& file, std::int64_t avai
 // One byte of deflate expands to at most this many (zlib's technical notes).
 inline constexpr std::int64_t max_deflate_ratio = 1032;
 
-// The first `at_most` bytes of a gzip file, inflated; fewer if it ends before. If `at_most` exceeds
-// the inflated size, the checksums are checked too. Throws failure::input if the file is damaged or
-// truncated before.
+// A gzip file that is inflated from its begin to its end.
+class gzip_reader {
+ public:
+  // `compressed` is the whole file and must outlive the reader.
+  gzip_reader(const std::filesystem::path& file, std::span<const std::byte> compressed);
+  gzip_reader(const gzip_reader&) = delete;
+  gzip_reader& operator=(const gzip_reader&) = delete;
+  ~gzip_reader();
+
+  // Fills `out` as far as the file reaches; returns the number of bytes. Throws failure::input when
+  // the file is damaged or truncated before.
+  std::size_t read(std::span<std::byte> out);
+  // Drops so many bytes, as far as the file reaches; returns their number.
+  std::int64_t skip(std::int64_t bytes);
+
+ private:
+  struct state;
+  std::size_t step(std::span<std::byte> out);
+
+  const std::filesystem::path& file_;
+  std::span<const std::byte> rest_;
+  std::unique_ptr<state> state_;
+  bool finished_ = false;
+};
+
+// The first `at_most` bytes of a gzip file, fewer if it ends before. Asking for more than it holds
+// checks its check sums as well. Throws failure::input when it is damaged or truncated before.
 std::vector<std::byte> gunzip(const std::filesystem::path& file,
                               std::span<const std::byte> compressed, std::int64_t at_most);
 

@@ -1,18 +1,12 @@
 #include "runtime/io/vector_file.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "runtime/error.hpp"
 
@@ -20,33 +14,18 @@ namespace kselect::runtime {
 namespace {
 
 constexpr std::int64_t piece_bytes = 1 << 20;
-constexpr std::int64_t sample_bytes = 4096;
-constexpr std::int64_t samples = 256;
 
 }  // namespace
 
-vector_file::vector_file(std::filesystem::path path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor) {}
-
-vector_file::vector_file(vector_file&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      layout_(std::move(other.layout_)),
-      fingerprint_(std::move(other.fingerprint_)) {}
-
-vector_file::~vector_file() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
+vector_file::vector_file(input_file input) : input_(std::move(input)) {}
 
 vector_file vector_file::open(const std::filesystem::path& file, std::int64_t limit) {
-  const vector_layout layout = layout_of(file);
-  vector_file opened(file, ::open(layout.file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (opened.descriptor_ < 0) {
-    fail_input(file, fmt::format("cannot be read: {}", std::strerror(errno)));
-  }
+  vector_file opened(input_file::open(container_of(file)));
+  opened.layout_ = layout_of(file);
+  const vector_layout& layout = opened.layout_;
+  // The layout was read from the file of that name: it must still be the one that is open.
+  opened.input_.require_in_place();
   if (layout.count > 0 && layout.dimension == 0) fail_input(file, "its vectors have no components");
-  opened.layout_ = layout;
-  opened.fingerprint_ = opened.make_fingerprint();
   if (limit > 0) opened.layout_.count = std::min(layout.count, limit);
   return opened;
 }
@@ -61,32 +40,23 @@ std::int64_t vector_file::reading_bytes() const {
 }
 
 void vector_file::read_bytes(std::int64_t offset, std::span<std::byte> out) const {
-  while (!out.empty()) {
-    const ssize_t got = ::pread(descriptor_, out.data(), out.size(), offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      fail_input(path_, fmt::format("cannot be read at byte {}: {}", offset, std::strerror(errno)));
-    }
-    if (got == 0) fail_input(path_, fmt::format("has shrunk: it now ends at byte {}", offset));
-    out = out.subspan(static_cast<std::size_t>(got));
-    offset += got;
-  }
+  input_.read(offset, out);
 }
 
 void vector_file::require_dimension(std::int64_t vector, const std::byte* prefix) const {
   std::int32_t dimension = 0;
   std::memcpy(&dimension, prefix, sizeof dimension);
   if (dimension == layout_.dimension) return;
-  fail_input(path_, fmt::format("record {} at byte {} has dimension {}, record 0 has {}", vector,
-                                vector * layout_.stride, dimension, layout_.dimension));
+  fail_input(path(), fmt::format("record {} at byte {} has dimension {}, record 0 has {}", vector,
+                                 vector * layout_.stride, dimension, layout_.dimension));
 }
 
 void vector_file::require_finite(std::int64_t first, std::span<const float> components) const {
   const auto bad = std::ranges::find_if_not(components, [](float x) { return std::isfinite(x); });
   if (bad == components.end()) return;
   const std::int64_t at = bad - components.begin();
-  fail_input(path_, fmt::format("vector {}, component {} is {} as float32; clean the data first",
-                                first + at / layout_.dimension, at % layout_.dimension, *bad));
+  fail_input(path(), fmt::format("vector {}, component {} is {} as float32; clean the data first",
+                                 first + at / layout_.dimension, at % layout_.dimension, *bad));
 }
 
 void vector_file::read(std::int64_t first, std::int64_t count, float* out) const {
@@ -113,26 +83,10 @@ void vector_file::read(std::int64_t first, std::int64_t count, float* out) const
   require_finite(first, {out, components});
 }
 
-std::string vector_file::make_fingerprint() const {
-  struct stat status = {};
-  if (::fstat(descriptor_, &status) != 0) {
-    fail_input(path_, fmt::format("cannot be read: {}", std::strerror(errno)));
-  }
-  const std::int64_t size = status.st_size;
-  std::vector<std::uint64_t> facts = {
-      static_cast<std::uint64_t>(size), static_cast<std::uint64_t>(layout_.count),
-      static_cast<std::uint64_t>(layout_.dimension), static_cast<std::uint64_t>(layout_.type)};
-  std::array<std::byte, sample_bytes> sample;
-  const auto bytes =
-      std::span(sample).first(static_cast<std::size_t>(std::min<std::int64_t>(size, sample_bytes)));
-  const std::int64_t last = std::max<std::int64_t>(0, size - sample_bytes);
-  for (std::int64_t i = 0; i < samples; ++i) {
-    // The offset is last * i / parts. It is computed in two parts, because last * i may overflow.
-    constexpr std::int64_t parts = samples - 1;
-    read_bytes(last / parts * i + last % parts * i / parts, bytes);
-    facts.push_back(XXH3_64bits(bytes.data(), bytes.size()));
-  }
-  return fmt::format("{:016x}", XXH3_64bits(facts.data(), facts.size() * sizeof facts.front()));
+std::string vector_file::fingerprint() const {
+  // The file's hash, and where in it the vectors are, which `file.hdf5:dataset` chooses.
+  return fmt::format("{}-{:x}-{:x}-{:x}", input_.hash(), layout_.offset, layout_.dimension,
+                     static_cast<int>(layout_.type));
 }
 
 vector_files vector_files::open(const std::vector<std::filesystem::path>& files,
@@ -152,7 +106,6 @@ vector_files vector_files::open(const std::vector<std::filesystem::path>& files,
     all.begins_.push_back(all.count_);
     all.count_ += now.count();
     all.dimension_ = now.dimension();
-    all.fingerprint_ += now.fingerprint();
   }
   if (files.empty()) throw error(failure::usage, "no file of vectors is named");
   if (limit > 0) all.count_ = std::min(all.count_, limit);
@@ -171,6 +124,16 @@ void vector_files::each_part(std::int64_t first, std::int64_t count, const Visit
     visit(files_[f], within, here, done);
     done += here;
   }
+}
+
+std::string vector_files::fingerprint() const {
+  std::string all;
+  for (const vector_file& file : files_) all += (all.empty() ? "" : " ") + file.fingerprint();
+  return all;
+}
+
+void vector_files::require_unchanged() const {
+  for (const vector_file& file : files_) file.require_unchanged();
 }
 
 std::int64_t vector_files::reading_bytes() const {

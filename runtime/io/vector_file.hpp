@@ -10,29 +10,29 @@
 #include <filesystem>
 #include <string>
 
+#include "runtime/io/input_file.hpp"
 #include "runtime/io/readers.hpp"
 
 namespace kselect::runtime {
 
 class vector_file {
  public:
-  // `limit` as load_options::limit. Reads only the header and samples. Throws failure::input, also
-  // for a compressed file, which cannot be read from any offset.
+  // `limit` as load_options::limit. Reads only the header. Throws failure::input, also for a
+  // compressed file, which cannot be read from any offset.
   static vector_file open(const std::filesystem::path& file, std::int64_t limit = 0);
-  vector_file(vector_file&& other) noexcept;
-  vector_file& operator=(vector_file&& other) = delete;
-  ~vector_file();
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return input_.path(); }
   std::int64_t count() const { return layout_.count; }
   std::int64_t dimension() const { return layout_.dimension; }
   // Bytes of one vector in the file.
   std::int64_t stride() const { return layout_.stride; }
   // Bytes of memory that read() allocates: none if the file holds dense float32.
   std::int64_t reading_bytes() const;
-  // 16 hexadecimal digits: a hash of the file's size, layout and 256 samples of its content. Copies
-  // of a file have the same fingerprint; other files most likely have another.
-  const std::string& fingerprint() const { return fingerprint_; }
+  // The hash of the file's bytes and the place of the vectors in it: equal for copies of a file,
+  // and different for others. The first call reads the whole file (content_hashes.hpp).
+  std::string fingerprint() const;
+  // Throws failure::input if the file was written to or cut since it was opened.
+  void require_unchanged() const { input_.require_unchanged(); }
 
   // Reads vectors `first` to `first + count` as float32 into `out`, [count][dimension].
   // Thread-safe. Allocates reading_bytes(). Throws failure::input for a component that is not
@@ -40,17 +40,14 @@ class vector_file {
   void read(std::int64_t first, std::int64_t count, float* out) const;
 
  private:
-  vector_file(std::filesystem::path path, int descriptor);
+  explicit vector_file(input_file input);
   bool dense() const;
   void read_bytes(std::int64_t offset, std::span<std::byte> out) const;
   void require_dimension(std::int64_t vector, const std::byte* prefix) const;
   void require_finite(std::int64_t first, std::span<const float> components) const;
-  std::string make_fingerprint() const;
 
-  std::filesystem::path path_;
-  int descriptor_;
+  input_file input_;
   vector_layout layout_;
-  std::string fingerprint_;
 };
 
 // A corpus in one or several files, concatenated.
@@ -64,8 +61,10 @@ class vector_files {
   std::int64_t dimension() const { return dimension_; }
   // For messages: the first file "and N more".
   const std::string& name() const { return name_; }
-  const std::string& fingerprint() const { return fingerprint_; }
-  // The maximum over the files.
+  // Of each file, as vector_file::fingerprint.
+  std::string fingerprint() const;
+  void require_unchanged() const;
+  // The largest of them.
   std::int64_t reading_bytes() const;
   // Bytes of these vectors in the files.
   std::int64_t bytes(std::int64_t first, std::int64_t count) const;
@@ -81,7 +80,7 @@ class vector_files {
   std::vector<std::int64_t> begins_;  // index of each file's first vector in the corpus
   std::int64_t count_ = 0;
   std::int64_t dimension_ = 0;
-  std::string name_, fingerprint_;
+  std::string name_;
 };
 
 }  // namespace kselect::runtime

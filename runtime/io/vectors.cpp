@@ -142,7 +142,13 @@ vector_set read_npy_vectors(const std::filesystem::path& file, std::int64_t limi
   require_matrix(file, array.shape(), array.fortran_order());
   vector_set set = allocate_vectors(file, array.shape()[0], array.shape()[1], limit);
   convert_elements(array.type(), std::endian::little, array.data(), set.data);
+  array.require_unchanged();
   return set;
+}
+
+std::filesystem::path container_of(const std::filesystem::path& name) {
+  const auto hdf5 = parse_hdf5_path(name.native(), "");
+  return hdf5 ? hdf5->file : name;
 }
 
 vector_layout layout_of(const std::filesystem::path& file) {

@@ -45,4 +45,7 @@ struct load_options {
 // memory; failure::usage for a negative limit.
 vector_set load_vectors(const std::filesystem::path& file, const load_options& options = {});
 
+// The file that holds them: "x.hdf5" of "x.hdf5:test", and other names as they are.
+std::filesystem::path container_of(const std::filesystem::path& name);
+
 }  // namespace kselect::runtime

@@ -83,6 +83,7 @@ vector_set read_xvecs(const std::filesystem::path& file, element_type type, std:
         type, std::endian::little, components,
         std::span(set.data).subspan(static_cast<std::size_t>(i) * dimension, dimension));
   }
+  mapping.require_unchanged();
   return set;
 }
 

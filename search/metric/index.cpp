@@ -22,7 +22,9 @@ bool are_distances(std::span<const float> values) {
 }
 
 void validate_fixed_size(const cluster_list& list, std::int64_t n) {
-  require(list.cluster_size >= 1, "the cluster size is not positive");
+  // The bound keeps products of sizes within 64 bits.
+  require(list.cluster_size >= 1 && list.cluster_size <= most_objects,
+          "the cluster size is not possible");
   require(list.covering_radius == 0 && list.starts.empty(),
           "clusters of a fixed size have a covering radius");
   require(list.clusters() == clusters_of(n, list.cluster_size), "the number of clusters is wrong");

@@ -13,6 +13,7 @@
 #include "runtime/io/atomic_file.hpp"
 #include "runtime/io/mapped_file.hpp"
 #include "runtime/io/readers.hpp"
+#include "runtime/json.hpp"
 #include "search/metric/section_io.hpp"
 
 namespace kselect::search::metric_space {
@@ -96,17 +97,21 @@ class reader {
     if (p.header_bytes > bytes_.size() - sizeof p) fail("has a damaged header");
     const auto text = bytes_.subspan(sizeof p, p.header_bytes);
     if (XXH3_64bits(text.data(), text.size()) != p.header_hash) fail("has a damaged header");
-    return json::parse(text.begin(), text.end());
+    return parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, file_);
   }
 
   sections read_sections(const json& header) {
     sections parts;
+    std::uint64_t end = 0;
     for (const json& entry : header.at("sections")) {
       const std::string name = entry.at("name");
       const std::uint64_t offset = entry.at("offset"), size = entry.at("bytes");
+      // Sections are copied: many over one range would take many times the file's memory.
+      if (offset < end) fail(fmt::format("section {} overlaps the one before it", name));
       if (offset > bytes_.size() || size > bytes_.size() - offset) {
         fail(fmt::format("section {} lies outside the file", name));
       }
+      end = offset + size;
       const auto bytes = bytes_.subspan(offset, size);
       if (json(hash_text(bytes)) != entry.at("xxh3"))
         fail(fmt::format("section {} is damaged", name));
@@ -194,7 +199,9 @@ indexed_objects read_index_file(const std::string& file) {
   reader from(file, mapping.bytes());
   try {
     const json header = from.header();
-    return assemble(header, from.read_sections(header));
+    indexed_objects found = assemble(header, from.read_sections(header));
+    mapping.require_unchanged();
+    return found;
   } catch (const std::invalid_argument& wrong) {
     from.fail(wrong.what());
   } catch (const json::exception& wrong) {

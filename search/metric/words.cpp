@@ -105,6 +105,7 @@ std::vector<word> read_words(const std::string& file, std::int64_t longest) {
     }
     words.push_back(std::move(w));
   }
+  mapping.require_unchanged();
   return words;
 }
 

@@ -36,7 +36,7 @@ function cell_facts(cell) {
   return found;
 }
 
-// The regular expression that matches only this cell in `kselect run --dry-run`.
+// The filter that matches only this cell in `kselect run --dry-run`.
 function filter_of(cell) {
   const literal = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const problem = [cell.dtype, cell.direction, `Q=${cell.q}`, `n=${cell.n}`, `k=${cell.k}`,

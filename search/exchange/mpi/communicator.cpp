@@ -195,10 +195,11 @@ class mpi_communicator final : public communicator {
   }
 
   [[noreturn]] void give_up(const std::string& who, const char* what) {
-    fmt::print(stderr,
-               "kselect: {}: {} did not come to {} within {} s (--wait-limit); it hangs or is far "
-               "slower than the others. What is finished is kept: continue with --resume\n",
-               name(rank_), who, what, limit_);
+    const std::string text = fmt::format(
+        "kselect: {}: {} did not come to {} within {} s (--wait-limit); it hangs or is far slower "
+        "than the others. What is finished is kept: continue with --resume\n",
+        name(rank_), who, what, limit_);
+    std::fputs(text.c_str(), stderr);
     abort(static_cast<int>(failure::resources));
   }
 

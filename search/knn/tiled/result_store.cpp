@@ -11,7 +11,9 @@
 #include <xxhash.h>
 
 #include "runtime/error.hpp"
+#include "runtime/io/atomic_file.hpp"
 #include "runtime/io/npy_header.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::search {
 namespace {
@@ -57,21 +59,20 @@ std::string_view as_text(std::span<const T> values) {
 
 }  // namespace
 
-std::filesystem::path result_store::partial(const std::filesystem::path& target) const {
+std::filesystem::path partial_file(const std::filesystem::path& target) {
   return target.string() + ".partial";
+}
+
+std::filesystem::path known_inputs_of(const std::filesystem::path& indices) {
+  return std::filesystem::path(indices.string() + ".job") / "inputs.json";
 }
 
 result_store::result_store(const result_request& request, file_system& files)
     : request_(request), system_(files), directory_(request.indices.string() + ".job") {
   for (const auto& target : {request.indices, request.distances}) {
-    std::error_code ignored;
-    if (std::filesystem::exists(target, ignored) &&
-        !std::filesystem::is_regular_file(target, ignored)) {
-      throw error(failure::output,
-                  fmt::format("{}: is not a regular file; name a file to write", target.string()));
-    }
+    require_regular_target(target);
   }
-  journal_.emplace(journal::open(directory_, open_mode::resume, files));
+  journal_.emplace(journal::open(directory_, open_mode::resume, files, record_kind::knn_tile));
   // The first line is the request. If no tile follows it, starting anew loses nothing.
   const bool anew = journal_->existing().size() <= 1;
   if (!anew && !request.resume) {
@@ -85,15 +86,16 @@ result_store::result_store(const result_request& request, file_system& files)
 
 void result_store::open_partial_files() {
   constexpr int flags = O_RDWR | O_CREAT | O_APPEND;
-  indices_.emplace(partial(request_.indices), flags, failure::output, system_);
-  distances_.emplace(partial(request_.distances), flags, failure::output, system_);
+  indices_.emplace(partial_file(request_.indices), flags, failure::output, system_);
+  distances_.emplace(partial_file(request_.distances), flags, failure::output, system_);
 }
 
 void result_store::start() {
   if (!journal_->existing().empty()) {
     journal_.reset();
     std::filesystem::remove(directory_ / journal_name);
-    journal_.emplace(journal::open(directory_, open_mode::create_new, system_));
+    journal_.emplace(
+        journal::open(directory_, open_mode::create_new, system_, record_kind::knn_tile));
   }
   open_partial_files();
   const std::array shape = {request_.queries, request_.k};
@@ -103,14 +105,14 @@ void result_store::start() {
   distances_->write_all(format_npy_header(element_type::float32, shape));
   indices_->sync();
   distances_->sync();
-  json record = {{"schema", journal_schema}};
+  json record = {{"schema", journal_schema}, {"what", to_string(record_kind::knn_tile)}};
   record["job"] = json::parse(request_.job);
-  journal_->append(record.dump());
+  journal_->append(to_text(record));
 }
 
 void result_store::require_same_job(const record_line& line) const {
-  const json record = json::parse(line.text);
-  const json before = record.contains("job") ? record.at("job") : json::object();
+  const json record = parse_json(line.text, directory_.string());
+  const json before = record.value("job", json::object());
   const json now = json::parse(request_.job);
   for (const auto& [name, value] : now.items()) {
     const json was = before.contains(name) ? before.at(name) : json();
@@ -126,7 +128,7 @@ void result_store::check_tile(std::int64_t first, std::int64_t count,
                               const std::string& hash) const {
   const auto of = [&](const std::filesystem::path& target, element_type type) {
     const std::int64_t row = request_.k * size_of(type);
-    return hash_of_range(partial(target),
+    return hash_of_range(partial_file(target),
                          header_bytes(type, request_.queries, request_.k) + first * row,
                          count * row);
   };
@@ -140,25 +142,37 @@ void result_store::check_tile(std::int64_t first, std::int64_t count,
                                           directory_.string(), first, first + count - 1));
 }
 
+// Counts their queries as done.
+std::vector<result_store::tile> result_store::recorded_tiles(std::span<const record_line> lines) {
+  std::vector<tile> tiles;
+  for (const record_line& line : lines) {
+    const std::string name =
+        fmt::format("{}: line {} of its journal", directory_.string(), line.line);
+    const json record = parse_json(line.text, name);
+    tiles.push_back(read_members(name, [&]() -> tile {
+      return {record.at("first"), record.at("count"), record.at("hash")};
+    }));
+    const std::int64_t left = request_.queries - done_;
+    if (tiles.back().first != done_ || tiles.back().count < 1 || tiles.back().count > left) {
+      throw error(failure::input, fmt::format("{} does not follow the one before; remove the "
+                                              "directory and start again",
+                                              name));
+    }
+    done_ += tiles.back().count;
+  }
+  return tiles;
+}
+
 void result_store::resume(std::span<const record_line> lines) {
   resumed_ = true;
   require_same_job(lines.front());
-  std::vector<json> tiles;
-  for (const record_line& line : lines.subspan(1)) {
-    tiles.push_back(json::parse(line.text));
-    if (tiles.back().at("first") != done_) {
-      throw error(failure::input, fmt::format("{}: line {} of its journal does not follow the one "
-                                              "before; remove the directory and start again",
-                                              directory_.string(), line.line));
-    }
-    done_ += tiles.back().at("count").get<std::int64_t>();
-  }
+  const std::vector<tile> tiles = recorded_tiles(lines.subspan(1));
   // All queries are done, and commit() was killed after its first rename.
-  if (done_ == request_.queries && !std::filesystem::exists(partial(request_.distances)) &&
+  if (done_ == request_.queries && !std::filesystem::exists(partial_file(request_.distances)) &&
       std::filesystem::exists(request_.distances)) {
     return;
   }
-  for (const json& tile : tiles) check_tile(tile.at("first"), tile.at("count"), tile.at("hash"));
+  for (const tile& t : tiles) check_tile(t.first, t.count, t.hash);
   open_partial_files();
   const auto cut = [&](file& rows, element_type type) {
     rows.truncate(header_bytes(type, request_.queries, request_.k) +
@@ -175,11 +189,12 @@ void result_store::append(std::int64_t count, std::span<const float> distances,
   distances_->sync_data();
   indices_->sync_data();
   const json record = {{"schema", journal_schema},
+                       {"what", to_string(record_kind::knn_tile)},
                        {"first", done_},
                        {"count", count},
                        {"hash", tile_hash(XXH3_64bits(distances.data(), distances.size_bytes()),
                                           XXH3_64bits(indices.data(), indices.size_bytes()))}};
-  journal_->append(record.dump());
+  journal_->append(to_text(record));
   done_ += count;
 }
 
@@ -197,11 +212,11 @@ void result_store::commit() {
   }
   // Distances first: resume() recognises by them that the renaming has begun.
   for (const auto& target : {request_.distances, request_.indices}) {
-    if (!std::filesystem::exists(partial(target))) continue;
-    if (system_.rename(partial(target).c_str(), target.c_str()) < 0) {
-      throw error(failure::output,
-                  fmt::format("{}: cannot be renamed to its target: {}", partial(target).string(),
-                              std::generic_category().message(errno)));
+    if (!std::filesystem::exists(partial_file(target))) continue;
+    if (system_.rename(partial_file(target).c_str(), target.c_str()) < 0) {
+      throw error(failure::output, fmt::format("{}: cannot be renamed to its target: {}",
+                                               partial_file(target).string(),
+                                               std::generic_category().message(errno)));
     }
     sync_directory(target.has_parent_path() ? target.parent_path() : ".", system_);
   }

@@ -4,7 +4,8 @@
 //
 //     INDICES.partial  DISTANCES.partial   the rows so far, in their targets' directories
 //     INDICES.job/                         a journal (harness/record/journal.hpp): first the
-//                                          request, then one record a finished tile of queries
+//                                          request, then one record a finished tile of queries;
+//                                          and inputs.json, the inputs' hashes by identity
 //
 // A tile is recorded only after its rows are on the disk. Resuming checks the rows of recorded
 // tiles and cuts off all rows after them. So no recorded tile is computed again or lost. commit()
@@ -15,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -32,6 +34,12 @@ struct result_request {
   std::string job;      // one line of JSON, an object: all that the answer depends on
   bool resume = false;  // continue an unfinished job, if there is one
 };
+
+// Where the rows of a target are until the job ends.
+std::filesystem::path partial_file(const std::filesystem::path& target);
+
+// Where a job keeps what it knows of its inputs (runtime/io/content_hashes.hpp).
+std::filesystem::path known_inputs_of(const std::filesystem::path& indices);
 
 class result_store {
  public:
@@ -52,8 +60,12 @@ class result_store {
   void commit();
 
  private:
-  std::filesystem::path partial(const std::filesystem::path& target) const;
+  struct tile {
+    std::int64_t first, count;
+    std::string hash;
+  };
   void start();
+  std::vector<tile> recorded_tiles(std::span<const record_line> lines);
   void resume(std::span<const record_line> lines);
   void require_same_job(const record_line& line) const;
   void check_tile(std::int64_t first, std::int64_t count, const std::string& hash) const;

@@ -13,6 +13,7 @@
 
 #include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
+#include "runtime/io/content_hashes.hpp"
 #include "runtime/io/vector_file.hpp"
 #include "search/knn/tiled/agreement.hpp"
 #include "search/knn/tiled/list_exchange.hpp"
@@ -102,6 +103,7 @@ class tiled_search {
   json open_files() {
     // Freed large buffers go back to the system, so that the memory bound holds.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    if (request_.resume) content_hashes::recall(known_inputs_of(request_.indices));
     base_.emplace(vector_files::open(request_.base, request_.limit));
     if (!request_.query.empty()) query_.emplace(vector_files::open(request_.query));
     require_possible();
@@ -206,6 +208,7 @@ class tiled_search {
                                     .k = request_.k,
                                     .job = job().dump(),
                                     .resume = request_.resume});
+      content_hashes::keep(known_inputs_of(request_.indices));
     }
     return json::object();
   }
@@ -264,6 +267,11 @@ class tiled_search {
 
   // No rank ends before the results are committed.
   void finish() {
+    agree(ranks_, [&] {
+      base_->require_unchanged();
+      if (query_) query_->require_unchanged();
+      return json::object();
+    });
     agree(ranks_, [&] {
       if (ranks_.rank() == 0) {
         await_written();

@@ -17,8 +17,10 @@ namespace kselect::search::metric_space {
 
 euclidean::set::set(std::span<const float> dense, std::int64_t count, std::int64_t dimension)
     : count_(count), dimension_(dimension) {
-  if (count < 0 || dimension < 0 ||
-      dense.size() != static_cast<std::size_t>(count) * static_cast<std::size_t>(dimension)) {
+  // In 128 bits: the numbers may be those of a file.
+  const auto components =
+      static_cast<unsigned __int128>(count) * static_cast<std::size_t>(dimension);
+  if (count < 0 || dimension < 0 || dense.size() != components) {
     throw std::invalid_argument(fmt::format("{} floats are not {} vectors of dimension {}",
                                             dense.size(), count, dimension));
   }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <hdf5.h>
+#include <sys/stat.h>
 
 #include "runtime/io/vector_file.hpp"
 #include "runtime/io/vectors.hpp"
@@ -154,6 +155,21 @@ TEST(Hdf5, RefusesDataOfOtherFiles) {
   H5Pclose(properties);
   EXPECT_THAT(message_of([&] { load_vectors(scratch / "x.h5"); }),
               HasSubstr("keeps its data in other files"));
+}
+
+TEST(Hdf5, RefusesALinkToAnotherFileAndNamesIt) {
+  const folder scratch;
+  write_hdf5(scratch / "other.h5", "real", {2, 3}, values.data());
+  ASSERT_EQ(mkfifo((scratch / "fifo.h5").c_str(), 0600), 0);
+  const hid_t file = H5Fcreate((scratch / "x.h5").c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_external("other.h5", "/real", file, "train", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_external("fifo.h5", "/real", file, "waits", H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(file);
+  const std::string in_memory = message_of([&] { load_vectors(scratch / "x.h5"); });
+  EXPECT_THAT(in_memory, HasSubstr("link to another file; name that file: other.h5:/real"));
+  EXPECT_EQ(message_of([&] { vector_file::open(scratch / "x.h5"); }), in_memory);
+  message_of([&] { load_vectors(scratch / "x.h5:waits"); });
+  message_of([&] { vector_file::open(scratch / "x.h5:waits"); });
 }
 
 TEST(Hdf5, ATruncatedFileIsAnError) {

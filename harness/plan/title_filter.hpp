@@ -1,0 +1,26 @@
+#pragma once
+// The filter of `--filter`: which cells of a plan are meant, by their titles "ALGORITHM PROBLEM".
+
+#include <string>
+#include <string_view>
+
+namespace kselect::harness {
+
+inline constexpr std::size_t longest_filter = 1000;
+
+// A glob that must match somewhere in the title: `*` stands for any characters, `?` for one, `^` at
+// the begin and `$` at the end for the title's ends, `\` makes the next character plain. `.*` is
+// taken as `*`. Matching takes time in proportion to filter times title, whatever they are.
+class title_filter {
+ public:
+  // Throws error(failure::usage) for what only regular expressions know, and for a filter that is
+  // too long.
+  explicit title_filter(std::string_view written);
+
+  bool matches(std::string_view title) const;
+
+ private:
+  std::string glob_;  // of the whole title
+};
+
+}  // namespace kselect::harness

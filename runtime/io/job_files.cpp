@@ -1,0 +1,120 @@
+// An output is locked by a file `.NAME.lock` beside it and not by itself: it appears only when the
+// job ends, and then under the name of whatever was there before.
+
+#include "runtime/io/job_files.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <optional>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/error.hpp"
+#include "runtime/io/atomic_file.hpp"
+
+namespace kselect::runtime {
+namespace {
+
+std::optional<std::pair<dev_t, ino_t>> place_of(const std::filesystem::path& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return std::pair(status.st_dev, status.st_ino);
+}
+
+// A path without links and dots, as far as it exists.
+std::filesystem::path plain(const std::filesystem::path& path) {
+  std::error_code unknown;
+  const auto found = std::filesystem::weakly_canonical(std::filesystem::absolute(path), unknown);
+  return unknown ? path.lexically_normal() : found;
+}
+
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const auto of_a = place_of(a), of_b = place_of(b);
+  if (of_a && of_b) return *of_a == *of_b;
+  return plain(a) == plain(b);
+}
+
+void require_distinct(std::span<const named_file> inputs, std::span<const named_file> outputs) {
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const named_file& out = outputs[o];
+    if (out.path.empty()) continue;
+    for (const named_file& in : inputs) {
+      if (in.path.empty() || !same_file(in.path, out.path)) continue;
+      throw error(
+          failure::usage,
+          fmt::format("{} and {} are the same file, {}: the result would replace the input; "
+                      "name another file",
+                      out.option, in.option, out.path.string()));
+    }
+    for (const named_file& other : outputs.first(o)) {
+      if (other.path.empty() || !same_file(other.path, out.path)) continue;
+      throw error(failure::usage, fmt::format("{} and {} are the same file, {}: name two files",
+                                              other.option, out.option, out.path.string()));
+    }
+  }
+}
+
+[[noreturn]] void fail(const std::filesystem::path& target, const char* action, int reason) {
+  throw error(failure::output,
+              fmt::format("{}: cannot {}: {}", target.string(), action, std::strerror(reason)));
+}
+
+}  // namespace
+
+job_files::job_files(std::span<const named_file> inputs, std::span<const named_file> outputs) {
+  require_distinct(inputs, outputs);
+  locks_.reserve(outputs.size());
+  for (const named_file& out : outputs) {
+    if (!out.path.empty()) take(out.path);
+  }
+}
+
+job_files::~job_files() {
+  // The name goes first: whoever opens it next must not wait for a file without a name.
+  for (lock& held : locks_) {
+    held.name.remove();
+    ::close(held.descriptor);
+  }
+}
+
+void job_files::take(const std::filesystem::path& target) {
+  require_regular_target(target);
+  const std::filesystem::path directory =
+      target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path path =
+      directory / fmt::format(".{}.lock", target.filename().string());
+  for (;;) {
+    const int descriptor =
+        ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (descriptor < 0) fail(target, "create a file beside it", errno);
+    struct stat opened = {};
+    const bool ours =
+        ::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode) && opened.st_size == 0;
+    const bool locked = ours && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    const int reason = errno;
+    if (locked && place_of(path) == std::pair(opened.st_dev, opened.st_ino)) {
+      locks_.push_back({descriptor, temporary_file(path)});
+      return;
+    }
+    ::close(descriptor);
+    if (!ours) {
+      throw error(failure::output,
+                  fmt::format("{}: its lock {} is a file of something else; move that away",
+                              target.string(), path.string()));
+    }
+    if (!locked && reason == EWOULDBLOCK) {
+      throw error(failure::output,
+                  fmt::format("{}: another job writes it; wait for it, or name another file",
+                              target.string()));
+    }
+    if (!locked) fail(target, "lock the file beside it", reason);
+    // Its holder ended between our two steps and took the name away: try with a new file.
+  }
+}
+
+}  // namespace kselect::runtime

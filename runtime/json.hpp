@@ -1,0 +1,47 @@
+#pragma once
+// JSON that others wrote, read with bounds: every reader of records, tables and messages parses
+// here. Configs have stricter rules (harness/config/json_text.hpp).
+//
+// Copying, comparing and printing a tree recurse, so text that nests deeper than any document of
+// this program is refused before it is parsed.
+
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/error.hpp"
+
+namespace kselect::runtime {
+
+inline constexpr int deepest_json = 64;
+
+// Why the text is no JSON of at most that depth; empty if it is.
+std::string why_no_json(std::string_view text);
+
+// Throws error(failure::input), "NAME: ...", if the text is no JSON or nests too deep.
+nlohmann::ordered_json parse_json(std::string_view text, const std::string& name);
+// The whole file. Throws error(failure::input) also if it cannot be read or is no regular file.
+nlohmann::ordered_json read_json(const std::filesystem::path& file);
+
+// The text of a tree. Bytes that are not UTF-8, as file names may have, are replaced.
+std::string to_text(const nlohmann::ordered_json& tree, int indent = -1);
+
+// Calls read(). If a member is missing or of another kind than it expects, throws
+// error(failure::input): "NAME: ...".
+template <class Read>
+auto read_members(const std::string& name, const Read& read) {
+  try {
+    return read();
+  } catch (const error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& problem) {
+    throw error(failure::input, name + ": " + problem.what());
+  }
+}
+
+}  // namespace kselect::runtime

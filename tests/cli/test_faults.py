@@ -1,0 +1,179 @@
+"""What surrounds the program may be broken: streams, outputs, inputs that others write to, workers that hang."""
+
+import gzip
+import os
+import resource
+import signal
+import struct
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from conftest import one_line, records
+
+KNN = ["knn", "--base", "base.npy", "--self", "--k", "3", "--algorithm", "cpu/heap"]
+TILES = ["--memory-limit", "1000", "--threads", "1"]
+
+
+@pytest.fixture
+def base(tmp_path):
+    """base.npy: 400 vectors."""
+    vectors = np.random.default_rng(1).random((400, 8), np.float32)
+    np.save(tmp_path / "base.npy", vectors)
+    return vectors
+
+
+@pytest.fixture
+def shell(binary, tmp_path):
+    """Runs `kselect ARGUMENTS REDIRECTIONS` in a shell."""
+
+    def run(arguments, redirections):
+        command = f'exec "$0" "$@" {redirections}'
+        return subprocess.run(["bash", "-c", command, binary, *map(str, arguments)], cwd=tmp_path, timeout=60,
+                              capture_output=True, text=True, check=False)
+
+    return run
+
+
+# ---- standard streams
+
+
+@pytest.mark.parametrize("closed, code", [("<&- 2>&-", 0), ("<&- >&- 2>&-", 6)])
+def test_closed_streams_do_not_become_results(shell, config, tmp_path, closed, code):
+    done = shell(["run", config(), "--out", "o"], closed)
+    assert done.returncode == code
+    assert len(records(tmp_path / "o")) == 8
+
+
+def test_a_closed_stderr_does_not_reach_the_record(shell, base, tmp_path):
+    arguments = [*KNN, *TILES, "--indices", "i.npy", "--distances", "d.npy", "--record", "r.json"]
+    assert shell(arguments, "2>&-").returncode == 0
+    assert (tmp_path / "r.json").read_text().startswith('{\n  "schema": 1,\n  "what": "knn_in_tiles"')
+
+
+def test_output_that_is_lost_is_an_error(shell, kselect, config):
+    assert shell(["select", "--input", "nope.npy", "--k", "1"], "2>/dev/full").returncode == 3
+    for command in (["doctor"], ["--version"], ["list", "--help"]):
+        done = shell(command, ">/dev/full")
+        assert done.returncode == 6 and "standard output" in one_line(done.stderr)
+    kselect("run", config(), "--out", "o")
+    for form in ("csv", "markdown"):
+        assert shell(["export", "o", "--format", form], ">/dev/full").returncode == 6
+
+
+def test_a_limit_on_file_sizes_leaves_nothing(binary, base, tmp_path):
+    command = [binary, *KNN, "--indices", "i.npy", "--distances", "d.npy"]
+    done = subprocess.run(["bash", "-c", 'ulimit -f 4; exec "$0" "$@"', *command], cwd=tmp_path,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 6 and "File too large" in one_line(done.stderr)
+    assert os.listdir(tmp_path) == ["base.npy"]
+
+
+# ---- outputs
+
+
+@pytest.mark.parametrize("tiles", [[], TILES])
+def test_outputs_that_collide_are_refused(kselect, base, tmp_path, tiles):
+    os.link(tmp_path / "base.npy", tmp_path / "same.npy")
+    for indices, distances in (("x.npy", "x.npy"), ("x.npy", "./x.npy"), ("same.npy", "x.npy"),
+                               ("x.npy", "base.npy")):
+        done = kselect(*KNN, *tiles, "--indices", indices, "--distances", distances, check=2)
+        assert "are the same file" in one_line(done.stderr)
+    np.testing.assert_array_equal(np.load(tmp_path / "base.npy"), base)
+    assert sorted(os.listdir(tmp_path)) == ["base.npy", "same.npy"]
+
+
+def test_other_commands_keep_their_inputs_too(kselect, base, config, tmp_path):
+    select = ["select", "--input", "base.npy", "--k", 2]
+    for outputs in (["--values", "base.npy"], ["--values", "v.npy", "--indices", "v.npy"]):
+        assert "are the same file" in one_line(kselect(*select, *outputs, check=2).stderr)
+    build = ["index", "build", "--metric", "euclidean", "--kind", "sss", "--executor", "cpu", "--objects", "base.npy"]
+    assert "are the same file" in one_line(kselect(*build, "--index", "base.npy", check=2).stderr)
+    kselect("run", config(), "--out", "o")
+    done = kselect("export", "o", "--format", "csv", "--output", "o/runs.jsonl", check=2)
+    assert "are the same file" in one_line(done.stderr)
+
+
+def test_select_writes_both_answers_or_none(kselect, base, tmp_path):
+    kselect("select", "--input", "base.npy", "--k", 2, "--values", "v.npy", "--indices", "no/i.npy", check=6)
+    assert os.listdir(tmp_path) == ["base.npy"]
+
+
+# ---- inputs
+
+
+def test_an_input_that_is_cut_is_an_error(binary, tmp_path):
+    """Cut when the program has just opened it: at its first read of the end of the file."""
+    np.save(tmp_path / "rows.npy", np.ones((4000, 4000), np.float32))
+    job = subprocess.Popen([binary, "select", "--input", "rows.npy", "--k", "2000", "--algorithm", "cpu/sort",
+                            "--threads", "1", "--values", "v.npy"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    maps = f"/proc/{job.pid}/maps"
+    while job.poll() is None and "rows.npy" not in open(maps, encoding="utf-8").read():
+        time.sleep(0.001)
+    os.truncate(tmp_path / "rows.npy", 5000)
+    said = job.communicate(timeout=60)[1]
+    assert job.returncode == 3 and "another process cut it" in one_line(said)
+    assert not (tmp_path / "v.npy").exists()
+
+
+def limited(mebibytes):
+    """Limits the address space of a process that is being started."""
+    return lambda: resource.setrlimit(resource.RLIMIT_AS, (mebibytes << 20, mebibytes << 20))
+
+
+def test_sizes_that_a_header_claims_take_no_memory(binary, tmp_path):
+    # 200 MB of zeros that claim to be 203 MB, which are 812 MB as float32.
+    head = bytes([0, 0, 8, 2]) + struct.pack(">2i", 203_000, 1000)
+    with gzip.open(tmp_path / "a.idx.gz", "wb", compresslevel=9) as file:
+        file.write(head)
+        for _ in range(200):
+            file.write(bytes(1_000_000))
+    done = subprocess.run([binary, "knn", "--base", "a.idx.gz", "--self", "--k", "1", "--threads", "1", "--indices",
+                           "i.npy", "--distances", "d.npy", "--executor", "cpu", "--algorithm", "cpu/heap"],
+                          cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=limited(500),
+                          env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
+    assert done.returncode == 3 and "is truncated" in one_line(done.stderr)
+
+
+def test_scratch_follows_the_work_and_not_the_threads(kselect, tmp_path):
+    np.save(tmp_path / "base.npy", np.random.default_rng(1).random((20, 100), np.float32))
+    kselect(*KNN, "--threads", 4096, "--indices", "i.npy", "--distances", "d.npy")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2 << 20  # KiB; it was 22 GB
+
+
+def test_one_vector_that_changes_between_kill_and_resume_is_noticed(kselect, binary, tmp_path):
+    vectors = np.random.default_rng(1).random((6000, 256), np.float32)
+    np.save(tmp_path / "base.npy", vectors)
+    command = [*KNN, *TILES, "--query-tile", "256", "--indices", "i.npy", "--distances", "d.npy"]
+    job = subprocess.Popen([binary, *command], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    journal = tmp_path / "i.npy.job" / "runs.jsonl"
+    while job.poll() is None and not (journal.exists() and journal.read_bytes().count(b"\n") >= 3):
+        time.sleep(0.001)
+    job.kill()
+    job.wait()
+    assert journal.exists(), "the job ended before it was killed"
+    times = os.stat(tmp_path / "base.npy")
+    with open(tmp_path / "base.npy", "r+b") as file:
+        file.seek(128 + (3210 * 256 + 17) * 4)
+        file.write(struct.pack("f", -1))
+    os.utime(tmp_path / "base.npy", ns=(times.st_atime_ns, times.st_mtime_ns))
+    done = kselect(*command, "--resume", check=2)
+    assert "is another job: its base is" in one_line(done.stderr.splitlines()[-1])
+
+
+# ---- workers
+
+
+@pytest.mark.slow
+def test_a_stopped_worker_is_not_waited_for(binary, config, tmp_path):
+    sweep = config(measure={"warmup": 0, "rounds": 5, "min_samples": 50, "max_samples": 100, "max_seconds": 1,
+                            "timeout_s": 1})
+    job = subprocess.Popen([binary, "run", sweep, "--out", "o"], cwd=tmp_path, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+    children = f"/proc/{job.pid}/task/{job.pid}/children"
+    while not (found := open(children, encoding="utf-8").read().split()):
+        time.sleep(0.001)
+    os.kill(int(found[0]), signal.SIGSTOP)
+    assert job.wait(timeout=40) == 1
+    assert "timeout" in {r["status"] for r in records(tmp_path / "o")}
