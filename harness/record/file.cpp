@@ -99,8 +99,7 @@ file::file(const std::filesystem::path& path, int flags, failure category, file_
   // Opening a FIFO would wait for its other end.
   std::error_code unknown;
   const auto there = std::filesystem::status(path_, unknown);
-  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there) &&
-      (flags & O_DIRECTORY) == 0) {
+  if (std::filesystem::is_fifo(there)) {
     throw error(category_, fmt::format("{}: is not a regular file; move it away, or choose another "
                                        "place",
                                        path_.string()));

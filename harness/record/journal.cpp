@@ -98,17 +98,17 @@ journal_contents parse_journal(std::string_view text, const std::filesystem::pat
     std::optional<std::string> object;
     if (end != std::string_view::npos) object = without_crc(text.substr(begin, end - begin));
     if (!object) {
-      if (begin == 0 && !begins_a_journal(text)) {
-        throw error(failure::input,
-                    fmt::format("{}: is no journal of this program; name another directory, or "
-                                "move the file away",
-                                path.string()));
-      }
       if (!is_torn(text.substr(begin))) {
         throw error(failure::input,
                     fmt::format("{}: line {} (byte {}) is damaged: its checksum does not match; "
                                 "restore the file, or delete the line to measure its cell again",
                                 path.string(), line, offset));
+      }
+      if (begin == 0 && !begins_a_journal(text)) {
+        throw error(failure::input,
+                    fmt::format("{}: is no journal of this program; name another directory, or "
+                                "move the file away",
+                                path.string()));
       }
       contents.torn = torn_tail{offset, static_cast<std::int64_t>(text.size() - begin)};
       break;
@@ -157,7 +157,7 @@ void require_no_sweep(const std::filesystem::path& directory, record_kind kind) 
 }
 
 file lock_directory(const std::filesystem::path& directory, file_system& files) {
-  file lock(directory / ".lock", O_RDWR | O_CREAT | O_NOFOLLOW, failure::output, files);
+  file lock(directory / ".lock", O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, failure::output, files);
   if (!lock.try_lock()) {
     std::string holder = lock.read_all();
     holder = holder.substr(0, holder.find_first_not_of("0123456789"));

@@ -33,6 +33,12 @@ file_identity identity_of(const struct stat& status) {
 
 }  // namespace
 
+std::optional<file_identity> file_identity::of(const std::filesystem::path& file) {
+  struct stat status = {};
+  if (::stat(file.c_str(), &status) != 0) return std::nullopt;
+  return identity_of(status);
+}
+
 bool file_identity::same_content(const file_identity& other) const {
   return device == other.device && inode == other.inode && bytes == other.bytes &&
          written_ns == other.written_ns;
@@ -95,9 +101,8 @@ void input_file::require_unchanged() const {
 
 void input_file::require_in_place() const {
   require_unchanged();
-  struct stat status = {};
-  if (::stat(path_.c_str(), &status) != 0) fail(path_, errno);
-  if (identity_.same_content(identity_of(status))) return;
+  const auto now = file_identity::of(path_);
+  if (now && identity_.same_content(*now)) return;
   fail_input(path_, "was replaced while it was opened; run again when nothing writes to it");
 }
 

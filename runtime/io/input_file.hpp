@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -21,6 +22,8 @@ struct file_identity {
   std::int64_t written_ns = 0;  // last change of the content
   std::int64_t changed_ns = 0;  // last change of content or attributes; cannot be set at will
 
+  // Of the file of that name; empty if there is none.
+  static std::optional<file_identity> of(const std::filesystem::path& file);
   bool operator==(const file_identity&) const = default;
   // Whether the same content is at the same place: attributes may differ.
   bool same_content(const file_identity& other) const;

@@ -20,11 +20,14 @@ constexpr std::int64_t piece_bytes = 1 << 20;
 vector_file::vector_file(input_file input) : input_(std::move(input)) {}
 
 vector_file vector_file::open(const std::filesystem::path& file, std::int64_t limit) {
-  vector_file opened(input_file::open(container_of(file)));
-  opened.layout_ = layout_of(file);
-  const vector_layout& layout = opened.layout_;
-  // The layout was read from the file of that name: it must still be the one that is open.
-  opened.input_.require_in_place();
+  const auto before = file_identity::of(container_of(file));
+  const vector_layout layout = layout_of(file);
+  vector_file opened(input_file::open(layout.file));
+  opened.layout_ = layout;
+  // The layout must be of the file that is open now.
+  if (!before || !before->same_content(opened.input_.identity())) {
+    fail_input(file, "was replaced while it was opened; run again when nothing writes to it");
+  }
   if (layout.count > 0 && layout.dimension == 0) fail_input(file, "its vectors have no components");
   if (limit > 0) opened.layout_.count = std::min(layout.count, limit);
   return opened;

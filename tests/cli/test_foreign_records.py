@@ -3,16 +3,26 @@
 import json
 import os
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
-from conftest import one_line, records, write_records
+from conftest import SMALL, one_line, records, write_records
+
+
+@pytest.fixture(scope="module")
+def swept(binary, tmp_path_factory):
+    """A folder with small.json and its finished sweep `o`."""
+    folder = tmp_path_factory.mktemp("swept")
+    (folder / "small.json").write_text(json.dumps(SMALL))
+    subprocess.run([binary, "run", "small.json", "--out", "o"], cwd=folder, check=True, capture_output=True)
+    return folder
 
 
 @pytest.fixture
-def run(kselect, config, tmp_path):
+def run(swept, tmp_path):
     """A finished sweep in `o`."""
-    kselect("run", config(), "--out", "o")
+    shutil.copytree(swept, tmp_path, dirs_exist_ok=True)
     return tmp_path / "o"
 
 
@@ -124,7 +134,7 @@ def test_exports_and_errors_hold_no_control_character(kselect, run):
     table = kselect("export", "o", "--format", "markdown").stdout
     assert "a\\|b\\n\\x1b[2J\\<script>" in table and "\x1b" not in table
     assert "\x1b" not in kselect("export", "o", "--format", "csv").stdout
-    done = kselect("select", "--input", "two\nlines.npy", "--k", 1, check=3)
+    done = kselect("select", "--input", "two\nlines.npy", "--k", 1, "--algorithm", "cpu/sort", check=3)
     assert "two\\nlines.npy" in one_line(done.stderr)
 
 

@@ -17,20 +17,21 @@ constexpr const char* title = "cpu/heap+omp float32/smallest/Q=8/n=256/k=16/few_
 bool matches(const char* filter) { return title_filter(filter).matches(title); }
 
 TEST(TitleFilter, MatchesSomewhereUnlessAnchored) {
-  for (const char* const filter : {"heap", "heap*k=16", "cpu/h??p", "^cpu", "#1$", "", "*",
-                                   "cpu/heap.*k=16", "few_distinct(4)", R"(^cpu/heap\+omp )"}) {
+  for (const char* const filter :
+       {"heap", "heap*k=16", "cpu/h??p", "^cpu", "#1$", "", "*", "cpu/heap.*k=16",
+        "few_distinct(4)", "(", R"(^cpu/heap\+omp )"}) {
     EXPECT_TRUE(matches(filter)) << filter;
   }
-  for (const char* const filter : {"heaps", "k=16*heap", "^heap", "k=16$", "cpu?heap?float", "("}) {
-    EXPECT_EQ(matches(filter), std::string(filter) == "(") << filter;
+  for (const char* const filter : {"heaps", "k=16*heap", "^heap", "k=16$", "cpu?heap?float"}) {
+    EXPECT_FALSE(matches(filter)) << filter;
   }
 }
 
 TEST(TitleFilter, RefusesWhatOnlyRegularExpressionsKnow) {
   for (const std::string filter : {"a|b", "[ab]", "a^b", "a$b", "a\\"}) {
-    EXPECT_THROW(title_filter{filter}, error) << filter;
+    EXPECT_THROW(title_filter{filter}, runtime::error) << filter;
   }
-  EXPECT_THROW(title_filter(std::string(100'000, 'a')), error);
+  EXPECT_THROW(title_filter(std::string(100'000, 'a')), runtime::error);
 }
 
 TEST(TitleFilter, TakesNoTimeWhateverItIs) {
