@@ -131,7 +131,10 @@ void vector_files::each_part(std::int64_t first, std::int64_t count, const Visit
 
 std::string vector_files::fingerprint() const {
   std::string all;
-  for (const vector_file& file : files_) all += (all.empty() ? "" : " ") + file.fingerprint();
+  for (const vector_file& file : files_) {
+    if (!all.empty()) all += ' ';
+    all += file.fingerprint();
+  }
   return all;
 }
 
