@@ -238,12 +238,12 @@ class hdf5_matrix {
   std::array<std::int64_t, 2> extents_{};
 };
 
-// Holds libhdf5, which is one for all threads and built without locks.
+// Serialises the calls of libhdf5, which has global state and is built without locks.
 std::unique_lock<std::mutex> use_library() {
   static std::mutex guard;
   std::unique_lock lock(guard);
-  // Before anything else is asked of it: what a damaged file left open would make it complain when
-  // the program ends.
+  // This call must be the first one. Otherwise libhdf5 complains at the program's end about objects
+  // that a damaged file left open.
   H5dont_atexit();
   return lock;
 }

@@ -78,13 +78,13 @@ idx_header parse_header(const std::filesystem::path& file, std::span<const std::
   return header;
 }
 
-// The file's bytes, inflated where it is compressed.
+// The bytes of the file. A compressed file is inflated into memory.
 class idx_bytes {
  public:
   idx_bytes(const std::filesystem::path& file, compression packed)
       : file_(file), mapping_(mapped_file::open(file)), packed_(packed) {}
 
-  // As many bytes as a header may have, fewer if the file is shorter.
+  // The first bytes: the longest header's length, or less if the file is shorter.
   std::vector<std::byte> head() const {
     const auto stored = mapping_.bytes();
     if (packed_ == compression::gzip) return gunzip(file_, stored, max_header_bytes);
@@ -146,8 +146,8 @@ vector_set read_idx(const std::filesystem::path& file, compression packed, std::
 
   const std::int64_t vectors = limit == 0 ? header.shape[0] : std::min(limit, header.shape[0]);
   const std::int64_t wanted = vectors * header.dimension() * size_of(header.type);
-  // One byte more than the data shows both trailing bytes and a wrong check sum. The length is
-  // found before memory is taken: the header of a compressed file can claim a thousandfold.
+  // Asking for one byte more than the data finds trailing bytes and a wrong checksum. The length is
+  // measured before memory is taken, because a header can claim any size.
   const bool whole = wanted == header.data_bytes;
   const std::int64_t found =
       source.length(header.header_bytes + wanted + (whole ? 1 : 0)) - header.header_bytes;

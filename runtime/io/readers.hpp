@@ -61,7 +61,7 @@ vector_set allocate_vectors(const std::filesystem::path& file, std::int64_t avai
 // One byte of deflate expands to at most this many (zlib's technical notes).
 inline constexpr std::int64_t max_deflate_ratio = 1032;
 
-// A gzip file that is inflated from its begin to its end.
+// Inflates a gzip file from its first byte to its last.
 class gzip_reader {
  public:
   // `compressed` is the whole file and must outlive the reader.
@@ -70,10 +70,10 @@ class gzip_reader {
   gzip_reader& operator=(const gzip_reader&) = delete;
   ~gzip_reader();
 
-  // Fills `out` as far as the file reaches; returns the number of bytes. Throws failure::input when
-  // the file is damaged or truncated before.
+  // Inflates into `out` until it is full or the file ends. Returns the number of bytes written.
+  // Throws failure::input if the file is damaged or truncated.
   std::size_t read(std::span<std::byte> out);
-  // Drops so many bytes, as far as the file reaches; returns their number.
+  // Skips up to `bytes` bytes of inflated data. Returns how many there were.
   std::int64_t skip(std::int64_t bytes);
 
  private:
@@ -86,8 +86,9 @@ class gzip_reader {
   bool finished_ = false;
 };
 
-// The first `at_most` bytes of a gzip file, fewer if it ends before. Asking for more than it holds
-// checks its check sums as well. Throws failure::input when it is damaged or truncated before.
+// The first `at_most` bytes of a gzip file, inflated; fewer if it ends before. If `at_most` exceeds
+// the inflated size, the checksums are checked too. Throws failure::input if the file is damaged or
+// truncated before.
 std::vector<std::byte> gunzip(const std::filesystem::path& file,
                               std::span<const std::byte> compressed, std::int64_t at_most);
 
