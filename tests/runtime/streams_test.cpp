@@ -31,7 +31,7 @@ TEST(Streams, ClosedDescriptorsAreTakenBeforeAFileGetsTheirNumbers) {
               const int next = open("/dev/null", O_RDWR);
               const bool refused = write(1, "x", 1) < 0;
               const bool dropped = write(2, "x", 1) == 1;
-              return next == 3 && refused && dropped ? 0 : 1;
+              return next > 2 && refused && dropped ? 0 : 1;
             }),
             0);
 }

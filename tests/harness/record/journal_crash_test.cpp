@@ -120,7 +120,8 @@ TEST(journal_crash, opening_makes_names_and_what_is_found_durable) {
   journal::open(scratch / "run", open_mode::create_new, files);
   EXPECT_EQ(files.trace,
             "mkdir open fsync close "        // the directory, in its parent
-            "open flock ftruncate write "    // the lock
+            "open flock read "               // the lock, which must not be another program's file
+            "ftruncate write "
             "open open fsync close "         // the file, in the directory
             "read fdatasync close close ");  // a killed writer may not have synced
 }

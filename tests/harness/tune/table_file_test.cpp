@@ -60,7 +60,7 @@ TEST_F(table_file, gives_back_the_table) {
 TEST_F(table_file, is_refused_when_it_is_none) {
   EXPECT_NE(refused().find("cannot be read"), std::string::npos);
   write("{\"schema\": ");
-  EXPECT_NE(refused().find("is no cost table"), std::string::npos);
+  EXPECT_NE(refused().find("is no JSON"), std::string::npos);
   write("{}");
   EXPECT_NE(refused().find("schema"), std::string::npos);
   const std::string text = table_text(learned(), {});
