@@ -97,9 +97,15 @@ def _headlines(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _link(experiment: Experiment) -> str:
-    title = f"{experiment.id}: {experiment.title}".lower()
-    anchor = re.sub(r"[^\w\- ]", "", title).replace(" ", "-")
-    return f"[{experiment.id}](#{anchor})"
+    return f"[{experiment.id}](#{_anchor(experiment)})"
+
+
+def _anchor(experiment: Experiment) -> str:
+    """Return the id of an experiment's section.
+
+    Programs that render Markdown make different ids from a heading with signs, such as "n = 2^15".
+    """
+    return experiment.id.lower().replace(".", "-")
 
 
 def _ours(t: Tested) -> str:
@@ -127,7 +133,8 @@ def _short(paper: Paper) -> str:
 def _section(outcome: Outcome, figures: str) -> list[str]:
     experiment = outcome.experiment
     tested = decided(outcome.tested)
-    lines = [f"### {experiment.id}: {experiment.title}", ""]
+    anchor = f'<a id="{_anchor(experiment)}"></a>'
+    lines = [anchor, "", f"### {experiment.id}: {experiment.title}", ""]
     if experiment.reads:
         lines += [_filled(experiment, tested), ""]
     if experiment.disagreement:

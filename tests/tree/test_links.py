@@ -21,9 +21,12 @@ def documents():
 
 
 def anchors(document: Path) -> set[str]:
-    """The ids that a heading gets: lower case, spaces to dashes, the rest of the punctuation dropped."""
-    headings = re.findall(r"^#+ (.+)$", document.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    """The ids of a page: those it sets, and those that headings get (lower case, spaces to dashes, the
+    rest of the punctuation dropped)."""
+    text = document.read_text()
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    made = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return made | set(re.findall(r'<a id="([^"]+)">', text))
 
 
 @pytest.mark.parametrize("document", documents(), ids=lambda path: str(path.relative_to(ROOT)))
