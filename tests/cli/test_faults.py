@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import pathlib
 import resource
 import signal
 import struct
@@ -11,6 +12,7 @@ import time
 import numpy as np
 import pytest
 from conftest import one_line, records
+from knn_jobs import sanitized
 
 KNN = ["knn", "--base", "base.npy", "--self", "--k", "3", "--algorithm", "cpu/heap"]
 TILES = ["--memory-limit", "1000", "--threads", "1"]
@@ -124,6 +126,8 @@ def limited(mebibytes):
 
 
 def test_sizes_that_a_header_claims_take_no_memory(binary, tmp_path):
+    if sanitized(binary):
+        pytest.skip("sanitizers need address space of their own")
     # 200 MB of zeros that claim to be 203 MB, which are 812 MB as float32.
     head = bytes([0, 0, 8, 2]) + struct.pack(">2i", 203_000, 1000)
     with gzip.open(tmp_path / "a.idx.gz", "wb", compresslevel=9) as file:
@@ -174,6 +178,9 @@ def test_a_stopped_worker_is_not_waited_for(binary, config, tmp_path):
                            stderr=subprocess.DEVNULL)
     children = f"/proc/{job.pid}/task/{job.pid}/children"
     while not (found := open(children, encoding="utf-8").read().split()):
+        time.sleep(0.001)
+    # Before it is the worker, it is a copy of the parent, which waits for it to become one.
+    while b"worker" not in pathlib.Path(f"/proc/{found[0]}/cmdline").read_bytes():
         time.sleep(0.001)
     os.kill(int(found[0]), signal.SIGSTOP)
     assert job.wait(timeout=40) == 1

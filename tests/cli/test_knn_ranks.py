@@ -212,7 +212,7 @@ def test_processes_that_were_not_asked_to_share(here, binary):
     graph = [binary, *graph_of("base.npy"), *outputs("mpi")]
     for options in ([], ["--memory-limit", 400], ["--ranks", 2]):
         done = run(here, *over(2, *graph, *options))
-        assert done.returncode == 2 and "give --mpi" in done.said[0]
+        assert done.returncode == 2 and "add --mpi" in done.said[0]
 
 
 @pytest.mark.slow
