@@ -1,5 +1,6 @@
 #include "runtime/json.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
