@@ -2,14 +2,13 @@
 
 import argparse
 import difflib
-import os
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from plots import style
-from plots.errors import Failure, PlotError
+from plots.errors import Failure, PlotError, exit_code
 from plots.figures import KEY_COLUMNS, Drawing, FigureKind, Options, registry
 from plots.records import Record, load
 from plots.save import save
@@ -22,16 +21,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
-    try:
-        _run(_parser().parse_args(arguments))
-    except PlotError as e:
-        print(f"plots: {e}", file=sys.stderr)
-        return int(e.failure)
-    except BrokenPipeError:
-        # The reader closed the pipe. Without this, Python would report the error again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(Failure.OUTPUT)
-    return 0
+    return exit_code("plots", lambda: _run(_parser().parse_args(arguments)))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,5 +1,6 @@
 """Errors of the figures: a one-line message and a category, which decides the exit code."""
 
+import os
 import sys
 from collections.abc import Callable
 from enum import IntEnum
@@ -11,6 +12,7 @@ class Failure(IntEnum):
     USAGE = 2  # command line: an unknown figure or baseline
     INPUT = 3  # a run is missing, damaged, of an unknown schema, or has nothing to draw
     OUTPUT = 6  # a figure cannot be written
+    INTERRUPTED = 130  # the user stopped it
 
 
 class PlotError(Exception):
@@ -22,11 +24,21 @@ class PlotError(Exception):
         self.failure = failure
 
 
-def exit_code(name: str, work: Callable[[], None]) -> int:
-    """Do a command's work; return its exit code. Errors go to stderr after its name."""
+def exit_code(name: str, work: Callable[[], int | None], after_interrupt: str = "") -> int:
+    """Do a command's work; return its exit code: what `work` returns, or 0 for None.
+
+    Errors go to stderr after the command's name. `after_interrupt` says what an interrupt leaves.
+    """
     try:
-        work()
+        return work() or 0
     except PlotError as e:
         print(f"{name}: {e}", file=sys.stderr)
         return int(e.failure)
-    return 0
+    except KeyboardInterrupt:
+        left = f"; {after_interrupt}" if after_interrupt else ""
+        print(f"{name}: interrupted{left}", file=sys.stderr)
+        return int(Failure.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader closed the pipe. Without this, Python would report the error again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(Failure.OUTPUT)

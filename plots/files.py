@@ -79,6 +79,9 @@ def read_lines(
         for number, line in enumerate(lines, 1):
             try:
                 found = parse(json.loads(line))
+            except RecursionError as e:
+                message = f"{path}:{number}: is nested too deeply to be a {what}"
+                raise PlotError(Failure.INPUT, message) from e
             except (ValueError, KeyError, IndexError, TypeError, ZeroDivisionError) as e:
                 message = f"{path}:{number}: is no {what}: {e!r}"
                 raise PlotError(Failure.INPUT, message) from e

@@ -77,6 +77,8 @@ def decode(text: bytes, where: str) -> dict[str, Any]:
         value = json.loads(text.decode("utf-8"), parse_constant=_reject_constant)
     except ValueError as e:
         raise PlotError(Failure.INPUT, f"{where}: not JSON: {e}") from e
+    except RecursionError as e:
+        raise PlotError(Failure.INPUT, f"{where}: is nested too deeply to be a record") from e
     if not isinstance(value, dict):
         raise PlotError(Failure.INPUT, f"{where}: not a JSON object")
     schema = value.get("schema")

@@ -78,10 +78,6 @@ def draw(sheet: Sheet) -> Figure:
     """Draw a sheet, which has at least one point with a value."""
     labels = _labels(sheet)
     looks = style.looks_in_order(labels)
-    by_label = {
-        label: [p.records[0] for lines in sheet.panels.values() for p in lines.get(label, ())]
-        for label in labels
-    }
     failures = {
         name: {label: [p for p in points if p.y is None] for label, points in lines.items()}
         for name, lines in sheet.panels.items()
@@ -89,22 +85,11 @@ def draw(sheet: Sheet) -> Figure:
     reasons = _Reasons(p for failing in failures.values() for ps in failing.values() for p in ps)
     rows = max(sum(bool(f) for f in failing.values()) for failing in failures.values())
     grid = _grid(len(sheet.panels), _ROW * rows)
-    page = _page(sheet, labels, looks, grid, [*sheet.notes, *reasons.lines()], by_label)
-    x_values = sorted({p.x for lines in sheet.panels.values() for ps in lines.values() for p in ps})
-    limits = _limits(sheet)
-    for i, (name, lines) in enumerate(sheet.panels.items()):
+    page = _page(sheet, labels, looks, grid, [*sheet.notes, *reasons.lines()])
+    for i, name in enumerate(sheet.panels):
         box = page.panels[i]
         strip = _ROW * rows
-        title = style.exponents(style.literal(name))
-        page.text(box.left, box.top - 0.16, title, 7.5, weight="bold")
-        axes = page.axes(box._replace(height=box.height - strip))
-        _x_axis(axes, sheet, x_values, box.width)
-        _y_axis(axes, sheet, limits)
-        for label, points in lines.items():
-            _line(axes, points, looks[label])
-        for star in sheet.stars:
-            if star.panel == name:
-                _star(axes, star)
+        axes = _panel(page, box._replace(height=box.height - strip), sheet, name, looks)
         lowest = axes
         if strip:
             axes.tick_params(axis="x", length=0, labelbottom=False)
@@ -118,6 +103,22 @@ def draw(sheet: Sheet) -> Figure:
         else:
             axes.tick_params(axis="y", labelleft=False)
     return page.figure
+
+
+def _panel(page: Page, box: Box, sheet: Sheet, name: str, looks: Mapping[str, style.Look]) -> Axes:
+    """Draw one panel's title, axes, lines and stars into a box."""
+    title = style.exponents(style.literal(name))
+    page.text(box.left, box.top - 0.16, title, 7.5, weight="bold")
+    axes = page.axes(box)
+    every = [p for lines in sheet.panels.values() for points in lines.values() for p in points]
+    _x_axis(axes, sheet, sorted({p.x for p in every}), box.width)
+    _y_axis(axes, sheet, _limits(sheet))
+    for label, points in sheet.panels[name].items():
+        _line(axes, points, looks[label])
+    for star in sheet.stars:
+        if star.panel == name:
+            _star(axes, star)
+    return axes
 
 
 def coinciding(panels: Mapping[str, Lines]) -> list[str]:
@@ -199,7 +200,6 @@ def _page(
     looks: Mapping[str, style.Look],
     grid: Grid,
     notes: Sequence[str],
-    by_label: Mapping[str, Sequence[Record]],
 ) -> Page:
     entries: list[tuple[Artist, str]] = [
         (Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line), label)
@@ -213,8 +213,7 @@ def _page(
             mark = Line2D([], [], color=style.INK, linewidth=0.9, linestyle=_ACROSS)
         entries.append((mark, text))
     columns = key_columns([text for _, text in entries], max(grid.total()[0], 4.7))
-    compared = {r.key: r for rs in by_label.values() for r in rs}
-    compared |= {
+    compared = {
         r.key: r
         for lines in sheet.panels.values()
         for points in lines.values()

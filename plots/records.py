@@ -224,47 +224,47 @@ def _run_of(meta: dict[str, Any], where: str, number: int, directory: str) -> Ru
 
 
 def _parse(value: dict[str, Any], run: Run, where: str) -> Record:
-    def text(path: str) -> str:
-        return _member(value, path, str, where)
-
-    def size(path: str) -> int:
-        number = _member(value, path, int, where)
-        if number < 0:
-            raise PlotError(Failure.INPUT, f"{where}: {path!r} is {number}, which is negative")
-        return number
-
-    if text("status") not in STATUSES:
-        raise PlotError(Failure.INPUT, f"{where}: status {text('status')!r} is not known")
+    status = _member(value, "status", str, where)
+    if status not in STATUSES:
+        raise PlotError(Failure.INPUT, f"{where}: status {status!r} is not known")
     return Record(
         run=run,
-        key=text("key"),
-        status=text("status"),
-        reason=text("reason"),
-        n=size("problem.n"),
-        q=size("problem.q"),
-        k=size("problem.k"),
-        dtype=text("problem.dtype"),
-        index=text("problem.index"),
-        direction=text("problem.direction"),
-        payload=text("problem.payload"),
-        layout=text("problem.layout"),
-        pitch=_member(value, "problem.pitch", int, where),
-        seed=_member(value, "problem.seed", int, where),
+        key=_member(value, "key", str, where),
+        status=status,
+        reason=_member(value, "reason", str, where),
+        **_problem(value, where),
         workload=_workload(value, where),
-        algorithm=text("algorithm.name"),
-        family=text("algorithm.family"),
-        source_hash=text("algorithm.source_hash"),
-        executor=text("executor"),
+        algorithm=_member(value, "algorithm.name", str, where),
+        family=_member(value, "algorithm.family", str, where),
+        source_hash=_member(value, "algorithm.source_hash", str, where),
+        executor=_member(value, "executor", str, where),
         threads=_member(value, "threads", int, where),
         time=_timing(value, where),
         queue_updates=_queue_updates(value, where),
-        distribution=text("problem.distribution") if text("input.kind") == "generated" else "",
         floor=_floor(value, where),
         counters=_counters(value, where),
         elapsed_s=_number(value.get("elapsed_s", 0), "elapsed_s", where),
         inputs=_inputs(value, where),
         multiprocessors=_confined(value, where),
     )
+
+
+def _problem(value: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the members of a Record that its problem holds."""
+
+    def size(name: str) -> int:
+        number = _member(value, f"problem.{name}", int, where)
+        if number < 0:
+            message = f"{where}: 'problem.{name}' is {number}, which is negative"
+            raise PlotError(Failure.INPUT, message)
+        return int(number)
+
+    names = ("dtype", "index", "direction", "payload", "layout", "distribution")
+    found = {name: _member(value, f"problem.{name}", str, where) for name in names}
+    if _member(value, "input.kind", str, where) != "generated":
+        found["distribution"] = ""
+    whole = {name: _member(value, f"problem.{name}", int, where) for name in ("pitch", "seed")}
+    return {**found, **whole, **{name: size(name) for name in ("n", "q", "k")}}
 
 
 def _confined(value: dict[str, Any], where: str) -> int:

@@ -1,13 +1,12 @@
 """The command line: `python -m plots.reproduce`, which scripts/reproduce.sh calls."""
 
 import argparse
-import difflib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from plots.errors import Failure, PlotError
+from plots.errors import Failure, PlotError, exit_code
 from plots.figures import Drawing
 from plots.files import write_file
 from plots.reproduce import causes, check, claims, document, figures, older, sweeps
@@ -28,14 +27,11 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code (docs/reference/exit-codes.md), 1 where --check fails."""
-    try:
-        return _run(_parser().parse_args(arguments))
-    except PlotError as e:
-        print(f"reproduce: {e}", file=sys.stderr)
-        return int(e.failure)
-    except KeyboardInterrupt:
-        print("reproduce: interrupted; what is recorded is complete", file=sys.stderr)
-        return 130
+    return exit_code(
+        "reproduce",
+        lambda: _run(_parser().parse_args(arguments)),
+        "what is recorded is complete",
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     everything = load()
-    experiments = _choose(everything, options.ids)
+    experiments = sweeps.named(everything, options.ids)
     if options.paper:
         experiments = sweeps.of_papers(experiments, options.paper)
     failures: list[str] = []
@@ -97,16 +93,6 @@ def _run(options: argparse.Namespace) -> int:
     names = sum(path.suffix == ".png" for path in files)
     print(f"{names} figures in {out / _FOLDER}/, claims in {out / 'REPRODUCTION.md'}")
     return int(Failure.INPUT) if library.failures or failures else 0
-
-
-def _choose(experiments: list[Experiment], ids: Sequence[str]) -> list[Experiment]:
-    known = {e.id: e for e in experiments}
-    for name in ids:
-        if name not in known:
-            nearest = difflib.get_close_matches(name, known, n=1, cutoff=0)[0]
-            message = f"no experiment is called {name!r}; the nearest is {nearest!r}"
-            raise PlotError(Failure.USAGE, message)
-    return [known[name] for name in dict.fromkeys(ids)] or experiments
 
 
 def _sweep(experiments: list[Experiment], options: argparse.Namespace) -> list[str]:

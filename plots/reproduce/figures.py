@@ -63,9 +63,20 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
     }
     if figure.kind in own:
         return _named(base, [own[figure.kind]()], source)
+    return _named(base, _general(experiment, figure, records, [*own, "searches", "stages"], context), source)
+
+
+def _general(
+    experiment: Experiment,
+    figure: FigureSpec,
+    records: list[Record],
+    others: Sequence[str],
+    context: str,
+) -> list[Drawing]:
+    """Draw a kind of `plots.figures`; `others` are the kinds that a message names beside them."""
     kinds = figures.registry()
     if figure.kind not in kinds:
-        names = ", ".join(sorted([*own, "searches", "stages", *kinds]))
+        names = ", ".join(sorted([*others, *kinds]))
         message = f"{context}: no kind is called {figure.kind!r}; there are {names}"
         raise PlotError(Failure.INPUT, message)
     ending = str(figure.ask.get("ending", ""))
@@ -81,7 +92,7 @@ def draw(experiment: Experiment, figure: FigureSpec, source: Source) -> list[Dra
         # The kinds of `plots.figures` know no experiments; a page's first text is its title.
         title = drawing.figure.texts[0]
         title.set_text(f"{experiment.id}  {title.get_text()}")
-    return _named(base, drawings, source)
+    return drawings
 
 
 def _named(base: str, drawings: Sequence[Drawing], source: Source) -> list[Drawing]:
@@ -121,16 +132,8 @@ def _lines(
     points = [p for lines in panels.values() for ps in lines.values() for p in ps]
     if not any(p.y is not None for p in points):
         raise Missing(_brief(lacking) or "no cell with a time")
-    unit, length = "", 1.0
-    if y == "normalised time":
-        longest = max(p.y for p in points if p.y is not None)
-        panels = {title: _scaled(lines, longest) for title, lines in panels.items()}
-    elif y.startswith("time"):
-        unit, length = style.time_unit(p.y for p in points if p.y is not None)
-        panels = {title: _scaled(lines, length) for title, lines in panels.items()}
-    order = sorted({label for lines in panels.values() for label in lines}, key=_natural)
-    if figure.ask.get("by") != "k":
-        order = [line["label"] for p in figure.ask.get("panels", ()) for line in p.get("lines", ())]
+    unit, length = _unit(y, points)
+    panels = {title: _scaled(lines, length) for title, lines in panels.items()}
     sheet = line_panels.Sheet(
         f"{experiment.id}  {figure.ask.get('title', experiment.title)}",
         _subtitle(experiment, records),
@@ -145,9 +148,25 @@ def _lines(
             *line_panels.coinciding(panels),
             *([f"Missing: {_brief(lacking)}."] if lacking else []),
         ],
-        order=tuple(dict.fromkeys(order)),
+        order=_order(figure, panels),
     )
     return Drawing("", line_panels.draw(sheet), line_panels.rows(sheet))
+
+
+def _unit(y: str, points: Sequence[line_panels.Point]) -> tuple[str, float]:
+    """Return the unit of a figure's y, and its length in what the points have."""
+    values = [p.y for p in points if p.y is not None]
+    if y == "normalised time":
+        return "", max(values)
+    return style.time_unit(values) if y.startswith("time") else ("", 1.0)
+
+
+def _order(figure: FigureSpec, panels: Mapping[str, line_panels.Lines]) -> tuple[str, ...]:
+    """Return the labels in the order of the key: by k, or as the experiment lists them."""
+    if figure.ask.get("by") == "k":
+        return tuple(sorted({label for lines in panels.values() for label in lines}, key=_natural))
+    listed = [line["label"] for p in figure.ask.get("panels", ()) for line in p.get("lines", ())]
+    return tuple(dict.fromkeys(listed))
 
 
 def _brief(lacking: Sequence[str]) -> str:

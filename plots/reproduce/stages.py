@@ -1,7 +1,8 @@
 """Draws the stages of k-NN searches: one bar for each record of `kselect knn --record`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -76,7 +77,18 @@ def _figure(experiment: Experiment, source: Source, records: Sequence[StageRecor
         for name in names
     ]
     page.legend(page.key, entries, columns)
-    axes = page.axes(page.panels[0])
+    _bars(page.axes(page.panels[0]), records, labels, faces, hatches)
+    return page.figure
+
+
+def _bars(
+    axes: Axes,
+    records: Sequence[StageRecord],
+    labels: Sequence[str],
+    faces: Mapping[str, str],
+    hatches: Mapping[str, str],
+) -> None:
+    """Draw a bar for each record, divided by stages."""
     unit, length = style.time_unit(_total(r) for r in records)
     for y, record in enumerate(records):
         start = 0.0
@@ -98,7 +110,6 @@ def _figure(experiment: Experiment, source: Source, records: Sequence[StageRecor
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(f"median time ({unit})", labelpad=2)
-    return page.figure
 
 
 def _request(record: StageRecord) -> str:

@@ -9,6 +9,7 @@ A sweep that causes of claims want on fewer multiprocessors is run a second time
 """
 
 import argparse
+import difflib
 import json
 import re
 import subprocess
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from plots.errors import Failure, PlotError
+from plots.errors import Failure, PlotError, exit_code
 from plots.files import RUNS, holds
 from plots.records import Record, load
 from plots.reproduce.manifest import Experiment, load as load_experiments
@@ -193,6 +194,17 @@ def _recorded(experiment: Experiment, machine: Path) -> bool:
     return any((machine / name).is_dir() for name in names)
 
 
+def named(experiments: list[Experiment], ids: Sequence[str]) -> list[Experiment]:
+    """Return the experiments with these IDs, or all if there is none; raises PlotError(USAGE)."""
+    known = {e.id: e for e in experiments}
+    for name in ids:
+        if name not in known:
+            nearest = difflib.get_close_matches(name, known, n=1, cutoff=0)
+            hint = f"; the nearest is {nearest[0]!r}" if nearest else ""
+            raise PlotError(Failure.USAGE, f"no experiment is called {name!r}{hint}")
+    return [known[name] for name in dict.fromkeys(ids)] or experiments
+
+
 def of_papers(experiments: Iterable[Experiment], papers: str) -> list[Experiment]:
     """Return the experiments of the papers with these keys, such as "K,T"."""
     keys = [key.strip() for key in papers.split(",")]
@@ -213,21 +225,17 @@ def main(arguments: list[str] | None = None) -> int:
     add("--into", type=Path, default=None, metavar="DIR", help="records (default: results/MACHINE)")
     add("--plan", action="store_true", help="only say what would run and how long")
     options = parser.parse_args(arguments)
-    try:
-        chosen = of_papers(load_experiments(), options.paper)
-        chosen = [e for e in chosen if not options.ids or e.id in options.ids]
+
+    def work() -> int:
+        chosen = named(of_papers(load_experiments(), options.paper), options.ids)
         machine = options.into or Path("results") / machine_name()
         planned = announce(chosen, options.program, machine, Path("results"))
         failures = [] if options.plan else run(planned, options.program, machine)
-    except PlotError as e:
-        print(f"sweeps: {e}", file=sys.stderr)
-        return int(e.failure)
-    except KeyboardInterrupt:
-        print("sweeps: interrupted; what is recorded is complete", file=sys.stderr)
-        return 130
-    for failure in failures:
-        print(f"sweeps: {failure}", file=sys.stderr)
-    return int(Failure.INPUT) if failures else 0
+        for failure in failures:
+            print(f"sweeps: {failure}", file=sys.stderr)
+        return int(Failure.INPUT) if failures else 0
+
+    return exit_code("sweeps", work, "what is recorded is complete")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from matplotlib.patches import Rectangle
 
@@ -28,46 +28,14 @@ def times(
     """
     columns = figure.ask["columns"]
     notes: dict[str, int] = {}
-    grid: list[list[tuple[str, bool]]] = []
-    labels = []
-    rows: list[dict[str, object]] = []
-    used: dict[str, Record] = {}
-    for row in figure.ask["rows"]:
-        check_keys(row, ("label", "of", "stage", "published"), f"{context}: row")
-        stage = _stage(row, context)
-        cells = [
-            _best(Cells(choose(records, column["where"], context)), row["of"])
-            for column in columns
-        ]
-        found = [cell for cell in cells if cell]
-        labels.append(_label(row["label"], found))
-        line = []
-        for column, published, cell in zip(columns, row["published"], cells, strict=True):
-            seconds, why = _seconds(cell, stage, row["of"])
-            text = f"n/a {notes.setdefault(why, len(notes) + 1)}" if why else f"{seconds:.3g}"
-            off = 0.0 if why or stage else _off(cell)
-            text += f" ±{off:.1%}" if off else ""
-            line.append((text if published == "-" else f"{text} ({published})", bool(why)))
-            rows.append(
-                {
-                    "row": labels[-1],
-                    "column": column["label"],
-                    "seconds": "" if why else seconds,
-                    "off": off or "",
-                    "published_s": "" if published == "-" else published,
-                    "algorithm": cell.algorithm if cell else "",
-                    "threads": cell.threads if cell else "",
-                    "status": _status(cell, why),
-                    "reason": cell.reason if cell else "",
-                    "key": cell.key if cell else "",
-                }
-            )
-        used |= {r.key: r for r in found}
-        grid.append(line)
+    entries = [_entries(row, columns, records, context) for row in figure.ask["rows"]]
+    found = [entry.cell for line in entries for entry in line if entry.cell]
+    used = list({r.key: r for r in found}.values())
     selections = [row["of"] for row in figure.ask["rows"] if not row.get("stage")]
+    grid = [[(entry.text(notes), bool(entry.why)) for entry in line] for line in entries]
     page = _page(
         experiment,
-        labels,
+        [line[0].row for line in entries],
         [column["label"] for column in columns],
         grid,
         "Seconds for all Q rows ± the wider side of the 95 % interval; in brackets the published "
@@ -76,9 +44,64 @@ def times(
             *(style.literal(f"n/a {number}:  {why}") for why, number in notes.items()),
             *map(style.literal, chosen(Cells(records), selections)),
         ],
-        list(used.values()),
+        used,
     )
-    return Drawing("", page.figure, rows)
+    return Drawing("", page.figure, [entry.values() for line in entries for entry in line])
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One entry of a table of times."""
+
+    row: str
+    column: str
+    cell: Record | None
+    seconds: float
+    why: str  # why there is no time; "" if there is one
+    off: float  # how far the interval reaches, as a share of the time; 0 if it is not shown
+    published: str | float  # seconds; "-" if the paper has no number
+
+    def text(self, notes: dict[str, int]) -> str:
+        """Return the entry as it is drawn; a reason gets its number in `notes`."""
+        shown = f"{self.seconds:.3g}"
+        if self.why:
+            shown = f"n/a {notes.setdefault(self.why, len(notes) + 1)}"
+        shown += f" ±{self.off:.1%}" if self.off else ""
+        return shown if self.published == "-" else f"{shown} ({self.published})"
+
+    def values(self) -> dict[str, object]:
+        """Return the entry as a row of the CSV."""
+        cell = self.cell
+        return {
+            "row": self.row,
+            "column": self.column,
+            "seconds": "" if self.why else self.seconds,
+            "off": self.off or "",
+            "published_s": "" if self.published == "-" else self.published,
+            "algorithm": cell.algorithm if cell else "",
+            "threads": cell.threads if cell else "",
+            "status": _status(cell, self.why),
+            "reason": cell.reason if cell else "",
+            "key": cell.key if cell else "",
+        }
+
+
+def _entries(
+    row: Table, columns: Sequence[Table], records: list[Record], context: str
+) -> list[_Entry]:
+    """Return the entries of a row, one for each column."""
+    check_keys(row, ("label", "of", "stage", "published"), f"{context}: row")
+    stage = _stage(row, context)
+    cells = [
+        _best(Cells(choose(records, column["where"], context)), row["of"]) for column in columns
+    ]
+    label = _label(row["label"], [cell for cell in cells if cell])
+    line = []
+    for column, published, cell in zip(columns, row["published"], cells, strict=True):
+        seconds, why = _seconds(cell, stage, row["of"])
+        off = 0.0 if why or stage else _off(cell)
+        line.append(_Entry(label, column["label"], cell, seconds, why, off, published))
+    return line
 
 
 def chosen(cells: Cells, asked: Iterable[Sequence[str]]) -> list[str]:

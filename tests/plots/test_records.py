@@ -1,6 +1,7 @@
 """The loader: what it takes as whole, what as torn, what it refuses."""
 
 import json
+import zlib
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,17 @@ def test_of_one_key_the_last_ok_record_counts_else_the_last(
     cells = [cell(QMS, problem(1024, 4, 8), ending, f"{i}") for i, ending in enumerate(endings)]
     loaded = load(write_run(tmp_path / "run", cells))
     assert [r.reason for r in loaded.records] == [str(counts)]
+
+
+def test_json_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    run = write_run(tmp_path / "run", three_cells())
+    text = b'{"schema":1,"deep":' + deep + b"}"
+    line = text[:-1] + b',"crc32":"%08x"}\n' % zlib.crc32(text)
+    (run / "runs.jsonl").write_bytes(line)
+    assert refused(run) == f"{run}/runs.jsonl:1: is nested too deeply to be a record"
+    (run / "meta.json").write_bytes(text)
+    assert refused(run) == f"{run}/meta.json: is nested too deeply to be a record"
 
 
 def test_an_unknown_schema_is_refused_in_records_and_in_meta(tmp_path: Path) -> None:

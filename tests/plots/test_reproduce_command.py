@@ -221,6 +221,28 @@ def test_a_complete_run_is_not_repeated_and_an_interrupted_one_goes_on(
     assert "no paper is called 'Z'; there are B, K, T, X" in capsys.readouterr().err
 
 
+def test_sweeps_of_an_unknown_id_name_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sweeps.main(["K-fig88", "--plan"]) == 2
+    told = capsys.readouterr().err
+    assert told == "sweeps: no experiment is called 'K-fig88'; the nearest is 'K-fig8'\n"
+    assert sweeps.main(["--paper", "T", "K-fig8", "--plan"]) == 2
+    assert "no experiment is called 'K-fig8'; the nearest is 'T-fig8'" in capsys.readouterr().err
+
+
+def test_an_interrupted_sweep_ends_with_130(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "kselect").write_text(FAKE + "exit 130\n")
+    (here / "kselect").chmod(0o755)
+    shutil.copytree(ROOT / "configs", here / "configs")
+    program = ["--program", "./kselect", "--into", str(here / "out")]
+    for command, name in ((sweeps.main, "sweeps"), (main, "reproduce")):
+        asked = ["K-fig9", *program, *(["--run"] if name == "reproduce" else [])]
+        assert command(asked) == 130
+        told = capsys.readouterr().err
+        assert told.splitlines()[-1] == f"{name}: interrupted; what is recorded is complete"
+
+
 def test_the_runs_need_the_standard_library_alone() -> None:
     code = "import sys, plots.reproduce.sweeps; print(*sys.modules)"
     done = subprocess.run(
