@@ -68,6 +68,9 @@ void add_compare_options(CLI::App& command, compare_options& o) {
       ->check(CLI::IsMember({"regression", "not_comparable", "inconclusive", "missing", "none"}))
       ->capture_default_str();
   command.add_flag("--all", o.all, "also list the cells that did not change");
+  command.add_flag("--strict", o.strict,
+                   "judge runs that took no turns without a noise floor, too; two runs of one "
+                   "program may then be a regression");
   command.add_flag("--force", o.force, "compare across machines and measurement policies");
 }
 
@@ -81,6 +84,7 @@ verdict_criteria::verdict_criteria(const compare_options& o) {
   how_.floor_multiplier = o.floor_multiplier;
   how_.floor = floor_ ? &*floor_ : nullptr;
   how_.force = o.force;
+  how_.strict = o.strict;
 }
 
 int print_verdict(const compare::comparison& compared, const compare_options& o) {

@@ -22,7 +22,7 @@ struct compare_options {
   double floor_multiplier = 2;
   std::string format = "table";
   std::vector<std::string> fail_on = {"regression", "not_comparable", "missing", "inconclusive"};
-  bool all = false, force = false;
+  bool all = false, force = false, strict = false;
 };
 
 void add_compare_options(CLI::App& command, compare_options& o);

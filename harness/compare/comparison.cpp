@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "harness/compare/apart.hpp"
 #include "harness/compare/noise.hpp"
 
 namespace kselect::harness::compare {
@@ -183,6 +184,7 @@ class comparer {
     if (whole_.how.floor == nullptr) return;
     const auto noise = whole_.how.floor->cells.find(cell.base->identity);
     if (noise == whole_.how.floor->cells.end()) return;
+    cell.has_floor = true;
     const double floor = whole_.how.floor_multiplier *
                          (whole_.paired ? noise->second.paired : noise->second.unpaired);
     cell.from_floor = floor > cell.limit;
@@ -192,13 +194,27 @@ class comparer {
   const comparison& whole_;
 };
 
-void decide(compared_cell& cell, const criteria& how) {
+// Whether two runs of one program may differ as these two: there were no turns, there is no noise
+// floor, and the slower side is not clearly slower.
+bool may_be_one_program(const compared_cell& cell, const comparison& whole) {
+  if (whole.paired || cell.has_floor || whole.how.strict) return false;
+  const double factor = largest_factor_apart(whole.base, whole.now, cell.base->executor);
+  const recorded_time &base = *cell.base->time, &now = *cell.now->time;
+  return *cell.log_ratio > 0 ? !clearly_slower(now, base, factor)
+                             : !clearly_slower(base, now, factor);
+}
+
+void decide(compared_cell& cell, const comparison& whole) {
+  const criteria& how = whole.how;
   const double level = 1 - how.confidence;
   if (!cell.bounded()) {
     cell.reason = fmt::format("too few rounds ({} and {})", cell.rounds_base, cell.rounds_now);
   } else if (cell.base->throttled || cell.now->throttled) {
     cell.reason =
         fmt::format("the clock fell in the {}", cell.base->throttled ? "base" : "new run");
+  } else if (cell.p_corrected <= level && may_be_one_program(cell, whole)) {
+    cell.apart = true;
+    cell.reason = "two runs of one program may differ as much";
   } else if (cell.p_corrected <= level) {
     cell.verdict = *cell.log_ratio > 0 ? verdict::regression : verdict::improvement;
   } else if (cell.bounds.low >= -cell.limit && cell.bounds.high <= cell.limit) {
@@ -268,6 +284,8 @@ std::size_t comparison::count(compare::verdict v) const {
   return static_cast<std::size_t>(std::ranges::count(cells, v, &compared_cell::verdict));
 }
 
+bool comparison::needs_turns() const { return std::ranges::any_of(cells, &compared_cell::apart); }
+
 std::map<std::string, double> comparison::mean_ratio_by_algorithm() const {
   std::map<std::string, std::pair<double, double>> sums;  // sum and count of log-ratios
   for (const compared_cell& cell : cells) {
@@ -312,7 +330,7 @@ comparison compare_runs(recorded_run base, recorded_run now, const criteria& how
   note_resolution(result);
   for (compared_cell& cell : result.cells) {
     if (cell.base != nullptr && cell.now != nullptr && cell.verdict == verdict::inconclusive) {
-      decide(cell, how);
+      decide(cell, result);
     }
   }
   return result;

@@ -8,13 +8,16 @@
 //   regression      above +log(1 + t), significant after correction over all cells
 //   improvement     below -log(1 + t), likewise
 //   same            the whole interval within +-log(1 + t)
-//   inconclusive    neither shown: more rounds are needed, or a side was throttled
+//   inconclusive    neither shown: more rounds are needed, a side was throttled, or the runs were
+//                   made apart and two runs of one program may differ as much
 //   not_comparable  the machines, policies or clocks differ (unless forced)
 //   missing         the base has a time and the new run has none: not run, wrong, failed
 //   added           the other way round; for information
 //
 // If the two runs took turns (alternate.hpp), drift cancels, so rounds are compared in pairs
-// (signed-rank test). Otherwise they are compared as two samples (Mann-Whitney).
+// (signed-rank test). Otherwise they are compared as two samples (Mann-Whitney). The rounds of one
+// process say nothing about the next process. So a cell of runs made apart, without a noise floor,
+// is a regression or an improvement only if it is clearly slower or faster (apart.hpp).
 
 #include <array>
 #include <cstdint>
@@ -64,7 +67,8 @@ struct criteria {
   correction corrected = correction::benjamini_hochberg;
   double floor_multiplier = 2;
   const noise_floor* floor = nullptr;
-  bool force = false;  // compare runs and cells that are not comparable
+  bool force = false;   // compare runs and cells that are not comparable
+  bool strict = false;  // judge runs made apart as if two runs of one program were equally fast
 };
 
 // A counter whose value changed. Counters are exact, so any difference is real.
@@ -84,6 +88,8 @@ struct compared_cell {
   double p = 1, p_corrected = 1;
   double limit = 0;         // log(1 + t)
   bool from_floor = false;  // the noise floor decided t
+  bool has_floor = false;   // the noise floor has this cell
+  bool apart = false;       // inconclusive, because two runs of one program may differ as much
   std::size_t rounds_base = 0, rounds_now = 0;
   std::vector<work_change> work;
 
@@ -106,6 +112,8 @@ struct comparison {
   std::vector<compared_cell> cells;  // those of the base in its order, then added ones
 
   std::size_t count(verdict v) const;
+  // Whether some verdict would be another if the runs had taken turns.
+  bool needs_turns() const;
   // For each algorithm the geometric mean of new / base over its cells that have a ratio.
   std::map<std::string, double> mean_ratio_by_algorithm() const;
 };

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/compare/apart.hpp"
 #include "harness/compare/noise.hpp"
 #include "runtime/format.hpp"
 
@@ -143,6 +144,14 @@ std::vector<std::string> method_of(const comparison& compared) {
       : how.corrected == correction::family_wise      ? "corrected family-wise (Holm)"
                                                       : "not corrected",
       weighed, 100 * (1 - how.confidence), 100 * how.confidence));
+  if (!compared.paired && !how.strict) {
+    method.push_back(fmt::format(
+        "Without turns or a noise floor, a cell is slower only if its fastest sample takes more "
+        "than {:.3g} times (on a GPU {:.3g} times) the other's median: so far two runs of one "
+        "program may differ.",
+        largest_factor_apart(compared.base, compared.now, "cpu"),
+        largest_factor_apart(compared.base, compared.now, "cuda")));
+  }
   method.emplace_back(
       "Cells are matched by problem, input, algorithm name and executor; the source may differ.");
   return method;
@@ -160,6 +169,7 @@ report make_report(const comparison& compared, bool all) {
         fmt::format("{}: {}", compared.how.force ? "forced" : "not comparable", obstacle));
   }
   made.notes.insert(made.notes.end(), compared.notes.begin(), compared.notes.end());
+  if (compared.needs_turns()) made.decides = ab_command(compared);
   for (const auto& [algorithm, ratio] : compared.mean_ratio_by_algorithm()) {
     made.summary.push_back(fmt::format("{} {:+.1f} %", algorithm, 100 * (ratio - 1)));
   }

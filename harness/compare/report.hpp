@@ -22,6 +22,7 @@ struct report {
   std::string headline;              // "2 regressions, 6 same"
   std::vector<std::string> method;   // how the verdict was reached, one sentence each
   std::vector<std::string> notes;    // obstacles and doubts
+  std::string decides;               // the command that decides; "" if turns would change nothing
   std::vector<std::string> summary;  // the mean ratio of each algorithm
   std::string common;                // what all problems share; omitted from the rows
   std::vector<report_row> rows;      // worst first

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/compare/apart.hpp"
 #include "harness/compare/noise.hpp"
 #include "harness/compare/report.hpp"
 #include "runtime/streams.hpp"
@@ -185,6 +186,8 @@ std::string table_report(const comparison& compared, bool all) {
     for (const report_row& row : r.rows) text += line(cells_of(row));
   }
   if (const std::string line = hidden_line(r); !line.empty()) text += "\n" + line + "\n";
+  if (!r.decides.empty())
+    text += "\nMeasured in turns, this decides: " + one_line(r.decides) + "\n";
   return text;
 }
 
@@ -206,6 +209,9 @@ std::string markdown_report(const comparison& compared, bool all) {
                         escaped_markdown(fmt::format("{}", fmt::join(r.summary, ", "))));
   }
   for (const std::string& note : r.notes) text += "- " + escaped_markdown(note) + "\n";
+  if (!r.decides.empty()) {
+    text += "\nMeasured in turns, this decides:\n\n    " + one_line(r.decides) + "\n";
+  }
   text += "\n<sub>";
   for (const std::string& line : r.method) text += escaped_markdown(line) + " ";
   return text + escaped_markdown(hidden_line(r)) + "</sub>\n";
@@ -226,6 +232,10 @@ std::string html_report(const comparison& compared) {
   text += "<ul>\n";
   for (const std::string& line : r.method) text += "<li>" + escaped_html(line) + "</li>\n";
   for (const std::string& line : r.notes) text += "<li>Note: " + escaped_html(line) + "</li>\n";
+  if (!r.decides.empty()) {
+    text += fmt::format("<li>Measured in turns, this decides: <code>{}</code></li>\n",
+                        escaped_html(r.decides));
+  }
   text += "</ul>\n<table>\n<tr><th>-20 % ... +20 %</th>";
   for (const char* header : headers) text += fmt::format("<th>{}</th>", header);
   text += "</tr>\n";
@@ -259,6 +269,8 @@ std::string json_report(const comparison& compared) {
                       {"noise_floor", how.floor == nullptr ? json() : json(how.floor->path)},
                       {"obstacles", compared.obstacles},
                       {"forced", how.force},
+                      {"strict", how.strict},
+                      {"decides", compared.needs_turns() ? json(ab_command(compared)) : json()},
                       {"notes", compared.notes},
                       {"verdicts", std::move(counts)},
                       {"mean_ratio", compared.mean_ratio_by_algorithm()},

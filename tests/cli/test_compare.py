@@ -20,14 +20,31 @@ ROUNDS = 11
 
 @pytest.fixture
 def run_directory(kselect, tmp_path):
-    """A real run of eight cells whose times were replaced by eleven steady rounds."""
+    """A real run of eight cells whose times were replaced by eleven steady rounds.
+
+    It says that it took turns, and so do its copies (`changed`).
+    """
     (tmp_path / "small.json").write_text(json.dumps(CONFIG))
     kselect("run", "small.json", "--out", "base")
     found = records(tmp_path / "base")
     for i, record in enumerate(found):
         set_rounds(record, 1e5 * (i + 1), seed=i)
     write_records(tmp_path / "base", found)
+    change_meta(tmp_path / "base", lambda meta: meta.update(alternated={"id": "one"}))
     return tmp_path / "base"
+
+
+def change_meta(directory, change):
+    """Changes the meta data of a run in place."""
+    meta = json.loads((directory / "meta.json").read_text())
+    change(meta)
+    (directory / "meta.json").write_text(json.dumps(meta))
+
+
+def measured_apart(*directories):
+    """Makes runs that took no turns of those that did."""
+    for directory in directories:
+        change_meta(directory, lambda meta: meta.pop("alternated"))
 
 
 def set_rounds(record, nanoseconds, *, seed, noise=0.004):
@@ -43,7 +60,7 @@ def set_rounds(record, nanoseconds, *, seed, noise=0.004):
 def changed(run_directory):
     """Writes a copy of the run with its records and meta data changed; returns its directory."""
 
-    def write(change=None, change_meta=None, name="new"):
+    def write(change=None, meta=None, name="new"):
         directory = run_directory.parent / name
         shutil.copytree(run_directory, directory)
         found = records(directory)
@@ -51,10 +68,8 @@ def changed(run_directory):
             set_rounds(record, 1e5 * (i + 1), seed=100 + i)
         found = change(copy.deepcopy(found)) if change else found
         write_records(directory, found)
-        if change_meta:
-            meta = json.loads((directory / "meta.json").read_text())
-            change_meta(meta)
-            (directory / "meta.json").write_text(json.dumps(meta))
+        if meta:
+            change_meta(directory, meta)
         return directory
 
     return write
@@ -93,6 +108,36 @@ def test_planted_slow_down_exits_1_and_names_the_cells(kselect, run_directory, c
     kselect("compare", run_directory, new, "--threshold", "0.2")
     kselect("compare", run_directory, new, "--fail-on", "missing,inconclusive")
     kselect("compare", new, run_directory)  # an improvement
+
+
+def test_runs_made_apart_are_inconclusive_and_told_what_decides(kselect, run_directory, changed):
+    new = changed(scaled([2, 5], 1.4))
+    measured_apart(run_directory, new)
+    done = kselect("compare", run_directory, new, check=3)
+    assert done.stdout.startswith("2 inconclusive, 6 same\n")
+    assert done.stdout.count("two runs of one program may differ as much") == 2
+    decides = done.stdout.splitlines()[-1]
+    ours = str(records(new)[2]["algorithm"]["name"]) == str(records(new)[5]["algorithm"]["name"])
+    program = json.loads((new / "meta.json").read_text())["arguments"][0]
+    assert decides.startswith(
+        f"Measured in turns, this decides: kselect ab {program} {program} small.json")
+    assert ("--filter" in decides) == ours
+    # Every format says it.
+    for form in ("markdown", "html", "json"):
+        told = kselect("compare", run_directory, new, "--format", form, check=3).stdout
+        assert f"kselect ab {program} {program} small.json" in told, form
+    # Not where it would change nothing, and not where the user asks for the old rule.
+    assert "decides" not in kselect("compare", new, new).stdout
+    strict = kselect("compare", run_directory, new, "--strict", check=1)
+    assert strict.stdout.startswith("2 regressions, 6 same\n") and "decides" not in strict.stdout
+
+
+def test_a_clear_slow_down_of_runs_made_apart_exits_1(kselect, run_directory, changed):
+    new = changed(scaled([3], 20))
+    measured_apart(run_directory, new)
+    done = kselect("compare", run_directory, new, check=1)
+    assert done.stdout.startswith("1 regression, 7 same\n")
+    assert "takes more than 8 times (on a GPU 1.5 times) the other's median" in done.stdout
 
 
 def test_every_format_tells_the_same_verdicts(kselect, run_directory, changed):
@@ -144,7 +189,7 @@ def test_other_machines_and_policies_are_not_comparable(kselect, run_directory, 
 
     for name, change, said in [("machine", other_machine, "host cpu is"),
                                ("policy", other_policy, "policy warmup is")]:
-        new = changed(change_meta=change, name=name)
+        new = changed(meta=change, name=name)
         done = kselect("compare", run_directory, new, check=2)
         assert "runs not comparable: 8 not comparable" in done.stdout and said in done.stdout
         done = kselect("compare", run_directory, new, "--force")

@@ -75,6 +75,36 @@ def test_programs_in_turns(trials, tmp_path):
     assert again.returncode == 2 and "give another OUT" in again.stderr
 
 
+@pytest.mark.slow
+def test_pairs_without_turns(binary, tmp_path):
+    (tmp_path / "tried.json").write_text(json.dumps(CONFIG))
+    program = tmp_path / "steady"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{SLOWED}" "{binary}" 1 "$@"\n')
+    judge = tmp_path / "judge"
+    judge.write_text('#!/bin/sh\necho "1 regression"; echo "regression  +40.0 %  x"; exit 1\n')
+    for made in (program, judge):
+        made.chmod(0o755)
+    command = ["bash", ROOT / "scripts" / "trials_apart.sh", program, "tried.json"]
+
+    def run(out, **judge):
+        return subprocess.run([*command, out, "4"], cwd=tmp_path, env=os.environ | judge,
+                              capture_output=True, text=True, timeout=120, check=False)
+
+    done = run("o")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (tmp_path / "o" / "trials.csv").open() as lines:
+        rows = list(csv.DictReader(lines))
+    busy = [0, *(os.cpu_count() * share // 2 for share in (1, 2, 4))]
+    assert [int(row["busy_programs"]) for row in rows] == busy
+    assert {row["exit_code"] for row in rows} == {"0"} and rows[0]["verdict"] == "2 same"
+    assert len([path for path in (tmp_path / "o").iterdir() if path.is_dir()]) == 8
+    assert "0 of 4 pairs of one program would be a regression" in done.stdout
+    assert run("o").returncode == 2  # what is on record is not written over
+    wrong = run("p", JUDGE=str(judge))
+    assert wrong.returncode == 1 and "4 of 4 pairs" in wrong.stdout
+    assert '1,0,+40.0 %,1,"1 regression"' in wrong.stdout
+
+
 @pytest.mark.parametrize("patch", sorted((ROOT / "scripts" / "trials").glob("*.patch")), ids=lambda p: p.stem)
 def test_slower_programs_can_still_be_made(patch):
     subprocess.run(["git", "apply", "--check", patch], cwd=ROOT, check=True)

@@ -22,7 +22,9 @@ comparison paired(double change, double deviation, const criteria& how = {},
   return compare_runs(std::move(base), std::move(now), how);
 }
 
-comparison unpaired(double change, double deviation, const criteria& how = {}) {
+// The same of two runs made apart, judged as if two runs of one program were equally fast.
+comparison unpaired(double change, double deviation, criteria how = {}) {
+  how.strict = true;
   return compare_runs(
       run_of({timed_cell(1024, noisy_rounds(rounds, time_ns, deviation, 1))}),
       run_of({timed_cell(1024, noisy_rounds(rounds, time_ns * (1 + change), deviation, 2))}), how);
@@ -57,6 +59,77 @@ TEST(Comparison, FiveRoundsBoundNothing) {
   const comparison c = paired(0.5, 0.001, {}, 5);
   EXPECT_EQ(c.cells[0].verdict, verdict::inconclusive);
   EXPECT_EQ(c.cells[0].reason, "too few rounds (5 and 5)");
+}
+
+// One cell of two runs made apart, on one executor; the new run takes `factor` times as long.
+comparison apart(double factor, const std::string& executor, const criteria& how = {},
+                 double load = 0) {
+  recorded_run base = run_of({timed_cell(1024, noisy_rounds(rounds, time_ns, 0.005, 1), executor)});
+  recorded_run now =
+      run_of({timed_cell(1024, noisy_rounds(rounds, time_ns * factor, 0.005, 2), executor)});
+  now.meta["host"]["load_1min"] = load;
+  now.meta["host"]["threads_online"] = 2;
+  return compare_runs(std::move(base), std::move(now), how);
+}
+
+TEST(Comparison, RunsMadeApartAreJudgedOnlyBeyondWhatTwoRunsOfOneProgramDifferBy) {
+  struct {
+    double factor;
+    const char* executor;
+    double load;
+    verdict expected;
+  } const cases[] = {
+      {1.01, "cpu", 0, verdict::same},         {1.3, "cpu", 0, verdict::inconclusive},
+      {7, "cpu", 0, verdict::inconclusive},    {1 / 7.0, "cpu", 0, verdict::inconclusive},
+      {9, "cpu", 0, verdict::regression},      {1 / 9.0, "cpu", 0, verdict::improvement},
+      {9, "cpu", 8, verdict::inconclusive},    {11, "cpu", 8, verdict::regression},
+      {1.4, "cuda", 0, verdict::inconclusive}, {1.6, "cuda", 0, verdict::regression},
+      {1.6, "cuda", 8, verdict::regression},
+  };
+  for (const auto& one : cases) {
+    const comparison c = apart(one.factor, one.executor, {}, one.load);
+    EXPECT_EQ(c.cells[0].verdict, one.expected) << one.factor << " on " << one.executor;
+    EXPECT_EQ(c.needs_turns(), one.expected == verdict::inconclusive) << one.factor;
+  }
+  EXPECT_EQ(apart(1.3, "cpu").cells[0].reason, "two runs of one program may differ as much");
+  EXPECT_EQ(apart(1.3, "cpu", {.strict = true}).cells[0].verdict, verdict::regression);
+}
+
+TEST(Comparison, AFastSampleShowsThatOtherProgramsSlowedTheRest) {
+  recorded_run base = run_of({timed_cell(8, noisy_rounds(rounds, time_ns, 0.005, 1), "cpu")});
+  recorded_cell slowed = timed_cell(8, noisy_rounds(rounds, time_ns * 100, 0.005, 2), "cpu");
+  EXPECT_EQ(compare_runs(base, run_of({slowed})).cells[0].verdict, verdict::regression);
+  slowed.time->samples = {time_ns * 100, time_ns * 2, time_ns * 100};
+  EXPECT_EQ(compare_runs(base, run_of({slowed})).cells[0].verdict, verdict::inconclusive);
+}
+
+TEST(Comparison, ANoiseFloorJudgesTheCellsThatItHas) {
+  const comparison free = apart(1.3, "cpu");
+  noise_floor floor{.path = "floor", .machine = facts_of_machine(free.base), .cells = {}};
+  EXPECT_EQ(apart(1.3, "cpu", {.floor = &floor}).cells[0].verdict, verdict::inconclusive);
+  floor.cells[free.cells[0].base->identity] = {.paired = 0.01, .unpaired = 0.03};
+  EXPECT_EQ(apart(1.3, "cpu", {.floor = &floor}).cells[0].verdict, verdict::regression);
+}
+
+TEST(Comparison, TheCommandThatDecidesNamesBothPrograms) {
+  const round_medians rounds_of = noisy_rounds(rounds, time_ns, 0.005, 1);
+  recorded_run base = run_of({timed_cell(8, rounds_of, "cpu")});
+  recorded_run now = run_of({timed_cell(8, noisy_rounds(rounds, 2 * time_ns, 0.005, 2), "cpu")});
+  const auto command = [&] { return make_report(compare_runs(base, now), false).decides; };
+  EXPECT_EQ(command(), "kselect ab BASE_PROGRAM NEW_PROGRAM CONFIG --filter 'made/up '");
+  base.meta["arguments"] = {"build/a/kselect", "run", "configs/quick.json", "--out", "out/a"};
+  now.meta["arguments"] = {"build/b/kselect", "run", "my sweep.json", "--filter", "n=8 k=*"};
+  EXPECT_EQ(command(),
+            "kselect ab build/a/kselect build/b/kselect 'my sweep.json' --filter 'n=8 k=*'");
+  base.meta["git"] = {{"commit", "0123456789abcdef"}, {"dirty", false}};
+  now.meta["git"] = {{"commit", "fedcba9876543210"}, {"dirty", false}};
+  EXPECT_EQ(command(), "kselect ab 0123456789ab fedcba987654 'my sweep.json' --filter 'n=8 k=*'");
+  now.meta["git"]["dirty"] = true;
+  base.meta["arguments"] = now.meta["arguments"];
+  EXPECT_EQ(command(),
+            "kselect ab BASE_PROGRAM build/b/kselect 'my sweep.json' --filter 'n=8 k=*'");
+  pair_up(base, now);
+  EXPECT_EQ(command(), "");
 }
 
 // Both sides slow down by 30 % during the measurement; taking turns cancels the drift.
@@ -179,7 +252,7 @@ TEST(Comparison, CorrectionHoldsOverAllCells) {
   EXPECT_EQ(plain.count(verdict::same), 59U);
   // Unpaired, two samples of eleven reach p = 2 / 705432.
   a.meta.erase("alternated");
-  EXPECT_EQ(compare_runs(a, b).cells[0].verdict, verdict::regression);
+  EXPECT_EQ(compare_runs(a, b, {.strict = true}).cells[0].verdict, verdict::regression);
 }
 
 TEST(Comparison, TheNoiseFloorRaisesTheLimit) {
