@@ -23,24 +23,27 @@
 
 #include <omp.h>
 
+// clang-format off: the file is compiled once a target from here on (targets.hpp)
+#define KSELECT_TARGETS "baselines/quickselect.cpp"
+#include "algorithms/one_pass_select/targets.hpp"
+// clang-format on
+
 #include "algorithms/one_pass_select/entry.hpp"
 #include "algorithms/one_pass_select/lanes.hpp"
 #include "algorithms/one_pass_select/select_row.hpp"
 #include "kselect/algorithm.hpp"
 
-namespace kselect::entries {
+KSELECT_TARGET_BEGIN();
+namespace kselect::one_pass::KSELECT_TARGET {
 namespace {
-
-using one_pass::hit_list;
-using one_pass::key_of;
 
 // The memory of one thread: the keys and positions of a row, and the lists of the search.
 struct quickselect_memory {
   std::int64_t list, scratch;
 
   static quickselect_memory of(const problem& p) {
-    const std::int64_t list = rounded(p.n + one_pass::padding);
-    return {list, rounded(one_pass::order_statistic_scratch(p.n))};
+    const std::int64_t list = rounded(p.n + padding);
+    return {list, rounded(order_statistic_scratch(p.n))};
   }
   std::int64_t keys() const { return 2 * list + scratch; }
 
@@ -49,26 +52,20 @@ struct quickselect_memory {
   static constexpr std::int64_t rounded(std::int64_t keys) { return (keys + 15) / 16 * 16; }
 };
 
-template <bool parallel>
-int thread_count(const problem& p, const device& where) {
-  return parallel ? static_cast<int>(std::min<std::int64_t>(where.threads, p.q)) : 1;
-}
-
 template <class T, bool with_indices>
 void quickselect_row(const problem& p, std::int64_t row, const io& buffers,
                      const quickselect_memory& needs, key_of<T>* own) {
-  using lanes = one_pass::best_lanes<key_of<T>>;
-  const one_pass::key_row<T> keys(static_cast<const T*>(buffers.input) + p.offset(row, 0), p.n,
-                                  p.direction);
+  using lanes = best_lanes<key_of<T>>;
+  const key_row<T> keys(static_cast<const T*>(buffers.input) + p.offset(row, 0), p.n, p.direction);
   hit_list<key_of<T>> list{own, own + needs.list, 0};
   key_of<T>* const scratch = own + 2 * needs.list;
-  one_pass::take_all<lanes, with_indices>(keys, list);
+  take_all<lanes, with_indices>(keys, list);
   T* const values = static_cast<T*>(buffers.values) + row * p.outputs_per_row();
   if (p.payload == payload::kth_value) {
-    *values = keys.value(one_pass::kth_smallest<lanes>(list.keys, p.n, p.k - 1, scratch).key);
+    *values = keys.value(kth_smallest<lanes>(list.keys, p.n, p.k - 1, scratch).key);
     return;
   }
-  one_pass::cut<lanes, with_indices>(list, p.k, scratch);
+  cut<lanes, with_indices>(list, p.k, scratch);
   for (std::int64_t j = 0; j < p.k; ++j) values[j] = keys.value(list.keys[j]);
   if constexpr (with_indices) {
     visit(p.index, [&]<class Index>(Index) {
@@ -78,21 +75,16 @@ void quickselect_row(const problem& p, std::int64_t row, const io& buffers,
   }
 }
 
-template <bool parallel>
-std::size_t workspace(const problem& p, const device& where) {
-  return static_cast<std::size_t>(quickselect_memory::of(p).keys() *
-                                  thread_count<parallel>(p, where)) *
-         size_of(p.type);
+std::size_t quickselect_bytes(const problem& p, int threads) {
+  return static_cast<std::size_t>(quickselect_memory::of(p).keys() * threads) * size_of(p.type);
 }
 
-template <bool parallel>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
+void quickselect_rows(const problem& p, const io& buffers, std::span<std::byte> memory, int threads,
+                      bool parallel) {
   const auto needs = quickselect_memory::of(p);
   visit(p.type, [&]<class T>(T) {
     auto* const keys = reinterpret_cast<key_of<T>*>(memory.data());
-#pragma omp parallel for num_threads(thread_count <parallel>(p, *on.device)) \
-    schedule(dynamic) if (parallel)
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (parallel)
     for (std::int64_t row = 0; row < p.q; ++row) {
       key_of<T>* const own = keys + needs.keys() * omp_get_thread_num();
       if (p.has_indices()) {
@@ -102,13 +94,39 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
       }
     }
   });
+}
+
+}  // namespace
+}  // namespace kselect::one_pass::KSELECT_TARGET
+KSELECT_TARGET_END();
+
+#if KSELECT_TARGETS_DONE
+namespace kselect::one_pass {
+namespace {
+
+KSELECT_EXPORT(quickselect_rows);
+
+template <bool parallel>
+int thread_count(const problem& p, const device& where) {
+  return parallel ? static_cast<int>(std::min<std::int64_t>(where.threads, p.q)) : 1;
+}
+
+template <bool parallel>
+std::size_t workspace(const problem& p, const device& where) {
+  return KSELECT_TARGET::quickselect_bytes(p, thread_count<parallel>(p, where));
+}
+
+template <bool parallel>
+status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
+               const executor& on) {
+  KSELECT_DISPATCH(quickselect_rows)
+  (p, buffers, memory, thread_count<parallel>(p, *on.device), parallel);
   return {};
 }
 
 template <bool parallel>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a =
-      one_pass::entry_on_lanes(name, "quickselect", "ours; Hoare 1961, Floyd & Rivest 1975");
+  algorithm a = entry_on_lanes(name, "quickselect", "ours; Hoare 1961, Floyd & Rivest 1975");
   a.dtypes = set_of(dtype::float32, dtype::float64);
   a.threaded = parallel;
   a.workspace = &workspace<parallel>;
@@ -122,7 +140,11 @@ constexpr std::array variants = {
 };
 
 }  // namespace
+}  // namespace kselect::one_pass
 
-std::span<const algorithm> quickselect() { return variants; }
+namespace kselect::entries {
+
+std::span<const algorithm> quickselect() { return one_pass::variants; }
 
 }  // namespace kselect::entries
+#endif

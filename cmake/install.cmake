@@ -1,22 +1,46 @@
-# Installs headers, static libraries and a package for find_package(kselect). Its target is
+# Installs in components: `library` (headers, static libraries and a package for find_package(kselect)), `program`
+# (the program, its configs and documents) and, in both, the licence. Its targets are kselect::auto_select and
 # kselect::kselect, as with add_subdirectory.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-set_target_properties(kselect_algorithms PROPERTIES EXPORT_NAME kselect)
 set_target_properties(kselect_core PROPERTIES EXPORT_NAME core)
-set_target_properties(kselect_simt PROPERTIES EXPORT_NAME simt)
 set_target_properties(kselect_vectors PROPERTIES EXPORT_NAME vectors)
+set_target_properties(kselect_auto_select PROPERTIES EXPORT_NAME auto_select)
+set(installed kselect_core kselect_vectors kselect_auto_select)
+if(TARGET kselect_simt)
+  set_target_properties(kselect_simt PROPERTIES EXPORT_NAME simt)
+  list(APPEND installed kselect_simt)
+endif()
+if(TARGET kselect_algorithms)
+  set_target_properties(kselect_algorithms PROPERTIES EXPORT_NAME kselect)
+  list(APPEND installed kselect_algorithms)
+endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kselect)
-install(DIRECTORY include/kselect TYPE INCLUDE)
-install(TARGETS kselect_core kselect_simt kselect_vectors kselect_algorithms EXPORT kselect_targets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT kselect_targets NAMESPACE kselect:: DESTINATION ${package_dir})
+install(DIRECTORY include/kselect TYPE INCLUDE COMPONENT library)
+install(TARGETS ${installed} EXPORT kselect_targets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+install(EXPORT kselect_targets NAMESPACE kselect:: DESTINATION ${package_dir} COMPONENT library)
 configure_package_config_file(cmake/kselect-config.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/kselect-config.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/kselect-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kselect-config.cmake
-              ${CMAKE_CURRENT_BINARY_DIR}/kselect-config-version.cmake DESTINATION ${package_dir})
+              ${CMAKE_CURRENT_BINARY_DIR}/kselect-config-version.cmake
+        DESTINATION ${package_dir} COMPONENT library)
+install(FILES cmake/highway.cmake DESTINATION ${package_dir} RENAME kselect-highway.cmake COMPONENT library)
+foreach(component IN ITEMS library program)
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ${component})
+endforeach()
+
+# kselect_install_program(target): the program with its configs and documents.
+function(kselect_install_program target)
+  install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/kselect/configs COMPONENT program
+          FILES_MATCHING PATTERN "*.json")
+  install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+  install(DIRECTORY docs/guide docs/reference DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program
+          FILES_MATCHING PATTERN "*.md")
+endfunction()

@@ -2,6 +2,7 @@
 # its library is still listed, with the reason. Nothing is downloaded; CMAKE_PREFIX_PATH may name folders.
 
 include(CheckCXXSourceCompiles)
+include(${CMAKE_CURRENT_LIST_DIR}/highway.cmake)
 
 # kselect_vectors: Highway's vectors (hwy/highway.h) for users of algorithms/one_pass_select/lanes.hpp. They are
 # headers; checked builds also need the library, which has the abort function. If Highway is absent or does not
@@ -10,11 +11,10 @@ function(kselect_add_vectors)
   add_library(kselect_vectors INTERFACE)
   set(has_highway 0)
   find_path(HIGHWAY_VECTORS_INCLUDE_DIR hwy/highway.h)
-  find_library(HIGHWAY_LIBRARY hwy)
   if(HIGHWAY_VECTORS_INCLUDE_DIR AND HIGHWAY_LIBRARY)
     set(CMAKE_REQUIRED_INCLUDES ${HIGHWAY_VECTORS_INCLUDE_DIR})
     set(CMAKE_REQUIRED_LIBRARIES ${HIGHWAY_LIBRARY})
-    set(CMAKE_REQUIRED_FLAGS -march=${KSELECT_MARCH})
+    set(CMAKE_REQUIRED_FLAGS ${march})
     check_cxx_source_compiles("#define HWY_COMPILE_ONLY_STATIC
       #define HWY_DISABLE_PCLMUL_AES
       #include <hwy/highway.h>
@@ -30,9 +30,10 @@ function(kselect_add_vectors)
       set(has_highway 1)
       target_include_directories(kselect_vectors SYSTEM INTERFACE
         $<BUILD_INTERFACE:${HIGHWAY_VECTORS_INCLUDE_DIR}>)
-      target_link_libraries(kselect_vectors INTERFACE ${HIGHWAY_LIBRARY})
+      target_link_libraries(kselect_vectors INTERFACE kselect_highway::hwy)
     endif()
   endif()
+  set(KSELECT_HAS_HIGHWAY ${has_highway} PARENT_SCOPE)
   if(NOT has_highway)
     message(STATUS "kselect: no Highway found (Debian: libhwy-dev); "
                    "one-pass uses the compiler's vectors")
@@ -40,6 +41,14 @@ function(kselect_add_vectors)
   endif()
 endfunction()
 kselect_add_vectors()
+
+# kselect_use_every_target(target): without KSELECT_MARCH, the target's selections on vector lanes are compiled for
+# each of Highway's x86 targets and choose one when they run (algorithms/one_pass_select/targets.hpp).
+function(kselect_use_every_target target)
+  if(NOT KSELECT_MARCH AND KSELECT_HAS_HIGHWAY AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_definitions(${target} PRIVATE KSELECT_DYNAMIC_TARGETS=1)
+  endif()
+endfunction()
 
 # MPI, for `kselect knn --mpi`; without MPI that option is an error. Debian: libopenmpi-dev, openmpi-bin.
 option(KSELECT_MPI "Build the MPI module where MPI is found" ON)
@@ -115,8 +124,6 @@ function(kselect_use_optional_libraries target)
   set(has_vqsort 0)
   set(has_vqselect 0)
   find_path(HIGHWAY_INCLUDE_DIR hwy/contrib/sort/vqsort.h)
-  find_library(HIGHWAY_LIBRARY hwy)
-  find_library(HIGHWAY_CONTRIB_LIBRARY hwy_contrib)
   if(HIGHWAY_INCLUDE_DIR AND HIGHWAY_LIBRARY AND HIGHWAY_CONTRIB_LIBRARY)
     set(CMAKE_REQUIRED_INCLUDES ${HIGHWAY_INCLUDE_DIR})
     set(CMAKE_REQUIRED_LIBRARIES ${HIGHWAY_CONTRIB_LIBRARY} ${HIGHWAY_LIBRARY})
@@ -141,7 +148,7 @@ function(kselect_use_optional_libraries target)
     endif()
     if(has_vqsort OR has_vqselect)
       target_include_directories(${target} SYSTEM PRIVATE ${HIGHWAY_INCLUDE_DIR})
-      target_link_libraries(${target} PRIVATE ${HIGHWAY_CONTRIB_LIBRARY} ${HIGHWAY_LIBRARY})
+      target_link_libraries(${target} PRIVATE kselect_highway::contrib)
     endif()
   endif()
 
@@ -157,7 +164,7 @@ function(kselect_use_optional_libraries target)
     endif()
     set(CMAKE_REQUIRED_INCLUDES ${X86_SIMD_SORT_INCLUDE_DIR})
     set(CMAKE_REQUIRED_LIBRARIES "")
-    set(CMAKE_REQUIRED_FLAGS -march=${KSELECT_MARCH})
+    set(CMAKE_REQUIRED_FLAGS ${march})
     check_cxx_source_compiles("#include <cstdint>
       #include <x86simdsort-static-incl.h>
       int main() {

@@ -12,13 +12,16 @@ endif()
 option(KSELECT_PROGRAM "Build the program: harness, command line, benchmarks" ${PROJECT_IS_TOP_LEVEL})
 option(KSELECT_TESTS "Build the tests (needs KSELECT_PROGRAM)" ${PROJECT_IS_TOP_LEVEL})
 option(KSELECT_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(KSELECT_AUTO_ALONE "Build only kselect::auto_select, the library with `auto` and its members" OFF)
 option(KSELECT_UNITY "Compile the .cpp files of a folder together: less time for all, more after a change" OFF)
 set(KSELECT_ALGORITHMS "*" CACHE STRING
     "Algorithms to build: globs over entries' names or files' stems, e.g. auto;cpu/*;qms-*")
 set(KSELECT_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined")
 set(KSELECT_CUDA "AUTO" CACHE STRING "Compile the CUDA executor: AUTO (where nvcc is found), ON, OFF")
 set(KSELECT_CCCL "" CACHE PATH "Include folder of a CCCL (Thrust, CUB, libcu++) that replaces the toolkit's")
-set(KSELECT_MARCH "native" CACHE STRING "-march of the host code; recorded with every result")
+# The presets and scripts, which build for the machine they run on, set it to native.
+set(KSELECT_MARCH "" CACHE STRING "-march of the host code, e.g. native; empty: any machine of the kind, \
+whose vector units the CPU's selections find when they run")
 
 option(KSELECT_OBJECT_TIMES "Append each object's processor time to object_times.txt in the build folder" OFF)
 
@@ -96,7 +99,11 @@ if(KSELECT_CCCL)
   # -I precedes the toolkit's own folders, which nvcc and CMake pass as system folders.
   target_include_directories(kselect_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:${KSELECT_CCCL}>)
 endif()
-set(host_flags -march=${KSELECT_MARCH} -ffp-contract=off -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+set(march "")
+if(KSELECT_MARCH)
+  set(march -march=${KSELECT_MARCH})
+endif()
+set(host_flags ${march} -ffp-contract=off -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 set(host_warnings -Wall -Wextra -Wshadow -Wconversion)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # In C++, GCC's -Wconversion does not include -Wsign-conversion.
@@ -122,8 +129,7 @@ if(KSELECT_WERROR)
 endif()
 target_compile_options(kselect_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:${host_flags} ${host_warnings}>
-  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=${KSELECT_MARCH} --expt-relaxed-constexpr
-                             -lineinfo>)
+  $<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${march}>:-Xcompiler=${march}> --expt-relaxed-constexpr -lineinfo>)
 if(KSELECT_SANITIZE)
   target_compile_options(kselect_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${KSELECT_SANITIZE} -fno-omit-frame-pointer

@@ -11,8 +11,17 @@ function(kselect_add_registry target)
   kselect_choose_files(chosen left_out ${sources})
   kselect_kernels_of(kernels "${kernels}" "${chosen}")
   set(built ${chosen} ${parts} ${kernels})
+  list(REMOVE_ITEM built algorithms/auto_select/no_gpu.cpp)
+  set(common "")
   if(algorithms/auto_select/auto_select.cpp IN_LIST chosen)
+    # kselect::auto_select has compiled some of them already.
     list(REMOVE_ITEM built algorithms/auto_select/left_out.cpp)
+    get_target_property(compiled kselect_auto_members SOURCES)
+    list(REMOVE_ITEM built ${compiled})
+    set(common $<TARGET_OBJECTS:kselect_auto_members>)
+  else()
+    list(REMOVE_ITEM built algorithms/auto_select/gpu_members.cpp)
+    set(common ${KSELECT_CALL_SOURCES})
   endif()
 
   set(declarations "")
@@ -53,15 +62,7 @@ function(kselect_add_registry target)
     DEPENDS ${dependencies}
     COMMENT "Hashing the algorithms' sources" VERBATIM)
 
-  set(costs ${CMAKE_CURRENT_BINARY_DIR}/generated/cost_tables.cpp)
-  kselect_write_cost_tables(${costs})
-  add_library(${target} STATIC ${built} ${table} ${hashes} ${costs}
-              src/registry.cpp src/name_matching.cpp src/select.cpp src/support.cpp src/gpu_code.cpp
-              src/gpu_device.cpp)
-  # The architectures of this build, separated by commas because semicolons would split the definition.
-  string(REPLACE ";" "," architectures "${CMAKE_CUDA_ARCHITECTURES}")
-  set_source_files_properties(src/gpu_code.cpp PROPERTIES
-                              COMPILE_DEFINITIONS "KSELECT_CUDA_ARCHITECTURES=\"${architectures}\"")
+  add_library(${target} STATIC ${built} ${table} ${hashes} ${common} src/registry.cpp src/name_matching.cpp)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated
                                                ${CMAKE_CURRENT_SOURCE_DIR})
   kselect_compile_kernels(${built})
@@ -84,7 +85,7 @@ endfunction()
 function(kselect_add_build_info target)
   set(info ${CMAKE_CURRENT_BINARY_DIR}/generated/build_info.hpp)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" upper)
-  string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${upper}} -march=${KSELECT_MARCH}" cxx_flags)
+  string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${upper}} ${march}" cxx_flags)
   add_custom_target(kselect_build_info
     COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_CURRENT_SOURCE_DIR} -DOUTPUT=${info}
             -DVERSION=${PROJECT_VERSION} -DBUILD_TYPE=${CMAKE_BUILD_TYPE}

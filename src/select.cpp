@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -58,8 +59,8 @@ support supports(const algorithm& entry, const problem& p, const place& where,
 std::string number(std::int64_t value) { return std::to_string(value); }
 
 // The reason why a call is invalid, as a sentence; empty if it is valid.
-std::string objection(const problem& p, const io& buffers, std::int64_t values,
-                      std::int64_t indices) {
+std::string objection(const problem& p, const detail::call_buffers& buffers) {
+  const std::int64_t values = buffers.value_count, indices = buffers.index_count;
   const std::int64_t shortest = p.layout == layout::row_major ? p.n : p.q;
   if (p.q < 1 || p.n < 1) {
     return "the matrix is empty: Q = " + number(p.q) + ", n = " + number(p.n);
@@ -70,7 +71,7 @@ std::string objection(const problem& p, const io& buffers, std::int64_t values,
   if (p.pitch != 0 && p.pitch < shortest) {
     return "pitch = " + number(p.pitch) + ", but must be 0 or at least " + number(shortest);
   }
-  if (buffers.input == nullptr) return "rows.data is null";
+  if (buffers.rows == nullptr) return "rows.data is null";
   if (values < p.q * p.k) {
     return "values has " + number(values) + " elements, but Q * k = " + number(p.q * p.k) +
            " are written";
@@ -82,15 +83,22 @@ std::string objection(const problem& p, const io& buffers, std::int64_t values,
   return {};
 }
 
-std::string objection(std::span<const std::byte> workspace, std::size_t needed) {
-  if (workspace.size() < needed) {
-    return "the workspace has " + std::to_string(workspace.size()) + " bytes, but " +
-           std::to_string(needed) + " are needed; ask select_workspace()";
-  }
-  if (needed != 0 && reinterpret_cast<std::uintptr_t>(workspace.data()) % 256 != 0) {
-    return "the workspace is not aligned to 256 bytes";
-  }
-  return {};
+// Algorithms want their scratch memory to begin at a multiple of this. Callers need not know it.
+constexpr std::size_t workspace_alignment = 256;
+
+// The first `needed` bytes of a workspace that are aligned; shorter if they do not fit.
+std::span<std::byte> aligned_part(std::span<std::byte> workspace, std::size_t needed) {
+  if (needed == 0) return {};
+  const std::size_t above =
+      reinterpret_cast<std::uintptr_t>(workspace.data()) % workspace_alignment;
+  const std::size_t skipped = above == 0 ? 0 : workspace_alignment - above;
+  if (workspace.size() < skipped + needed) return {};
+  return workspace.subspan(skipped, needed);
+}
+
+// With room to align what an algorithm needs.
+std::size_t with_alignment(std::size_t needed) {
+  return needed == 0 ? 0 : needed + workspace_alignment - 1;
 }
 
 #if KSELECT_HAS_CUDA
@@ -170,37 +178,91 @@ place place::cuda(void* stream) {
 #endif
 }
 
-std::size_t detail::workspace_for(const problem& p, const place& where,
-                                  const select_options& options) {
-  const algorithm& entry = chosen(options);
-  if (p.q < 1 || p.n < 1 || p.k < 1 || p.k > p.n || !where.obstacle().empty()) return 0;
-  // The maximum over both payloads: for values alone, `auto` may choose another member.
+namespace {
+
+// The most that either payload needs: for values alone, `auto` may choose another member.
+std::size_t most_workspace(const algorithm& entry, const problem& p, const place& where,
+                           const requirements& wanted) {
   problem values_only = p;
   values_only.payload = payload::values;
   std::size_t bytes = 0;
   for (const problem& one : {p, values_only}) {
-    if (!supports(entry, one, where, options.require) || entry.workspace == nullptr) continue;
+    if (!supports(entry, one, where, wanted) || entry.workspace == nullptr) continue;
     bytes = std::max(bytes, entry.workspace(one, where.device()));
   }
   return bytes;
 }
 
-status detail::select_checked(const problem& p, const io& buffers, std::int64_t values,
-                              std::int64_t indices, std::span<std::byte> workspace,
-                              const place& where, const select_options& options) {
+// Whether the call can begin; if not, its error.
+status admit(const algorithm& entry, const problem& p, const detail::call_buffers& buffers,
+             const place& where, const select_options& options) {
   if (!where.obstacle().empty()) return {status_code::unsupported, where.obstacle()};
-  if (std::string wrong = objection(p, buffers, values, indices); !wrong.empty()) {
+  if (std::string wrong = objection(p, buffers); !wrong.empty()) {
     return {status_code::invalid, std::move(wrong)};
   }
-  const algorithm& entry = chosen(options);
   if (const support able = supports(entry, p, where, options.require); !able) {
     return {status_code::unsupported, std::string(entry.name) + ": " + able.reason};
   }
-  const std::size_t needed = entry.workspace == nullptr ? 0 : entry.workspace(p, where.device());
-  if (std::string wrong = objection(workspace, needed); !wrong.empty()) {
-    return {status_code::invalid, std::move(wrong)};
+  return {};
+}
+
+std::size_t workspace_of(const algorithm& entry, const problem& p, const place& where) {
+  return entry.workspace == nullptr ? 0 : entry.workspace(p, where.device());
+}
+
+status start(const algorithm& entry, const problem& p, const detail::call_buffers& buffers,
+             std::span<std::byte> aligned, const place& where) {
+  return entry.enqueue(p, {buffers.rows, buffers.values, buffers.indices}, aligned,
+                       where.executor());
+}
+
+}  // namespace
+
+std::size_t detail::workspace_for(const problem& p, const place& where,
+                                  const select_options& options) {
+  const algorithm& entry = chosen(options);
+  if (p.q < 1 || p.n < 1 || p.k < 1 || p.k > p.n || !where.obstacle().empty()) return 0;
+  return with_alignment(most_workspace(entry, p, where, options.require));
+}
+
+status detail::select_checked(const problem& p, const call_buffers& buffers,
+                              std::span<std::byte> workspace, const place& where,
+                              const select_options& options) {
+  const algorithm& entry = chosen(options);
+  if (status refused = admit(entry, p, buffers, where, options); !refused.ok()) return refused;
+  const std::size_t needed = workspace_of(entry, p, where);
+  const std::span<std::byte> aligned = aligned_part(workspace, needed);
+  if (aligned.size() < needed) {
+    return {status_code::invalid, "the workspace has " + std::to_string(workspace.size()) +
+                                      " bytes, but " + std::to_string(with_alignment(needed)) +
+                                      " are needed; ask select_workspace()"};
   }
-  return entry.enqueue(p, buffers, workspace.first(needed), where.executor());
+  return start(entry, p, buffers, aligned, where);
+}
+
+status detail::select_allocating(const problem& p, const call_buffers& buffers, const place& where,
+                                 const select_options& options) {
+  const algorithm& entry = chosen(options);
+  if (where.device().kind != executor_kind::cpu) {
+    return {status_code::invalid,
+            "a call on a GPU allocates nothing; pass a workspace of select_workspace() bytes"};
+  }
+  if (status refused = admit(entry, p, buffers, where, options); !refused.ok()) return refused;
+  const std::size_t needed = workspace_of(entry, p, where);
+  struct release {
+    void operator()(void* memory) const {
+      ::operator delete (memory, std::align_val_t{workspace_alignment});
+    }
+  };
+  std::unique_ptr<void, release> memory;
+  if (needed != 0) {
+    memory.reset(::operator new (needed, std::align_val_t{workspace_alignment}, std::nothrow));
+    if (memory == nullptr) {
+      return {status_code::out_of_memory,
+              "no memory for a workspace of " + std::to_string(needed) + " bytes"};
+    }
+  }
+  return start(entry, p, buffers, {static_cast<std::byte*>(memory.get()), needed}, where);
 }
 
 }  // namespace kselect

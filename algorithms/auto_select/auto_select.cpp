@@ -21,17 +21,12 @@
 #include <vector>
 
 #include "algorithms/auto_select/choose.hpp"
+#include "algorithms/auto_select/members.hpp"
 #include "algorithms/ordered_select/of_auto.hpp"
 
 namespace kselect::entries {
 // The members' files. They are not looked up in the registry, so that a program that links the
-// library gets these alone.
-std::span<const algorithm> buffered_multi_select_block();
-std::span<const algorithm> buffered_multi_select_grid();
-std::span<const algorithm> ordered_select();  // its steps order the answers of auto+sorted
-std::span<const algorithm> radix_select();
-std::span<const algorithm> quick_multi_select();
-std::span<const algorithm> heap_queue();
+// library gets these alone. gpu_members.cpp names those for a GPU.
 std::span<const algorithm> one_pass_select();
 std::span<const algorithm> nth_element();
 }  // namespace kselect::entries
@@ -39,25 +34,8 @@ std::span<const algorithm> nth_element();
 namespace kselect {
 namespace {
 
-using entries_of_file = std::span<const algorithm> (*)();
-
-struct rule {
-  entries_of_file file;
-  std::string_view member;
-  bool (*applies)(const problem&, const device&);
-  std::string_view reason;
-};
-
 bool always(const problem&, const device&) { return true; }
 
-// One block takes some 20 us for every 2^17 elements of a row. Several blocks divide this time and
-// add some 10 us.
-bool few_long_rows(const problem& p, const device& where) {
-  if (where.kind != executor_kind::cuda) return p.q < 4 && p.n > 16384;
-  if (8 * p.q <= where.multiprocessors) return p.n > 16384;
-  return 4 * p.q <= 3 * where.multiprocessors && p.n >= std::int64_t{1} << 19;
-}
-bool fits_a_warp(const problem& p, const device&) { return p.n <= 1024; }
 bool by_columns(const problem& p, const device&) { return p.layout == layout::column_major; }
 bool kth_alone(const problem& p, const device&) { return p.payload == payload::kth_value; }
 
@@ -65,23 +43,7 @@ bool worth_threads(const problem& p, const device& where) {
   return where.threads > 1 && p.n * p.q >= std::int64_t{1} << 15;
 }
 
-// The first rule that applies, and whose member supports the problem, decides.
-constexpr std::array gpu_rules = {
-    rule{&entries::radix_select, "radix-select", &kth_alone, "only the k-th value is wanted"},
-    // Within 1 % of the best queue in geometric mean, 7 % at worst (results/nvidia-h200-x2/tang_*).
-    rule{&entries::heap_queue, "tang/heap+partition4", &by_columns,
-         "in column-major rows neighbouring lanes read neighbouring rows"},
-    rule{&entries::buffered_multi_select_grid, "bms-grid", &few_long_rows,
-         "so few rows that a block each would leave most of the card idle"},
-    rule{&entries::buffered_multi_select_block, "bms-warp", &fits_a_warp,
-         "a row fits into the registers of one warp"},
-    rule{&entries::buffered_multi_select_block, "bms-block", &always,
-         "each row read once, its survivors kept on chip"},
-    rule{&entries::radix_select, "radix-select", &always,
-         "more survivors than a multiprocessor's shared memory holds"},
-    rule{&entries::quick_multi_select, "qms-block", &always, "nothing faster takes it"},
-};
-
+// As gpu_rules() of members.hpp.
 constexpr std::array cpu_rules = {
     rule{&entries::one_pass_select, "one-pass+omp", &worth_threads,
          "each row read once by vectors, enough work for several threads"},
@@ -91,14 +53,8 @@ constexpr std::array cpu_rules = {
     rule{&entries::nth_element, "cpu/nth_element", &always, "too little work for several threads"},
 };
 
-// All that `auto` can run.
-constexpr std::array files = {&entries::buffered_multi_select_block,
-                              &entries::buffered_multi_select_grid,
-                              &entries::radix_select,
-                              &entries::quick_multi_select,
-                              &entries::heap_queue,
-                              &entries::one_pass_select,
-                              &entries::nth_element};
+constexpr std::array<entries_of_file, 2> cpu_files = {&entries::one_pass_select,
+                                                      &entries::nth_element};
 
 // Members must keep what `auto` promises.
 bool keeps_promises(const contract& c) {
@@ -115,7 +71,7 @@ const algorithm* member_of(const rule& r) {
 
 choice by_rules(const problem& p, const device& where) {
   const std::span<const rule> rules =
-      where.kind == executor_kind::cpu ? std::span<const rule>(cpu_rules) : gpu_rules;
+      where.kind == executor_kind::cpu ? std::span<const rule>(cpu_rules) : gpu_rules();
   for (const rule& r : rules) {
     if (!r.applies(p, where)) continue;
     const algorithm* const member = member_of(r);
@@ -307,9 +263,11 @@ const cost_table* table_for(const device& where) {
 }
 
 const algorithm* find_member(std::string_view name) {
-  for (const entries_of_file file : files) {
-    for (const algorithm& entry : file()) {
-      if (entry.name == name) return keeps_promises(entry.promises) ? &entry : nullptr;
+  for (const auto& files : {gpu_files(), std::span<const entries_of_file>(cpu_files)}) {
+    for (const entries_of_file file : files) {
+      for (const algorithm& entry : file()) {
+        if (entry.name == name) return keeps_promises(entry.promises) ? &entry : nullptr;
+      }
     }
   }
   return nullptr;

@@ -1,4 +1,10 @@
-#pragma once
+#if defined(KSELECT_ONE_PASS_CUT) == defined(HWY_TARGET_TOGGLE)
+#ifdef KSELECT_ONE_PASS_CUT
+#undef KSELECT_ONE_PASS_CUT
+#else
+#define KSELECT_ONE_PASS_CUT
+#endif
+
 // Phase 3: cuts a list of hits to its k best, in place and in order.
 //
 // order_statistic.hpp finds the k-th best key. One pass of compress then keeps the elements below
@@ -8,8 +14,10 @@
 #include <cstdint>
 
 #include "algorithms/one_pass_select/order_statistic.hpp"
+#include "algorithms/one_pass_select/targets.hpp"
 
-namespace kselect::one_pass {
+KSELECT_TARGET_BEGIN();
+namespace kselect::one_pass::KSELECT_TARGET {
 
 // Keys and their indices (as unsigned) in the row, ascending by index. `indices` is unused if only
 // values are wanted.
@@ -29,7 +37,8 @@ void keep_best(const hit_list<typename Lanes::Int> from, order_statistic<typenam
   const auto bound = Lanes::set(kth.key);
   Int *const keys = to.keys, *const indices = to.indices;
   std::int64_t ties = k - kth.less, kept = 0, i = 0;
-  const auto move = [=](std::int64_t at, std::int64_t from_at, auto key, auto chosen) {
+  const auto move = [=](std::int64_t at, std::int64_t from_at, auto key,
+                        auto chosen) KSELECT_TARGET_ATTR {
     if constexpr (with_indices) {
       Lanes::store(Lanes::compress(Lanes::load(from.indices + from_at), chosen), indices + at);
     }
@@ -50,7 +59,7 @@ void keep_best(const hit_list<typename Lanes::Int> from, order_statistic<typenam
     ties -= equal;
     kept = move(kept, i, key, Lanes::less_equal(key, bound));
   }
-  const auto one_by_one = [&](std::int64_t end) {
+  const auto one_by_one = [&](std::int64_t end) KSELECT_TARGET_ATTR {
     for (; i < end; ++i) {
       const Int key = from.keys[i];
       if (key > kth.key || (key == kth.key && ties-- <= 0)) continue;
@@ -78,4 +87,7 @@ typename Lanes::Int cut(hit_list<typename Lanes::Int>& list, std::int64_t k,
   return kth.key;
 }
 
-}  // namespace kselect::one_pass
+}  // namespace kselect::one_pass::KSELECT_TARGET
+KSELECT_TARGET_END();
+
+#endif  // KSELECT_ONE_PASS_CUT

@@ -1,4 +1,10 @@
-#pragma once
+#if defined(KSELECT_ONE_PASS_KEYS) == defined(HWY_TARGET_TOGGLE)
+#ifdef KSELECT_ONE_PASS_KEYS
+#undef KSELECT_ONE_PASS_KEYS
+#else
+#define KSELECT_ONE_PASS_KEYS
+#endif
+
 // Keys of the one-pass selection. They are signed integers, as every vector unit has a signed
 // compare. A key is order.hpp's selection key with its top bit flipped. A smaller key is better,
 // and every bit pattern has its place.
@@ -18,9 +24,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "algorithms/one_pass_select/targets.hpp"
 #include "kselect/order.hpp"
 
-namespace kselect::one_pass {
+KSELECT_TARGET_BEGIN();
+namespace kselect::one_pass::KSELECT_TARGET {
 
 // The signed integer with the width of T, at least 32 bits.
 template <class T>
@@ -99,4 +107,7 @@ constexpr Int bound_test_flip(Int bound, Int row_flip) {
   return static_cast<Int>(flip_negative(static_cast<Int>(bound ^ row_flip)) ^ bound);
 }
 
-}  // namespace kselect::one_pass
+}  // namespace kselect::one_pass::KSELECT_TARGET
+KSELECT_TARGET_END();
+
+#endif  // KSELECT_ONE_PASS_KEYS

@@ -1,7 +1,13 @@
-#pragma once
+#if defined(KSELECT_ONE_PASS_LANES) == defined(HWY_TARGET_TOGGLE)
+#ifdef KSELECT_ONE_PASS_LANES
+#undef KSELECT_ONE_PASS_LANES
+#else
+#define KSELECT_ONE_PASS_LANES
+#endif
+
 // The vector operations of one_pass_select.cpp's phases, as two policies:
 //
-//   highway_lanes<Int>   Highway (Wassenberg et al.), for the build's -march= (static dispatch)
+//   highway_lanes<Int>   Highway (Wassenberg et al.), for the target being compiled (targets.hpp)
 //   plain_lanes<Int>     the compiler's own vectors, if Highway is absent or its vectors have no
 //                        length at compile time (SVE, RISC-V)
 //
@@ -16,18 +22,10 @@
 #include <numeric>
 #include <type_traits>
 
-// The build sets it to 0 if Highway is present but does not compile
-// (cmake/optional_libraries.cmake).
-#if !defined(KSELECT_HAS_HIGHWAY) && __has_include(<hwy/highway.h>)
-#define KSELECT_HAS_HIGHWAY 1
-#endif
-#if KSELECT_HAS_HIGHWAY
-#define HWY_COMPILE_ONLY_STATIC  // 1.0.3 does not compile without it if -march= has all of AVX-512
-#define HWY_DISABLE_PCLMUL_AES   // unused here; without it -march=x86-64-v3 counts as SSSE3
-#include <hwy/highway.h>
-#endif
+#include "algorithms/one_pass_select/targets.hpp"
 
-namespace kselect::one_pass {
+KSELECT_TARGET_BEGIN();
+namespace kselect::one_pass::KSELECT_TARGET {
 
 namespace detail {
 template <class Int>
@@ -214,4 +212,7 @@ using best_lanes = plain_lanes<Int>;
 
 #endif
 
-}  // namespace kselect::one_pass
+}  // namespace kselect::one_pass::KSELECT_TARGET
+KSELECT_TARGET_END();
+
+#endif  // KSELECT_ONE_PASS_LANES

@@ -30,15 +30,19 @@
 
 #include <omp.h>
 
+// clang-format off: the file is compiled once a target from here on (targets.hpp)
+#define KSELECT_TARGETS "algorithms/one_pass_select/one_pass_select.cpp"
+#include "algorithms/one_pass_select/targets.hpp"
+// clang-format on
+
 #include "algorithms/one_pass_select/entry.hpp"
 #include "algorithms/one_pass_select/lanes.hpp"
 #include "algorithms/one_pass_select/select_row.hpp"
 #include "kselect/algorithm.hpp"
 
-namespace kselect::entries {
+KSELECT_TARGET_BEGIN();
+namespace kselect::one_pass::KSELECT_TARGET {
 namespace {
-
-using namespace one_pass;
 
 // The division of rows among threads, and the layout of the workspace. Sizes are in keys.
 struct division {
@@ -132,8 +136,8 @@ class rows_selection {
     const auto best = merged(row);
     std::copy_n(list.keys, p_.k, best.keys + number * p_.k);
     if constexpr (with_indices) {
-      std::transform(list.indices, list.indices + p_.k, best.indices + number * p_.k,
-                     [=](Int index) { return moved(index, first); });
+      Int* const to = best.indices + number * p_.k;
+      for (std::int64_t j = 0; j < p_.k; ++j) to[j] = moved(list.indices[j], first);
     }
   }
 
@@ -181,33 +185,54 @@ class rows_selection {
   Int* workspace_;
 };
 
-template <bool parallel>
-std::int64_t available(const device& where) {
-  return parallel ? where.threads : 1;
-}
-
-template <bool parallel>
-std::size_t workspace(const problem& p, const device& where) {
+// Keys of scratch, in bytes.
+std::size_t workspace_bytes(const problem& p, std::int64_t threads) {
   const std::size_t key = visit_bits(p.type, []<class T>(T) { return sizeof(key_of<T>); });
-  return static_cast<std::size_t>(division::of(p, available<parallel>(where)).keys(p.q)) * key;
+  return static_cast<std::size_t>(division::of(p, threads).keys(p.q)) * key;
 }
 
-template <bool parallel>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspace,
-               const executor& on) {
-  const division d = division::of(p, available<parallel>(*on.device));
+void select_rows(const problem& p, const io& buffers, std::span<std::byte> workspace,
+                 std::int64_t threads, bool parallel) {
+  const division d = division::of(p, threads);
   visit_bits(p.type, [&]<class T>(T) {
     visit(p.index, [&]<class Index>(Index) {
       auto* const keys = reinterpret_cast<key_of<T>*>(workspace.data());
       rows_selection<T, Index>(p, buffers, d, keys).run(parallel);
     });
   });
+}
+
+}  // namespace
+}  // namespace kselect::one_pass::KSELECT_TARGET
+KSELECT_TARGET_END();
+
+#if KSELECT_TARGETS_DONE
+namespace kselect::one_pass {
+namespace {
+
+KSELECT_EXPORT(select_rows);
+
+template <bool parallel>
+std::int64_t available(const device& where) {
+  return parallel ? where.threads : 1;
+}
+
+// Sizes do not depend on the target.
+template <bool parallel>
+std::size_t workspace(const problem& p, const device& where) {
+  return KSELECT_TARGET::workspace_bytes(p, available<parallel>(where));
+}
+
+template <bool parallel>
+status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspace,
+               const executor& on) {
+  KSELECT_DISPATCH(select_rows)(p, buffers, workspace, available<parallel>(*on.device), parallel);
   return {};
 }
 
 template <bool parallel>
 constexpr algorithm entry(std::string_view name) {
-  algorithm a = one_pass::entry_on_lanes(
+  algorithm a = entry_on_lanes(
       name, "one-pass",
       "ours; threshold after Tang et al. 2015, Sec. III-E; cut after Floyd & Rivest 1975");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
@@ -223,7 +248,11 @@ constexpr std::array variants = {
 };
 
 }  // namespace
+}  // namespace kselect::one_pass
 
-std::span<const algorithm> one_pass_select() { return variants; }
+namespace kselect::entries {
+
+std::span<const algorithm> one_pass_select() { return one_pass::variants; }
 
 }  // namespace kselect::entries
+#endif

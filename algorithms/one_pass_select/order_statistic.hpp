@@ -1,4 +1,10 @@
-#pragma once
+#if defined(KSELECT_ONE_PASS_ORDER_STATISTIC) == defined(HWY_TARGET_TOGGLE)
+#ifdef KSELECT_ONE_PASS_ORDER_STATISTIC
+#undef KSELECT_ONE_PASS_ORDER_STATISTIC
+#else
+#define KSELECT_ONE_PASS_ORDER_STATISTIC
+#endif
+
 // The key of a given rank in a list: a vectorised Floyd-Rivest select (Floyd & Rivest 1975,
 // "Expected time bounds for selection").
 //
@@ -14,8 +20,10 @@
 #include <numeric>
 
 #include "algorithms/one_pass_select/keys.hpp"
+#include "algorithms/one_pass_select/targets.hpp"
 
-namespace kselect::one_pass {
+KSELECT_TARGET_BEGIN();
+namespace kselect::one_pass::KSELECT_TARGET {
 
 template <class Int>
 struct order_statistic {
@@ -119,7 +127,7 @@ kept keep_between(const typename Lanes::Int* list, std::int64_t m,
   const auto high = Lanes::set(static_cast<Int>(static_cast<unsigned_int>(between.high) + down));
   auto below = Lanes::set(0);
   std::int64_t inside = 0, i = 0;
-  const auto step = [&](auto keys, auto under, auto chosen) {
+  const auto step = [&](auto keys, auto under, auto chosen) KSELECT_TARGET_ATTR {
     below = Lanes::count_up(below, under);
     Lanes::store(Lanes::compress(keys, chosen), to + inside);
     inside += Lanes::count(chosen);
@@ -219,4 +227,7 @@ order_statistic<typename Lanes::Int> kth_smallest(const typename Lanes::Int* lis
   return last;
 }
 
-}  // namespace kselect::one_pass
+}  // namespace kselect::one_pass::KSELECT_TARGET
+KSELECT_TARGET_END();
+
+#endif  // KSELECT_ONE_PASS_ORDER_STATISTIC

@@ -1,4 +1,10 @@
-#pragma once
+#if defined(KSELECT_ONE_PASS_SELECT_ROW) == defined(HWY_TARGET_TOGGLE)
+#ifdef KSELECT_ONE_PASS_SELECT_ROW
+#undef KSELECT_ONE_PASS_SELECT_ROW
+#else
+#define KSELECT_ONE_PASS_SELECT_ROW
+#endif
+
 // Selection from one row: threshold, stream, cut; short rows in one step.
 
 #include <algorithm>
@@ -7,9 +13,11 @@
 #include "algorithms/one_pass_select/cut.hpp"
 #include "algorithms/one_pass_select/short_row.hpp"
 #include "algorithms/one_pass_select/stream.hpp"
+#include "algorithms/one_pass_select/targets.hpp"
 #include "algorithms/one_pass_select/threshold.hpp"
 
-namespace kselect::one_pass {
+KSELECT_TARGET_BEGIN();
+namespace kselect::one_pass::KSELECT_TARGET {
 
 // How to search a row of n for its k best, and the scratch for it.
 struct plan {
@@ -71,4 +79,7 @@ key_of<T> select_row(key_row<T> row, const plan& how, hit_list<key_of<T>>& list,
   return cut<Lanes, with_indices>(list, how.k, scratch);
 }
 
-}  // namespace kselect::one_pass
+}  // namespace kselect::one_pass::KSELECT_TARGET
+KSELECT_TARGET_END();
+
+#endif  // KSELECT_ONE_PASS_SELECT_ROW

@@ -1,4 +1,10 @@
-#pragma once
+#if defined(KSELECT_ONE_PASS_SHORT_ROW) == defined(HWY_TARGET_TOGGLE)
+#ifdef KSELECT_ONE_PASS_SHORT_ROW
+#undef KSELECT_ONE_PASS_SHORT_ROW
+#else
+#define KSELECT_ONE_PASS_SHORT_ROW
+#endif
+
 // Rows that fit into a few vectors, without the three phases. Each key is compared with all others.
 // The elements with fewer than k keys below them are the k best. They can be more than k: then the
 // k-th key has ties, and the first of these are kept.
@@ -10,8 +16,10 @@
 
 #include "algorithms/one_pass_select/cut.hpp"
 #include "algorithms/one_pass_select/keys.hpp"
+#include "algorithms/one_pass_select/targets.hpp"
 
-namespace kselect::one_pass {
+KSELECT_TARGET_BEGIN();
+namespace kselect::one_pass::KSELECT_TARGET {
 
 inline constexpr std::int64_t longest_short_row = 64;
 
@@ -19,7 +27,7 @@ inline constexpr std::int64_t longest_short_row = 64;
 template <class Lanes, std::int64_t size, class T>
 void load_short_row(key_row<T> row, key_of<T> (&keys)[size]) {
   using Int = key_of<T>;
-  const auto keys_at = [=](std::int64_t i) {
+  const auto keys_at = [=](std::int64_t i) KSELECT_TARGET_ATTR {
     return row.template keys<Lanes>(row.template bits<Lanes>(i));
   };
   for (std::int64_t i = 0; i < size; i += Lanes::size) {
@@ -66,14 +74,15 @@ void select_ranked(key_row<T> row, std::int64_t k, hit_list<key_of<T>>& list) {
   if (k == 1) return select_best<Lanes, with_indices>(keys, list);
   const ranked_keys<Lanes, size> ranked(keys, row.n);
   std::int64_t kept = 0;
-  ranked.for_each_below(k, row.n, [&](std::int64_t first, auto of_vector, auto chosen) {
-    Lanes::store(Lanes::compress(of_vector, chosen), list.keys + kept);
-    if constexpr (with_indices) {
-      const auto indices = Lanes::iota(static_cast<Int>(first));
-      Lanes::store(Lanes::compress(indices, chosen), list.indices + kept);
-    }
-    kept += Lanes::count(chosen);
-  });
+  ranked.for_each_below(k, row.n,
+                        [&](std::int64_t first, auto of_vector, auto chosen) KSELECT_TARGET_ATTR {
+                          Lanes::store(Lanes::compress(of_vector, chosen), list.keys + kept);
+                          if constexpr (with_indices) {
+                            const auto indices = Lanes::iota(static_cast<Int>(first));
+                            Lanes::store(Lanes::compress(indices, chosen), list.indices + kept);
+                          }
+                          kept += Lanes::count(chosen);
+                        });
   list.count = kept;
   if (kept == k) return;
   const order_statistic<Int> kth = ranked.statistic(k - 1, row.n);
@@ -94,4 +103,7 @@ void select_short_row(key_row<T> row, std::int64_t k, hit_list<key_of<T>>& list)
   }
 }
 
-}  // namespace kselect::one_pass
+}  // namespace kselect::one_pass::KSELECT_TARGET
+KSELECT_TARGET_END();
+
+#endif  // KSELECT_ONE_PASS_SHORT_ROW

@@ -1,4 +1,10 @@
-#pragma once
+#if defined(KSELECT_ONE_PASS_STREAM) == defined(HWY_TARGET_TOGGLE)
+#ifdef KSELECT_ONE_PASS_STREAM
+#undef KSELECT_ONE_PASS_STREAM
+#else
+#define KSELECT_ONE_PASS_STREAM
+#endif
+
 // Phase 2: one pass over the row, with one compare an element. An element at or below the bound is
 // a hit.
 //
@@ -15,8 +21,10 @@
 #include <cstdint>
 
 #include "algorithms/one_pass_select/cut.hpp"
+#include "algorithms/one_pass_select/targets.hpp"
 
-namespace kselect::one_pass {
+KSELECT_TARGET_BEGIN();
+namespace kselect::one_pass::KSELECT_TARGET {
 
 // Elements that a list has room for. A cut every max(k, 512) hits costs little, and its stricter
 // bound saves many hits.
@@ -37,24 +45,27 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
   std::int64_t count = list.count;
   auto flip = Lanes::set(bound_test_flip(bound, row.flip));
   auto limit = Lanes::set(bound);
-  const auto enter = [=](std::int64_t at, std::int64_t i, auto bits, auto chosen) {
+  const auto enter = [=](std::int64_t at, std::int64_t i, auto bits,
+                         auto chosen) KSELECT_TARGET_ATTR {
     Lanes::store(Lanes::compress(row.template keys<Lanes>(bits), chosen), keys + at);
     if constexpr (with_indices) {
       Lanes::store(Lanes::compress(Lanes::iota(static_cast<Int>(i)), chosen), indices + at);
     }
     return at + Lanes::count(chosen);
   };
-  const auto load = [&](std::int64_t at) { return row.template bits<Lanes>(at); };
-  const auto test = [&](auto bits) { return Lanes::exclusive_or(bits, flip); };
-  const auto is_hit = [&](auto bits) { return Lanes::less_equal(test(bits), limit); };
-  const auto has_hits = [&](std::int64_t at) {
+  const auto load = [&](std::int64_t at)
+                        KSELECT_TARGET_ATTR { return row.template bits<Lanes>(at); };
+  const auto test = [&](auto bits) KSELECT_TARGET_ATTR { return Lanes::exclusive_or(bits, flip); };
+  const auto is_hit = [&](auto bits)
+                          KSELECT_TARGET_ATTR { return Lanes::less_equal(test(bits), limit); };
+  const auto has_hits = [&](std::int64_t at) KSELECT_TARGET_ATTR {
     const auto two = Lanes::min(test(load(at)), test(load(at + step)));
     const auto others = Lanes::min(test(load(at + 2 * step)), test(load(at + 3 * step)));
     return Lanes::any(Lanes::less_equal(Lanes::min(two, others), limit));
   };
   // Enters a block's hits; false if no later element can be better. Inlined three times: out of
   // line, it would keep the vectors that it changes in memory.
-  const auto take = [&](std::int64_t at) __attribute__((always_inline)) {
+  const auto take = [&](std::int64_t at) KSELECT_TARGET_ATTR __attribute__((always_inline)) {
     const auto a = load(at), b = load(at + step);
     const auto c = load(at + 2 * step), d = load(at + 3 * step);
     count = enter(count, at, a, is_hit(a));
@@ -116,4 +127,7 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
   list.count = count;
 }
 
-}  // namespace kselect::one_pass
+}  // namespace kselect::one_pass::KSELECT_TARGET
+KSELECT_TARGET_END();
+
+#endif  // KSELECT_ONE_PASS_STREAM

@@ -1,4 +1,10 @@
-#pragma once
+#if defined(KSELECT_ONE_PASS_THRESHOLD) == defined(HWY_TARGET_TOGGLE)
+#ifdef KSELECT_ONE_PASS_THRESHOLD
+#undef KSELECT_ONE_PASS_THRESHOLD
+#else
+#define KSELECT_ONE_PASS_THRESHOLD
+#endif
+
 // Phase 1: a key that is guaranteed to be no better than the row's k-th best.
 //
 // Take any k disjoint non-empty groups of a row's elements. At least k elements are at or below the
@@ -17,8 +23,10 @@
 #include <cstdint>
 
 #include "algorithms/one_pass_select/order_statistic.hpp"
+#include "algorithms/one_pass_select/targets.hpp"
 
-namespace kselect::one_pass {
+KSELECT_TARGET_BEGIN();
+namespace kselect::one_pass::KSELECT_TARGET {
 
 // How a row of n is sampled for its k best. `pieces` start `stride` elements apart. A piece has
 // `rounds` rounds of `groups` elements, which start `apart` elements apart. groups is a multiple of
@@ -67,7 +75,7 @@ template <class Lanes, class T>
 key_of<T> threshold(key_row<T> row, std::int64_t k, sampling plan, key_of<T>* scratch) {
   using Int = key_of<T>;
   Int* const minima = scratch;
-  const auto keys = [=](std::int64_t i) {
+  const auto keys = [=](std::int64_t i) KSELECT_TARGET_ATTR {
     return row.template keys<Lanes>(row.template bits<Lanes>(i));
   };
   // Prefetches the next piece or separate round, not the elements behind the current one.
@@ -99,4 +107,7 @@ key_of<T> threshold(key_row<T> row, std::int64_t k, sampling plan, key_of<T>* sc
   return kth_smallest<Lanes>(minima, plan.groups, k - 1, minima + plan.groups + padding).key;
 }
 
-}  // namespace kselect::one_pass
+}  // namespace kselect::one_pass::KSELECT_TARGET
+KSELECT_TARGET_END();
+
+#endif  // KSELECT_ONE_PASS_THRESHOLD

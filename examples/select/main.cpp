@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <kselect/select.hpp>
-#include <memory>
 #include <random>
 #include <vector>
 
@@ -36,14 +35,9 @@ struct answer {
 };
 
 answer on_cpu(const std::vector<float>& distances) {
-  const auto here = kselect::place::cpu();
   const kselect::row_matrix<float> rows{.data = distances.data(), .q = q, .n = n};
-  const std::size_t bytes = kselect::select_workspace<float, std::int32_t>(rows, k, here, stable);
-  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
-  const std::unique_ptr<std::byte, decltype(&std::free)> workspace(memory, &std::free);
   answer a;
-  require(kselect::select<float, std::int32_t>(rows, k, a.values, a.indices, {memory, bytes}, here,
-                                               stable));
+  require(kselect::select(rows, k, a.values, a.indices, kselect::place::cpu(), stable));
   return a;
 }
 
@@ -73,8 +67,7 @@ answer on_gpu(const kselect::place& gpu, const std::vector<float>& distances) {
   const kselect::row_matrix<float> rows{.data = input.span().data(), .q = q, .n = n};
   const device_memory<std::byte> workspace(
       kselect::select_workspace<float, std::int32_t>(rows, k, gpu, stable));
-  require(kselect::select<float, std::int32_t>(rows, k, values.span(), indices.span(),
-                                               workspace.span(), gpu, stable));
+  require(kselect::select(rows, k, values.span(), indices.span(), workspace.span(), gpu, stable));
   answer a;
   cudaMemcpy(a.values.data(), values.span().data(), q * k * sizeof(float), cudaMemcpyDeviceToHost);
   cudaMemcpy(a.indices.data(), indices.span().data(), q * k * sizeof(std::int32_t),

@@ -1,8 +1,12 @@
 #pragma once
 // The library's call: the k smallest (or largest) of each row of a matrix, with their indices.
 //
+// On the CPU, with std::vector or any other contiguous range of host memory:
+//     kselect::row_matrix<float> rows{.data = distances.data(), .q = 1000, .n = 100'000};
+//     kselect::status done = kselect::select(rows, 100, values, indices);
+//
+// On a GPU, or with a workspace of your own, which is used again and again:
 //     kselect::place gpu = kselect::place::cuda(stream);
-//     kselect::row_matrix<float> rows{.data = distances, .q = 1000, .n = 100'000};
 //     std::size_t bytes = kselect::select_workspace<float, std::int32_t>(rows, 100, gpu);
 //     kselect::status done =
 //         kselect::select(rows, 100, values, indices, workspace, gpu);  // spans of device memory
@@ -15,7 +19,8 @@
 //  output_ordering  unsorted
 //  NaN, -0          ordered by IEEE totalOrder (order.hpp): +NaN above +inf, -0 below +0
 // On a GPU a call enqueues its work on the stream and returns. It does not allocate or synchronise,
-// and CUDA graphs can capture it. On the CPU it returns when the answer is complete.
+// and CUDA graphs can capture it. On the CPU it returns when the answer is complete; without a
+// workspace it allocates one and frees it.
 //
 // Errors are return values. A later fault of the GPU is an error of the stream's next call, as with
 // any launch.
@@ -23,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -121,14 +127,35 @@ problem problem_of(const row_matrix<T>& rows, std::int64_t k, bool indexed,
 }
 
 std::size_t workspace_for(const problem& p, const place& where, const select_options& options);
-// `values`, `indices`: the number of elements in the caller's buffers.
-status select_checked(const problem& p, const io& buffers, std::int64_t values,
-                      std::int64_t indices, std::span<std::byte> workspace, const place& where,
-                      const select_options& options);
+// A caller's buffers: the outputs' sizes are in elements.
+struct call_buffers {
+  const void* rows;
+  void* values;
+  std::int64_t value_count;
+  void* indices;  // null: values alone are wanted
+  std::int64_t index_count;
+};
+status select_checked(const problem& p, const call_buffers& buffers, std::span<std::byte> workspace,
+                      const place& where, const select_options& options);
+// With a workspace that the call allocates; for place::cpu() alone.
+status select_allocating(const problem& p, const call_buffers& buffers, const place& where,
+                         const select_options& options);
+
+template <class T, class Index>
+call_buffers buffers_of(const row_matrix<T>& rows, std::span<T> values, std::span<Index> indices) {
+  return {rows.data, values.data(), static_cast<std::int64_t>(values.size()),
+          indices.empty() ? nullptr : indices.data(), static_cast<std::int64_t>(indices.size())};
+}
+
+// A vector, an array or a span that takes indices.
+template <class Range>
+concept index_range = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range>;
+template <index_range Range>
+using index_in = std::ranges::range_value_t<Range>;
 }  // namespace detail
 
-// Bytes of scratch memory that select() needs at that place; align it to 256 bytes. 0 if select()
-// would refuse the call. Both directions need the same size.
+// Bytes of scratch memory that select() needs at that place, whatever their alignment. 0 if it
+// needs none, or would refuse the call. Both directions need the same size.
 template <class T, class Index>
 std::size_t select_workspace(const row_matrix<T>& rows, std::int64_t k, const place& where,
                              const select_options& options = {}) {
@@ -143,15 +170,39 @@ std::size_t select_workspace(const row_matrix<T>& rows, std::int64_t k, const pl
 // workspace suffices. All memory is the place's own. Errors start no work: `invalid` (k not in
 // 1..n, a span or the workspace too short, null data, a pitch shorter than a row), `unsupported`,
 // and `failed` or `out_of_memory` from the launch.
+//
+// This overload is for calls that name the types, select<float, std::int32_t>(...); `indices` may
+// then be {}. The others deduce them.
 template <class T, class Index>
-status select(const row_matrix<T>& rows, std::int64_t k, std::span<T> values,
-              std::span<Index> indices, std::span<std::byte> workspace, const place& where,
-              const select_options& options = {}) {
+status select(const row_matrix<T>& rows, std::int64_t k, std::type_identity_t<std::span<T>> values,
+              std::type_identity_t<std::span<Index>> indices, std::span<std::byte> workspace,
+              const place& where, const select_options& options = {}) {
   const problem p = detail::problem_of<T, Index>(rows, k, !indices.empty(), options);
-  const io buffers{rows.data, values.data(), indices.data()};  // nvcc fails on a list as argument
-  return detail::select_checked(p, buffers, static_cast<std::int64_t>(values.size()),
-                                static_cast<std::int64_t>(indices.size()), workspace, where,
-                                options);
+  return detail::select_checked(p, detail::buffers_of<T, Index>(rows, values, indices), workspace,
+                                where, options);
+}
+
+// The same; `indices` is a std::vector, a std::array or a span of std::int32_t or std::int64_t.
+template <class T, detail::index_range Indices>
+status select(const row_matrix<T>& rows, std::int64_t k, std::type_identity_t<std::span<T>> values,
+              Indices&& indices, std::span<std::byte> workspace, const place& where,
+              const select_options& options = {}) {
+  using index = detail::index_in<Indices>;
+  return select<T, index>(rows, k, values, std::span<index>(indices), workspace, where, options);
+}
+
+// Selects on the CPU with a workspace that the call allocates. `where` may say how many threads:
+// place::cpu(2). Errors are those above; `invalid` if `where` is a GPU, whose calls allocate
+// nothing; `out_of_memory` if there is none for the workspace.
+template <class T, detail::index_range Indices>
+status select(const row_matrix<T>& rows, std::int64_t k, std::type_identity_t<std::span<T>> values,
+              Indices&& indices, const place& where = place::cpu(),
+              const select_options& options = {}) {
+  using index = detail::index_in<Indices>;
+  const std::span<index> found(indices);
+  const problem p = detail::problem_of<T, index>(rows, k, !found.empty(), options);
+  return detail::select_allocating(p, detail::buffers_of<T, index>(rows, values, found), where,
+                                   options);
 }
 
 }  // namespace kselect

@@ -212,7 +212,79 @@ TEST(select, says_what_is_wrong_with_a_call) {
   if (needed == 0) GTEST_SKIP() << "auto needs no workspace here";
   EXPECT_THAT(message(rows, 10, 20, 20, memory.start.first(needed - 1)),
               HasSubstr("select_workspace"));
-  EXPECT_THAT(message(rows, 10, 20, 20, memory.start.subspan(8, needed)), HasSubstr("aligned"));
+}
+
+// The 3 smallest of 0..n-1 in a known order, written by `call`, which returns its status.
+template <class Index, class Call>
+void expect_three_smallest(const std::vector<float>& data, const Call& call) {
+  std::vector<float> values(3);
+  std::vector<Index> indices(3);
+  const status done = call(values, indices);
+  ASSERT_TRUE(done.ok()) << done.message;
+  EXPECT_THAT(values, testing::UnorderedElementsAre(0, 1, 2));
+  for (std::size_t j = 0; j < 3; ++j) {
+    EXPECT_EQ(data[static_cast<std::size_t>(indices[j])], values[j]);
+  }
+}
+
+TEST(select, aligns_the_workspace_itself) {
+  const auto data = shuffled_rows(1, 5000, 5000);
+  const row_matrix<float> rows{.data = data.data(), .q = 1, .n = 5000};
+  const auto here = place::cpu(1);
+  const std::size_t bytes = select_workspace<float, std::int32_t>(rows, 3, here);
+  ASSERT_GT(bytes, 0U);
+  const scratch memory(bytes + 256);
+  for (const std::size_t shift : {0, 1, 8, 255}) {
+    std::fill_n(memory.start.data(), memory.start.size(), std::byte{0x5a});
+    const auto given = std::span(memory.start.data() + shift, bytes);
+    expect_three_smallest<std::int32_t>(data, [&](auto& values, auto& indices) {
+      return select(rows, 3, values, indices, given, here);
+    });
+    // What lies beside the workspace stays as it was.
+    for (std::size_t i = 0; i < memory.start.size(); ++i) {
+      if (i < shift || i >= shift + bytes) ASSERT_EQ(memory.start[i], std::byte{0x5a}) << i;
+    }
+  }
+}
+
+TEST(select, takes_vectors_arrays_and_spans_and_allocates_on_the_cpu) {
+  const auto data = shuffled_rows(1, 5000, 5000);
+  const row_matrix<float> rows{.data = data.data(), .q = 1, .n = 5000};
+  expect_three_smallest<std::int32_t>(
+      data, [&](auto& values, auto& indices) { return select(rows, 3, values, indices); });
+  expect_three_smallest<std::int64_t>(data, [&](auto& values, auto& indices) {
+    return select(rows, 3, values, indices, place::cpu(2));
+  });
+  expect_three_smallest<std::int64_t>(data, [&](auto& values, auto& indices) {
+    return select(rows, 3, std::span(values), std::span(indices), place::cpu(1), {});
+  });
+  std::array<float, 2> values{};
+  std::array<std::int64_t, 2> indices{};
+  ASSERT_TRUE(select(rows, 2, values, indices, place::cpu(),
+                     {.require = {.ordering = output_ordering::sorted}})
+                  .ok());
+  EXPECT_THAT(values, testing::ElementsAre(0, 1));
+  EXPECT_EQ(data[static_cast<std::size_t>(indices[0])], 0);
+  // Empty indices: values alone.
+  ASSERT_TRUE(select(rows, 2, values, std::span<std::int32_t>{}, place::cpu()).ok());
+  EXPECT_THAT(values, testing::UnorderedElementsAre(0, 1));
+}
+
+TEST(select, says_what_is_wrong_with_a_call_that_allocates) {
+  const auto data = shuffled_rows(1, 50, 50);
+  const row_matrix<float> rows{.data = data.data(), .q = 1, .n = 50};
+  std::vector<float> values(3);
+  std::vector<std::int32_t> indices(2);
+  EXPECT_THAT(select(rows, 3, values, indices).message, HasSubstr("indices has 2"));
+  EXPECT_EQ(select(rows, 51, values, indices).code, status_code::invalid);
+  const status on_gpu = select(rows, 2, values, indices, place::cuda());
+  EXPECT_EQ(on_gpu.code, status_code::invalid);
+  EXPECT_THAT(on_gpu.message, HasSubstr("pass a workspace"));
+  // More bytes than there are addresses.
+  algorithm greedy = *find_algorithm("cpu/nth_element")->algorithm;
+  greedy.workspace = [](const problem&, const device&) { return std::size_t{1} << 62; };
+  EXPECT_EQ(select(rows, 2, values, indices, place::cpu(), {.algorithm = &greedy}).code,
+            status_code::out_of_memory);
 }
 
 TEST(select, reports_what_an_algorithm_does_not_take) {

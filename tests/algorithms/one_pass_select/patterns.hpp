@@ -16,6 +16,9 @@
 
 namespace kselect::one_pass {
 
+// Tests compile for one target, the build's.
+using namespace KSELECT_TARGET;
+
 // The policies of lanes.hpp that this build has.
 using every_lanes = testing::Types<
 #if KSELECT_HAS_HIGHWAY && !HWY_HAVE_SCALABLE

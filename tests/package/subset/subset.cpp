@@ -1,4 +1,5 @@
-// What a build with KSELECT_ALGORITHMS='cpu/heap;cpu/nth_element' has, and what it says of the rest.
+// What a build with KSELECT_ALGORITHMS='cpu/heap;cpu/nth_element' has, and what it says of the
+// rest.
 
 #include <cstdio>
 #include <string>
@@ -26,20 +27,15 @@ kselect::status select_two(const kselect::algorithm* by, std::vector<float>& val
   std::vector<int> indices(2);
   kselect::select_options options;
   options.algorithm = by;
-  const auto where = kselect::place::cpu(1);
-  std::vector<std::byte> memory(
-      kselect::select_workspace<float, int>(rows, 2, where, options) + 256);
-  const auto offset = 256 - reinterpret_cast<std::uintptr_t>(memory.data()) % 256;
-  return kselect::select(rows, 2, std::span(values), std::span(indices),
-                         std::span(memory).subspan(offset), where, options);
+  return kselect::select(rows, 2, values, indices, kselect::place::cpu(1), options);
 }
 
 }  // namespace
 
 int main() {
   using namespace kselect;
-  expect(registry().size() == match_algorithms("cpu/heap*").size() +
-                                  match_algorithms("cpu/nth_element*").size(),
+  expect(registry().size() ==
+             match_algorithms("cpu/heap*").size() + match_algorithms("cpu/nth_element*").size(),
          "it has the algorithms that were asked for, and no others");
   expect(find_algorithm("cpu/heap") != nullptr, "cpu/heap is there");
   expect(find_algorithm("auto") == nullptr, "auto is left out");

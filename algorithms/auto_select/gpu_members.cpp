@@ -1,0 +1,59 @@
+// The members of `auto` on a GPU and on fibers, and the rules that choose one without a cost table.
+
+#include <array>
+#include <cstdint>
+
+#include "algorithms/auto_select/members.hpp"
+
+namespace kselect::entries {
+std::span<const algorithm> buffered_multi_select_block();
+std::span<const algorithm> buffered_multi_select_grid();
+std::span<const algorithm> ordered_select();  // its steps order the answers of auto+sorted
+std::span<const algorithm> radix_select();
+std::span<const algorithm> quick_multi_select();
+std::span<const algorithm> heap_queue();
+}  // namespace kselect::entries
+
+namespace kselect {
+namespace {
+
+bool always(const problem&, const device&) { return true; }
+
+// One block takes some 20 us for every 2^17 elements of a row. Several blocks divide this time and
+// add some 10 us.
+bool few_long_rows(const problem& p, const device& where) {
+  if (where.kind != executor_kind::cuda) return p.q < 4 && p.n > 16384;
+  if (8 * p.q <= where.multiprocessors) return p.n > 16384;
+  return 4 * p.q <= 3 * where.multiprocessors && p.n >= std::int64_t{1} << 19;
+}
+bool fits_a_warp(const problem& p, const device&) { return p.n <= 1024; }
+bool by_columns(const problem& p, const device&) { return p.layout == layout::column_major; }
+bool kth_alone(const problem& p, const device&) { return p.payload == payload::kth_value; }
+
+constexpr std::array rules = {
+    rule{&entries::radix_select, "radix-select", &kth_alone, "only the k-th value is wanted"},
+    // Within 1 % of the best queue in geometric mean, 7 % at worst (results/nvidia-h200-x2/tang_*).
+    rule{&entries::heap_queue, "tang/heap+partition4", &by_columns,
+         "in column-major rows neighbouring lanes read neighbouring rows"},
+    rule{&entries::buffered_multi_select_grid, "bms-grid", &few_long_rows,
+         "so few rows that a block each would leave most of the card idle"},
+    rule{&entries::buffered_multi_select_block, "bms-warp", &fits_a_warp,
+         "a row fits into the registers of one warp"},
+    rule{&entries::buffered_multi_select_block, "bms-block", &always,
+         "each row read once, its survivors kept on chip"},
+    rule{&entries::radix_select, "radix-select", &always,
+         "more survivors than a multiprocessor's shared memory holds"},
+    rule{&entries::quick_multi_select, "qms-block", &always, "nothing faster takes it"},
+};
+
+constexpr std::array<entries_of_file, 5> files = {
+    &entries::buffered_multi_select_block, &entries::buffered_multi_select_grid,
+    &entries::radix_select, &entries::quick_multi_select, &entries::heap_queue};
+
+}  // namespace
+
+std::span<const rule> gpu_rules() { return rules; }
+
+std::span<const entries_of_file> gpu_files() { return files; }
+
+}  // namespace kselect

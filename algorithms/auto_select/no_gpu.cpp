@@ -1,0 +1,30 @@
+// Replaces gpu_members.cpp and the kernels of ordered_select.cu in kselect::auto_select without
+// CUDA, which selects on the CPU alone. Its `place` offers no other device, so nothing here is
+// called.
+
+#include "algorithms/auto_select/members.hpp"
+#include "algorithms/ordered_select/ordered.hpp"
+
+namespace kselect {
+
+std::span<const rule> gpu_rules() { return {}; }
+
+std::span<const entries_of_file> gpu_files() { return {}; }
+
+namespace ordered {
+
+constexpr char reason[] = "kselect::auto_select without CUDA selects on the CPU alone";
+
+support supports(const algorithm&, const problem&, const device&, answer_order) {
+  return unsupported(reason);
+}
+
+std::size_t workspace(const algorithm&, const problem&, const device&, answer_order) { return 0; }
+
+status enqueue(const algorithm&, const problem&, const io&, std::span<std::byte>, const executor&,
+               answer_order) {
+  return {status_code::unsupported, reason};
+}
+
+}  // namespace ordered
+}  // namespace kselect
