@@ -94,6 +94,8 @@ class block {
   void check_call(const lane& self, const collective_call& call, std::source_location at);
   void complete(int warp, const group& done);
   std::uint64_t shuffled(const lane& self, std::uint32_t mask);
+  void multiply(int warp);        // products.cpp
+  void bring_matrices(int warp);  // products.cpp
   void release_barriers();
   std::uint32_t matching(const lane& self, std::uint32_t mask) const;
   std::uint32_t reduced(const lane& self, std::uint32_t mask) const;

@@ -88,6 +88,8 @@ std::uint64_t block::meet(lane& self, const collective_call& call, std::source_l
 void block::complete(int warp, const group& done) {
   counted_steps_[static_cast<std::size_t>(warp)] = 0;
   counts_.add(done.op == operation::sync_warp ? counter::warp_syncs : counter::collectives, 1);
+  if (done.op == operation::multiply_add) multiply(warp);
+  if (done.op == operation::load_matrices) bring_matrices(warp);
   std::uint32_t votes = 0;
   for (std::uint32_t rest = done.mask; rest != 0; rest &= rest - 1) {
     const lane& self = lane_of(warp, std::countr_zero(rest));

@@ -9,9 +9,10 @@
 namespace kselect::simt::detail {
 namespace {
 
-constexpr std::array<const char*, 13> operation_names = {
-    "ballot",    "any",        "all",        "shfl",       "shfl_up",   "shfl_down", "shfl_xor",
-    "match_any", "reduce_add", "reduce_min", "reduce_max", "sync_warp", "sync_block"};
+constexpr std::array<const char*, 15> operation_names = {
+    "ballot",     "any",          "all",           "shfl",       "shfl_up",
+    "shfl_down",  "shfl_xor",     "match_any",     "reduce_add", "reduce_min",
+    "reduce_max", "multiply_add", "load_matrices", "sync_warp",  "sync_block"};
 
 // "0-15,20"
 std::string ranges_text(std::uint32_t set) {

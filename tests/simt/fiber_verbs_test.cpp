@@ -294,6 +294,70 @@ TEST(fiber_verbs, two_launches_that_overlap) {
   }
 }
 
+template <product factors>
+void expect_products() {
+  using matrices = products<factors>;
+  const auto sum = [](int first, int lane, int i) {
+    const int warp = first / 32 % (threads / 32);
+    const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+    int all = matrices::start(lane, i);
+    for (int w = 0; w < 8; ++w) {
+      for (int c = 0; c < matrices::of_word; ++c) {
+        all += matrices::component(warp, row, w, c) * matrices::component(warp, column + 16, w, c);
+      }
+    }
+    return static_cast<word>(all);
+  };
+  expect_answers<matrices>(
+      {[=](const buffers&, int first, int lane) { return sum(first, lane, 0); },
+       [=](const buffers&, int first, int lane) { return sum(first, lane, 1); },
+       [=](const buffers&, int first, int lane) { return sum(first, lane, 2); },
+       [=](const buffers&, int first, int lane) { return sum(first, lane, 3); },
+       [](const buffers&, int first, int lane) {
+         return matrices::word(first / 32 % (threads / 32), lane / 4 + 16, lane % 4);
+       }});
+}
+
+TEST(fiber_verbs, products) {
+  expect_products<product::float16>();
+  expect_products<product::bfloat16>();
+  expect_products<product::int8>();
+  expect_products<product::uint8>();
+}
+
+TEST(fiber_verbs, copies) {
+  const auto given = [](const buffers& b, int first, int lane, int shift) {
+    const int row = first / threads * threads, opposite = row + threads - 1 - (first + lane - row);
+    return b.in[static_cast<std::size_t>(row + (opposite - row + shift) % threads)];
+  };
+  expect_answers<copies>(
+      {[=](const buffers& b, int first, int lane) { return given(b, first, lane, 0); },
+       [=](const buffers& b, int first, int lane) { return given(b, first, lane, 20); }});
+}
+
+// A lane that does not take part is named, and so is a row at a wrong address.
+struct partial_product {
+  using storage = nothing;
+  struct args {
+    bool misaligned;
+  };
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    alignas(16) std::uint32_t words[8] = {};
+    std::uint32_t registers[4];
+    if (a.misaligned) simt.load_matrices(registers, words + 1);
+    float sums[4] = {};
+    if (simt.lane() == 7) return;
+    simt.template multiply_add<product::float16>(sums, {1, 2, 3, 4}, 5, 6);
+  }
+};
+
+TEST(fiber_verbs, faulty_products) {
+  expect_failure(run_on_fibers<partial_product>({1, 32}, {false}),
+                 {"multiply_add(mask 0xffffffff)", "waits in vain for lane 7"});
+  expect_failure(run_on_fibers<partial_product>({1, 32}, {true}), {"load_matrices"});
+}
+
 TEST(fiber_verbs, large_storage) {
   expect_answers<large_storage>({[](auto& b, int first, int lane) {
                                    const int thread = first + lane;

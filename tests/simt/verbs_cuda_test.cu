@@ -119,6 +119,13 @@ TEST_F(verbs_cuda, reductions) { expect_equal<reductions>(); }
 TEST_F(verbs_cuda, shuffles) { expect_equal<shuffles>(); }
 TEST_F(verbs_cuda, atomics) { expect_equal<atomics>(); }
 TEST_F(verbs_cuda, numbers) { expect_equal<numbers>(); }
+TEST_F(verbs_cuda, products) {
+  expect_equal<products<product::float16>>();
+  expect_equal<products<product::bfloat16>>();
+  expect_equal<products<product::int8>>();
+  expect_equal<products<product::uint8>>();
+}
+TEST_F(verbs_cuda, copies) { expect_equal<copies>(); }
 TEST_F(verbs_cuda, fresh) { expect_equal<fresh>(); }
 TEST_F(verbs_cuda, messages) { expect_equal<messages>(0, true); }
 TEST_F(verbs_cuda, memory) { expect_equal<memory>(threads * sizeof(std::uint32_t)); }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "kselect/float16.hpp"
 #include "kselect/simt/launch.hpp"
 
 namespace kselect::simt::verbs {
@@ -284,6 +285,82 @@ inline status launch_two(const executor& where, const verb_args& a) {
   return launch<second_of_two>(
       where, {.blocks = blocks, .threads = threads, .overlaps_previous = true}, a);
 }
+
+// A product of two matrices of small integers, which every accumulation adds exactly. A warp's A
+// has 16 rows, its B 8 columns, of 32 bytes each.
+template <product factors>
+struct products {
+  struct storage {
+    alignas(16) std::uint32_t a[threads / warp_size][16][8];
+    alignas(16) std::uint32_t b[threads / warp_size][8][8];
+  };
+  using args = verb_args;
+  static constexpr int of_word = of_bytes(factors) ? 4 : 2;
+
+  // Component i of word w of a row.
+  KSELECT_HD static constexpr int component(int warp, int row, int w, int i) {
+    const int mixed = (warp * 31 + row * 7 + w * 5 + i * 3) * 2654435 >> 7 & 15;
+    return factors == product::uint8 ? mixed + 200 : mixed - 8;
+  }
+  KSELECT_HD static std::uint32_t word(int warp, int row, int w) {
+    std::uint32_t bits = 0;
+    for (int i = 0; i < of_word; ++i) {
+      const int x = component(warp, row, w, i);
+      const auto own = of_bytes(factors) ? static_cast<std::uint32_t>(x) & 0xffU
+                       : factors == product::float16
+                           ? from_float<float16>(static_cast<float>(x)).bits
+                           : from_float<bfloat16>(static_cast<float>(x)).bits;
+      bits |= own << 32 / of_word * i;
+    }
+    return bits;
+  }
+  KSELECT_HD static constexpr int start(int lane, int i) { return lane * 4 + i - 50; }
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    const int warp = simt.warp(), lane = simt.lane();
+    for (int i = lane; i < 24 * 8; i += warp_size) {
+      const int row = i / 8, w = i % 8;
+      if (row < 16) shared.a[warp][row][w] = word(warp, row, w);
+      if (row >= 16) shared.b[warp][row - 16][w] = word(warp, row, w);
+    }
+    simt.sync_warp(full_mask);
+    std::uint32_t left[4], right[4];
+    product_sum<factors> sums[4];
+    for (int i = 0; i < 4; ++i) sums[i] = static_cast<product_sum<factors>>(start(lane, i));
+    simt.load_matrices(left, &shared.a[warp][lane % 16][lane / 16 * 4]);
+    simt.load_matrices(right, &shared.b[warp][lane % 8][lane / 8 % 2 * 4]);
+    simt.template multiply_add<factors>(sums, left, right[0], right[1]);
+    for (int i = 0; i < 4; ++i)
+      answer(simt, a, i, static_cast<std::uint32_t>(std::int32_t(sums[i])));
+    answer(simt, a, 4, right[2]);
+  }
+};
+
+// Copies its block's input to shared memory in two groups and waits for one after the other.
+struct copies {
+  struct storage {
+    alignas(16) std::uint32_t words[2][threads];
+  };
+  using args = verb_args;
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    const auto row = as_vec<4>(simt.slice(a.in, simt.block() * threads, threads));
+    const int vectors = threads / 4, t = simt.thread();
+    for (int group = 0; group < 2; ++group) {
+      if (t < vectors) {
+        simt.copy_async(&shared.words[group][4 * t], row, (t + 5 * group) % vectors);
+      }
+      simt.commit_copies();
+    }
+    simt.template wait_copies<1>();
+    simt.sync_block();
+    answer(simt, a, 0, shared.words[0][threads - 1 - t]);
+    simt.template wait_copies<0>();
+    simt.sync_block();
+    answer(simt, a, 1, shared.words[1][threads - 1 - t]);
+  }
+};
 
 // More shared memory than a kernel may declare: more than 48 KiB of storage, plus dynamic memory.
 struct large_storage {

@@ -13,6 +13,8 @@
 
 #include "kselect/algorithm.hpp"
 #include "kselect/simt/counters.hpp"
+#include "kselect/simt/matrices.cuh"
+#include "kselect/simt/products.hpp"
 #include "kselect/simt/substitutes.cuh"
 #include "kselect/simt/types.hpp"
 
@@ -91,6 +93,25 @@ class cuda {
   }
   __device__ void sync_warp(std::uint32_t mask) { __syncwarp(mask); }
   __device__ void sync_block() { __syncthreads(); }
+
+  template <product factors>
+  __device__ static void multiply_add(product_sum<factors> (&d)[4], const std::uint32_t (&a)[4],
+                                      std::uint32_t b0, std::uint32_t b1) {
+    detail::multiply_add<factors>(d, a, b0, b1);
+  }
+  __device__ static void load_matrices(std::uint32_t (&into)[4], const void* row) {
+    detail::load_matrices(into, row);
+  }
+  template <class T>
+  __device__ static void copy_async(void* shared, global<T> from, std::int64_t i) {
+    static_assert(sizeof(T) == 16);
+    detail::copy_16_async(shared, from.data + i);
+  }
+  __device__ static void commit_copies() { detail::commit_copies(); }
+  template <int n>
+  __device__ static void wait_copies() {
+    detail::wait_copies<n>();
+  }
 
   template <class T>
   __device__ std::remove_const_t<T> load(global<T> from, std::int64_t i) const {

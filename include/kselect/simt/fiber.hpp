@@ -35,6 +35,7 @@
 #include "kselect/hd.hpp"
 #include "kselect/names.hpp"
 #include "kselect/simt/counters.hpp"
+#include "kselect/simt/products.hpp"
 #include "kselect/simt/types.hpp"
 
 namespace kselect {
@@ -74,6 +75,8 @@ enum class operation : std::uint8_t {
   reduce_add,
   reduce_min,
   reduce_max,
+  multiply_add,
+  load_matrices,
   sync_warp,
   sync_block
 };
@@ -235,6 +238,40 @@ class fiber {
     view_.runtime->sync_block(*view_.lane, at);
   }
 
+  // A warp's matrix product, and its registers from shared memory: products.hpp. All lanes of the
+  // warp call them. In load_matrices, lane 8 j + r names row r, of 16 bytes, of matrix j; into[j]
+  // is then components 2 c and 2 c + 1 (of two bytes) of row g of that matrix.
+  template <product factors>
+  KSELECT_HD void multiply_add(product_sum<factors> (&d)[4], const std::uint32_t (&a)[4],
+                               std::uint32_t b0, std::uint32_t b1, site at = site::current()) {
+    const detail::product_call own{factors, a, {b0, b1}, d};
+    meet_all(detail::operation::multiply_add, &own, at);
+  }
+  KSELECT_HD void load_matrices(std::uint32_t (&into)[4], const void* row,
+                                site at = site::current()) {
+    if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0) {
+      view_.runtime->bad_access(*view_.lane, {"load_matrices", row, 0, 1, 1, 16}, at);
+    }
+    const detail::matrices_call own{row, into};
+    meet_all(detail::operation::load_matrices, &own, at);
+  }
+
+  // Copies 16 bytes from global to shared memory while the thread goes on. wait_copies<n>() waits
+  // until at most the n latest of the thread's committed groups are under way. Other threads see
+  // the bytes after a barrier that follows. Fibers copy at once.
+  template <class T>
+  KSELECT_HD void copy_async(void* shared, global<T> from, std::int64_t i,
+                             site at = site::current()) {
+    static_assert(sizeof(T) == 16);
+    if (reinterpret_cast<std::uintptr_t>(shared) % 16 != 0) {
+      view_.runtime->bad_access(*view_.lane, {"copy_async", shared, 0, 1, 1, 16}, at);
+    }
+    *static_cast<std::remove_const_t<T>*>(shared) = load(from, i, at);
+  }
+  KSELECT_HD static void commit_copies() {}
+  template <int n>
+  KSELECT_HD static void wait_copies() {}
+
   // Global memory: checked and counted. Shared memory is accessed directly.
   template <class T>
   KSELECT_HD std::remove_const_t<T> load(global<T> from, std::int64_t i,
@@ -367,6 +404,11 @@ class fiber {
   KSELECT_HD std::uint64_t vote(detail::operation op, std::uint32_t mask, bool p, site at) {
     return view_.runtime->collective(*view_.lane, detail::collective_call{op, mask, p ? 1U : 0U},
                                      at);
+  }
+  KSELECT_HD void meet_all(detail::operation op, const void* own, site at) {
+    view_.runtime->collective(
+        *view_.lane, detail::collective_call{op, full_mask, reinterpret_cast<std::uintptr_t>(own)},
+        at);
   }
   KSELECT_HD std::uint32_t reduce(detail::operation op, std::uint32_t mask, std::uint32_t value,
                                   site at) {
