@@ -1,0 +1,52 @@
+#pragma once
+// Arrays in a backend's memory, and launches and selections whose failures are thrown.
+
+#include <span>
+#include <string_view>
+
+#include "kselect/registry.hpp"
+#include "kselect/simt/launch.hpp"
+#include "runtime/backend/backend.hpp"
+#include "runtime/error.hpp"
+#include "search/search.hpp"
+
+namespace kselect::search::fused {
+
+// At least one element, so that the memory has an address.
+template <class T>
+device_buffer make(backend& place, std::int64_t count) {
+  return {place, static_cast<std::size_t>(count < 1 ? 1 : count) * sizeof(T)};
+}
+
+template <class T>
+simt::global<T> view(const device_buffer& memory) {
+  return {reinterpret_cast<T*>(memory.data()),
+          static_cast<std::int64_t>(memory.size() / sizeof(std::remove_const_t<T>))};
+}
+
+inline void require(const status& done) {
+  if (done.ok()) return;
+  throw error(done.code == status_code::out_of_memory ? failure::resources : failure::unsupported,
+              done.message);
+}
+
+template <class Kernel>
+void start(backend& place, std::int64_t blocks, const typename Kernel::args& args,
+           int threads = Kernel::max_threads, std::size_t dynamic_bytes = 0) {
+  require(simt::launch<Kernel>(place.executor(), {blocks, threads, dynamic_bytes}, args));
+}
+
+// A selection by the first of the named entries that supports it, with its workspace.
+class chosen_selection {
+ public:
+  // Throws error(failure::unsupported) if none does.
+  chosen_selection(backend& place, const problem& p, std::span<const std::string_view> names);
+  void run(backend& place, const io& buffers) const;
+
+ private:
+  problem problem_;
+  const algorithm* entry_ = nullptr;
+  device_buffer workspace_;
+};
+
+}  // namespace kselect::search::fused

@@ -1,0 +1,272 @@
+#pragma once
+// The products of a fused search, filtered in registers: of the Q x n scores only those beyond
+// their query's threshold leave the kernel, as positions in short lists.
+//
+//     score(x, y) = x.y + start(y),   greater is nearer (start_kernel, docs/decisions/knn.md)
+//
+// A block multiplies 128 queries with one part of the corpus, a tile of 128 vectors at a time. Its
+// 8 warps hold 64 x 32 scores each, in accumulators that begin with the starts of their columns.
+// Operands come from shared memory, slab by slab (64 components): a pipeline of copies runs
+// stages - 1 slabs ahead. Queries of up to 128 components stay in shared memory; longer ones pass
+// through the pipeline beside the corpus. Both sides lie in memory as they are to lie in shared
+// memory (layout.hpp), so copies are linear.
+//
+// When a tile's scores are complete, each thread compares the maximum of its 8 scores of a row with
+// the row's threshold. The few rows that pass take a mask of the scores that do, one addition to
+// the block's counter of the row in shared memory, and a loop over the mask. A row has a segment of
+// its list for each part of the corpus, so no counter is shared by blocks.
+//
+// Blocks with neighbouring numbers take the same part of the corpus, so that L2 serves its tiles.
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "kselect/simt/launch.hpp"
+#include "search/knn/fused/layout.hpp"
+
+namespace kselect::search::fused {
+
+// What leaves the kernel.
+enum class output : std::uint8_t {
+  matrix,    // all scores, for a first threshold from a few tiles
+  scored,    // survivors and their scores, for the next threshold
+  positions  // survivors
+};
+
+struct filter_args {
+  rounded queries, corpus;
+  global<const float> starts;      // [corpus tiles * tile_rows]
+  global<const float> thresholds;  // [rows]; unused for output::matrix
+  std::int64_t rows = 0;           // queries
+  int slabs = 0, query_tiles = 0;
+  int first_tile = 0, last_tile = 0;  // of the corpus
+  int part = 0;                       // tiles of a block
+  survivor_lists lists;
+  global<float> matrix;  // [query_tiles * tile_rows][matrix_pitch]
+  std::int64_t matrix_pitch = 0;
+};
+
+template <output wanted, bool queries_stay>
+struct filter_kernel {
+  static constexpr int max_threads = 256;
+  static constexpr int min_blocks = 2;
+  static constexpr int stages = queries_stay ? 4 : 3;
+  static constexpr int most_slabs_that_stay = 2;
+  static constexpr simt::product factors = simt::product::float16;
+  struct storage {
+    std::uint32_t found[tile_rows];
+  };
+  using args = filter_args;
+  static constexpr std::size_t dynamic_bytes(int slabs) {
+    return static_cast<std::size_t>(slab_bytes) *
+           static_cast<std::size_t>(queries_stay ? slabs + stages : 2 * stages);
+  }
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    worker<Simt>(simt, shared, a).work();
+  }
+
+ private:
+  // Of a warp: 4 fragments of 16 queries, 4 of 8 vectors.
+  static constexpr int row_fragments = 4, column_fragments = 4;
+  using scores = float[row_fragments][column_fragments][4];
+
+  template <class Simt>
+  class worker {
+   public:
+    KSELECT_HD worker(Simt& simt, storage& shared, const args& a)
+        : simt_(simt),
+          shared_(shared),
+          a_(a),
+          memory_(static_cast<chunk*>(simt.dynamic_shared())),
+          query_tile_(simt.block() % a.query_tiles),
+          part_(simt.block() / a.query_tiles),
+          first_(a.first_tile + part_ * a.part),
+          last_(first_ + a.part < a.last_tile ? first_ + a.part : a.last_tile),
+          row_(simt.warp() / 4 * (16 * row_fragments) + simt.lane() / 4),
+          column_(simt.warp() % 4 * (8 * column_fragments) + simt.lane() % 4 * 2) {}
+
+    KSELECT_HD void work() {
+      begin();
+      float limits[row_fragments][2];
+      load_limits(limits);
+      scores sums;
+      int slab = 0, tile = first_;
+      const int steps = (last_ - first_) * a_.slabs;
+      for (int step = 0; step < steps; ++step) {
+        simt_.template wait_copies<stages - 2>();
+        simt_.sync_block();
+        fetch(step + stages - 1, steps);
+        if (slab == 0) start(sums, tile);
+        multiply(sums, slab, step % stages);
+        if (++slab < a_.slabs) continue;
+        emit(sums, limits, tile);
+        slab = 0;
+        ++tile;
+      }
+      end();
+    }
+
+   private:
+    KSELECT_HD void begin() {
+      if (simt_.thread() < tile_rows) shared_.found[simt_.thread()] = 0;
+      if constexpr (queries_stay) {
+        const std::int64_t from = std::int64_t{query_tile_} * a_.slabs * slab_vectors;
+        for (int i = simt_.thread(); i < a_.slabs * slab_vectors; i += max_threads) {
+          simt_.copy_async(memory_ + i, a_.queries.slabs, from + i);
+        }
+      }
+      const int steps = (last_ - first_) * a_.slabs;
+      for (int s = 0; s < stages - 1; ++s) fetch(s, steps);
+    }
+
+    KSELECT_HD chunk* stage(int s) const {
+      if constexpr (queries_stay) return memory_ + (a_.slabs + s) * slab_vectors;
+      return memory_ + 2 * s * slab_vectors;
+    }
+
+    // Begins to copy the slab of that step. Every step has a group of copies, empty at the end.
+    KSELECT_HD void fetch(int step, int steps) {
+      if (step < steps) {
+        const std::int64_t from = (std::int64_t{first_} * a_.slabs + step) * slab_vectors;
+        chunk* const to = stage(step % stages);
+        for (int i = simt_.thread(); i < slab_vectors; i += max_threads) {
+          simt_.copy_async(to + i, a_.corpus.slabs, from + i);
+        }
+        if constexpr (!queries_stay) {
+          const std::int64_t query =
+              (std::int64_t{query_tile_} * a_.slabs + step % a_.slabs) * slab_vectors;
+          for (int i = simt_.thread(); i < slab_vectors; i += max_threads) {
+            simt_.copy_async(to + slab_vectors + i, a_.queries.slabs, query + i);
+          }
+        }
+      }
+      simt_.commit_copies();
+    }
+
+    KSELECT_HD void load_limits(float (&limits)[row_fragments][2]) {
+      KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
+        KSELECT_UNROLL for (int h = 0; h < 2; ++h) {
+          const std::int64_t row = std::int64_t{query_tile_} * tile_rows + row_ + 16 * m + 8 * h;
+          const bool filtered = wanted != output::matrix && row < a_.rows;
+          limits[m][h] =
+              filtered ? simt_.load(a_.thresholds, row) : std::numeric_limits<float>::infinity();
+        }
+      }
+    }
+
+    KSELECT_HD void start(scores& sums, int tile) {
+      const auto pairs = simt::as_vec<2>(a_.starts);
+      const std::int64_t first = std::int64_t{tile} * tile_rows + column_;
+      KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
+        const auto both = simt_.load(pairs, (first + 8 * f) / 2);
+        KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
+          KSELECT_UNROLL for (int i = 0; i < 4; ++i) sums[m][f][i] = both[i % 2];
+        }
+      }
+    }
+
+    KSELECT_HD void multiply(scores& sums, int slab, int at) {
+      const chunk* const corpus = stage(at);
+      const chunk* const queries =
+          queries_stay ? memory_ + slab * slab_vectors : corpus + slab_vectors;
+      const int lane = simt_.lane(), warp = simt_.warp();
+      // The rows that this lane names to load_matrices.
+      const int query = warp / 4 * (16 * row_fragments) + lane % 16;
+      const int vector = warp % 4 * (8 * column_fragments) + lane % 8 + lane / 16 * 8;
+      KSELECT_UNROLL for (int k = 0; k < slab_width / 16; ++k) {
+        std::uint32_t left[row_fragments][4], right[column_fragments / 2][4];
+        KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
+          simt_.load_matrices(left[m], queries + place_in_slab(query + 16 * m, 2 * k + lane / 16));
+        }
+        KSELECT_UNROLL for (int f = 0; f < column_fragments / 2; ++f) {
+          simt_.load_matrices(right[f],
+                              corpus + place_in_slab(vector + 16 * f, 2 * k + lane / 8 % 2));
+        }
+        KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
+          KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
+            simt_.template multiply_add<factors>(sums[m][f], left[m], right[f / 2][f % 2 * 2],
+                                                 right[f / 2][f % 2 * 2 + 1]);
+          }
+        }
+      }
+    }
+
+    KSELECT_HD void emit(const scores& sums, const float (&limits)[row_fragments][2], int tile) {
+      KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
+        KSELECT_UNROLL for (int h = 0; h < 2; ++h) {
+          if constexpr (wanted == output::matrix) {
+            write_row(sums[m], row_ + 16 * m + 8 * h, h, tile);
+          } else {
+            float best = sums[m][0][2 * h];
+            KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
+              best = std::fmax(best, std::fmax(sums[m][f][2 * h], sums[m][f][2 * h + 1]));
+            }
+            if (best > limits[m][h]) {
+              keep(sums[m], row_ + 16 * m + 8 * h, h, tile, limits[m][h]);
+            }
+          }
+        }
+      }
+    }
+
+    KSELECT_HD void write_row(const float (&sums)[column_fragments][4], int row, int h, int tile) {
+      const std::int64_t first = (std::int64_t{query_tile_} * tile_rows + row) * a_.matrix_pitch +
+                                 std::int64_t{tile - a_.first_tile} * tile_rows + column_;
+      KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
+        simt_.store(simt::as_vec<2>(a_.matrix), (first + 8 * f) / 2,
+                    {{sums[f][2 * h], sums[f][2 * h + 1]}});
+      }
+    }
+
+    // Appends the thread's scores of a row that are beyond the limit.
+    KSELECT_HD void keep(const float (&sums)[column_fragments][4], int row, int h, int tile,
+                         float limit) {
+      std::uint32_t passed = 0;
+      KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
+        KSELECT_UNROLL for (int e = 0; e < 2; ++e) {
+          passed |= (sums[f][2 * h + e] > limit ? 1U : 0U) << (2 * f + e);
+        }
+      }
+      std::uint32_t place =
+          simt_.atomic_add(shared_.found[row], static_cast<std::uint32_t>(simt_.popc(passed)));
+      const std::int64_t segment =
+          ((std::int64_t{query_tile_} * tile_rows + row) * a_.lists.splits + part_) * a_.lists.room;
+      const auto room = static_cast<std::uint32_t>(a_.lists.room);
+      const auto first = static_cast<std::uint32_t>(tile * tile_rows + column_);
+      if constexpr (wanted == output::scored) {
+        KSELECT_UNROLL for (int i = 0; i < 2 * column_fragments; ++i) {
+          if ((passed >> i & 1U) == 0 || place >= room) continue;
+          simt_.store(a_.lists.positions, segment + place,
+                      first + static_cast<std::uint32_t>(i / 2 * 8 + i % 2));
+          simt_.store(a_.lists.scores, segment + place, sums[i / 2][2 * h + i % 2]);
+          ++place;
+        }
+      } else {
+        for (; passed != 0 && place < room; passed &= passed - 1, ++place) {
+          const auto i = static_cast<std::uint32_t>(simt_.ffs(passed) - 1);
+          simt_.store(a_.lists.positions, segment + place, first + i / 2 * 8 + i % 2);
+        }
+      }
+    }
+
+    KSELECT_HD void end() {
+      if constexpr (wanted == output::matrix) return;
+      simt_.sync_block();
+      if (simt_.thread() >= tile_rows) return;
+      const std::int64_t row = std::int64_t{query_tile_} * tile_rows + simt_.thread();
+      simt_.store(a_.lists.counts, row * a_.lists.splits + part_, shared_.found[simt_.thread()]);
+    }
+
+    Simt& simt_;
+    storage& shared_;
+    const args& a_;
+    chunk* const memory_;
+    const int query_tile_, part_, first_, last_;
+    const int row_, column_;  // of this thread's first score
+  };
+};
+
+}  // namespace kselect::search::fused

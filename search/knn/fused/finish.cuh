@@ -1,0 +1,241 @@
+#pragma once
+// From survivors to answers. One block a query: gathers its survivors from the lists, computes
+// their distances in float64, orders them by distance, then index, writes the first k, and judges.
+//
+// The judgement (docs/decisions/knn.md). Every vector that is no survivor has a score of at most
+// the threshold t. Its scaled distance is then at least
+//
+//     sqrt(T) - error(x) - E,   T = |x|^2 - 2 t,
+//
+// where E is the usual error of the corpus if sqrt(T) is within its reach, else the largest. If the
+// k-th survivor is nearer than that, the answer is proven. Otherwise the query is named, with the
+// distance of its k-th survivor: no neighbour is farther, so a threshold that admits all vectors up
+// to there is certain to be enough (again_kernel).
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/bitonic.cuh"
+#include "kselect/simt/launch.hpp"
+#include "search/knn/fused/images.cuh"
+
+namespace kselect::search::fused {
+
+// The rounded query and its threshold, for bounds.
+struct query_facts {
+  double square, error;
+};
+
+// How much a score may lack beyond the starts' share, because the query is longer than usual.
+KSELECT_HD inline double lacking(const corpus_facts& c, const query_facts& x) {
+  const double beyond = std::sqrt(x.square) - c.usual_norm;
+  return beyond > 0 ? c.sum_error * beyond * c.largest_norm : 0;
+}
+
+// No vector with a score of at most `threshold` is nearer, in scaled images. Negative: unknown.
+KSELECT_HD inline double nearest_left_out(const corpus_facts& c, const query_facts& x,
+                                          double threshold) {
+  const double rounding = 0x1p-45 * (x.square + 2 * std::fabs(threshold));
+  const double square = x.square - 2 * threshold - 2 * lacking(c, x) - rounding;
+  if (!(square >= 0)) return -1;
+  const double root = std::sqrt(square);
+  return root - x.error - (root <= c.reach ? c.usual_error : c.largest_error);
+}
+
+// The reverse: a threshold that every vector at most `distance` away exceeds. +inf if there is
+// none: then nothing passes, and float64 decides.
+KSELECT_HD inline float threshold_for(const corpus_facts& c, const query_facts& x,
+                                      double distance) {
+  double root = (distance * (1 + 1e-8) + x.error + c.usual_error) * (1 + 1e-8);
+  if (!(root <= c.reach)) {
+    root = (distance * (1 + 1e-8) + x.error + c.largest_error) * (1 + 1e-8);
+  }
+  double t = (x.square - root * root) / 2 - lacking(c, x);
+  t -= 0x1p-20 * std::fabs(t) + 0x1p-44 * x.square;  // of float32, and of nearest_left_out
+  return std::fabs(t) <= 1e38 ? static_cast<float>(t) : std::numeric_limits<float>::infinity();
+}
+
+// Where the answers of a search go. Query i's are in row i.
+struct answers {
+  global<std::int64_t> indices;  // [queries][k]
+  global<float> distances;       // [queries][k]
+  global<double> exact;          // [queries][k], as ranked; no data: not wanted
+  std::int64_t k = 0;
+  bool root = false;  // euclidean
+};
+
+template <class Simt>
+KSELECT_HD void write_answer(Simt& simt, const answers& to, std::int64_t query, std::int64_t j,
+                             double ranked, std::int64_t index) {
+  const std::int64_t at = query * to.k + j;
+  simt.store(to.indices, at, index);
+  simt.store(to.distances, at, static_cast<float>(to.root ? std::sqrt(ranked) : ranked));
+  if (to.exact.data != nullptr) simt.store(to.exact, at, ranked);
+}
+
+// The queries that are not proven.
+struct unproven {
+  global<std::uint32_t> counts;  // [0]: how many; [1], [2]: all survivors, lower and upper 32 bits
+  global<std::int32_t> ids;      // [rows]
+  global<double> reach;          // [rows]: scaled distance of the k-th survivor, +inf if too few
+};
+
+struct finish_kernel {
+  static constexpr int max_threads = 256;
+  struct storage {
+    std::uint32_t count, lost;
+  };
+  struct args {
+    image_source queries, corpus;
+    numbering query_of, vector_of;         // row to query, position to vector
+    survivor_lists first, second;          // of `first` only those beyond the threshold
+    global<const double> squares, errors;  // of the rounded queries, by row
+    global<const float> thresholds;
+    global<const corpus_facts> facts;
+    answers to;
+    unproven left;
+    std::uint32_t room;           // survivors of a query: a power of two
+    std::int64_t first_own = -1;  // the vector that query 0 is, if each leaves itself out; -1
+  };
+  static constexpr std::size_t dynamic_bytes(std::uint32_t room) {
+    return std::size_t{room} * (sizeof(std::uint64_t) + sizeof(kernels::position));
+  }
+  using survivors = kernels::shared_list<std::uint64_t, true>;
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    const std::int64_t row = simt.block();
+    const std::int64_t query = a.query_of(simt, row);
+    const auto list = survivors::at(simt.dynamic_shared(), a.room);
+    if (simt.thread() == 0) shared = {0, 0};
+    simt.sync_block();
+    gather(simt, shared, a, a.first, row, query, list);
+    gather(simt, shared, a, a.second, row, query, list);
+    simt.sync_block();
+    const std::uint32_t count = shared.count < a.room ? shared.count : a.room;
+    measure(simt, a, query, list, count);
+    const auto size = static_cast<kernels::position>(kernels::next_power_of_two(count));
+    for (auto i = count + static_cast<std::uint32_t>(simt.thread()); i < size;
+         i += static_cast<std::uint32_t>(simt.threads())) {
+      list.set(i, kernels::padding<std::uint64_t, true>());
+    }
+    kernels::network_on(simt, list, size).sort_runs(size);
+    for (std::int64_t j = simt.thread(); j < a.to.k && j < count; j += simt.threads()) {
+      const auto item = list.get(static_cast<kernels::position>(j));
+      write_answer(simt, a.to, query, j, std::bit_cast<double>(item.key), item.at);
+    }
+    if (simt.thread() == 0) judge(simt, shared, a, row, query, list, count);
+  }
+
+ private:
+  // Appends the vectors of a row's segments. They come in no particular order.
+  template <class Simt>
+  KSELECT_HD static void gather(Simt& simt, storage& shared, const args& a,
+                                const survivor_lists& from, std::int64_t row, std::int64_t query,
+                                const survivors& list) {
+    const bool scored = from.scores.data != nullptr;
+    const float threshold = scored ? simt.load(a.thresholds, row) : 0;
+    for (int split = simt.warp(); split < from.splits; split += simt.warps()) {
+      const std::int64_t segment = row * from.splits + split;
+      const std::uint32_t all = simt.load(from.counts, segment);
+      const auto room = static_cast<std::uint32_t>(from.room);
+      if (all > room && simt.lane() == 0) simt.atomic_max(shared.lost, 1);
+      const std::uint32_t kept = all < room ? all : room;
+      for (std::uint32_t first = 0; first < kept; first += simt::warp_size) {
+        const std::uint32_t i = first + static_cast<std::uint32_t>(simt.lane());
+        const std::int64_t at = segment * from.room + i;
+        std::int64_t vector = -1;
+        if (i < kept && (!scored || simt.load(from.scores, at) > threshold)) {
+          vector = a.vector_of(simt, simt.load(from.positions, at));
+        }
+        if (a.first_own >= 0 && vector == a.first_own + query) vector = -1;
+        append(simt, shared, a, vector, list);
+      }
+    }
+  }
+  template <class Simt>
+  KSELECT_HD static void append(Simt& simt, storage& shared, const args& a, std::int64_t vector,
+                                const survivors& list) {
+    const std::uint32_t those = simt.ballot(simt::full_mask, vector >= 0);
+    std::uint32_t place = 0;
+    if (simt.lane() == 0) {
+      place = simt.atomic_add(shared.count, static_cast<std::uint32_t>(simt.popc(those)));
+    }
+    place = simt.shfl(simt::full_mask, place, 0) +
+            static_cast<std::uint32_t>(simt.popc(those & simt.lanemask_lt()));
+    if (vector < 0) return;
+    if (place < a.room) {
+      list.positions[place] = static_cast<kernels::position>(vector);
+    } else {
+      simt.atomic_max(shared.lost, 1);
+    }
+  }
+
+  // A warp measures several survivors at a time, so that their loads overlap.
+  template <class Simt>
+  KSELECT_HD static void measure(Simt& simt, const args& a, std::int64_t query,
+                                 const survivors& list, std::uint32_t count) {
+    constexpr int at_once = 4;
+    const image_row x = image_of(simt, a.queries, query);
+    const auto step = static_cast<std::uint32_t>(simt.warps() * at_once);
+    for (auto first = static_cast<std::uint32_t>(simt.warp() * at_once); first < count;
+         first += step) {
+      double sums[at_once];
+      image_row y[at_once];
+      KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
+        const std::uint32_t place = first + i < count ? first + i : count - 1;
+        y[i] = image_of(simt, a.corpus, list.positions[place]);
+        sums[i] = share_of_difference(simt, x, y[i], a.corpus.dimension);
+      }
+      KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
+        const double distance = ranked(warp_sum(simt, sums[i]), a.corpus.unit(), x, y[i]);
+        if (simt.lane() == 0 && first + i < count) {
+          list.keys[first + i] = std::bit_cast<std::uint64_t>(distance);
+        }
+      }
+    }
+  }
+
+  template <class Simt>
+  KSELECT_HD static void judge(Simt& simt, const storage& shared, const args& a, std::int64_t row,
+                               std::int64_t query, const survivors& list, std::uint32_t count) {
+    const corpus_facts facts = simt.load(a.facts, 0);
+    const query_facts x{simt.load(a.squares, row), simt.load(a.errors, row)};
+    double farthest = std::numeric_limits<double>::infinity();
+    if (count >= a.to.k) {
+      const auto last = std::bit_cast<double>(list.keys[a.to.k - 1]);
+      farthest = facts.scale * std::sqrt(a.corpus.unit() ? 2 * last : last);
+    }
+    const std::uint32_t before = simt.atomic_add(a.left.counts, 1, count);
+    if (before + count < before) simt.atomic_add(a.left.counts, 2, 1);
+    const double bound = nearest_left_out(facts, x, simt.load(a.thresholds, row));
+    if (shared.lost == 0 && farthest * (1 + 1e-9) < bound) return;
+    const auto place = static_cast<std::int64_t>(simt.atomic_add(a.left.counts, 0, 1));
+    simt.store(a.left.ids, place, static_cast<std::int32_t>(query));
+    simt.store(a.left.reach, place, farthest);
+  }
+};
+
+// Thresholds for queries that are done again: every vector up to their reach exceeds them.
+struct again_kernel {
+  struct storage {};
+  static constexpr int max_threads = 256;
+  struct args {
+    global<const double> squares, errors;  // of the rounded queries, by row
+    global<const double> reach;
+    global<const corpus_facts> facts;
+    global<float> thresholds;
+    std::int64_t rows;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::int64_t row = std::int64_t{simt.block()} * simt.threads() + simt.thread();
+    if (row >= a.rows) return;
+    const double reach = simt.load(a.reach, row);
+    const query_facts x{simt.load(a.squares, row), simt.load(a.errors, row)};
+    simt.store(a.thresholds, row, threshold_for(simt.load(a.facts, 0), x, reach));
+  }
+};
+
+}  // namespace kselect::search::fused

@@ -1,0 +1,123 @@
+#pragma once
+// Exact k-NN by products in float16 that are filtered in registers: the Q x n scores never exist.
+//
+// A corpus is prepared once and then searched by any number of searches. A search
+//   1. rounds the queries as the corpus was (prepare.cuh),
+//   2. finds a threshold for each from a part of the corpus (plan.hpp),
+//   3. multiplies all queries with all vectors and keeps the positions of the scores beyond the
+//      thresholds (filter.cuh),
+//   4. computes the survivors' distances in float64 from the given vectors, orders them by
+//   distance,
+//      then index, and proves that no other vector is as near (finish.cuh).
+// A query without proof is named. It is filtered again, with a threshold that its k-th survivor
+// shows to be sufficient. What is still unproven then, such as queries with very many vectors at
+// the distance of the k-th, is done in float64 (exact.cuh). In the end every answer is proven.
+//
+// Which vectors are neighbours, and their order, is decided by float64 distances and then by
+// indices. A vector whose distance is NaN follows all others.
+//
+// Runs on fibers and on a GPU of compute capability 8.0 or more.
+
+#include <cstdint>
+#include <functional>
+
+#include "runtime/backend/backend.hpp"
+#include "runtime/distance/distance.hpp"
+#include "search/knn/fused/finish.cuh"
+#include "search/knn/fused/plan.hpp"
+#include "search/search.hpp"
+
+namespace kselect::search::fused {
+
+enum class stage : std::uint8_t {
+  prepare,    // centre, scale, rounded vectors and starts of the corpus
+  round,      // the same for queries
+  threshold,  // scores of a few tiles, the first pass, and the selections from both
+  product,    // the second pass
+  finish,     // distances in float64, order and proof
+  again,      // all stages of queries filtered again
+  by_float64  // all stages of queries done in float64
+};
+
+// Called around the work that a stage enqueues: the name and the work.
+using stage_clock = std::function<void(stage, const std::function<void()>&)>;
+
+// Why a place cannot run it; empty if it can.
+std::string why_not(const device& place);
+
+// Images of vectors in a backend's memory.
+class vector_images {
+ public:
+  // `raw`: [count][dimension] in the backend's memory. Enqueues means and scales where the metric
+  // needs them.
+  vector_images(backend& place, const float* raw, std::int64_t count, std::int64_t dimension,
+                metric m);
+  const image_source& source() const { return source_; }
+
+ private:
+  device_buffer means_, scales_;
+  image_source source_;
+};
+
+class prepared_corpus {
+ public:
+  // Enqueues everything on the backend's stream. `raw`, [count][dimension] floats in the backend's
+  // memory, and `place` must outlive this object. Throws error(failure::resources), or
+  // error(failure::unsupported) where why_not says so. count < 2^31.
+  prepared_corpus(backend& place, const float* raw, std::int64_t count, std::int64_t dimension,
+                  metric m, const stage_clock& clock);
+
+  std::int64_t count() const { return count_; }
+  std::int64_t dimension() const { return images_.source().dimension; }
+  metric measure() const { return metric_; }
+  const image_source& source() const { return images_.source(); }
+  const numbering& order() const { return order_; }
+  global<const float> centre() const;
+  global<const corpus_facts> facts() const;
+  const rounded& vectors() const { return rounded_; }
+  global<const float> starts() const;
+
+ private:
+  void prepare(backend& place);
+
+  metric metric_;
+  std::int64_t count_;
+  vector_images images_;
+  numbering order_;
+  device_buffer centre_, facts_, slabs_, squares_, errors_, starts_;
+  rounded rounded_;
+};
+
+struct search_report {
+  std::int64_t queries = 0;
+  std::int64_t survivors = 0;   // of the first filtering of all queries
+  std::int64_t again = 0;       // queries filtered again
+  std::int64_t by_float64 = 0;  // queries done in float64
+  search_report& operator+=(const search_report& more);
+};
+
+class fused_search {
+ public:
+  // For calls of at most `queries` queries. `leaves_self_out`: see run().
+  fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries, std::int64_t k,
+               bool leaves_self_out);
+
+  // Finds the k nearest of each query: `raw`, [count][dimension] in the backend's memory; `to` is
+  // in the backend's memory, too. If queries leave themselves out, query i is corpus vector
+  // first_own + i. Returns when the answers are complete and proven.
+  search_report run(const float* raw, std::int64_t count, std::int64_t first_own, const answers& to,
+                    const stage_clock& clock);
+
+  const search_plan& plan() const { return plan_; }
+
+ private:
+  class work;
+
+  backend& place_;
+  const prepared_corpus& corpus_;
+  std::int64_t k_;
+  bool leaves_self_out_;
+  search_plan plan_;
+};
+
+}  // namespace kselect::search::fused

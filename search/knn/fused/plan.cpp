@@ -1,0 +1,93 @@
+#include "search/knn/fused/plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "search/knn/fused/layout.hpp"
+
+namespace kselect::search::fused {
+namespace {
+
+constexpr std::int64_t rows_at_once = 16384;  // queries: their lists and first scores stay small
+constexpr std::int64_t most_matrix_tiles = 32, least_matrix_tiles = 8;
+// The first pass filters one part in so many of the corpus, the matrix has one in so many.
+constexpr std::int64_t sample = 16, matrix_sample = 256;
+constexpr std::int64_t most_splits = 64;
+constexpr std::int64_t least_vectors = 4096;  // below, float64 is as fast
+constexpr double most_survivors = 1600;       // of a row, expected
+constexpr std::int64_t longest = 4096;        // dimension
+
+// A threshold's survivors vary much if its rank is small. A row with more than this is done again.
+constexpr double ample(double expected) { return 3 * expected + 16; }
+
+}  // namespace
+
+std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {
+  const double mean = static_cast<double>(k) * static_cast<double>(part) / static_cast<double>(n);
+  return static_cast<std::int64_t>(std::ceil(mean + 3.2 * std::sqrt(mean) + 3));
+}
+
+// A wave of blocks takes as long as its longest part, and about two tiles to begin and to end.
+pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double expected,
+                    const device& place) {
+  pass_plan pass{.first = first, .last = last};
+  const std::int64_t tiles = last - first;
+  const std::int64_t blocks_at_once = place.multiprocessors > 0 ? 2 * place.multiprocessors : 4;
+  double least = std::numeric_limits<double>::max();
+  for (std::int64_t wanted = 1; wanted <= std::min(most_splits, tiles); ++wanted) {
+    const std::int64_t part = (tiles + wanted - 1) / wanted;
+    const std::int64_t splits = (tiles + part - 1) / part;
+    const std::int64_t blocks = splits * tiles_of(rows);
+    const std::int64_t waves = (blocks + blocks_at_once - 1) / blocks_at_once;
+    const auto cost = static_cast<double>(waves * (part + 2));
+    if (cost >= least) continue;
+    least = cost;
+    pass.part = part;
+    pass.splits = static_cast<int>(splits);
+  }
+  const double each = expected / static_cast<double>(std::max(1, pass.splits));
+  const auto room = static_cast<std::int64_t>(std::ceil(ample(each) / 16)) * 16;
+  pass.room = static_cast<int>(std::min(room, pass.part * tile_rows));
+  return pass;
+}
+
+search_plan plan_search(const search_shape& s, const device& place) {
+  search_plan plan;
+  plan.rows = std::min(s.q, rows_at_once);
+  const std::int64_t tiles = tiles_of(s.n);
+  if (s.n < least_vectors) {
+    plan.by_float64_because = "the corpus is small";
+  } else if (s.dimension > longest) {
+    plan.by_float64_because = "vectors are long";
+  }
+  if (!plan.filters()) return plan;
+  // Whole tiles only: padding must not take part in a rank.
+  plan.matrix_tiles = std::clamp(tiles / matrix_sample, least_matrix_tiles, most_matrix_tiles);
+  const std::int64_t matrix = plan.matrix_tiles * tile_rows;
+  plan.matrix_rank = rank_among(s.k, matrix, s.n);
+  const auto of_matrix = static_cast<double>(plan.matrix_rank) / static_cast<double>(matrix);
+  double of_all = of_matrix;
+  const std::int64_t sampled = tiles / sample;
+  if (sampled >= 2 * plan.matrix_tiles) {
+    const std::int64_t vectors = sampled * tile_rows;
+    plan.first_rank = rank_among(s.k, vectors, s.n);
+    of_all = static_cast<double>(plan.first_rank) / static_cast<double>(vectors);
+    plan.first = plan_pass(0, sampled, plan.rows, of_matrix * static_cast<double>(vectors), place);
+  }
+  const double survivors = of_all * static_cast<double>(s.n);
+  if (survivors > most_survivors || plan.matrix_rank > matrix / 2) {
+    plan.by_float64_because = "k is large for the products' filter";
+    return plan;
+  }
+  const std::int64_t begin = plan.first.last;
+  plan.second = plan_pass(begin, tiles, plan.rows,
+                          of_all * static_cast<double>((tiles - begin) * tile_rows), place);
+  const auto wanted = static_cast<std::uint64_t>(std::max(256.0, 2.5 * survivors));
+  plan.finish_room =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(4096, std::bit_ceil(wanted)));
+  return plan;
+}
+
+}  // namespace kselect::search::fused

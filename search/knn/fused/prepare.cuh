@@ -1,0 +1,312 @@
+#pragma once
+// Kernels that prepare vectors for products. In order: summaries (unit images only), centre, scale,
+// rounding, facts, starts. Queries take rounding alone, with the corpus' centre and scale.
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "kselect/simt/launch.hpp"
+#include "search/knn/fused/images.cuh"
+
+namespace kselect::search::fused {
+
+struct no_storage {};
+
+// One warp a vector: the mean of its components (pearson) and the reciprocal of its norm.
+struct summary_kernel {
+  using storage = no_storage;
+  static constexpr int max_threads = 256;
+  struct args {
+    global<const float> raw;
+    global<double> means, scales;
+    std::int64_t count, dimension;
+    bool centred;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::int64_t i = std::int64_t{simt.block()} * simt.warps() + simt.warp();
+    if (i >= a.count) return;  // the whole warp
+    const auto x = simt.slice(a.raw, i * a.dimension, a.dimension);
+    double mean = 0;
+    if (a.centred) {
+      for (std::int64_t c = simt.lane(); c < a.dimension; c += simt::warp_size) {
+        mean += simt.load(x, c);
+      }
+      mean = warp_sum(simt, mean) / static_cast<double>(a.dimension);
+    }
+    double square = 0;
+    for (std::int64_t c = simt.lane(); c < a.dimension; c += simt::warp_size) {
+      const double d = simt.load(x, c) - mean;
+      square += d * d;
+    }
+    square = warp_sum(simt, square);
+    if (simt.lane() != 0) return;
+    simt.store(a.means, i, mean);
+    simt.store(a.scales, i, square == 0 ? 0 : 1 / std::sqrt(square));
+  }
+};
+
+// The mean of each component, and its variance, over a sample: the first positions. Any centre
+// serves; the error bound is narrower the nearer it is to the mean. A component of integers gets an
+// integer, so that bytes stay integers, which float16 holds exactly. A block has 32 components.
+struct centre_kernel {
+  static constexpr int max_threads = 1024;
+  static constexpr int strips = max_threads / simt::warp_size;
+  struct storage {
+    double sums[strips][simt::warp_size], squares[strips][simt::warp_size];
+    std::uint32_t fractions[simt::warp_size];
+  };
+  struct args {
+    image_source from;
+    numbering order;
+    std::int64_t samples;
+    global<float> centre;
+    global<double> variance;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    const int lane = simt.lane(), strip = simt.warp();
+    const std::int64_t c = std::int64_t{simt.block()} * simt::warp_size + lane;
+    const bool inside = c < a.from.dimension;
+    if (strip == 0) shared.fractions[lane] = 0;
+    simt.sync_block();
+    double sum = 0, square = 0;
+    bool fraction = false;
+    for (std::int64_t s = strip; s < a.samples && inside; s += strips) {
+      const image_row row = image_of(simt, a.from, a.order(simt, s));
+      const double x = (simt.load(row.raw, c) - row.mean) * row.scale;
+      sum += x;
+      square += x * x;
+      fraction |= x != std::rint(x);
+    }
+    if (fraction) simt.atomic_add(shared.fractions[lane], 1);
+    shared.sums[strip][lane] = sum;
+    shared.squares[strip][lane] = square;
+    simt.sync_block();
+    if (strip != 0 || !inside) return;
+    for (int s = 1; s < strips; ++s) {
+      sum += shared.sums[s][lane];
+      square += shared.squares[s][lane];
+    }
+    const auto count = static_cast<double>(a.samples);
+    double mean = sum / count;
+    if (shared.fractions[lane] == 0) mean = std::rint(mean);
+    if (!(std::fabs(mean) <= static_cast<double>(std::numeric_limits<float>::max()))) mean = 0;
+    simt.store(a.centre, c, static_cast<float>(mean));
+    const double about = square / count - 2 * mean * sum / count + mean * mean;
+    simt.store(a.variance, c, about > 0 ? about : 0);
+  }
+};
+
+// The scale: a power of two that brings the root of the mean variance to between 1 and 2. So
+// float16 has room for components 2^15 times as large, and underflows below 2^-14. One warp.
+struct scale_kernel {
+  using storage = no_storage;
+  static constexpr int max_threads = simt::warp_size;
+  struct args {
+    global<const double> variance;
+    std::int64_t dimension;
+    global<corpus_facts> facts;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    double sum = 0;
+    for (std::int64_t c = simt.lane(); c < a.dimension; c += simt::warp_size) {
+      sum += simt.load(a.variance, c);
+    }
+    sum = std::sqrt(warp_sum(simt, sum) / static_cast<double>(a.dimension));
+    corpus_facts facts;
+    if (sum > 0 && sum <= 1e300) facts.scale = std::ldexp(1.0, -std::ilogb(sum));
+    if (simt.lane() == 0) simt.store(a.facts, 0, facts);
+  }
+};
+
+// Rounds one tile of vectors a block. A corpus also gets sums and maxima of its errors and norms.
+struct rounding_kernel {
+  static constexpr int max_threads = 256;
+  static constexpr int warps = max_threads / simt::warp_size;
+  struct storage {
+    double totals[warps][4];
+  };
+  struct args {
+    image_source from;
+    numbering order;
+    std::int64_t count;  // of rows
+    global<const float> centre;
+    global<const corpus_facts> facts;
+    rounded to;
+    global<double> totals;  // [tiles][4]: summed errors and norms, largest of both; or no data
+  };
+  struct sums {
+    double square = 0, residue = 0, origin = 0;  // of the image: rounded, the rest, not moved
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    double totals[4] = {};
+    for (int row = simt.warp(); row < tile_rows; row += warps) {
+      const std::int64_t position = std::int64_t{simt.block()} * tile_rows + row;
+      const sums mine = round_row(simt, a, position, row);
+      const double square = warp_sum(simt, mine.square), residue = warp_sum(simt, mine.residue);
+      const double origin = warp_sum(simt, mine.origin), norm = std::sqrt(square);
+      // The second term covers the rounding of images and differences in float64.
+      double error = std::sqrt(residue) * (1 + 1e-9) + 0x1p-48 * (norm + std::sqrt(origin));
+      if (!(error <= std::numeric_limits<double>::max())) {
+        error = std::numeric_limits<double>::infinity();
+      }
+      if (simt.lane() == 0) {
+        simt.store(a.to.squares, position, square);
+        simt.store(a.to.errors, position, error);
+      }
+      if (position >= a.count) continue;
+      if (error <= std::numeric_limits<double>::max()) totals[0] += error;
+      totals[1] += norm;
+      totals[2] = std::fmax(totals[2], error);
+      totals[3] = std::fmax(totals[3], norm);
+    }
+    if (a.totals.data == nullptr) return;
+    if (simt.lane() == 0) {
+      for (int i = 0; i < 4; ++i) shared.totals[simt.warp()][i] = totals[i];
+    }
+    simt.sync_block();
+    if (simt.thread() >= 4) return;
+    const int i = simt.thread();
+    double total = 0;
+    for (int w = 0; w < warps; ++w) {
+      total = i < 2 ? total + shared.totals[w][i] : std::fmax(total, shared.totals[w][i]);
+    }
+    simt.store(a.totals, std::int64_t{4} * simt.block() + i, total);
+  }
+
+ private:
+  template <class Simt>
+  KSELECT_HD static sums round_row(Simt& simt, const args& a, std::int64_t position, int row) {
+    const bool inside = position < a.count;
+    const std::int64_t dimension = a.from.dimension;
+    const std::int64_t slabs = (dimension + slab_width - 1) / slab_width;
+    const image_row x = inside ? image_of(simt, a.from, a.order(simt, position)) : image_row{};
+    const double scale = inside ? simt.load(a.facts, 0).scale : 1;
+    const auto halves = simt::as_vec<2>(global<std::uint32_t>{
+        reinterpret_cast<std::uint32_t*>(a.to.slabs.data), a.to.slabs.size * 4});
+    sums all;
+    for (std::int64_t c = 4 * simt.lane(); c < slabs * slab_width; c += 4 * simt::warp_size) {
+      std::uint32_t bits[4] = {};
+      for (int i = 0; i < 4; ++i) {
+        if (inside && c + i < dimension) {
+          bits[i] = round_component(simt, a, x, c + i, scale, all);
+        }
+      }
+      const std::int64_t slab = (position / tile_rows * slabs + c / slab_width) * slab_vectors;
+      const int in_slab = static_cast<int>(c % slab_width);
+      simt.store(halves, 2 * (slab + place_in_slab(row, in_slab / 8)) + in_slab / 4 % 2,
+                 {{bits[0] | bits[1] << 16, bits[2] | bits[3] << 16}});
+    }
+    return all;
+  }
+
+  template <class Simt>
+  KSELECT_HD static std::uint32_t round_component(Simt& simt, const args& a, const image_row& x,
+                                                  std::int64_t c, double scale, sums& all) {
+    constexpr double most = 65504;  // float16's largest number
+    const double image = (simt.load(x.raw, c) - x.mean) * x.scale;
+    const double moved = (image - simt.load(a.centre, c)) * scale;
+    const double kept = moved > most ? most : moved < -most ? -most : moved == moved ? moved : 0;
+    const auto half = from_float<float16>(static_cast<float>(kept));
+    const double value = to_float(half), rest = moved - value;
+    all.square += value * value;
+    all.residue += rest * rest;
+    all.origin += image * scale * (image * scale);
+    return half.bits;
+  }
+};
+
+// From the tiles' totals to the facts. One block.
+struct facts_kernel {
+  static constexpr int max_threads = 1024;
+  static constexpr int warps = max_threads / simt::warp_size;
+  struct storage {
+    double totals[warps][4];
+  };
+  struct args {
+    global<const double> totals;
+    std::int64_t tiles, count;
+    double sum_error;
+    global<corpus_facts> facts;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    double mine[4] = {};
+    for (std::int64_t t = simt.thread(); t < a.tiles; t += max_threads) {
+      for (int i = 0; i < 4; ++i) join(mine, i, simt.load(a.totals, 4 * t + i));
+    }
+    for (int step = simt::warp_size / 2; step > 0; step /= 2) {
+      for (int i = 0; i < 4; ++i) join(mine, i, simt.shfl_xor(simt::full_mask, mine[i], step));
+    }
+    if (simt.lane() == 0) {
+      for (int i = 0; i < 4; ++i) shared.totals[simt.warp()][i] = mine[i];
+    }
+    simt.sync_block();
+    if (simt.thread() != 0) return;
+    for (int w = 1; w < warps; ++w) {
+      for (int i = 0; i < 4; ++i) join(mine, i, shared.totals[w][i]);
+    }
+    corpus_facts facts = simt.load(a.facts, 0);
+    const auto count = static_cast<double>(a.count);
+    facts.largest_error = mine[2];
+    facts.usual_error = std::fmin(mine[2], 2 * mine[0] / count);
+    facts.largest_norm = mine[3];
+    facts.usual_norm = 2 * mine[1] / count;
+    facts.reach = 2 * facts.usual_norm;
+    facts.sum_error = a.sum_error;
+    simt.store(a.facts, 0, facts);
+  }
+
+ private:
+  KSELECT_HD static void join(double (&mine)[4], int i, double more) {
+    mine[i] = i < 2 ? mine[i] + more : std::fmax(mine[i], more);
+  }
+};
+
+// The smallest float that is not below x.
+KSELECT_HD inline float float_above(double x) {
+  const auto near = static_cast<float>(x);
+  if (!(near < x)) return near;
+  const auto bits = std::bit_cast<std::uint32_t>(near);
+  if (near == 0) return std::bit_cast<float>(1U);
+  return std::bit_cast<float>(near > 0 ? bits + 1 : bits - 1);
+}
+
+// Where a score starts: minus half of the squared norm, raised by what the sum's error and an
+// unusual rounding error could hide. -inf beyond the count, so that padding never passes.
+struct start_kernel {
+  using storage = no_storage;
+  static constexpr int max_threads = 256;
+  struct args {
+    rounded corpus;
+    std::int64_t count, padded;
+    global<const corpus_facts> facts;
+    global<float> starts;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::int64_t i = std::int64_t{simt.block()} * simt.threads() + simt.thread();
+    if (i >= a.padded) return;
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    if (i >= a.count) return simt.store(a.starts, i, -infinity);
+    const corpus_facts facts = simt.load(a.facts, 0);
+    const double half = simt.load(a.corpus.squares, i) / 2;
+    const double beyond = std::fmax(0.0, simt.load(a.corpus.errors, i) - facts.usual_error);
+    const double raised = facts.reach * beyond + beyond * beyond / 2;
+    const double terms = half + raised + facts.usual_norm * std::sqrt(2 * half);
+    const double start = raised - half + facts.sum_error * terms;
+    simt.store(a.starts, i, start == start ? float_above(start) : infinity);
+  }
+};
+
+}  // namespace kselect::search::fused

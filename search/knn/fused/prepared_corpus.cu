@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kselect/simt/products.hpp"
+#include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/prepare.cuh"
+
+namespace kselect::search::fused {
+namespace {
+
+constexpr std::int64_t centre_samples = 1024;
+
+std::int64_t blocks_for(std::int64_t items, std::int64_t a_block) {
+  return (items + a_block - 1) / a_block;
+}
+
+// A number near the golden section of `count` without a common divisor with it.
+std::int64_t scattering_stride(std::int64_t count) {
+  auto stride = static_cast<std::int64_t>(static_cast<double>(count) * 0.6180339887498949);
+  stride = std::max<std::int64_t>(stride, 1);
+  while (std::gcd(stride, count) != 1) ++stride;
+  return stride;
+}
+
+// The relative error A of a sum of products (simt/products.hpp), as A / (1 - A): the starts' own
+// size counts, too.
+double sum_error(std::int64_t dimension) {
+  const double steps = static_cast<double>(slabs_of(dimension)) * slab_width /
+                       simt::product_depth(simt::product::float16);
+  const double each = steps * simt::product_error;
+  return each / (1 - each);
+}
+
+}  // namespace
+
+std::string why_not(const device& place) {
+  if (place.kind == executor_kind::cpu) return "products in float16 need executor cuda or fiber";
+  if (place.kind == executor_kind::cuda && place.compute_capability < 80) {
+    return "products in float16 need a GPU of compute capability 8.0 or more";
+  }
+  constexpr std::size_t needed = 100 << 10;
+  if (place.shared_bytes != 0 && place.shared_bytes < needed - 1024) {
+    return "products in float16 need 99 KiB of shared memory a block";
+  }
+  return {};
+}
+
+vector_images::vector_images(backend& place, const float* raw, std::int64_t count,
+                             std::int64_t dimension, metric m) {
+  source_.raw = {raw, count * dimension};
+  source_.dimension = dimension;
+  if (m != metric::cosine && m != metric::pearson) return;
+  means_ = make<double>(place, count);
+  scales_ = make<double>(place, count);
+  source_.means = {view<double>(means_).data, count};
+  source_.scales = {view<double>(scales_).data, count};
+  constexpr int warps = summary_kernel::max_threads / simt::warp_size;
+  start<summary_kernel>(place, blocks_for(count, warps),
+                        {source_.raw, view<double>(means_), view<double>(scales_), count, dimension,
+                         m == metric::pearson});
+}
+
+prepared_corpus::prepared_corpus(backend& place, const float* raw, std::int64_t count,
+                                 std::int64_t dimension, metric m, const stage_clock& clock)
+    : metric_(m),
+      count_(count),
+      images_(place, raw, count, dimension, m),
+      order_{.ids = {}, .count = count, .stride = scattering_stride(count)} {
+  if (const std::string reason = why_not(place.description()); !reason.empty()) {
+    throw error(failure::unsupported, reason);
+  }
+  const std::int64_t rows = tiles_of(count) * tile_rows;
+  centre_ = make<float>(place, dimension);
+  facts_ = make<corpus_facts>(place, 1);
+  slabs_ = make<chunk>(place, tiles_of(count) * slabs_of(dimension) * slab_vectors);
+  squares_ = make<double>(place, rows);
+  errors_ = make<double>(place, rows);
+  starts_ = make<float>(place, rows);
+  rounded_ = {view<chunk>(slabs_), view<double>(squares_), view<double>(errors_)};
+  clock(stage::prepare, [&] { prepare(place); });
+}
+
+void prepared_corpus::prepare(backend& place) {
+  const std::int64_t tiles = tiles_of(count_), rows = tiles * tile_rows;
+  const device_buffer variance = make<double>(place, dimension());
+  const device_buffer totals = make<double>(place, 4 * tiles);
+  const auto facts_here = view<corpus_facts>(facts_);
+  start<centre_kernel>(place, blocks_for(dimension(), simt::warp_size),
+                       {source(), order_, std::min(count_, centre_samples), view<float>(centre_),
+                        view<double>(variance)});
+  start<scale_kernel>(place, 1, {view<double>(variance), dimension(), facts_here});
+  start<rounding_kernel>(
+      place, tiles, {source(), order_, count_, centre(), facts(), rounded_, view<double>(totals)});
+  start<facts_kernel>(place, 1,
+                      {view<double>(totals), tiles, count_, sum_error(dimension()), facts_here});
+  start<start_kernel>(place, blocks_for(rows, start_kernel::max_threads),
+                      {rounded_, count_, rows, facts(), view<float>(starts_)});
+}
+
+global<const float> prepared_corpus::centre() const { return view<const float>(centre_); }
+global<const corpus_facts> prepared_corpus::facts() const {
+  return view<const corpus_facts>(facts_);
+}
+global<const float> prepared_corpus::starts() const { return view<const float>(starts_); }
+
+}  // namespace kselect::search::fused
