@@ -1,22 +1,22 @@
 """The command line: `python -m plots RUN_DIR [RUN_DIR ...]`."""
 
 import argparse
-import difflib
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from plots import style
-from plots.errors import Failure, PlotError, exit_code
+from plots.errors import Failure, PlotError, command_name, exit_code
 from plots.figures import KEY_COLUMNS, Drawing, FigureKind, Options, registry
+from plots.names import known
 from plots.records import Record, load
 from plots.save import save
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise PlotError(Failure.USAGE, f"{message}; see python -m plots --help")
+        raise PlotError(Failure.USAGE, f"{message}; see {command_name('plots')} --help")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m plots", description="Draw figures from recorded runs.")
+    parser = _Parser(prog=command_name("plots"), description="Draw figures from recorded runs.")
     parser.add_argument(
         "runs", nargs="*", type=Path, metavar="RUN_DIR", help="has runs.jsonl and meta.json"
     )
@@ -56,11 +56,12 @@ def _run(options: argparse.Namespace) -> None:
             print(f"{kind.name:<12} {kind.description}")
         return
     if not options.runs:
-        raise PlotError(Failure.USAGE, "no run directory given; see python -m plots --help")
+        message = f"no run directory given; see {command_name('plots')} --help"
+        raise PlotError(Failure.USAGE, message)
     wanted = [_choose(name, kinds) for name in options.figure or kinds]
     records = _load_all(options.runs)
     if options.baseline is not None:
-        _known(options.baseline, {r.algorithm for r in records}, "algorithm")
+        known(options.baseline, {r.algorithm for r in records}, "algorithm")
 
     style.apply()
     drawn = 0
@@ -99,16 +100,8 @@ def _load_all(directories: Sequence[Path]) -> list[Record]:
 
 
 def _choose(name: str, kinds: dict[str, FigureKind]) -> FigureKind:
-    _known(name, kinds, "figure")
+    known(name, kinds, "figure")
     return kinds[name]
-
-
-def _known(name: str, names: Collection[str], what: str) -> None:
-    if name in names:
-        return
-    nearest = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0)
-    message = f"no {what} is called {name!r}; the nearest is {nearest[0]!r}"
-    raise PlotError(Failure.USAGE, message)
 
 
 if __name__ == "__main__":

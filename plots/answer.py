@@ -138,6 +138,38 @@ def _sentence(line: Line, baseline: str) -> str:
             f"({least:.2f} to {largest:.2f}).")
 
 
+@dataclass(frozen=True)
+class Headline:
+    """The answer in two sentences, and the algorithm that factors compare with."""
+
+    title: str
+    detail: str
+    baseline: str  # "" if no cell has a time
+
+
+def headline(records: Sequence[Record], baseline_name: str | None) -> Headline:
+    """Return the answer of a run; also of one in which no cell has a time."""
+    timed = [record for record in records if record.time]
+    if not timed:
+        counted = sum(bool(record.queue_updates or record.counters) for record in records)
+        what = f"{counted} of {len(records)} cells have counted work" if counted else "see the statuses"
+        return Headline("No cell has a time", f"{what[0].upper()}{what[1:]}.", "")
+    name = baseline_name or default_name(timed, timed)
+    line = _line((), contests(timed, Baseline(name, timed)))
+    point = "problem" if line.problems == 1 else "problems"
+    title = f"{line.winner} wins {line.wins} of {line.problems} {point}"
+    level = "An algorithm wins where its 95 % interval overlaps with that of the fastest."
+    if line.factors is None or line.factors[2] == 1.0:
+        return Headline(title, level, name)
+    mean, least, largest = line.factors
+    times = _range(f"{least:.3g}", f"{largest:.3g}")
+    return Headline(
+        f"{title}; the fastest is {times} times as fast as {name}",
+        f"{mean:.3g} times in geometric mean. {level}",
+        name,
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     parser = argparse.ArgumentParser(

@@ -15,6 +15,11 @@ class Failure(IntEnum):
     INTERRUPTED = 130  # the user stopped it
 
 
+def command_name(module: str) -> str:
+    """Return how the user started a module: by `kselect`, which says so, or by Python."""
+    return os.environ.get("KSELECT_COMMAND") or f"python -m {module}"
+
+
 class PlotError(Exception):
     """Ends the program; the message is one line that names the file and says what is wrong."""
 

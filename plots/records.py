@@ -139,6 +139,7 @@ class Whole:
     run: Run
     meta: dict[str, Any]
     cells: tuple[dict[str, Any], ...]
+    records: tuple[Record, ...]  # the cells, parsed, in the same order
     warnings: tuple[str, ...]
 
 
@@ -151,7 +152,8 @@ def load(directory: Path, number: int = 1) -> Loaded:
 def load_whole(directory: Path) -> Whole:
     """Read one run directory with all members of its records; checked as by `load`."""
     run, meta, counting, warnings = _read(directory, 1)
-    return Whole(run, meta, tuple(value for _, value in counting), warnings)
+    records, cells = zip(*counting, strict=True) if counting else ((), ())
+    return Whole(run, meta, cells, records, warnings)
 
 
 def _read(

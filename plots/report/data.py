@@ -2,18 +2,21 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import PurePosixPath
 from typing import Any
 
+from plots.answer import headline
 from plots.records import Whole
 
 _DIGITS = 6  # significant digits of a sample; the clock's resolution is coarser
 _PROBLEM = ("n", "q", "k", "dtype", "payload", "direction", "layout", "distribution", "seed")
 
 
-def page_data(run: Whole) -> dict[str, Any]:
-    """Return the page's data: the run's meta.json, and its cells."""
+def page_data(run: Whole, baseline: str | None) -> dict[str, Any]:
+    """Return the page's data: the answer, the run's meta.json, and its cells."""
     return {
+        "answer": asdict(headline(run.records, baseline)),
         "run": run.run.name,
         "digest": run.run.digest,
         "warnings": list(run.warnings),

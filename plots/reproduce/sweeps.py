@@ -9,7 +9,6 @@ A sweep that causes of claims want on fewer multiprocessors is run a second time
 """
 
 import argparse
-import difflib
 import json
 import re
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from plots.errors import Failure, PlotError, exit_code
 from plots.files import RUNS, holds
+from plots.names import known
 from plots.records import Record, load
 from plots.reproduce.manifest import Experiment, load as load_experiments
 
@@ -196,13 +196,10 @@ def _recorded(experiment: Experiment, machine: Path) -> bool:
 
 def named(experiments: list[Experiment], ids: Sequence[str]) -> list[Experiment]:
     """Return the experiments with these IDs, or all if there is none; raises PlotError(USAGE)."""
-    known = {e.id: e for e in experiments}
+    by_id = {e.id: e for e in experiments}
     for name in ids:
-        if name not in known:
-            nearest = difflib.get_close_matches(name, known, n=1, cutoff=0)
-            hint = f"; the nearest is {nearest[0]!r}" if nearest else ""
-            raise PlotError(Failure.USAGE, f"no experiment is called {name!r}{hint}")
-    return [known[name] for name in dict.fromkeys(ids)] or experiments
+        known(name, by_id, "experiment")
+    return [by_id[name] for name in dict.fromkeys(ids)] or experiments
 
 
 def of_papers(experiments: Iterable[Experiment], papers: str) -> list[Experiment]:

@@ -45,10 +45,7 @@ class Page:
             "Network.emulateNetworkConditions",
             offline=True, latency=0, downloadThroughput=0, uploadThroughput=0,
         )  # fmt: skip
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=1280, height=900, deviceScaleFactor=1, mobile=False,
-        )  # fmt: skip
+        self.resize(1280, 900)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send a command and return its result; events that come first are noted."""
@@ -79,6 +76,18 @@ class Page:
         )
         assert "exceptionDetails" not in done, done["exceptionDetails"]
         return done["result"].get("value")
+
+    def resize(self, width: int, height: int) -> None:
+        """Set the size of the window in CSS pixels."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=height, deviceScaleFactor=1, mobile=False,
+        )  # fmt: skip
+
+    def prefer(self, scheme: str) -> None:
+        """Tell the page that the user prefers `light` or `dark` colours."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", features=features)
 
     def press(self, key: str, text: str = "") -> None:
         """Press and release a key as a user does, on what has the focus."""

@@ -58,13 +58,13 @@ function sample_plot(time) {
       svg("text", { x: left - 6, y: at_y(tick) + 4, "text-anchor": "end" }, duration(tick)));
   }
   const [low, high] = time.ci95;
-  root.append(svg("rect", { x: left, width: width - left - right, y: at_y(high), height: Math.max(1, at_y(low) - at_y(high)), fill: "#0072B2", opacity: 0.18 }),
-    svg("line", { x1: left, x2: width - right, y1: at_y(time.median), y2: at_y(time.median), stroke: "#0072B2", "stroke-width": 1.5 }));
+  root.append(svg("rect", { x: left, width: width - left - right, y: at_y(high), height: Math.max(1, at_y(low) - at_y(high)), fill: "var(--s0)", opacity: 0.18 }),
+    svg("line", { x1: left, x2: width - right, y1: at_y(time.median), y2: at_y(time.median), stroke: "var(--s0)", "stroke-width": 1.5 }));
   let i = 0;
   const rounds = time.round_sizes || [time.samples.length];
   rounds.forEach((count, round) => {
     for (let j = 0; j < count && i < time.samples.length; j += 1, i += 1) {
-      root.append(svg("circle", { cx: at_x(i), cy: at_y(time.samples[i]), r: 2.6, fill: round % 2 ? "#D55E00" : "#000000" }));
+      root.append(svg("circle", { cx: at_x(i), cy: at_y(time.samples[i]), r: 2.6, fill: round % 2 ? "var(--s1)" : "var(--s3)" }));
     }
   });
   root.append(svg("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle" },

@@ -54,6 +54,12 @@ const percent = (share) => `${digits(100 * share, 3)} %`;
 const kind_of = (cell) =>
   [cell.input, cell.dtype, cell.payload.replaceAll("_", " "), cell.direction].join(", ");
 const kinds = in_order(cells.map(kind_of));
+const preferred_kind = (among) => {
+  // Uniform rows are what most questions are about; else the kind with the most times.
+  const timed = (kind) => cells.filter((c) => c.time && kind_of(c) === kind).length;
+  const uniform = among.filter((kind) => kind.startsWith("uniform,"));
+  return (uniform.length ? uniform : among).reduce((a, b) => (timed(b) > timed(a) ? b : a), (uniform[0] ?? among[0]));
+};
 const algorithms = in_order(cells.map((cell) => cell.algorithm));
 
 // The quantities that a plot can show: name, value of a cell or null, and format.
@@ -63,8 +69,8 @@ const VALUES = {
   share: ["share of the read ceiling", (cell) => cell.floor && cell.floor.share, percent],
 };
 
-// Okabe and Ito's colours with grey for yellow, as in the figures; series also differ in marker and dashes.
-const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#808080"];
+// The colours of the figures (report.css, plots/style.py); series also differ in marker and dashes.
+const COLOUR_COUNT = 12;
 const DASHES = ["", "7 3", "2 2", "9 3 2 3", "5 2 2 2 2 2"];
 const SHAPES = [
   (x, y, r) => `M${x - r},${y}a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0Z`,
@@ -79,7 +85,7 @@ const SHAPES = [
 function look(algorithm) {
   const place = algorithms.indexOf(algorithm);
   return {
-    colour: COLOURS[place % COLOURS.length],
+    colour: `var(--s${place % COLOUR_COUNT})`,
     dash: DASHES[place % DASHES.length],
     shape: SHAPES[place % SHAPES.length],
   };

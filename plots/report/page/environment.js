@@ -6,8 +6,14 @@ function show_environment() {
   by_id("heading").textContent = `Run ${report.run}`;
   const about = meta.config && meta.config.description ? `${meta.config.description} ` : "";
   const state = meta.state === "complete" ? "" : ` The run is ${meta.state}.`;
+  const executors = distinct(cells.map((cell) => cell.executor));
+  const gpu = executors.includes("cuda") && meta.gpu && meta.gpu[0] ? [meta.gpu[0].name] : [];
+  const host = executors.some((name) => name !== "cuda") && meta.host ? [meta.host.cpu] : [];
   by_id("summary").textContent =
-    `${about}${cells.length} cells, ${ok} ok; every time is of an answer proven before and after.${state}`;
+    `${[...gpu, ...host].join(", ")}. ${cells.length} cells, ${ok} ok; every time is of an answer proven before and after.${state}`;
+  by_id("about").textContent = about;
+  by_id("doubt").textContent = doubt(meta.host || {});
+  by_id("doubt").hidden = !by_id("doubt").textContent;
   if (report.warnings.length) {
     by_id("warnings").hidden = false;
     by_id("warnings").append(...report.warnings.map((text) => element("p", {}, text)));
@@ -17,6 +23,13 @@ function show_environment() {
   }
   by_id("config-text").textContent = JSON.stringify(meta.config ?? {}, null, 2);
   by_id("config-copy").addEventListener("click", copy_config);
+}
+
+// `kselect doctor` warns of the same load.
+function doubt(host) {
+  const threads = host.threads_online || host.threads;
+  if (!threads || host.load_1min === undefined || host.load_1min / threads < 0.1) return "";
+  return `Other programs took part of the machine as the run began (load ${digits(host.load_1min, 3)} on ${threads} threads): its times deserve doubt.`;
 }
 
 function facts(meta) {

@@ -2,12 +2,16 @@
 
 function show_heatmap() {
   options(by_id("heatmap-kind"), kinds.map((kind) => [kind, kind]));
+  by_id("heatmap-kind").value = preferred_kind(kinds);
   options(by_id("heatmap-algorithm"), algorithms.map((name) => [name, name]));
   options(by_id("heatmap-value"), [...available_values(), ["speedup", "speed-up over"]]);
   by_id("heatmap-controls").addEventListener("submit", (event) => event.preventDefault());
   by_id("heatmap-controls").addEventListener("change", draw_heatmap);
-  const busiest = algorithms.find((name) => cells.some((c) => c.algorithm === name && c.time));
-  if (busiest) by_id("heatmap-algorithm").value = busiest;
+  const winner = cells.filter((c) => over_fastest(c) === 1)[0];
+  if (winner) by_id("heatmap-algorithm").value = winner.algorithm;
+  const qs = ascending(cells.filter((c) => kind_of(c) === by_id("heatmap-kind").value).map((c) => c.q));
+  draw_heatmap();
+  if (by_id("heatmap-q").value !== "any") by_id("heatmap-q").value = String(qs.at(-1));
   draw_heatmap();
 }
 
@@ -36,7 +40,7 @@ function draw_heatmap() {
   const rows = ks.map((k) => element("tr", {}, element("th", { scope: "row" }, size(k)),
     ...ns.map((n) => heat_cell(at.get(`${n}/${k}`), mode, values))));
   by_id("heatmap-plot").replaceChildren(
-    element("table", { "aria-label": by_id("heatmap-note").textContent }, element("thead", {}, head), element("tbody", {}, ...rows)));
+    element("table", { class: "map", "aria-label": by_id("heatmap-note").textContent }, element("thead", {}, head), element("tbody", {}, ...rows)));
 }
 
 // The content of the map at (n, k); null if the run has no such cell.
@@ -61,22 +65,19 @@ function heat_note(mode, at, values) {
 }
 
 // Comparisons: vermillion for slower, blue for faster. Other values: larger is bluer. The colours are
-// light enough for dark text, which shows the value.
+// near enough to the page's own for its text, which shows the value.
 function heat_colour(mode, value, values) {
   const logs = values.map(Math.log2);
   const [low, high] = [Math.min(...logs), Math.max(...logs)];
   if (mode === "speedup") {
     const extent = Math.max(1, -low, high);
     const part = Math.log2(value) / extent;
-    return part < 0 ? mix([213, 94, 0], -part) : mix([0, 114, 178], part);
+    return part < 0 ? mix("var(--slower)", -part) : mix("var(--faster)", part);
   }
-  return mix([0, 114, 178], high > low ? (Math.log2(value) - low) / (high - low) : 0.5);
+  return mix("var(--faster)", high > low ? (Math.log2(value) - low) / (high - low) : 0.5);
 }
 
-function mix([red, green, blue], part) {
-  const towards = (full) => Math.round(255 - (255 - full) * part * 0.6);
-  return `rgb(${towards(red)} ${towards(green)} ${towards(blue)})`;
-}
+const mix = (colour, part) => `color-mix(in srgb, ${colour} ${Math.round(60 * part)}%, var(--paper))`;
 
 function heat_cell(found, mode, values) {
   if (!found) return element("td", { class: "absent" }, "–");

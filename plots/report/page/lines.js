@@ -1,11 +1,13 @@
 // Lines of any algorithms over n, Q or k. Both axes are logarithmic, except for shares.
 
 const AXES = [["n", "n"], ["q", "Q"], ["k", "k"]];
+// The width is set to that of the page, so that text keeps its size on a narrow one (fit_box).
 const BOX = { width: 900, height: 440, left: 80, right: 20, top: 14, bottom: 44 };
 const lines_off = new Set(); // algorithms that are not drawn
 
 function show_lines() {
   options(by_id("lines-kind"), kinds.map((kind) => [kind, kind]));
+  by_id("lines-kind").value = preferred_kind(kinds);
   const axes = AXES.filter(([axis]) => distinct(cells.map((c) => c[axis])).length > 1);
   options(by_id("lines-x"), axes.length ? axes : AXES);
   options(by_id("lines-y"), available_values());
@@ -15,15 +17,28 @@ function show_lines() {
   by_id("lines-controls").addEventListener("submit", (event) => event.preventDefault());
   by_id("lines-all").addEventListener("click", () => choose_algorithms(true));
   by_id("lines-none").addEventListener("click", () => choose_algorithms(false));
+  window.addEventListener("resize", () => { if (fit_box()) draw_lines(); });
   algorithm_boxes();
   fix_others();
+  fit_box();
   draw_lines();
 }
 
+// Whether the width of the plots changed.
+function fit_box() {
+  const width = Math.max(300, Math.min(900, by_id("lines-plot").clientWidth || 900));
+  const changed = width !== BOX.width;
+  BOX.width = width;
+  BOX.height = width < 600 ? 340 : 440;
+  BOX.right = width < 600 ? 8 : 20;
+  return changed;
+}
+
 function available_values() {
-  return Object.entries(VALUES)
-    .filter(([, [, value]]) => cells.some((c) => value(c) !== null && value(c) !== undefined))
-    .map(([key, [name]]) => [key, name]);
+  const found = Object.entries(VALUES)
+    .filter(([, [, value]]) => cells.some((c) => value(c) !== null && value(c) !== undefined));
+  // A run without times shows that it has none.
+  return (found.length ? found : Object.entries(VALUES).slice(0, 1)).map(([key, [name]]) => [key, name]);
 }
 
 function algorithm_boxes() {
@@ -66,7 +81,11 @@ function fix_others() {
     options(select, [["any", "any"], ...values.map((v) => [v, size(v)])]);
     const long = values.map((v) => distinct(here.filter((c) => c[axis] === v).map((c) => c[x])).length);
     const fullest = Math.max(...long);
-    select.value = before[axis] ?? (fullest > 1 || values.length === 1 ? String(values[long.indexOf(fullest)]) : "any");
+    // Of the values with lines of three points or more: the most rows, where a machine is busy; a k of
+    // the middle.
+    const lines = values.filter((_, i) => long[i] >= Math.min(3, fullest));
+    const chosen = lines[axis === "k" ? (lines.length - 1) >> 1 : lines.length - 1];
+    select.value = before[axis] ?? (fullest > 1 || values.length === 1 ? String(chosen) : "any");
     if (!select.value) select.value = "any";
     return element("label", {}, `${name} `, select);
   }));
@@ -141,14 +160,14 @@ function scale(values, from, to, logarithmic, margin) {
   return place;
 }
 
-function ticks_of(place, base) {
+function ticks_of(place, base, most = 14) {
   const [low, high] = place.range;
   if (!place.logarithmic) {
     const step = 10 ** Math.floor(Math.log10(high)) / (high / 10 ** Math.floor(Math.log10(high)) < 3 ? 2 : 1);
     return Array.from({ length: Math.floor(high / step) + 1 }, (_, i) => i * step);
   }
   if (base === 2) {
-    const step = Math.max(1, Math.ceil((high - low) / 14));
+    const step = Math.max(1, Math.ceil((high - low) / most));
     const first = Math.ceil(low);
     return Array.from({ length: Math.floor((high - first) / step) + 1 }, (_, i) => 2 ** (first + i * step));
   }
@@ -167,7 +186,7 @@ function ticks_of(place, base) {
 
 function draw_axes(root, x, name, words, at_x, at_y) {
   const bottom = BOX.height - BOX.bottom;
-  for (const tick of ticks_of(at_x, 2)) {
+  for (const tick of ticks_of(at_x, 2, Math.floor((BOX.width - BOX.left) / 48))) {
     root.append(svg("line", { class: "grid", x1: at_x(tick), x2: at_x(tick), y1: BOX.top, y2: bottom }),
       svg("text", { x: at_x(tick), y: bottom + 16, "text-anchor": "middle" }, size(tick)));
   }
@@ -180,7 +199,7 @@ function draw_axes(root, x, name, words, at_x, at_y) {
     svg("text", { x: (BOX.left + BOX.width - BOX.right) / 2, y: BOX.height - 8, "text-anchor": "middle" }, axis_name(x)),
     svg("text", { x: 14, y: bottom / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${bottom / 2})` }, name));
   root.append(svg("defs", {}, svg("pattern", { id: "hatch", width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-    svg("rect", { width: 5, height: 5, fill: "#f2f2f2" }), svg("line", { x1: 0, x2: 0, y1: 0, y2: 5, stroke: "#8a8a8a", "stroke-width": 2 }))));
+    svg("rect", { width: 5, height: 5, fill: "var(--soft)" }), svg("line", { x1: 0, x2: 0, y1: 0, y2: 5, stroke: "var(--frame)", "stroke-width": 2 }))));
 }
 
 // A line is broken at cells without a value.

@@ -3,13 +3,14 @@
 const PAGE_ROWS = 25;
 const ALL_COLUMNS = [
   ["Algorithm", (c) => c.algorithm],
-  ["On", (c) => c.executor],
   ["n", (c) => c.n, true],
   ["Q", (c) => c.q, true],
   ["k", (c) => c.k, true],
-  ["Problem", kind_of],
-  ["Status", (c) => c.status],
   ["Median", (c) => (c.time ? c.time.median : null), true, duration],
+  ["× fastest", over_fastest, true, (ratio) => `${digits(ratio, 3)}×`],
+  ["Problem", kind_of],
+  ["On", (c) => c.executor],
+  ["Status", (c) => c.status],
   ["95 % interval", (c) => (c.time ? c.time.ci95[1] - c.time.ci95[0] : null), true, null],
   ["Share of ceiling", (c) => (c.floor ? c.floor.share : null), true, percent],
   ["Reason", (c) => c.reason],
@@ -17,8 +18,14 @@ const ALL_COLUMNS = [
 // A column with one value for all cells of the run is left out, except these three.
 const COLUMNS = ALL_COLUMNS.filter(([name, value]) =>
   ["Algorithm", "Status", "Median"].includes(name) || distinct(cells.map(value)).length > 1);
+// These stay on a narrow screen; a cell's own page has the rest.
+const NARROW = ["Algorithm", "n", "Q", "k", "Median", "× fastest"];
+const class_of = (name, numeric) =>
+  [name === "Reason" ? "reason" : numeric ? "number" : "", NARROW.includes(name) ? "" : "wide",
+    name === "Algorithm" ? "name" : ""].filter(Boolean).join(" ") || null;
 
-const table_state = { column: null, downwards: false, page: 0 };
+// At first the fastest cell of each problem comes first, the quickest of them on top.
+const table_state = { column: COLUMNS.findIndex(([name]) => name === "× fastest"), downwards: false, page: 0 };
 
 function show_table() {
   options(by_id("table-status"), [["", "all"], ...in_order(cells.map((c) => c.status)).map((s) => [s, s])]);
@@ -27,9 +34,8 @@ function show_table() {
   COLUMNS.forEach(([name, , numeric], column) => {
     const button = element("button", { type: "button" }, name);
     button.addEventListener("click", () => sort_by(column));
-    head.append(element("th", { scope: "col", class: numeric ? "number" : null }, button));
+    head.append(element("th", { scope: "col", class: class_of(name, numeric) }, button));
   });
-  head.append(element("th", { scope: "col" }, "Samples"));
   by_id("table").tHead.replaceChildren(head);
   by_id("table-controls").addEventListener("submit", (event) => event.preventDefault());
   by_id("table-controls").addEventListener("input", () => { table_state.page = 0; fill_table(); });
@@ -45,38 +51,51 @@ function sort_by(column) {
   fill_table();
 }
 
-// "heap k=64 n>1024": every word must occur, every condition on n, q, k must hold.
-function search_filter(text) {
-  const tests = text.trim().toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
+// The parts of a search such as "heap k=64 n>2^10": every word must occur, every condition must hold.
+function search_parts(text) {
+  return text.trim().toLowerCase().split(/\s+/).filter(Boolean).map((word) => {
     const condition = word.match(/^([nqk])(<=|>=|=|<|>)(?:2\^)?(\d+)$/);
     if (!condition) {
-      return (c) => `${c.algorithm} ${c.family} ${kind_of(c)} ${c.status} ${c.reason}`.toLowerCase().includes(word);
+      const test = (c) => `${c.algorithm} ${c.family} ${kind_of(c)} ${c.status} ${c.reason}`.toLowerCase().includes(word);
+      return { word, axis: null, test };
     }
-    const [, name, sign, digits_of] = condition;
+    const [, axis, sign, digits_of] = condition;
     const limit = word.includes("2^") ? 2 ** Number(digits_of) : Number(digits_of);
     const compare = {
       "<=": (v) => v <= limit, ">=": (v) => v >= limit, "=": (v) => v === limit,
       "<": (v) => v < limit, ">": (v) => v > limit,
     }[sign];
-    return (c) => compare(c[name]);
+    return { word, axis, test: (c) => compare(c[axis]) };
   });
-  return (c) => tests.every((test) => test(c));
+}
+
+// Why a search finds nothing: the values that there are, or a part that holds for no cell.
+function why_nothing(parts) {
+  const never = parts.find((part) => !cells.some(part.test));
+  if (!never) return parts.length > 1 ? " No cell has all of these together." : "";
+  if (!never.axis) return ` No cell has the word “${never.word}”.`;
+  const name = never.axis === "q" ? "Q" : never.axis;
+  const values = ascending(cells.map((c) => c[never.axis]));
+  const shown = values.length > 24 ? [...values.slice(0, 12), "…", ...values.slice(-12)] : values;
+  return ` No cell has ${never.word.replace(/^q/, "Q")}; ${name} is one of ${shown.join(", ")}.`;
 }
 
 function chosen_rows() {
-  const matches = search_filter(by_id("table-search").value);
+  const parts = search_parts(by_id("table-search").value);
   const status = by_id("table-status").value;
   const algorithm = by_id("table-algorithm").value;
   const rows = cells.filter((c) =>
-    (!status || c.status === status) && (!algorithm || c.algorithm === algorithm) && matches(c));
-  if (table_state.column === null) return rows;
+    (!status || c.status === status) && (!algorithm || c.algorithm === algorithm)
+    && parts.every((part) => part.test(c)));
+  if (table_state.column < 0) return rows;
   const value = COLUMNS[table_state.column][1];
   const direction = table_state.downwards ? -1 : 1;
   // Cells without a value come last in both directions.
   return rows.sort((a, b) => {
     const [x, y] = [value(a), value(b)];
     if (x === null || y === null) return (x === null) - (y === null);
-    return direction * (x < y ? -1 : x > y ? 1 : 0);
+    if (x !== y) return direction * (x < y ? -1 : 1);
+    return a.time && b.time ? a.time.median - b.time.median : 0;
   });
 }
 
@@ -86,7 +105,8 @@ function fill_table() {
   table_state.page = Math.min(Math.max(table_state.page, 0), pages - 1);
   const first = table_state.page * PAGE_ROWS;
   by_id("table").tBodies[0].replaceChildren(...rows.slice(first, first + PAGE_ROWS).map(table_row));
-  by_id("table-count").textContent = `${rows.length} of ${cells.length} cells`;
+  by_id("table-count").textContent = `${rows.length} of ${cells.length} cells`
+    + (rows.length ? "" : `.${why_nothing(search_parts(by_id("table-search").value))}`);
   by_id("table-page").textContent = `page ${table_state.page + 1} of ${pages}`;
   by_id("table-previous").disabled = table_state.page === 0;
   by_id("table-next").disabled = table_state.page === pages - 1;
@@ -102,13 +122,16 @@ function table_row(cell) {
   COLUMNS.forEach(([name, value, numeric, words]) => {
     let text = value(cell);
     if (name === "95 % interval") text = cell.time ? cell.time.ci95.map(duration).join(" – ") : "";
-    else if (text === null) text = "";
+    else if (text === null) text = name === "Median" ? cell.status.replaceAll("_", " ") : "";
     else if (words) text = words(text);
     else if (numeric) text = size(text);
-    row.append(element("td", { class: name === "Reason" ? "reason" : numeric ? "number" : null }, text));
+    row.append(element("td", { class: class_of(name, numeric) }, name === "Algorithm" ? opener(cell) : text));
   });
-  const button = element("button", { type: "button", "aria-label": `Samples of ${in_words(cell)}` }, "show");
-  button.addEventListener("click", () => open_cell(cell));
-  row.append(element("td", {}, button));
   return row;
+}
+
+function opener(cell) {
+  const button = element("button", { type: "button", class: "opener", title: `Samples of ${in_words(cell)}` }, cell.algorithm);
+  button.addEventListener("click", () => open_cell(cell));
+  return button;
 }
