@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from plots import style
+from plots import index_page, style
+from plots.choice import MOST, choose
 from plots.errors import Failure, PlotError, command_name, exit_code
 from plots.figures import KEY_COLUMNS, Drawing, FigureKind, Options, registry
+from plots.files import write_file
 from plots.names import known
 from plots.records import Record, load
 from plots.save import save
@@ -34,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         default=Path("out/figures"),
         metavar="DIR",
-        help="where NAME.png, NAME.pdf and NAME.csv go (default: %(default)s)",
+        help="where index.html and each figure's PNG, PDF and CSV go (default: %(default)s)",
     )
     parser.add_argument(
         "--figure", action="append", metavar="NAME", help="draw this figure only; may be repeated"
@@ -44,6 +46,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ALGORITHM",
         help="what speed-ups compare with (default: the first by name of the family nth_element; "
         "without one, of those that are ok in the most cells the slowest)",
+    )
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help=f"draw all figures; by default, without --figure, the {MOST} that say most",
     )
     parser.add_argument("--list", action="store_true", help="list the figures and stop")
     return parser
@@ -64,17 +71,26 @@ def _run(options: argparse.Namespace) -> None:
         known(options.baseline, {r.algorithm for r in records}, "algorithm")
 
     style.apply()
-    drawn = 0
+    by_kind: dict[str, list[Drawing]] = {}
     for kind in dict.fromkeys(wanted):
-        drawings = kind.draw(records, Options(baseline=options.baseline))
-        _tell_undrawn(kind, drawings, records)
-        drawn += len(drawings)
-        for drawing in drawings:
-            for path in save(drawing, options.out):
-                print(path, flush=True)
-    if drawn == 0:
+        by_kind[kind.name] = kind.draw(records, Options(baseline=options.baseline))
+        _tell_undrawn(kind, by_kind[kind.name], records)
+    every = [drawing for drawings in by_kind.values() for drawing in drawings]
+    if not every:
         names = ", ".join(str(path) for path in options.runs)
         raise PlotError(Failure.INPUT, f"{names}: nothing to draw")
+    chosen = every if options.all or options.figure else choose(by_kind)
+    for drawing in chosen:
+        save(drawing, options.out)
+    left_out = [drawing for drawing in every if drawing not in chosen]
+    of_drawing = {d.name: kinds[name] for name, drawings in by_kind.items() for d in drawings}
+    runs = list(dict.fromkeys(record.run.name for record in records))
+    index = options.out / index_page.NAME
+    write_file(index, index_page.page(runs, chosen, left_out, of_drawing).encode())
+    print(index, flush=True)
+    if left_out:
+        told = f"{len(chosen)} of {len(every)} figures are drawn; --all draws the rest"
+        print(f"plots: {told}", file=sys.stderr)
 
 
 def _tell_undrawn(kind: FigureKind, drawings: list[Drawing], records: list[Record]) -> None:

@@ -9,8 +9,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
-from plots.records import Record
+from plots.records import Record, Run
 
 Group = tuple[str, str, str, str, str, str, str]  # a slice without its fixed Q or n * Q
 
@@ -110,9 +111,14 @@ def series(records: Iterable[Record]) -> dict[str, list[Record]]:
     for algorithm, members in sorted(by_algorithm.items()):
         for record, qualifier in zip(members, _qualifiers(members), strict=True):
             result[f"{algorithm} [{qualifier}]" if qualifier else algorithm].append(record)
+
+    def place(found: tuple[str, list[Record]]) -> tuple[str, int, str]:
+        label, members = found
+        return members[0].algorithm, members[0].run.number, label
+
     return {
         label: sorted(members, key=lambda r: (r.k, r.n, r.q))
-        for label, members in sorted(result.items())
+        for label, members in sorted(result.items(), key=place)
     }
 
 
@@ -138,13 +144,14 @@ def _group(record: Record) -> Group:
 
 def _qualifiers(members: list[Record]) -> list[str]:
     """Return for each record the fewest traits that distinguish the records of each cell."""
+    runs = _run_names({r.run for r in members})
     traits: list[Mapping[str, str]] = [
         {
             "layout": r.layout.replace("_", " "),
             "pitch": f"pitch {r.pitch}",
             "threads": f"{r.threads} threads",
             "seed": f"seed {r.seed}",
-            "run": f"run {r.run.number} {r.run.name}",
+            "run": f"run {runs[r.run]}",
             "source": f"source {r.source_hash[:6]}",
             "key": f"key {r.key[:8]}",
         }
@@ -166,6 +173,16 @@ def _qualifiers(members: list[Record]) -> list[str]:
         if distinct(labels()) == before:
             used.pop()
     return labels()
+
+
+def _run_names(runs: Iterable[Run]) -> dict[Run, str]:
+    """Return a name for each run: its folder's, its own, or its own and its number."""
+    runs = list(runs)
+    for name in (lambda run: PurePath(run.path).name, lambda run: run.name):
+        named = {run: name(run) for run in runs}
+        if all(named.values()) and len(set(named.values())) == len(runs):
+            return named
+    return {run: f"{run.number} {run.name}" for run in runs}
 
 
 def _file_name(text: str) -> str:

@@ -1,7 +1,7 @@
 """The style of all figures: fonts, colours, the marker of each series, the text of ticks.
 
-Colours are those of Okabe and Ito; grey replaces their yellow, which is too faint on white. Series
-also differ in marker and dash pattern, so that a figure can be read in greyscale.
+Colours are those of Okabe and Ito; grey replaces their yellow, which is too faint on white. Four of
+Tol's muted ones follow, for the ninth to the twelfth series. Series also differ in marker and dash pattern, so that a figure can be read in greyscale.
 """
 
 import functools
@@ -24,7 +24,10 @@ INK = "#1a1a1a"
 MUTED = "#5c5c5c"
 GRID = "#dedede"
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#808080")
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00", "#56B4E9", "#808080"),
+    *("#882255", "#999933", "#332288", "#117733"),
+)
 MARKERS = ("o", "s", "^", "D", "v", "<", "p", "*", "X", ">", "P", "d", "h")
 LINES = (
     "-",

@@ -17,7 +17,7 @@ from plots.line_panels import Point, Sheet
 from plots.records import Record
 
 NAME = "ceiling"
-DESCRIPTION = "share of the measured read ceiling against n, a panel for each k (two or more n)"
+DESCRIPTION = "share of the measured read ceiling against n, a panel for each k (three or more n)"
 
 
 def suits(record: Record) -> bool:
@@ -26,12 +26,12 @@ def suits(record: Record) -> bool:
 
 
 def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
-    """Draw each slice in which at least two n have a share."""
+    """Draw each slice in which at least three n have a share; two points make no curve."""
     del options
     cut = {
         part: members
         for part, members in slices.cut(records).items()
-        if len({r.n for r in members if r.floor}) > 1
+        if len({r.n for r in members if r.floor}) > 2
     }
     names = slices.names(NAME, cut)
     drawings = []

@@ -2,8 +2,10 @@
 
 Dolan & Moré, Benchmarking optimization software with performance profiles, 2002. At τ = 1 a line
 shows how often its algorithm is the fastest; further right it shows how far the algorithm falls
-behind on the other problems. A problem without a time (failed, refused, not in the run) counts as
-an infinite ratio: the line then ends below 1, and the notes say how many problems had which status.
+behind on the other problems. A problem without a time (failed, refused) counts as an infinite
+ratio: the line then ends below 1, and the notes say how many problems had which status. A problem
+that the config leaves out for an algorithm does not count: its line is of the others, and a note
+says of how many.
 There is one figure for each group of slices, over all n, Q and k.
 """
 
@@ -46,19 +48,25 @@ def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
 
 
 def ratios(records: Sequence[Record]) -> Ratios:
-    """Return each algorithm's time over the best time, for each problem that one solved."""
+    """Return each algorithm's time over the best time of the problem.
+
+    Each algorithm has the problems that were tried with it and that some algorithm solved.
+    """
     times: dict[Problem, dict[str, float]] = defaultdict(dict)
     for record in records:
         if record.time:
             at = times[record.n, record.q, record.k]
             at[record.algorithm] = min(record.time.median, at.get(record.algorithm, math.inf))
-    return {
+    tried = {(r.algorithm, (r.n, r.q, r.k)) for r in records}
+    found = {
         name: {
             problem: solved.get(name, math.inf) / min(solved.values())
             for problem, solved in sorted(times.items())
+            if (name, problem) in tried
         }
         for name in sorted({r.algorithm for r in records})
     }
+    return {name: by_problem for name, by_problem in found.items() if by_problem}
 
 
 def _worth(records: Sequence[Record]) -> bool:
@@ -70,7 +78,7 @@ def _figure(head: slices.Slice, found: Ratios, members: Sequence[Record]) -> Fig
     looks = style.looks(found)
     columns = key_columns(found, 4.9)
     grid = Grid(1, 1, 4.6, 3.0, 0.62, 0.1, 0.22, 0.17, 0.1)
-    problems = len(next(iter(found.values())))
+    problems = len({problem for by_problem in found.values() for problem in by_problem})
     page = Page(
         "Performance profile",
         f"{head.title()}  |  {problems} problems (n, Q, k)",
@@ -127,29 +135,34 @@ def _curve(axes: Axes, ordered: Sequence[float], end: float, look: style.Look) -
 
 
 def _notes(found: Ratios, records: Sequence[Record]) -> list[str]:
-    """Return for each algorithm the number of problems without a time, and their statuses."""
+    """Return for each algorithm the problems without a time, and how many were not tried."""
+    every = len({problem for by_problem in found.values() for problem in by_problem})
     notes = []
     for name, by_problem in found.items():
+        parts = []
         unsolved = {problem for problem, ratio in by_problem.items() if math.isinf(ratio)}
-        if not unsolved:
-            continue
-        ends = Counter(
-            f"{r.status.replace('_', ' ')} ({r.reason})"
-            for r in sorted(records, key=lambda r: (r.status, r.reason))
-            if r.algorithm == name and (r.n, r.q, r.k) in unsolved
-        )
-        absent = len(unsolved) - ends.total()
-        parts = [f"{count} {why}" for why, count in ends.most_common(2)]
-        if len(ends) > 2:
-            parts.append(f"{ends.total() - sum(c for _, c in ends.most_common(2))} otherwise")
-        if absent > 0:
-            parts.append(f"{absent} not in the run")
-        notes.append(
-            style.literal(
-                f"{name}: infinite on {len(unsolved)} of {len(by_problem)}: {'; '.join(parts)}"
-            )
-        )
+        if unsolved:
+            parts.append(f"infinite on {len(unsolved)} of {len(by_problem)}")
+            parts += _endings(name, unsolved, records)
+        if len(by_problem) < every:
+            left_out = every - len(by_problem)
+            parts.append(f"{left_out} of {every} problems are not in the run and do not count")
+        if parts:
+            notes.append(style.literal(f"{name}: {'; '.join(parts)}"))
     return notes
+
+
+def _endings(name: str, unsolved: set[Problem], records: Sequence[Record]) -> list[str]:
+    """Return how an algorithm's problems without a time ended, the two most frequent by name."""
+    ends = Counter(
+        f"{r.status.replace('_', ' ')} ({r.reason})"
+        for r in sorted(records, key=lambda r: (r.status, r.reason))
+        if r.algorithm == name and (r.n, r.q, r.k) in unsolved
+    )
+    parts = [f"{count} {why}" for why, count in ends.most_common(2)]
+    if len(ends) > 2:
+        parts.append(f"{ends.total() - sum(c for _, c in ends.most_common(2))} otherwise")
+    return parts
 
 
 def _rows(found: Ratios, records: Sequence[Record]) -> list[dict[str, object]]:
@@ -157,16 +170,17 @@ def _rows(found: Ratios, records: Sequence[Record]) -> list[dict[str, object]]:
     for r in sorted(records, key=lambda r: (r.time is None, r.time.median if r.time else 0, r.key)):
         fastest.setdefault((r.algorithm, (r.n, r.q, r.k)), r)
     rows: list[dict[str, object]] = []
+    every = sorted({problem for by_problem in found.values() for problem in by_problem})
     for name, by_problem in found.items():
-        for problem, ratio in by_problem.items():
-            record = fastest.get((name, problem))
+        for problem in every:
+            record, ratio = fastest.get((name, problem)), by_problem.get(problem)
             rows.append(
                 {
                     "algorithm": name,
                     "n": problem[0],
                     "q": problem[1],
                     "k": problem[2],
-                    "ratio": "inf" if math.isinf(ratio) else ratio,
+                    "ratio": "" if ratio is None else "inf" if math.isinf(ratio) else ratio,
                     "status": record.status if record else "not in the run",
                     "reason": record.reason if record else "",
                     "key": record.key if record else "",

@@ -20,7 +20,7 @@ from plots.page import KEY_LINE, Box, Grid, Notes, Page, footer, key_columns
 from plots.records import Record
 
 NAME = "time"
-DESCRIPTION = "time against n, a line for each algorithm, a panel for each k (two or more n)"
+DESCRIPTION = "time against n, a line for each algorithm, a panel for each k (three or more n)"
 
 Series = Mapping[str, Sequence[Record]]
 Looks = Mapping[str, style.Look]
@@ -30,12 +30,12 @@ _LEFT, _ABOVE, _BELOW, _FOOT, _GAP = 0.56, 0.24, 0.22, 0.17, 0.16
 
 
 def draw(records: Sequence[Record], options: Options) -> list[Drawing]:
-    """Draw each slice in which at least two n have a time."""
+    """Draw each slice in which at least three n have a time; two points make no curve."""
     del options
     cut = {
         part: slices.series(members)
         for part, members in slices.cut(records).items()
-        if len({r.n for r in members if r.time}) > 1
+        if len({r.n for r in members if r.time}) > 2
     }
     names = slices.names(NAME, cut)
     looks = style.looks(label for series in cut.values() for label in series)

@@ -1,7 +1,7 @@
 """The fastest algorithm of each (n, k), one panel for each Q.
 
 A cell shows the letter and colour of its winner, and the time of the second over the winner's. A
-dot marks overlapping 95 % intervals: the order of the two is then not significant. A cell that no
+dot, which the key explains, marks overlapping 95 % intervals: the order of the two is then open. A cell that no
 algorithm solved, or that was not in the config, is hatched, with the number of a note.
 """
 
@@ -14,6 +14,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from plots import slices, style
@@ -22,7 +23,10 @@ from plots.page import KEY_LINE, Grid, Page, footer, key_columns, map_ticks
 from plots.records import Record
 
 NAME = "winner"
-DESCRIPTION = "the fastest algorithm over n and k, a panel for each Q (two or more algorithms)"
+DESCRIPTION = (
+    "the fastest algorithm over n and k, and how many times as long the second takes; a panel for "
+    "each Q (two or more algorithms)"
+)
 
 _WIDTH, _HEIGHT = 0.46, 0.27  # of a cell, inches
 _LEFT, _ABOVE, _BELOW, _FOOT, _GAP = 0.52, 0.24, 0.22, 0.17, 0.2
@@ -101,7 +105,8 @@ def _figure(head: slices.Slice, panels: Mapping[str, Panel], members: list[Recor
     if any(len(panel) < len(n) * len(k) for panel in panels.values()):
         unsolved[(_ABSENT,)] = None
     grid = _grid(len(panels), len(n), len(k))
-    entries = _entries(winners, letters, colours, unsolved)
+    is_open = any(not c.shown for panel in panels.values() for c in panel.values() if c.ranking)
+    entries = _entries(winners, letters, colours, unsolved, is_open)
     columns = key_columns([text for _, text in entries], max(grid.total()[0], 6.2))
     page = Page(
         "The fastest algorithm",
@@ -117,18 +122,30 @@ def _figure(head: slices.Slice, panels: Mapping[str, Panel], members: list[Recor
         box = page.panels[i]
         page.text(box.left, box.top - 0.16, title, 7.0, weight="bold")
         axes = page.axes(box)
-        for (at_n, at_k), cell in panel.items():
-            at = (n.index(at_n), k.index(at_k))
-            if cell.ranking:
-                name = cell.ranking[0].algorithm
-                _winner(axes, at, cell, letters[name], colours[name])
-            else:
-                _hatched(axes, at, list(unsolved).index(_why(cell)) + 1)
-        for at in ((x, y) for x in range(len(n)) for y in range(len(k))):
-            if (n[at[0]], k[at[1]]) not in panel:
-                _hatched(axes, at, list(unsolved).index((_ABSENT,)) + 1)
+        _fill(axes, panel, n, k, letters, colours, list(unsolved))
         map_ticks(axes, n, k, leftmost=i % grid.columns == 0, lowest=grid.lowest(i))
     return page.figure
+
+
+def _fill(
+    axes: Axes,
+    panel: Panel,
+    n: Sequence[int],
+    k: Sequence[int],
+    letters: Mapping[str, str],
+    colours: Mapping[str, str],
+    unsolved: Sequence[tuple[str, ...]],
+) -> None:
+    """Draw the cells of a panel; those without a winner are hatched."""
+    for x, at_n in enumerate(n):
+        for y, at_k in enumerate(k):
+            cell = panel.get((at_n, at_k))
+            if cell is not None and cell.ranking:
+                name = cell.ranking[0].algorithm
+                _winner(axes, (x, y), cell, letters[name], colours[name])
+            else:
+                why = (_ABSENT,) if cell is None else _why(cell)
+                _hatched(axes, (x, y), unsolved.index(why) + 1)
 
 
 def _grid(panels: int, columns: int, rows: int) -> Grid:
@@ -150,7 +167,7 @@ def _unsolved(panels: Mapping[str, Panel]) -> dict[tuple[str, ...], None]:
 
 
 def _notes(unsolved: Mapping[tuple[str, ...], None]) -> list[str]:
-    notes = ["Dot: the 95 % intervals of winner and second overlap, so their order is open."]
+    notes = ["Number: the time of the second over that of the fastest."]
     for number, reasons in enumerate(unsolved, 1):
         more = f"; and {len(reasons) - 2} more, see the CSV" if len(reasons) > 2 else ""
         notes.append(style.literal(f"n/a {number}:  {'; '.join(reasons[:2])}{more}"))
@@ -162,11 +179,15 @@ def _entries(
     letters: Mapping[str, str],
     colours: Mapping[str, str],
     unsolved: Mapping[tuple[str, ...], None],
+    is_open: bool,
 ) -> list[tuple[Artist, str]]:
     entries: list[tuple[Artist, str]] = [
         (Patch(facecolor=_tint(colours[name]), linewidth=0), f"{letters[name]}  {name}")
         for name in winners
     ]
+    if is_open:
+        dot = Line2D([], [], marker="o", markersize=2.5, color=style.INK, linestyle="none")
+        entries.append((dot, "the first two's 95 % intervals overlap: their order is open"))
     if unsolved:
         hatched = Patch(facecolor="#f2f2f2", hatch="////", edgecolor="white", linewidth=0)
         entries.append((hatched, "no algorithm has a time: see n/a below"))

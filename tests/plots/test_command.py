@@ -1,8 +1,10 @@
 """The command line: exit codes, one-line messages, files that appear whole or not at all."""
 
+import re
 from pathlib import Path
 
 import pytest
+from plots import index_page
 from plots import save as saving
 from plots.__main__ import main
 from plots.errors import PlotError
@@ -15,7 +17,7 @@ from conftest import CONTENDERS, GPU_CONTENDERS, cell, problem, write_run
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """Return a run that draws quickly."""
-    cells = [cell(c, problem(1 << e, 4, 8)) for c in GPU_CONTENDERS[:2] for e in (10, 11)]
+    cells = [cell(c, problem(1 << e, 4, 8)) for c in GPU_CONTENDERS[:2] for e in (10, 11, 12)]
     return write_run(tmp_path / "small", cells)
 
 
@@ -29,7 +31,7 @@ def failed(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int,
     return code, captured.err
 
 
-def test_each_figure_is_written_in_three_forms_and_named_on_stdout(
+def test_each_figure_is_written_in_three_forms_and_listed_on_a_page(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "new" / "out"
@@ -41,15 +43,63 @@ def test_each_figure_is_written_in_three_forms_and_named_on_stdout(
         [f"{kind}-{slug}" for kind in ("ceiling", "speedup", "time")]
         + [f"{kind}-{group}" for kind in ("profile", "winner")]
     )
-    assert written == [f"{name}.{end}" for name in names for end in ("csv", "pdf", "png")]
+    files = [f"{name}.{end}" for name in names for end in ("csv", "pdf", "png")]
+    assert written == sorted([*files, "index.html"])
     captured = capsys.readouterr()
-    assert sorted(Path(line).name for line in captured.out.splitlines()) == written
+    assert captured.out == f"{out / 'index.html'}\n"
     assert captured.err == ""
+    page = (out / "index.html").read_text()
+    assert set(re.findall(r'(?:src|href)="([^#"]+)"', page)) == set(files)
+    assert page.count("<img ") == len(names)
+    assert "The fastest algorithm: float32 values and indices, smallest, uniform, cuda" in page
+    assert "how many times as long the second takes" in page  # what the kind shows
+
+
+def test_at_most_ten_figures_are_drawn_unless_all_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = [
+        cell(c, problem(n, q, k, distribution=d))
+        for c in GPU_CONTENDERS[:2]
+        for d in ("ascending", "uniform")
+        for q in (4, 16)
+        for n in (1024, 2048, 4096)
+        for k in (8, 16)
+    ]
+    run = write_run(tmp_path / "run", sweep)
+    assert main([str(run), "--out", str(tmp_path / "few")]) == 0
+    assert "plots: 10 of 17 figures are drawn; --all draws the rest" in capsys.readouterr().err
+    few = {path.stem for path in (tmp_path / "few").glob("*.png")}
+    assert len(few) == 10
+    # Each kind is there, first of uniform rows.
+    kinds = {name.split("-")[0] for name in few}
+    assert kinds == {"ceiling", "profile", "robustness", "speedup", "time", "winner"}
+    assert sum("-ascending-" in name for name in few) < sum("-uniform-" in name for name in few)
+    page = (tmp_path / "few" / "index.html").read_text()
+    assert "<h2>7 more, which --all draws</h2>" in page
+    assert main([str(run), "--out", str(tmp_path / "all"), "--all"]) == 0
+    assert len(list((tmp_path / "all").glob("*.png"))) == 17
+    assert "more, which" not in (tmp_path / "all" / "index.html").read_text()
+    assert main([str(run), "--out", str(tmp_path / "one"), "--figure", "speedup"]) == 0
+    assert len(list((tmp_path / "one").glob("*.png"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n·Q = $2^{20}$  |  cuda", "n·Q = 2^20, cuda"),
+        (r"costs \$5 and \$6", "costs $5 and $6"),
+        (r"\$ and $10^{-3}$", "$ and 10^-3"),
+    ],
+)
+def test_titles_on_the_page_have_no_mathematics(text: str, expected: str) -> None:
+    assert index_page.plain(text) == expected
 
 
 def test_only_the_figure_asked_for_is_drawn(small: Path, tmp_path: Path) -> None:
     assert main([str(small), "--out", str(tmp_path / "out"), "--figure", "time"]) == 0
-    assert {path.name.split("-")[0] for path in (tmp_path / "out").iterdir()} == {"time"}
+    written = {path.name.split("-")[0] for path in (tmp_path / "out").iterdir()}
+    assert written == {"index.html", "time"}
 
 
 def test_list_needs_no_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,14 +162,14 @@ def test_a_torn_line_is_told_and_the_rest_drawn(
     with (small / "runs.jsonl").open("ab") as file:
         file.write(b'{"schema":1,"key":"01')
     assert main([str(small), "--out", str(tmp_path / "out")]) == 0
-    assert "runs.jsonl:5: ignored an unfinished line (21 bytes)" in capsys.readouterr().err
+    assert "runs.jsonl:7: ignored an unfinished line (21 bytes)" in capsys.readouterr().err
 
 
 def test_cells_that_no_figure_of_a_kind_shows_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sizes = [(1024, 4), (2048, 4), (1000, 7)]
+    sizes = [(1024, 4), (2048, 4), (4096, 4), (1000, 7)]
     cells = [cell(c, problem(n, q, 8)) for c in GPU_CONTENDERS[:2] for n, q in sizes]
     run = write_run(tmp_path / "run", cells)
     assert main([str(run), "--out", str(tmp_path / "out"), "--figure", "time"]) == 0
-    assert "plots: time: 2 of 6 cells suit no figure of this kind" in capsys.readouterr().err
+    assert "plots: time: 2 of 8 cells suit no figure of this kind" in capsys.readouterr().err
