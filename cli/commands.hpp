@@ -32,6 +32,8 @@ void add_export(CLI::App& app, action& chosen);
 void add_counters(CLI::App& app, action& chosen);
 void add_generate(CLI::App& app, action& chosen);
 void add_prove(CLI::App& app, action& chosen);
+void add_plot(CLI::App& app, action& chosen);
+void add_report(CLI::App& app, action& chosen);
 void add_index(CLI::App& app, action& chosen);
 // Internal: a sweep starts its worker processes with this command (harness/run/worker.hpp).
 void add_worker(CLI::App& app, action& chosen);

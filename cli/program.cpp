@@ -64,6 +64,8 @@ int run(int argc, char** argv) {
   kselect::cli::add_noise(app, chosen);
   kselect::cli::add_ab(app, chosen);
   kselect::cli::add_export(app, chosen);
+  kselect::cli::add_plot(app, chosen);
+  kselect::cli::add_report(app, chosen);
   kselect::cli::add_counters(app, chosen);
   kselect::cli::add_generate(app, chosen);
   kselect::cli::add_prove(app, chosen);

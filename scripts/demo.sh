@@ -47,6 +47,6 @@ fi
 say_stages
 say "the answer"
 python -m plots.answer "$out" --baseline "$compared"
-say "every cell: $out/table.txt; figures: $out/figures/*.png; in a browser: $out/report.html"
+say "every cell: $out/table.txt; in a browser: $out/report.html and $out/figures/index.html"
 if [ "${status:-0}" -ne 0 ]; then say "some cells failed: $out/table.txt says which"; fi
 exit "${status:-0}"
