@@ -1,0 +1,185 @@
+#include "harness/battery/attempt.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "harness/run/trial.hpp"
+#include "harness/workload/rows.hpp"
+
+namespace kselect::harness {
+using namespace runtime;
+
+namespace {
+
+// An entry's number among the entries of its file that run on the executor, and their count.
+struct family_place {
+  int number = 0, count = 0;
+};
+
+family_place place_in_family(const contender& c) {
+  family_place found;
+  for (const registered& row : registry()) {
+    if (row.file != c.entry->file || !row.algorithm->executors.contains(c.executor)) continue;
+    if (&row == c.entry) found.number = found.count;
+    ++found.count;
+  }
+  return found;
+}
+
+// The pick differs between cases and files, so that one run covers many variants.
+bool left_to_others(const battery_case& one, const contender& c, const battery_mode& mode) {
+  if (!mode.starts_with("sample:") || c.executor != executor_kind::fiber) return false;
+  const std::string text = mode + std::string(one.name) + std::string(c.entry->file);
+  const family_place own = place_in_family(c);
+  const std::uint64_t pick = XXH3_64bits(text.data(), text.size());
+  return static_cast<int>(pick % static_cast<std::uint64_t>(own.count)) != own.number;
+}
+
+bool takes_turns(const contender& c, const battery_mode& mode) {
+  if (mode == "full") return false;
+  return mode == "shared" || c.executor == executor_kind::fiber;
+}
+
+}  // namespace
+
+std::vector<contender> contenders(std::optional<executor_kind> only) {
+  std::vector<contender> all;
+  for (const registered& row : registry()) {
+    for (const auto& kind : names<executor_kind>) {
+      if (only.value_or(kind.value) != kind.value) continue;
+      if (row.algorithm->executors.contains(kind.value)) all.push_back({&row, kind.value});
+    }
+  }
+  return all;
+}
+
+std::string why_not(const contender& c) {
+  const algorithm& entry = *c.entry->algorithm;
+  return entry.missing.empty() ? why_unavailable(c.executor) : std::string(entry.missing);
+}
+
+battery_mode battery_mode_of_environment() {
+  const char* const set = std::getenv("KSELECT_BATTERY");
+  return set == nullptr ? "" : set;
+}
+
+battery_attempt::battery_attempt(const battery_case& one, const contender& c,
+                                 const battery_mode& mode)
+    : contender_(c), sampled_out_(left_to_others(one, c, mode)) {
+  constexpr int most = 6;
+  if (!takes_turns(c, mode)) return;
+  const family_place own = place_in_family(c);
+  share_ = std::min(own.count, most);
+  offset_ = own.number % share_;
+}
+
+backend& battery_attempt::place() {
+  if (place_ == nullptr) {
+    place_ = open_backend(contender_.executor, on(executor_kind::cuda) ? 0 : 2);
+  }
+  return *place_;
+}
+
+workload battery_attempt::admitted(workload p) const {
+  if (!entry().layouts.contains(p.layout)) p.layout = layout::column_major;
+  if (!entry().dtypes.contains(p.type)) p.type = dtype::float64;
+  if (!entry().index_types.contains(p.index)) p.index = index_type::int64;
+  if (!entry().payloads.contains(p.payload)) {
+    for (const auto& candidate : names<payload>) {
+      if (entry().payloads.contains(candidate.value)) p.payload = candidate.value;
+    }
+  }
+  return p;
+}
+
+std::vector<workload> battery_attempt::admitted_and_narrow(const workload& p) {
+  std::vector<workload> both = {admitted(p)};
+  std::vector<dtype> narrow;
+  for (const dtype type : {dtype::float16, dtype::bfloat16}) {
+    if (entry().dtypes.contains(type)) narrow.push_back(type);
+  }
+  if (!narrow.empty()) {
+    both.push_back(both.front());
+    both.back().type = narrow[static_cast<std::size_t>(narrow_turn_++) % narrow.size()];
+  }
+  return both;
+}
+
+std::vector<workload> battery_attempt::variants(const workload& p) {
+  std::vector<workload> all;
+  for (const auto& type : names<dtype>) {
+    for (const auto& answer : names<payload>) {
+      for (const auto& order : names<layout>) {
+        for (const auto& index : names<index_type>) {
+          for (const auto& wanted : names<direction>) {
+            workload variant = p;
+            variant.type = type.value;
+            variant.payload = answer.value;
+            variant.layout = order.value;
+            variant.index = index.value;
+            variant.direction = wanted.value;
+            const bool index_matters = variant.has_indices();
+            if (!index_matters && index.value != index_type::int32) continue;
+            if (check_support(entry(), variant, place().description())) all.push_back(variant);
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+void battery_attempt::prove(const workload& p) {
+  std::vector<std::byte> rows(p.input_bytes());
+  generate_rows(p, rows, place().description().threads);
+  prove_on(p, rows);
+}
+
+void battery_attempt::prove_on(const workload& p, std::span<const std::byte> rows,
+                               std::int64_t shift) {
+  if (!check_support(entry(), p, place().description())) {
+    ++result.beyond_limits;
+    return;
+  }
+  const auto title = [&] {
+    return to_string(p) + (shift == 0 ? "" : fmt::format(", {} elements into the buffer", shift));
+  };
+  // The buffer is aligned, so the input is misaligned by exactly the shift.
+  const auto lead = static_cast<std::size_t>(shift) * size_of(p.type);
+  const device_buffer shifted(place(), lead + rows.size());
+  place().to_device(shifted.data() + lead, rows);
+  const input_rows input = input_rows::at(place(), rows, shifted.data() + lead);
+  trial attempt(entry(), p, input, place());
+  attempt.prepare();
+  const status done = attempt.run();
+  if (!done.ok()) throw refuted{title(), done.message};
+  if (std::string wrong = attempt.disprove(); !wrong.empty()) throw refuted{title(), wrong};
+  ++result.proven;
+}
+
+case_result run_case(const battery_case& one, const contender& c, const battery_mode& mode) {
+  case_result none;
+  none.skipped = why_not(c);
+  if (!none.skipped.empty()) return none;
+  battery_attempt attempt(one, c, mode);
+  if (attempt.sampled_out()) {
+    none.skipped = "not in the sample";
+    return none;
+  }
+  case_result& result = attempt.result;
+  try {
+    one.run(attempt);
+  } catch (const refuted& wrong) {
+    result.problem = wrong.problem;
+    result.reason = wrong.reason;
+  } catch (const std::exception& failed) {
+    result.reason = failed.what();
+  }
+  return result;
+}
+
+}  // namespace kselect::harness

@@ -1,0 +1,60 @@
+#pragma once
+// What the cases of the battery share: one contender, an open executor, and the proof of a problem.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/battery/battery.hpp"
+#include "harness/workload/workload.hpp"
+#include "runtime/backend/backend.hpp"
+
+namespace kselect::harness {
+
+// Thrown at the first problem that fails; run_case() catches it.
+struct refuted {
+  std::string problem, reason;
+};
+
+class battery_attempt {
+ public:
+  battery_attempt(const battery_case& one, const contender& c, const battery_mode& mode);
+
+  const algorithm& entry() const { return *contender_.entry->algorithm; }
+  executor_kind executor() const { return contender_.executor; }
+  bool on(executor_kind kind) const { return contender_.executor == kind; }
+  // Opened by the first use. A GPU's problems are large, so all CPU threads make and prove them.
+  runtime::backend& place();
+
+  // `p` in the algorithm's own layout and types, where the algorithm does not support those of `p`.
+  workload admitted(workload p) const;
+  // That problem, and the same with a 16-bit type if one is declared; two such types take turns.
+  std::vector<workload> admitted_and_narrow(const workload& p);
+  // All declared combinations of payload, direction, index type, dtype and layout, with the sizes
+  // and distribution of `p`.
+  std::vector<workload> variants(const workload& p);
+  // Runs on generated rows and proves the answer. Problems beyond the declared limits are skipped
+  // and counted. Throws refuted.
+  void prove(const workload& p);
+  // The same on given rows. `shift` elements precede the first row, so that the input is
+  // misaligned.
+  void prove_on(const workload& p, std::span<const std::byte> rows, std::int64_t shift = 0);
+  // Counts a problem that the case itself has proven.
+  void count_proven() { ++result.proven; }
+
+  // Whether this entry proves the next problem of a case (battery_mode).
+  bool mine() { return problem_number_++ % share_ == offset_; }
+  bool sampled_out() const { return sampled_out_; }
+
+  case_result result;
+
+ private:
+  contender contender_;
+  int problem_number_ = 0, share_ = 1, offset_ = 0;
+  int narrow_turn_ = 0;
+  bool sampled_out_ = false;
+  std::unique_ptr<runtime::backend> place_;
+};
+
+}  // namespace kselect::harness
