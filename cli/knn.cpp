@@ -2,6 +2,7 @@
 
 #include "search/knn/knn.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -31,6 +32,7 @@ struct knn_arguments {
   std::string metric = "sqeuclidean";
   std::string executor = "auto";
   std::string prove = "sample";
+  std::string product = "auto";
   std::int64_t k = 0, limit = 0, block_mib = 256, memory_mib = 0;
   bool self = false, exclude_self = false;
   bool tf32 = false, half_product = false, sum_by_warp = false;
@@ -40,7 +42,7 @@ struct knn_arguments {
 cuda_knn_options cuda_options(const knn_arguments& o) {
   cuda_knn_options cuda;
   cuda.memory_bytes = o.memory_mib << 20;
-  cuda.tf32 = o.tf32;
+  cuda.tf32 = o.tf32 || o.product == "tf32";
   cuda.half_product = o.half_product;
   cuda.sum_by_warp = o.sum_by_warp;
   cuda.prove = parse<proof_scope>(o.prove).value();
@@ -48,7 +50,31 @@ cuda_knn_options cuda_options(const knn_arguments& o) {
   return cuda;
 }
 
+// Which products the executor has, and which options go with them.
+void refuse_product(const knn_arguments& o, const backend& place) {
+  const auto product = parse<knn_product>(o.product).value();
+  const executor_kind kind = place.description().kind;
+  if (product == knn_product::automatic) return;
+  const bool of_cuda = product == knn_product::float32 || product == knn_product::tf32;
+  const bool fits = product == knn_product::float64   ? kind != executor_kind::cuda
+                    : product == knn_product::float16 ? kind != executor_kind::cpu
+                                                      : kind == executor_kind::cuda;
+  if (!fits) {
+    throw error(failure::usage,
+                fmt::format("--product {} is not for executor {}: cuda has float16, tf32 and "
+                            "float32, fiber float16 and float64, cpu float64",
+                            o.product, to_string(kind)));
+  }
+  if (!of_cuda && (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0)) {
+    throw error(failure::usage,
+                fmt::format("--memory, --tf32, --half-product and --sum-by-warp do not go with "
+                            "--product {}",
+                            o.product));
+  }
+}
+
 void refuse_cuda_options(const knn_arguments& o, const backend& place) {
+  refuse_product(o, place);
   if (!place.shares_host_memory()) return;
   if (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0 || o.timing != 0 ||
       o.prove != "sample" || !o.record.empty()) {
@@ -64,6 +90,10 @@ void print_times(std::span<const cuda_knn_times> repeats) {
   if (repeats.empty()) return;
   const median_times median = medians_of(repeats);
   const cuda_knn_times& stages = median.stages;
+  if (stages.prepare != 0) {
+    print_message("preparing the corpus: {:.3f} ms; thresholds {:.3f} of the total below\n",
+                  stages.prepare, stages.threshold);
+  }
   print_message(
       "medians of {}: {:.3f} ms; norms {:.3f}, distance {:.3f}, selection {:.3f}, merge "
       "{:.3f}, order {:.3f}, done again {:.3f}; with gaps {:.3f}; the bare product {:.3f}\n",
@@ -72,7 +102,15 @@ void print_times(std::span<const cuda_knn_times> repeats) {
 }
 
 // How the answer was proven, for the last line of output.
-std::string proof_of(const knn_arguments& o, const backend& place, const cuda_knn_report& report) {
+std::string proof_of(const knn_arguments& o, const backend& place, const cuda_knn_report& report,
+                     std::int64_t queries) {
+  if (report.product == knn_product::float16) {
+    return fmt::format(
+        "all proven by products in float16; {:.1f} survivors a query, {} queries done again, {} in "
+        "float64",
+        static_cast<double>(report.survivors) / static_cast<double>(std::max(queries, 1L)),
+        report.unproven, report.by_float64);
+  }
   if (place.shares_host_memory()) return "proven";
   const std::string tiles =
       fmt::format("{} x {} tiles{}{}", report.query_tiles, report.corpus_tiles,
@@ -141,7 +179,7 @@ class output_files {
 void print_outcome(const knn_arguments& o, const knn_request& r, const backend& place) {
   fmt::print("{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, {}\n",
              r.entry.name, r.k, r.base.count - (r.exclude_self ? 1 : 0), o.metric, r.base.dimension,
-             r.queries().count, proof_of(o, place, *r.report));
+             r.queries().count, proof_of(o, place, *r.report, r.queries().count));
   if (!r.report->whole_product_because.empty()) {
     print_message("--half-product was not used: {}\n", r.report->whole_product_because);
   }
@@ -149,6 +187,11 @@ void print_outcome(const knn_arguments& o, const knn_request& r, const backend& 
 }
 
 int in_tiles(const knn_arguments& o) {
+  if (o.product == "float16") {
+    throw error(failure::usage,
+                "--product float16 is for a search in memory: leave out --memory-limit, --mpi, "
+                "--gpus, --ranks and --resume");
+  }
   if (o.half_product || o.timing != 0) {
     throw error(failure::usage,
                 "--half-product and --timing are for a search in memory: leave out --memory-limit, "
@@ -199,6 +242,7 @@ int find_neighbours(const knn_arguments& o) {
                             .k = o.k,
                             .entry = *entry.algorithm,
                             .block_bytes = o.block_mib << 20,
+                            .product = parse<knn_product>(o.product).value(),
                             .cuda = cuda_options(o),
                             .report = &report};
   output_files files(o, request.queries().count);
@@ -287,6 +331,14 @@ void add_knn(CLI::App& app, action& chosen) {
       ->required();
   command->add_option("--block", o->block_mib, "MiB of distances held at once; not on cuda")
       ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  std::vector<std::string> products;
+  for (const auto& entry : names<knn_product>) products.emplace_back(entry.name);
+  command
+      ->add_option("--product", o->product,
+                   "what ranks vectors before exact distances decide; auto: float16 on executor "
+                   "cuda unless an option or --algorithm asks for another way")
+      ->check(CLI::IsMember(products))
       ->capture_default_str();
   add_tiled_options(*command, o->tiled);
   add_cuda_options(*command, *o);

@@ -14,7 +14,7 @@ from plots.reproduce.manifest import Experiment
 
 # The stages in pipeline order, and other recorded times.
 _STAGES = ("norms", "distance", "selection", "merge", "order", "redo")
-_BESIDE = {"bare_product", "elapsed", "total"}
+_BESIDE = {"bare_product", "elapsed", "prepare", "total"}
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
 _BAR = 0.34  # inches
 

@@ -8,6 +8,7 @@
 #include "harness/select/select_rows.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/error.hpp"
+#include "search/knn/fused/knn_by_products.hpp"
 #if KSELECT_HAS_CUDA
 #include "search/knn/cuda/knn_on_cuda.hpp"
 #endif
@@ -63,6 +64,7 @@ void knn(const knn_request& r, backend& place, const std::function<void(const kn
   check(r);
   const vector_set& queries = r.queries();
   if (queries.count == 0) return;
+  if (asks_for_products(r, place.description()) && knn_by_products(r, place, sink)) return;
 #if KSELECT_HAS_CUDA
   if (place.description().kind == executor_kind::cuda) return knn_on_cuda(r, place, sink);
 #endif

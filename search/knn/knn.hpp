@@ -32,6 +32,23 @@ constexpr auto names_of(proof_scope) {
       {{proof_scope::none, "none"}, {proof_scope::sample, "sample"}, {proof_scope::all, "all"}});
 }
 
+// What distances are ranked by before the exact ones decide (executors cuda and fiber).
+enum class knn_product : std::uint8_t {
+  automatic,  // float16 on executor cuda if nothing asks for another way; else as before
+  float16,    // filtered products in float16, every answer proven (search/knn/fused)
+  tf32,       // executor cuda: as cuda_knn_options::tf32
+  float32,    // executor cuda
+  float64     // executors of the host
+};
+
+constexpr auto names_of(knn_product) {
+  return std::to_array<named<knn_product>>({{knn_product::automatic, "auto"},
+                                            {knn_product::float16, "float16"},
+                                            {knn_product::tf32, "tf32"},
+                                            {knn_product::float32, "float32"},
+                                            {knn_product::float64, "float64"}});
+}
+
 struct cuda_knn_options {
   // Device memory: half for the corpus, which is streamed if it does not fit, a quarter for
   // distances and candidates, a quarter for the algorithm's workspace. (With half_product the
@@ -58,7 +75,9 @@ struct cuda_knn_options {
 
 // Milliseconds on the GPU, summed over tiles. Includes uploads only if the corpus is streamed.
 struct cuda_knn_times {
+  double prepare = 0;       // float16: centre, rounding and norms of the corpus; not in total
   double norms = 0;         // norms, means and images of queries and corpus
+  double threshold = 0;     // float16: from a part of the corpus
   double distance = 0;      // product and the pass over its result
   double selection = 0;     // of candidates, from the distances
   double merge = 0;         // selection from the candidates of several corpus tiles
@@ -75,8 +94,10 @@ struct cuda_knn_stage {
   double cuda_knn_times::*time;
   bool of_total = true;
 };
-inline constexpr std::array<cuda_knn_stage, 8> cuda_knn_stages = {
-    {{"norms", &cuda_knn_times::norms},
+inline constexpr std::array<cuda_knn_stage, 10> cuda_knn_stages = {
+    {{"prepare", &cuda_knn_times::prepare, false},
+     {"norms", &cuda_knn_times::norms},
+     {"threshold", &cuda_knn_times::threshold},
      {"distance", &cuda_knn_times::distance},
      {"selection", &cuda_knn_times::selection},
      {"merge", &cuda_knn_times::merge},
@@ -102,6 +123,9 @@ struct cuda_knn_report {
   std::int64_t query_tiles = 0, corpus_tiles = 0;
   bool streamed = false;
   bool half_product = false;
+  knn_product product = knn_product::float32;  // what was used
+  std::int64_t survivors = 0;                  // float16: vectors whose exact distance was computed
+  std::int64_t by_float64 = 0;                 // float16: queries done in float64
   std::string whole_product_because;  // if half of the product was asked for but is impossible
   std::vector<cuda_knn_times> times;  // one a repeat, or that of the single run
 };
@@ -114,6 +138,7 @@ struct knn_request {
   std::int64_t k = 0;
   const algorithm& entry;
   std::int64_t block_bytes = std::int64_t{256} << 20;  // distances held at once; not on cuda
+  knn_product product = knn_product::automatic;
   cuda_knn_options cuda = {};
   cuda_knn_report* report = nullptr;  // filled by executor cuda
 

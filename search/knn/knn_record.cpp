@@ -52,6 +52,13 @@ json options_json(const cuda_knn_options& o) {
           {"prove", to_string(o.prove)},    {"repeats", o.repeats}};
 }
 
+json product_json(const cuda_knn_report& report) {
+  return {{"type", to_string(report.product)},
+          {"survivors", report.survivors},
+          {"done_again", report.unproven},
+          {"by_float64", report.by_float64}};
+}
+
 json tiles_json(const cuda_knn_report& report) {
   return {{"queries", report.query_tiles},
           {"corpus", report.corpus_tiles},
@@ -105,6 +112,7 @@ std::string knn_record(const knn_run& run) {
       {"threads", run.threads},
       {"options", options_json(run.request.cuda)},
       {"tiles", tiles_json(run.report)},
+      {"product", product_json(run.report)},
       {"verify",
        {{"method", "certificate"},
         {"rows", run.report.rows_proven},

@@ -22,14 +22,23 @@ chosen_selection::chosen_selection(backend& place, const problem& p,
   if (entry_ == nullptr) {
     throw error(failure::unsupported, fmt::format("no selection for {}{}", to_string(p), reasons));
   }
-  if (entry_->workspace == nullptr) return;
-  workspace_ =
-      make<std::byte>(place, static_cast<std::int64_t>(entry_->workspace(p, place.description())));
+  reserve(place, problem_);
 }
 
-void chosen_selection::run(backend& place, const io& buffers) const {
-  require(
-      entry_->enqueue(problem_, buffers, {workspace_.data(), workspace_.size()}, place.executor()));
+// Fewer rows may need more: some entries then divide a row among blocks.
+void chosen_selection::reserve(backend& place, const problem& p) {
+  if (entry_->workspace == nullptr) return;
+  const std::size_t bytes = entry_->workspace(p, place.description());
+  if (bytes > workspace_.size()) {
+    workspace_ = make<std::byte>(place, static_cast<std::int64_t>(bytes));
+  }
+}
+
+void chosen_selection::run(backend& place, std::int64_t rows, const io& buffers) {
+  problem p = problem_;
+  p.q = rows;
+  reserve(place, p);
+  require(entry_->enqueue(p, buffers, {workspace_.data(), workspace_.size()}, place.executor()));
 }
 
 }  // namespace kselect::search::fused

@@ -39,11 +39,13 @@ void start(backend& place, std::int64_t blocks, const typename Kernel::args& arg
 // A selection by the first of the named entries that supports it, with its workspace.
 class chosen_selection {
  public:
-  // Throws error(failure::unsupported) if none does.
+  // For at most p.q rows. Throws error(failure::unsupported) if no entry supports it.
   chosen_selection(backend& place, const problem& p, std::span<const std::string_view> names);
-  void run(backend& place, const io& buffers) const;
+  void run(backend& place, std::int64_t rows, const io& buffers);
 
  private:
+  void reserve(backend& place, const problem& p);
+
   problem problem_;
   const algorithm* entry_ = nullptr;
   device_buffer workspace_;

@@ -83,68 +83,78 @@ struct batch_memory {
   device_buffer slabs_, squares, errors, thresholds, counts, ids, reach;
 };
 
+struct fused_search::memory {
+  memory(backend& place, const prepared_corpus& corpus, std::int64_t queries,
+         const search_plan& plan)
+      : images(place, queries, corpus.dimension(), corpus.measure()) {
+    if (!plan.filters()) return;
+    batch.emplace(place, plan.rows, slabs_of(corpus.dimension()));
+    if (plan.first.tiles() != 0) first.emplace(place, plan.first, plan.rows, true);
+    second.emplace(place, plan.second, plan.rows, false);
+    const std::int64_t columns = plan.matrix_tiles * tile_rows;
+    matrix = make<float>(place, batch->padded * columns);
+    problem p;
+    p.q = plan.rows;
+    p.n = columns;
+    p.k = plan.matrix_rank;
+    p.direction = direction::largest;
+    p.payload = payload::kth_value;
+    ranking.emplace(place, p, rankers);
+  }
+  vector_images images;
+  std::optional<batch_memory> batch;
+  std::optional<list_memory> first, second;
+  device_buffer matrix;
+  std::optional<chosen_selection> ranking;
+};
+
 // The queries of one call, batch by batch.
 class fused_search::work {
  public:
   work(const fused_search& search, const float* raw, std::int64_t count, std::int64_t first_own,
        const answers& to, const stage_clock& clock)
-      : s_(search),
-        place_(search.place_),
+      : place_(search.place_),
         corpus_(search.corpus_),
         plan_(search.plan_),
-        images_(place_, raw, count, corpus_.dimension(), corpus_.measure()),
+        memory_(*search.memory_),
         first_own_(search.leaves_self_out_ ? first_own : -1),
         to_(to),
-        clock_(clock) {}
+        clock_(clock) {
+    clock(stage::round, [&] { queries_ = memory_.images.of(place_, raw, count); });
+  }
 
   search_report run(std::int64_t first, std::int64_t rows) {
     report_ = {.queries = rows};
-    numbering all{.ids = {}, .count = first + rows, .stride = 1};
-    if (first != 0) all = numbered(first, rows);
+    const numbering all{.ids = {}, .count = rows, .stride = 1, .first = first};
     if (!plan_.filters()) {
-      clock_(stage::by_float64, [&] { by_float64(all, rows); });
-      report_.by_float64 = rows;
+      by_float64(all, rows);
       return report_;
     }
     const std::int64_t left = filtered(all, rows);
-    if (left == 0) return report_;
-    report_.again = left;
-    std::int64_t still = 0;
-    const device_buffer ids = std::move(batch_->ids), reach = std::move(batch_->reach);
-    const numbering some{.ids = view<const std::int32_t>(ids), .count = left, .stride = 1};
-    clock_(stage::again, [&] { still = again(some, left, view<const double>(reach)); });
-    if (still == 0) return report_;
-    report_.by_float64 = still;
-    const numbering last{.ids = view<const std::int32_t>(batch_->ids), .count = still, .stride = 1};
-    clock_(stage::by_float64, [&] { by_float64(last, still); });
+    if (left != 0) again(named(memory_.batch->ids, left), left);
     return report_;
   }
 
  private:
-  numbering numbered(std::int64_t first, std::int64_t rows) {
-    std::vector<std::int32_t> ids(static_cast<std::size_t>(rows));
-    for (std::int64_t i = 0; i < rows; ++i) {
-      ids[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first + i);
-    }
-    batch_ids_ = make<std::int32_t>(place_, rows);
-    place_.to_device(batch_ids_.data(), std::as_bytes(std::span(ids)));
-    return {.ids = view<const std::int32_t>(batch_ids_), .count = rows, .stride = 1};
+  static numbering named(const device_buffer& ids, std::int64_t count) {
+    return {.ids = view<const std::int32_t>(ids), .count = count, .stride = 1};
   }
 
-  filter_args products_of(std::int64_t rows) const {
+  filter_args products_of(const batch_memory& batch, std::int64_t rows) const {
     filter_args args;
-    args.queries = batch_->queries();
+    args.queries = batch.queries();
     args.corpus = corpus_.vectors();
     args.starts = corpus_.starts();
-    args.thresholds = view<const float>(batch_->thresholds);
+    args.thresholds = view<const float>(batch.thresholds);
     args.rows = rows;
     args.slabs = static_cast<int>(slabs_of(corpus_.dimension()));
     args.query_tiles = static_cast<int>(tiles_of(rows));
     return args;
   }
   template <output wanted>
-  void pass(std::int64_t rows, const pass_plan& over, const survivor_lists& lists) {
-    filter_args args = products_of(rows);
+  void pass(const batch_memory& batch, std::int64_t rows, const pass_plan& over,
+            const survivor_lists& lists) {
+    filter_args args = products_of(batch, rows);
     args.first_tile = static_cast<int>(over.first);
     args.last_tile = static_cast<int>(over.last);
     args.part = static_cast<int>(over.part);
@@ -152,170 +162,159 @@ class fused_search::work {
     filter<wanted>(place_, args, over.splits);
   }
 
-  void round(const numbering& queries, std::int64_t rows) {
+  void round(const batch_memory& batch, const numbering& queries, std::int64_t rows) {
     start<rounding_kernel>(place_, tiles_of(rows),
-                           {images_.source(),
+                           {queries_,
                             queries,
                             rows,
                             corpus_.centre(),
                             corpus_.facts(),
-                            batch_->queries(),
-                            {}});
+                            batch.queries(),
+                            {},
+                            view<std::uint32_t>(batch.counts)});
   }
 
   // The first thresholds, from all scores of a few tiles.
   void rank_matrix(std::int64_t rows) {
-    const std::int64_t columns = plan_.matrix_tiles * tile_rows;
-    const device_buffer matrix = make<float>(place_, batch_->padded * columns);
-    filter_args args = products_of(rows);
+    const batch_memory& batch = *memory_.batch;
+    filter_args args = products_of(batch, rows);
     args.last_tile = static_cast<int>(plan_.matrix_tiles);
     const pass_plan cut = plan_pass(0, plan_.matrix_tiles, rows, 0, place_.description());
     args.part = static_cast<int>(cut.part);
-    args.matrix = view<float>(matrix);
-    args.matrix_pitch = columns;
+    args.matrix = view<float>(memory_.matrix);
+    args.matrix_pitch = plan_.matrix_tiles * tile_rows;
     filter<output::matrix>(place_, args, cut.splits);
-    problem p;
-    p.q = rows;
-    p.n = columns;
-    p.k = plan_.matrix_rank;
-    p.direction = direction::largest;
-    p.payload = payload::kth_value;
-    const chosen_selection ranking(place_, p, rankers);
-    ranking.run(place_, {.input = matrix.data(), .values = batch_->thresholds.data()});
+    memory_.ranking->run(place_, rows,
+                         {.input = memory_.matrix.data(), .values = batch.thresholds.data()});
   }
 
-  void finish(const numbering& queries, std::int64_t rows, const survivor_lists& first,
-              const survivor_lists& second, std::uint32_t room) {
-    constexpr std::array<std::uint32_t, 3> none{};
-    place_.to_device(batch_->counts.data(), std::as_bytes(std::span(none)));
-    finish_kernel::args args{.queries = images_.source(),
-                             .corpus = corpus_.source(),
-                             .query_of = queries,
-                             .vector_of = corpus_.order(),
-                             .first = first,
-                             .second = second,
-                             .squares = view<const double>(batch_->squares),
-                             .errors = view<const double>(batch_->errors),
-                             .thresholds = view<const float>(batch_->thresholds),
-                             .facts = corpus_.facts(),
-                             .to = to_,
-                             .left = batch_->left(),
-                             .room = room,
-                             .first_own = first_own_};
+  void finish(const batch_memory& batch, const numbering& queries, std::int64_t rows,
+              const survivor_lists& first, const survivor_lists& second, std::uint32_t room) {
+    const finish_kernel::args args{.queries = queries_,
+                                   .corpus = corpus_.source(),
+                                   .query_of = queries,
+                                   .vector_of = corpus_.order(),
+                                   .first = first,
+                                   .second = second,
+                                   .squares = view<const double>(batch.squares),
+                                   .errors = view<const double>(batch.errors),
+                                   .thresholds = view<const float>(batch.thresholds),
+                                   .facts = corpus_.facts(),
+                                   .to = to_,
+                                   .left = batch.left(),
+                                   .room = room,
+                                   .first_own = first_own_};
     start<finish_kernel>(place_, rows, args, finish_kernel::max_threads,
                          finish_kernel::dynamic_bytes(room));
   }
-  // How many queries the last finish() left unproven.
-  std::int64_t count_unproven(std::int64_t* survivors) {
+  // How many queries finish() left unproven: [0], and their survivors: [1], [2].
+  std::array<std::uint32_t, 3> counts_of(const batch_memory& batch) {
     std::array<std::uint32_t, 3> counts{};
-    place_.to_host(std::as_writable_bytes(std::span(counts)), batch_->counts.data());
-    if (survivors != nullptr) *survivors += counts[1] | std::int64_t{counts[2]} << 32;
-    return counts[0];
+    place_.to_host(std::as_writable_bytes(std::span(counts)), batch.counts.data());
+    return counts;
   }
 
   std::int64_t filtered(const numbering& queries, std::int64_t rows) {
-    batch_.emplace(place_, rows, slabs_of(corpus_.dimension()));
-    std::optional<list_memory> first;
-    if (plan_.first.tiles() != 0) first.emplace(place_, plan_.first, rows, true);
-    const list_memory second(place_, plan_.second, rows, false);
-    clock_(stage::round, [&] { round(queries, rows); });
+    const batch_memory& batch = *memory_.batch;
+    const survivor_lists first = memory_.first ? memory_.first->lists() : survivor_lists{};
+    const survivor_lists second = memory_.second->lists();
+    clock_(stage::round, [&] { round(batch, queries, rows); });
     clock_(stage::threshold, [&] {
       rank_matrix(rows);
-      if (!first) return;
-      pass<output::scored>(rows, plan_.first, first->lists());
-      start<sharpen_kernel>(place_, rows,
-                            {first->lists(), static_cast<std::uint32_t>(plan_.first_rank),
-                             view<float>(batch_->thresholds)});
+      if (!memory_.first) return;
+      pass<output::scored>(batch, rows, plan_.first, first);
+      start<sharpen_kernel>(
+          place_, rows,
+          {first, static_cast<std::uint32_t>(plan_.first_rank), view<float>(batch.thresholds)});
     });
-    clock_(stage::product, [&] { pass<output::positions>(rows, plan_.second, second.lists()); });
-    clock_(stage::finish, [&] {
-      finish(queries, rows, first ? first->lists() : survivor_lists{}, second.lists(),
-             plan_.finish_room);
-    });
-    return count_unproven(&report_.survivors);
+    clock_(stage::product, [&] { pass<output::positions>(batch, rows, plan_.second, second); });
+    clock_(stage::finish, [&] { finish(batch, queries, rows, first, second, plan_.finish_room); });
+    const auto counts = counts_of(batch);
+    report_.survivors += counts[1] | std::int64_t{counts[2]} << 32;
+    return counts[0];
   }
 
-  // Filters with thresholds that are certain to be low enough. Returns how many are still unproven.
-  std::int64_t again(const numbering& queries, std::int64_t rows, global<const double> reach) {
+  // Filters with thresholds that are certain to be low enough. What is unproven even then is done
+  // in float64.
+  void again(const numbering& queries, std::int64_t rows) {
+    report_.again = rows;
+    const batch_memory batch(place_, rows, slabs_of(corpus_.dimension()));
+    clock_(stage::again, [&] { filter_again(batch, queries, rows); });
+    const std::int64_t left = counts_of(batch)[0];
+    if (left != 0) by_float64(named(batch.ids, left), left);
+  }
+  void filter_again(const batch_memory& batch, const numbering& queries, std::int64_t rows) {
     constexpr std::uint32_t room = 4096;
-    batch_.emplace(place_, rows, slabs_of(corpus_.dimension()));
-    round(queries, rows);
+    round(batch, queries, rows);
     start<again_kernel>(place_, blocks_for(rows, again_kernel::max_threads),
-                        {view<const double>(batch_->squares), view<const double>(batch_->errors),
-                         reach, corpus_.facts(), view<float>(batch_->thresholds), rows});
+                        {view<const double>(batch.squares), view<const double>(batch.errors),
+                         view<const double>(memory_.batch->reach), corpus_.facts(),
+                         view<float>(batch.thresholds), rows});
     const pass_plan over =
         plan_pass(0, tiles_of(corpus_.count()), rows, room / 3.0, place_.description());
     const list_memory lists(place_, over, rows, false);
-    pass<output::positions>(rows, over, lists.lists());
-    finish(queries, rows, {}, lists.lists(), room);
-    return count_unproven(nullptr);
+    pass<output::positions>(batch, rows, over, lists.lists());
+    finish(batch, queries, rows, {}, lists.lists(), room);
+    require(place_.synchronise());
   }
 
   void by_float64(const numbering& queries, std::int64_t rows) {
+    report_.by_float64 = rows;
+    clock_(stage::by_float64, [&] { do_by_float64(queries, rows); });
+  }
+  void do_by_float64(const numbering& queries, std::int64_t rows) {
     const std::int64_t n = corpus_.count();
     const std::int64_t fits = float64_bytes / (n * static_cast<std::int64_t>(sizeof(double)));
     const std::int64_t at_once = std::min(rows, std::clamp<std::int64_t>(fits, 1, most_by_float64));
     const device_buffer distances = make<double>(place_, at_once * n);
     const device_buffer values = make<double>(place_, at_once * to_.k);
     const device_buffer indices = make<std::int32_t>(place_, at_once * to_.k);
+    problem p;
+    p.q = at_once;
+    p.n = n;
+    p.k = to_.k;
+    p.type = dtype::float64;
+    chosen_selection nearest(place_, p, settled);
     for (std::int64_t first = 0; first < rows; first += at_once) {
       const std::int64_t count = std::min(at_once, rows - first);
-      std::optional<device_buffer> slice;
-      const numbering some = part_of(queries, first, count, slice);
+      numbering some = queries;
+      some.count = count;
+      if (some.ids.data == nullptr) {
+        some.first += first;
+      } else {
+        some.ids = {queries.ids.data + first, count};
+      }
       measure(some, count, view<double>(distances));
-      problem p;
-      p.q = count;
-      p.n = n;
-      p.k = to_.k;
-      p.type = dtype::float64;
-      const chosen_selection nearest(place_, p, settled);
-      nearest.run(place_, {distances.data(), values.data(), indices.data()});
+      nearest.run(place_, count, {distances.data(), values.data(), indices.data()});
       start<place_kernel>(
           place_, blocks_for(count * to_.k, place_kernel::max_threads),
           {some, count, view<const double>(values), view<const std::int32_t>(indices), to_});
-      require(place_.synchronise());
     }
-  }
-  // Queries [first, first + count) of these.
-  numbering part_of(const numbering& of, std::int64_t first, std::int64_t count,
-                    std::optional<device_buffer>& slice) {
-    if (of.ids.data != nullptr) {
-      return {.ids = {of.ids.data + first, count}, .count = count, .stride = 1};
-    }
-    if (first == 0) return of;
-    std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
-    for (std::int64_t i = 0; i < count; ++i) {
-      ids[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first + i);
-    }
-    slice.emplace(make<std::int32_t>(place_, count));
-    place_.to_device(slice->data(), std::as_bytes(std::span(ids)));
-    return {.ids = view<const std::int32_t>(*slice), .count = count, .stride = 1};
+    require(place_.synchronise());
   }
   void measure(const numbering& queries, std::int64_t rows, global<double> distances) {
-    exact_kernel::args args{.queries = images_.source(),
-                            .corpus = corpus_.source(),
-                            .query_of = queries,
-                            .rows = rows,
-                            .count = corpus_.count(),
-                            .vectors_a_block = 256,
-                            .distances = distances,
-                            .first_own = first_own_};
+    const exact_kernel::args args{.queries = queries_,
+                                  .corpus = corpus_.source(),
+                                  .query_of = queries,
+                                  .rows = rows,
+                                  .count = corpus_.count(),
+                                  .vectors_a_block = 256,
+                                  .distances = distances,
+                                  .first_own = first_own_};
     start<exact_kernel>(
         place_,
         blocks_for(rows, exact_kernel::together) * blocks_for(args.count, args.vectors_a_block),
         args);
   }
 
-  const fused_search& s_;
   backend& place_;
   const prepared_corpus& corpus_;
   const search_plan& plan_;
-  vector_images images_;
+  memory& memory_;
   const std::int64_t first_own_;
   const answers to_;
   const stage_clock& clock_;
-  std::optional<batch_memory> batch_;
-  device_buffer batch_ids_;
+  image_source queries_;
   search_report report_;
 };
 
@@ -329,7 +328,10 @@ fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::i
                          .q = queries,
                          .dimension = corpus.dimension(),
                          .k = k + (leaves_self_out ? 1 : 0)},
-                        place.description())) {}
+                        place.description())),
+      memory_(std::make_unique<memory>(place, corpus, queries, plan_)) {}
+
+fused_search::~fused_search() = default;
 
 search_report fused_search::run(const float* raw, std::int64_t count, std::int64_t first_own,
                                 const answers& to, const stage_clock& clock) {

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 #include "runtime/backend/backend.hpp"
 #include "runtime/distance/distance.hpp"
@@ -45,32 +46,36 @@ using stage_clock = std::function<void(stage, const std::function<void()>&)>;
 // Why a place cannot run it; empty if it can.
 std::string why_not(const device& place);
 
-// Images of vectors in a backend's memory.
+// Images of at most `most` vectors in a backend's memory.
 class vector_images {
  public:
+  vector_images(backend& place, std::int64_t most, std::int64_t dimension, metric m);
   // `raw`: [count][dimension] in the backend's memory. Enqueues means and scales where the metric
   // needs them.
-  vector_images(backend& place, const float* raw, std::int64_t count, std::int64_t dimension,
-                metric m);
-  const image_source& source() const { return source_; }
+  image_source of(backend& place, const float* raw, std::int64_t count) const;
+  metric measure() const { return metric_; }
+  std::int64_t dimension() const { return dimension_; }
 
  private:
+  metric metric_;
+  std::int64_t dimension_;
   device_buffer means_, scales_;
-  image_source source_;
 };
 
 class prepared_corpus {
  public:
-  // Enqueues everything on the backend's stream. `raw`, [count][dimension] floats in the backend's
-  // memory, and `place` must outlive this object. Throws error(failure::resources), or
-  // error(failure::unsupported) where why_not says so. count < 2^31.
+  // Allocates. `raw`, [count][dimension] floats in the backend's memory, and `place` must outlive
+  // this object; count < 2^31. Throws error(failure::resources), or error(failure::unsupported)
+  // where why_not says so.
   prepared_corpus(backend& place, const float* raw, std::int64_t count, std::int64_t dimension,
-                  metric m, const stage_clock& clock);
+                  metric m);
+  // Enqueues the preparation on the backend's stream: once, before the first search.
+  void prepare(const stage_clock& clock);
 
   std::int64_t count() const { return count_; }
-  std::int64_t dimension() const { return images_.source().dimension; }
-  metric measure() const { return metric_; }
-  const image_source& source() const { return images_.source(); }
+  std::int64_t dimension() const { return images_.dimension(); }
+  metric measure() const { return images_.measure(); }
+  const image_source& source() const { return source_; }
   const numbering& order() const { return order_; }
   global<const float> centre() const;
   global<const corpus_facts> facts() const;
@@ -78,13 +83,15 @@ class prepared_corpus {
   global<const float> starts() const;
 
  private:
-  void prepare(backend& place);
+  void enqueue();
 
-  metric metric_;
+  backend& place_;
+  const float* raw_;
   std::int64_t count_;
   vector_images images_;
+  image_source source_;
   numbering order_;
-  device_buffer centre_, facts_, slabs_, squares_, errors_, starts_;
+  device_buffer centre_, variance_, totals_, facts_, slabs_, squares_, errors_, starts_;
   rounded rounded_;
 };
 
@@ -98,9 +105,11 @@ struct search_report {
 
 class fused_search {
  public:
-  // For calls of at most `queries` queries. `leaves_self_out`: see run().
+  // For calls of at most `queries` queries. `leaves_self_out`: see run(). Allocates all that a run
+  // needs, unless queries have to be done again. Throws as prepared_corpus does.
   fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries, std::int64_t k,
                bool leaves_self_out);
+  ~fused_search();
 
   // Finds the k nearest of each query: `raw`, [count][dimension] in the backend's memory; `to` is
   // in the backend's memory, too. If queries leave themselves out, query i is corpus vector
@@ -112,12 +121,14 @@ class fused_search {
 
  private:
   class work;
+  struct memory;
 
   backend& place_;
   const prepared_corpus& corpus_;
   std::int64_t k_;
   bool leaves_self_out_;
   search_plan plan_;
+  std::unique_ptr<memory> memory_;
 };
 
 }  // namespace kselect::search::fused

@@ -49,19 +49,21 @@ struct image_source {
 };
 
 // Which vector lies at a position: ids[position] if there are ids, else position * stride modulo
-// count. A corpus takes a stride without a common divisor with its count, near its golden section.
-// So any range of positions is a fair sample, however the corpus is sorted.
+// count, counted from `first`. A corpus takes a stride without a common divisor with its count,
+// near its golden section. So any range of positions is a fair sample, however the corpus is
+// sorted.
 struct numbering {
   global<const std::int32_t> ids;
   std::int64_t count = 0;  // of positions
   std::int64_t stride = 1;
+  std::int64_t first = 0;
 
   template <class Simt>
   KSELECT_HD std::int64_t operator()(Simt& simt, std::int64_t position) const {
     if (ids.data != nullptr) return simt.load(ids, position);
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(position) *
-                                     static_cast<std::uint64_t>(stride) %
-                                     static_cast<std::uint64_t>(count));
+    return first + static_cast<std::int64_t>(static_cast<std::uint64_t>(position) *
+                                             static_cast<std::uint64_t>(stride) %
+                                             static_cast<std::uint64_t>(count));
   }
 };
 

@@ -140,6 +140,7 @@ struct rounding_kernel {
     global<const corpus_facts> facts;
     rounded to;
     global<double> totals;  // [tiles][4]: summed errors and norms, largest of both; or no data
+    global<std::uint32_t> cleared;  // set to 0; or no data
   };
   struct sums {
     double square = 0, residue = 0, origin = 0;  // of the image: rounded, the rest, not moved
@@ -147,6 +148,9 @@ struct rounding_kernel {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    if (simt.block() == 0 && simt.thread() < a.cleared.size) {
+      simt.store(a.cleared, simt.thread(), 0);
+    }
     double totals[4] = {};
     for (int row = simt.warp(); row < tile_rows; row += warps) {
       const std::int64_t position = std::int64_t{simt.block()} * tile_rows + row;

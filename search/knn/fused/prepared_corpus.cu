@@ -47,55 +47,70 @@ std::string why_not(const device& place) {
   return {};
 }
 
-vector_images::vector_images(backend& place, const float* raw, std::int64_t count,
-                             std::int64_t dimension, metric m) {
-  source_.raw = {raw, count * dimension};
-  source_.dimension = dimension;
+vector_images::vector_images(backend& place, std::int64_t most, std::int64_t dimension, metric m)
+    : metric_(m), dimension_(dimension) {
   if (m != metric::cosine && m != metric::pearson) return;
-  means_ = make<double>(place, count);
-  scales_ = make<double>(place, count);
-  source_.means = {view<double>(means_).data, count};
-  source_.scales = {view<double>(scales_).data, count};
+  means_ = make<double>(place, most);
+  scales_ = make<double>(place, most);
+}
+
+image_source vector_images::of(backend& place, const float* raw, std::int64_t count) const {
+  image_source source;
+  source.raw = {raw, count * dimension_};
+  source.dimension = dimension_;
+  if (means_.data() == nullptr) return source;
+  const global<double> means{view<double>(means_).data, count};
+  const global<double> scales{view<double>(scales_).data, count};
   constexpr int warps = summary_kernel::max_threads / simt::warp_size;
   start<summary_kernel>(place, blocks_for(count, warps),
-                        {source_.raw, view<double>(means_), view<double>(scales_), count, dimension,
-                         m == metric::pearson});
+                        {source.raw, means, scales, count, dimension_, metric_ == metric::pearson});
+  source.means = means;
+  source.scales = scales;
+  return source;
 }
 
 prepared_corpus::prepared_corpus(backend& place, const float* raw, std::int64_t count,
-                                 std::int64_t dimension, metric m, const stage_clock& clock)
-    : metric_(m),
+                                 std::int64_t dimension, metric m)
+    : place_(place),
+      raw_(raw),
       count_(count),
-      images_(place, raw, count, dimension, m),
+      images_(place, count, dimension, m),
       order_{.ids = {}, .count = count, .stride = scattering_stride(count)} {
   if (const std::string reason = why_not(place.description()); !reason.empty()) {
     throw error(failure::unsupported, reason);
   }
-  const std::int64_t rows = tiles_of(count) * tile_rows;
+  const std::int64_t tiles = tiles_of(count), rows = tiles * tile_rows;
   centre_ = make<float>(place, dimension);
+  variance_ = make<double>(place, dimension);
+  totals_ = make<double>(place, 4 * tiles);
   facts_ = make<corpus_facts>(place, 1);
-  slabs_ = make<chunk>(place, tiles_of(count) * slabs_of(dimension) * slab_vectors);
+  slabs_ = make<chunk>(place, tiles * slabs_of(dimension) * slab_vectors);
   squares_ = make<double>(place, rows);
   errors_ = make<double>(place, rows);
   starts_ = make<float>(place, rows);
   rounded_ = {view<chunk>(slabs_), view<double>(squares_), view<double>(errors_)};
-  clock(stage::prepare, [&] { prepare(place); });
 }
 
-void prepared_corpus::prepare(backend& place) {
+void prepared_corpus::prepare(const stage_clock& clock) {
+  clock(stage::prepare, [&] {
+    source_ = images_.of(place_, raw_, count_);
+    enqueue();
+  });
+}
+
+void prepared_corpus::enqueue() {
   const std::int64_t tiles = tiles_of(count_), rows = tiles * tile_rows;
-  const device_buffer variance = make<double>(place, dimension());
-  const device_buffer totals = make<double>(place, 4 * tiles);
   const auto facts_here = view<corpus_facts>(facts_);
-  start<centre_kernel>(place, blocks_for(dimension(), simt::warp_size),
+  start<centre_kernel>(place_, blocks_for(dimension(), simt::warp_size),
                        {source(), order_, std::min(count_, centre_samples), view<float>(centre_),
-                        view<double>(variance)});
-  start<scale_kernel>(place, 1, {view<double>(variance), dimension(), facts_here});
+                        view<double>(variance_)});
+  start<scale_kernel>(place_, 1, {view<double>(variance_), dimension(), facts_here});
   start<rounding_kernel>(
-      place, tiles, {source(), order_, count_, centre(), facts(), rounded_, view<double>(totals)});
-  start<facts_kernel>(place, 1,
-                      {view<double>(totals), tiles, count_, sum_error(dimension()), facts_here});
-  start<start_kernel>(place, blocks_for(rows, start_kernel::max_threads),
+      place_, tiles,
+      {source(), order_, count_, centre(), facts(), rounded_, view<double>(totals_), {}});
+  start<facts_kernel>(place_, 1,
+                      {view<double>(totals_), tiles, count_, sum_error(dimension()), facts_here});
+  start<start_kernel>(place_, blocks_for(rows, start_kernel::max_threads),
                       {rounded_, count_, rows, facts(), view<float>(starts_)});
 }
 

@@ -75,8 +75,8 @@ answer search(const question& q, std::int64_t calls = 1) {
     found.stages.push_back(s);
     work();
   };
-  const prepared_corpus corpus(*place, q.base.data.data(), q.base.count, q.base.dimension, q.metric,
-                               clock);
+  prepared_corpus corpus(*place, q.base.data.data(), q.base.count, q.base.dimension, q.metric);
+  corpus.prepare(clock);
   fused_search nearest(*place, corpus, q.query.count, q.k, q.leaves_self_out);
   const auto rows = static_cast<std::int64_t>(size);
   for (std::int64_t call = 0; call < calls; ++call) {

@@ -1,0 +1,215 @@
+// Times the stages of a fused k-NN search on a GPU, on vectors made here, and checks some queries
+// in float64 on the host.
+//
+//     kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] [REPEATS] [CHECKED]
+//
+// Prints one JSON object: medians in milliseconds, without the first repeat. Exits with 7 if a
+// checked query has a wrong neighbour.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "runtime/error.hpp"
+#include "search/knn/cuda/stopwatch.hpp"
+#include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/fused_search.hpp"
+
+namespace kselect::search {
+namespace {
+
+using fused::make;
+using fused::stage;
+using fused::view;
+
+struct setting {
+  std::int64_t n, q, dimension, k;
+  std::string kind;
+  int repeats;
+  std::int64_t checked;
+};
+
+// A component by its number: splitmix64.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15U;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebU;
+  return x ^ x >> 31;
+}
+
+std::vector<float> made(const setting& s, std::int64_t count, std::uint64_t seed) {
+  std::vector<float> data(static_cast<std::size_t>(count * s.dimension));
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const std::uint64_t bits = mixed(seed << 40 ^ i);
+    const double unit = static_cast<double>(bits >> 11) * 0x1p-53;
+    if (s.kind == "bytes") {
+      data[i] = static_cast<float>(bits % 256);
+    } else if (s.kind == "normal") {
+      const double other = static_cast<double>(mixed(bits) >> 11) * 0x1p-53;
+      data[i] = static_cast<float>(std::sqrt(-2 * std::log1p(-unit)) *
+                                   std::cos(6.283185307179586 * other));
+    } else {
+      data[i] = static_cast<float>(unit);
+    }
+  }
+  return data;
+}
+
+std::vector<std::pair<double, std::int64_t>> nearest(const setting& s,
+                                                     const std::vector<float>& base,
+                                                     const float* query) {
+  std::vector<std::pair<double, std::int64_t>> all(static_cast<std::size_t>(s.n));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < s.n; ++i) {
+    double sum = 0;
+    for (std::int64_t c = 0; c < s.dimension; ++c) {
+      const double d = double{base[static_cast<std::size_t>(i * s.dimension + c)]} - query[c];
+      sum += d * d;
+    }
+    all[static_cast<std::size_t>(i)] = {sum, i};
+  }
+  std::ranges::partial_sort(all, all.begin() + s.k);
+  all.resize(static_cast<std::size_t>(s.k));
+  return all;
+}
+
+// Of the checked queries, how many have a wrong neighbour. The two sums of squares are added in
+// different orders, so neighbours whose distances agree to 1e-13 may change places.
+std::int64_t count_wrong(const setting& s, const std::vector<float>& base,
+                         const std::vector<float>& query, const std::vector<std::int64_t>& indices,
+                         const std::vector<double>& exact) {
+  std::int64_t wrong = 0;
+  for (std::int64_t c = 0; c < s.checked; ++c) {
+    const std::int64_t q = c * s.q / s.checked;
+    const auto right = nearest(s, base, query.data() + q * s.dimension);
+    bool same = true;
+    for (std::size_t j = 0; j < right.size(); ++j) {
+      const std::size_t at = static_cast<std::size_t>(q * s.k) + j;
+      const bool close = std::abs(exact[at] - right[j].first) <= 1e-13 * right[j].first;
+      const bool tied = (j > 0 && right[j - 1].first >= right[j].first * (1 - 1e-13)) ||
+                        j + 1 == right.size() || right[j + 1].first <= right[j].first * (1 + 1e-13);
+      same = same && close && (indices[at] == right[j].second || tied);
+    }
+    wrong += same ? 0 : 1;
+  }
+  return wrong;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+template <class T>
+std::vector<T> downloaded(backend& place, const device_buffer& from, std::int64_t count) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  place.to_host(std::as_writable_bytes(std::span(values)), from.data());
+  return values;
+}
+
+int measure(const setting& s) {
+  const auto place = open_backend(executor_kind::cuda);
+  const std::vector<float> base = made(s, s.n, 1), query = made(s, s.q, 2);
+  const device_buffer of_base = make<float>(*place, s.n * s.dimension);
+  const device_buffer of_query = make<float>(*place, s.q * s.dimension);
+  place->to_device(of_base.data(), std::as_bytes(std::span(base)));
+  place->to_device(of_query.data(), std::as_bytes(std::span(query)));
+  const device_buffer indices = make<std::int64_t>(*place, s.q * s.k);
+  const device_buffer distances = make<float>(*place, s.q * s.k);
+  const device_buffer exact = make<double>(*place, s.q * s.k);
+  fused::prepared_corpus corpus(*place, view<float>(of_base).data, s.n, s.dimension,
+                                metric::sqeuclidean);
+  fused::fused_search search(*place, corpus, s.q, s.k, false);
+  stopwatch watch(static_cast<cudaStream_t>(place->executor().stream), true);
+  std::map<std::string, std::vector<double>> times;
+  fused::search_report found;
+  for (int repeat = 0; repeat <= s.repeats; ++repeat) {
+    const fused::stage_clock clock = [&](stage of, const std::function<void()>& work) {
+      watch.time(of == stage::prepare     ? &cuda_knn_times::prepare
+                 : of == stage::round     ? &cuda_knn_times::norms
+                 : of == stage::threshold ? &cuda_knn_times::threshold
+                 : of == stage::product   ? &cuda_knn_times::distance
+                 : of == stage::finish    ? &cuda_knn_times::order
+                                          : &cuda_knn_times::redo,
+                 work);
+    };
+    corpus.prepare(clock);
+    static_cast<void>(place->synchronise());
+    const double prepare = watch.take().prepare;
+    found = search.run(view<float>(of_query).data, s.q, 0,
+                       {.indices = view<std::int64_t>(indices),
+                        .distances = view<float>(distances),
+                        .exact = view<double>(exact),
+                        .k = s.k,
+                        .root = false},
+                       clock);
+    const cuda_knn_times t = watch.take();
+    if (repeat == 0) continue;
+    times["prepare"].push_back(prepare);
+    times["round"].push_back(t.norms);
+    times["threshold"].push_back(t.threshold);
+    times["product"].push_back(t.distance);
+    times["finish"].push_back(t.order);
+    times["again"].push_back(t.redo);
+    times["all"].push_back(t.elapsed);
+  }
+  std::string text;
+  for (const auto& [name, values] : times) {
+    text += fmt::format(", \"{}_ms\": {:.3f}", name, median(values));
+  }
+  const fused::search_plan& plan = search.plan();
+  const std::int64_t wrong =
+      count_wrong(s, base, query, downloaded<std::int64_t>(*place, indices, s.q * s.k),
+                  downloaded<double>(*place, exact, s.q * s.k));
+  fmt::print(
+      "{{\"device\": \"{}\", \"n\": {}, \"q\": {}, \"d\": {}, \"k\": {}, \"vectors\": \"{}\"{}, "
+      "\"tflops\": {:.1f}, \"survivors\": {:.1f}, \"again\": {}, \"by_float64\": {}, \"checked\": "
+      "{}, "
+      "\"wrong\": {}, \"splits\": {}, \"room\": {}, \"first_splits\": {}, \"first_tiles\": {}, "
+      "\"matrix_tiles\": {}}}\n",
+      place->description().name, s.n, s.q, s.dimension, s.k, s.kind, text,
+      2e-9 * static_cast<double>(plan.second.tiles() * fused::tile_rows) *
+          static_cast<double>(s.q) * static_cast<double>(s.dimension) / median(times["product"]),
+      static_cast<double>(found.survivors) / static_cast<double>(s.q), found.again,
+      found.by_float64, s.checked, wrong, plan.second.splits, plan.second.room, plan.first.splits,
+      plan.first.tiles(), plan.matrix_tiles);
+  return wrong == 0 ? 0 : static_cast<int>(failure::wrong_answer);
+}
+
+}  // namespace
+}  // namespace kselect::search
+
+int main(int count, char** given) {
+  const auto number = [&](int i, std::int64_t otherwise) {
+    return i < count ? std::strtoll(given[i], nullptr, 10) : otherwise;
+  };
+  const kselect::search::setting s{.n = number(1, 0),
+                                   .q = number(2, 0),
+                                   .dimension = number(3, 0),
+                                   .k = number(4, 0),
+                                   .kind = count > 5 ? given[5] : "uniform",
+                                   .repeats = static_cast<int>(number(6, 9)),
+                                   .checked = number(7, 32)};
+  if (s.n < 1 || s.q < 1 || s.dimension < 1 || s.k < 1 || s.k > s.n || s.repeats < 1 ||
+      s.checked > s.q) {
+    fmt::print(stderr,
+               "usage: kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] "
+               "[REPEATS] [CHECKED]\n");
+    return 2;
+  }
+  try {
+    return kselect::search::measure(s);
+  } catch (const kselect::runtime::error& failed) {
+    fmt::print(stderr, "kselect_fused_bench: {}\n", failed.what());
+    return failed.exit_code();
+  }
+}

@@ -1,0 +1,177 @@
+#include "search/knn/fused/knn_by_products.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "runtime/error.hpp"
+#include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/fused_search.hpp"
+#if KSELECT_HAS_CUDA
+#include "search/knn/cuda/stopwatch.hpp"
+#endif
+
+namespace kselect::search {
+namespace {
+
+using fused::make;
+using fused::stage;
+using fused::view;
+
+constexpr std::int64_t most_vectors = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t delivered_at_once = 1 << 16;  // queries
+
+double cuda_knn_times::*time_of(stage s) {
+  switch (s) {
+    case stage::prepare:
+      return &cuda_knn_times::prepare;
+    case stage::round:
+      return &cuda_knn_times::norms;
+    case stage::threshold:
+      return &cuda_knn_times::threshold;
+    case stage::product:
+      return &cuda_knn_times::distance;
+    case stage::finish:
+      return &cuda_knn_times::order;
+    case stage::again:
+    case stage::by_float64:
+      break;
+  }
+  return &cuda_knn_times::redo;
+}
+
+// The times of a repeat, where the executor has a clock.
+class repeat_clock {
+ public:
+#if KSELECT_HAS_CUDA
+  repeat_clock(const knn_request& r, const backend& place) {
+    if (place.shares_host_memory() || r.cuda.repeats == 0) return;
+    watch_.emplace(static_cast<cudaStream_t>(place.executor().stream), true);
+  }
+  void time(stage s, const std::function<void()>& work) {
+    if (!watch_) return work();
+    watch_->time(time_of(s), work);
+  }
+  std::optional<cuda_knn_times> take() {
+    if (!watch_) return std::nullopt;
+    cuda_knn_times times = watch_->take();
+    times.elapsed -= times.prepare;
+    return times;
+  }
+
+ private:
+  std::optional<stopwatch> watch_;
+#else
+  repeat_clock(const knn_request&, const backend&) {}
+  static void time(stage, const std::function<void()>& work) { work(); }
+  static std::optional<cuda_knn_times> take() { return std::nullopt; }
+#endif
+};
+
+device_buffer uploaded(backend& place, const vector_set& set) {
+  device_buffer memory = make<float>(place, set.count * set.dimension);
+  place.to_device(memory.data(), std::as_bytes(std::span(set.data)));
+  return memory;
+}
+
+// Everything in the executor's memory.
+class products_search {
+ public:
+  products_search(const knn_request& r, backend& place)
+      : r_(r),
+        place_(place),
+        base_(uploaded(place, r.base)),
+        corpus_(place, view<float>(base_).data, r.base.count, r.base.dimension, r.metric),
+        search_(place, corpus_, r.queries().count, r.k, r.exclude_self),
+        indices_(make<std::int64_t>(place, r.queries().count * r.k)),
+        distances_(make<float>(place, r.queries().count * r.k)) {
+    if (r.query != nullptr) query_ = uploaded(place, *r.query);
+  }
+
+  void run(cuda_knn_report& report) {
+    repeat_clock watch(r_, place_);
+    const fused::stage_clock clock = [&](stage s, const std::function<void()>& work) {
+      watch.time(s, work);
+    };
+    const float* const queries = view<float>(r_.query == nullptr ? base_ : query_).data;
+    for (int repeat = 0; repeat < std::max(1, r_.cuda.repeats); ++repeat) {
+      corpus_.prepare(clock);
+      const fused::search_report found = search_.run(queries, r_.queries().count, 0,
+                                                     {.indices = view<std::int64_t>(indices_),
+                                                      .distances = view<float>(distances_),
+                                                      .exact = {},
+                                                      .k = r_.k,
+                                                      .root = r_.metric == metric::euclidean},
+                                                     clock);
+      report.unproven = found.again;
+      report.survivors = found.survivors;
+      report.by_float64 = found.by_float64;
+      if (const auto times = watch.take()) report.times.push_back(*times);
+    }
+    report.product = knn_product::float16;
+    report.rows_proven = r_.queries().count;
+    report.query_tiles = report.corpus_tiles = 1;
+  }
+
+  void deliver(const std::function<void(const knn_block&)>& sink) {
+    const std::int64_t all = r_.queries().count;
+    std::vector<std::int64_t> indices;
+    std::vector<float> distances;
+    for (std::int64_t first = 0; first < all; first += delivered_at_once) {
+      const std::int64_t count = std::min(delivered_at_once, all - first);
+      indices.resize(static_cast<std::size_t>(count * r_.k));
+      distances.resize(static_cast<std::size_t>(count * r_.k));
+      place_.to_host(
+          std::as_writable_bytes(std::span(indices)),
+          reinterpret_cast<const std::byte*>(view<std::int64_t>(indices_).data + first * r_.k));
+      place_.to_host(
+          std::as_writable_bytes(std::span(distances)),
+          reinterpret_cast<const std::byte*>(view<float>(distances_).data + first * r_.k));
+      sink({.first = first, .count = count, .indices = indices, .distances = distances});
+    }
+  }
+
+ private:
+  const knn_request& r_;
+  backend& place_;
+  device_buffer base_, query_;
+  fused::prepared_corpus corpus_;
+  fused::fused_search search_;
+  device_buffer indices_, distances_;
+};
+
+}  // namespace
+
+bool asks_for_products(const knn_request& r, const device& place) {
+  if (r.product == knn_product::float16) return true;
+  const cuda_knn_options& o = r.cuda;
+  return r.product == knn_product::automatic && place.kind == executor_kind::cuda &&
+         r.entry.name == "auto" && o.memory_bytes == 0 && !o.tf32 && !o.half_product &&
+         !o.sum_by_warp && o.prove == proof_scope::sample;
+}
+
+bool knn_by_products(const knn_request& r, backend& place,
+                     const std::function<void(const knn_block&)>& sink) {
+  cuda_knn_report report;
+  try {
+    if (r.base.count > most_vectors || r.queries().count > most_vectors) {
+      throw error(failure::unsupported,
+                  fmt::format("products in float16 take fewer than 2^31 vectors; {} has {}",
+                              r.base.source, std::max(r.base.count, r.queries().count)));
+    }
+    products_search search(r, place);
+    search.run(report);
+    if (r.report != nullptr) *r.report = report;
+    search.deliver(sink);
+  } catch (const error& failed) {
+    const bool elsewhere =
+        failed.category() == failure::unsupported || failed.category() == failure::resources;
+    if (r.product == knn_product::automatic && elsewhere) return false;
+    throw;
+  }
+  return true;
+}
+
+}  // namespace kselect::search

@@ -1,0 +1,22 @@
+#pragma once
+// `knn` by the fused search, for vectors that the memory of the executor holds.
+
+#include <functional>
+#include <string>
+
+#include "search/knn/knn.hpp"
+
+namespace kselect::search {
+
+// Whether request and place ask for it: by name, or because request.product is automatic, the place
+// is a GPU, and no option belongs to another way.
+bool asks_for_products(const knn_request& request, const device& place);
+
+// Does what knn() documents; knn() has checked the request. Every answer is proven, whatever
+// request.cuda.prove says. Returns false, before any call of the sink, if request.product is
+// automatic and this place or its memory cannot do it; otherwise throws error(failure::unsupported)
+// or error(failure::resources).
+bool knn_by_products(const knn_request& request, backend& place,
+                     const std::function<void(const knn_block&)>& sink);
+
+}  // namespace kselect::search
