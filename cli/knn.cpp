@@ -65,6 +65,9 @@ void refuse_product(const knn_arguments& o, const backend& place) {
                             "float32, fiber float16 and float64, cpu float64",
                             o.product, to_string(kind)));
   }
+  if (product == knn_product::float32 && o.tf32) {
+    throw error(failure::usage, "--tf32 is --product tf32, not float32: give one of them");
+  }
   if (!of_cuda && (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0)) {
     throw error(failure::usage,
                 fmt::format("--memory, --tf32, --half-product and --sum-by-warp do not go with "

@@ -93,6 +93,39 @@ def test_wrong_usage(kselect, tmp_path):
     assert not (tmp_path / "i.npy").exists() and not (tmp_path / "d.npy").exists()
 
 
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "cosine", "pearson"])
+def test_products_in_float16(kselect, tmp_path, metric):
+    """The fused search on fibers: every answer is right, and the output says that all are proven."""
+    base = RNG.standard_normal((4200, 40)).astype(np.float32)
+    query = RNG.standard_normal((5, 40)).astype(np.float32)
+    np.save(tmp_path / "base.npy", base)
+    np.save(tmp_path / "query.npy", query)
+    done = kselect("knn", "--base", "base.npy", "--query", "query.npy", "--metric", metric, "--k", 7,
+                   "--executor", "fiber", "--product", "float16", "--indices", "i.npy",
+                   "--distances", "d.npy")
+    assert "all proven by products in float16" in done.stdout
+    exact = distances(query, base, metric)
+    indices = np.load(tmp_path / "i.npy")
+    check(indices, np.load(tmp_path / "d.npy"), exact)
+    assert (indices == np.argsort(exact, axis=1, kind="stable")[:, :7]).all()
+
+
+@pytest.mark.parametrize(("options", "named"), [
+    (["--executor", "cpu", "--product", "float16"], "executor cpu"),
+    (["--executor", "cpu", "--product", "float32"], "executor cpu"),
+    (["--executor", "fiber", "--product", "tf32"], "executor fiber"),
+    (["--executor", "fiber", "--product", "float16", "--memory", 10], "--memory"),
+    (["--product", "float16", "--memory-limit", 64], "--memory-limit"),
+    (["--product", "float8"], "--product"),
+])
+def test_products_that_do_not_go_together(kselect, tmp_path, options, named):
+    np.save(tmp_path / "a.npy", np.ones((10, 3), np.float32))
+    done = kselect("knn", "--base", "a.npy", "--self", "--k", 1, *options, "--indices", "i.npy",
+                   "--distances", "d.npy", check=2)
+    assert named in done.stderr
+    assert not (tmp_path / "i.npy").exists()
+
+
 def test_record_is_of_times_on_a_gpu(kselect, tmp_path):
     """The option is refused where there is nothing to record, and then writes nothing."""
     np.save(tmp_path / "a.npy", np.ones((10, 3), np.float32))

@@ -74,7 +74,9 @@ void knn_on_cuda(const knn_request& r, backend& place,
   } else {
     answer_by_rows(work, sink);
   }
-  if (r.report != nullptr) *r.report = work.report();
+  if (r.report == nullptr) return;
+  *r.report = work.report();
+  r.report->product = r.cuda.tf32 ? knn_product::tf32 : knn_product::float32;
 }
 
 }  // namespace kselect::search
