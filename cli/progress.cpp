@@ -50,11 +50,14 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-void progress::planned(const std::vector<cell>& cells, std::size_t done) {
+void progress::planned(const shard_cells& cells, std::size_t done) {
   total_ = cells.size() - done;
   begin_s_ = now_s();
   std::size_t impossible = 0;
-  for (const cell& c : cells) {
+  // To go through a longer plan takes minutes; its records say what did not fit.
+  const bool listed = cells.size() <= static_cast<std::size_t>(most_listed);
+  for (auto at = cells.begin(); listed && at != cells.end(); ++at) {
+    const cell& c = *at;
     if (c.foreseen != cell_status::out_of_memory) continue;
     note(fmt::format("will not fit: {} on {}: {}", c.entry->algorithm->name, to_string(c.problem),
                      c.reason));
@@ -176,13 +179,34 @@ void print_summary(const sweep_result& result) {
   }
 }
 
-void print_plan(const sweep_part& part) {
+namespace {
+
+void print_counts(const sweep_part& part) {
+  for (const auto& each : part.counts) {
+    fmt::print("{:<22} {:<5}  {} cells\n", each.algorithm, to_string(each.executor), each.cells);
+  }
+  fmt::print(
+      "A plan of more than {} cells is counted and not listed; --filter lists a part of it.\n",
+      most_listed);
+}
+
+void print_cells(const sweep_part& part) {
   for (const cell& c : part.cells) {
     fmt::print("{}  {:<22} {:<5}  {}{}\n", c.key, c.entry->algorithm->name, to_string(c.executor),
                to_string(c.problem),
                c.foreseen == cell_status::ok
                    ? ""
                    : fmt::format("  [{}: {}]", to_string(c.foreseen), c.reason));
+  }
+}
+
+}  // namespace
+
+void print_plan(const sweep_part& part) {
+  if (part.cells.size() <= static_cast<std::size_t>(most_listed)) {
+    print_cells(part);
+  } else {
+    print_counts(part);
   }
   if (part.shard.count == 1) return fmt::print("{} cells\n", part.cells.size());
   fmt::print("{} of {} cells, shard {}/{}; of the longest shard's predicted time {:.0f} %\n",

@@ -15,7 +15,7 @@ class progress final : public sweep_observer {
  public:
   explicit progress(bool terminal) : terminal_(terminal) {}
 
-  void planned(const std::vector<cell>& cells, std::size_t done) override;
+  void planned(const shard_cells& cells, std::size_t done) override;
   void starting(const cell& c) override;
   void finished(const finished_cell& c) override;
   void note(const std::string& line) override;
@@ -33,7 +33,8 @@ class progress final : public sweep_observer {
 // Then prints how many cells ended how, and the reasons of those that are not ok.
 void print_summary(const sweep_result& result);
 
-// Prints where each cell of a sweep would run, or why it cannot.
+// Prints where each cell of a sweep would run, or why it cannot. Beyond most_listed: how many cells
+// each algorithm and executor has.
 void print_plan(const sweep_part& part);
 
 }  // namespace kselect::cli

@@ -53,7 +53,7 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   request.input = choose_input(request.config, given(o.dataset), threads, executor);
   const auto input = open_input(request.input);
   const sweep_part part =
-      part_of(plan_cells({request.config, *input, executor, given(o.filter)}, places),
+      part_of(make_plan({request.config, *input, executor, given(o.filter)}, places),
               request.config.measure, which);
   if (o.dry_run) {
     print_plan(part);

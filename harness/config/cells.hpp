@@ -1,5 +1,6 @@
 #pragma once
-// Expands the axes of a sweep into its list of problems.
+// Expands the axes of a sweep into its list of problems. combinations.hpp goes through them one by
+// one instead, which sweeps that do not fit into memory need.
 
 #include <cstdint>
 #include <optional>
@@ -31,5 +32,8 @@ struct dataset_sizes {
 // if nothing is left, or if `dataset` is missing for a dataset input or given without one.
 std::vector<workload> expand(const sweep_config& config,
                              std::optional<dataset_sizes> dataset = std::nullopt);
+
+// Throws error(failure::usage) if nothing is left of a sweep.
+void require_some(const sweep_config& config, std::int64_t combinations);
 
 }  // namespace kselect::harness

@@ -33,8 +33,8 @@ namespace kselect::harness {
 
 // The largest n, Q and k a config may ask for.
 inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
-// A sweep of more combinations is taken for a mistake.
-inline constexpr std::int64_t largest_sweep = 100'000;
+// A sweep of more combinations is taken for a mistake. Cells can then be counted in 64 bits.
+inline constexpr std::int64_t largest_sweep = 1'000'000'000'000;
 
 // A row length or a number of rows. Empty means "all": the dataset's size.
 using extent = std::optional<std::int64_t>;

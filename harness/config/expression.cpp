@@ -2,6 +2,7 @@
 
 #include "harness/config/expression.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -34,6 +35,8 @@ wide bounded(wide value) {
 wide magnitude(wide value) { return value < 0 ? -value : value; }
 
 wide multiply(wide a, wide b) {
+  // Without the division below, which takes longer than the rest of an expression.
+  if (a == static_cast<std::int64_t>(a) && b == static_cast<std::int64_t>(b)) return bounded(a * b);
   if (b != 0 && magnitude(a) > bound / magnitude(b)) undefined("a value beyond 2^120");
   return a * b;
 }
@@ -65,29 +68,29 @@ wide apply(kind operation, wide a, wide b) {
 }
 
 wide evaluate(const expression::program& program, const bindings& values) {
-  std::vector<wide> stack;
+  wide stack[longest_text];  // a text is longer than its program
+  wide* end = stack;
   for (const auto& step : program) {
     switch (step.what) {
       case kind::number:
-        stack.push_back(step.number);
+        *end++ = step.number;
         break;
       case kind::n:
-        stack.push_back(values.n);
+        *end++ = values.n;
         break;
       case kind::q:
-        stack.push_back(values.q);
+        *end++ = values.q;
         break;
       case kind::k:
-        stack.push_back(values.k);
+        *end++ = values.k;
         break;
       default: {
-        const wide right = stack.back();
-        stack.pop_back();
-        stack.back() = apply(step.what, stack.back(), right);
+        --end;
+        end[-1] = apply(step.what, end[-1], *end);
       }
     }
   }
-  return stack.back();
+  return end[-1];
 }
 
 bool is_word(char c) {
@@ -240,7 +243,24 @@ class expression_parser {
     return value;
   }
 
+  // Powers of constants are a loop each, so they are evaluated once if they have a value.
+  static bool folded(program& left, const program& right, kind operation) {
+    if (left.size() != 1 || left.front().what != kind::number || right.size() != 1 ||
+        right.front().what != kind::number) {
+      return false;
+    }
+    try {
+      const wide value = apply(operation, left.front().number, right.front().number);
+      if (value > INT64_MAX || value < INT64_MIN) return false;
+      left.front().number = static_cast<std::int64_t>(value);
+      return true;
+    } catch (const error&) {
+      return false;
+    }
+  }
+
   static void append(program& left, const program& right, kind operation) {
+    if (folded(left, right, operation)) return;
     left.insert(left.end(), right.begin(), right.end());
     left.push_back({operation});
   }
@@ -278,6 +298,15 @@ bool expression::holds(std::int64_t n, std::int64_t q, std::int64_t k) const {
                                             why.what(), n, q, k));
   }
   return false;
+}
+
+bool expression::uses(char variable) const {
+  const kind wanted = variable == 'n' ? kind::n : variable == 'q' ? kind::q : kind::k;
+  const auto in = [&](const program& side) {
+    return std::ranges::any_of(side, [&](const step& each) { return each.what == wanted; });
+  };
+  return std::ranges::any_of(comparisons_,
+                             [&](const comparison& c) { return in(c.left) || in(c.right); });
 }
 
 std::int64_t constant_value(std::string_view text) {

@@ -29,6 +29,8 @@ class expression {
   bool holds(std::int64_t n, std::int64_t q, std::int64_t k) const;
 
   const std::string& text() const { return text_; }
+  // Whether the variable 'n', 'q' or 'k' occurs. One that does not has no effect on holds().
+  bool uses(char variable) const;
   bool operator==(const expression& other) const { return text_ == other.text_; }
 
   // One instruction of a `sum` in postfix order.

@@ -1,14 +1,13 @@
 #include "harness/plan/plan.hpp"
 
 #include <algorithm>
-#include <span>
-#include <unordered_set>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <xxhash.h>
 
-#include "harness/config/cells.hpp"
+#include "harness/config/combinations.hpp"
 #include "harness/plan/title_filter.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/environment/host.hpp"
@@ -29,12 +28,14 @@ std::vector<executor_kind> executors_of(const algorithm& entry, const plan_reque
   return {entry.executors.contains(executor_kind::cuda) ? executor_kind::cuda : executor_kind::cpu};
 }
 
-workload in_layout_of(const algorithm& entry, workload p) {
-  if (entry.layouts.contains(p.layout)) return p;
+// The layout that an algorithm gets for rows written in another.
+layout layout_read(const algorithm& entry, layout written) {
+  if (entry.layouts.contains(written)) return written;
+  layout read = written;
   for (const auto& candidate : names<layout>) {
-    if (entry.layouts.contains(candidate.value)) p.layout = candidate.value;
+    if (entry.layouts.contains(candidate.value)) read = candidate.value;
   }
-  return p;
+  return read;
 }
 
 // The most bytes that a cell needs at once: rows, what they are made of, outputs with their host
@@ -48,8 +49,8 @@ std::size_t bytes_needed(const cell& c, const input_source& input, const device&
          input.bytes_to_fill(c.problem);
 }
 
-// Sets `foreseen` and `reason`.
-void foresee(cell& c, const input_source& input, backends& places) {
+// Sets `foreseen` and `reason`. The host has `free_bytes` for a cell.
+void foresee(cell& c, const input_source& input, backends& places, std::size_t free_bytes) {
   if (c.entry->algorithm->executors.contains(c.executor)) {
     c.reason = why_unavailable(c.executor);
   }
@@ -60,8 +61,7 @@ void foresee(cell& c, const input_source& input, backends& places) {
     c.reason = check_support(*c.entry->algorithm, c.problem, where).reason;
     if (c.reason.empty()) {
       const std::size_t needed = bytes_needed(c, input, where);
-      const std::size_t there =
-          c.executor == executor_kind::cuda ? where.memory_bytes : available_memory();
+      const std::size_t there = c.executor == executor_kind::cuda ? where.memory_bytes : free_bytes;
       if (there == 0 || needed <= there) return;
       c.foreseen = cell_status::out_of_memory;
       c.reason = fmt::format("needs {:.2f} GiB, {:.2f} GiB are there",
@@ -78,11 +78,10 @@ std::string make_key(const cell& c, const plan_request& request, const std::stri
                      const std::string& device_name) {
   const measure_policy& m = request.config.measure;
   const std::string identity = fmt::format(
-      "{}|{}|{}|{}|{}|{}|{}|{},{},{},{},{},{},{},{}", to_string(c.problem),
-      input, c.entry->algorithm->name, c.entry->source_hash,
-      to_string(c.executor), device_name, version_line().substr(0, version_line().find('(')),
-      m.warmup, m.rounds, m.min_samples, m.max_samples, m.max_seconds, m.target_spread, m.threads,
-      to_string(m.cache));
+      "{}|{}|{}|{}|{}|{}|{}|{},{},{},{},{},{},{},{}", to_string(c.problem), input,
+      c.entry->algorithm->name, c.entry->source_hash, to_string(c.executor), device_name,
+      version_line().substr(0, version_line().find('(')), m.warmup, m.rounds, m.min_samples,
+      m.max_samples, m.max_seconds, m.target_spread, m.threads, to_string(m.cache));
   // Only if set, so that all other cells keep their keys.
   const std::string confined =
       m.multiprocessors == 0 ? "" : fmt::format("|{} multiprocessors", m.multiprocessors);
@@ -98,14 +97,14 @@ std::string name_of(const backend& place) {
 }
 
 // Cells on a CPU would look as if they had been confined.
-void require_gpu(const cell& c, const sweep_config& config) {
-  if (config.measure.multiprocessors == 0 || c.executor == executor_kind::cuda) return;
+void require_gpu(const algorithm& entry, executor_kind executor, const sweep_config& config) {
+  if (config.measure.multiprocessors == 0 || executor == executor_kind::cuda) return;
   throw error(
       failure::usage,
       fmt::format("{}: /measure/multiprocessors: {} would run on executor {}, which has no "
                   "multiprocessors; take cuda alone (\"executor\": \"cuda\" or --executor cuda), "
                   "or leave the setting away",
-                  config.file_name, c.entry->algorithm->name, to_string(c.executor)));
+                  config.file_name, entry.name, to_string(executor)));
 }
 
 // An algorithm that the config wants, and where.
@@ -113,10 +112,12 @@ struct wanted_entry {
   const registered* entry;
   const algorithm_filter* filter;
   std::vector<executor_kind> executors;
+  std::vector<layout> reads;  // for each layout by number, the one that the algorithm gets
 
   bool takes(const workload& p) const {
     return !filter->where || filter->where->holds(p.n, p.q, p.k);
   }
+  layout read_for(layout written) const { return reads[static_cast<std::size_t>(written)]; }
 };
 
 std::vector<wanted_entry> entries_of(const plan_request& request) {
@@ -126,35 +127,156 @@ std::vector<wanted_entry> entries_of(const plan_request& request) {
   std::vector<wanted_entry> entries;
   for (const registered& row : registry()) {
     const algorithm_filter* const filter = filter_for(request.config, row.algorithm->name);
-    if (filter != nullptr) entries.push_back({&row, filter, executors_of(*row.algorithm, request)});
-  }
-  return entries;
-}
-
-// At most so many: two layouts of a problem may become one cell.
-std::int64_t count_cells(std::span<const workload> problems,
-                         std::span<const wanted_entry> entries) {
-  std::int64_t count = 0;
-  for (const workload& p : problems) {
-    for (const wanted_entry& wanted : entries) {
-      if (wanted.takes(p)) count += std::ssize(wanted.executors);
+    if (filter == nullptr) continue;
+    entries.push_back({&row, filter, executors_of(*row.algorithm, request), {}});
+    for (const auto& each : names<layout>) {
+      entries.back().reads.push_back(layout_read(*row.algorithm, each.value));
     }
   }
-  return count;
-}
-
-void require_few(const plan_request& request, std::int64_t cells) {
-  if (cells <= most_cells) return;
-  throw error(failure::usage,
-              fmt::format("{}: {}{} cells; a sweep has at most {}: name fewer algorithms or "
-                          "executors, shorten the axes, or split it into several configs",
-                          request.config.file_name, request.filter ? "more than " : "",
-                          request.filter ? most_cells : cells, most_cells));
+  return entries;
 }
 
 std::string title_of(const cell& c) {
   return fmt::format("{} {}", c.entry->algorithm->name, to_string(c.problem));
 }
+
+class config_plan final : public cell_source {
+ public:
+  config_plan(const plan_request& request, backends& places)
+      : request_(request),
+        places_(places),
+        input_(to_text(request.input.description())),
+        free_bytes_(available_memory()),
+        problems_(request.config, request.input.sizes()),
+        entries_(entries_of(request)) {
+    require_some(request.config, count_left(problems_));
+    if (request.filter) filter_.emplace(*request.filter);
+    counts_ = filter_ ? counted_by_title() : counted();
+    for (const algorithm_count& each : counts_) size_ += each.cells;
+    if (size_ != 0) return;
+    throw error(failure::usage, fmt::format("{}: no cell is left{}", request.config.file_name,
+                                            filter_ ? "; --filter excludes all" : ""));
+  }
+
+  std::int64_t size() const override { return size_; }
+  std::vector<algorithm_count> counts() const override { return counts_; }
+  std::unique_ptr<cursor> begin() const override { return std::make_unique<walk>(*this); }
+
+  std::string identity() const override {
+    auto config = resolved_json(request_.config);
+    for (const char* const other : {"name", "description", "measure", "input", "executor"}) {
+      config.erase(other);
+    }
+    std::string text = to_text(config) + request_.filter.value_or("");
+    for (const algorithm_count& each : counts_) {
+      text += fmt::format("\n{} {} {}", each.algorithm, to_string(each.executor), each.cells);
+    }
+    return text;
+  }
+
+  void complete(cell& c) const override {
+    foresee(c, request_.input, places_, free_bytes_);
+    const bool here = why_unavailable(c.executor).empty();
+    c.key = make_key(c, request_, input_, here ? name_of(places_.open(c.executor)) : "");
+  }
+
+ private:
+  // Entries in turn for each problem, executors in turn for each entry.
+  class walk final : public cursor {
+   public:
+    explicit walk(const config_plan& plan) : plan_(plan), problems_(plan.problems_) {}
+
+    bool next(cell& c) override {
+      while (next_place()) {
+        const wanted_entry& wanted = plan_.entries_[entry_];
+        c = cell();
+        c.problem = *problem_;
+        c.entry = wanted.entry;
+        c.executor = wanted.executors[place_];
+        c.problem.layout = wanted.read_for(problem_->layout);
+        if (plan_.filter_ && !plan_.filter_->matches(title_of(c))) continue;
+        require_gpu(*c.entry->algorithm, c.executor, plan_.request_.config);
+        c.number = number_++;
+        return true;
+      }
+      return false;
+    }
+
+   private:
+    bool next_place() {
+      if (problem_ != nullptr && ++place_ < plan_.entries_[entry_].executors.size()) return true;
+      place_ = 0;
+      do {
+        if (problem_ == nullptr || ++entry_ == plan_.entries_.size()) {
+          entry_ = 0;
+          problem_ = problems_.next();
+          if (problem_ == nullptr) return false;
+        }
+      } while (!plan_.entries_[entry_].takes(*problem_) || is_repeated());
+      return true;
+    }
+
+    // Whether the entry gets the same rows for an earlier layout of this problem.
+    bool is_repeated() const {
+      const wanted_entry& wanted = plan_.entries_[entry_];
+      workload earlier = *problem_;
+      for (const layout written : plan_.request_.config.axes.layouts) {
+        if (written == problem_->layout) return false;
+        earlier.layout = written;
+        if (wanted.read_for(written) == wanted.read_for(problem_->layout) &&
+            !plan_.problems_.is_excluded(earlier)) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    const config_plan& plan_;
+    combinations::walk problems_;
+    const workload* problem_ = nullptr;
+    std::size_t entry_ = 0, place_ = 0;
+    std::int64_t number_ = 0;
+  };
+
+  std::vector<algorithm_count> counted() const {
+    // Many entries have the same condition and read the same layouts.
+    std::map<std::pair<std::string, std::vector<layout>>, std::int64_t> known;
+    std::vector<algorithm_count> counts;
+    for (const wanted_entry& wanted : entries_) {
+      const auto& where = wanted.filter->where;
+      const auto [at, is_new] =
+          known.try_emplace({where ? where->text() : std::string(), wanted.reads}, 0);
+      if (is_new) at->second = count_left(problems_, {where ? &*where : nullptr, wanted.reads});
+      for (const executor_kind executor : wanted.executors) {
+        if (at->second == 0) continue;
+        require_gpu(*wanted.entry->algorithm, executor, request_.config);
+        counts.push_back({wanted.entry->algorithm->name, executor, at->second});
+      }
+    }
+    return counts;
+  }
+
+  std::vector<algorithm_count> counted_by_title() const {
+    std::map<std::pair<const registered*, executor_kind>, std::int64_t> found;
+    walk cells(*this);
+    for (cell c; cells.next(c);) ++found[{c.entry, c.executor}];
+    std::vector<algorithm_count> counts;
+    for (const auto& [what, cells_of_it] : found) {
+      counts.push_back({what.first->algorithm->name, what.second, cells_of_it});
+    }
+    return counts;
+  }
+
+  plan_request request_;
+  backends& places_;
+  std::string input_;
+  std::size_t free_bytes_;  // of the host, before the first cell runs
+  combinations problems_;
+  std::vector<wanted_entry> entries_;
+  std::optional<title_filter> filter_;
+  std::vector<algorithm_count> counts_;
+  std::int64_t size_ = 0;
+};
 
 }  // namespace
 
@@ -170,37 +292,23 @@ std::optional<confinement> backends::confined() {
   return open(executor_kind::cuda).confined();
 }
 
-std::vector<cell> plan_cells(const plan_request& request, backends& places) {
-  const std::vector<workload> problems = expand(request.config, request.input.sizes());
-  const std::vector<wanted_entry> entries = entries_of(request);
-  const std::optional<title_filter> filter =
-      request.filter ? std::optional<title_filter>(*request.filter) : std::nullopt;
-  if (!filter) require_few(request, count_cells(problems, entries));
+std::unique_ptr<cell_source> make_plan(const plan_request& request, backends& places) {
+  return std::make_unique<config_plan>(request, places);
+}
 
-  std::vector<cell> cells;
-  std::unordered_set<std::string> seen;
-  const std::string input = to_text(request.input.description());
-  for (const workload& p : problems) {
-    for (const wanted_entry& wanted : entries) {
-      if (!wanted.takes(p)) continue;
-      for (const executor_kind executor : wanted.executors) {
-        cell c;
-        c.problem = in_layout_of(*wanted.entry->algorithm, p);
-        c.entry = wanted.entry;
-        c.executor = executor;
-        if (filter && !filter->matches(title_of(c))) continue;
-        require_gpu(c, request.config);
-        foresee(c, request.input, places);
-        const bool here = why_unavailable(executor).empty();
-        c.key = make_key(c, request, input, here ? name_of(places.open(executor)) : "");
-        if (seen.insert(c.key).second) cells.push_back(std::move(c));
-        require_few(request, std::ssize(cells));
-      }
-    }
+std::vector<cell> plan_cells(const plan_request& request, backends& places) {
+  const auto plan = make_plan(request, places);
+  if (plan->size() > most_listed) {
+    throw error(failure::usage,
+                fmt::format("{}: {} cells are more than {}, which can be listed: name fewer "
+                            "algorithms or executors, or shorten the axes",
+                            request.config.file_name, plan->size(), most_listed));
   }
-  if (cells.empty()) {
-    throw error(failure::usage, fmt::format("{}: no cell is left{}", request.config.file_name,
-                                            filter ? "; --filter excludes all" : ""));
+  std::vector<cell> cells;
+  const auto cursor = plan->begin();
+  for (cell c; cursor->next(c);) {
+    plan->complete(c);
+    cells.push_back(c);
   }
   return cells;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Lists the cells of a sweep: algorithm, problem, executor and key of each. The whole plan is made
-// before the first cell runs, so that `--dry-run` shows exactly what would happen.
+// The cells of a sweep: algorithm, problem, executor and key of each. All are counted, and so
+// checked, before the first cell runs; each is made when its turn comes.
 
 #include <functional>
 #include <memory>
@@ -48,6 +48,7 @@ struct cell {
   // What is known before the run: unsupported or out_of_memory, and why. `ok`: it will be tried.
   cell_status foreseen = cell_status::ok;
   std::string reason;
+  std::int64_t number = 0;  // in its plan, from 0
 };
 
 // The backends of a sweep, with the threads and multiprocessors of its policy. Each is opened once,
@@ -65,8 +66,8 @@ class backends {
   std::unique_ptr<backend> open_[names<executor_kind>.size()];
 };
 
-// Cells are counted before they are made, so that a plan beyond all measure costs no memory.
-inline constexpr std::int64_t most_cells = 1'000'000;
+// Plans of more cells are counted and run, but not listed.
+inline constexpr std::int64_t most_listed = 1'000'000;
 
 struct plan_request {
   const sweep_config& config;
@@ -75,11 +76,43 @@ struct plan_request {
   std::optional<std::string> filter;      // title_filter.hpp, on "algorithm problem"
 };
 
-// Every cell: problems in the config's order, and for each the algorithms in the registry's order.
-// An algorithm that does not read the problem's layout gets one that it reads. Throws
-// error(failure::usage) if the filter is not possible or leaves no cell, if there are more than
-// most_cells, or if the policy names multiprocessors and a cell is not for a GPU or the GPU cannot
-// set them aside.
+// The cells of a sweep in their order. They are made one after another and never all held.
+class cell_source {
+ public:
+  // Goes through the cells.
+  class cursor {
+   public:
+    virtual ~cursor() = default;
+    // Overwrites `c` with the next cell, without key and without what is foreseen. False after the
+    // last.
+    virtual bool next(cell& c) = 0;
+  };
+  struct algorithm_count {
+    std::string_view algorithm;
+    executor_kind executor;
+    std::int64_t cells;
+  };
+
+  virtual ~cell_source() = default;
+  virtual std::int64_t size() const = 0;
+  // The cells of each algorithm and executor.
+  virtual std::vector<algorithm_count> counts() const = 0;
+  // A text that is equal for equal sweeps on all machines, and for no others. It names no cell.
+  virtual std::string identity() const = 0;
+  virtual std::unique_ptr<cursor> begin() const = 0;
+  // Sets the key and what is foreseen.
+  virtual void complete(cell& c) const = 0;
+};
+
+// The cells of a config: problems in the config's order, and for each the algorithms in the
+// registry's order. An algorithm that does not read the problem's layout gets one that it reads.
+// Counts them; combinations.hpp says how fast. With a filter every title is read, about 10^6 a
+// second. All of the request and `places` must outlive the source. Throws error(failure::usage) if
+// the filter is not possible or leaves no cell, or if the policy names multiprocessors and a cell
+// is not for a GPU or the GPU cannot set them aside.
+std::unique_ptr<cell_source> make_plan(const plan_request& request, backends& places);
+
+// All cells of make_plan(). Throws error(failure::usage) also if there are more than most_listed.
 std::vector<cell> plan_cells(const plan_request& request, backends& places);
 
 }  // namespace kselect::harness

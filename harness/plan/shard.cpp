@@ -1,15 +1,14 @@
 #include "harness/plan/shard.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <numeric>
-#include <unordered_map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <xxhash.h>
 
-#include "harness/plan/groups.hpp"
 #include "runtime/error.hpp"
 
 namespace kselect::harness {
@@ -38,6 +37,9 @@ std::int64_t pass_us(const problem& p, std::int64_t per_second) {
   return static_cast<std::int64_t>(elements * 1e6 / static_cast<double>(per_second));
 }
 
+// The time to make the rows of a group that holds this cell.
+std::int64_t rows_us(const cell& c) { return pass_us(c.problem, made_per_second); }
+
 std::int64_t predicted_us(const cell& c, const measure_policy& policy) {
   const std::int64_t proof = pass_us(c.problem, proven_per_second);
   const std::int64_t run = call_us + pass_us(c.problem, elements_per_second(c.executor));
@@ -48,30 +50,88 @@ std::int64_t predicted_us(const cell& c, const measure_policy& policy) {
   return std::min(longest, runs * run) + (policy.rounds + 2) * proof;
 }
 
-std::string identity_of(const std::vector<cell>& cells) {
-  XXH3_state_t* const state = XXH3_createState();
-  XXH3_64bits_reset(state);
-  for (const cell& c : cells) {
+std::string in_hex(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+// Hashes algorithm, executor and problem of cells.
+class identity_hash {
+ public:
+  identity_hash() : state_(XXH3_createState()) { XXH3_64bits_reset(state_.get()); }
+  void add(const cell& c) {
     const std::string line = fmt::format("{} {} {}\n", c.entry->algorithm->name,
                                          to_string(c.executor), to_string(c.problem));
-    XXH3_64bits_update(state, line.data(), line.size());
+    XXH3_64bits_update(state_.get(), line.data(), line.size());
   }
-  const auto hash = XXH3_64bits_digest(state);
-  XXH3_freeState(state);
-  return fmt::format("{:016x}", hash);
+  std::string text() const { return in_hex(XXH3_64bits_digest(state_.get())); }
+
+ private:
+  struct releaser {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::unique_ptr<XXH3_state_t, releaser> state_;
+};
+
+// Cells that are there.
+class listed_cells final : public cell_source {
+ public:
+  explicit listed_cells(std::vector<cell> cells) : cells_(std::move(cells)) {
+    for (std::size_t i = 0; i < cells_.size(); ++i) cells_[i].number = static_cast<std::int64_t>(i);
+  }
+  std::int64_t size() const override { return std::ssize(cells_); }
+  std::vector<algorithm_count> counts() const override { return {}; }
+  std::string identity() const override {
+    identity_hash hash;
+    for (const cell& c : cells_) hash.add(c);
+    return hash.text();
+  }
+  std::unique_ptr<cursor> begin() const override { return std::make_unique<walk>(cells_); }
+  void complete(cell&) const override {}
+
+ private:
+  class walk final : public cursor {
+   public:
+    explicit walk(const std::vector<cell>& cells) : cells_(cells) {}
+    bool next(cell& c) override {
+      if (at_ == cells_.size()) return false;
+      c = cells_[at_++];
+      return true;
+    }
+
+   private:
+    const std::vector<cell>& cells_;
+    std::size_t at_ = 0;
+  };
+
+  std::vector<cell> cells_;
+};
+
+// The shard, from 0, of a group of a plan beyond most_listed.
+std::uint32_t hashed_shard(const cell& c, int shards) {
+  const workload& p = c.problem;
+  const std::uint64_t facts[] = {static_cast<std::uint64_t>(p.n),
+                                 static_cast<std::uint64_t>(p.q),
+                                 static_cast<std::uint64_t>(p.k),
+                                 static_cast<std::uint64_t>(p.type),
+                                 static_cast<std::uint64_t>(p.direction),
+                                 static_cast<std::uint64_t>(p.payload),
+                                 static_cast<std::uint64_t>(p.index),
+                                 static_cast<std::uint64_t>(p.distribution.kind),
+                                 std::bit_cast<std::uint64_t>(p.distribution.parameter),
+                                 static_cast<std::uint64_t>(c.executor)};
+  return static_cast<std::uint32_t>(XXH3_64bits(facts, sizeof facts) %
+                                    static_cast<std::uint64_t>(shards));
 }
 
 // The shard of each group, from 0, by Graham's rule (shard.hpp).
-std::vector<std::size_t> dealt(const std::vector<std::int64_t>& lengths, std::size_t shards) {
+std::vector<std::uint32_t> dealt(const std::vector<std::int64_t>& lengths, std::size_t shards) {
   std::vector<std::size_t> order(lengths.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t g) { return lengths[g]; });
   std::vector<std::int64_t> load(shards);
-  std::vector<std::size_t> shard_of(lengths.size());
+  std::vector<std::uint32_t> shard_of(lengths.size());
   for (const std::size_t g : order) {
     const auto least = std::ranges::min_element(load);
     *least += lengths[g];
-    shard_of[g] = static_cast<std::size_t>(least - load.begin());
+    shard_of[g] = static_cast<std::uint32_t>(least - load.begin());
   }
   return shard_of;
 }
@@ -93,41 +153,122 @@ shard parse_shard(std::string_view text) {
   return found;
 }
 
-std::int64_t predicted_us(const std::vector<const cell*>& group, const measure_policy& policy) {
-  std::int64_t sum = pass_us(group.front()->problem, made_per_second);
-  for (const cell* c : group) sum += predicted_us(*c, policy);
+std::int64_t predicted_us(const std::vector<cell>& group, const measure_policy& policy) {
+  std::int64_t sum = rows_us(group.front());
+  for (const cell& c : group) sum += predicted_us(c, policy);
   return sum;
 }
 
-sweep_part part_of(std::vector<cell> cells, const measure_policy& policy, harness::shard which) {
-  std::vector<const cell*> all;
-  for (const cell& c : cells) all.push_back(&c);
-  const auto groups = grouped(all);
-  std::vector<std::int64_t> lengths;
-  for (const auto& group : groups) lengths.push_back(predicted_us(group, policy));
-  const auto shards = static_cast<std::size_t>(which.count);
-  const std::vector<std::size_t> shard_of = dealt(lengths, shards);
+shard_cells::iterator::iterator(const shard_cells& cells)
+    : cells_(&cells), cursor_(cells.all_->begin()) {
+  ++*this;
+}
 
-  sweep_part part{
-      .shard = which, .cells = {}, .cells_of_all = cells.size(), .plan = identity_of(cells)};
-  std::vector<std::int64_t> load(shards);
-  std::vector<const cell*> mine;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    load[shard_of[g]] += lengths[g];
-    if (shard_of[g] + 1 != static_cast<std::size_t>(which.index)) continue;
-    mine.insert(mine.end(), groups[g].begin(), groups[g].end());
+shard_cells::iterator& shard_cells::iterator::operator++() {
+  do {
+    ended_ = !cursor_->next(current_);
+  } while (!ended_ && !cells_->contains(current_, groups_));
+  if (!ended_) cells_->all_->complete(current_);
+  return *this;
+}
+
+bool shard_cells::contains(const cell& c, group_numbers& groups) const {
+  if (which_.count == 1) return true;
+  const std::uint32_t of = shard_of_.empty() ? hashed_shard(c, which_.count)
+                                             : shard_of_[static_cast<std::size_t>(groups.of(c))];
+  return of + 1 == static_cast<std::uint32_t>(which_.index);
+}
+
+// Makes a part: assigns groups to shards and adds up the times.
+class sharding {
+ public:
+  sharding(std::shared_ptr<const cell_source> all, const measure_policy& policy,
+           harness::shard which)
+      : policy_(policy), load_(static_cast<std::size_t>(which.count)) {
+    part_.shard = which;
+    part_.cells_of_all = static_cast<std::size_t>(all->size());
+    part_.counts = all->counts();
+    part_.cells.which_ = which;
+    part_.cells.all_ = std::move(all);
   }
-  if (mine.empty()) {
-    throw error(failure::usage,
-                fmt::format("--shard {}/{}: nothing is left for it, the sweep has {} cell groups; "
-                            "use at most that many shards",
-                            which.index, which.count, groups.size()));
+
+  sweep_part made() && {
+    if (part_.cells_of_all <= static_cast<std::size_t>(most_listed)) {
+      by_length();
+    } else {
+      by_hash();
+    }
+    if (part_.cells.empty()) {
+      throw error(failure::usage, fmt::format("--shard {}/{}: nothing is left for it{}",
+                                              part_.shard.index, part_.shard.count, groups_));
+    }
+    part_.predicted_us = load_[static_cast<std::size_t>(part_.shard.index - 1)];
+    part_.longest_predicted_us = std::ranges::max(load_);
+    return std::move(part_);
   }
-  part.predicted_us = load[static_cast<std::size_t>(which.index - 1)];
-  part.longest_predicted_us = std::ranges::max(load);
-  std::ranges::sort(mine);  // pointers into one array: the plan's order
-  for (const cell* c : mine) part.cells.push_back(*c);
-  return part;
+
+ private:
+  void by_length() {
+    std::vector<std::int64_t> lengths, sizes;
+    group_numbers groups;
+    identity_hash identity;
+    const auto cursor = part_.cells.all_->begin();
+    for (cell c; cursor->next(c);) {
+      const auto group = static_cast<std::size_t>(groups.of(c));
+      if (group == lengths.size()) {
+        lengths.push_back(rows_us(c));
+        sizes.push_back(0);
+      }
+      lengths[group] += predicted_us(c, policy_);
+      ++sizes[group];
+      identity.add(c);
+    }
+    part_.plan = identity.text();
+    part_.cells.shard_of_ = dealt(lengths, load_.size());
+    for (std::size_t g = 0; g < lengths.size(); ++g) {
+      const std::uint32_t of = part_.cells.shard_of_[g];
+      load_[of] += lengths[g];
+      if (of + 1 == static_cast<std::uint32_t>(part_.shard.index)) {
+        part_.cells.size_ += static_cast<std::size_t>(sizes[g]);
+      }
+    }
+    groups_ =
+        fmt::format(", the sweep has {} cell groups; use at most that many shards", lengths.size());
+  }
+
+  void by_hash() {
+    const std::string identity = part_.cells.all_->identity();
+    part_.plan = in_hex(XXH3_64bits(identity.data(), identity.size()));
+    if (part_.shard.count == 1) {
+      part_.cells.size_ = part_.cells_of_all;
+      return;
+    }
+    group_numbers groups;
+    const auto cursor = part_.cells.all_->begin();
+    std::int64_t known = 0;
+    for (cell c; cursor->next(c);) {
+      const std::uint32_t of = hashed_shard(c, part_.shard.count);
+      groups.of(c);
+      if (groups.count() != known) load_[of] += rows_us(c);
+      known = groups.count();
+      load_[of] += predicted_us(c, policy_);
+      part_.cells.size_ += of + 1 == static_cast<std::uint32_t>(part_.shard.index) ? 1 : 0;
+    }
+  }
+
+  const measure_policy& policy_;
+  std::vector<std::int64_t> load_;  // of each shard, in microseconds
+  sweep_part part_;
+  std::string groups_;
+};
+
+sweep_part part_of(std::shared_ptr<const cell_source> all, const measure_policy& policy,
+                   harness::shard which) {
+  return sharding(std::move(all), policy, which).made();
+}
+
+sweep_part part_of(std::vector<cell> cells, const measure_policy& policy, harness::shard which) {
+  return part_of(std::make_shared<listed_cells>(std::move(cells)), policy, which);
 }
 
 nlohmann::ordered_json plan_json(const sweep_part& part) {

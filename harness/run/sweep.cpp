@@ -107,7 +107,6 @@ class sweep {
         started_(std::chrono::system_clock::now()) {}
 
   sweep_result run() {
-    const std::vector<cell>& cells = part_.cells;
     const std::filesystem::path directory = request_.directory;
     journal records =
         journal::open(directory, request_.resume ? open_mode::resume : open_mode::create_new);
@@ -119,53 +118,85 @@ class sweep {
       observer_.note(fmt::format("{}: cut {} bytes of a record that a killed run left unfinished",
                                  (directory / "runs.jsonl").string(), cut->bytes));
     }
-    const auto done = settled_keys(records);
-    std::vector<const cell*> remaining;
-    for (const cell& c : cells) {
-      if (!done.contains(c.key)) remaining.push_back(&c);
-    }
+    done_ = settled_keys(records);
     const stop_on_signal guard;
     sweep_result result;
-    result.skipped = cells.size() - remaining.size();
-    observer_.planned(cells, result.skipped);
+    observer_.planned(part_.cells, count_done());
     // Nothing is left to run after a complete run: keep its meta.json.
     const bool was_complete =
         !before.is_null() && before.value("state", "") == to_string(run_state::complete);
-    if (remaining.empty() && was_complete) return result;
-    write_meta(run_state::running);
-    for (const auto& group : grouped(remaining)) {
-      if (stop_requested != 0) {
-        result.interrupted = true;
-        break;
-      }
-      observer_.starting(*group.front());
-      run_and_record(group, records, result);
+    if (was_complete && all_done()) {
+      result.skipped = part_.cells.size();
+      return result;
     }
+    write_meta(run_state::running);
+    run_groups(records, result);
     write_meta(result.interrupted ? run_state::interrupted : run_state::complete);
     // Cells of a group end in any order; they are reported in the plan's order.
-    std::ranges::sort(result.cells, std::less<>{}, &finished_cell::what);
+    std::ranges::sort(result.cells, std::less<>{},
+                      [](const finished_cell& c) { return c.what->number; });
     return result;
   }
 
  private:
-  void run_and_record(const std::vector<const cell*>& group, journal& records,
+  bool all_done() const {
+    return std::ranges::all_of(part_.cells, [&](const cell& c) { return done_.contains(c.key); });
+  }
+
+  // How many cells of the plan an earlier run settled.
+  std::size_t count_done() const {
+    if (done_.empty() || std::ssize(done_) > most_listed ||
+        part_.cells.size() > static_cast<std::size_t>(most_listed)) {
+      return std::min(done_.size(), part_.cells.size());
+    }
+    return static_cast<std::size_t>(
+        std::ranges::count_if(part_.cells, [&](const cell& c) { return done_.contains(c.key); }));
+  }
+
+  void run_groups(journal& records, sweep_result& result) {
+    auto at = part_.cells.begin();
+    grouping groups([&](cell& c) {
+      for (; at != part_.cells.end(); ++at) {
+        if (done_.contains(at->key)) {
+          ++result.skipped;
+          continue;
+        }
+        c = *at;
+        ++at;
+        return true;
+      }
+      return false;
+    });
+    while (true) {
+      if (stop_requested != 0) {
+        result.interrupted = true;
+        return;
+      }
+      auto group = groups.next();
+      if (group.empty()) return;
+      observer_.starting(group.front());
+      run_and_record(std::make_shared<const std::vector<cell>>(std::move(group)), records, result);
+    }
+  }
+
+  void run_and_record(const std::shared_ptr<const std::vector<cell>>& group, journal& records,
                       sweep_result& result) {
     const auto done = [&](const cell& c, const std::string& record) {
       records.append(record);
-      result.cells.push_back(summary_of(c, record));
+      result.cells.push_back(summary_of({group, &c}, record));
       observer_.finished(result.cells.back());
     };
     std::vector<const cell*> possible;
-    for (const cell* c : group) {
-      if (c->foreseen == cell_status::ok) {
-        possible.push_back(c);
+    for (const cell& c : *group) {
+      if (c.foreseen == cell_status::ok) {
+        possible.push_back(&c);
         continue;
       }
       cell_outcome outcome;
-      outcome.status = c->foreseen;
-      outcome.reason = c->reason;
+      outcome.status = c.foreseen;
+      outcome.reason = c.reason;
       outcome.started = std::chrono::system_clock::now();
-      done(*c, cell_record(*c, outcome, {input_.description(), 0}));
+      done(c, cell_record(c, outcome, {input_.description(), 0}));
     }
     if (possible.empty()) return;
     const std::size_t known = runner_->ceilings().size();
@@ -173,10 +204,10 @@ class sweep {
     if (runner_->ceilings().size() != known) write_meta(run_state::running);
   }
 
-  static finished_cell summary_of(const cell& c, const std::string& text) {
+  static finished_cell summary_of(std::shared_ptr<const cell> c, const std::string& text) {
     const auto record = nlohmann::json::parse(text);
     const auto& time = record.at("time");
-    return {&c, parse<cell_status>(record.at("status").get<std::string>()).value(),
+    return {std::move(c), parse<cell_status>(record.at("status").get<std::string>()).value(),
             record.at("reason"),
             time.is_null() ? std::nullopt : std::optional(time.at("median").get<double>())};
   }
@@ -195,6 +226,7 @@ class sweep {
   std::optional<confinement> confined_;
   std::unique_ptr<group_runner> runner_;
   std::chrono::system_clock::time_point started_;
+  std::unordered_set<std::string> done_;  // keys of cells that an earlier run settled
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Runs a sweep, one cell group after another. Each cell is recorded as soon as it ends.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ struct sweep_request {
 };
 
 struct finished_cell {
-  const cell* what;
+  std::shared_ptr<const cell> what;
   cell_status status;
   std::string reason;               // one line unless ok
   std::optional<double> median_ns;  // if it was timed
@@ -34,8 +35,9 @@ struct finished_cell {
 class sweep_observer {
  public:
   virtual ~sweep_observer() = default;
-  // Before the first cell: all cells, and how many of them are done already.
-  virtual void planned(const std::vector<cell>& cells, std::size_t done) = 0;
+  // Before the first cell: all cells, and how many of them are done already. Beyond most_listed it
+  // is the number of settled records there.
+  virtual void planned(const shard_cells& cells, std::size_t done) = 0;
   // The first cell of a group begins.
   virtual void starting(const cell& c) = 0;
   virtual void finished(const finished_cell& c) = 0;
@@ -44,15 +46,17 @@ class sweep_observer {
 };
 
 struct sweep_result {
-  std::vector<finished_cell> cells;  // run now, in the plan's order
-  std::size_t skipped = 0;           // done by an earlier run of the same directory
+  // Run now, in the plan's order. These and the keys of earlier records are all that a sweep holds
+  // of its cells besides the group that runs.
+  std::vector<finished_cell> cells;
+  std::size_t skipped = 0;  // done by an earlier run of the same directory
   bool interrupted = false;
 };
 
 // Throws if the whole sweep cannot go on: another process holds the directory, the disk is full,
 // the dataset cannot be read. A cell's failure is its status. After SIGINT or SIGTERM the running
 // group is finished and recorded, then the sweep ends as interrupted; a second signal ends it at
-// once. `part` must come from plan_cells on the same config and input.
+// once. `part` must come from make_plan or plan_cells on the same config and input.
 sweep_result run_sweep(const sweep_request& request, const sweep_part& part,
                        const input_source& input, backends& places, sweep_observer& observer);
 

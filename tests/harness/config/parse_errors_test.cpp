@@ -239,18 +239,20 @@ TEST(parse_config, refuses_sweeps_and_lists_beyond_their_caps) {
   nlohmann::json many = nlohmann::json::array();
   for (int i = 1; i <= 1000; ++i) many.push_back(i);
   const std::string thousand = many.dump();
-  EXPECT_EQ(usage_error([&] {
-              config_with({{"/axes/n", thousand.c_str()},
-                           {"/axes/q", R"({"pow2": [0, 9]})"},
-                           {"/axes/k", R"({"pow2": [0, 10]})"}});
-            }),
-            "configs/x.json: /axes: the axes span more than 100000 combinations; shorten some, or "
-            "split the sweep into several configs");
-  EXPECT_EQ(config_with({{"/axes/n", thousand.c_str()},
-                         {"/axes/q", R"({"pow2": [0, 9]})"},
-                         {"/axes/k", R"({"pow2": [0, 9]})"}})
-                .axes.n.size(),
-            1000U);
+  nlohmann::json rows = nlohmann::json::array();
+  for (int i = 1; i <= 1000; ++i) rows.push_back("kth_ties(" + std::to_string(i) + ")");
+  const std::string distributions = rows.dump();
+  const auto with = [&](const char* directions) {
+    return config_with({{"/axes/n", thousand.c_str()},
+                        {"/axes/q", thousand.c_str()},
+                        {"/axes/k", thousand.c_str()},
+                        {"/axes/distribution", distributions.c_str()},
+                        {"/axes/direction", directions}});
+  };
+  EXPECT_EQ(usage_error([&] { with(R"(["smallest", "largest"])"); }),
+            "configs/x.json: /axes: the axes span more than 1000000000000 combinations; shorten "
+            "some, or split the sweep into several configs");
+  EXPECT_EQ(with(R"("smallest")").axes.n.size(), 1000U);
   many.push_back(1001);
   EXPECT_EQ(usage_error([&] {
               config_with({{"/axes/n", many.dump().c_str()}});

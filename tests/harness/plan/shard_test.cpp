@@ -49,9 +49,10 @@ TEST(Shard, EveryCellOnceAndGroupsWhole) {
     for (int index = 1; index <= count; ++index) {
       const sweep_part part = part_of(some_cells(), policy, {index, count});
       EXPECT_EQ(part.cells_of_all, some_cells().size());
-      EXPECT_TRUE(
-          std::ranges::is_sorted(part.cells, {}, [](const cell& c) { return c.problem.n; }));
+      std::int64_t before = -1;
       for (const cell& c : part.cells) {
+        EXPECT_GT(c.number, before);
+        before = c.number;
         EXPECT_TRUE(shard_of.emplace(c.key, index).second) << c.key;
         shards_of_problem[c.problem.n].insert(index);
       }
@@ -64,10 +65,11 @@ TEST(Shard, EveryCellOnceAndGroupsWhole) {
 TEST(Shard, IsBalancedByTheLongestFirstRule) {
   const measure_policy policy;
   const std::vector<cell> cells = some_cells();
-  std::vector<const cell*> all;
-  for (const cell& c : cells) all.push_back(&c);
   std::int64_t sum = 0, longest_group = 0;
-  for (const auto& group : grouped(all)) {
+  std::size_t at = 0;
+  grouping groups([&](cell& c) { return at < cells.size() && (c = cells[at++], true); });
+  for (auto group = groups.next(); !group.empty(); group = groups.next()) {
+    EXPECT_EQ(group.size(), 2U);
     sum += predicted_us(group, policy);
     longest_group = std::max(longest_group, predicted_us(group, policy));
   }
@@ -98,6 +100,55 @@ TEST(Shard, ThePlanIsOfAllCellsAndOfNoMachine) {
   EXPECT_EQ(elsewhere.predicted_us, part_of(some_cells(), {}, {2, 3}).predicted_us);
   cells.pop_back();
   EXPECT_NE(plan, part_of(cells, {}, {2, 3}).plan);
+}
+
+// More cells than are listed, each made from its number alone.
+class many_cells final : public cell_source {
+ public:
+  std::int64_t size() const override { return most_listed + 1; }
+  std::vector<algorithm_count> counts() const override { return {}; }
+  std::string identity() const override { return "many"; }
+  std::unique_ptr<cursor> begin() const override { return std::make_unique<walk>(); }
+  void complete(cell& c) const override { c.key = std::to_string(c.number); }
+
+ private:
+  struct walk final : cursor {
+    bool next(cell& c) override {
+      if (at > most_listed) return false;
+      c = some_cells().front();
+      c.problem.n = 1 + at / 2;
+      c.problem.k = 1;
+      c.entry = find_algorithm(at % 2 == 0 ? "cpu/heap" : "cpu/sort");
+      c.number = at++;
+      return true;
+    }
+    std::int64_t at = 0;
+  };
+};
+
+TEST(Shard, APlanBeyondMemoryIsDividedToo) {
+  const auto all = std::make_shared<many_cells>();
+  EXPECT_EQ(part_of(all, {}, {1, 1}).cells.size(), most_listed + 1);
+  std::size_t together = 0;
+  for (int index = 1; index <= 3; ++index) {
+    const sweep_part part = part_of(all, {}, {index, 3});
+    EXPECT_GT(part.cells.size(), most_listed * 3 / 10);
+    EXPECT_LT(part.predicted_us, part.longest_predicted_us + 1);
+    EXPECT_EQ(part.plan, part_of(all, {}, {1, 1}).plan);
+    together += part.cells.size();
+    std::size_t seen = 0;
+    std::int64_t n = 0;
+    for (const cell& c : part.cells) {
+      ASSERT_EQ(c.key, std::to_string(c.number));
+      // Whole groups: both algorithms of a problem, except for the last one's second.
+      if (seen++ % 2 == 1) {
+        ASSERT_EQ(c.problem.n, n);
+      }
+      n = c.problem.n;
+    }
+    EXPECT_EQ(seen, part.cells.size());
+  }
+  EXPECT_EQ(together, most_listed + 1);
 }
 
 TEST(Shard, MoreShardsThanGroupsIsAnError) {
