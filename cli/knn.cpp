@@ -125,7 +125,8 @@ std::string proof_of(const knn_arguments& o, const backend& place, const cuda_kn
                   report.streamed ? ", corpus streamed" : "",
                   report.half_product ? ", half of the product" : "");
   const std::string selection =
-      fmt::format("selection proven on {} rows ({})", report.rows_proven, o.prove);
+      fmt::format("selection proven on {} rows ({})", report.rows_proven,
+                  to_string(cuda_options(o).prove));
   return fmt::format("{}; {}; {} queries {}", tiles, selection, report.unproven,
                      o.tf32 ? "not provably right with TF32" : "done again in float64");
 }
@@ -292,7 +293,8 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
   command
       .add_option(
           "--prove", o.prove,
-          "rows of every selection to prove; auto: sample on cuda. Elsewhere every query is proven")
+          "rows of every selection to prove; auto: a sample on cuda by --product float32 or tf32. "
+          "All other products prove every query")
       ->check(CLI::IsMember(scopes))
       ->capture_default_str()
       ->group(group);

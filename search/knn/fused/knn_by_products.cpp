@@ -149,7 +149,7 @@ bool asks_for_products(const knn_request& r, const device& place) {
   const cuda_knn_options& o = r.cuda;
   return r.product == knn_product::automatic && place.kind == executor_kind::cuda &&
          r.entry.name == "auto" && o.memory_bytes == 0 && !o.tf32 && !o.half_product &&
-         !o.sum_by_warp && o.prove == proof_scope::sample;
+         !o.sum_by_warp;
 }
 
 bool knn_by_products(const knn_request& r, backend& place,
