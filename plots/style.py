@@ -1,7 +1,8 @@
 """The style of all figures: fonts, colours, the marker of each series, the text of ticks.
 
 Colours are those of Okabe and Ito; grey replaces their yellow, which is too faint on white. Four of
-Tol's muted ones follow, for the ninth to the twelfth series. Series also differ in marker and dash pattern, so that a figure can be read in greyscale.
+Tol's muted ones follow, for the ninth to the twelfth series. Series also differ in marker and dash
+pattern, so that a figure can be read in greyscale.
 """
 
 import functools

@@ -1,8 +1,8 @@
 """The fastest algorithm of each (n, k), one panel for each Q.
 
 A cell shows the letter and colour of its winner, and the time of the second over the winner's. A
-dot, which the key explains, marks overlapping 95 % intervals: the order of the two is then open. A cell that no
-algorithm solved, or that was not in the config, is hatched, with the number of a note.
+dot, which the key explains, marks overlapping 95 % intervals: the order of the two is then open. A
+cell that no algorithm solved, or that was not in the config, is hatched, with the number of a note.
 """
 
 import string

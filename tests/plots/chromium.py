@@ -61,11 +61,11 @@ class Page:
                 return answer["result"]
             self._note(answer)
 
-    def open(self, path: Path) -> None:
-        """Load a file and wait until its scripts have run."""
+    def open(self, path: Path, ready: str = "document.documentElement?.dataset.ready") -> None:
+        """Load a file and wait until `ready` is "true": by default until its scripts have run."""
         self.call("Page.navigate", url=path.as_uri())
         end = time.monotonic() + _SECONDS
-        while self.run("document.documentElement?.dataset.ready") != "true":
+        while self.run(ready) != "true":
             assert time.monotonic() < end, f"the page is not ready: {self.errors}"
             time.sleep(0.02)
 

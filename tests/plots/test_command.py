@@ -11,6 +11,7 @@ from plots.errors import PlotError
 from plots.figures import Options, time_over_n
 from plots.records import load
 
+import chromium
 from conftest import CONTENDERS, GPU_CONTENDERS, cell, problem, write_run
 
 
@@ -82,6 +83,24 @@ def test_at_most_ten_figures_are_drawn_unless_all_are_asked_for(
     assert "more, which" not in (tmp_path / "all" / "index.html").read_text()
     assert main([str(run), "--out", str(tmp_path / "one"), "--figure", "speedup"]) == 0
     assert len(list((tmp_path / "one").glob("*.png"))) == 4
+
+
+def test_the_page_of_figures_suits_narrow_screens_and_needs_no_network(
+    small: Path, tmp_path: Path
+) -> None:
+    if chromium.program() is None:
+        pytest.skip(f"none of {', '.join(chromium.PROGRAMS)} is installed")
+    out = tmp_path / "out"
+    assert main([str(small), "--out", str(out), "--figure", "winner"]) == 0
+    with chromium.browser() as page:
+        page.resize(400, 900)
+        page.prefer("dark")
+        loaded = "[...document.images].every(i => i.complete && i.naturalWidth > 0)"
+        page.open(out / "index.html", f"String(document.images.length === 1 && {loaded})")
+        assert page.run("document.documentElement.scrollWidth") <= 400
+        assert page.run("getComputedStyle(document.body).color") == "rgb(255, 255, 255)"
+        assert page.errors == []
+        assert page.requests == []
 
 
 @pytest.mark.parametrize(
