@@ -139,7 +139,8 @@ void add_plot(CLI::App& app, action& chosen) {
   const auto o = std::make_shared<passed_on>();
   command->add_option("runs", o->runs, "directories of runs, each with runs.jsonl and meta.json");
   command->add_option("--out", o->out, "folder of the figures and of index.html [out/figures]");
-  command->add_option("--figure", o->figures, "draw this kind alone; may be repeated (--list)");
+  command->add_option("--figure", o->figures, "draw this kind alone; may be repeated (--list)")
+      ->allow_extra_args(false);  // a run follows
   command->add_option("--baseline", o->baseline, "algorithm that speed-ups compare with");
   command->add_flag("--all", o->all, "draw all figures, not the ten that say most");
   command->add_flag("--list", o->list, "list the kinds of figures and stop");

@@ -213,7 +213,6 @@ void decide(compared_cell& cell, const comparison& whole) {
     cell.reason =
         fmt::format("the clock fell in the {}", cell.base->throttled ? "base" : "new run");
   } else if (cell.p_corrected <= level && may_be_one_program(cell, whole)) {
-    cell.apart = true;
     cell.reason = "two runs of one program may differ as much";
   } else if (cell.p_corrected <= level) {
     cell.verdict = *cell.log_ratio > 0 ? verdict::regression : verdict::improvement;
@@ -284,7 +283,7 @@ std::size_t comparison::count(compare::verdict v) const {
   return static_cast<std::size_t>(std::ranges::count(cells, v, &compared_cell::verdict));
 }
 
-bool comparison::needs_turns() const { return std::ranges::any_of(cells, &compared_cell::apart); }
+bool comparison::needs_turns() const { return !paired && count(verdict::inconclusive) != 0; }
 
 std::map<std::string, double> comparison::mean_ratio_by_algorithm() const {
   std::map<std::string, std::pair<double, double>> sums;  // sum and count of log-ratios

@@ -89,7 +89,6 @@ struct compared_cell {
   double limit = 0;         // log(1 + t)
   bool from_floor = false;  // the noise floor decided t
   bool has_floor = false;   // the noise floor has this cell
-  bool apart = false;       // inconclusive, because two runs of one program may differ as much
   std::size_t rounds_base = 0, rounds_now = 0;
   std::vector<work_change> work;
 
@@ -112,7 +111,7 @@ struct comparison {
   std::vector<compared_cell> cells;  // those of the base in its order, then added ones
 
   std::size_t count(verdict v) const;
-  // Whether some verdict would be another if the runs had taken turns.
+  // Whether turns may decide a cell: the runs took none, and some cell is inconclusive.
   bool needs_turns() const;
   // For each algorithm the geometric mean of new / base over its cells that have a ratio.
   std::map<std::string, double> mean_ratio_by_algorithm() const;

@@ -81,7 +81,7 @@ def test_the_tree_s_own_environment_comes_first_then_the_named_one(moved, tmp_pa
     where.mkdir()
     done = call(moved, "plot", "-x", "b c", "--out=o", "--all", "--figure", "time", cwd=where)
     assert done.returncode == 2  # -x is no option
-    done = call(moved, "plot", "a", "b c", "--out=-o", "--all", "--figure", "time", "--baseline", "x",
+    done = call(moved, "plot", "--figure", "time", "a", "b c", "--out=-o", "--all", "--baseline", "x",
                 cwd=where, KSELECT_PYTHON=str(other), PYTHONPATH="more", CODE="6")
     tree = moved.parent.parent
     assert done.returncode == 6, done.stderr
