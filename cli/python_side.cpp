@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
-#include "generated_source_tree.hpp"
 #include "runtime/error.hpp"
+#include "source_tree.hpp"
 
 namespace kselect::cli {
 namespace {
