@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from plots import index_page, style
+from plots import index_page, slices, style
 from plots.choice import MOST, choose
 from plots.errors import Failure, PlotError, command_name, exit_code
 from plots.figures import KEY_COLUMNS, Drawing, FigureKind, Options, registry
 from plots.files import write_file
 from plots.names import known
 from plots.records import Record, load
+from plots.report.kinds import other_kind
 from plots.save import save
 
 
@@ -66,6 +67,9 @@ def _run(options: argparse.Namespace) -> None:
         message = f"no run directory given; see {command_name('plots')} --help"
         raise PlotError(Failure.USAGE, message)
     wanted = [_choose(name, kinds) for name in options.figure or kinds]
+    for directory in options.runs:
+        if other := other_kind(directory):
+            raise PlotError(Failure.INPUT, other)
     records = _load_all(options.runs)
     if options.baseline is not None:
         known(options.baseline, {r.algorithm for r in records}, "algorithm")
@@ -84,7 +88,7 @@ def _run(options: argparse.Namespace) -> None:
         save(drawing, options.out)
     left_out = [drawing for drawing in every if drawing not in chosen]
     of_drawing = {d.name: kinds[name] for name, drawings in by_kind.items() for d in drawings}
-    runs = list(dict.fromkeys(record.run.name for record in records))
+    runs = list(slices.run_names(dict.fromkeys(record.run for record in records)).values())
     index = options.out / index_page.NAME
     write_file(index, index_page.page(runs, chosen, left_out, of_drawing).encode())
     print(index, flush=True)

@@ -186,7 +186,10 @@ def key_columns(labels: Iterable[str], width: float) -> int:
 def footer(records: Sequence[Record]) -> str:
     """Return the line with the runs of a figure's cells and the counts of their statuses."""
     runs = sorted({r.run for r in records}, key=lambda run: run.number)
-    names = [r.name + ("" if r.state == "complete" else f" ({r.state})") for r in runs]
+    # Runs of one config have one name; their folders tell them apart.
+    alike = len({r.name for r in runs}) < len(runs)
+    called = slices.run_names(runs) if alike else {r: r.name for r in runs}
+    names = [called[r] + ("" if r.state == "complete" else f" ({r.state})") for r in runs]
     commits = dict.fromkeys(
         (r.commit[:7] or "unknown") + (" dirty" if r.dirty else "") for r in runs
     )

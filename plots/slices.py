@@ -122,6 +122,16 @@ def series(records: Iterable[Record]) -> dict[str, list[Record]]:
     }
 
 
+def run_names(runs: Iterable[Run]) -> dict[Run, str]:
+    """Return a name for each run: its folder's, its own, or its own and its number."""
+    runs = list(runs)
+    for name in (lambda run: PurePath(run.path).name, lambda run: run.name):
+        named = {run: name(run) for run in runs}
+        if all(named.values()) and len(set(named.values())) == len(runs):
+            return named
+    return {run: f"{run.number} {run.name}" for run in runs}
+
+
 def integer(value: int) -> str:
     """Return powers of two from 16 on as math text such as `2^10`, else the plain number."""
     if value >= 16 and value & (value - 1) == 0:
@@ -144,7 +154,7 @@ def _group(record: Record) -> Group:
 
 def _qualifiers(members: list[Record]) -> list[str]:
     """Return for each record the fewest traits that distinguish the records of each cell."""
-    runs = _run_names({r.run for r in members})
+    runs = run_names({r.run for r in members})
     traits: list[Mapping[str, str]] = [
         {
             "layout": r.layout.replace("_", " "),
@@ -173,16 +183,6 @@ def _qualifiers(members: list[Record]) -> list[str]:
         if distinct(labels()) == before:
             used.pop()
     return labels()
-
-
-def _run_names(runs: Iterable[Run]) -> dict[Run, str]:
-    """Return a name for each run: its folder's, its own, or its own and its number."""
-    runs = list(runs)
-    for name in (lambda run: PurePath(run.path).name, lambda run: run.name):
-        named = {run: name(run) for run in runs}
-        if all(named.values()) and len(set(named.values())) == len(runs):
-            return named
-    return {run: f"{run.number} {run.name}" for run in runs}
 
 
 def _file_name(text: str) -> str:

@@ -148,6 +148,14 @@ def test_input_errors_end_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert failed(capsys, write_run(tmp_path / "empty", []))[0] == 3
 
 
+def test_another_kind_of_record_is_told_with_what_draws_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scaling.jsonl").write_text("{}")
+    code, message = failed(capsys, tmp_path)
+    assert (code, "python -m plots.scaling" in message) == (3, True)
+
+
 def test_an_output_that_cannot_be_written_ends_with_6(
     small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

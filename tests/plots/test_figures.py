@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from plots import slices, style
+from plots import page, slices, style
 from plots.figures import Drawing, Options, queue_updates, registry, speedup_map, time_over_n
 from plots.records import Record, load
 from plots.save import encode, points
@@ -278,6 +278,9 @@ def test_one_algorithm_on_two_layouts_and_in_two_runs_is_several_series(tmp_path
         "a [row major, run before]",
         "a [row major, run after]",
     ]
+    again = write_run(tmp_path / "again", cells, run="before")
+    again_and_before = all_of(again, before)
+    assert "runs again, before   |" in page.footer(again_and_before)
     # Runs of one config in folders of one name are told apart by their number.
     other = write_run(tmp_path / "elsewhere" / "before", cells[:2])
     assert list(slices.series(all_of(before, other)))[1:] == [
