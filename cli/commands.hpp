@@ -36,6 +36,7 @@ void add_plot(CLI::App& app, action& chosen);
 void add_report(CLI::App& app, action& chosen);
 void add_index(CLI::App& app, action& chosen);
 void add_test(CLI::App& app, action& chosen);
+void add_new(CLI::App& app, action& chosen);
 // Internal: a sweep starts its worker processes with this command (harness/run/worker.hpp).
 void add_worker(CLI::App& app, action& chosen);
 

@@ -71,6 +71,7 @@ int run(int argc, char** argv) {
   kselect::cli::add_prove(app, chosen);
   kselect::cli::add_index(app, chosen);
   kselect::cli::add_test(app, chosen);
+  kselect::cli::add_new(app, chosen);
   kselect::cli::add_worker(app, chosen);
   try {
     app.parse(argc, argv);

@@ -35,7 +35,7 @@ foreach(component IN ITEMS library program)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ${component})
 endforeach()
 
-# kselect_install_program(target): the program with its configs and documents.
+# kselect_install_program(target): the program with its configs and documents. Man pages and completions belong here.
 function(kselect_install_program target)
   install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
   install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/kselect/configs COMPONENT program
