@@ -15,6 +15,7 @@ rm -rf "$scratch"
 # The program and what it needs stand where a user looks for them.
 installed=$scratch/prefix
 "$installed/bin/kselect" --version
+(cd "$scratch" && "$installed/bin/kselect" test cpu/sort --case BoundarySizes)
 for file in configs/quick.json configs/smoke.json doc/LICENSE doc/README.md doc/guide/library.md \
   doc/reference/exit-codes.md; do
   case $file in
