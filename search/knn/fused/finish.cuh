@@ -13,6 +13,7 @@
 // to there is certain to be enough (again_kernel).
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 #include "kernels/bitonic.cuh"
@@ -97,10 +98,10 @@ struct finish_kernel {
     std::uint32_t room;           // survivors of a query: a power of two
     std::int64_t first_own = -1;  // the vector that query 0 is, if each leaves itself out; -1
   };
-  static constexpr std::size_t dynamic_bytes(std::uint32_t room) {
-    return std::size_t{room} * (sizeof(std::uint64_t) + sizeof(kernels::position));
-  }
   using survivors = kernels::shared_list<std::uint64_t, true>;
+  static constexpr std::size_t dynamic_bytes(std::uint32_t room, std::int64_t dimension) {
+    return room * survivors::item_bytes + static_cast<std::size_t>(dimension) * sizeof(double);
+  }
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
@@ -108,12 +109,14 @@ struct finish_kernel {
     const std::int64_t query = a.query_of(simt, row);
     const auto list = survivors::at(simt.dynamic_shared(), a.room);
     if (simt.thread() == 0) shared = {0, 0};
+    const image_row x = image_of(simt, a.queries, query);
+    const double* const image = place_image(simt, a, x);
     simt.sync_block();
     gather(simt, shared, a, a.first, row, query, list);
     gather(simt, shared, a, a.second, row, query, list);
     simt.sync_block();
     const std::uint32_t count = shared.count < a.room ? shared.count : a.room;
-    measure(simt, a, query, list, count);
+    measure(simt, a, x, image, list, count);
     const auto size = static_cast<kernels::position>(kernels::next_power_of_two(count));
     for (auto i = count + static_cast<std::uint32_t>(simt.thread()); i < size;
          i += static_cast<std::uint32_t>(simt.threads())) {
@@ -171,26 +174,62 @@ struct finish_kernel {
     }
   }
 
-  // A warp measures several survivors at a time, so that their loads overlap.
+  // The query's image in float64, after the list in shared memory.
   template <class Simt>
-  KSELECT_HD static void measure(Simt& simt, const args& a, std::int64_t query,
+  KSELECT_HD static double* place_image(Simt& simt, const args& a, const image_row& x) {
+    auto* const image = reinterpret_cast<double*>(static_cast<std::byte*>(simt.dynamic_shared()) +
+                                                  std::size_t{a.room} * survivors::item_bytes);
+    for (std::int64_t c = simt.thread(); c < a.queries.dimension; c += simt.threads()) {
+      image[c] = component(x, simt.load(x.raw, c));
+    }
+    return image;
+  }
+
+  // A warp measures several survivors at a time, so that their loads overlap. The sums are those of
+  // share_of_difference, bit for bit.
+  static constexpr int at_once = 4;
+  template <class Simt>
+  KSELECT_HD static void measure(Simt& simt, const args& a, const image_row& x, const double* image,
                                  const survivors& list, std::uint32_t count) {
-    constexpr int at_once = 4;
-    const image_row x = image_of(simt, a.queries, query);
     const auto step = static_cast<std::uint32_t>(simt.warps() * at_once);
     for (auto first = static_cast<std::uint32_t>(simt.warp() * at_once); first < count;
          first += step) {
-      double sums[at_once];
       image_row y[at_once];
+      double sums[at_once] = {};
       KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
         const std::uint32_t place = first + i < count ? first + i : count - 1;
         y[i] = image_of(simt, a.corpus, list.positions[place]);
-        sums[i] = share_of_difference(simt, x, y[i], a.corpus.dimension);
+      }
+      if (a.corpus.dimension % 4 == 0) {
+        add_shares<4>(simt, a, image, y, sums);
+      } else {
+        add_shares<1>(simt, a, image, y, sums);
       }
       KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
         const double distance = ranked(warp_sum(simt, sums[i]), a.corpus.unit(), x, y[i]);
         if (simt.lane() == 0 && first + i < count) {
           list.keys[first + i] = std::bit_cast<std::uint64_t>(distance);
+        }
+      }
+    }
+  }
+  // The lane's shares of several squared differences, by vectors of N components.
+  template <int N, class Simt>
+  KSELECT_HD static void add_shares(Simt& simt, const args& a, const double* image,
+                                    const image_row (&y)[at_once], double (&sums)[at_once]) {
+    const bool unit = a.corpus.unit();
+    for (std::int64_t c = simt.lane(); c < a.corpus.dimension / N; c += simt::warp_size) {
+      simt::vec<float, N> parts[at_once];
+      KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
+        parts[i] = simt.load(simt::as_vec<N>(y[i].raw), c);
+      }
+      KSELECT_UNROLL for (int e = 0; e < N; ++e) {
+        const double of_x = image[N * c + e];
+        KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
+          double of_y = parts[i][e];
+          if (unit) of_y = component(y[i], parts[i][e]);
+          const double d = of_x - of_y;
+          sums[i] = std::fma(d, d, sums[i]);
         }
       }
     }

@@ -205,7 +205,7 @@ class fused_search::work {
                                    .room = room,
                                    .first_own = first_own_};
     start<finish_kernel>(place_, rows, args, finish_kernel::max_threads,
-                         finish_kernel::dynamic_bytes(room));
+                         finish_kernel::dynamic_bytes(room, corpus_.dimension()));
   }
   // How many queries finish() left unproven: [0], and their survivors: [1], [2].
   std::array<std::uint32_t, 3> counts_of(const batch_memory& batch) {

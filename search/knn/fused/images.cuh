@@ -11,6 +11,17 @@
 
 namespace kselect::search::fused {
 
+// a * b, rounded. A compiler may fuse a plain product with an addition that follows, and then the
+// executors would differ in the last bit. Sums of squares are fused on purpose, by std::fma.
+KSELECT_HD inline double rounded_product(double a, double b) {
+#if defined(__CUDA_ARCH__)
+  return __dmul_rn(a, b);
+#else
+  const volatile double product = a * b;
+  return product;
+#endif
+}
+
 struct image_row {
   global<const float> raw;
   double mean = 0;
@@ -35,10 +46,12 @@ KSELECT_HD double warp_sum(Simt& simt, double value) {
   return value;
 }
 
-KSELECT_HD inline double squared_difference(const image_row& x, float of_x, const image_row& y,
-                                            float of_y) {
-  const double d = (of_x - x.mean) * x.scale - (of_y - y.mean) * y.scale;
-  return d * d;
+KSELECT_HD inline double component(const image_row& x, float raw) {
+  return rounded_product(raw - x.mean, x.scale);
+}
+KSELECT_HD inline double difference(const image_row& x, float of_x, const image_row& y,
+                                    float of_y) {
+  return component(x, of_x) - component(y, of_y);
 }
 
 // The calling lane's share of the sum of squared differences.
@@ -50,12 +63,16 @@ KSELECT_HD double share_of_difference(Simt& simt, const image_row& x, const imag
     const auto of_x = simt::as_vec<4>(x.raw), of_y = simt::as_vec<4>(y.raw);
     for (std::int64_t c = simt.lane(); c < dimension / 4; c += simt::warp_size) {
       const auto a = simt.load(of_x, c), b = simt.load(of_y, c);
-      KSELECT_UNROLL for (int i = 0; i < 4; ++i) sum += squared_difference(x, a[i], y, b[i]);
+      KSELECT_UNROLL for (int i = 0; i < 4; ++i) {
+        const double d = difference(x, a[i], y, b[i]);
+        sum = std::fma(d, d, sum);
+      }
     }
     return sum;
   }
   for (std::int64_t c = simt.lane(); c < dimension; c += simt::warp_size) {
-    sum += squared_difference(x, simt.load(x.raw, c), y, simt.load(y.raw, c));
+    const double d = difference(x, simt.load(x.raw, c), y, simt.load(y.raw, c));
+    sum = std::fma(d, d, sum);
   }
   return sum;
 }

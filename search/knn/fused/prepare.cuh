@@ -39,7 +39,7 @@ struct summary_kernel {
     double square = 0;
     for (std::int64_t c = simt.lane(); c < a.dimension; c += simt::warp_size) {
       const double d = simt.load(x, c) - mean;
-      square += d * d;
+      square = std::fma(d, d, square);
     }
     square = warp_sum(simt, square);
     if (simt.lane() != 0) return;
@@ -77,7 +77,7 @@ struct centre_kernel {
     bool fraction = false;
     for (std::int64_t s = strip; s < a.samples && inside; s += strips) {
       const image_row row = image_of(simt, a.from, a.order(simt, s));
-      const double x = (simt.load(row.raw, c) - row.mean) * row.scale;
+      const double x = component(row, simt.load(row.raw, c));
       sum += x;
       square += x * x;
       fraction |= x != std::rint(x);
@@ -216,7 +216,7 @@ struct rounding_kernel {
   KSELECT_HD static std::uint32_t round_component(Simt& simt, const args& a, const image_row& x,
                                                   std::int64_t c, double scale, sums& all) {
     constexpr double most = 65504;  // float16's largest number
-    const double image = (simt.load(x.raw, c) - x.mean) * x.scale;
+    const double image = component(x, simt.load(x.raw, c));
     const double moved = (image - simt.load(a.centre, c)) * scale;
     const double kept = moved > most ? most : moved < -most ? -most : moved == moved ? moved : 0;
     const auto half = from_float<float16>(static_cast<float>(kept));

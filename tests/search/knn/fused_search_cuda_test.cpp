@@ -1,0 +1,129 @@
+// The fused search on a GPU: the same answers as on fibers, bit for bit, since float64 decides on
+// both.
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <span>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/error.hpp"
+#include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/fused_search.hpp"
+
+namespace kselect::search::fused {
+namespace {
+
+struct question {
+  std::vector<float> base, query;
+  std::int64_t n, q, dimension, k;
+  runtime::metric metric = runtime::metric::sqeuclidean;
+};
+
+question asked(std::int64_t n, std::int64_t q, std::int64_t dimension, std::int64_t k,
+               runtime::metric m, bool integers) {
+  std::mt19937 bits(static_cast<unsigned>(n + dimension));
+  std::normal_distribution<float> normal(1, 2);
+  std::uniform_int_distribution<int> bytes(0, 255);
+  const auto next = [&] { return integers ? static_cast<float>(bytes(bits)) : normal(bits); };
+  question made{std::vector<float>(static_cast<std::size_t>(n * dimension)),
+                std::vector<float>(static_cast<std::size_t>(q * dimension)),
+                n,
+                q,
+                dimension,
+                k,
+                m};
+  std::ranges::generate(made.base, next);
+  std::ranges::generate(made.query, next);
+  return made;
+}
+
+struct answer {
+  std::vector<std::int64_t> indices;
+  std::vector<float> distances;
+  std::vector<double> exact;
+  search_report report;
+};
+
+template <class T>
+void download(backend& place, const device_buffer& from, std::int64_t count, std::vector<T>& to) {
+  to.resize(static_cast<std::size_t>(count));
+  place.to_host(std::as_writable_bytes(std::span(to)), from.data());
+}
+
+answer search_on(executor_kind kind, const question& q) {
+  const auto place = runtime::open_backend(kind, 2);
+  const device_buffer base = make<float>(*place, q.n * q.dimension);
+  const device_buffer query = make<float>(*place, q.q * q.dimension);
+  place->to_device(base.data(), std::as_bytes(std::span(q.base)));
+  place->to_device(query.data(), std::as_bytes(std::span(q.query)));
+  const device_buffer indices = make<std::int64_t>(*place, q.q * q.k);
+  const device_buffer distances = make<float>(*place, q.q * q.k);
+  const device_buffer exact = make<double>(*place, q.q * q.k);
+  const stage_clock clock = [](stage, const std::function<void()>& work) { work(); };
+  prepared_corpus corpus(*place, view<float>(base).data, q.n, q.dimension, q.metric);
+  corpus.prepare(clock);
+  fused_search search(*place, corpus, q.q, q.k, false);
+  answer found;
+  found.report = search.run(view<float>(query).data, q.q, 0,
+                            {.indices = view<std::int64_t>(indices),
+                             .distances = view<float>(distances),
+                             .exact = view<double>(exact),
+                             .k = q.k,
+                             .root = false},
+                            clock);
+  download(*place, indices, q.q * q.k, found.indices);
+  download(*place, distances, q.q * q.k, found.distances);
+  download(*place, exact, q.q * q.k, found.exact);
+  return found;
+}
+
+class fused_search_cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = why_unavailable(executor_kind::cuda); !why.empty()) {
+      GTEST_SKIP() << why;
+    }
+  }
+  static answer expect_same(const question& q) {
+    const answer here = search_on(executor_kind::fiber, q);
+    answer there = search_on(executor_kind::cuda, q);
+    EXPECT_EQ(here.indices, there.indices);
+    EXPECT_EQ(here.exact, there.exact);
+    EXPECT_EQ(here.distances, there.distances);
+    return there;
+  }
+};
+
+TEST_F(fused_search_cuda, answers_as_fibers_do) {
+  for (const std::int64_t dimension : {5, 64, 128, 129, 200}) {
+    SCOPED_TRACE(dimension);
+    const answer found =
+        expect_same(asked(4500, 40, dimension, 10, runtime::metric::sqeuclidean, false));
+    EXPECT_EQ(found.report.by_float64, 0);
+  }
+}
+TEST_F(fused_search_cuda, has_all_metrics) {
+  using runtime::metric;
+  for (const metric m : {metric::cosine, metric::pearson, metric::sqeuclidean}) {
+    expect_same(asked(4300, 20, 40, 7, m, false));
+  }
+}
+TEST_F(fused_search_cuda, sharpens_its_threshold) {
+  expect_same(asked(36'000, 20, 16, 20, runtime::metric::sqeuclidean, false));
+}
+TEST_F(fused_search_cuda, keeps_bytes_exact) {
+  expect_same(asked(4500, 140, 96, 10, runtime::metric::sqeuclidean, true));
+}
+TEST_F(fused_search_cuda, ends_right_without_products) {
+  question q = asked(4500, 20, 16, 10, runtime::metric::sqeuclidean, false);
+  std::ranges::fill(q.base, 1.5F);
+  EXPECT_EQ(expect_same(q).report.by_float64, 20);
+  expect_same(asked(700, 20, 16, 10, runtime::metric::sqeuclidean, false));
+}
+
+}  // namespace
+}  // namespace kselect::search::fused
