@@ -22,6 +22,7 @@
 #include "search/knn/cuda/stopwatch.hpp"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/knn_by_products.hpp"
 
 namespace kselect::search {
 namespace {
@@ -134,13 +135,7 @@ int measure(const setting& s) {
   fused::search_report found;
   for (int repeat = 0; repeat <= s.repeats; ++repeat) {
     const fused::stage_clock clock = [&](stage of, const std::function<void()>& work) {
-      watch.time(of == stage::prepare     ? &cuda_knn_times::prepare
-                 : of == stage::round     ? &cuda_knn_times::norms
-                 : of == stage::threshold ? &cuda_knn_times::threshold
-                 : of == stage::product   ? &cuda_knn_times::distance
-                 : of == stage::finish    ? &cuda_knn_times::order
-                                          : &cuda_knn_times::redo,
-                 work);
+      watch.time(fused::time_of(of), work);
     };
     corpus.prepare(clock);
     static_cast<void>(place->synchronise());

@@ -23,25 +23,6 @@ using fused::view;
 constexpr std::int64_t most_vectors = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t delivered_at_once = 1 << 16;  // queries
 
-double cuda_knn_times::*time_of(stage s) {
-  switch (s) {
-    case stage::prepare:
-      return &cuda_knn_times::prepare;
-    case stage::round:
-      return &cuda_knn_times::norms;
-    case stage::threshold:
-      return &cuda_knn_times::threshold;
-    case stage::product:
-      return &cuda_knn_times::distance;
-    case stage::finish:
-      return &cuda_knn_times::order;
-    case stage::again:
-    case stage::by_float64:
-      break;
-  }
-  return &cuda_knn_times::redo;
-}
-
 // The times of a repeat, where the executor has a clock.
 class repeat_clock {
  public:
@@ -52,7 +33,7 @@ class repeat_clock {
   }
   void time(stage s, const std::function<void()>& work) {
     if (!watch_) return work();
-    watch_->time(time_of(s), work);
+    watch_->time(fused::time_of(s), work);
   }
   std::optional<cuda_knn_times> take() {
     if (!watch_) return std::nullopt;

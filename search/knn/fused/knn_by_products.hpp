@@ -4,9 +4,32 @@
 #include <functional>
 #include <string>
 
+#include "search/knn/fused/fused_search.hpp"
 #include "search/knn/knn.hpp"
 
 namespace kselect::search {
+
+namespace fused {
+// Where the times of `knn` count a stage.
+constexpr double cuda_knn_times::*time_of(stage s) {
+  switch (s) {
+    case stage::prepare:
+      return &cuda_knn_times::prepare;
+    case stage::round:
+      return &cuda_knn_times::norms;
+    case stage::threshold:
+      return &cuda_knn_times::threshold;
+    case stage::product:
+      return &cuda_knn_times::distance;
+    case stage::finish:
+      return &cuda_knn_times::order;
+    case stage::again:
+    case stage::by_float64:
+      break;
+  }
+  return &cuda_knn_times::redo;
+}
+}  // namespace fused
 
 // Whether request and place ask for it: by name, or because request.product is automatic, the place
 // is a GPU, and no option belongs to another way.
