@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/compare_options.hpp"
+#include "cli/stock_configs.hpp"
 #include "harness/compare/alternate.hpp"
 #include "harness/compare/git_build.hpp"
 #include "harness/config/config.hpp"
@@ -109,6 +110,7 @@ compare::comparison measure_until_conclusive(const ab_options& o, const std::fil
 
 int ab(ab_options o) {
   const verdict_criteria criteria(o.how);
+  o.turns.config = config_path(o.turns.config).string();
   const std::string config = load_config(o.turns.config).name;  // checked before a build
   o.build.say = say;
   side base = resolve(o.build, o.base), now = resolve(o.build, o.now);
@@ -128,7 +130,8 @@ std::string percent(double log_ratio) {
   return fmt::format("{:.1f} %", 100 * std::expm1(log_ratio));
 }
 
-int noise(const turn_options& o) {
+int noise(turn_options o) {
+  o.config = config_path(o.config).string();
   const auto self = std::filesystem::read_symlink("/proc/self/exe");
   const std::string directory =
       o.out.empty() ? fmt::format("out/noise-{}", load_config(o.config).name) : o.out;

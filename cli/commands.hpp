@@ -21,6 +21,8 @@ void add_explain(CLI::App& app, action& chosen);
 void add_knn(CLI::App& app, action& chosen);
 // `arguments` is the command line, which a run records.
 void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& arguments);
+void add_bench(CLI::App& app, action& chosen, const std::vector<std::string>& arguments);
+void add_show(CLI::App& app, action& chosen);
 void add_tune(CLI::App& app, action& chosen, const std::vector<std::string>& arguments);
 void add_merge(CLI::App& app, action& chosen);
 void add_progress(CLI::App& app, action& chosen);

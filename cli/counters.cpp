@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/stock_configs.hpp"
 #include "harness/counters/work_counters.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/job_files.hpp"
@@ -46,7 +47,8 @@ int report_check(const work_check& check, const counters_arguments& o, std::size
   return static_cast<int>(failure::cells);
 }
 
-int counters(const counters_arguments& o) {
+int counters(counters_arguments o) {
+  o.config = config_path(o.config).string();
   const std::array<named_file, 1> inputs = {{{"the config", o.config}}};
   const std::array<named_file, 1> outputs = {{{"--update", o.update}}};
   const job_files held(inputs, outputs);

@@ -1,5 +1,6 @@
 // `kselect explain` shows what the entry `auto` would run on a problem, and why.
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "algorithms/auto_select/choose.hpp"
 #include "cli/commands.hpp"
 #include "cli/required_order.hpp"
+#include "harness/tune/processor_table.hpp"
 #include "kselect/simt/launch_notes.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
@@ -77,6 +79,10 @@ double microseconds(double ns) { return ns / 1000; }
 std::string table_text(const choice& c, const device& where) {
   if (c.table == nullptr) return {};
   if (c.table->device == where.name) return fmt::format("{}: {}", c.table->device, c.table->source);
+  if (where.kind == executor_kind::cpu) {
+    return fmt::format("{}, for want of one of {}: of {} threads, so the times are rough ({})",
+                       c.table->device, where.name, c.table->multiprocessors, c.table->source);
+  }
   return fmt::format(
       "{}, the nearest that was tuned: as many rows on each of its {} multiprocessors",
       c.table->device, c.table->multiprocessors);
@@ -84,10 +90,28 @@ std::string table_text(const choice& c, const device& where) {
 
 // The reason for the choice, and how much slower the next best is.
 std::string reason_text(const choice& c, const std::vector<ranked_member>& ranked) {
-  if (c.table == nullptr || ranked.size() < 2) return std::string(c.reason);
+  // On a processor rules choose, so another entry may be predicted to be faster.
+  const auto next =
+      std::ranges::find_if(ranked, [&](const ranked_member& r) { return r.member != c.member; });
+  if (c.table == nullptr || next == ranked.end()) return std::string(c.reason);
   return fmt::format("{}; next is {} at {:.4g} us, {:.2f} times as long", c.reason,
-                     ranked[1].member->name, microseconds(ranked[1].predicted_ns),
-                     ranked[1].predicted_ns / c.predicted_ns);
+                     next->member->name, microseconds(next->predicted_ns),
+                     next->predicted_ns / c.predicted_ns);
+}
+
+// Adds the times that a table of the processor predicts, if it has the chosen entry.
+std::vector<ranked_member> predict_on_processor(choice& c, const problem& p, const device& where) {
+  const cost_table* const table = tune::table_of_processor(where);
+  if (table == nullptr) return {};
+  std::vector<ranked_member> ranked;
+  for (const tune::predicted_entry& each : tune::rank_entries(*table, p, where)) {
+    ranked.push_back({each.entry, each.predicted_ns});
+    if (each.entry->name != c.member->name) continue;
+    ranked.back().member = c.member;
+    c.predicted_ns = each.predicted_ns;
+    c.table = table;
+  }
+  return c.table == nullptr ? std::vector<ranked_member>{} : ranked;
 }
 
 // The kernels that the member would launch, without memory or a launch. Empty for native code and
@@ -165,8 +189,8 @@ void print_text(const explain_arguments& o, const device& where, const explanati
   fmt::print("{}\n", to_string(o.shape));
   line(fmt::format("{} runs", e.entry).c_str(), std::string(c.member->name));
   if (c.table != nullptr) {
-    line("predicted",
-         fmt::format("{:.4g} us, the rows not in cache", microseconds(c.predicted_ns)));
+    line("predicted", fmt::format("{:.4g} us, the rows {}in cache", microseconds(c.predicted_ns),
+                                  where.kind == executor_kind::cpu ? "" : "not "));
   }
   line("because", reason_text(c, e.ranked));
   if (c.table != nullptr) line("table", table_text(c, where));
@@ -193,7 +217,11 @@ int explain(explain_arguments o) {
   explanation e;
   e.entry = entry.name;
   e.chosen = c;
-  if (c.table != nullptr) e.ranked = rank_members(p, where);
+  if (where.kind == executor_kind::cpu) {
+    e.ranked = predict_on_processor(e.chosen, p, where);
+  } else if (c.table != nullptr) {
+    e.ranked = rank_members(p, where);
+  }
   e.launches = launches_of(entry, p, where);
   e.workspace = entry.workspace(p, where);
   (o.as_json ? print_json : print_text)(o, where, e);

@@ -56,6 +56,8 @@ int run(int argc, char** argv) {
   kselect::cli::add_explain(app, chosen);
   kselect::cli::add_knn(app, chosen);
   kselect::cli::add_run(app, chosen, {argv, argv + argc});
+  kselect::cli::add_bench(app, chosen, {argv, argv + argc});
+  kselect::cli::add_show(app, chosen);
   kselect::cli::add_tune(app, chosen, {argv, argv + argc});
   kselect::cli::add_merge(app, chosen);
   kselect::cli::add_progress(app, chosen);

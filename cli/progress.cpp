@@ -37,18 +37,19 @@ std::string outcome_text(const finished_cell& c) {
   return fmt::format("{}: {}", to_string(c.status), c.reason);
 }
 
-std::string format_duration(double seconds) {
-  const auto whole = static_cast<long>(std::lround(seconds));
-  return whole < 60 ? fmt::format("{} s", whole)
-                    : fmt::format("{} min {} s", whole / 60, whole % 60);
-}
-
 std::size_t terminal_width() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 100;
 }
 
 }  // namespace
+
+std::string format_duration(double seconds) {
+  const auto whole = static_cast<long>(std::lround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
 
 void progress::planned(const shard_cells& cells, std::size_t done) {
   total_ = cells.size() - done;
@@ -101,82 +102,13 @@ void progress::note(const std::string& line) {
   print_message("{}kselect: {}\n", terminal_ ? "\r\033[K" : "", line);
 }
 
-namespace {
-
-// Rows and columns are in the order of first appearance.
-struct summary_table {
-  std::vector<std::string> rows, columns;
-  std::size_t row_width = 44;  // the longest row title's, at least 44
-  std::map<std::pair<std::string, std::string>, const finished_cell*> cells;
-};
-
-void add_once(std::vector<std::string>& list, const std::string& item) {
-  if (std::ranges::find(list, item) == list.end()) list.push_back(item);
-}
-
-std::string row_title(const workload& p) {
-  return fmt::format("{:>9} {:>7} {:>6}  {}", p.n, p.q, p.k, rows_of(p));
-}
-
-summary_table tabulate(const sweep_result& result) {
-  summary_table table;
-  for (const finished_cell& c : result.cells) {
-    const std::string row = row_title(c.what->problem);
-    const std::string column{c.what->entry->algorithm->name};
-    add_once(table.rows, row);
-    table.row_width = std::max(table.row_width, row.size());
-    add_once(table.columns, column);
-    table.cells.insert_or_assign({row, column}, &c);
-  }
-  return table;
-}
-
-void print_row(const summary_table& table, const std::string& row) {
-  double best = INFINITY;
-  for (const std::string& column : table.columns) {
-    const auto found = table.cells.find({row, column});
-    if (found != table.cells.end()) {
-      best = std::min(best, found->second->median_ns.value_or(INFINITY));
-    }
-  }
-  fmt::print("{:<{}}", row, table.row_width);
-  for (const std::string& column : table.columns) {
-    const auto found = table.cells.find({row, column});
-    std::string text = "-";
-    if (found != table.cells.end()) {
-      const finished_cell& c = *found->second;
-      text = c.median_ns ? format_time(*c.median_ns) : std::string(to_string(c.status));
-      if (c.median_ns == best) text = "*" + text;
-    }
-    fmt::print("  {:>{}}", text, std::max<std::size_t>(column.size(), 9));
-  }
-  fmt::print("\n");
-}
-
-}  // namespace
-
-void print_summary(const sweep_result& result) {
-  const summary_table table = tabulate(result);
-  if (!table.rows.empty()) {
-    fmt::print("{:<{}}", fmt::format("{:>9} {:>7} {:>6}  distribution", "n", "Q", "k"),
-               table.row_width);
-    for (const std::string& column : table.columns) fmt::print("  {:>9}", column);
-    fmt::print("\n");
-    for (const std::string& row : table.rows) print_row(table, row);
-    fmt::print(
-        "Median of all Q rows; * fastest of the row. Every answer proven before and after.\n");
-  }
+void print_counts(const sweep_result& result) {
   std::map<cell_status, std::size_t> counts;
   for (const finished_cell& c : result.cells) ++counts[c.status];
   fmt::print("{} cells run", result.cells.size());
   for (const auto& [status, count] : counts) fmt::print(", {} {}", count, to_string(status));
   if (result.skipped != 0) fmt::print("; {} done before", result.skipped);
   fmt::print("{}\n", result.interrupted ? "; interrupted, continue with --resume" : "");
-  for (const finished_cell& c : result.cells) {
-    if (c.status == cell_status::ok || c.status == cell_status::unsupported) continue;
-    fmt::print("  {} {}: {}: {}\n", c.what->entry->algorithm->name, to_string(c.what->problem),
-               to_string(c.status), c.reason);
-  }
 }
 
 namespace {

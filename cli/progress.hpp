@@ -1,6 +1,6 @@
 #pragma once
 // What a user sees of a sweep: a progress line on a terminal or, elsewhere (CI logs), a line per
-// cell; and the table at the end.
+// cell; and the counts at the end. run_report.hpp has the table.
 
 #include <string>
 #include <vector>
@@ -29,9 +29,11 @@ class progress final : public sweep_observer {
   double begin_s_ = 0;
 };
 
-// Prints the medians, one row per problem and one column per algorithm, with the fastest marked.
-// Then prints how many cells ended how, and the reasons of those that are not ok.
-void print_summary(const sweep_result& result);
+// "40 s", "2 min 10 s", "3 h 5 min"
+std::string format_duration(double seconds);
+
+// Prints how many cells were run now, how these ended, and how many were done before.
+void print_counts(const sweep_result& result);
 
 // Prints where each cell of a sweep would run, or why it cannot. Beyond most_listed: how many cells
 // each algorithm and executor has.

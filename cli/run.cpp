@@ -1,14 +1,15 @@
 // `kselect run` runs a sweep from a config file.
 
-#include <algorithm>
 #include <chrono>
-#include <unistd.h>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
+#include "cli/run_report.hpp"
+#include "cli/stock_configs.hpp"
+#include "cli/sweep.hpp"
 #include "harness/tune/own_table.hpp"
 #include "runtime/error.hpp"
 #include "runtime/streams.hpp"
@@ -33,9 +34,19 @@ std::optional<std::string> given(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
+// The table is of all cells in the directory, so that a resumed run ends with the whole.
+void report(const std::string& directory, const sweep_result& result) {
+  const compare::recorded_run recorded = compare::read_run(directory);
+  const report_options how{table_view::brief, {}, output_width()};
+  fmt::print("{}", table_text(recorded, how));
+  print_counts(result);
+  fmt::print("{}{}records: {}/runs.jsonl\n{}\n", failures_text(recorded), doubts_text(recorded),
+             directory, answer_text(recorded, how));
+}
+
 int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   sweep_request request;
-  request.config = load_config(o.config);
+  request.config = load_config(config_path(o.config));
   if (o.multiprocessors != 0) request.config.measure.multiprocessors = o.multiprocessors;
   const shard which = parse_shard(o.shard);
   request.directory = o.out.empty() ? default_directory(request.config, which) : o.out;
@@ -43,35 +54,20 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   request.in_process = o.in_process;
   request.arguments = arguments;
   request.cost_table = tune::own_table_json();
-  const auto executor = o.executor.empty() ? std::nullopt : parse<executor_kind>(o.executor);
   if (o.resume && o.out.empty()) {
     throw error(failure::usage, "--resume needs --out DIR, the directory to continue");
   }
-
-  const int threads = request.config.measure.threads;
-  backends places(request.config.measure);
-  request.input = choose_input(request.config, given(o.dataset), threads, executor);
-  const auto input = open_input(request.input);
-  const sweep_part part =
-      part_of(make_plan({request.config, *input, executor, given(o.filter)}, places),
-              request.config.measure, which);
+  planned_sweep sweep(
+      std::move(request), {o.executor.empty() ? std::nullopt : parse<executor_kind>(o.executor),
+                           given(o.filter), given(o.dataset), which});
   if (o.dry_run) {
-    print_plan(part);
+    print_plan(sweep.part);
+    print_message("{}{}", omitted_line(sweep), estimate_line(sweep));
     return 0;
   }
-  const bool gpu_wanted = executor.value_or(executor_kind::cuda) == executor_kind::cuda;
-  if (const std::string why = gpu_wanted ? why_no_gpu_code() : std::string(); !why.empty()) {
-    print_message("{}\n", why);  // once, in addition to the reasons of the cells
-  }
-  progress shown(isatty(STDERR_FILENO) != 0);
-  const sweep_result result = run_sweep(request, part, *input, places, shown);
-  print_summary(result);
-  fmt::print("records: {}/runs.jsonl\n", request.directory);
-  if (result.interrupted) return static_cast<int>(failure::interrupted);
-  const bool failed = std::ranges::any_of(result.cells, [](const finished_cell& c) {
-    return c.status != cell_status::ok && c.status != cell_status::unsupported;
-  });
-  return failed ? static_cast<int>(failure::cells) : 0;
+  const sweep_result result = run_planned(sweep);
+  report(sweep.request.directory, result);
+  return code_of(result);
 }
 
 }  // namespace
@@ -79,7 +75,8 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
 void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& arguments) {
   CLI::App* const command = app.add_subcommand("run", "Run a sweep from a config (JSON)");
   const auto o = std::make_shared<run_arguments>();
-  command->add_option("config", o->config, "config file, e.g. configs/quick.json")->required();
+  command->add_option("config", o->config, "config file, or the name of a stock config: quick")
+      ->required();
   command->add_option("--out", o->out, "directory for the records; default out/NAME-TIME");
   command->add_flag("--resume", o->resume, "continue --out: skip cells that are done");
   command->add_flag("--dry-run", o->dry_run, "only print the cells");

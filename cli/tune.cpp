@@ -11,7 +11,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
+#include "cli/stock_configs.hpp"
 #include "harness/record/file.hpp"
+#include "harness/tune/processor_table.hpp"
 #include "harness/tune/table_file.hpp"
 #include "runtime/error.hpp"
 #include "runtime/streams.hpp"
@@ -76,7 +78,7 @@ std::vector<std::string> measure_all(const tune_arguments& o,
   const std::string directory = o.run.empty() ? default_directory() : o.run;
   std::vector<std::string> runs;
   for (const std::string& file : o.configs) {
-    runs.push_back(measure(load_config(file), directory, arguments));
+    runs.push_back(measure(load_config(config_path(file)), directory, arguments));
   }
   if (o.configs.empty()) {
     for (const auto& [name, text] : tune_configs) {
@@ -130,11 +132,14 @@ int judge(const tune_arguments& o) {
   std::optional<tune::table_view> view;
   if (from_file) view.emplace(*from_file);
   const bool on_gpu = data.device.kind == executor_kind::cuda;
-  if (view && !on_gpu) {
+  if (view && tune::is_of_processor(**view) == on_gpu) {
     throw error(failure::input,
-                fmt::format("{}: a table is of a GPU, but these runs used none", o.table));
+                fmt::format("{}: is of a {}, but these runs used {}", o.table,
+                            on_gpu ? "processor" : "GPU", on_gpu ? "a GPU" : "none"));
   }
-  const cost_table* const table = view ? &**view : find_cost_table(data.device.name);
+  const cost_table* const table = view     ? &**view
+                                  : on_gpu ? find_cost_table(data.device.name)
+                                           : nullptr;
   const tune::regret of_table = table == nullptr ? tune::regret{} : tune::of_table(data, *table);
   if (o.as_json) {
     fmt::print("{}\n", nlohmann::ordered_json{{"device", data.device.name},
@@ -144,7 +149,8 @@ int judge(const tune_arguments& o) {
     return 0;
   }
   print_regret("auto as it ran", ran, o.shown);
-  if (on_gpu) print_regret(view ? o.table : "the table of this program", of_table, o.shown);
+  if (table != nullptr || on_gpu)
+    print_regret(view ? o.table : "the table of this program", of_table, o.shown);
   if (table != nullptr) {
     fmt::print("predicted times are off by a factor of {:.3f} in geometric mean\n",
                tune::misjudged(data, *table));
@@ -171,9 +177,10 @@ int learn(const tune_arguments& o, const std::vector<std::string>& arguments) {
   print_regret("auto as it ran", tune::of_auto(data), o.shown);
   print_regret("the table, fitted", quality.fitted, o.shown);
   print_regret("the table, held out", quality.held_out, o.shown);
-  fmt::print(
-      "KSELECT_COST_TABLE={} has `auto` go by it; in algorithms/auto_select/ it is compiled in\n",
-      o.out);
+  const bool on_gpu = table.device.kind == executor_kind::cuda;
+  fmt::print("KSELECT_COST_TABLE={} has {} go by it; in {}/ it is compiled in\n", o.out,
+             on_gpu ? "`auto`" : "`explain` and `run --dry-run`",
+             on_gpu ? "algorithms/auto_select" : "harness/tune/processors");
   return 0;
 }
 

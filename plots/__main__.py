@@ -112,7 +112,7 @@ def _load_all(directories: Sequence[Path]) -> list[Record]:
         for warning in loaded.warnings:
             print(f"plots: {warning}", file=sys.stderr)
         records += loaded.records
-    if not any(record.time or record.queue_updates for record in records):
+    if not any(record.time or record.queue_updates or record.counters for record in records):
         names = ", ".join(str(path) for path in directories)
         message = f"{names}: no cell is ok and timed or counted, so there is nothing to draw"
         raise PlotError(Failure.INPUT, message)

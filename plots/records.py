@@ -286,6 +286,8 @@ def _workload(value: dict[str, Any], where: str) -> str:
         return f"{distribution} vectors, d = {dimension} ({metric})"
     # A data set may be named by its path; figures show only the file's name.
     name = PurePosixPath(_member(value, "input.name", str, where)).name
+    if value["input"]["kind"] == "rows":
+        return name
     return f"{name} ({_member(value, 'input.metric', str, where)})"
 
 

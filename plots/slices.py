@@ -83,8 +83,13 @@ def cut_counted(records: Iterable[Record]) -> dict[Slice, list[Record]]:
     slices: dict[Slice, list[Record]] = defaultdict(list)
     for record in records:
         if record.queue_updates:
-            slices[Slice(*_group(record), "Q", record.q)].append(record)
+            slices[of_counted(record)].append(record)
     return dict(sorted(slices.items()))
+
+
+def of_counted(record: Record) -> Slice:
+    """Return the slice at the record's Q, of records that have counts instead of times."""
+    return Slice(*_group(record), "Q", record.q)
 
 
 def names(prefix: str, slices: Iterable[Slice]) -> dict[Slice, str]:

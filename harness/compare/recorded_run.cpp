@@ -34,6 +34,11 @@ workload problem_of(const json& from) {
   p.pitch = from.at("pitch");
   p.seed = from.at("seed");
   const std::string distribution = from.at("distribution");
+  // Rows of a dataset or a file. No config can ask the generator for it.
+  if (distribution == to_string(distribution_kind::external)) {
+    p.distribution = {distribution_kind::external, 0};
+    return p;
+  }
   const auto parsed = parse_distribution(distribution);
   if (!parsed) throw error(failure::input, fmt::format("unknown distribution '{}'", distribution));
   p.distribution = *parsed;

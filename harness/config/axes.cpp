@@ -69,7 +69,7 @@ std::vector<extent> sizes(const node& axis, std::int64_t low, const bool* all_al
         append_unique(values, extent{value}, entry);
       }
     } else if (all_allowed != nullptr && entry.is_string() && entry.string() == all) {
-      if (!*all_allowed) entry.fail("\"all\" needs /input/dataset");
+      if (!*all_allowed) entry.fail("\"all\" needs /input/dataset or /input/rows");
       append_unique(values, extent{}, entry);
     } else {
       append_unique(values, extent{entry.size(low, largest_size)}, entry);
@@ -103,10 +103,14 @@ void read_enum_axis(const node& axes, std::string_view key, std::vector<Enum>& v
   }
 }
 
-void read_distributions(const node& axes, bool with_dataset, std::vector<distribution>& values) {
+void read_distributions(const node& axes, rows_origin from, std::vector<distribution>& values) {
   const auto axis = axes.optional("distribution");
-  if (with_dataset) {
-    if (axis) axis->fail("must not be given: the rows come from /input/dataset");
+  if (from != rows_origin::generator) {
+    if (axis) {
+      axis->fail(from == rows_origin::dataset
+                     ? "must not be given: the rows come from /input/dataset"
+                     : "must not be given: the rows come from /input/rows");
+    }
     values = {{distribution_kind::external, 0}};
     return;
   }
@@ -179,35 +183,36 @@ void read_enum(const node& where, std::string_view key, std::optional<Enum>& val
 
 }  // namespace
 
-sweep_axes parse_axes(const node& axes, bool with_dataset) {
+sweep_axes parse_axes(const node& axes, rows_origin from) {
   constexpr std::array<std::string_view, 11> keys = {"n",      "q",     "n_times_q",   "k",
                                                      "shapes", "dtype", "payload",     "direction",
                                                      "layout", "index", "distribution"};
   axes.require_keys(keys);
+  const bool all_known = from != rows_origin::generator;
   sweep_axes parsed;
   if (const auto shapes = axes.optional("shapes")) {
     parsed.shapes = parse_shapes(axes, *shapes);
   } else if (const auto product = axes.optional("n_times_q")) {
     parsed.n_times_q = product->size(1, largest_size);
-    if (const auto n = axes.optional("n")) parsed.n = sizes(*n, 0, &with_dataset);
-    if (const auto q = axes.optional("q")) parsed.q = sizes(*q, 0, &with_dataset);
+    if (const auto n = axes.optional("n")) parsed.n = sizes(*n, 0, &all_known);
+    if (const auto q = axes.optional("q")) parsed.q = sizes(*q, 0, &all_known);
     check_product(axes, *product, parsed);
   } else {
-    parsed.n = sizes(axes.required("n"), 0, &with_dataset);
-    parsed.q = sizes(axes.required("q"), 0, &with_dataset);
+    parsed.n = sizes(axes.required("n"), 0, &all_known);
+    parsed.q = sizes(axes.required("q"), 0, &all_known);
   }
   if (parsed.shapes.empty()) {
     for (const extent& k : sizes(axes.required("k"), 1, nullptr)) parsed.k.push_back(*k);
   }
   read_enum_axis(axes, "dtype", parsed.types);
-  if (with_dataset && parsed.types != std::vector{dtype::float32}) {
+  if (from == rows_origin::dataset && parsed.types != std::vector{dtype::float32}) {
     axes.required("dtype").fail("must be float32: so are the distances of /input/dataset");
   }
   read_enum_axis(axes, "payload", parsed.payloads);
   read_enum_axis(axes, "direction", parsed.directions);
   read_enum_axis(axes, "layout", parsed.layouts);
   read_enum_axis(axes, "index", parsed.indices);
-  read_distributions(axes, with_dataset, parsed.distributions);
+  read_distributions(axes, from, parsed.distributions);
   check_count(axes, parsed);
   return parsed;
 }

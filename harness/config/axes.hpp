@@ -9,8 +9,9 @@
 
 namespace kselect::harness {
 
-// Reads /axes. With a dataset the distribution is `external`, and n and q may be "all".
-sweep_axes parse_axes(const node& axes, bool with_dataset);
+// Reads /axes. Unless the rows are generated, the distribution is `external`, and n and q may be
+// "all".
+sweep_axes parse_axes(const node& axes, rows_origin from);
 
 // Reads one element of /exclude.
 exclusion parse_exclusion(const node& where);

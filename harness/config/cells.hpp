@@ -11,11 +11,12 @@
 
 namespace kselect::harness {
 
-// The size of a dataset, after dataset_input::limit. It is the meaning of "all", and the limit of n
-// and q. With exclude_self the longest row is one element shorter.
+// The size of a dataset, after dataset_input::limit, or of a file of rows. It is the meaning of
+// "all", and the limit of n and q. With exclude_self the longest row is one element shorter.
 struct dataset_sizes {
-  std::int64_t base = 0;
-  std::int64_t queries = 0;  // with `self` the base vectors, so equal to base
+  std::int64_t base = 0;     // of a file of rows: its columns
+  std::int64_t queries = 0;  // with `self` the base vectors, so equal to base; the file's rows
+  std::optional<dtype> type = std::nullopt;  // of a file of rows: the only type it has
 };
 
 // The problems of the sweep, each once. The order is that of nested loops, from the outermost:
@@ -28,8 +29,9 @@ struct dataset_sizes {
 //
 // A combination that violates a constraint or matches an exclusion is left out. Every other one
 // must be possible: k <= n unless n or q is 0; n and q within the dataset; q <= n + 1 with
-// exclude_self. Throws error(failure::usage) if one is not, if an exclusion matches no combination,
-// if nothing is left, or if `dataset` is missing for a dataset input or given without one.
+// exclude_self; the type of a file's rows. Throws error(failure::usage) if one is not, if an
+// exclusion matches no combination, if nothing is left, or if `dataset` is given exactly if the
+// rows are generated.
 std::vector<workload> expand(const sweep_config& config,
                              std::optional<dataset_sizes> dataset = std::nullopt);
 

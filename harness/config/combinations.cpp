@@ -79,12 +79,13 @@ bool wraps(Index& at, Index size) {
 
 combinations::combinations(const sweep_config& config, std::optional<dataset_sizes> dataset)
     : config_(config),
-      dataset_(std::get_if<dataset_input>(&config.input)),
+      file_(std::get_if<rows_input>(&config.input)),
       most_(dataset.value_or(dataset_sizes{})) {
-  if ((dataset_ != nullptr) != dataset.has_value()) {
+  const bool sized = origin_of(config.input) != rows_origin::generator;
+  if (sized != dataset.has_value()) {
     fail(config, "/input",
-         dataset_ != nullptr ? "the dataset's sizes are not known yet"
-                             : "the rows are generated, there is no dataset");
+         sized ? "the sizes of its files are not known yet"
+               : "the rows are generated, there is no dataset");
   }
   if (dataset_ != nullptr && dataset_->exclude_self) {
     most_.base = std::max<std::int64_t>(most_.base - 1, 0);
@@ -142,6 +143,7 @@ bool combinations::fulfils_constraints(const workload& p) const {
 void combinations::check_possible(const workload& p) const {
   check_size(p);
   if (dataset_ != nullptr) check_dataset(p);
+  if (file_ != nullptr) check_rows(p);
 }
 
 void combinations::check_size(const workload& p) const {
@@ -176,6 +178,22 @@ void combinations::check_dataset(const workload& p) const {
                      "among the first n + 1 base vectors; add the constraint "
                      "\"q <= n + 1\"",
                      shape_of(p)));
+  }
+}
+
+void combinations::check_rows(const workload& p) const {
+  if (most_.type && p.type != *most_.type) {
+    fail(config_, "/axes/dtype",
+         fmt::format("{} is not what {} holds; write \"dtype\": \"{}\"", to_string(p.type),
+                     file_->file, to_string(*most_.type)));
+  }
+  if (p.n > most_.base) {
+    fail(config_, "/axes/n",
+         fmt::format("n = {} is more than the {} columns of {}", p.n, most_.base, file_->file));
+  }
+  if (p.q > most_.queries) {
+    fail(config_, "/axes/q",
+         fmt::format("q = {} is more than the {} rows of {}", p.q, most_.queries, file_->file));
   }
 }
 

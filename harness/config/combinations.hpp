@@ -70,9 +70,11 @@ class combinations {
   bool matches_any(const exclusion& e) const;
   void check_size(const workload& p) const;
   void check_dataset(const workload& p) const;
+  void check_rows(const workload& p) const;
 
   const sweep_config& config_;
   const dataset_input* dataset_;
+  const rows_input* file_;
   dataset_sizes most_;  // the longest possible row and the largest possible number of queries
   std::vector<std::int64_t> lengths_, counts_;
   std::vector<std::int64_t> shape_k_;  // of config.axes.shapes, which listed_ points to

@@ -36,7 +36,8 @@ inline constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 // A sweep of more combinations is taken for a mistake. Cells can then be counted in 64 bits.
 inline constexpr std::int64_t largest_sweep = 1'000'000'000'000;
 
-// A row length or a number of rows. Empty means "all": the dataset's size.
+// A row length or a number of rows. Empty means "all": the size of the dataset or of the rows'
+// file.
 using extent = std::optional<std::int64_t>;
 
 // The values of each axis, in the order of the file and without repetitions.
@@ -76,9 +77,16 @@ struct exclusion {
 
 // Selects algorithms by name or glob (`*` any run of characters, `?` one). With `where`, only on
 // the problems for which the expression holds. See filter_for.
+//
+// `here` (written "cpu/*@here"): an algorithm gets no cell on an executor that it cannot run on
+// here, because the machine lacks a GPU or the program a library. The glob "*" has it always. All
+// others get cells that say `unsupported`, since someone named them.
 struct algorithm_filter {
   std::string glob;
   std::optional<expression> where;
+  bool here = false;
+
+  bool only_here() const { return here || glob == "*"; }
 
   bool operator==(const algorithm_filter&) const = default;
 };
@@ -112,7 +120,20 @@ struct dataset_input {
   bool operator==(const dataset_input&) const = default;
 };
 
-using input_spec = std::variant<generated_input, dataset_input>;
+// Rows of a matrix in an .npy file (Q x n): the first n elements of its first Q rows.
+struct rows_input {
+  std::string file;  // as written, see dataset_path
+
+  bool operator==(const rows_input&) const = default;
+};
+
+using input_spec = std::variant<generated_input, dataset_input, rows_input>;
+
+// Where the elements of the rows come from.
+enum class rows_origin : std::uint8_t { generator, dataset, file };
+inline rows_origin origin_of(const input_spec& input) {
+  return static_cast<rows_origin>(input.index());
+}
 
 // The state of a CPU's caches when a timed run begins. (On a GPU, L2 is always flushed for the cold
 // time; the batch time shows the steady state.)

@@ -51,21 +51,31 @@ std::vector<expression> parse_constraints(const node& at) {
   return constraints;
 }
 
-std::string parse_glob(const node& at) {
-  const std::string& glob = at.string();
+constexpr std::string_view here_suffix = "@here";
+
+// A glob, perhaps with the suffix.
+algorithm_filter parse_glob(const node& at) {
+  std::string glob = at.string();
+  const bool here = glob.ends_with(here_suffix);
+  if (here) glob.resize(glob.size() - here_suffix.size());
   // Algorithm names have no other characters, and other globs take these as patterns.
   const bool valid = !glob.empty() && glob.size() <= 128 && std::ranges::all_of(glob, [](char c) {
-    return c > ' ' && c <= '~' && c != '[' && c != ']' && c != '\\';
+    return c > ' ' && c <= '~' && c != '[' && c != ']' && c != '\\' && c != '@';
   });
-  if (!valid) at.fail(fmt::format("{} is no algorithm's name or glob", in_quotes(glob)));
-  return glob;
+  if (!valid) {
+    at.fail(fmt::format("{} is no algorithm's name or glob{}", in_quotes(at.string()),
+                        glob.find('@') == std::string::npos
+                            ? ""
+                            : "; an @ stands in the suffix \"@here\" alone"));
+  }
+  return {std::move(glob), std::nullopt, here};
 }
 
 algorithm_filter parse_filter(const node& at) {
-  if (at.is_string()) return {parse_glob(at), std::nullopt};
+  if (at.is_string()) return parse_glob(at);
   constexpr std::array<std::string_view, 2> keys = {"name", "where"};
   at.require_keys(keys);
-  algorithm_filter filter{parse_glob(at.required("name")), std::nullopt};
+  algorithm_filter filter = parse_glob(at.required("name"));
   if (const auto where = at.optional("where")) filter.where = where->expression();
   return filter;
 }
@@ -135,15 +145,23 @@ generated_input parse_generator(const node& at) {
                             vectors->required("metric").enumerator<runtime::metric>("metric")}};
 }
 
+rows_input parse_rows(const node& at) {
+  constexpr std::array<std::string_view, 1> keys = {"file"};
+  at.require_keys(keys);
+  return {parse_path(at.required("file"))};
+}
+
 input_spec parse_input(const node& at) {
-  constexpr std::array<std::string_view, 2> keys = {"generator", "dataset"};
+  constexpr std::array<std::string_view, 3> keys = {"generator", "dataset", "rows"};
   at.require_keys(keys);
   const auto generator = at.optional("generator");
   const auto dataset = at.optional("dataset");
-  if (generator.has_value() == dataset.has_value()) {
-    at.fail("give either \"generator\" or \"dataset\"");
+  const auto rows = at.optional("rows");
+  if (generator.has_value() + dataset.has_value() + rows.has_value() != 1) {
+    at.fail("give one of \"generator\", \"dataset\" and \"rows\"");
   }
   if (dataset) return parse_dataset(*dataset);
+  if (rows) return parse_rows(*rows);
   return parse_generator(*generator);
 }
 
@@ -204,8 +222,7 @@ sweep_config parse_root(const node& root, const std::string& file_name) {
   if (const auto text = root.optional("description")) config.description = text->string();
   if (const auto seed = root.optional("seed")) config.seed = seed->unsigned_integer();
   if (const auto input = root.optional("input")) config.input = parse_input(*input);
-  const bool with_dataset = std::holds_alternative<dataset_input>(config.input);
-  config.axes = parse_axes(root.required("axes"), with_dataset);
+  config.axes = parse_axes(root.required("axes"), origin_of(config.input));
   const auto* const generated = std::get_if<generated_input>(&config.input);
   if (generated != nullptr && generated->vectors &&
       config.axes.types != std::vector{dtype::float32}) {

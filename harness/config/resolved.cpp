@@ -32,7 +32,7 @@ json shapes_json(const std::vector<sweep_axes::shape>& shapes) {
   return list;
 }
 
-json axes_json(const sweep_axes& axes, bool with_dataset) {
+json axes_json(const sweep_axes& axes, rows_origin from) {
   json out = json::object();
   if (!axes.n.empty()) out["n"] = list_of(axes.n);
   if (!axes.q.empty()) out["q"] = list_of(axes.q);
@@ -44,7 +44,7 @@ json axes_json(const sweep_axes& axes, bool with_dataset) {
   out["direction"] = list_of(axes.directions);
   out["layout"] = list_of(axes.layouts);
   out["index"] = list_of(axes.indices);
-  if (!with_dataset) out["distribution"] = list_of(axes.distributions);
+  if (from == rows_origin::generator) out["distribution"] = list_of(axes.distributions);
   return out;
 }
 
@@ -80,10 +80,11 @@ json constraints_json(const std::vector<expression>& constraints) {
 json algorithms_json(const std::vector<algorithm_filter>& filters) {
   json list = json::array();
   for (const algorithm_filter& each : filters) {
+    const std::string name = each.glob + (each.here ? "@here" : "");
     if (each.where) {
-      list.push_back({{"name", each.glob}, {"where", each.where->text()}});
+      list.push_back({{"name", name}, {"where", each.where->text()}});
     } else {
-      list.push_back(each.glob);
+      list.push_back(name);
     }
   }
   return list;
@@ -101,6 +102,9 @@ json generator_json(const generated_input& input) {
 json input_json(const input_spec& input) {
   if (const auto* const generated = std::get_if<generated_input>(&input)) {
     return {{"generator", generator_json(*generated)}};
+  }
+  if (const auto* const rows = std::get_if<rows_input>(&input)) {
+    return {{"rows", {{"file", rows->file}}}};
   }
   const auto* const dataset = std::get_if<dataset_input>(&input);
   json out = {{"base", dataset->base}};
@@ -128,7 +132,7 @@ nlohmann::ordered_json resolved_json(const sweep_config& config) {
   out["name"] = config.name;
   out["description"] = config.description;
   out["seed"] = config.seed;
-  out["axes"] = axes_json(config.axes, std::holds_alternative<dataset_input>(config.input));
+  out["axes"] = axes_json(config.axes, origin_of(config.input));
   // Empty lists are left out: the parser refuses them, and absence means the same.
   if (!config.constraints.empty()) out["constraints"] = constraints_json(config.constraints);
   if (!config.excludes.empty()) out["exclude"] = exclude_json(config.excludes);

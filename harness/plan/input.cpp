@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/plan/rows_file.hpp"
 #include "harness/workload/device/rows_on_device.hpp"
 #include "harness/workload/rows.hpp"
 #include "runtime/backend/host_backend.hpp"
@@ -292,6 +293,9 @@ input_choice choose_input(const sweep_config& config, const std::optional<std::s
     throw error(failure::usage,
                 fmt::format("{}: --dataset given, but /input names no dataset", config.file_name));
   }
+  if (auto* const rows = std::get_if<rows_input>(&chosen.spec)) {
+    rows->file = dataset_path(config, rows->file).string();
+  }
   if (spec != nullptr) {
     spec->base = dataset.value_or(dataset_path(config, spec->base).string());
     if (spec->query) spec->query = dataset_path(config, *spec->query).string();
@@ -303,6 +307,9 @@ std::unique_ptr<input_source> open_input(const input_choice& choice) {
   if (const auto* const generated = std::get_if<generated_input>(&choice.spec)) {
     if (!generated->vectors) return std::make_unique<generated_source>(choice.threads);
     return open_vectors(*generated->vectors, choice.threads, choice.on_gpu);
+  }
+  if (const auto* const rows = std::get_if<rows_input>(&choice.spec)) {
+    return open_rows(rows->file, choice.threads);
   }
   const auto& spec = std::get<dataset_input>(choice.spec);
   load_options options;

@@ -1,6 +1,6 @@
 #pragma once
-// Sources of a sweep's rows: the generator, or distances between vectors. The vectors are generated
-// or come from a dataset.
+// Sources of a sweep's rows: the generator, a file of rows, or distances between vectors. The
+// vectors are generated or come from a dataset.
 //
 // If the sweep uses a GPU, it makes the distances between generated vectors for all cells; a cell
 // on the host gets a copy. Without a GPU, and for datasets, the CPU makes them.
@@ -37,11 +37,17 @@ struct stage_times {
   std::vector<double> samples_ns;
 };
 
+// What rows hold beyond the finite numbers, apart from their distribution.
+struct row_contents {
+  bool nan = false, infinities = false;
+};
+
 class input_source {
  public:
   virtual ~input_source() = default;
 
-  // The number of base vectors and queries; empty for the generator, which has no limit.
+  // The number of base vectors and queries, or of the file's columns and rows; empty for the
+  // generator, which has no limit.
   virtual std::optional<dataset_sizes> sizes() const = 0;
   // The input, apart from the problem, as records show it and as a cell's key hashes it.
   virtual nlohmann::ordered_json description() const = 0;
@@ -50,6 +56,8 @@ class input_source {
   // profit from an earlier one. Returns the time of the distances if the rows are distances.
   virtual std::optional<distance_stage> fill(const workload& p, std::span<std::byte> rows,
                                              int variant = 0) const = 0;
+  // What some row may hold that an algorithm's contract may exclude.
+  virtual row_contents contents() const { return {}; }
   // Bytes that making a problem's rows takes besides the rows.
   virtual std::size_t bytes_to_fill(const workload&) const { return 0; }
   // Whether fill_at() can make the rows in this backend's memory.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <xxhash.h>
 
@@ -49,6 +50,17 @@ std::size_t bytes_needed(const cell& c, const input_source& input, const device&
          input.bytes_to_fill(c.problem);
 }
 
+// Why a contract excludes these rows; empty if it does not.
+std::string excluded(const contract& promises, const row_contents& rows) {
+  if (rows.nan && promises.nan == nan_policy::unsupported) {
+    return "the rows hold NaN, which the contract excludes";
+  }
+  if (rows.infinities && !promises.infinities) {
+    return "the rows hold infinities, which the contract excludes";
+  }
+  return {};
+}
+
 // Sets `foreseen` and `reason`. The host has `free_bytes` for a cell.
 void foresee(cell& c, const input_source& input, backends& places, std::size_t free_bytes) {
   if (c.entry->algorithm->executors.contains(c.executor)) {
@@ -59,6 +71,7 @@ void foresee(cell& c, const input_source& input, backends& places, std::size_t f
     where.kind = c.executor;
     if (why_unavailable(c.executor).empty()) where = places.open(c.executor).description();
     c.reason = check_support(*c.entry->algorithm, c.problem, where).reason;
+    if (c.reason.empty()) c.reason = excluded(c.entry->algorithm->promises, input.contents());
     if (c.reason.empty()) {
       const std::size_t needed = bytes_needed(c, input, where);
       const std::size_t there = c.executor == executor_kind::cuda ? where.memory_bytes : free_bytes;
@@ -120,7 +133,31 @@ struct wanted_entry {
   layout read_for(layout written) const { return reads[static_cast<std::size_t>(written)]; }
 };
 
-std::vector<wanted_entry> entries_of(const plan_request& request) {
+// Why an algorithm cannot run on an executor here, as the end of a sentence about several; empty if
+// it can.
+std::string obstacle(const algorithm& entry, executor_kind kind) {
+  if (!entry.executors.contains(kind)) {
+    return fmt::format("are not written for executor {}", to_string(kind));
+  }
+  const std::string why = why_unavailable(kind);
+  if (!why.empty() && kind == executor_kind::cuda) return "need a GPU: " + why;
+  if (!why.empty()) return fmt::format("need executor {}: {}", to_string(kind), why);
+  return entry.missing.empty() ? std::string() : fmt::format("lack a library: {}", entry.missing);
+}
+
+// Keeps the executors that the algorithm can run on here. If none is left, notes why.
+void keep_possible(wanted_entry& wanted, std::vector<left_out>& omitted) {
+  const algorithm& entry = *wanted.entry->algorithm;
+  const std::string why = obstacle(entry, wanted.executors.front());
+  std::erase_if(wanted.executors,
+                [&](executor_kind kind) { return !obstacle(entry, kind).empty(); });
+  if (!wanted.executors.empty()) return;
+  auto same = std::ranges::find(omitted, why, &left_out::reason);
+  if (same == omitted.end()) same = omitted.insert(omitted.end(), {why, {}});
+  same->algorithms.push_back(entry.name);
+}
+
+std::vector<wanted_entry> entries_of(const plan_request& request, std::vector<left_out>& omitted) {
   std::vector<std::string_view> known;
   for (const registered& row : registry()) known.push_back(row.algorithm->name);
   check_algorithms(request.config, known, left_out_hint());
@@ -128,10 +165,13 @@ std::vector<wanted_entry> entries_of(const plan_request& request) {
   for (const registered& row : registry()) {
     const algorithm_filter* const filter = filter_for(request.config, row.algorithm->name);
     if (filter == nullptr) continue;
-    entries.push_back({&row, filter, executors_of(*row.algorithm, request), {}});
+    wanted_entry wanted{&row, filter, executors_of(*row.algorithm, request), {}};
+    if (filter->only_here()) keep_possible(wanted, omitted);
+    if (wanted.executors.empty()) continue;
     for (const auto& each : names<layout>) {
-      entries.back().reads.push_back(layout_read(*row.algorithm, each.value));
+      wanted.reads.push_back(layout_read(*row.algorithm, each.value));
     }
+    entries.push_back(std::move(wanted));
   }
   return entries;
 }
@@ -148,18 +188,20 @@ class config_plan final : public cell_source {
         input_(to_text(request.input.description())),
         free_bytes_(available_memory()),
         problems_(request.config, request.input.sizes()),
-        entries_(entries_of(request)) {
+        entries_(entries_of(request, omitted_)) {
     require_some(request.config, count_left(problems_));
     if (request.filter) filter_.emplace(*request.filter);
     counts_ = filter_ ? counted_by_title() : counted();
     for (const algorithm_count& each : counts_) size_ += each.cells;
     if (size_ != 0) return;
-    throw error(failure::usage, fmt::format("{}: no cell is left{}", request.config.file_name,
-                                            filter_ ? "; --filter excludes all" : ""));
+    throw error(failure::usage, fmt::format("{}: no cell is left{}{}", request.config.file_name,
+                                            filter_ ? "; --filter excludes all" : "",
+                                            omitted_text(omitted_, "; ")));
   }
 
   std::int64_t size() const override { return size_; }
   std::vector<algorithm_count> counts() const override { return counts_; }
+  std::vector<left_out> omitted() const override { return omitted_; }
   std::unique_ptr<cursor> begin() const override { return std::make_unique<walk>(*this); }
 
   std::string identity() const override {
@@ -272,6 +314,7 @@ class config_plan final : public cell_source {
   std::string input_;
   std::size_t free_bytes_;  // of the host, before the first cell runs
   combinations problems_;
+  std::vector<left_out> omitted_;
   std::vector<wanted_entry> entries_;
   std::optional<title_filter> filter_;
   std::vector<algorithm_count> counts_;
@@ -311,6 +354,16 @@ std::vector<cell> plan_cells(const plan_request& request, backends& places) {
     cells.push_back(c);
   }
   return cells;
+}
+
+std::string omitted_text(const std::vector<left_out>& omitted, std::string_view before) {
+  if (omitted.empty()) return {};
+  std::vector<std::string> parts;
+  for (const left_out& each : omitted) {
+    const std::size_t count = each.algorithms.size();
+    parts.push_back(fmt::format("{} algorithm{} {}", count, count == 1 ? "" : "s", each.reason));
+  }
+  return fmt::format("{}left out: {}", before, fmt::join(parts, "; "));
 }
 
 }  // namespace kselect::harness

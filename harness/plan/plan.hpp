@@ -76,6 +76,15 @@ struct plan_request {
   std::optional<std::string> filter;      // title_filter.hpp, on "algorithm problem"
 };
 
+// Algorithms that a glob with algorithm_filter::only_here() left out, with one reason.
+struct left_out {
+  std::string reason;  // "need a GPU: no CUDA-capable device is detected"
+  std::vector<std::string_view> algorithms;
+};
+
+// "left out: 168 algorithms need a GPU: ..." after `before`, on one line; empty if there are none.
+std::string omitted_text(const std::vector<left_out>& omitted, std::string_view before = {});
+
 // The cells of a sweep in their order. They are made one after another and never all held.
 class cell_source {
  public:
@@ -97,6 +106,8 @@ class cell_source {
   virtual std::int64_t size() const = 0;
   // The cells of each algorithm and executor.
   virtual std::vector<algorithm_count> counts() const = 0;
+  // By reason, in the registry's order.
+  virtual std::vector<left_out> omitted() const { return {}; }
   // A text that is equal for equal sweeps on all machines, and for no others. It names no cell.
   virtual std::string identity() const = 0;
   virtual std::unique_ptr<cursor> begin() const = 0;

@@ -40,9 +40,13 @@ std::int64_t pass_us(const problem& p, std::int64_t per_second) {
 // The time to make the rows of a group that holds this cell.
 std::int64_t rows_us(const cell& c) { return pass_us(c.problem, made_per_second); }
 
+std::int64_t run_us(const cell& c) {
+  return call_us + pass_us(c.problem, elements_per_second(c.executor));
+}
+
 std::int64_t predicted_us(const cell& c, const measure_policy& policy) {
   const std::int64_t proof = pass_us(c.problem, proven_per_second);
-  const std::int64_t run = call_us + pass_us(c.problem, elements_per_second(c.executor));
+  const std::int64_t run = run_us(c);
   // Fibers count the work of kernels in one run.
   if (c.executor == executor_kind::fiber) return run + proof;
   const auto longest = static_cast<std::int64_t>(policy.max_seconds * 1e6);
@@ -152,6 +156,8 @@ shard parse_shard(std::string_view text) {
   }
   return found;
 }
+
+double rough_run_seconds(const cell& c) { return static_cast<double>(run_us(c)) * 1e-6; }
 
 std::int64_t predicted_us(const std::vector<cell>& group, const measure_policy& policy) {
   std::int64_t sum = rows_us(group.front());

@@ -79,6 +79,9 @@ class shard_cells {
   std::size_t size_ = 0;
 };
 
+// The rough seconds of one run of a cell: one pass over its rows at a usual rate of its executor.
+double rough_run_seconds(const cell& c);
+
 // One shard of a sweep, and what identifies the whole sweep.
 struct sweep_part {
   harness::shard shard;

@@ -201,7 +201,7 @@ std::string meta_record(const run_context& run, run_state state,
       {"git", git_json()},
       {"build", build_json()},
       {"cost_table", run.cost_table},
-      {"host", to_json(observe_host())},
+      {"host", run.host},
       {"gpu", gpu_json()},
       {"floor", std::move(floor)},
   };

@@ -49,6 +49,8 @@ struct run_context {
   const nlohmann::ordered_json& cost_table;   // the user's own for `auto`, or null
   std::optional<confinement> confined;        // of the cuda executor
   std::chrono::system_clock::time_point started;
+  // As it was before the first cell: later the load is the run's own.
+  const nlohmann::ordered_json& host;
 };
 
 // The text of meta.json: resolved config, shard, build, git, host, GPU, command line, what the

@@ -58,6 +58,9 @@ json spec_json(const input_spec& spec) {
   if (const auto* const generated = std::get_if<generated_input>(&spec)) {
     return {{"vectors", or_null(generated->vectors)}};
   }
+  if (const auto* const rows = std::get_if<rows_input>(&spec)) {
+    return {{"rows", bytes_as_characters(rows->file)}};
+  }
   const auto& d = std::get<dataset_input>(spec);
   const json query = d.query ? json(bytes_as_characters(*d.query)) : json();
   return {{"base", bytes_as_characters(d.base)},
@@ -73,6 +76,9 @@ input_spec spec_from(const json& from) {
     generated_input generated;
     read(from.at("vectors"), generated.vectors);
     return generated;
+  }
+  if (from.contains("rows")) {
+    return rows_input{bytes_of_characters(from.at("rows").get<std::string>())};
   }
   dataset_input d;
   d.base = bytes_of_characters(from.at("base").get<std::string>());

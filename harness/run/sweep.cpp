@@ -16,6 +16,7 @@
 #include "harness/record/meta.hpp"
 #include "harness/record/records.hpp"
 #include "harness/run/group_runner.hpp"
+#include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
 #include "runtime/json.hpp"
 
@@ -104,7 +105,8 @@ class sweep {
         confined_(places.confined()),
         runner_(request.in_process ? run_in_process(request, input, places)
                                    : run_in_worker(request, input, places)),
-        started_(std::chrono::system_clock::now()) {}
+        started_(std::chrono::system_clock::now()),
+        host_(to_json(observe_host())) {}
 
   sweep_result run() {
     const std::filesystem::path directory = request_.directory;
@@ -215,7 +217,7 @@ class sweep {
   void write_meta(run_state state) {
     write_snapshot(std::filesystem::path(request_.directory) / "meta.json",
                    meta_record({request_.config, part_, input_, request_.arguments,
-                                request_.cost_table, confined_, started_},
+                                request_.cost_table, confined_, started_, host_},
                                state, runner_->ceilings()));
   }
 
@@ -227,6 +229,7 @@ class sweep {
   std::unique_ptr<group_runner> runner_;
   std::chrono::system_clock::time_point started_;
   std::unordered_set<std::string> done_;  // keys of cells that an earlier run settled
+  nlohmann::ordered_json host_;
 };
 
 }  // namespace

@@ -63,6 +63,7 @@ learned_table table_of(const json& from) {
   table.device.name = from.at("device").at("name");
   table.device.multiprocessors = from.at("device").at("multiprocessors");
   table.device.compute_capability = from.at("device").at("compute_capability");
+  if (table.device.compute_capability == 0) table.device.kind = executor_kind::cpu;
   table.source = from.at("source");
   table.sources = from.at("sources");
   table.members = from.at("members").get<std::vector<std::string>>();

@@ -28,6 +28,8 @@ tuned_device device_of(const recorded_run& run) {
     const compare::json name = run.fact({"host", "cpu"});
     device.kind = executor_kind::cpu;
     device.name = name.is_string() ? name.get<std::string>() : "a processor";
+    const compare::json threads = run.fact({"host", "threads"});
+    device.multiprocessors = threads.is_number_integer() ? std::max(threads.get<int>(), 1) : 1;
     return device;
   }
   if (!run.fact({"multiprocessors"}).is_null()) {
@@ -62,13 +64,15 @@ nlohmann::ordered_json source_of(const recorded_run& run) {
           {"cells", run.cells.size()}};
 }
 
-// "tune of 2026-11-21, driver 580.1, kselect 0.1.0"
+// "tune of 2026-11-21, driver 580.1, kselect 0.1.0"; of a processor without the driver
 std::string in_one_line(const nlohmann::ordered_json& source) {
   const auto text = [&](const char* key) {
     return source.at(key).is_string() ? source.at(key).get<std::string>() : std::string("?");
   };
-  return fmt::format("{} of {}, driver {}, kselect {}", text("run"), text("started").substr(0, 10),
-                     text("driver"), text("version"));
+  const std::string driver =
+      source.at("driver").is_string() ? ", driver " + text("driver") : std::string();
+  return fmt::format("{} of {}{}, kselect {}", text("run"), text("started").substr(0, 10), driver,
+                     text("version"));
 }
 
 // Per entry: the sum of the logarithms of its times and their number, over all runs.
@@ -132,11 +136,6 @@ tuning_data collect(const std::vector<recorded_run>& runs) {
 }
 
 tuning_data typical(const tuning_data& data) {
-  if (data.device.kind != executor_kind::cuda) {
-    throw error(failure::input, fmt::format("{}: these runs used no GPU; `auto` has cost tables of "
-                                            "GPUs alone, and goes by rules on a processor",
-                                            data.source));
-  }
   tuning_data kept = data;
   std::erase_if(kept.problems, [](const timed_problem& timed) {
     const workload& p = timed.problem;

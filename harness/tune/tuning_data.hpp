@@ -28,7 +28,7 @@ struct timed_problem {
 // The GPU of a run, from its meta data. For a run without a GPU, the processor.
 struct tuned_device {
   std::string name;
-  int multiprocessors = 0;
+  int multiprocessors = 0;  // of a processor: its threads
   int compute_capability = 0;
   executor_kind kind = executor_kind::cuda;
 };
@@ -46,8 +46,7 @@ struct tuning_data {
 // is no such cell, or if the runs are of different devices.
 tuning_data collect(const std::vector<compare::recorded_run>& runs);
 
-// The problems that a table is learned from: uniform row-major rows, with indices. Throws
-// error(failure::input) if the device is a processor: it has no table.
+// The problems that a table is learned from: uniform row-major rows, with indices.
 tuning_data typical(const tuning_data& data);
 
 }  // namespace kselect::harness::tune

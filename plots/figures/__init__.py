@@ -51,7 +51,9 @@ class FigureKind:
         if self.about is not None:
             return self.about(record)
         counted = bool(record.queue_updates)
-        return counted if self.of_counts else record.time is not None or not counted
+        if self.of_counts:
+            return counted
+        return record.time is not None or not (counted or record.counters)
 
 
 def registry() -> dict[str, FigureKind]:

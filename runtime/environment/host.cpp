@@ -1,5 +1,6 @@
 #include "runtime/environment/host.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sys/utsname.h>
@@ -74,6 +75,43 @@ nlohmann::ordered_json to_json(const host_facts& host) {
           {"virtual_machine", host.virtual_machine}};
 }
 
+host_facts host_from(const nlohmann::ordered_json& host) {
+  host_facts read;
+  if (!host.is_object()) return read;
+  const auto text = [&](const char* key) {
+    const auto found = host.find(key);
+    return found != host.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const auto number = [&](const char* key) {
+    const auto found = host.find(key);
+    return found != host.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  read.name = text("name");
+  read.cpu = text("cpu");
+  read.threads_available = static_cast<int>(number("threads"));
+  read.threads_online = static_cast<int>(number("threads_online"));
+  read.memory_gib = number("memory_gib");
+  read.kernel = text("kernel");
+  read.system = text("system");
+  read.governor = text("governor");
+  read.load_1min = number("load_1min");
+  const auto machine = host.find("virtual_machine");
+  read.virtual_machine = machine != host.end() && machine->is_boolean() && machine->get<bool>();
+  return read;
+}
+
+build_facts this_build() { return {build::type, build::sanitizers, build::commit, build::dirty}; }
+
+build_facts build_from(const nlohmann::ordered_json& build, const nlohmann::ordered_json& git) {
+  const auto text = [](const nlohmann::ordered_json& from, const char* key) {
+    return from.is_object() && from.contains(key) && from[key].is_string()
+               ? from[key].get<std::string>()
+               : std::string();
+  };
+  const bool dirty = git.is_object() && git.contains("dirty") && git["dirty"] == true;
+  return {text(build, "type"), text(build, "sanitizers"), text(git, "commit"), dirty};
+}
+
 nlohmann::ordered_json build_json() {
   return {{"version", build::version},
           {"type", build::type},
@@ -93,28 +131,28 @@ std::string version_line() {
                      commit.empty() ? "unknown" : commit, build::dirty ? ", modified" : "");
 }
 
-std::vector<finding_of_doctor> examine(const host_facts& host) {
+std::vector<finding_of_doctor> examine(const host_facts& host, const build_facts& build) {
   std::vector<finding_of_doctor> findings;
   const auto say = [&](bool good, severity otherwise, const char* subject, std::string detail) {
     findings.push_back({good ? severity::good : otherwise, subject, std::move(detail)});
   };
-  const std::string_view type = build::type;
-  const bool optimised = type == "Release" && std::string_view(build::sanitizers).empty();
+  const bool optimised = build.type == "Release" && build.sanitizers.empty();
   say(optimised, severity::warning, "build",
-      optimised ? std::string(type)
-                : fmt::format("{}{}{}: times mean nothing; build with -DCMAKE_BUILD_TYPE=Release",
-                              type, *build::sanitizers == 0 ? "" : " with ", build::sanitizers));
-  const bool committed = !build::dirty && *build::commit != 0;
+      optimised
+          ? build.type
+          : fmt::format("{}{}{}: times mean nothing; build with -DCMAKE_BUILD_TYPE=Release",
+                        build.type, build.sanitizers.empty() ? "" : " with ", build.sanitizers));
+  const bool committed = !build.dirty && !build.commit.empty();
   say(committed, severity::warning, "git",
-      committed      ? std::string(build::commit).substr(0, 12)
-      : build::dirty ? "built from uncommitted changes: results cannot be traced; commit first"
-                     : "not built from a git checkout: results cannot be traced");
+      committed     ? build.commit.substr(0, 12)
+      : build.dirty ? "built from uncommitted changes: results cannot be traced; commit first"
+                    : "not built from a git checkout: results cannot be traced");
   const bool steady = host.governor == "performance";
   say(steady, host.governor.empty() ? severity::note : severity::warning, "CPU governor",
       host.governor.empty() ? "not visible here; clocks may change during a run"
       : steady              ? host.governor
                             : host.governor + ": clocks change during a run; use `performance`");
-  const double busy = host.load_1min / host.threads_online;
+  const double busy = host.load_1min / std::max(host.threads_online, 1);
   say(busy < 0.1, severity::warning, "other load",
       fmt::format("load average {:.2f} on {} threads{}", host.load_1min, host.threads_online,
                   busy < 0.1 ? "" : ": other programs take part of the machine"));

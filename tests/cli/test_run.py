@@ -327,3 +327,39 @@ def test_default_directory_is_named_after_the_config(kselect, config, tmp_path):
     kselect("run", config())
     assert [p.name.startswith("small-") for p in (tmp_path / "out").iterdir()] == [True]
     assert os.listdir(tmp_path / "out")
+
+
+def gpu_is_here(kselect):
+    return any(e["executors"]["cuda"]["here"] for e in json.loads(kselect("list", "--json").stdout))
+
+
+@pytest.mark.parametrize("glob", ["*", "*@here", "qms-*@here"])
+def test_globs_leave_out_what_cannot_run_here(kselect, config, tmp_path, glob):
+    if gpu_is_here(kselect):
+        pytest.skip("a GPU is here")
+    path = config(algorithms=["cpu/heap", glob, "cpu/sort"] if glob.startswith("q") else [glob],
+                  axes={"n": 64, "q": 1, "k": 2}, measure={"rounds": 0})
+    done = kselect("run", path, "--out", "o")
+    lines = [line for line in done.stderr.splitlines() if line.startswith("left out: ")]
+    listed = json.loads(kselect("list", "--json").stdout)
+    wanted = [e for e in listed if glob[0] == "*" or e["name"].startswith("qms-")]
+    kernels = [e for e in wanted if not e["executors"]["cpu"]["reason"] in ("",)
+               and e["executors"]["cpu"]["reason"] == "not written for it"]
+    assert len(lines) == 1 and f"{len(kernels)} algorithms need a GPU: " in lines[0]
+    assert all(r["status"] == "ok" for r in records(tmp_path / "o"))
+    assert "left out" in kselect("run", path, "--dry-run").stderr
+
+
+def test_named_algorithms_become_cells_that_say_unsupported(kselect, config, tmp_path):
+    if gpu_is_here(kselect):
+        pytest.skip("a GPU is here")
+    path = config(algorithms=["*", "qms-warp"], axes={"n": 64, "q": 1, "k": 2},
+                  measure={"rounds": 0})
+    kselect("run", path, "--out", "o")
+    refused = [r for r in records(tmp_path / "o") if r["status"] != "ok"]
+    assert [(r["algorithm"]["name"], r["status"]) for r in refused] == [("qms-warp", "unsupported")]
+    resolved = json.loads((tmp_path / "o" / "meta.json").read_text())["config"]["algorithms"]
+    assert resolved == ["*", "qms-warp"]
+    said = one_line(kselect("run", config(algorithms=["qms-*@here"]), check=2).stderr)
+    assert "no cell is left" in said and "need a GPU" in said
+    assert "@here" in one_line(kselect("run", config(algorithms=["a@b"]), check=2).stderr)

@@ -21,6 +21,7 @@ SOURCES = [
 ]
 
 CPU_GOAL = ROOT / "results/cpu-xeon-2core/cpu_goal"
+EPYC = ROOT / "results/cpu-epyc-2core"
 TABLE = ROOT / "algorithms/auto_select/nvidia-h200.json"
 
 
@@ -115,7 +116,6 @@ def test_judges_auto_on_a_processor_against_all_beside_it(kselect):
     [
         (["--from", GOAL[0]], 2, "--out"),
         (["--from", "no/such", "--out", "t.json"], 3, "no/such"),
-        (["--from", ROOT / "results/cpu-epyc-2core/cpu_goal", "--out", "t.json"], 3, "no GPU"),
         (["--regret", GOAL[0], "--table", "missing.json"], 3, "missing.json"),
         (["--regret", CPU_GOAL, "--table", TABLE], 3, "used none"),
         (["--regret", GOAL[0], "--out", "t.json"], 2, "--out"),
@@ -134,3 +134,33 @@ def test_needs_a_gpu_to_measure(kselect, tmp_path):
     config = ROOT / "configs/tune_types.json"
     done = kselect("tune", config, "--run", tmp_path / "run", "--out", tmp_path / "t.json", check=4)
     assert "no cell can run here" in done.stderr and not (tmp_path / "t.json").exists()
+
+
+def test_learns_a_table_of_a_processor_that_explain_goes_by(kselect, tmp_path):
+    said = kselect("tune", "--from", CPU_GOAL, "--out", "t.json").stdout
+    assert "`explain`" in said and "harness/tune/processors" in said
+    table = json.loads((tmp_path / "t.json").read_text())
+    assert table["device"] == {"name": "Intel(R) Xeon(R) Processor", "multiprocessors": 2,
+                               "compute_capability": 0}
+    assert {"one-pass", "one-pass+omp", "cpu/nth_element"} <= set(table["members"])
+    # The user's own table is of this machine if it has this processor's name.
+    cpu = next(line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+               if line.startswith("model name"))
+    table["device"]["name"] = cpu
+    table["source"] = "the user's own"
+    (tmp_path / "own.json").write_text(json.dumps(table))
+    ask = ["explain", "--n", 16384, "--q", 256, "--k", 64, "--executor", "cpu", "--json"]
+    shown = json.loads(kselect(*ask, env={"KSELECT_COST_TABLE": str(tmp_path / "own.json")}).stdout)
+    assert shown["table"] == f"{cpu}: the user's own"
+
+
+def test_the_tables_of_processors_follow_from_the_records_they_name(kselect, tmp_path):
+    """Learned again, each is the file that is compiled in."""
+    for file, runs in (("intel-xeon-2-threads", [CPU_GOAL, CPU_GOAL.parent / "regret_random_cpu"]),
+                       ("amd-epyc-2-threads", [EPYC / "cpu_goal", EPYC / "cpu_baselines"])):
+        kselect("tune", "--from", *runs, "--out", "t.json")
+        own = json.loads((ROOT / f"harness/tune/processors/{file}.json").read_text())
+        again = json.loads((tmp_path / "t.json").read_text())
+        assert again["sources"] == own["sources"] and again["members"] == own["members"]
+        assert again["regret"]["geometric_mean"] == pytest.approx(own["regret"]["geometric_mean"],
+                                                                  abs=0.01)

@@ -74,6 +74,7 @@ def test_accepts_each_shipped_config(path):
         ("input", {"generator": {}}),
         ("input", {"generator": {"vectors": {"dimension": "2^7", "metric": "cosine"}}}),
         ("input", {"dataset": DATASET}),
+        ("algorithms", ["*", "cpu/*@here", {"name": "a@here"}]),
         ("measure/target_spread", 0.5),
         ("executor", ["cpu", "fiber"]),
         ("executor", "auto"),
@@ -92,9 +93,20 @@ def test_accepts_all_with_a_dataset_only():
     assert not accepts(config)
 
 
+def test_rows_of_a_file_have_their_own_sizes_and_types():
+    config = changed("input", {"rows": {"file": "rows.npy"}})
+    config["axes"].pop("distribution", None)
+    config["axes"] |= {"n": "all", "q": "all", "dtype": ["float64"]}
+    assert accepts(config)
+    assert not accepts(config | {"axes": config["axes"] | {"dtype": "bfloat16"}})
+    assert not accepts(config | {"axes": config["axes"] | {"distribution": "uniform"}})
+    assert not accepts(config | {"input": {"rows": {}}})
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [
+        ("algorithms", ["a@b"]),
         ("schema", "kselect-config/2"),
         ("schema", REMOVE),
         ("name", "Upper"),

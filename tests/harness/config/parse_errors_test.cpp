@@ -84,7 +84,7 @@ TEST(parse_config, refuses_impossible_sizes) {
       {"/axes/n", "[]", "/axes/n: must not be empty"},
       {"/axes/n", R"("2^")",
        R"(/axes/n: "2^": column 3: expected an integer or '(', found the end)"},
-      {"/axes/n", R"("all")", R"(/axes/n: "all" needs /input/dataset)"},
+      {"/axes/n", R"("all")", R"(/axes/n: "all" needs /input/dataset or /input/rows)"},
       {"/axes/k", R"("all")", R"(/axes/k: "all": column 1: expected an integer or '(', found 'a')"},
       {"/axes/n", R"([4, 8, "2^2"])", "/axes/n/2: repeats the value 4"},
       {"/axes/n", R"([4, {"pow2": [1, 3]}])", "/axes/n/1: repeats the value 4"},
@@ -155,6 +155,11 @@ TEST(parse_config, refuses_bad_constraints_exclusions_and_algorithms) {
       {"/algorithms", R"([""])", R"(/algorithms/0: "" is no algorithm's name or glob)"},
       {"/algorithms", R"(["cpu/[ab]"])",
        R"(/algorithms/0: "cpu/[ab]" is no algorithm's name or glob)"},
+      {"/algorithms", R"(["a@b"])",
+       R"(/algorithms/0: "a@b" is no algorithm's name or glob; an @ stands in the suffix "@here" )"
+       "alone"},
+      {"/algorithms", R"(["cpu/*", "cpu/*@here"])",
+       R"(/algorithms/1: repeats "cpu/*"; keep one of them)"},
       {"/algorithms", R"(["cpu/*", {"name": "cpu/*", "where": "n < 5"}])",
        R"(/algorithms/1: repeats "cpu/*"; keep one of them)"},
       {"/algorithms", R"([{"where": "n < 5"}])", R"(/algorithms/0: the key "name" is missing)"},
@@ -167,11 +172,13 @@ TEST(parse_config, refuses_bad_constraints_exclusions_and_algorithms) {
 
 TEST(parse_config, refuses_bad_inputs) {
   const refusal table[] = {
-      {"/input", "{}", R"(/input: give either "generator" or "dataset")"},
+      {"/input", "{}", R"(/input: give one of "generator", "dataset" and "rows")"},
       {"/input/generator", R"({"vectors": {"dimension": 128}})",
        R"(/input/generator/vectors: the key "metric" is missing)"},
       {"/input", R"({"generator": {}, "dataset": {}})",
-       R"(/input: give either "generator" or "dataset")"},
+       R"(/input: give one of "generator", "dataset" and "rows")"},
+      {"/input/rows", "{}", R"(/input/rows: the key "file" is missing)"},
+      {"/input/rows", R"({"file": ""})", "/input/rows/file: must not be empty"},
       {"/input/dataset", "{}", R"(/input/dataset: the key "base" is missing)"},
       {"/input/dataset", R"({"base": "b", "metric": "cosin", "self": true})",
        R"(/input/dataset/metric: unknown metric "cosin"; did you mean "cosine"?)"},

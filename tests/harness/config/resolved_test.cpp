@@ -32,15 +32,16 @@ TEST(resolved_json, says_everything_that_was_left_to_defaults) {
 
 TEST(resolved_json, parses_to_the_same_config) {
   expect_round_trip(config_with({}));
-  expect_round_trip(config_with({{"/description", R"("a \"b\" \u00e9\n")"},
-                                 {"/seed", "18446744073709551615"},
-                                 {"/axes/n", R"([0, {"pow2": [1, 40]}])"},
-                                 {"/axes/distribution", R"~(["normal", "inf_fraction(0.1)"])~"},
-                                 {"/constraints", R"(["k <= n"])"},
-                                 {"/algorithms", R"(["a", {"name": "b", "where": "n < 5"}])"},
-                                 {"/measure/target_spread", "0.1"},
-                                 {"/measure/multiprocessors", "16"},
-                                 {"/executor", R"(["fiber", "cpu"])"}}));
+  expect_round_trip(config_with(
+      {{"/description", R"("a \"b\" \u00e9\n")"},
+       {"/seed", "18446744073709551615"},
+       {"/axes/n", R"([0, {"pow2": [1, 40]}])"},
+       {"/axes/distribution", R"~(["normal", "inf_fraction(0.1)"])~"},
+       {"/constraints", R"(["k <= n"])"},
+       {"/algorithms", R"(["a", "*", "c*@here", {"name": "b@here", "where": "n < 5"}])"},
+       {"/measure/target_spread", "0.1"},
+       {"/measure/multiprocessors", "16"},
+       {"/executor", R"(["fiber", "cpu"])"}}));
   expect_round_trip(config_with(
       {{"/exclude", R"~([{"n": 0, "q": 1, "k": 2, "dtype": "float64", "payload": "values",
                           "direction": "largest", "layout": "column_major", "index": "int64",
@@ -52,6 +53,9 @@ TEST(resolved_json, parses_to_the_same_config) {
       config_with({{"/input/dataset", R"({"base": "${A}/b", "metric": "cosine", "self": true,
                               "exclude_self": true, "limit": 9})"},
                    {"/axes/n", R"([16, "all"])"}}));
+  expect_round_trip(config_with({{"/input/rows", R"({"file": "${A}/rows.npy"})"},
+                                 {"/axes/dtype", R"(["float64"])"},
+                                 {"/axes/q", R"("all")"}}));
   expect_round_trip(
       config_with({{"/input/dataset", R"({"base": "b", "query": "q", "metric": "euclidean"})"}}));
 }
