@@ -45,7 +45,24 @@ def test_shows_what_is_launched(kselect):
         (launch,) = grid["launches"]
         assert kernel in launch["kernel"] and grid["algorithm"].startswith("bms-grid")
     cpu = json.loads(kselect("explain", "--n", 10, "--q", 1, "--k", 1, "--executor", "cpu", "--json").stdout)
-    assert cpu["launches"] == [] and cpu["predicted_us"] is None and cpu["table"] is None
+    assert cpu["launches"] == []
+
+
+def test_predicts_times_on_a_processor_and_names_the_runner_up(kselect):
+    ask = ["explain", "--n", 16384, "--q", 256, "--k", 64, "--executor", "cpu", "--threads", 2]
+    shown = json.loads(kselect(*ask, "--json").stdout)
+    members = {m["algorithm"]: m["predicted_us"] for m in shown["members"]}
+    assert members[shown["algorithm"]] == shown["predicted_us"]
+    # Between the times of n = 8192 and 65536 in results/cpu-xeon-2core/cpu_goal.
+    assert 100 < members["one-pass+omp"] < 2000 < members["cpu/nth_element"]
+    assert list(members.values()) == sorted(members.values())
+    runner_up = next(name for name in members if name != shown["algorithm"])
+    assert f"next is {runner_up} at " in shown["reason"]
+    said = kselect(*ask).stdout
+    assert "predicted " in said and "the rows in cache" in said
+    assert "Intel(R) Xeon(R) Processor" in said  # this processor's table, or the nearest
+    if "for want of one of" in said:
+        assert "of 2 threads" in shown["table"] and "rough" in shown["table"]
 
 
 def test_says_whose_table_speaks_for_an_unknown_card(kselect):
