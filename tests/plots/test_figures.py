@@ -58,7 +58,7 @@ def only(drawings: Sequence[Drawing]) -> Drawing:
 
 def test_every_module_of_figures_is_registered_by_its_name() -> None:
     kinds = registry()
-    expected = ["ceiling", "profile", "robustness", "speedup", "time", "updates", "winner"]
+    expected = ["ceiling", "profile", "robustness", "speedup", "time", "updates", "winner", "work"]
     assert list(kinds) == expected
     assert all(kind.description and "\n" not in kind.description for kind in kinds.values())
 
