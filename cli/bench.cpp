@@ -1,12 +1,14 @@
 // `kselect bench` says which algorithm is fastest here: it makes a sweep of one or a few problems,
 // runs it as `kselect run` does, and prints the ranking.
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
@@ -17,6 +19,7 @@
 #include "harness/tune/own_table.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/streams.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -118,6 +121,20 @@ void require_sizes(const bench_arguments& o) {
   }
 }
 
+// Said before anything is measured.
+void require_baseline(const planned_sweep& sweep, const std::string& baseline) {
+  std::vector<std::string_view> planned;
+  for (const cell& c : sweep.part.cells) planned.push_back(c.entry->algorithm->name);
+  if (baseline.empty() || std::ranges::find(planned, baseline) != planned.end()) return;
+  std::ranges::sort(planned);
+  planned.erase(std::ranges::unique(planned).begin(), planned.end());
+  const auto near = nearest_names(baseline, planned);
+  throw error(failure::usage,
+              fmt::format("--baseline '{}' is not among the algorithms to measure; {}", baseline,
+                          near.empty() ? "add it to --algorithms"
+                                       : fmt::format("near: {}", fmt::join(near, ", "))));
+}
+
 std::size_t problems_of(const compare::recorded_run& run) { return rank_cells(run).size(); }
 
 int bench(const bench_arguments& o, const std::vector<std::string>& arguments) {
@@ -132,6 +149,8 @@ int bench(const bench_arguments& o, const std::vector<std::string>& arguments) {
   planned_sweep sweep(
       std::move(request),
       {o.executor.empty() ? std::nullopt : parse<executor_kind>(o.executor), {}, {}, {}});
+  require_baseline(sweep, o.baseline);
+  print_message("{}", estimate_line(sweep));
   const sweep_result result = run_planned(sweep);
   const compare::recorded_run run = compare::read_run(sweep.request.directory);
   const table_view view = problems_of(run) <= most_blocks ? table_view::cells : table_view::brief;

@@ -64,8 +64,7 @@ table_view brief_view(const recorded_run& run, const std::vector<ranking>& ranki
 std::string unfinished(const recorded_run& run) {
   const auto state = run.fact({"state"}), planned = run.fact({"plan", "cells"});
   if (!state.is_string() || state == to_string(run_state::complete)) return {};
-  return fmt::format("WARNING  {:<13} {}{}; `kselect run` with --resume goes on\n", "unfinished",
-                     state.get<std::string>(),
+  return fmt::format("WARNING  {:<13} {}{}\n", "unfinished", state.get<std::string>(),
                      planned.is_number() ? fmt::format(", {} of {} cells are recorded",
                                                        run.cells.size(), planned.get<std::size_t>())
                                          : std::string());

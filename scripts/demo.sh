@@ -32,11 +32,9 @@ mkdir -p "$out"
 size() { stat -c %s "$out/runs.jsonl" 2>/dev/null || echo 0; }
 before=$(size)
 build/demo/kselect doctor || true
-build/demo/kselect run "$config" --out "$out" --resume "$@" >"$out/table.new" || status=$?
+build/demo/kselect run "$config" --out "$out" --resume "$@" || status=$?
 if [ "${status:-0}" -gt 1 ]; then exit "$status"; fi
-# A resumed run prints only its new cells. If there are none, the previous table is kept.
-if [ "$before" != "$(size)" ]; then mv "$out/table.new" "$out/table.txt"; fi
-rm -f "$out/table.new"
+build/demo/kselect show "$out" >"$out/table.txt"
 
 stage "figures and report"
 if [ "$before" != "$(size)" ] || [ ! -e "$out/report.html" ]; then

@@ -52,6 +52,8 @@ def _cell(value: Mapping[str, Any]) -> dict[str, Any]:
 def _input(value: Mapping[str, Any]) -> str:
     """Return the name of the input: a distribution, vectors, or a data set without its folder."""
     given = value["input"]
+    if given["kind"] == "rows":
+        return PurePosixPath(given["name"]).name
     if given["kind"] != "generated":
         return f"{PurePosixPath(given['name']).name} ({given['metric']})"
     distribution = str(value["problem"]["distribution"])
