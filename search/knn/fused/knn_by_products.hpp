@@ -2,7 +2,6 @@
 // `knn` by the fused search, for vectors that the memory of the executor holds.
 
 #include <functional>
-#include <string>
 
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/knn.hpp"
