@@ -36,7 +36,9 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
   const std::int64_t tiles = last - first;
   const std::int64_t blocks_at_once = place.multiprocessors > 0 ? 2 * place.multiprocessors : 4;
   double least = std::numeric_limits<double>::max();
-  for (std::int64_t wanted = 1; wanted <= std::min(most_splits, tiles); ++wanted) {
+  // Few queries need more parts than many to occupy the GPU.
+  const std::int64_t most = std::max(most_splits, 2 * blocks_at_once / tiles_of(rows));
+  for (std::int64_t wanted = 1; wanted <= std::min(most, tiles); ++wanted) {
     const std::int64_t part = (tiles + wanted - 1) / wanted;
     const std::int64_t splits = (tiles + part - 1) / part;
     const std::int64_t blocks = splits * tiles_of(rows);

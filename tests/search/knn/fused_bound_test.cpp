@@ -63,6 +63,11 @@ TEST(fused_plan, covers_the_corpus_once) {
   EXPECT_TRUE(plan_search({1'000'000, 10'000, 128, 100}, gpu(132)).filters());
 }
 
+TEST(fused_plan, occupies_the_gpu_with_few_queries) {
+  const search_plan plan = plan_search({1'000'000, 100, 960, 100}, gpu(132));
+  EXPECT_GE(plan.second.splits, 2 * 132 * 9 / 10);
+}
+
 TEST(fused_plan, leaves_to_float64_what_products_do_not_pay_for) {
   EXPECT_FALSE(plan_search({4095, 10, 128, 10}, gpu(132)).filters());
   EXPECT_FALSE(plan_search({100'000, 10, 5000, 10}, gpu(132)).filters());

@@ -30,6 +30,9 @@ class KnnRecord : public testing::Test {
     query_.source = "query.npy";
     report_.unproven = 3;
     report_.rows_proven = 32;
+    report_.product = knn_product::float16;
+    report_.survivors = 1234;
+    report_.by_float64 = 1;
     report_.query_tiles = report_.corpus_tiles = 2;
     // As in practice, the first repeat is the slowest.
     report_.times = {times(90, 80), times(2, 30), times(3, 10), times(4, 50)};
@@ -96,6 +99,8 @@ TEST_F(KnnRecord, SaysWhatWasAskedAndOfWhom) {
   EXPECT_EQ(graph["schema"], 1);
   EXPECT_EQ(graph["what"], "knn");
   EXPECT_EQ(graph["executor"], "cuda");
+  EXPECT_EQ(graph["product"],
+            (json{{"type", "float16"}, {"survivors", 1234}, {"done_again", 3}, {"by_float64", 1}}));
   EXPECT_EQ(graph["started"], "1970-01-01T00:00:00Z");
   EXPECT_EQ(graph["elapsed_s"], 1.5);
   EXPECT_EQ(graph["request"]["base"]["hash"], "0123456789abcdef");
