@@ -235,7 +235,8 @@ struct filter_kernel {
       const std::int64_t segment =
           ((std::int64_t{query_tile_} * tile_rows + row) * a_.lists.splits + part_) * a_.lists.room;
       const auto room = static_cast<std::uint32_t>(a_.lists.room);
-      const auto first = static_cast<std::uint32_t>(tile * tile_rows + column_);
+      const auto first =
+          static_cast<std::uint32_t>(tile) * tile_rows + static_cast<std::uint32_t>(column_);
       if constexpr (wanted == output::scored) {
         KSELECT_UNROLL for (int i = 0; i < 2 * column_fragments; ++i) {
           if ((passed >> i & 1U) == 0 || place >= room) continue;

@@ -36,8 +36,8 @@ bool asks_for_products(const knn_request& request, const device& place);
 
 // Does what knn() documents; knn() has checked the request. Every answer is proven, whatever
 // request.cuda.prove says. Returns false, before any call of the sink, if request.product is
-// automatic and this place or its memory cannot do it; otherwise throws error(failure::unsupported)
-// or error(failure::resources).
+// automatic and this place or its memory cannot do it, or products would not filter; otherwise
+// throws error(failure::unsupported) or error(failure::resources).
 bool knn_by_products(const knn_request& request, backend& place,
                      const std::function<void(const knn_block&)>& sink);
 
