@@ -137,6 +137,7 @@ bool asks_for_products(const knn_request& r, const device& place) {
 
 bool knn_by_products(const knn_request& r, backend& place,
                      const std::function<void(const knn_block&)>& sink) {
+  std::optional<products_search> search;
   cuda_knn_report report;
   try {
     if (r.base.count > most_vectors || r.queries().count > most_vectors) {
@@ -144,18 +145,18 @@ bool knn_by_products(const knn_request& r, backend& place,
                   fmt::format("products in float16 take fewer than 2^31 vectors; {} has {}",
                               r.base.source, std::max(r.base.count, r.queries().count)));
     }
-    products_search search(r, place);
+    search.emplace(r, place);
     // Where float64 would do all of the work, the older ways are faster.
-    if (r.product == knn_product::automatic && !search.filters()) return false;
-    search.run(report);
-    if (r.report != nullptr) *r.report = report;
-    search.deliver(sink);
+    if (r.product == knn_product::automatic && !search->filters()) return false;
+    search->run(report);
   } catch (const error& failed) {
     const bool elsewhere =
         failed.category() == failure::unsupported || failed.category() == failure::resources;
     if (r.product == knn_product::automatic && elsewhere) return false;
     throw;
   }
+  if (r.report != nullptr) *r.report = report;
+  search->deliver(sink);
   return true;
 }
 
