@@ -18,22 +18,20 @@
 namespace kselect::cli {
 namespace {
 
-using std::filesystem::path;
-
-bool has_python_side(const path& folder) {
+bool has_python_side(const std::filesystem::path& folder) {
   std::error_code none;
   return std::filesystem::exists(folder / "plots" / "__main__.py", none);
 }
 
 // The folder that has plots/: above the program if it is in its tree, beside it where it is
 // installed, else the tree that it was built from.
-path python_side() {
-  const path self = std::filesystem::read_symlink("/proc/self/exe");
-  for (path at = self.parent_path(); at != at.root_path(); at = at.parent_path()) {
+std::filesystem::path python_side() {
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+  for (std::filesystem::path at = self.parent_path(); at != at.root_path(); at = at.parent_path()) {
     if (has_python_side(at)) return at;
   }
-  for (const path& at :
-       {self.parent_path().parent_path() / "share" / "kselect", path(source_tree)}) {
+  for (const std::filesystem::path& at : {self.parent_path().parent_path() / "share" / "kselect",
+                                          std::filesystem::path(source_tree)}) {
     if (has_python_side(at)) return at;
   }
   throw error(
@@ -76,7 +74,7 @@ bool suits(const std::string& python, const std::string& packages) {
 }
 
 // The tree's own environment, $KSELECT_PYTHON, python3: the first that suits.
-std::string interpreter(const path& tree, const std::string& packages) {
+std::string interpreter(const std::filesystem::path& tree, const std::string& packages) {
   std::vector<std::string> candidates = {(tree / ".venv" / "bin" / "python").string()};
   if (const char* const named = std::getenv("KSELECT_PYTHON"); named != nullptr && *named != 0) {
     candidates.emplace_back(named);
@@ -96,7 +94,7 @@ std::string interpreter(const path& tree, const std::string& packages) {
 // Runs a module of the Python side. It does not return unless it fails: Python's exit code is ours.
 int run_module(const char* command, const char* module, const std::string& packages,
                const std::vector<std::string>& arguments) {
-  const path tree = python_side();
+  const std::filesystem::path tree = python_side();
   std::vector<std::string> words = {interpreter(tree, packages), "-P", "-m", module};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const char* const before = std::getenv("PYTHONPATH");

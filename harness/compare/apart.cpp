@@ -13,8 +13,8 @@ namespace {
 // On record, one cell's medians in two runs on one GPU differ by a factor of 1.17 at most. On a
 // host under a load of 7 a thread, a run's fastest sample took 4.8 times the other's median at most
 // (results/*/trials_apart).
-constexpr double on_gpu = 1.5;
-constexpr double on_host = 8;
+constexpr double gpu_factor = 1.5;
+constexpr double host_factor = 8;
 
 // The host's load for each of its threads as a run began; 0 if it is not recorded.
 double load_of(const recorded_run& run) {
@@ -73,7 +73,11 @@ std::string chosen_cells(const recorded_run& run) {
   std::string config, options;
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    if (config.empty() && word.ends_with(".json") && arguments[i - 1] != "--out") config = word;
+    // A file, or the name of a stock config after the command.
+    const bool named = arguments[i - 1] == "run" && !word.starts_with("-");
+    if (config.empty() && (named || (word.ends_with(".json") && arguments[i - 1] != "--out"))) {
+      config = word;
+    }
     if (i + 1 == arguments.size()) continue;
     for (const char* const option : {"--filter", "--executor", "--dataset"}) {
       if (word == option) options += fmt::format(" {} {}", word, shell_word(arguments[i + 1]));
@@ -86,9 +90,9 @@ std::string chosen_cells(const recorded_run& run) {
 
 double largest_factor_apart(const recorded_run& a, const recorded_run& b,
                             const std::string& executor) {
-  if (executor == "cuda") return on_gpu;
+  if (executor == "cuda") return gpu_factor;
   // Under a load of L a thread, a program gets a share of 1 / (1 + L) of the processor.
-  return std::max(on_host, 2 * (1 + std::max(load_of(a), load_of(b))));
+  return std::max(host_factor, 2 * (1 + std::max(load_of(a), load_of(b))));
 }
 
 bool clearly_slower(const recorded_time& slower, const recorded_time& faster, double factor) {

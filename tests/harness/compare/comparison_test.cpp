@@ -124,6 +124,10 @@ TEST(Comparison, TheCommandThatDecidesNamesBothPrograms) {
   base.meta["git"] = {{"commit", "0123456789abcdef"}, {"dirty", false}};
   now.meta["git"] = {{"commit", "fedcba9876543210"}, {"dirty", false}};
   EXPECT_EQ(command(), "kselect ab 0123456789ab fedcba987654 'my sweep.json' --filter 'n=8 k=*'");
+  now.meta["arguments"] = {"kselect", "run", "quick", "--out", "a.json", "--executor", "cpu"};
+  EXPECT_EQ(command(),
+            "kselect ab 0123456789ab fedcba987654 quick --executor cpu --filter 'made/up '");
+  now.meta["arguments"] = {"build/b/kselect", "run", "my sweep.json", "--filter", "n=8 k=*"};
   now.meta["git"]["dirty"] = true;
   base.meta["arguments"] = now.meta["arguments"];
   EXPECT_EQ(command(),
