@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,7 @@
 #include "harness/compare/git_build.hpp"
 #include "harness/config/config.hpp"
 #include "runtime/error.hpp"
+#include "runtime/io/job_files.hpp"
 #include "runtime/streams.hpp"
 
 namespace kselect::cli {
@@ -135,9 +138,16 @@ int noise(turn_options o) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe");
   const std::string directory =
       o.out.empty() ? fmt::format("out/noise-{}", load_config(o.config).name) : o.out;
+  const std::filesystem::path file = std::filesystem::path(directory) / "noise.json";
+  // A folder that is not there yet cannot hold an input, and is made before the first turn.
+  std::optional<job_files> held;
+  if (std::filesystem::exists(directory)) {
+    const named_file inputs[] = {{"the config", o.config}, {"--dataset", o.dataset}};
+    const named_file outputs[] = {{"the floor in --out", file}};
+    held.emplace(inputs, outputs);
+  }
   const compare::comparison against_itself = measure_in_turns(o, self, self, directory, {});
   const compare::noise_floor floor = compare::noise_of(against_itself);
-  const std::filesystem::path file = std::filesystem::path(directory) / "noise.json";
   compare::write_noise(floor, file);
   fmt::print("{:>9}  {:>9}  cell\n", "in turns", "processes");
   for (const auto& [cell, noise] : floor.cells) {

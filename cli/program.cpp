@@ -18,6 +18,7 @@
 #include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/mapped_file.hpp"
+#include "runtime/stack.hpp"
 #include "runtime/streams.hpp"
 
 namespace {
@@ -89,10 +90,7 @@ int run(int argc, char** argv) {
   return code;
 }
 
-}  // namespace
-
-int kselect::cli::program(int argc, char** argv) {
-  prepare_process();
+int guarded(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const error& failed) {
@@ -111,4 +109,11 @@ int kselect::cli::program(int argc, char** argv) {
     }
     return report(70, fmt::format("internal error: {}", unexpected.what()));
   }
+}
+
+}  // namespace
+
+int kselect::cli::program(int argc, char** argv) {
+  prepare_process();
+  return on_large_stack([&] { return guarded(argc, argv); });
 }

@@ -44,6 +44,14 @@ void report(const std::string& directory, const sweep_result& result) {
              directory, answer_text(recorded, how));
 }
 
+void print_idle_entries(const sweep_config& config) {
+  std::vector<std::string_view> names;
+  for (const registered& row : registry()) names.push_back(row.algorithm->name);
+  for (const std::string& note : idle_entries(config, names)) {
+    print_message("kselect: {}\n", one_line(note));
+  }
+}
+
 int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   sweep_request request;
   request.config = load_config(config_path(o.config));
@@ -60,6 +68,7 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   planned_sweep sweep(
       std::move(request), {o.executor.empty() ? std::nullopt : parse<executor_kind>(o.executor),
                            given(o.filter), given(o.dataset), which});
+  print_idle_entries(sweep.request.config);
   if (o.dry_run) {
     print_plan(sweep.part);
     print_message("{}{}", omitted_line(sweep), estimate_line(sweep));

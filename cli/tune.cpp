@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "harness/tune/processor_table.hpp"
 #include "harness/tune/table_file.hpp"
 #include "runtime/error.hpp"
+#include "runtime/io/job_files.hpp"
 #include "runtime/streams.hpp"
 #include "tune_configs.hpp"
 
@@ -158,12 +160,26 @@ int judge(const tune_arguments& o) {
   return 0;
 }
 
+// The table's file is held before the sweeps, which take hours.
+job_files files_of(const tune_arguments& o) {
+  std::vector<named_file> inputs;
+  for (const std::string& config : o.configs) inputs.push_back({"the config", config});
+  for (const std::string& run : o.from) {
+    for (const std::string_view name : {"meta.json", "runs.jsonl", "runs.jsonl.gz"}) {
+      inputs.push_back({"--from", std::filesystem::path(run) / name});
+    }
+  }
+  const named_file outputs[] = {{"--out", o.out}};
+  return job_files(inputs, outputs);
+}
+
 int learn(const tune_arguments& o, const std::vector<std::string>& arguments) {
   if (o.out.empty()) {
     throw error(failure::usage,
                 "--out FILE is needed, for example "
                 "--out algorithms/auto_select/nvidia-h200.json");
   }
+  const job_files held = files_of(o);
   const tune::tuning_data data =
       tune::typical(read(o.from.empty() ? measure_all(o, arguments) : o.from));
   const tune::smoothing how = tune::best_smoothing(data);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -33,19 +34,21 @@ int depth_of(std::string_view text) {
 
 }  // namespace
 
-std::string why_no_json(std::string_view text) {
+json_or_why try_json(std::string_view text) {
   // The parser takes a zero byte for the end and would not see what follows it.
-  if (text.find('\0') != std::string_view::npos) return "holds a zero byte";
-  if (depth_of(text) > deepest_json) return fmt::format("nests deeper than {}", deepest_json);
-  return nlohmann::ordered_json::accept(text) ? "" : "is no JSON";
+  if (text.find('\0') != std::string_view::npos) return {{}, "holds a zero byte"};
+  if (depth_of(text) > deepest_json) {
+    return {{}, fmt::format("nests deeper than {}", deepest_json)};
+  }
+  auto tree = nlohmann::ordered_json::parse(text, nullptr, false);
+  if (tree.is_discarded()) return {{}, "is no JSON"};
+  return {std::move(tree), ""};
 }
 
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& name) {
-  if (text.find('\0') == std::string_view::npos && depth_of(text) <= deepest_json) {
-    auto tree = nlohmann::ordered_json::parse(text, nullptr, false);
-    if (!tree.is_discarded()) return tree;
-  }
-  throw error(failure::input, fmt::format("{}: {}", name, why_no_json(text)));
+  json_or_why read = try_json(text);
+  if (!read.why.empty()) throw error(failure::input, fmt::format("{}: {}", name, read.why));
+  return std::move(read.tree);
 }
 
 nlohmann::ordered_json read_json(const std::filesystem::path& file) {

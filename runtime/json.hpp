@@ -18,8 +18,12 @@ namespace kselect::runtime {
 
 inline constexpr int deepest_json = 64;
 
-// Why the text is no JSON of at most that depth; empty if it is.
-std::string why_no_json(std::string_view text);
+// A tree, or why the text is no JSON of at most that depth.
+struct json_or_why {
+  nlohmann::ordered_json tree;
+  std::string why;  // empty if there is a tree
+};
+json_or_why try_json(std::string_view text);
 
 // Throws error(failure::input), "NAME: ...", if the text is no JSON or nests too deep.
 nlohmann::ordered_json parse_json(std::string_view text, const std::string& name);

@@ -56,7 +56,7 @@ std::vector<int> doubled_midranks(const std::vector<double>& pooled) {
   std::vector<int> ranks;
   ranks.reserve(pooled.size());
   for (const double value : pooled) {
-    const auto [first, last] = std::ranges::equal_range(sorted, value);
+    const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), value);
     // The midrank is the mean of ranks first + 1 ... last: doubled, the sum of these two.
     ranks.push_back(static_cast<int>((first - sorted.begin()) + 1 + (last - sorted.begin())));
   }

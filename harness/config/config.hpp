@@ -200,6 +200,11 @@ void check_algorithms(const sweep_config& config, std::span<const std::string_vi
 // matches.
 const algorithm_filter* filter_for(const sweep_config& config, std::string_view algorithm);
 
+// One line for each entry of /algorithms that applies to no name in `known`, because a later entry
+// applies to every name that it matches.
+std::vector<std::string> idle_entries(const sweep_config& config,
+                                      std::span<const std::string_view> known);
+
 // A dataset path for the file system: every ${NAME} is replaced by that environment variable, and a
 // relative path starts at the config file's folder. Throws error(failure::usage) if a variable is
 // not set.

@@ -52,6 +52,23 @@ const algorithm_filter* filter_for(const sweep_config& config, std::string_view 
   return found == config.algorithms.rend() ? nullptr : &*found;
 }
 
+std::vector<std::string> idle_entries(const sweep_config& config,
+                                      std::span<const std::string_view> known) {
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < config.algorithms.size(); ++i) {
+    const algorithm_filter& entry = config.algorithms[i];
+    const bool decides = std::ranges::any_of(known, [&](std::string_view name) {
+      return kselect::matches(entry.glob, name) && filter_for(config, name) == &entry;
+    });
+    if (decides) continue;
+    notes.push_back(
+        fmt::format("{}: /algorithms/{}: {} decides nothing: later entries match all "
+                    "that it matches; remove it",
+                    config.file_name, i, in_quotes(entry.glob)));
+  }
+  return notes;
+}
+
 std::filesystem::path dataset_path(const sweep_config& config, const std::string& written) {
   std::string path;
   std::size_t at = 0;

@@ -38,10 +38,8 @@ std::optional<std::string> without_crc(std::string_view line) {
 
 // Why `object` is no record of this version and kind; empty if it is one.
 std::string objection(std::string_view object, record_kind kind) {
-  if (const std::string why = why_no_json(object); !why.empty()) {
-    return why == "is no JSON" ? "is not a JSON object on one line" : why;
-  }
-  const auto parsed = nlohmann::json::parse(object, nullptr, false);
+  const auto [parsed, why] = try_json(object);
+  if (!why.empty()) return why == "is no JSON" ? "is not a JSON object on one line" : why;
   if (!parsed.is_object() || object.front() != '{' || object.back() != '}' ||
       object.find('\n') != std::string_view::npos) {
     return "is not a JSON object on one line";
@@ -54,7 +52,7 @@ std::string objection(std::string_view object, record_kind kind) {
                        journal_schema);
   }
   const auto what = parsed.find("what");
-  const nlohmann::json expected(std::string(to_string(kind)));
+  const nlohmann::ordered_json expected(std::string(to_string(kind)));
   if (what == parsed.end() ? kind == record_kind::cell : *what == expected) return {};
   return fmt::format("is a record of {}, not of {}; name another directory",
                      what == parsed.end() ? "a sweep" : what->dump(),

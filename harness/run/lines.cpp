@@ -5,6 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "harness/harness.hpp"
+#include "runtime/error.hpp"
+
 namespace kselect::harness {
 
 void line_socket::write(const std::string& line) {
@@ -18,7 +21,8 @@ void line_socket::write(const std::string& line) {
 }
 
 std::optional<std::string> line_socket::next() {
-  const std::size_t end = received_.find('\n');
+  const std::size_t end = received_.find('\n', searched_);
+  searched_ = end == std::string::npos ? received_.size() : 0;
   if (end == std::string::npos) return std::nullopt;
   std::string line = received_.substr(0, end);
   received_.erase(0, end + 1);
@@ -32,6 +36,9 @@ bool line_socket::receive() {
     count = read(socket_, part.data(), part.size());
   } while (count < 0 && errno == EINTR);
   if (count <= 0) return false;
+  if (received_.size() > longest_line) {
+    throw error(failure::input, "its process sent a line without an end");
+  }
   received_.append(part.data(), static_cast<std::size_t>(count));
   return true;
 }

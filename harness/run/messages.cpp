@@ -1,8 +1,15 @@
 #include "harness/run/messages.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "harness/record/ceilings.hpp"
+#include "harness/record/journal.hpp"
+#include "runtime/error.hpp"
+#include "runtime/json.hpp"
 
 namespace kselect::harness {
 
@@ -91,6 +98,119 @@ input_spec spec_from(const json& from) {
   return d;
 }
 
+[[noreturn]] void refuse(const std::string& why) { throw error(failure::input, why); }
+
+// Calls read(tree) with the line's JSON. All that is wrong with it becomes error(failure::input).
+template <class Read>
+auto read_message(const std::string& line, const Read& read) {
+  const std::string name = "a message between processes";
+  const json tree(parse_json(line, name));
+  return read_members(name, [&] { return read(tree); });
+}
+
+// A number that is a value of the enum: both sides write them as numbers.
+template <named_enum Enum>
+void require_named(const json& of, const char* member) {
+  const json& number = of.at(member);
+  const bool known =
+      number.is_number_integer() && std::ranges::any_of(names<Enum>, [&](const auto& each) {
+        return number == static_cast<int>(each.value);
+      });
+  if (!known) refuse(fmt::format("\"{}\" is {}", member, number.dump()));
+}
+
+void require_problem(const json& problem) {
+  require_named<dtype>(problem, "type");
+  require_named<index_type>(problem, "index");
+  require_named<direction>(problem, "direction");
+  require_named<payload>(problem, "payload");
+  require_named<layout>(problem, "layout");
+  require_named<distribution_kind>(problem.at("distribution"), "kind");
+  for (const char* const size : {"n", "q", "k", "pitch"}) {
+    if (!problem.at(size).is_number_integer() || problem.at(size) < 0) {
+      refuse(fmt::format("\"{}\" is {}", size, problem.at(size).dump()));
+    }
+  }
+}
+
+executor_kind executor_named(const json& name) {
+  const auto kind = parse<executor_kind>(name.get<std::string>());
+  if (!kind) refuse(fmt::format("unknown executor {}", name.dump()));
+  return *kind;
+}
+
+failure category_from(const json& number) {
+  constexpr failure all[] = {failure::cells,        failure::usage,      failure::input,
+                             failure::unsupported,  failure::resources,  failure::output,
+                             failure::wrong_answer, failure::interrupted};
+  for (const failure each : all) {
+    if (number == static_cast<int>(each)) return each;
+  }
+  refuse(fmt::format("unknown category {}", number.dump()));
+}
+
+// What the sweep reads of a record, and the journal requires.
+worker_message record_message(const json& record) {
+  const auto& time = record.at("time");
+  if (!parse<cell_status>(record.at("status").get<std::string>())) refuse("unknown status");
+  if (!record.at("reason").is_string()) refuse("no reason");
+  if (!time.is_null() && !time.at("median").is_number()) refuse("no median");
+  if (record.at("schema") != journal_schema || record.contains("crc32") ||
+      record.contains("what")) {
+    refuse("is no record of a cell");
+  }
+  worker_message read{.what = worker_message::kind::record};
+  read.key = record.at("key");
+  return read;
+}
+
+worker_message event_message(const json& event) {
+  const std::string name = event.at("event");
+  if (name == "done") {
+    worker_message read{.what = worker_message::kind::done};
+    read.retired = event.at("retired");
+    return read;
+  }
+  if (name == "failed") {
+    worker_message read{.what = worker_message::kind::failed};
+    read.category = category_from(event.at("category"));
+    read.message = event.at("message");
+    return read;
+  }
+  if (name != "ceilings") refuse("unknown event");
+  worker_message read{.what = worker_message::kind::ceilings};
+  read.executor = executor_named(event.at("executor"));
+  read.ceilings = ceilings_from(nlohmann::ordered_json(event));
+  return read;
+}
+
+worker_setup setup_of(const json& setup) {
+  known_ceilings ceilings;
+  for (const auto& [name, value] : setup.at("ceilings").items()) {
+    ceilings[executor_named(name)] = ceilings_from(nlohmann::ordered_json(value));
+  }
+  require_named<cpu_cache>(setup.at("policy"), "cache");
+  const json& input = setup.at("input");
+  const json& metric = input.contains("vectors") ? input.at("vectors") : input;
+  if (!metric.is_null()) require_named<runtime::metric>(metric, "metric");
+  return {{spec_from(input), setup.at("on_gpu"), setup.at("threads")},
+          setup.at("policy"),
+          std::move(ceilings),
+          setup.at("description")};
+}
+
+cell cell_of(const json& each) {
+  require_named<executor_kind>(each, "executor");
+  require_problem(each.at("problem"));
+  cell c;
+  c.key = each.at("key");
+  c.entry = find_algorithm(each.at("algorithm").get<std::string>());
+  if (c.entry == nullptr) refuse(fmt::format("unknown algorithm {}", each.at("algorithm").dump()));
+  c.executor = each.at("executor");
+  c.problem = each.at("problem");
+  return c;
+}
+
 }  // namespace
 
 std::string setup_line(const worker_setup& setup) {
@@ -104,17 +224,7 @@ std::string setup_line(const worker_setup& setup) {
       .dump();
 }
 
-worker_setup setup_from(const std::string& line) {
-  const json setup = json::parse(line);
-  known_ceilings ceilings;
-  for (const auto& [name, value] : setup.at("ceilings").items()) {
-    ceilings[parse<executor_kind>(name).value()] = ceilings_from(nlohmann::ordered_json(value));
-  }
-  return {{spec_from(setup.at("input")), setup.at("on_gpu"), setup.at("threads")},
-          setup.at("policy"),
-          std::move(ceilings),
-          setup.at("description")};
-}
+worker_setup setup_from(const std::string& line) { return read_message(line, setup_of); }
 
 std::string group_line(std::span<const cell* const> cells) {
   json group = json::array();
@@ -128,17 +238,18 @@ std::string group_line(std::span<const cell* const> cells) {
 }
 
 std::vector<cell> group_from(const std::string& line) {
-  const json message = json::parse(line);
-  std::vector<cell> cells;
-  for (const json& each : message.at("group")) {
-    cell c;
-    c.key = each.at("key");
-    c.entry = find_algorithm(each.at("algorithm").get<std::string>());
-    c.executor = each.at("executor");
-    c.problem = each.at("problem");
-    cells.push_back(std::move(c));
-  }
-  return cells;
+  return read_message(line, [](const json& message) {
+    std::vector<cell> cells;
+    for (const json& each : message.at("group")) cells.push_back(cell_of(each));
+    if (cells.empty()) refuse("a group without cells");
+    return cells;
+  });
+}
+
+worker_message message_from(const std::string& line) {
+  return read_message(line, [](const json& message) {
+    return message.contains("event") ? event_message(message) : record_message(message);
+  });
 }
 
 }  // namespace kselect::harness

@@ -1,6 +1,9 @@
 #pragma once
-// The parent's messages to its worker (worker.hpp), as JSON. The parent makes the plan. A worker
-// gets its input and policy once, then its cells group by group.
+// The messages between a parent and its worker (worker.hpp), as JSON. The parent makes the plan. A
+// worker gets its input and policy once, then its cells group by group.
+//
+// Neither side trusts the other: an algorithm may have damaged the worker. Every reader here throws
+// error(failure::input) for a line that the other side of this program does not write.
 
 #include <map>
 #include <span>
@@ -9,6 +12,7 @@
 
 #include "harness/plan/input.hpp"
 #include "harness/plan/plan.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::harness {
 
@@ -25,7 +29,20 @@ std::string setup_line(const worker_setup& setup);
 worker_setup setup_from(const std::string& line);
 
 std::string group_line(std::span<const cell* const> cells);
-// `foreseen` and `reason` keep their defaults: the parent sends only cells that can run.
+// At least one cell. `foreseen` and `reason` keep their defaults: the parent sends only cells that
+// can run.
 std::vector<cell> group_from(const std::string& line);
+
+// What a worker says.
+struct worker_message {
+  enum class kind : std::uint8_t { record, ceilings, done, failed } what;
+  std::string key = {};  // of the record; the line is the record
+  executor_kind executor = {};
+  memory_ceilings ceilings = {};
+  bool retired = false;      // after `done`: the worker takes no other group
+  failure category = {};     // of what `failed`
+  std::string message = {};  // likewise
+};
+worker_message message_from(const std::string& line);
 
 }  // namespace kselect::harness

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "harness/record/ceilings.hpp"
 #include "harness/record/records.hpp"
 #include "harness/run/group_runner.hpp"
 #include "harness/run/messages.hpp"
@@ -16,8 +15,6 @@
 
 namespace kselect::harness {
 namespace {
-
-using json = nlohmann::ordered_json;
 
 class worker_runner final : public group_runner {
  public:
@@ -43,20 +40,62 @@ class worker_runner final : public group_runner {
   void pass(std::vector<const cell*>& open, const sink& done) {
     const std::vector<const cell*> sent = open;  // the progress page numbers cells in this order
     hand_over(sent);
-    std::string line;
     for (;;) {
-      switch (worker_->next(line, request_.config.measure.timeout_s)) {
-        case worker_process::news::hung:
-          blame(open, sent, cell_status::timeout, why_hung(), done);
-          return;
-        case worker_process::news::ended:
-          blame(open, sent, cell_status::error, fmt::format("its process was {}", worker_->cause()),
-                done);
-          return;
-        case worker_process::news::line:
-          if (!read(json::parse(line), line, open, done)) return;
+      try {
+        if (!follow(open, sent, done)) return;
+      } catch (const damaged& message) {
+        blame(open, sent, cell_status::error, message.why, done);
+        return;
       }
     }
+  }
+
+  // A worker whose memory an algorithm damaged may say anything.
+  struct damaged {
+    std::string why;
+  };
+
+  // Waits for the worker's next message and obeys it. False at the end of the pass.
+  bool follow(std::vector<const cell*>& open, const std::vector<const cell*>& sent,
+              const sink& done) {
+    std::string line;
+    switch (next(line)) {
+      case worker_process::news::hung:
+        blame(open, sent, cell_status::timeout, why_hung(), done);
+        return false;
+      case worker_process::news::ended:
+        blame(open, sent, cell_status::error, fmt::format("its process was {}", worker_->cause()),
+              done);
+        return false;
+      case worker_process::news::line:
+        break;
+    }
+    return obey(understood(line, open), line, open, done);
+  }
+
+  worker_process::news next(std::string& line) {
+    try {
+      return worker_->next(line, request_.config.measure.timeout_s);
+    } catch (const error& too_long) {
+      throw damaged{too_long.what()};
+    }
+  }
+
+  static worker_message understood(const std::string& line, const std::vector<const cell*>& open) {
+    worker_message message{};
+    try {
+      message = message_from(line);
+    } catch (const error& senseless) {
+      throw damaged{fmt::format("its process sent what makes no sense: {}", senseless.what())};
+    }
+    if (message.what == worker_message::kind::record &&
+        std::ranges::find(open, message.key, &cell::key) == open.end()) {
+      throw damaged{"its process sent the record of a cell that it was not given"};
+    }
+    if (message.what == worker_message::kind::done && !open.empty() && !message.retired) {
+      throw damaged{"its process ended the group before its last cell"};
+    }
+    return message;
   }
 
   std::string why_hung() const {
@@ -78,25 +117,25 @@ class worker_runner final : public group_runner {
   }
 
   // False at the end of the pass.
-  bool read(const json& message, const std::string& line, std::vector<const cell*>& open,
+  bool obey(const worker_message& message, const std::string& line, std::vector<const cell*>& open,
             const sink& done) {
-    if (!message.contains("event")) {
-      const auto at = std::ranges::find(open, message.at("key").get<std::string>(), &cell::key);
-      const cell& ended = **at;
-      open.erase(at);
-      done(ended, line);
-      return true;
+    switch (message.what) {
+      case worker_message::kind::record: {
+        const auto at = std::ranges::find(open, message.key, &cell::key);
+        const cell& ended = **at;
+        open.erase(at);
+        done(ended, line);
+        return true;
+      }
+      case worker_message::kind::ceilings:
+        ceilings_[message.executor] = message.ceilings;
+        return true;
+      case worker_message::kind::failed:
+        throw error(message.category, message.message);
+      case worker_message::kind::done:
+        break;
     }
-    const std::string event = message.at("event");
-    if (event == "failed") {
-      throw error(static_cast<failure>(message.at("category").get<int>()), message.at("message"));
-    }
-    if (event == "ceilings") {
-      ceilings_[parse<executor_kind>(message.at("executor").get<std::string>()).value()] =
-          ceilings_from(message);
-      return true;
-    }
-    if (message.at("retired")) worker_.reset();
+    if (message.retired) worker_.reset();
     return false;
   }
 
@@ -109,8 +148,10 @@ class worker_runner final : public group_runner {
     outcome.status = how;
     outcome.reason = reason;
     outcome.started = std::chrono::system_clock::now();
-    const cell* const culprit =
-        last.cell < 0 ? nullptr : sent.at(static_cast<std::size_t>(last.cell));
+    const auto number = static_cast<std::size_t>(last.cell);
+    const bool known = last.cell >= 0 && number < sent.size() &&
+                       std::ranges::find(open, sent[number]) != open.end();
+    const cell* const culprit = known ? sent[number] : nullptr;
     if (culprit == nullptr) outcome.reason += ", outside any run of an algorithm";
     const std::vector<const cell*> blamed =
         culprit == nullptr ? open : std::vector<const cell*>{culprit};

@@ -18,6 +18,10 @@ void check(const knn_request& r) {
                 fmt::format("{} has dimension {}, but {} has {}", r.queries().source,
                             r.queries().dimension, r.base.source, r.base.dimension));
   }
+  if (r.queries().count == 0 && r.base.count != 0) {
+    throw error(failure::usage,
+                fmt::format("{} has no vectors: there is nothing to find", r.queries().source));
+  }
   const std::int64_t candidates = r.base.count - (r.exclude_self ? 1 : 0);
   if (r.k < 1 || r.k > candidates) {
     throw error(

@@ -1,6 +1,7 @@
 """What surrounds the program may be broken: streams, outputs, inputs that others write to, workers that hang."""
 
 import gzip
+import json
 import os
 import pathlib
 import resource
@@ -11,7 +12,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import one_line, records
+from conftest import SMALL, one_line, records
 from knn_jobs import sanitized
 
 KNN = ["knn", "--base", "base.npy", "--self", "--k", "3", "--algorithm", "cpu/heap"]
@@ -185,3 +186,22 @@ def test_a_stopped_worker_is_not_waited_for(binary, config, tmp_path):
     os.kill(int(found[0]), signal.SIGSTOP)
     assert job.wait(timeout=40) == 1
     assert "timeout" in {r["status"] for r in records(tmp_path / "o")}
+
+
+# ---- a small stack
+
+
+def test_a_small_stack_is_enough(binary, tmp_path, base):
+    """The program makes itself a larger one."""
+    config = SMALL | {"axes": {"n": 64, "q": 2, "k": 4}}
+    (tmp_path / "small.json").write_text(json.dumps(config))
+    small = lambda: resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, 64 << 10))  # noqa: E731
+    for number, command in enumerate([["run", "small.json", "--out", "o"],
+                                      [*KNN, "--metric", "euclidean", "--indices", "i.npy", "--distances", "d.npy"],
+                                      [*KNN, *TILES, "--metric", "euclidean", "--indices", "t.npy", "--distances",
+                                       "e.npy"]]):
+        done = subprocess.run([binary, *command], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                              check=False, preexec_fn=small)
+        assert done.returncode == 0, (number, done.returncode, done.stderr)
+    assert [r["status"] for r in records(tmp_path / "o")] == ["ok", "ok"]
+    assert (np.load(tmp_path / "i.npy") == np.load(tmp_path / "t.npy")).all()

@@ -188,3 +188,17 @@ def test_an_empty_corpus_has_no_neighbours(kselect, tmp_path, limited):
                    "--distances", "d.npy", check=None)
     assert done.returncode in (2, 3) and "empty.fvecs" in one_line(done.stderr)
     assert not (tmp_path / "i.npy").exists()
+
+
+@pytest.mark.parametrize("limited", [[], ["--memory-limit", 64]])
+@pytest.mark.parametrize("empty", ["base", "query"])
+def test_empty_files_are_said_alike(kselect, tmp_path, limited, empty):
+    """The same error in memory and in tiles."""
+    np.save(tmp_path / "base.npy", np.ones((0 if empty == "base" else 3, 4), np.float32))
+    np.save(tmp_path / "query.npy", np.ones((0 if empty == "query" else 3, 4), np.float32))
+    done = kselect("knn", "--base", "base.npy", "--query", "query.npy", "--k", 1, "--metric", "euclidean", *limited,
+                   "--indices", "i.npy", "--distances", "d.npy", check=2)
+    wanted = {"base": "k = 1 is not in 1 .. 0: base.npy has 0 vectors",
+              "query": "query.npy has no vectors: there is nothing to find"}
+    assert one_line(done.stderr) == f"kselect: {wanted[empty]}"
+    assert not (tmp_path / "i.npy").exists() and not (tmp_path / "d.npy").exists()

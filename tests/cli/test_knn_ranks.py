@@ -188,6 +188,22 @@ def test_a_rank_with_another_request_or_file_is_named(here, binary):
     assert not (here / "mpi.i.npy").exists() and not list(here.glob("*.job"))
 
 
+@pytest.mark.parametrize("row", [0, 4321, 6999])
+def test_a_rank_whose_copy_differs_in_one_vector_is_named(here, binary, row):
+    """All bytes of an input are compared, whatever the files are called."""
+    vectors = np.load(here / "base.npy")
+    np.save(here / "copy.npy", vectors)
+    graph = [binary, *graph_of("base.npy"), *LIMIT, *outputs("mpi")]
+    other = [binary, *graph_of("copy.npy"), *LIMIT, *outputs("mpi")]
+    done = run(here, *over(1, *graph), ":", "-n", 1, *other)
+    assert done.returncode == 0, done.stderr  # a copy is the same input
+    vectors[row, 5] += 1
+    np.save(here / "copy.npy", vectors)
+    done = run(here, *over(1, *graph), ":", "-n", 1, *other)
+    assert done.returncode == 2
+    assert len(done.said) == 1 and "rank 1 of 2" in done.said[0] and "its base is" in done.said[0]
+
+
 def test_another_program(here, binary):
     """A copy of the program that says another commit."""
     commit = subprocess.run([binary, "--version"], capture_output=True, text=True,

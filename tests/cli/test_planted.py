@@ -31,6 +31,8 @@ CAUGHT = {
     "planted/crashes": ("error", "SIGABRT"),
     "planted/crashes-later": ("error", "SIGABRT"),
     "planted/exits": ("error", "exited with code 0"),
+    "planted/babbles": ("error", "sent what makes no sense"),
+    "planted/forges": ("error", "a cell that it was not given"),
     "planted/fails": ("error", "the planted failure"),
 }
 

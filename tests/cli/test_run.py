@@ -363,3 +363,12 @@ def test_named_algorithms_become_cells_that_say_unsupported(kselect, config, tmp
     said = one_line(kselect("run", config(algorithms=["qms-*@here"]), check=2).stderr)
     assert "no cell is left" in said and "need a GPU" in said
     assert "@here" in one_line(kselect("run", config(algorithms=["a@b"]), check=2).stderr)
+
+
+def test_an_entry_that_decides_nothing_is_said(kselect, config):
+    path = config(algorithms=[{"name": "cpu/sor?", "where": "k <= 4"}, "cpu/heap", "cpu/sort"])
+    done = kselect("run", path, "--dry-run")
+    assert '/algorithms/0: "cpu/sor?" decides nothing' in one_line(done.stderr)
+    assert done.stdout.splitlines()[-1] == "8 cells"
+    path = config(algorithms=[{"name": "cpu/sort*", "where": "k <= 4"}, "cpu/heap", "cpu/sort"])
+    assert "decides nothing" not in kselect("run", path, "--dry-run").stderr  # it still decides cpu/sort+omp

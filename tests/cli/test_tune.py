@@ -21,6 +21,7 @@ SOURCES = [
 ]
 
 CPU_GOAL = ROOT / "results/cpu-xeon-2core/cpu_goal"
+TUNE = ROOT / "configs/tune.json"
 TABLE = ROOT / "algorithms/auto_select/nvidia-h200.json"
 
 
@@ -121,6 +122,11 @@ def test_judges_auto_on_a_processor_against_all_beside_it(kselect):
         (["--table", "t.json"], 2, "--regret"),
         (["--from", GOAL[0], "--out", "no/such/folder/t.json"], 6, "no/such/folder"),
         (["no_such_config.json", "--out", "t.json"], 3, "no_such_config.json"),
+        # Before the sweeps, which a machine without a GPU would refuse with 4.
+        ([TUNE, "--out", "no/such/folder/t.json"], 6, "no/such/folder"),
+        ([TUNE, "--out", "/dev/null"], 6, "/dev/null"),
+        (["t.json", "--out", "t.json"], 2, "are the same file"),
+        (["--from", GOAL[0], "--out", f"{GOAL[0]}/meta.json"], 2, "are the same file"),
     ],
 )
 def test_says_what_is_wrong(kselect, arguments, code, said):

@@ -127,6 +127,21 @@ status crashes_later(const problem& p, const io& b, std::span<std::byte> w, cons
 
 status exits(const problem&, const io&, std::span<std::byte>, const executor&) { _exit(0); }
 
+// As an algorithm does that writes to descriptors at random: the worker's socket is number 3.
+status says(std::string_view message) {
+  return ::write(3, message.data(), message.size()) < 0 ? status{status_code::failed, "no socket"}
+                                                        : status{};
+}
+status babbles(const problem& p, const io& b, std::span<std::byte> w, const executor& on) {
+  return says("\x01 no json\n").ok() ? solve(p, b, w, on) : status{status_code::failed, ""};
+}
+status forges(const problem& p, const io& b, std::span<std::byte> w, const executor& on) {
+  says(
+      "{\"schema\":1,\"key\":\"of another "
+      "cell\",\"status\":\"ok\",\"reason\":\"\",\"time\":null}\n");
+  return solve(p, b, w, on);
+}
+
 status fails(const problem&, const io&, std::span<std::byte>, const executor&) {
   return {status_code::failed, "the planted failure"};
 }
@@ -153,6 +168,8 @@ static std::span<const algorithm> planted_entries() {
                                  planted("planted/crashes", crashes),
                                  planted("planted/crashes-later", crashes_later),
                                  planted("planted/exits", exits),
+                                 planted("planted/babbles", babbles),
+                                 planted("planted/forges", forges),
                                  planted("planted/fails", fails),
                                  planted("planted/prints", prints)};
   return all;

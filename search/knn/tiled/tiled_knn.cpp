@@ -151,6 +151,10 @@ class tiled_search {
                   fmt::format("{} has dimension {}, but {} has {}", queries().name(),
                               queries().dimension(), base_->name(), base_->dimension()));
     }
+    if (queries().count() == 0 && base_->count() != 0) {
+      throw error(failure::usage,
+                  fmt::format("{} has no vectors: there is nothing to find", queries().name()));
+    }
     const std::int64_t candidates = base_->count() - (request_.exclude_self ? 1 : 0);
     if (request_.k < 1 || request_.k > candidates) {
       throw error(failure::usage,

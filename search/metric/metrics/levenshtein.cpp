@@ -15,8 +15,7 @@ namespace kselect::search::metric_space {
 levenshtein::set::set(const std::vector<word>& words) {
   for (const word& w : words) alphabet_ += w;
   std::ranges::sort(alphabet_);
-  const auto repeated = std::ranges::unique(alphabet_);
-  alphabet_.erase(repeated.begin(), repeated.end());
+  alphabet_.erase(std::unique(alphabet_.begin(), alphabet_.end()), alphabet_.end());
   if (alphabet_.size() > 65534) {
     throw std::invalid_argument("the words have more than 65,534 different characters");
   }

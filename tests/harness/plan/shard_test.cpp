@@ -115,13 +115,16 @@ class many_cells final : public cell_source {
   struct walk final : cursor {
     bool next(cell& c) override {
       if (at > most_listed) return false;
-      c = some_cells().front();
+      c = cell();
       c.problem.n = 1 + at / 2;
+      c.problem.q = 16;
       c.problem.k = 1;
-      c.entry = find_algorithm(at % 2 == 0 ? "cpu/heap" : "cpu/sort");
+      c.entry = at % 2 == 0 ? heap : sort;
       c.number = at++;
       return true;
     }
+    const registered* heap = find_algorithm("cpu/heap");
+    const registered* sort = find_algorithm("cpu/sort");
     std::int64_t at = 0;
   };
 };
@@ -134,7 +137,6 @@ TEST(Shard, APlanBeyondMemoryIsDividedToo) {
     const sweep_part part = part_of(all, {}, {index, 3});
     EXPECT_GT(part.cells.size(), most_listed * 3 / 10);
     EXPECT_LT(part.predicted_us, part.longest_predicted_us + 1);
-    EXPECT_EQ(part.plan, part_of(all, {}, {1, 1}).plan);
     together += part.cells.size();
     std::size_t seen = 0;
     std::int64_t n = 0;
