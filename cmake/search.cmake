@@ -9,10 +9,12 @@ function(kselect_add_search target)
     if(NOT KSELECT_HAS_NCCL)
       list(FILTER cuda_sources EXCLUDE REGEX "/nccl_[^/]*$")
     endif()
+    list(FILTER cuda_sources EXCLUDE REGEX "_wgmma\\.cu$")
     list(APPEND sources ${cuda_sources})
   endif()
   # Kernels on the seam: without nvcc they are compiled for fibers.
   file(GLOB fused_kernels CONFIGURE_DEPENDS search/knn/fused/*.cu)
+  list(FILTER fused_kernels EXCLUDE REGEX "_wgmma\\.cu$")
   if(NOT KSELECT_HAS_CUDA)
     list(APPEND sources ${fused_kernels})
     kselect_compile_kernels(${fused_kernels})
@@ -66,4 +68,21 @@ ${spaces}  static const space* const all[] = {${addresses}};
   # Products and sums in one instruction; -O2 also in builds that optimise less, which would not keep sums in registers.
   set_source_files_properties(search/knn/host/products.cpp PROPERTIES
                               COMPILE_OPTIONS "-O3;-ffp-contract=fast" SKIP_PRECOMPILE_HEADERS ON)
+  kselect_add_wgmma(${target})
+endfunction()
+
+# Adds the filter's wgmma body to `target` if the build is for GPUs of compute capability 9.0. Its instructions
+# exist there alone, in the architecture that nvcc calls 90a.
+function(kselect_add_wgmma target)
+  set(has OFF)
+  if(KSELECT_HAS_CUDA AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.0
+     AND CMAKE_CUDA_ARCHITECTURES MATCHES "(^|;)(90|all|all-major|native)")
+    set(has ON)
+    add_library(${target}_wgmma OBJECT search/knn/fused/filter_wgmma.cu)
+    set_target_properties(${target}_wgmma PROPERTIES CUDA_ARCHITECTURES 90a-real)
+    target_include_directories(${target}_wgmma PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_link_libraries(${target}_wgmma PRIVATE kselect_core)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_wgmma>)
+  endif()
+  target_compile_definitions(${target} PRIVATE KSELECT_HAS_WGMMA=$<BOOL:${has}>)
 endfunction()

@@ -4,7 +4,7 @@
 
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/exact.cuh"
-#include "search/knn/fused/filter.cuh"
+#include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/fused/prepare.cuh"
 #include "search/knn/fused/sharpen.cuh"
@@ -19,20 +19,6 @@ constexpr std::int64_t most_by_float64 = 256;                  // queries at onc
 
 std::int64_t blocks_for(std::int64_t items, std::int64_t a_block) {
   return (items + a_block - 1) / a_block;
-}
-
-// Enqueues one pass of the filter: the kernel for short vectors keeps its queries in shared memory.
-template <output wanted>
-void filter(backend& place, const filter_args& args, int splits) {
-  const auto with = [&]<class Kernel>(Kernel) {
-    start<Kernel>(place, std::int64_t{args.query_tiles} * splits, args, Kernel::max_threads,
-                  Kernel::dynamic_bytes(args.slabs));
-  };
-  if (args.slabs <= filter_kernel<wanted, true>::most_slabs_that_stay) {
-    with(filter_kernel<wanted, true>{});
-  } else {
-    with(filter_kernel<wanted, false>{});
-  }
 }
 
 }  // namespace
@@ -151,15 +137,14 @@ class fused_search::work {
     args.query_tiles = static_cast<int>(tiles_of(rows));
     return args;
   }
-  template <output wanted>
-  void pass(const batch_memory& batch, std::int64_t rows, const pass_plan& over,
+  void pass(output wanted, const batch_memory& batch, std::int64_t rows, const pass_plan& over,
             const survivor_lists& lists) {
     filter_args args = products_of(batch, rows);
     args.first_tile = static_cast<int>(over.first);
     args.last_tile = static_cast<int>(over.last);
     args.part = static_cast<int>(over.part);
     args.lists = lists;
-    filter<wanted>(place_, args, over.splits);
+    filter(place_, wanted, args, over.splits, plan_.body);
   }
 
   void round(const batch_memory& batch, const numbering& queries, std::int64_t rows) {
@@ -179,11 +164,12 @@ class fused_search::work {
     const batch_memory& batch = *memory_.batch;
     filter_args args = products_of(batch, rows);
     args.last_tile = static_cast<int>(plan_.matrix_tiles);
-    const pass_plan cut = plan_pass(0, plan_.matrix_tiles, rows, 0, place_.description());
+    const pass_plan cut = plan_pass(0, plan_.matrix_tiles, rows, 0, place_.description(),
+                                    product_body::mma_sync);
     args.part = static_cast<int>(cut.part);
     args.matrix = view<float>(memory_.matrix);
     args.matrix_pitch = plan_.matrix_tiles * tile_rows;
-    filter<output::matrix>(place_, args, cut.splits);
+    filter(place_, output::matrix, args, cut.splits, product_body::mma_sync);
     memory_.ranking->run(place_, rows,
                          {.input = memory_.matrix.data(), .values = batch.thresholds.data()});
   }
@@ -222,12 +208,12 @@ class fused_search::work {
     clock_(stage::threshold, [&] {
       rank_matrix(rows);
       if (!memory_.first) return;
-      pass<output::scored>(batch, rows, plan_.first, first);
+      pass(output::scored, batch, rows, plan_.first, first);
       start<sharpen_kernel>(
           place_, rows,
           {first, static_cast<std::uint32_t>(plan_.first_rank), view<float>(batch.thresholds)});
     });
-    clock_(stage::product, [&] { pass<output::positions>(batch, rows, plan_.second, second); });
+    clock_(stage::product, [&] { pass(output::positions, batch, rows, plan_.second, second); });
     clock_(stage::finish, [&] { finish(batch, queries, rows, first, second, plan_.finish_room); });
     const auto counts = counts_of(batch);
     report_.survivors += counts[1] | std::int64_t{counts[2]} << 32;
@@ -251,9 +237,9 @@ class fused_search::work {
                          view<const double>(memory_.batch->reach), corpus_.facts(),
                          view<float>(batch.thresholds), rows});
     const pass_plan over =
-        plan_pass(0, tiles_of(corpus_.count()), rows, room / 3.0, place_.description());
+        plan_pass(0, tiles_of(corpus_.count()), rows, room / 3.0, place_.description(), plan_.body);
     const list_memory lists(place_, over, rows, false);
-    pass<output::positions>(batch, rows, over, lists.lists());
+    pass(output::positions, batch, rows, over, lists.lists());
     finish(batch, queries, rows, {}, lists.lists(), room);
     require(place_.synchronise());
   }
@@ -319,7 +305,7 @@ class fused_search::work {
 };
 
 fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries,
-                           std::int64_t k, bool leaves_self_out)
+                           std::int64_t k, bool leaves_self_out, product_body body)
     : place_(place),
       corpus_(corpus),
       k_(k),
@@ -327,7 +313,9 @@ fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::i
       plan_(plan_search({.n = corpus.count(),
                          .q = queries,
                          .dimension = corpus.dimension(),
-                         .k = k + (leaves_self_out ? 1 : 0)},
+                         .k = k + (leaves_self_out ? 1 : 0),
+                         .body = body,
+                         .wgmma_is_built = wgmma_is_built()},
                         place.description())),
       memory_(std::make_unique<memory>(place, corpus, queries, plan_)) {}
 

@@ -106,9 +106,10 @@ struct search_report {
 class fused_search {
  public:
   // For calls of at most `queries` queries. `leaves_self_out`: see run(). Allocates all that a run
-  // needs, unless queries have to be done again. Throws as prepared_corpus does.
+  // needs, unless queries have to be done again. Throws as prepared_corpus does. A forced `body`
+  // that the place or this program does not have makes run() throw error(failure::unsupported).
   fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries, std::int64_t k,
-               bool leaves_self_out);
+               bool leaves_self_out, product_body body = product_body::fastest);
   ~fused_search();
 
   // Finds the k nearest of each query: `raw`, [count][dimension] in the backend's memory; `to` is

@@ -22,7 +22,32 @@ constexpr std::int64_t longest = 4096;        // dimension
 // A threshold's survivors vary much if its rank is small. A row with more than this is done again.
 constexpr double ample(double expected) { return 3 * expected + 16; }
 
+// A multiprocessor holds two blocks of mma_sync with a tile of queries each, or one of wgmma.
+struct block_shape {
+  std::int64_t query_tiles, a_multiprocessor;
+};
+constexpr block_shape shape_of(product_body body) {
+  return body == product_body::wgmma ? block_shape{query_tiles_of_wgmma, 1} : block_shape{1, 2};
+}
+
+product_body chosen_body(const search_shape& s, const device& place) {
+  if (s.body != product_body::fastest) return s.body;
+  const bool can = s.wgmma_is_built && why_not_wgmma(place, slabs_of(s.dimension)).empty();
+  return can ? product_body::wgmma : product_body::mma_sync;
+}
+
 }  // namespace
+
+std::string why_not_wgmma(const device& place, std::int64_t slabs) {
+  if (place.kind != executor_kind::cuda || place.compute_capability != 90) {
+    return "wgmma needs a GPU of compute capability 9.0";
+  }
+  if (slabs > most_slabs_of_wgmma) {
+    return "wgmma keeps queries in registers, which hold " +
+           std::to_string(most_slabs_of_wgmma * slab_width) + " components; take mma.sync";
+  }
+  return {};
+}
 
 std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {
   const double mean = static_cast<double>(k) * static_cast<double>(part) / static_cast<double>(n);
@@ -31,17 +56,20 @@ std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {
 
 // A wave of blocks takes as long as its longest part, and about two tiles to begin and to end.
 pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, double expected,
-                    const device& place) {
+                    const device& place, product_body body) {
   pass_plan pass{.first = first, .last = last};
   const std::int64_t tiles = last - first;
-  const std::int64_t blocks_at_once = place.multiprocessors > 0 ? 2 * place.multiprocessors : 4;
+  const auto [query_tiles, a_multiprocessor] = shape_of(body);
+  const std::int64_t blocks_of_part = (tiles_of(rows) + query_tiles - 1) / query_tiles;
+  const std::int64_t blocks_at_once =
+      place.multiprocessors > 0 ? a_multiprocessor * place.multiprocessors : 4;
   double least = std::numeric_limits<double>::max();
   // Few queries need more parts than many to occupy the GPU.
   const std::int64_t most = std::max(most_splits, 2 * blocks_at_once / tiles_of(rows));
   for (std::int64_t wanted = 1; wanted <= std::min(most, tiles); ++wanted) {
     const std::int64_t part = (tiles + wanted - 1) / wanted;
     const std::int64_t splits = (tiles + part - 1) / part;
-    const std::int64_t blocks = splits * tiles_of(rows);
+    const std::int64_t blocks = splits * blocks_of_part;
     const std::int64_t waves = (blocks + blocks_at_once - 1) / blocks_at_once;
     const auto cost = static_cast<double>(waves * (part + 2));
     if (cost >= least) continue;
@@ -57,6 +85,7 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
 
 search_plan plan_search(const search_shape& s, const device& place) {
   search_plan plan;
+  plan.body = chosen_body(s, place);
   plan.rows = std::min(s.q, rows_at_once);
   const std::int64_t tiles = tiles_of(s.n);
   if (s.n < least_vectors) {
@@ -76,7 +105,8 @@ search_plan plan_search(const search_shape& s, const device& place) {
     const std::int64_t vectors = sampled * tile_rows;
     plan.first_rank = rank_among(s.k, vectors, s.n);
     of_all = static_cast<double>(plan.first_rank) / static_cast<double>(vectors);
-    plan.first = plan_pass(0, sampled, plan.rows, of_matrix * static_cast<double>(vectors), place);
+    plan.first = plan_pass(0, sampled, plan.rows, of_matrix * static_cast<double>(vectors), place,
+                           plan.body);
   }
   const double survivors = of_all * static_cast<double>(s.n);
   if (survivors > most_survivors || plan.matrix_rank > matrix / 2) {
@@ -85,7 +115,7 @@ search_plan plan_search(const search_shape& s, const device& place) {
   }
   const std::int64_t begin = plan.first.last;
   plan.second = plan_pass(begin, tiles, plan.rows,
-                          of_all * static_cast<double>((tiles - begin) * tile_rows), place);
+                          of_all * static_cast<double>((tiles - begin) * tile_rows), place, plan.body);
   const auto wanted = static_cast<std::uint64_t>(std::max(256.0, 2.5 * survivors));
   plan.finish_room =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(4096, std::bit_ceil(wanted)));

@@ -1,0 +1,44 @@
+#include "search/knn/fused/filter_pass.hpp"
+
+#include "runtime/error.hpp"
+#include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/filter_wgmma.hpp"
+
+namespace kselect::search::fused {
+namespace {
+
+// The kernel for short vectors keeps its queries in shared memory.
+template <output wanted>
+void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
+  const auto with = [&]<class Kernel>(Kernel) {
+    start<Kernel>(place, std::int64_t{args.query_tiles} * splits, args, Kernel::max_threads,
+                  Kernel::dynamic_bytes(args.slabs));
+  };
+  if (args.slabs <= filter_kernel<wanted, true>::most_slabs_that_stay) {
+    with(filter_kernel<wanted, true>{});
+  } else {
+    with(filter_kernel<wanted, false>{});
+  }
+}
+
+}  // namespace
+
+bool wgmma_is_built() { return KSELECT_HAS_WGMMA != 0; }
+
+void filter(backend& place, output wanted, const filter_args& args, int splits, product_body body) {
+  if (body == product_body::wgmma) {
+#if KSELECT_HAS_WGMMA
+    return require(filter_by_wgmma(place.executor(), wanted, args, splits));
+#else
+    throw error(failure::unsupported,
+                "this program has no wgmma body; build with CMAKE_CUDA_ARCHITECTURES naming 90");
+#endif
+  }
+  switch (wanted) {
+    case output::matrix: return filter_by_mma_sync<output::matrix>(place, args, splits);
+    case output::scored: return filter_by_mma_sync<output::scored>(place, args, splits);
+    case output::positions: return filter_by_mma_sync<output::positions>(place, args, splits);
+  }
+}
+
+}  // namespace kselect::search::fused

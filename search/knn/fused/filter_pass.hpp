@@ -1,0 +1,18 @@
+#pragma once
+// Starts a pass of the filter, by either of its bodies.
+
+#include "runtime/backend/backend.hpp"
+#include "search/knn/fused/filter.cuh"
+#include "search/knn/fused/plan.hpp"
+#include "search/search.hpp"
+
+namespace kselect::search::fused {
+
+// Whether this program has the wgmma body.
+bool wgmma_is_built();
+
+// Enqueues one pass over `splits` parts. `body`: not `fastest`. A matrix is by mma_sync alone.
+// Throws error(failure::unsupported) for a body that the place or this program does not have.
+void filter(backend& place, output wanted, const filter_args& args, int splits, product_body body);
+
+}  // namespace kselect::search::fused

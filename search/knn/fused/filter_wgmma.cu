@@ -1,0 +1,319 @@
+// The filter by wgmma: products of 64 x 128 scores by a warp group, from registers and shared
+// memory.
+//
+// A block multiplies 256 queries with one part of the corpus, a tile of 128 vectors at a time. It
+// has three warp groups. A thread of the last one brings tiles and their starts by bulk copies into
+// a ring of buffers. The other two take 128 queries each, which stay in registers as fragments, and
+// both multiply them with every tile, so shared memory serves the corpus alone. They take turns, so
+// that one filters while the other multiplies. Most registers go to them.
+//
+// Per thread: 64 registers of queries (2 times 64 rows, 128 components), 128 sums. A third slab of
+// components would not fit; longer vectors are multiplied by mma.sync.
+
+#include <cstddef>
+#include <limits>
+
+#include "kselect/simt/launch.hpp"
+#include "search/knn/fused/filter_wgmma.hpp"
+#include "search/knn/fused/hopper.cuh"
+#include "search/knn/fused/plan.hpp"
+
+namespace kselect::search::fused {
+namespace {
+
+using hopper::shared_address;
+
+constexpr int group_threads = 128;
+constexpr int consumers = query_tiles_of_wgmma;  // groups, of one tile of queries each
+constexpr int block_rows = consumers * tile_rows;
+constexpr int halves = 2;  // products of 64 rows that make up a group's 128
+constexpr int columns_of_thread = 32;
+// 3 * 128 threads begin with 168 registers each (65536 / 384, rounded down to a multiple of 8).
+constexpr int registers_of_producer = 24, registers_of_consumer = 240;
+static_assert(registers_of_producer + consumers * registers_of_consumer <= 3 * 168);
+constexpr int first_turn = 1;                       // named barriers: one for each consumer,
+constexpr int first_own = first_turn + consumers;  // and one for each consumer's own threads
+
+// Where a block's buffers and barriers lie in dynamic shared memory.
+template <int slabs>
+struct ring {
+  static constexpr int stages = slabs == 1 ? 10 : 6;
+  static constexpr std::uint32_t tile_bytes = slabs * slab_bytes;
+  static constexpr std::uint32_t start_bytes = tile_rows * sizeof(float);
+  static constexpr std::uint32_t swizzle_bytes = 1024;  // tiles begin at multiples
+  static constexpr std::size_t bytes = stages * (tile_bytes + start_bytes + 16) + swizzle_bytes;
+
+  shared_address base;
+
+  __device__ explicit ring(const void* memory)
+      : base((hopper::address_of(memory) + swizzle_bytes - 1) / swizzle_bytes * swizzle_bytes) {}
+  __device__ shared_address tile(int stage) const { return base + stage * tile_bytes; }
+  __device__ shared_address starts(int stage) const {
+    return base + stages * tile_bytes + stage * start_bytes;
+  }
+  __device__ shared_address full(int stage) const {
+    return base + stages * (tile_bytes + start_bytes) + stage * 8;
+  }
+  __device__ shared_address empty(int stage) const { return full(stages + stage); }
+};
+
+// A stage of the ring and the parity of its barriers' phase.
+template <int stages>
+struct cursor {
+  int stage = 0;
+  std::uint32_t parity = 0;
+  __device__ void next() {
+    if (++stage < stages) return;
+    stage = 0;
+    parity ^= 1;
+  }
+};
+
+// The block's share of the work.
+struct share {
+  int first_query_tile, part, first_tile, tiles, active;
+  __device__ share(const filter_args& a, int block) {
+    const int blocks_of_part = (a.query_tiles + consumers - 1) / consumers;
+    first_query_tile = block % blocks_of_part * consumers;
+    part = block / blocks_of_part;
+    first_tile = a.first_tile + part * a.part;
+    tiles = min(a.part, a.last_tile - first_tile);
+    active = min(consumers, a.query_tiles - first_query_tile);
+  }
+};
+
+template <output wanted, int slabs>
+struct wgmma_kernel {
+  static_assert(wanted != output::matrix && slabs <= most_slabs_of_wgmma);
+  static constexpr int max_threads = group_threads * (consumers + 1);
+  static constexpr int min_blocks = 1;
+  static constexpr int steps = slabs * slab_width / 16;  // products of 16 components
+  using buffers = ring<slabs>;
+  using position = cursor<buffers::stages>;
+  struct storage {
+    std::uint32_t found[block_rows];
+  };
+  using args = filter_args;
+
+  template <class Simt>
+  __device__ static void run(Simt& simt, storage& shared, const args& a) {
+    const buffers memory(simt.dynamic_shared());
+    const share own(a, simt.block());
+    const int thread = simt.thread(), group = thread / group_threads;
+    if (thread < block_rows) shared.found[thread] = 0;
+    if (thread == 0) {
+      for (int s = 0; s < buffers::stages; ++s) {
+        hopper::init_barrier(memory.full(s), 1);
+        hopper::init_barrier(memory.empty(s), own.active * (group_threads / 32));
+      }
+      hopper::publish_barriers();
+    }
+    __syncthreads();
+    if (group == consumers) {
+      hopper::leave_registers<registers_of_producer>();
+      if (thread % group_threads == 0) produce(memory, own, a);
+    } else {
+      hopper::take_registers<registers_of_consumer>();
+      if (group < own.active) consume(memory, own, a, shared, group, thread % group_threads);
+    }
+  }
+
+ private:
+  __device__ static void produce(const buffers& memory, const share& own, const args& a) {
+    const auto* const tiles = reinterpret_cast<const char*>(a.corpus.slabs.data);
+    position at;
+    for (int i = 0; i < own.tiles; ++i, at.next()) {
+      const std::int64_t tile = own.first_tile + i;
+      hopper::wait(memory.empty(at.stage), at.parity ^ 1);
+      const shared_address full = memory.full(at.stage);
+      hopper::expect_bytes(full, buffers::tile_bytes + buffers::start_bytes);
+      hopper::copy_bulk(memory.tile(at.stage), tiles + tile * buffers::tile_bytes,
+                        buffers::tile_bytes, full);
+      hopper::copy_bulk(memory.starts(at.stage), a.starts.data + tile * tile_rows,
+                        buffers::start_bytes, full);
+    }
+  }
+
+  // What a thread of a consumer holds: fragments of its queries and their thresholds.
+  struct queries {
+    std::uint32_t fragments[halves][steps][4];
+    float limits[halves][2];
+  };
+
+  // `row`: the thread's first row in the tile of queries.
+  __device__ __forceinline__ static void load(queries& q, const args& a, int tile, int row,
+                                              int lane) {
+    const auto* const words = reinterpret_cast<const std::uint32_t*>(a.queries.slabs.data) +
+                              std::int64_t{tile} * slabs * slab_vectors * 4 + lane % 4;
+#pragma unroll
+    for (int m = 0; m < halves; ++m) {
+#pragma unroll
+      for (int k = 0; k < steps; ++k) {
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+          const int place = k / 4 * slab_vectors +
+                            place_in_slab(row + 64 * m + r % 2 * 8, k % 4 * 2 + r / 2);
+          q.fragments[m][k][r] = __ldg(words + 4 * place);
+        }
+      }
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const std::int64_t query = std::int64_t{tile} * tile_rows + row + 64 * m + 8 * h;
+        q.limits[m][h] = query < a.rows ? __ldg(a.thresholds.data + query)
+                                        : std::numeric_limits<float>::infinity();
+      }
+    }
+  }
+
+  __device__ __forceinline__ static void consume(const buffers& memory, const share& own,
+                                                 const args& a, storage& shared, int group,
+                                                 int thread) {
+    const int lane = thread % 32, row = thread / 32 * 16 + lane / 4;
+    const int query_tile = own.first_query_tile + group;
+    const bool turns = own.active == consumers;
+    queries q;
+    load(q, a, query_tile, row, lane);
+    if (turns && group == 1) hopper::arrive_named(first_turn, consumers * group_threads);
+    position at;
+    for (int i = 0; i < own.tiles; ++i, at.next()) {
+      hopper::sums_of_64 sums[halves];
+      hopper::wait(memory.full(at.stage), at.parity);
+      start(sums, memory.starts(at.stage) + lane % 4 * 8);
+      if (turns) hopper::sync_named(first_turn + group, consumers * group_threads);
+      multiply(sums, q, memory.tile(at.stage));
+      // The last turn of all has no successor.
+      if (turns && (group == 0 || i + 1 < own.tiles)) {
+        hopper::arrive_named(first_turn + 1 - group, consumers * group_threads);
+      }
+      hopper::wait_products();
+      hopper::hold(sums[0]);
+      hopper::hold(sums[1]);
+      if (lane == 0) hopper::arrive(memory.empty(at.stage));
+      const segment to{a, shared, std::int64_t{query_tile} * tile_rows, own.part,
+                       group * tile_rows, (own.first_tile + i) * tile_rows + lane % 4 * 2};
+      emit(sums, q, row, to);
+    }
+    hopper::sync_named(first_own + group, group_threads);
+    a.lists.counts.data[(std::int64_t{query_tile} * tile_rows + thread) * a.lists.splits +
+                        own.part] = shared.found[group * tile_rows + thread];
+  }
+
+  // Sums begin with the starts of their columns. `from`: the starts of the thread's first columns.
+  __device__ __forceinline__ static void start(hopper::sums_of_64 (&sums)[halves],
+                                               shared_address from) {
+#pragma unroll
+    for (int j = 0; j < columns_of_thread / 2; ++j) {
+      const float2 both = hopper::load_two(from + j * 8 * sizeof(float));
+#pragma unroll
+      for (int m = 0; m < halves; ++m) {
+        sums[m][4 * j] = sums[m][4 * j + 2] = both.x;
+        sums[m][4 * j + 1] = sums[m][4 * j + 3] = both.y;
+      }
+    }
+    hopper::hold(sums[0]);
+    hopper::hold(sums[1]);
+  }
+
+  // Begins the products with a tile.
+  __device__ __forceinline__ static void multiply(hopper::sums_of_64 (&sums)[halves],
+                                                  const queries& q, shared_address tile) {
+    hopper::begin_products();
+#pragma unroll
+    for (int k = 0; k < steps; ++k) {
+      const auto slab = static_cast<std::uint32_t>(k / 4 * slab_bytes);
+      const std::uint64_t columns = hopper::descriptor_of(tile + slab + k % 4 * 32);
+      hopper::multiply_add(sums[0], q.fragments[0][k], columns);
+      hopper::multiply_add(sums[1], q.fragments[1][k], columns);
+    }
+    hopper::commit_products();
+  }
+
+  // Where survivors of a group and tile go.
+  struct segment {
+    const args& a;
+    storage& shared;
+    std::int64_t first_row;  // of the group, among all queries
+    int part;
+    int first_counter;   // of the group
+    int first_position;  // of the thread's first column
+  };
+
+  __device__ __forceinline__ static void emit(const hopper::sums_of_64 (&sums)[halves],
+                                              const queries& q, int row, const segment& to) {
+#pragma unroll
+    for (int m = 0; m < halves; ++m) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float best = sums[m][2 * h];
+#pragma unroll
+        for (int j = 0; j < columns_of_thread / 2; ++j) {
+          best = fmaxf(best, fmaxf(sums[m][4 * j + 2 * h], sums[m][4 * j + 2 * h + 1]));
+        }
+        if (best > q.limits[m][h]) keep(sums[m], h, q.limits[m][h], row + 64 * m + 8 * h, to);
+      }
+    }
+  }
+
+  // Appends the thread's scores of a row that are beyond the limit. Bit i of the mask is of column
+  // 8 (i / 2) + i % 2 after the thread's first.
+  __device__ __forceinline__ static void keep(const hopper::sums_of_64& sums, int h, float limit,
+                                              int row, const segment& to) {
+    std::uint32_t passed = 0;
+#pragma unroll
+    for (int i = 0; i < columns_of_thread; ++i) {
+      passed |= (sums[i / 2 * 4 + 2 * h + i % 2] > limit ? 1U : 0U) << i;
+    }
+    // Computed here, in the rare branch: for all rows in advance it would not fit in the registers.
+    asm volatile("" : "+r"(row));
+    const std::uint32_t place =
+        atomicAdd(to.shared.found + to.first_counter + row, __popc(passed));
+    const survivor_lists& lists = to.a.lists;
+    const auto room = static_cast<std::uint32_t>(lists.room);
+    // Where a list runs over, it does not matter which survivors it lacks: its row is done again.
+    const std::uint32_t left = place < room ? room - place : 0;
+    while (static_cast<std::uint32_t>(__popc(passed)) > left) passed &= passed - 1;
+    std::int64_t at =
+        ((to.first_row + row) * lists.splits + to.part) * std::int64_t{lists.room} + place;
+    if constexpr (wanted == output::scored) {
+#pragma unroll
+      for (int i = 0; i < columns_of_thread; ++i) {
+        if ((passed >> i & 1U) == 0) continue;
+        lists.positions.data[at] = to.first_position + i / 2 * 8 + i % 2;
+        lists.scores.data[at++] = sums[i / 2 * 4 + 2 * h + i % 2];
+      }
+    } else {
+      for (; passed != 0; passed &= passed - 1) {
+        const int i = __ffs(static_cast<int>(passed)) - 1;
+        lists.positions.data[at++] = to.first_position + i / 2 * 8 + i % 2;
+      }
+    }
+  }
+};
+
+template <output wanted, int slabs>
+status launch(const executor& where, const filter_args& args, int splits) {
+  using kernel = wgmma_kernel<wanted, slabs>;
+  const std::int64_t blocks_of_part = (args.query_tiles + consumers - 1) / consumers;
+  return simt::launch<kernel, simt::launched_on::cuda>(
+      where, {blocks_of_part * splits, kernel::max_threads, kernel::buffers::bytes}, args);
+}
+
+}  // namespace
+
+status filter_by_wgmma(const executor& where, output wanted, const filter_args& args, int splits) {
+  if (const std::string reason = why_not_wgmma(*where.device, args.slabs); !reason.empty()) {
+    return {status_code::unsupported, reason};
+  }
+  if (wanted == output::matrix) {
+    return {status_code::unsupported, "wgmma filters only; a matrix of scores is by mma.sync"};
+  }
+  const bool scored = wanted == output::scored;
+  if (args.slabs == 1) {
+    return scored ? launch<output::scored, 1>(where, args, splits)
+                  : launch<output::positions, 1>(where, args, splits);
+  }
+  return scored ? launch<output::scored, 2>(where, args, splits)
+                : launch<output::positions, 2>(where, args, splits);
+}
+
+}  // namespace kselect::search::fused
