@@ -1,7 +1,6 @@
-#include "search/knn/fused/filter_pass.hpp"
-
 #include "runtime/error.hpp"
 #include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/filter_wgmma.hpp"
 
 namespace kselect::search::fused {
@@ -35,9 +34,12 @@ void filter(backend& place, output wanted, const filter_args& args, int splits, 
 #endif
   }
   switch (wanted) {
-    case output::matrix: return filter_by_mma_sync<output::matrix>(place, args, splits);
-    case output::scored: return filter_by_mma_sync<output::scored>(place, args, splits);
-    case output::positions: return filter_by_mma_sync<output::positions>(place, args, splits);
+    case output::matrix:
+      return filter_by_mma_sync<output::matrix>(place, args, splits);
+    case output::scored:
+      return filter_by_mma_sync<output::scored>(place, args, splits);
+    case output::positions:
+      return filter_by_mma_sync<output::positions>(place, args, splits);
   }
 }
 

@@ -31,7 +31,7 @@ constexpr int columns_of_thread = 32;
 // 3 * 128 threads begin with 168 registers each (65536 / 384, rounded down to a multiple of 8).
 constexpr int registers_of_producer = 24, registers_of_consumer = 240;
 static_assert(registers_of_producer + consumers * registers_of_consumer <= 3 * 168);
-constexpr int first_turn = 1;                       // named barriers: one for each consumer,
+constexpr int first_turn = 1;                      // named barriers: one for each consumer,
 constexpr int first_own = first_turn + consumers;  // and one for each consumer's own threads
 
 // Where a block's buffers and barriers lie in dynamic shared memory.
@@ -151,8 +151,8 @@ struct wgmma_kernel {
       for (int k = 0; k < steps; ++k) {
 #pragma unroll
         for (int r = 0; r < 4; ++r) {
-          const int place = k / 4 * slab_vectors +
-                            place_in_slab(row + 64 * m + r % 2 * 8, k % 4 * 2 + r / 2);
+          const int place =
+              k / 4 * slab_vectors + place_in_slab(row + 64 * m + r % 2 * 8, k % 4 * 2 + r / 2);
           q.fragments[m][k][r] = __ldg(words + 4 * place);
         }
       }
@@ -189,13 +189,18 @@ struct wgmma_kernel {
       hopper::hold(sums[0]);
       hopper::hold(sums[1]);
       if (lane == 0) hopper::arrive(memory.empty(at.stage));
-      const segment to{a, shared, std::int64_t{query_tile} * tile_rows, own.part,
-                       group * tile_rows, (own.first_tile + i) * tile_rows + lane % 4 * 2};
+      const segment to{a,
+                       shared,
+                       std::int64_t{query_tile} * tile_rows,
+                       own.part,
+                       group * tile_rows,
+                       (own.first_tile + i) * tile_rows + lane % 4 * 2};
       emit(sums, q, row, to);
     }
     hopper::sync_named(first_own + group, group_threads);
-    a.lists.counts.data[(std::int64_t{query_tile} * tile_rows + thread) * a.lists.splits +
-                        own.part] = shared.found[group * tile_rows + thread];
+    a.lists.counts
+        .data[(std::int64_t{query_tile} * tile_rows + thread) * a.lists.splits + own.part] =
+        shared.found[group * tile_rows + thread];
   }
 
   // Sums begin with the starts of their columns. `from`: the starts of the thread's first columns.
@@ -265,8 +270,7 @@ struct wgmma_kernel {
     }
     // Computed here, in the rare branch: for all rows in advance it would not fit in the registers.
     asm volatile("" : "+r"(row));
-    const std::uint32_t place =
-        atomicAdd(to.shared.found + to.first_counter + row, __popc(passed));
+    const std::uint32_t place = atomicAdd(to.shared.found + to.first_counter + row, __popc(passed));
     const survivor_lists& lists = to.a.lists;
     const auto room = static_cast<std::uint32_t>(lists.room);
     // Where a list runs over, it does not matter which survivors it lacks: its row is done again.

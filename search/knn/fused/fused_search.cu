@@ -164,8 +164,8 @@ class fused_search::work {
     const batch_memory& batch = *memory_.batch;
     filter_args args = products_of(batch, rows);
     args.last_tile = static_cast<int>(plan_.matrix_tiles);
-    const pass_plan cut = plan_pass(0, plan_.matrix_tiles, rows, 0, place_.description(),
-                                    product_body::mma_sync);
+    const pass_plan cut =
+        plan_pass(0, plan_.matrix_tiles, rows, 0, place_.description(), product_body::mma_sync);
     args.part = static_cast<int>(cut.part);
     args.matrix = view<float>(memory_.matrix);
     args.matrix_pitch = plan_.matrix_tiles * tile_rows;

@@ -114,8 +114,9 @@ search_plan plan_search(const search_shape& s, const device& place) {
     return plan;
   }
   const std::int64_t begin = plan.first.last;
-  plan.second = plan_pass(begin, tiles, plan.rows,
-                          of_all * static_cast<double>((tiles - begin) * tile_rows), place, plan.body);
+  plan.second =
+      plan_pass(begin, tiles, plan.rows, of_all * static_cast<double>((tiles - begin) * tile_rows),
+                place, plan.body);
   const auto wanted = static_cast<std::uint64_t>(std::max(256.0, 2.5 * survivors));
   plan.finish_room =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(4096, std::bit_ceil(wanted)));

@@ -1,0 +1,173 @@
+// Both bodies of the filter on a GPU of compute capability 9.0: the same prepared corpus, the same
+// survivors. Vectors of small integers have exact scores, so there the survivors are known.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kselect/simt/products.hpp"
+#include "runtime/error.hpp"
+#include "tests/search/knn/filter_passes.hpp"
+
+namespace kselect::search::fused {
+namespace {
+
+using filter_wgmma_cuda = on_both_bodies;
+
+component small_integers() {
+  return [](std::uint64_t i) { return static_cast<float>(mixed(i) % 17) - 8; };
+}
+
+// Scores of vectors of small integers, and for every query a threshold that about `wanted` exceed.
+struct exact_scores {
+  std::vector<std::vector<float>> of;
+  std::vector<float> thresholds;
+
+  exact_scores(const tiles& corpus, const tiles& queries, std::size_t wanted) {
+    std::vector<std::vector<double>> base;
+    for (std::int64_t i = 0; i < corpus.count; ++i) base.push_back(corpus[i]);
+    for (std::int64_t q = 0; q < queries.count; ++q) {
+      const std::vector<double> x = queries[q];
+      std::vector<float> row;
+      for (const std::vector<double>& y : base) {
+        row.push_back(static_cast<float>(product(x, y) - product(y, y) / 2));
+      }
+      of.push_back(row);
+      std::ranges::sort(row, std::greater{});
+      thresholds.push_back(row[std::min(wanted, row.size() - 1)]);
+    }
+  }
+  std::vector<survivors::one> beyond(std::size_t q, bool scored) const {
+    std::vector<survivors::one> all;
+    for (std::size_t i = 0; i < of[q].size(); ++i) {
+      if (of[q][i] > thresholds[q]) {
+        all.push_back({static_cast<std::uint32_t>(i), scored ? of[q][i] : 0});
+      }
+    }
+    return all;
+  }
+};
+
+void expect_exact(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t part) {
+  SCOPED_TRACE(testing::Message() << "n " << n << ", q " << q << ", d " << d << ", part " << part);
+  const tiles corpus(n, d, 1, small_integers()), queries(q, d, 2, small_integers());
+  const exact_scores right(corpus, queries, 300);
+  setting s(corpus, n, queries);
+  s.set(right.thresholds);
+  const int room = static_cast<int>(part) * tile_rows;
+  for (const product_body body : both) {
+    for (const output wanted : {output::positions, output::scored}) {
+      const survivors found = s.pass(body, wanted, whole(n, part, room));
+      for (std::int64_t row = 0; row < q; ++row) {
+        ASSERT_EQ(found.of(row).size(), found.counted(row)) << name_of(body) << ", row " << row;
+        ASSERT_TRUE(found.of(row) ==
+                    right.beyond(static_cast<std::size_t>(row), wanted == output::scored))
+            << name_of(body) << ", row " << row;
+      }
+    }
+  }
+}
+
+TEST_F(filter_wgmma_cuda, keeps_exactly_what_is_beyond_the_threshold) {
+  expect_exact(128, 1, 16, 1);
+}
+TEST_F(filter_wgmma_cuda, takes_every_dimension_up_to_128) {
+  for (const std::int64_t d : {1, 8, 63, 64, 65, 100, 127, 128}) expect_exact(3001, 300, d, 24);
+}
+TEST_F(filter_wgmma_cuda, takes_any_number_of_queries_and_vectors) {
+  for (const std::int64_t q : {1, 128, 129, 256, 257}) {
+    for (const std::int64_t n : {1, 129, 1000}) expect_exact(n, q, 100, 3);
+  }
+}
+TEST_F(filter_wgmma_cuda, takes_parts_of_any_length) {
+  for (const std::int64_t part : {1, 5, 7, 11, 40}) {
+    expect_exact(40 * 128 - 3, 140, 128, part);
+    expect_exact(40 * 128 - 3, 140, 40, part);
+  }
+}
+
+TEST_F(filter_wgmma_cuda, counts_what_a_full_list_lacks) {
+  const tiles corpus(2000, 96, 1, small_integers()), queries(200, 96, 2, small_integers());
+  const exact_scores right(corpus, queries, 300);
+  setting s(corpus, 2000, queries);
+  s.set(right.thresholds);
+  const survivors all = s.pass(product_body::mma_sync, output::positions, whole(2000, 4, 512));
+  for (const output wanted : {output::positions, output::scored}) {
+    const survivors some = s.pass(product_body::wgmma, wanted, whole(2000, 4, 16));
+    EXPECT_EQ(some.counts, all.counts);
+    for (std::int64_t row = 0; row < 200; ++row) {
+      const std::vector<survivors::one> listed = some.of(row);
+      const auto beyond = right.beyond(static_cast<std::size_t>(row), wanted == output::scored);
+      EXPECT_TRUE(std::ranges::includes(beyond, listed)) << "row " << row;
+      EXPECT_EQ(std::ranges::adjacent_find(listed), listed.end()) << "row " << row;
+    }
+  }
+}
+
+// By how much a score may differ from the exact one (docs/decisions/knn.md).
+double bound_of(const std::vector<double>& x, const std::vector<double>& y, double start) {
+  double terms = std::abs(start);
+  for (std::size_t c = 0; c < x.size(); ++c) terms += std::abs(x[c] * y[c]);
+  const auto slabs = static_cast<double>(slabs_of(static_cast<std::int64_t>(x.size())));
+  const double each = slabs * slab_width / 16 * simt::product_error;
+  return each / (1 - each) * terms;
+}
+
+// Components of 32 binades: sums cancel, and small terms vanish beside large ones.
+TEST_F(filter_wgmma_cuda, scores_stay_within_the_bound) {
+  const component wide = [](std::uint64_t i) {
+    return (unit(i) - 0.5F) * std::exp2(static_cast<float>(mixed(~i) % 25) - 14);
+  };
+  for (const std::int64_t d : {16, 64, 128}) {
+    SCOPED_TRACE(d);
+    const tiles corpus(640, d, 3, wide), queries(200, d, 4, wide);
+    setting s(corpus, 640, queries);
+    s.set(std::vector<float>(200, std::numeric_limits<float>::lowest()));
+    const std::vector<float> starts = starts_of(corpus, 640);
+    for (const product_body body : both) {
+      const survivors found = s.pass(body, output::scored, whole(640, 5, 640));
+      double largest = 0;
+      for (std::int64_t row = 0; row < 200; ++row) {
+        const std::vector<double> x = queries[row];
+        const std::vector<survivors::one> all = found.of(row);
+        ASSERT_EQ(all.size(), 640U) << name_of(body);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          ASSERT_EQ(all[i].position, i);
+          const std::vector<double> y = corpus[static_cast<std::int64_t>(i)];
+          const double error = std::abs(product(x, y) + starts[i] - all[i].score);
+          largest = std::max(largest, error / bound_of(x, y, starts[i]));
+        }
+      }
+      EXPECT_LE(largest, 1) << name_of(body);
+      std::printf("largest error by %s, d %d: %.4f of the bound\n", name_of(body),
+                  static_cast<int>(d), largest);
+    }
+  }
+}
+
+TEST_F(filter_wgmma_cuda, leaves_longer_vectors_to_mma_sync) {
+  const tiles corpus(1000, 200, 1, small_integers()), queries(130, 200, 2, small_integers());
+  const exact_scores right(corpus, queries, 300);
+  setting s(corpus, 1000, queries);
+  s.set(right.thresholds);
+  EXPECT_THROW(s.pass(product_body::wgmma, output::positions, whole(1000, 4, 512)), runtime::error);
+  const survivors found = s.pass(product_body::mma_sync, output::positions, whole(1000, 4, 512));
+  for (std::int64_t row = 0; row < 130; ++row) {
+    EXPECT_TRUE(found.of(row) == right.beyond(static_cast<std::size_t>(row), false));
+  }
+  EXPECT_EQ(
+      plan_search(
+          {.n = 100'000, .q = 1000, .dimension = 200, .k = 10, .wgmma_is_built = wgmma_is_built()},
+          s.place().description())
+          .body,
+      product_body::mma_sync);
+}
+
+}  // namespace
+}  // namespace kselect::search::fused

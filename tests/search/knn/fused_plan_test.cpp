@@ -1,0 +1,70 @@
+// Plans of the fused search for GPUs that are not here.
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "search/knn/fused/plan.hpp"
+
+namespace kselect::search::fused {
+namespace {
+
+device gpu(int compute_capability, int multiprocessors) {
+  device place;
+  place.kind = executor_kind::cuda;
+  place.multiprocessors = multiprocessors;
+  place.compute_capability = compute_capability;
+  return place;
+}
+
+search_shape shape(std::int64_t dimension) {
+  return {.n = 1'000'000, .q = 10'000, .dimension = dimension, .k = 100, .wgmma_is_built = true};
+}
+
+product_body body_of(const search_shape& s, const device& place) {
+  return plan_search(s, place).body;
+}
+
+TEST(fused_plan, takes_wgmma_where_it_can) {
+  EXPECT_EQ(body_of(shape(128), gpu(90, 132)), product_body::wgmma);
+  EXPECT_EQ(body_of(shape(1), gpu(90, 132)), product_body::wgmma);
+  EXPECT_EQ(body_of(shape(129), gpu(90, 132)), product_body::mma_sync);
+  for (const int other : {80, 86, 89, 100, 120}) {
+    EXPECT_EQ(body_of(shape(128), gpu(other, 132)), product_body::mma_sync) << other;
+  }
+  device fibers;
+  fibers.kind = executor_kind::fiber;
+  EXPECT_EQ(body_of(shape(128), fibers), product_body::mma_sync);
+  search_shape without = shape(128);
+  without.wgmma_is_built = false;
+  EXPECT_EQ(body_of(without, gpu(90, 132)), product_body::mma_sync);
+}
+
+TEST(fused_plan, takes_the_body_that_is_asked_for) {
+  search_shape s = shape(128);
+  s.body = product_body::mma_sync;
+  EXPECT_EQ(body_of(s, gpu(90, 132)), product_body::mma_sync);
+  s.body = product_body::wgmma;
+  EXPECT_EQ(body_of(s, gpu(80, 108)), product_body::wgmma);  // its launch is refused, with a reason
+  EXPECT_FALSE(why_not_wgmma(gpu(80, 108), 2).empty());
+  EXPECT_FALSE(why_not_wgmma(gpu(90, 132), 3).empty());
+  EXPECT_TRUE(why_not_wgmma(gpu(90, 132), 2).empty());
+}
+
+// The longest time of a multiprocessor, in tiles of 256 queries by 128 vectors: near the least.
+TEST(fused_plan, parts_of_wgmma_fill_the_gpu) {
+  const device place = gpu(90, 132);
+  for (const std::int64_t q : {4096, 10'000}) {
+    const pass_plan pass = plan_pass(0, 7813, q, 300, place, product_body::wgmma);
+    const std::int64_t pairs = (q + 255) / 256, blocks = pairs * pass.splits;
+    const std::int64_t waves = (blocks + 131) / 132;
+    EXPECT_LE(static_cast<double>(waves * pass.part),
+              1.05 * 7813.0 * static_cast<double>(pairs) / 132)
+        << q;
+    EXPECT_GE(pass.part * pass.splits, 7813);
+    EXPECT_LT(pass.part * (pass.splits - 1), 7813);
+  }
+}
+
+}  // namespace
+}  // namespace kselect::search::fused
