@@ -126,6 +126,11 @@ class setting {
     place_->to_device(thresholds_.data(), std::as_bytes(std::span(thresholds)));
   }
 
+  void set_start(std::int64_t i, float start) {
+    place_->to_device(starts_.data() + i * std::int64_t{sizeof start},
+                      std::as_bytes(std::span(&start, 1)));
+  }
+
   filter_args args(const pass_plan& pass) const {
     filter_args a;
     a.queries.slabs = view<chunk>(queries_);

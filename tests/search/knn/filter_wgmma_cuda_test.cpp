@@ -110,6 +110,22 @@ TEST_F(filter_wgmma_cuda, counts_what_a_full_list_lacks) {
   }
 }
 
+// A vector of which rounding took away an unknown part starts at infinity (start_kernel).
+TEST_F(filter_wgmma_cuda, keeps_what_starts_at_infinity) {
+  const tiles corpus(500, 128, 1, small_integers()), queries(130, 128, 2, small_integers());
+  setting s(corpus, 500, queries);
+  s.set(std::vector<float>(130, std::numeric_limits<float>::max()));
+  s.set_start(3, infinity);
+  s.set_start(499, infinity);
+  for (const product_body body : both) {
+    const survivors found = s.pass(body, output::scored, whole(500, 4, 512));
+    for (std::int64_t row = 0; row < 130; ++row) {
+      ASSERT_TRUE((found.of(row) == std::vector<survivors::one>{{3, infinity}, {499, infinity}}))
+          << name_of(body) << ", row " << row;
+    }
+  }
+}
+
 // By how much a score may differ from the exact one (docs/decisions/knn.md).
 double bound_of(const std::vector<double>& x, const std::vector<double>& y, double start) {
   double terms = std::abs(start);

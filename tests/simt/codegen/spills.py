@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that ptxas spills no register in the kernels of the given sources, and prints what each uses.
+"""Checks that ptxas spills no register in the kernels of the given sources, and prints what each uses. It must
+not have injected waits for products of warp groups (wgmma) either, nor ignored setmaxnreg.
 
     spills.py [--kernels REGEX] [--enum HEADER:NAME] NVCC ARCH BUILD_DIR SOURCE...
 
@@ -18,6 +19,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SKIPPED = 77
+COMPLAINT = re.compile(r".*(?:Potential Performance Loss|setmaxnreg).*")
 KERNEL = re.compile(
     r"Compiling entry function '(?P<name>\w+)'.*?"
     r"(?P<frame>\d+) bytes stack frame, (?P<stores>\d+) bytes spill stores, "
@@ -43,6 +45,8 @@ def report(nvcc, arch, build_dir, source):
         capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr)
+    if complaints := COMPLAINT.findall(done.stderr):
+        sys.exit("\n".join(complaints))
     kernels = [
         (m["name"], int(m["registers"]), int(m["frame"]), int(m["stores"]) + int(m["loads"]))
         for m in KERNEL.finditer(done.stderr)
