@@ -113,7 +113,7 @@ void print_counts(const sweep_result& result) {
 
 namespace {
 
-void print_counts(const sweep_part& part) {
+void print_counted_plan(const sweep_part& part) {
   for (const auto& each : part.counts) {
     fmt::print("{:<22} {:<5}  {} cells\n", each.algorithm, to_string(each.executor), each.cells);
   }
@@ -138,7 +138,7 @@ void print_plan(const sweep_part& part) {
   if (part.cells.size() <= static_cast<std::size_t>(most_listed)) {
     print_cells(part);
   } else {
-    print_counts(part);
+    print_counted_plan(part);
   }
   if (part.shard.count == 1) return fmt::print("{} cells\n", part.cells.size());
   fmt::print("{} of {} cells, shard {}/{}; of the longest shard's predicted time {:.0f} %\n",

@@ -112,7 +112,11 @@ class products_search {
       place_.to_host(
           std::as_writable_bytes(std::span(distances)),
           reinterpret_cast<const std::byte*>(view<float>(distances_).data + first * r_.k));
-      sink({.first = first, .count = count, .indices = indices, .distances = distances});
+      sink({.first = first,
+            .count = count,
+            .indices = indices,
+            .distances = distances,
+            .ranked = {}});
     }
   }
 

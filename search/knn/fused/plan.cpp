@@ -65,7 +65,7 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
       place.multiprocessors > 0 ? a_multiprocessor * place.multiprocessors : 4;
   double least = std::numeric_limits<double>::max();
   // Few queries need more parts than many to occupy the GPU.
-  const std::int64_t most = std::max(most_splits, 2 * blocks_at_once / tiles_of(rows));
+  const std::int64_t most = std::max(most_splits, 2 * blocks_at_once / blocks_of_part);
   for (std::int64_t wanted = 1; wanted <= std::min(most, tiles); ++wanted) {
     const std::int64_t part = (tiles + wanted - 1) / wanted;
     const std::int64_t splits = (tiles + part - 1) / part;
