@@ -11,12 +11,15 @@ from plots.save import encode
 
 
 def drawing() -> Drawing:
-    """Return a figure with many lines over translucent bands, which mix into many colours."""
+    """Return a figure with many lines over translucent bands, which mix into many colours.
+
+    It has eight, as many as the committed figures have at most.
+    """
     style.apply()
     figure = Figure(figsize=(6, 4))
     axes = figure.subplots()
     x = numpy.linspace(0, 1, 50)
-    for i, colour in enumerate(style.COLOURS):
+    for i, colour in enumerate(style.COLOURS[:8]):
         y = numpy.sin(5 * x + i)
         axes.plot(x, y, color=colour, label=f"line {i}")
         axes.fill_between(x, y - 0.3, y + 0.3, color=colour, alpha=0.2)
