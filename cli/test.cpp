@@ -67,6 +67,8 @@ void run_and_print(const battery_case& one, const contender& c, const battery_mo
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
   if (!result.skipped.empty()) {
     fmt::print("skipped: {}\n", result.skipped);
+  } else if (result.passed() && result.proven == 0) {
+    fmt::print("nothing to prove: it promises or takes no such problem\n");
   } else if (result.passed()) {
     ++counts.passed;
     fmt::print("passed  {:>6} problems {:>8.2f} s\n", result.proven, took.count());
