@@ -63,10 +63,10 @@ fi
 stage "the documents' site"
 scripts/docs.sh
 
-stage "fuzzing the config parser"
+stage "fuzzing the readers"
 cmake -S tests/fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ >/dev/null
 cmake --build build/fuzz
-ctest --test-dir build/fuzz --output-on-failure --no-tests=error
+ctest --test-dir build/fuzz --output-on-failure --no-tests=error -j 2
 
 stage "build (preset cpu-asan-ubsan)"
 build_preset cpu-asan-ubsan --

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config/cells.hpp"
+#include "harness/config/combinations.hpp"
 #include "harness/config/config.hpp"
 #include "runtime/error.hpp"
 
@@ -48,7 +49,11 @@ void expand_if_small(const kselect::harness::sweep_config& config) {
     if (std::holds_alternative<kselect::harness::dataset_input>(config.input)) {
       kselect::harness::expand(config, kselect::harness::dataset_sizes{5000, 5000});
     } else {
-      for (const kselect::problem& p : kselect::harness::expand(config)) {
+      const auto problems = kselect::harness::expand(config);
+      const kselect::harness::combinations all(config);
+      require(kselect::harness::count_left(all) == static_cast<std::int64_t>(problems.size()),
+              "counting and visiting differ", config.name);
+      for (const kselect::problem& p : problems) {
         require(p.k >= 1 && (p.k <= p.n || p.n == 0 || p.q == 0), "impossible cell", to_string(p));
       }
     }
