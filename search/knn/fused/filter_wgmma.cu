@@ -197,10 +197,14 @@ struct wgmma_kernel {
                        (own.first_tile + i) * tile_rows + lane % 4 * 2};
       emit(sums, q, row, to);
     }
+    store_counts(own, a, shared, group, thread);
+  }
+
+  __device__ static void store_counts(const share& own, const args& a, const storage& shared,
+                                      int group, int thread) {
     hopper::sync_named(first_own + group, group_threads);
-    a.lists.counts
-        .data[(std::int64_t{query_tile} * tile_rows + thread) * a.lists.splits + own.part] =
-        shared.found[group * tile_rows + thread];
+    const std::int64_t row = std::int64_t{own.first_query_tile + group} * tile_rows + thread;
+    a.lists.counts.data[row * a.lists.splits + own.part] = shared.found[group * tile_rows + thread];
   }
 
   // Sums begin with the starts of their columns. `from`: the starts of the thread's first columns.
