@@ -2,6 +2,7 @@
 // in float64 on the host.
 //
 //     kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] [REPEATS] [CHECKED]
+//     [mma_sync|wgmma]
 //
 // Prints one JSON object: medians in milliseconds, without the first repeat. Exits with 7 if a
 // checked query has a wrong neighbour.
@@ -36,6 +37,7 @@ struct setting {
   std::string kind;
   int repeats;
   std::int64_t checked;
+  std::string body;
 };
 
 // A component by its number: splitmix64.
@@ -117,6 +119,12 @@ std::vector<T> downloaded(backend& place, const device_buffer& from, std::int64_
   return values;
 }
 
+fused::product_body body_of(const std::string& name) {
+  return name == "mma_sync" ? fused::product_body::mma_sync
+         : name == "wgmma"  ? fused::product_body::wgmma
+                            : fused::product_body::fastest;
+}
+
 int measure(const setting& s) {
   const auto place = open_backend(executor_kind::cuda);
   const std::vector<float> base = made(s, s.n, 1), query = made(s, s.q, 2);
@@ -129,7 +137,7 @@ int measure(const setting& s) {
   const device_buffer exact = make<double>(*place, s.q * s.k);
   fused::prepared_corpus corpus(*place, view<float>(of_base).data, s.n, s.dimension,
                                 metric::sqeuclidean);
-  fused::fused_search search(*place, corpus, s.q, s.k, false);
+  fused::fused_search search(*place, corpus, s.q, s.k, false, body_of(s.body));
   stopwatch watch(static_cast<cudaStream_t>(place->executor().stream), true);
   std::map<std::string, std::vector<double>> times;
   fused::search_report found;
@@ -166,12 +174,14 @@ int measure(const setting& s) {
       count_wrong(s, base, query, downloaded<std::int64_t>(*place, indices, s.q * s.k),
                   downloaded<double>(*place, exact, s.q * s.k));
   fmt::print(
-      "{{\"device\": \"{}\", \"n\": {}, \"q\": {}, \"d\": {}, \"k\": {}, \"vectors\": \"{}\"{}, "
+      "{{\"device\": \"{}\", \"n\": {}, \"q\": {}, \"d\": {}, \"k\": {}, \"vectors\": \"{}\", "
+      "\"body\": \"{}\"{}, "
       "\"tflops\": {:.1f}, \"survivors\": {:.1f}, \"again\": {}, \"by_float64\": {}, \"checked\": "
       "{}, "
       "\"wrong\": {}, \"splits\": {}, \"room\": {}, \"first_splits\": {}, \"first_tiles\": {}, "
       "\"matrix_tiles\": {}}}\n",
-      place->description().name, s.n, s.q, s.dimension, s.k, s.kind, text,
+      place->description().name, s.n, s.q, s.dimension, s.k, s.kind,
+      search.plan().body == fused::product_body::wgmma ? "wgmma" : "mma_sync", text,
       2e-9 * static_cast<double>(plan.second.tiles() * fused::tile_rows) *
           static_cast<double>(s.q) * static_cast<double>(s.dimension) / median(times["product"]),
       static_cast<double>(found.survivors) / static_cast<double>(s.q), found.again,
@@ -193,12 +203,13 @@ int main(int count, char** given) {
                                    .k = number(4, 0),
                                    .kind = count > 5 ? given[5] : "uniform",
                                    .repeats = static_cast<int>(number(6, 9)),
-                                   .checked = number(7, 32)};
+                                   .checked = number(7, 32),
+                                   .body = count > 8 ? given[8] : ""};
   if (s.n < 1 || s.q < 1 || s.dimension < 1 || s.k < 1 || s.k > s.n || s.repeats < 1 ||
-      s.checked > s.q) {
+      s.checked > s.q || (!s.body.empty() && s.body != "mma_sync" && s.body != "wgmma")) {
     fmt::print(stderr,
                "usage: kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] "
-               "[REPEATS] [CHECKED]\n");
+               "[REPEATS] [CHECKED] [mma_sync|wgmma]\n");
     return 2;
   }
   try {

@@ -54,7 +54,7 @@ void download(backend& place, const device_buffer& from, std::int64_t count, std
   place.to_host(std::as_writable_bytes(std::span(to)), from.data());
 }
 
-answer search_on(executor_kind kind, const question& q) {
+answer search_on(executor_kind kind, const question& q, product_body body = product_body::fastest) {
   const auto place = runtime::open_backend(kind, 2);
   const device_buffer base = make<float>(*place, q.n * q.dimension);
   const device_buffer query = make<float>(*place, q.q * q.dimension);
@@ -66,7 +66,7 @@ answer search_on(executor_kind kind, const question& q) {
   const stage_clock clock = [](stage, const std::function<void()>& work) { work(); };
   prepared_corpus corpus(*place, view<float>(base).data, q.n, q.dimension, q.metric);
   corpus.prepare(clock);
-  fused_search search(*place, corpus, q.q, q.k, false);
+  fused_search search(*place, corpus, q.q, q.k, false, body);
   answer found;
   found.report = search.run(view<float>(query).data, q.q, 0,
                             {.indices = view<std::int64_t>(indices),
@@ -88,12 +88,16 @@ class fused_search_cuda : public testing::Test {
       GTEST_SKIP() << why;
     }
   }
+  // By the fastest body for the GPU, and by the one that every GPU has.
   static answer expect_same(const question& q) {
     const answer here = search_on(executor_kind::fiber, q);
-    answer there = search_on(executor_kind::cuda, q);
-    EXPECT_EQ(here.indices, there.indices);
-    EXPECT_EQ(here.exact, there.exact);
-    EXPECT_EQ(here.distances, there.distances);
+    answer there;
+    for (const product_body body : {product_body::mma_sync, product_body::fastest}) {
+      there = search_on(executor_kind::cuda, q, body);
+      EXPECT_EQ(here.indices, there.indices);
+      EXPECT_EQ(here.exact, there.exact);
+      EXPECT_EQ(here.distances, there.distances);
+    }
     return there;
   }
 };
