@@ -2,24 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <string>
 
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
 
 namespace kselect::runtime {
-
-std::size_t available_memory() {
-  std::ifstream lines("/proc/meminfo");
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("MemAvailable:")) {
-      return std::strtoull(line.c_str() + 13, nullptr, 10) * 1024;
-    }
-  }
-  return 0;
-}
 
 std::byte* allocate_host(std::size_t bytes) {
   constexpr std::size_t alignment = 256;

@@ -6,10 +6,9 @@
 #include <memory>
 #include <span>
 
-namespace kselect::runtime {
+#include "runtime/available_memory.hpp"
 
-// Bytes of memory that the host can still allocate without swapping; 0 if unknown.
-std::size_t available_memory();
+namespace kselect::runtime {
 
 // `bytes` uninitialised bytes aligned to 256; release them with std::free. Throws
 // error(failure::resources) if they are not available.

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
+#include "runtime/io/stream.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -27,6 +28,9 @@ std::filesystem::path directory_of(const std::filesystem::path& file) {
 }  // namespace
 
 void require_regular_target(const std::filesystem::path& target) {
+  if (target == "-") {
+    throw error(failure::usage, "-: standard output cannot take this; name a file");
+  }
   std::error_code ignored;  // a target that cannot be examined fails later, with the reason
   const auto existing = std::filesystem::status(target, ignored);
   if (!std::filesystem::exists(existing) || std::filesystem::is_regular_file(existing)) return;
@@ -34,7 +38,14 @@ void require_regular_target(const std::filesystem::path& target) {
               fmt::format("{}: is not a regular file; name a file to write", target.string()));
 }
 
-atomic_file::atomic_file(std::filesystem::path target) : target_(std::move(target)) {
+atomic_file::atomic_file(std::filesystem::path target, stream_targets streams)
+    : target_(std::move(target)),
+      is_stream_(streams == stream_targets::allowed && is_stream(target_)) {
+  if (is_stream_) {
+    require_stream_output(target_);
+    fd_ = nameless_file();
+    return;
+  }
   require_regular_target(target_);
   for (int attempt = 0; attempt < temporary_names && fd_ < 0; ++attempt) {
     const std::filesystem::path name =
@@ -61,13 +72,17 @@ void atomic_file::write(std::span<const std::byte> bytes) {
 }
 
 void atomic_file::finish() {
-  if (fd_ < 0) return;
+  if (fd_ < 0 || is_stream_) return;
   if (::fsync(fd_) != 0) fail("sync", errno);
   if (::close(std::exchange(fd_, -1)) != 0) fail("close", errno);
 }
 
 void atomic_file::commit() {
   finish();
+  if (is_stream_) {
+    pour_into_stream(fd_, target_);
+    return;
+  }
   if (::rename(temporary_.path().c_str(), target_.c_str()) != 0) fail("rename onto it", errno);
   temporary_.keep();
   sync_directory();

@@ -16,11 +16,16 @@ namespace kselect::runtime {
 // Throws failure::output if something is there that is no regular file.
 void require_regular_target(const std::filesystem::path& target);
 
+// Whether "-" and FIFOs are targets, too (stream.hpp).
+enum class stream_targets { refused, allowed };
+
 class atomic_file {
  public:
   // Creates the temporary file. Every member throws failure::output with the system's reason, also
   // for an existing target that is not a regular file (/dev/null, a directory).
-  explicit atomic_file(std::filesystem::path target);
+  // A stream, if allowed, gets everything at commit().
+  explicit atomic_file(std::filesystem::path target,
+                       stream_targets streams = stream_targets::refused);
   atomic_file(const atomic_file&) = delete;
   atomic_file& operator=(const atomic_file&) = delete;
   // Without a commit, removes the temporary file.
@@ -38,7 +43,8 @@ class atomic_file {
   void sync_directory() const;
 
   std::filesystem::path target_;
-  temporary_file temporary_;  // none once committed
+  bool is_stream_ = false;
+  temporary_file temporary_;  // none once committed, and for a stream
   int fd_ = -1;
 };
 

@@ -61,6 +61,15 @@ input_file input_file::open(const std::filesystem::path& file) {
   return opened;
 }
 
+input_file input_file::open_or_collect(const std::filesystem::path& file, stream_content content) {
+  if (!is_stream(file)) return open(file);
+  input_file collected(input_name(file), collect_stream(file, content));
+  struct stat status = {};
+  if (::fstat(collected.descriptor_, &status) != 0) fail(collected.path_, errno);
+  collected.identity_ = identity_of(status);
+  return collected;
+}
+
 input_file::input_file(input_file&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),

@@ -13,6 +13,8 @@
 #include <span>
 #include <string>
 
+#include "runtime/io/stream.hpp"
+
 namespace kselect::runtime {
 
 // Where a file is and when it last changed. Equal identities on one host mean equal content.
@@ -33,6 +35,8 @@ class input_file {
  public:
   // Throws failure::input, naming the file, if it is missing, unreadable or no regular file.
   static input_file open(const std::filesystem::path& file);
+  // The same for a regular file. A stream is read to its end, once, into memory.
+  static input_file open_or_collect(const std::filesystem::path& file, stream_content content);
   input_file(input_file&& other) noexcept;
   input_file& operator=(input_file&& other) noexcept;
   ~input_file();

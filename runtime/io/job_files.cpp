@@ -3,6 +3,7 @@
 
 #include "runtime/io/job_files.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 
 #include "runtime/error.hpp"
 #include "runtime/io/atomic_file.hpp"
+#include "runtime/io/stream.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -39,12 +41,35 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   return plain(a) == plain(b);
 }
 
+// At most one of the files is "-", and only where a stream will do.
+void require_one_stream(std::span<const named_file> files, const char* stream) {
+  const named_file* first = nullptr;
+  for (const named_file& file : files) {
+    if (file.path != "-") continue;
+    if (!file.takes_stream) {
+      throw error(failure::usage,
+                  fmt::format("{} -: {} will not do here; name a file", file.option, stream));
+    }
+    if (first != nullptr) {
+      throw error(failure::usage, fmt::format("{} and {} are both -, but there is one {}; name a "
+                                              "file",
+                                              first->option, file.option, stream));
+    }
+    first = &file;
+  }
+}
+
+// Streams and options that were not given are nothing that a name could collide with.
+bool has_no_name(const named_file& file) {
+  return file.path.empty() || (file.takes_stream && is_stream(file.path));
+}
+
 void require_distinct(std::span<const named_file> inputs, std::span<const named_file> outputs) {
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const named_file& out = outputs[o];
-    if (out.path.empty()) continue;
+    if (has_no_name(out)) continue;
     for (const named_file& in : inputs) {
-      if (in.path.empty() || !same_file(in.path, out.path)) continue;
+      if (has_no_name(in) || !same_file(in.path, out.path)) continue;
       throw error(
           failure::usage,
           fmt::format("{} and {} are the same file, {}: the result would replace the input; "
@@ -52,7 +77,7 @@ void require_distinct(std::span<const named_file> inputs, std::span<const named_
                       out.option, in.option, out.path.string()));
     }
     for (const named_file& other : outputs.first(o)) {
-      if (other.path.empty() || !same_file(other.path, out.path)) continue;
+      if (has_no_name(other) || !same_file(other.path, out.path)) continue;
       throw error(failure::usage, fmt::format("{} and {} are the same file, {}: name two files",
                                               other.option, out.option, out.path.string()));
     }
@@ -66,11 +91,19 @@ void require_distinct(std::span<const named_file> inputs, std::span<const named_
 
 }  // namespace
 
+bool take_standard_output(std::span<const named_file> outputs) {
+  return std::ranges::any_of(outputs, [](const named_file& out) {
+    return out.path == "-" || out.path == "/dev/stdout" || out.path == "/dev/fd/1";
+  });
+}
+
 job_files::job_files(std::span<const named_file> inputs, std::span<const named_file> outputs) {
+  require_one_stream(inputs, "standard input");
+  require_one_stream(outputs, "standard output");
   require_distinct(inputs, outputs);
   locks_.reserve(outputs.size());
   for (const named_file& out : outputs) {
-    if (!out.path.empty()) take(out.path);
+    if (!has_no_name(out)) take(out.path);
   }
 }
 

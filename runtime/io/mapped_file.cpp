@@ -113,6 +113,11 @@ mapped_file mapped_file::open(const std::filesystem::path& file) {
   return mapped_file(input_file::open(file));
 }
 
+mapped_file mapped_file::open_or_collect(const std::filesystem::path& file,
+                                         stream_content content) {
+  return mapped_file(input_file::open_or_collect(file, content));
+}
+
 mapped_file::mapped_file(mapped_file&& other) noexcept
     : file_(std::move(other.file_)),
       bytes_(std::exchange(other.bytes_, {})),

@@ -20,6 +20,9 @@ class mapped_file {
   // Throws failure::input, which names the file, if it is missing, unreadable or not regular.
   static mapped_file open(const std::filesystem::path& file);
 
+  // Also takes streams, which are read into memory (stream.hpp).
+  static mapped_file open_or_collect(const std::filesystem::path& file, stream_content content);
+
   mapped_file(mapped_file&& other) noexcept;
   mapped_file& operator=(mapped_file&& other) noexcept;
   ~mapped_file();

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/available_memory.hpp"
 #include "runtime/error.hpp"
 
 namespace kselect::runtime {
@@ -34,9 +35,21 @@ npy_file npy_file::open(const std::filesystem::path& file) {
   return {std::move(mapping), std::move(header)};
 }
 
+npy_file npy_file::open_or_collect(const std::filesystem::path& file) {
+  mapped_file mapping = mapped_file::open_or_collect(file, stream_content::npy);
+  npy_header header = parse_npy_header(input_name(file), mapping.bytes());
+  return {std::move(mapping), std::move(header)};
+}
+
 npy_writer::npy_writer(const std::filesystem::path& file, element_type type,
                        std::span<const std::int64_t> shape)
-    : file_(file), missing_bytes_(checked_bytes(file, type, shape)) {
+    : file_(file, stream_targets::allowed), missing_bytes_(checked_bytes(file, type, shape)) {
+  const auto there = static_cast<std::int64_t>(available_memory());
+  if (is_stream(file) && there != 0 && missing_bytes_ > there) {
+    throw error(failure::resources,
+                fmt::format("{}: its {} MiB do not fit into memory; name a file", output_name(file),
+                            missing_bytes_ >> 20));
+  }
   const std::string header = format_npy_header(type, shape);
   file_.write(std::as_bytes(std::span(header)));
 }

@@ -23,6 +23,8 @@ class npy_file {
   // Throws failure::input with the file and the reason: missing, empty, truncated, not npy,
   // big-endian, unsupported dtype, impossible shape. Fortran order is not an error here.
   static npy_file open(const std::filesystem::path& file);
+  // The same; "-" is standard input, which like a FIFO is read to its end into memory.
+  static npy_file open_or_collect(const std::filesystem::path& file);
 
   element_type type() const { return header_.type; }
   const std::vector<std::int64_t>& shape() const { return header_.shape; }
@@ -41,8 +43,9 @@ class npy_file {
 };
 
 // Writes an array in C order piece by piece, for results that come in blocks of rows. Without
-// commit() the target stays unchanged. Throws failure::output with the reason, also if the shape's
-// bytes do not fit 64 bits.
+// commit() the target stays unchanged. "-" is standard output; an array for it or for a FIFO is
+// held in memory until commit(), and throws failure::resources if it does not fit. Throws
+// failure::output with the reason, also if the shape's bytes do not fit 64 bits.
 class npy_writer {
  public:
   npy_writer(const std::filesystem::path& file, element_type type,

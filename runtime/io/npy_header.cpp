@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -170,49 +171,77 @@ class literal_parser {
   std::size_t position_ = 0;
 };
 
-// Finds the dict literal by the magic, the version and the length before it.
-std::string_view literal_of(const std::filesystem::path& file, std::string_view text) {
-  if (text.empty()) fail(file, "is empty; an npy file starts with a header");
+struct literal_place {
+  std::size_t start, length;
+};
+
+// Finds the dict literal by the magic, the version and the length before it. Empty if the text ends
+// before the length; the literal itself may be cut.
+std::optional<literal_place> find_literal(const std::filesystem::path& file,
+                                          std::string_view text) {
   if (!text.starts_with(magic.substr(0, text.size()))) fail(file, "is not an npy file (bad magic)");
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-  if (text.size() < prefix_bytes) fail(file, "is truncated within its npy header");
+  if (text.size() < prefix_bytes) return std::nullopt;
   const int major = byte(6);
   if (major < 1 || major > 3 || byte(7) != 0) {
     fail(file, fmt::format("npy version {}.{} is not supported; 1.0 to 3.0 are", major, byte(7)));
   }
   const std::size_t start = major == 1 ? prefix_bytes : prefix_bytes + 2;
-  if (text.size() < start) fail(file, "is truncated within its npy header");
+  if (text.size() < start) return std::nullopt;
   std::size_t length = 0;
   for (std::size_t at = start; at-- > 8;) length = length << 8 | byte(at);
-  if (length > text.size() - start) {
+  return literal_place{start, length};
+}
+
+std::string_view literal_of(const std::filesystem::path& file, std::string_view text) {
+  if (text.empty()) fail(file, "is empty; an npy file starts with a header");
+  const auto place = find_literal(file, text);
+  if (!place) fail(file, "is truncated within its npy header");
+  if (place->length > text.size() - place->start) {
     fail(file, fmt::format("its npy header claims {} bytes, the file has {} left; it is truncated",
-                           length, text.size() - start));
+                           place->length, text.size() - place->start));
   }
-  return text.substr(start, length);
+  return text.substr(place->start, place->length);
+}
+
+// The bytes of the data that a header describes.
+std::int64_t data_bytes_of(const std::filesystem::path& file, const npy_header& header) {
+  const std::optional<std::int64_t> bytes = dense_bytes(header.type, header.shape);
+  if (!bytes) {
+    fail(file, fmt::format("claims the absurd shape ({}): its bytes do not fit 64 bits",
+                           fmt::join(header.shape, ", ")));
+  }
+  return *bytes;
 }
 
 }  // namespace
+
+std::optional<std::int64_t> npy_file_bytes(const std::filesystem::path& file,
+                                           std::span<const std::byte> first) {
+  const std::string_view text(reinterpret_cast<const char*>(first.data()), first.size());
+  const auto place = find_literal(file, text);
+  if (!place || place->length > text.size() - place->start) return std::nullopt;
+  const npy_header header = literal_parser(file, text.substr(place->start, place->length)).parse();
+  const std::int64_t data = data_bytes_of(file, header);
+  const auto offset = static_cast<std::int64_t>(place->start + place->length);
+  return data + std::min(offset, std::numeric_limits<std::int64_t>::max() - data);
+}
 
 npy_header parse_npy_header(const std::filesystem::path& file, std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::string_view literal = literal_of(file, text);
   npy_header header = literal_parser(file, literal).parse();
   header.data_offset = literal.data() + literal.size() - text.data();
-  const std::optional<std::int64_t> expected = dense_bytes(header.type, header.shape);
-  if (!expected) {
-    fail(file, fmt::format("claims the absurd shape ({}): its bytes do not fit 64 bits",
-                           fmt::join(header.shape, ", ")));
-  }
-  header.data_bytes = *expected;
+  const std::int64_t expected = data_bytes_of(file, header);
+  header.data_bytes = expected;
   const std::int64_t found = std::ssize(bytes) - header.data_offset;
-  if (found < *expected) {
-    fail(file,
-         fmt::format("is truncated: shape ({}) of {} needs {} bytes of data, it has {}",
-                     fmt::join(header.shape, ", "), to_string(header.type), *expected, found));
+  if (found < expected) {
+    fail(file, fmt::format("is truncated: shape ({}) of {} needs {} bytes of data, it has {}",
+                           fmt::join(header.shape, ", "), to_string(header.type), expected, found));
   }
-  if (found > *expected) {
+  if (found > expected) {
     fail(file, fmt::format("has {} bytes after its {} bytes of data; one array to a file",
-                           found - *expected, *expected));
+                           found - expected, expected));
   }
   if (header.data_offset % size_of(header.type) != 0) {
     fail(file, fmt::format("its data start at byte {}, unaligned for {}; save it again with NumPy",

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,11 @@ struct npy_header {
 // Parses and checks the header of `file`; `bytes` is the whole file. On return the data lie within
 // the file, end at its end and are aligned to their type. Throws failure::input.
 npy_header parse_npy_header(const std::filesystem::path& file, std::span<const std::byte> bytes);
+
+// How many bytes the whole file has, header and data, from its first bytes; empty if they do not
+// hold all of the header. Throws failure::input if they are no header of an npy file.
+std::optional<std::int64_t> npy_file_bytes(const std::filesystem::path& file,
+                                           std::span<const std::byte> first);
 
 // The header that NumPy writes for a little-endian array in C order, padded to 64 bytes.
 std::string format_npy_header(element_type type, std::span<const std::int64_t> shape);

@@ -20,7 +20,6 @@ namespace kselect::runtime {
 
 enum class compression : std::uint8_t { none, gzip };
 
-vector_set read_npy_vectors(const std::filesystem::path& file, std::int64_t limit);
 // Components of `type`: float32 for .fvecs, uint8 for .bvecs, int32 for .ivecs.
 vector_set read_xvecs(const std::filesystem::path& file, element_type type, std::int64_t limit);
 vector_set read_idx(const std::filesystem::path& file, compression packed, std::int64_t limit);

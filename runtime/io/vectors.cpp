@@ -16,6 +16,7 @@
 #include "runtime/error.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/io/readers.hpp"
+#include "runtime/io/stream.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -48,7 +49,39 @@ std::optional<hdf5_path> parse_hdf5_path(const std::string& name, const std::str
   return hdf5_path{name.substr(0, colon), name.substr(colon + 1)};
 }
 
+void require_matrix(const std::filesystem::path& file, const std::vector<std::int64_t>& shape,
+                    bool fortran_order) {
+  if (shape.size() == 1) {
+    fail_input(file,
+               "has rank 1; vectors are a matrix, one a row: save x[None, :] if it is one "
+               "vector, x[:, None] if each number is a vector");
+  }
+  if (shape.size() != 2) {
+    fail_input(file, fmt::format("has rank {}; vectors are a matrix, one a row", shape.size()));
+  }
+  if (fortran_order) {
+    fail_input(file, "is in Fortran order; save it as numpy.ascontiguousarray(x)");
+  }
+}
+
+vector_set read_npy_vectors(const npy_file& array, const std::filesystem::path& file,
+                            const load_options& options) {
+  std::vector<std::int64_t> shape = array.shape();
+  const bool one = options.one_row && shape.size() == 1;
+  if (one) shape.insert(shape.begin(), 1);
+  require_matrix(file, shape, array.fortran_order() && !one);
+  vector_set set = allocate_vectors(file, shape[0], shape[1], options.limit);
+  convert_elements(array.type(), std::endian::little, array.data(), set.data);
+  array.require_unchanged();
+  return set;
+}
+
 vector_set read(const std::filesystem::path& file, const load_options& options) {
+  if (options.streams && is_stream(file)) {
+    vector_set set = read_npy_vectors(npy_file::open_or_collect(file), input_name(file), options);
+    set.source = input_name(file);
+    return set;
+  }
   std::string_view name = file.native();
   if (const auto hdf5 = parse_hdf5_path(file.native(), options.hdf5_dataset)) {
     vector_set set = read_hdf5(hdf5->file, hdf5->dataset, options.limit);
@@ -56,7 +89,7 @@ vector_set read(const std::filesystem::path& file, const load_options& options) 
     return set;
   }
   const auto read_plain = [&] {
-    if (name.ends_with(".npy")) return read_npy_vectors(file, options.limit);
+    if (name.ends_with(".npy")) return read_npy_vectors(npy_file::open(file), file, options);
     if (name.ends_with(".fvecs")) return read_xvecs(file, element_type::float32, options.limit);
     if (name.ends_with(".bvecs")) return read_xvecs(file, element_type::uint8, options.limit);
     if (name.ends_with(".ivecs")) return read_xvecs(file, element_type::int32, options.limit);
@@ -70,16 +103,6 @@ vector_set read(const std::filesystem::path& file, const load_options& options) 
   vector_set set = read_plain();
   set.source = file.string();
   return set;
-}
-
-void require_matrix(const std::filesystem::path& file, const std::vector<std::int64_t>& shape,
-                    bool fortran_order) {
-  if (shape.size() != 2) {
-    fail_input(file, fmt::format("has rank {}; vectors are a matrix, one a row", shape.size()));
-  }
-  if (fortran_order) {
-    fail_input(file, "is in Fortran order; save it as numpy.ascontiguousarray(x)");
-  }
 }
 
 vector_layout npy_layout(const std::filesystem::path& file) {
@@ -134,15 +157,6 @@ vector_set allocate_vectors(const std::filesystem::path& file, std::int64_t avai
                             "number",
                             file.string(), set.count, dimension));
   }
-  return set;
-}
-
-vector_set read_npy_vectors(const std::filesystem::path& file, std::int64_t limit) {
-  const npy_file array = npy_file::open(file);
-  require_matrix(file, array.shape(), array.fortran_order());
-  vector_set set = allocate_vectors(file, array.shape()[0], array.shape()[1], limit);
-  convert_elements(array.type(), std::endian::little, array.data(), set.data);
-  array.require_unchanged();
   return set;
 }
 

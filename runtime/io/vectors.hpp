@@ -38,6 +38,8 @@ struct load_options {
   std::string hdf5_dataset = "train";
   std::int64_t limit = 0;         // only the first `limit` vectors; 0: all. The rest is not checked
   bool allow_non_finite = false;  // else NaN and infinity are errors
+  bool streams = false;           // "-" and FIFOs are .npy and are read into memory; else refused
+  bool one_row = false;           // an .npy of rank 1 is one vector; else an error
 };
 
 // Loads vectors; the file name's extension tells the format. Throws failure::input, which names the

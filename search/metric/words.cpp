@@ -82,7 +82,7 @@ std::string encode_utf8(const word& w) {
 }
 
 std::vector<word> read_words(const std::string& file, std::int64_t longest) {
-  const mapped_file mapping = mapped_file::open(file);
+  const mapped_file mapping = mapped_file::open_or_collect(file, stream_content::text);
   const std::string_view text(reinterpret_cast<const char*>(mapping.bytes().data()),
                               mapping.bytes().size());
   std::vector<word> words;

@@ -49,7 +49,7 @@ std::vector<float> euclidean::set::dense() const {
 }
 
 euclidean::set euclidean::load(const std::string& file) {
-  const vector_set loaded = load_vectors(file);
+  const vector_set loaded = load_vectors(file, {.streams = true, .one_row = true});
   return {loaded.data, loaded.count, loaded.dimension};
 }
 
