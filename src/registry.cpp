@@ -61,6 +61,20 @@ std::string built_globs() {
   return all;
 }
 
+bool is_left_out(std::string_view name) {
+  if (find_algorithm(name) != nullptr) return false;
+  // An entry may be linked only because another one is composed of it.
+  for (const detail::entry_file& file : detail::entry_files()) {
+    for (const algorithm& entry : file.entries()) {
+      if (entry.name == name) return true;
+    }
+  }
+  return std::ranges::any_of(absent_files(), [&](const absent_file& file) {
+    const std::string all = ", " + std::string(file.entries) + ",";
+    return all.find(", " + std::string(name) + ",") != std::string::npos;
+  });
+}
+
 std::string left_out_hint() {
   const std::string globs = built_globs();
   if (globs.empty()) return {};

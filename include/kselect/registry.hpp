@@ -33,6 +33,9 @@ std::span<const absent_file> absent_files();
 // file's stem matches one of them. Empty in a full build.
 std::string built_globs();
 
+// Whether a full build has an entry of that name, but this one does not list it.
+bool is_left_out(std::string_view name);
+
 // A hint for "unknown name" errors if the build left algorithms out, else "".
 std::string left_out_hint();
 

@@ -68,6 +68,11 @@ int main() {
          "it knows what was asked for");
   expect(has(left_out_hint(), "KSELECT_ALGORITHMS='cpu/heap;cpu/nth_element;cpu/quickselect'"),
          "the hint says so");
+  expect(is_left_out("auto"), "auto is in a full build");
+  expect(is_left_out("bms-block+sorted"), "a variant in a file of its own is, too");
+  expect(is_left_out("cpu/heap+omp"), "so is one that is linked with cpu/heap, but not asked for");
+  expect(!is_left_out("cpu/heap"), "what is there is not left out");
+  expect(!is_left_out("nonsense"), "nor is what no build has");
   bool listed = false;
   for (const absent_file& file : absent_files()) listed |= file.entries == "auto";
   expect(listed, "auto is listed as left out");
