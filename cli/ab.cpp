@@ -29,18 +29,23 @@ struct turn_options {
 };
 
 void add_turn_options(CLI::App& command, turn_options& o) {
-  command.add_option("config", o.config, "config file, e.g. configs/quick.json")->required();
-  command.add_option("--out", o.out, "directory for the records");
+  command.add_option("CONFIG", o.config, "config file, e.g. configs/quick.json")
+      ->required()
+      ->type_name("CONFIG");
+  command.add_option("--out", o.out, "directory for the records")->type_name("DIR");
   command
       .add_option("--rounds", o.rounds, "turns of each side; every turn measures the sweep once")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command.add_flag("--resume", o.resume, "finish what an interrupted command left in --out");
-  command.add_option("--filter", o.filter,
-                     "only cells whose `ALGORITHM PROBLEM` matches this glob somewhere");
+  command
+      .add_option("--filter", o.filter,
+                  "only cells whose `ALGORITHM PROBLEM` matches this glob somewhere")
+      ->type_name("GLOB");
   command.add_option("--executor", o.executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  command.add_option("--dataset", o.dataset, "base vectors, instead of the config's");
+  command.add_option("--dataset", o.dataset, "base vectors, instead of the config's")
+      ->type_name("FILE");
 }
 
 void say(const std::string& line) { print_message("{}\n", line); }
@@ -167,11 +172,13 @@ void add_ab(CLI::App& app, action& chosen) {
       "ab", "Build two git commits, measure them in turns, and give the verdict");
   const auto o = std::make_shared<ab_options>();
   command
-      ->add_option("base", o->base,
+      ->add_option("BASE", o->base,
                    "commit, tag or branch to compare with; or a built kselect program")
-      ->required();
-  command->add_option("new", o->now, "commit, tag or branch to judge; or a built kselect program")
-      ->required();
+      ->required()
+      ->type_name("COMMIT");
+  command->add_option("NEW", o->now, "commit, tag or branch to judge; or a built kselect program")
+      ->required()
+      ->type_name("COMMIT");
   add_turn_options(*command, o->turns);
   command
       ->add_option("--max-rounds", o->max_rounds,
@@ -180,8 +187,10 @@ void add_ab(CLI::App& app, action& chosen) {
   add_compare_options(*command, o->how);
   o->build.work = "build/ab";
   command->add_option("--repository", o->build.repository, "git repository of both commits")
+      ->type_name("DIR")
       ->capture_default_str();
   command->add_option("--work", o->build.work, "where worktrees and builds are kept")
+      ->type_name("DIR")
       ->capture_default_str();
   command->add_option("--cmake", o->build.cmake_arguments,
                       "an argument to add to both configurations");

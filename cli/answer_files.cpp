@@ -8,7 +8,7 @@ void answer_files::add(const std::string& file, element_type type,
 }
 
 void answer_files::add_text(const std::string& file, std::string_view text) {
-  text_.emplace(file).write(std::as_bytes(std::span(text)));
+  text_.emplace(file, stream_targets::allowed).write(std::as_bytes(std::span(text)));
 }
 
 void answer_files::commit() {

@@ -3,6 +3,7 @@
 // sets `chosen` to its work; main runs it and turns errors into exit codes.
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 #include "cli/cli.hpp"
 #include "kselect/registry.hpp"
+#include "runtime/io/job_files.hpp"
 
 namespace kselect::cli {
 
@@ -45,12 +47,26 @@ void add_worker(CLI::App& app, action& chosen);
 // The entry of that name. Throws error(failure::usage), with the nearest names, if there is none.
 const registered& require_algorithm(const std::string& name);
 
+// What to do about an entry that this build left out.
+std::string left_out_message(const std::string& name);
+
 // The executor that the user named. For "auto", the GPU if algorithm and machine support it, else
 // native host code; never fibers, which prove kernels but are too slow for results.
 executor_kind require_executor(const std::string& name, const algorithm& entry);
 
 // Options with the same name and help in several commands.
+void option_algorithm(CLI::App& command, std::string& algorithm);
 void option_executor(CLI::App& command, std::string& executor);
 void option_threads(CLI::App& command, int& threads);
+// A file to write, under the heading "Output".
+CLI::Option* option_output(CLI::App& command, const std::string& name, std::string& file,
+                           const std::string& what);
+
+// Headings of options in help.
+inline constexpr char output_group[] = "Output";
+inline constexpr char place_group[] = "How and where it runs";
+
+// Prints on standard output, or on standard error if an output file is standard output.
+void say_beside(std::span<const named_file> outputs, const std::string& text);
 
 }  // namespace kselect::cli

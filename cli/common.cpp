@@ -6,11 +6,20 @@
 #include "cli/commands.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/streams.hpp"
 
 namespace kselect::cli {
 
+std::string left_out_message(const std::string& name) {
+  return fmt::format(
+      "{0} was left out of this program, which was built with KSELECT_ALGORITHMS='{1}'; configure "
+      "with -DKSELECT_ALGORITHMS='{1};{0}', or without it for all, and build again",
+      name, built_globs());
+}
+
 const registered& require_algorithm(const std::string& name) {
   if (const registered* const found = find_algorithm(name)) return *found;
+  if (is_left_out(name)) throw error(failure::usage, left_out_message(name));
   const auto nearest = nearest_algorithms(name);
   throw error(failure::usage, fmt::format("unknown algorithm '{}'; {}{}", name,
                                           nearest.empty() ? std::string("see `kselect list`")
@@ -43,17 +52,39 @@ executor_kind require_executor(const std::string& name, const algorithm& entry) 
                           entry.name, why_unavailable(executor_kind::cuda)));
 }
 
+void option_algorithm(CLI::App& command, std::string& algorithm) {
+  command.add_option("--algorithm", algorithm, "an entry of `kselect list`")
+      ->capture_default_str()
+      ->type_name("ALGORITHM")
+      ->group(place_group);
+}
+
+CLI::Option* option_output(CLI::App& command, const std::string& name, std::string& file,
+                           const std::string& what) {
+  return command.add_option(name, file, what)->type_name("FILE")->group(output_group);
+}
+
+void say_beside(std::span<const named_file> outputs, const std::string& text) {
+  if (take_standard_output(outputs)) {
+    write_message(text);
+  } else {
+    fmt::print("{}", text);
+  }
+}
+
 void option_executor(CLI::App& command, std::string& executor) {
   command
       .add_option("--executor", executor,
-                  "where to run: cuda, cpu (native code), fiber (the kernel on the CPU, slow), or "
-                  "auto = cuda if it can, else cpu")
+                  "where: on a GPU (cuda), by native code (cpu), or a kernel on the CPU, slowly "
+                  "(fiber); auto is cuda if that can run here, else cpu")
+      ->group(place_group)
       ->check(CLI::IsMember({"auto", "cpu", "fiber", "cuda"}))
       ->capture_default_str();
 }
 
 void option_threads(CLI::App& command, int& threads) {
-  command.add_option("--threads", threads, "host threads to use; 0 means all this process may use")
+  command.add_option("--threads", threads, "host threads to use; 0: all that this process may use")
+      ->group(place_group)
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
 }

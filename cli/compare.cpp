@@ -29,8 +29,10 @@ void add_compare(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "compare", "The verdict on two recorded runs: regression, improvement, same, ...");
   const auto o = std::make_shared<compare_arguments>();
-  command->add_option("base", o->base, "directory of the run to compare with")->required();
-  command->add_option("new", o->now, "directory of the run to judge")->required();
+  command->add_option("BASE", o->base, "directory of the run to compare with")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("NEW", o->now, "directory of the run to judge")->required()->type_name("DIR");
   add_compare_options(*command, o->how);
   command->callback(
       [&chosen, o] { chosen = [o] { return with_verdict_codes([&] { return judge(*o); }); }; });

@@ -41,6 +41,7 @@ enum_set<compare::verdict> verdicts_of(const std::vector<std::string>& given) {
 
 void add_compare_options(CLI::App& command, compare_options& o) {
   command.add_option("--threshold", o.threshold, "smallest change that matters: 5% or 0.05")
+      ->type_name("SHARE")
       ->capture_default_str();
   command.add_option("--confidence", o.confidence, "of the intervals; tests at 1 - confidence")
       ->check(CLI::Range(0.5, 0.9999))
@@ -51,6 +52,7 @@ void add_compare_options(CLI::App& command, compare_options& o) {
       ->check(CLI::IsMember({"bh", "family", "none"}))
       ->capture_default_str();
   command.add_option("--noise", o.noise, "noise floor of this machine, from `kselect noise`")
+      ->type_name("FILE")
       ->envname("KSELECT_NOISE");
   command
       .add_option("--floor-multiplier", o.floor_multiplier,

@@ -74,15 +74,21 @@ void add_counters(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "counters", "Count the exact work of every kernel (on fibers) and check it against a record");
   const auto o = std::make_shared<counters_arguments>();
-  command->add_option("config", o->config, "config file, e.g. configs/counters.json")->required();
+  command->add_option("CONFIG", o->config, "config file, e.g. configs/counters.json")
+      ->required()
+      ->type_name("CONFIG");
   CLI::Option* const check =
-      command->add_option("--check", o->check,
-                          "fail (exit code 1) if the work differs from that recorded in this file");
+      command
+          ->add_option("--check", o->check,
+                       "fail (exit code 1) if the work differs from that recorded in this file")
+          ->type_name("FILE");
   CLI::Option* const update =
-      command->add_option("--update", o->update, "record the work in this file");
+      command->add_option("--update", o->update, "record the work in this file")->type_name("FILE");
   CLI::Option* const filter =
-      command->add_option("--filter", o->filter,
-                          "only print cells whose `ALGORITHM PROBLEM` matches this glob somewhere");
+      command
+          ->add_option("--filter", o->filter,
+                       "only print cells whose `ALGORITHM PROBLEM` matches this glob somewhere")
+          ->type_name("GLOB");
   update->excludes(check)->excludes(filter);
   check->excludes(filter);
   command->callback([&chosen, o] { chosen = [o] { return counters(*o); }; });

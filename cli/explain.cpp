@@ -239,15 +239,21 @@ void add_explain(CLI::App& app, action& chosen) {
   command->add_option("--q", o->shape.q, "number of rows")->required()->check(size);
   command->add_option("--k", o->shape.k, "how many of each row")->required()->check(size);
   command->add_option("--dtype", o->type, "float32, float64, float16 or bfloat16")
+      ->type_name("TYPE")
       ->capture_default_str();
-  command->add_option("--layout", o->layout, "row_major or column_major")->capture_default_str();
+  command->add_option("--layout", o->layout, "row_major or column_major")
+      ->type_name("NAME")
+      ->capture_default_str();
   command->add_option("--payload", o->payload, "values, values_and_indices or kth_value")
+      ->type_name("NAME")
       ->capture_default_str();
   option_order(*command, o->require);
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);
-  command->add_option("--device", o->device,
-                      "a GPU that is not here, but has a cost table, e.g. \"NVIDIA H200\"");
+  command
+      ->add_option("--device", o->device,
+                   "a GPU that is not here, but has a cost table, e.g. \"NVIDIA H200\"")
+      ->type_name("NAME");
   command
       ->add_option("--multiprocessors", o->multiprocessors,
                    "of a GPU that is not here: its multiprocessors")

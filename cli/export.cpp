@@ -27,7 +27,7 @@ job_files files_of(const export_arguments& o) {
   const std::array<named_file, 2> inputs = {
       {{"the run's journal", is_directory ? journal_in(o.run) : std::filesystem::path(o.run)},
        {"the run's meta.json", directory / "meta.json"}}};
-  const std::array<named_file, 1> outputs = {{{"--output", o.output}}};
+  const std::array<named_file, 1> outputs = {{{"--output", o.output, true}}};
   return job_files(inputs, outputs);
 }
 
@@ -42,7 +42,7 @@ int export_run(const export_arguments& o) {
   if (o.output.empty()) {
     fmt::print("{}", text);
   } else {
-    atomic_file file(o.output);
+    atomic_file file(o.output, stream_targets::allowed);
     file.write(std::as_bytes(std::span(text)));
     file.commit();
   }
@@ -55,13 +55,14 @@ void add_export(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("export", "A recorded run in the format of another program");
   const auto o = std::make_shared<export_arguments>();
-  command->add_option("run", o->run, "directory of the run")->required();
+  command->add_option("RUN", o->run, "directory of the run")->required()->type_name("DIR");
   command
-      ->add_option("--format", o->format,
-                   "gbench (Google Benchmark's JSON), ci (customSmallerIsBetter), csv or markdown")
+      ->add_option(
+          "--format", o->format,
+          "for Google Benchmark's tools (gbench), for customSmallerIsBetter (ci), or a table")
       ->required()
       ->check(CLI::IsMember({"gbench", "ci", "csv", "markdown"}));
-  command->add_option("--output", o->output, "file to write instead of standard output");
+  option_output(*command, "--output", o->output, "file to write instead of standard output");
   command->callback([&chosen, o] { chosen = [o] { return export_run(*o); }; });
 }
 

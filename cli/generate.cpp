@@ -15,6 +15,7 @@
 #include "runtime/error.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/io/stream.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -44,11 +45,14 @@ workload workload_of(const generate_arguments& o) {
   return w;
 }
 
+std::array<named_file, 1> outputs_of(const generate_arguments& o) {
+  return {{{"--output", o.output, true}}};
+}
+
 // Writes one piece while the next is made.
 void write_rows(workload w, const generate_arguments& o) {
   const int threads = o.threads == 0 ? available_threads() : o.threads;
-  const std::array<named_file, 1> outputs = {{{"--output", o.output}}};
-  const job_files held({}, outputs);
+  const job_files held({}, outputs_of(o));
   npy_writer file(o.output, parse<element_type>(o.dtype).value(), std::array{o.count, w.n});
   const std::int64_t row_bytes = w.n * static_cast<std::int64_t>(size_of(w.type));
   const std::int64_t rows = std::max<std::int64_t>(1, piece_bytes / row_bytes);
@@ -72,8 +76,9 @@ int generate_vectors(const generate_arguments& o) {
   }
   if (o.output.empty()) throw error(failure::usage, "--output FILE.npy is required");
   write_rows(workload_of(o), o);
-  fmt::print("{}: {} vectors of dimension {}, {}, seed {}\n", o.output, o.count, o.dimension,
-             o.distribution, o.seed);
+  say_beside(outputs_of(o),
+             fmt::format("{}: {} vectors of dimension {}, {}, seed {}\n", output_name(o.output),
+                         o.count, o.dimension, o.distribution, o.seed));
   return 0;
 }
 
@@ -81,8 +86,9 @@ int generate_rows_of_sweep(const generate_arguments& o) {
   const workload w = workload_of(o);
   if (w.k > w.n) throw error(failure::usage, fmt::format("--k {} is more than --n {}", w.k, w.n));
   write_rows(w, o);
-  fmt::print("{}: rows {} to {} of n = {}, {}, {}, seed {}\n", o.output, o.first,
-             o.first + o.count - 1, w.n, o.dtype, o.distribution, o.seed);
+  say_beside(outputs_of(o),
+             fmt::format("{}: rows {} to {} of n = {}, {}, {}, seed {}\n", output_name(o.output),
+                         o.first, o.first + o.count - 1, w.n, o.dtype, o.distribution, o.seed));
   return 0;
 }
 
@@ -104,9 +110,10 @@ void add_rows(CLI::App& generate, action& chosen) {
       ->check(CLI::IsMember({"float16", "float32", "float64"}))
       ->capture_default_str();
   command->add_option("--distribution", o->distribution, "as in a config, e.g. few_distinct(16)")
+      ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--seed", o->seed, "as in a config")->capture_default_str();
-  command->add_option("--output", o->output, "where to write them")->required();
+  option_output(*command, "--output", o->output, "the rows; - is standard output")->required();
   option_threads(*command, o->threads);
   command->callback([&chosen, o] { chosen = [o] { return generate_rows_of_sweep(*o); }; });
 }
@@ -124,7 +131,7 @@ void add_generate(CLI::App& app, action& chosen) {
       ->check(CLI::IsMember({"uniform", "normal"}))
       ->capture_default_str();
   command->add_option("--seed", o->seed, "another seed, other vectors")->capture_default_str();
-  command->add_option("--output", o->output, "where to write them, float32");
+  option_output(*command, "--output", o->output, "the vectors, float32; - is standard output");
   option_threads(*command, o->threads);
   add_rows(*command, chosen);
   command->callback([&chosen, command, o] {

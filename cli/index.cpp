@@ -16,6 +16,7 @@
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/job_files.hpp"
+#include "runtime/io/stream.hpp"
 #include "runtime/io/vectors.hpp"
 #include "search/metric/hold_out.hpp"
 #include "search/metric/index_file.hpp"
@@ -51,7 +52,7 @@ indexed_objects load_objects(const build_options& o) {
   }
   indexed_objects loaded;
   loaded.in = &find_space(o.metric);
-  loaded.source = std::filesystem::path(o.objects).filename().string();
+  loaded.source = std::filesystem::path(input_name(o.objects)).filename().string();
   loaded.objects = loaded.in->load(o.objects);
   if (o.hold_out == 0) return loaded;
   const split parts = hold_out(loaded.objects->count(), o.hold_out, o.seed);
@@ -81,7 +82,7 @@ std::string described(const indexed_objects& x) {
 }
 
 int build(const build_options& o) {
-  const std::array<named_file, 1> inputs = {{{"--objects", container_of(o.objects)}}};
+  const std::array<named_file, 1> inputs = {{{"--objects", container_of(o.objects), true}}};
   const std::array<named_file, 2> outputs = {{{"--index", o.file}, {"--queries", o.held_out}}};
   const job_files held(inputs, outputs);
   const auto place = open_backend(index_executor(o.executor), o.threads);
@@ -146,6 +147,24 @@ int generate_stand_in(const generate_options& o) {
   return 0;
 }
 
+// What an index of each kind is built with.
+void add_kind_options(CLI::App& command, build_options& o) {
+  CLI::Option* const size =
+      command
+          .add_option("--cluster-size", o.cluster_size, "list_of_clusters: members of a cluster")
+          ->capture_default_str();
+  command
+      .add_option("--cluster-radius", o.cluster_radius,
+                  "list_of_clusters: instead, all objects within this radius make a cluster")
+      ->excludes(size);
+  command.add_option("--alpha", o.pivots.alpha, "sss: pivots are this share of the diameter apart")
+      ->capture_default_str();
+  command.add_option("--diameter", o.pivots.diameter,
+                     "sss: the greatest distance between objects; 0: estimated");
+  command.add_option("--pivots", o.pivots.most,
+                     "sss: takes only this many of the selected pivots, the first; 0: all");
+}
+
 void add_build(CLI::App& group, action& chosen) {
   CLI::App* const command = group.add_subcommand("build", "Index objects, and write the index");
   const auto o = std::make_shared<build_options>();
@@ -154,31 +173,21 @@ void add_build(CLI::App& group, action& chosen) {
   for (const auto& kind : names<index_kind>) kinds.emplace_back(kind.name);
   command->add_option("--metric", o->metric, "distance")->required()->check(CLI::IsMember(metrics));
   command
-      ->add_option(
-          "--objects", o->objects,
-          "vectors: .npy, .fvecs, idx, ... as for `kselect knn`; words: a line each, UTF-8")
-      ->required();
+      ->add_option("OBJECTS,--objects", o->objects,
+                   "vectors: .npy, .fvecs, idx, ... as for `kselect knn`; words: a line each, "
+                   "UTF-8; - is standard input")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("INDEX,--index", o->file, "where to write the index")
+      ->required()
+      ->type_name("FILE");
   command->add_option("--kind", o->kind, "index; none: exhaustive search")
       ->required()
       ->check(CLI::IsMember(kinds));
-  command->add_option("--index", o->file, "where to write the index")->required();
-  CLI::Option* const size =
-      command
-          ->add_option("--cluster-size", o->cluster_size, "list_of_clusters: members of a cluster")
-          ->capture_default_str();
-  command
-      ->add_option("--cluster-radius", o->cluster_radius,
-                   "list_of_clusters: instead, all objects within this radius make a cluster")
-      ->excludes(size);
-  command
-      ->add_option("--alpha", o->pivots.alpha, "sss: pivots are this share of the diameter apart")
-      ->capture_default_str();
-  command->add_option("--diameter", o->pivots.diameter,
-                      "sss: the greatest distance between objects; 0: estimated");
-  command->add_option("--pivots", o->pivots.most,
-                      "sss: takes only this many of the selected pivots, the first; 0: all");
+  add_kind_options(*command, *o);
   command->add_option("--hold-out", o->hold_out, "share of the objects to keep back as queries");
-  command->add_option("--queries", o->held_out, "where to write the objects held out");
+  command->add_option("--queries", o->held_out, "where to write the objects held out")
+      ->type_name("FILE");
   command->add_option("--seed", o->seed, "of what is held out")->capture_default_str();
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);
@@ -188,7 +197,9 @@ void add_build(CLI::App& group, action& chosen) {
 void add_info(CLI::App& group, action& chosen) {
   CLI::App* const command = group.add_subcommand("info", "What an index holds");
   const auto o = std::make_shared<info_options>();
-  command->add_option("index", o->file, "index file")->required();
+  command->add_option("INDEX,--index", o->file, "index file of `kselect index build`")
+      ->required()
+      ->type_name("FILE");
   command->add_flag("--json", o->as_json, "as JSON");
   command->callback([&chosen, o] { chosen = [o] { return info(*o); }; });
 }
@@ -203,8 +214,8 @@ void add_stand_in(CLI::App& group, action& chosen) {
     known.emplace_back(s.name);
     help += fmt::format("{}{}: for {}", help.empty() ? "" : "; ", s.name, s.stands_for);
   }
-  command->add_option("name", o->name, help)->required()->check(CLI::IsMember(known));
-  command->add_option("--output", o->file, "where to write the vectors (.npy)")->required();
+  command->add_option("NAME", o->name, help)->required()->check(CLI::IsMember(known));
+  option_output(*command, "--output", o->file, "the vectors (.npy)")->required();
   command->add_option("--count", o->count, "vectors; 0: as many as the database has")
       ->check(CLI::Range(std::int64_t{0}, most_objects));
   command->add_option("--seed", o->seed, "another seed, other vectors")->capture_default_str();

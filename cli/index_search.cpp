@@ -10,7 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/answer_files.hpp"
+#include "cli/answer_table.hpp"
 #include "cli/index_commands.hpp"
+#include "cli/index_search_options.hpp"
 #include "harness/record/journal.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
@@ -29,18 +31,6 @@ namespace {
 
 using namespace metric_space;
 using json = nlohmann::ordered_json;
-
-struct index_search_arguments {
-  std::string index, queries, indices, distances, starts, json_file, record;
-  std::string executor = "auto", radius_rule = "increasing", distribution = "elements";
-  std::string prove = "all";
-  std::int64_t k = 0, limit = 0, batch = 0;
-  float radius = -1, radius_step = 0;
-  std::optional<float> first_radius;
-  double share = 0;
-  int threads = 0, block_threads = 256, timing = 1, warmup = 1;
-  bool exhaustive = false;
-};
 
 // An opened index with its queries and backend, and the steps that both commands share.
 class session {
@@ -152,17 +142,17 @@ class session {
     if (place_->description().kind != executor_kind::fiber) {
       text += fmt::format("; {}", format_time(last.seconds * 1e9));
     }
-    fmt::print("{}\n", text);
+    say_beside(outputs_of(o_), text + '\n');
   }
 
   static std::vector<named_file> inputs_of(const index_search_arguments& o) {
-    return {{"--index", o.index}, {"--queries", container_of(o.queries)}};
+    return {{"--index", o.index}, {"--queries", container_of(o.queries), true}};
   }
   static std::vector<named_file> outputs_of(const index_search_arguments& o) {
-    return {{"--indices", o.indices},
-            {"--distances", o.distances},
-            {"--starts", o.starts},
-            {"--json", o.json_file}};
+    return {{"--indices", o.indices, true},
+            {"--distances", o.distances, true},
+            {"--starts", o.starts, true},
+            {"--json", o.json_file, true}};
   }
 
   const index_search_arguments& o_;
@@ -222,6 +212,27 @@ range_answer as_range(const knn_answer& answer, std::int64_t queries) {
   return list;
 }
 
+// A table of the first hits, if no file is named that would have them.
+void print_head(const index_search_arguments& o, const session& s, const range_answer& answer,
+                const std::string& shape) {
+  if (!o.indices.empty() || !o.distances.empty() || !o.starts.empty() || !o.json_file.empty()) {
+    return;
+  }
+  const auto numbers = source_numbers(s.indexed(), answer.objects);
+  answer_table table("query", "distances");
+  for (std::int64_t q = 0; q < s.queries().count() && table.wants_more(); ++q) {
+    const std::int64_t from = answer.starts[static_cast<std::size_t>(q)];
+    const std::int64_t to = answer.starts[static_cast<std::size_t>(q) + 1];
+    std::vector<shown_hit> first;
+    for (std::int64_t at = from; at < std::min(to, from + answer_table::most_columns); ++at) {
+      first.push_back(
+          {answer.distances[static_cast<std::size_t>(at)], numbers[static_cast<std::size_t>(at)]});
+    }
+    table.add(to - from, std::move(first));
+  }
+  fmt::print("{}", table.text(shape, "--indices, --distances and --json FILE write all of them"));
+}
+
 radius_plan planned(const index_search_arguments& o, const session& s, double& seconds) {
   if (!s.runs_kernels() || s.indexed().index.kind == index_kind::none) return {};
   if (o.first_radius) {
@@ -274,7 +285,24 @@ int knn_search(const index_search_arguments& o) {
     run.training_seconds = training;
   }
   s.record(std::move(run));
+  print_head(o, s, as_range(answer, s.queries().count()),
+             fmt::format("{} x {}", s.queries().count(), o.k));
   return 0;
+}
+
+// The answer to some queries.
+range_answer part_of(const range_answer& answer, const std::vector<std::int64_t>& queries) {
+  range_answer part;
+  part.starts = {0};
+  for (const std::int64_t q : queries) {
+    for (std::int64_t at = answer.starts[static_cast<std::size_t>(q)];
+         at < answer.starts[static_cast<std::size_t>(q) + 1]; ++at) {
+      part.objects.push_back(answer.objects[static_cast<std::size_t>(at)]);
+      part.distances.push_back(answer.distances[static_cast<std::size_t>(at)]);
+    }
+    part.starts.push_back(static_cast<std::int64_t>(part.objects.size()));
+  }
+  return part;
 }
 
 int range_search(const index_search_arguments& o) {
@@ -288,21 +316,8 @@ int range_search(const index_search_arguments& o) {
   const range_answer answer = s.repeat([&](searcher& with, search_report& report) {
     return with.range(s.queries(), radius, report);
   });
-  s.prove(
-      [&](const std::vector<std::int64_t>& numbers) {
-        range_answer part;
-        part.starts = {0};
-        for (const std::int64_t q : numbers) {
-          for (std::int64_t at = answer.starts[static_cast<std::size_t>(q)];
-               at < answer.starts[static_cast<std::size_t>(q) + 1]; ++at) {
-            part.objects.push_back(answer.objects[static_cast<std::size_t>(at)]);
-            part.distances.push_back(answer.distances[static_cast<std::size_t>(at)]);
-          }
-          part.starts.push_back(static_cast<std::int64_t>(part.objects.size()));
-        }
-        return part;
-      },
-      radius);
+  s.prove([&](const std::vector<std::int64_t>& numbers) { return part_of(answer, numbers); },
+          radius);
   const auto numbers = source_numbers(s.indexed(), answer.objects);
   const auto hits = static_cast<std::int64_t>(numbers.size());
   answer_files files;
@@ -318,45 +333,8 @@ int range_search(const index_search_arguments& o) {
   if (o.share > 0) run.share = o.share;
   run.hits = hits;
   s.record(std::move(run));
+  print_head(o, s, answer, std::to_string(hits));
   return 0;
-}
-
-void add_common(CLI::App& command, index_search_arguments& o) {
-  command.add_option("--index", o.index, "index file of `kselect index build`")->required();
-  command.add_option("--queries", o.queries, "vectors or words, as for build")->required();
-  command.add_option("--limit", o.limit, "only so many queries; 0: all")
-      ->check(CLI::Range(std::int64_t{0}, most_objects));
-  command.add_flag("--exhaustive", o.exhaustive, "leave the index aside: every distance");
-  command.add_option("--distances", o.distances, "where to write distances, float32 (.npy)");
-  command.add_option("--json", o.json_file, "where to write the answers as JSON, words included");
-  std::vector<std::string> scopes;
-  for (const auto& entry : names<proof_scope>) scopes.emplace_back(entry.name);
-  command
-      .add_option("--prove", o.prove,
-                  "queries whose answer is proven against all distances; sample: 16")
-      ->check(CLI::IsMember(scopes))
-      ->capture_default_str();
-  command.add_option("--timing", o.timing, "search so often, for the record")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  command.add_option("--warmup", o.warmup, "searches before these, if --timing is more than 1")
-      ->check(CLI::Range(0, 10000))
-      ->capture_default_str();
-  command.add_option("--record", o.record,
-                     "directory whose runs.jsonl gets a record of this search appended");
-  constexpr const char* kernels = "Executors cuda and fiber";
-  command.add_option("--distribution", o.distribution, "sss: what threads are given")
-      ->check(CLI::IsMember({"elements", "pivots"}))
-      ->capture_default_str()
-      ->group(kernels);
-  command.add_option("--batch", o.batch, "queries in a launch; 0: all")
-      ->check(CLI::Range(std::int64_t{0}, most_objects))
-      ->group(kernels);
-  command.add_option("--block-threads", o.block_threads, "threads of a query's block")
-      ->capture_default_str()
-      ->group(kernels);
-  option_executor(command, o.executor);
-  option_threads(command, o.threads);
 }
 
 }  // namespace
@@ -364,9 +342,10 @@ void add_common(CLI::App& command, index_search_arguments& o) {
 void add_index_knn(CLI::App& group, action& chosen) {
   CLI::App* const command = group.add_subcommand("knn", "The k nearest objects of each query");
   const auto o = std::make_shared<index_search_arguments>();
-  add_common(*command, *o);
+  add_search_options(*command, *o);
   command->add_option("--k", o->k, "neighbours of each query")->required();
-  command->add_option("--indices", o->indices, "where to write numbers, int64 Q x k (.npy)");
+  option_output(*command, "--indices", o->indices,
+                "the objects' numbers, int64 Q x k (.npy), or -");
   command
       ->add_option("--radius-rule", o->radius_rule,
                    "how kernels change the radius of a k-NN search of a list_of_clusters")
@@ -382,14 +361,14 @@ void add_index_knn(CLI::App& group, action& chosen) {
 void add_index_range(CLI::App& group, action& chosen) {
   CLI::App* const command = group.add_subcommand("range", "All objects within a radius of queries");
   const auto o = std::make_shared<index_search_arguments>();
-  add_common(*command, *o);
+  add_search_options(*command, *o);
   command->add_option("--radius", o->radius, "the radius");
   command->add_option(
       "--share", o->share,
       "instead: the radius in which a training object has this share of the objects");
-  command->add_option("--indices", o->indices, "where to write numbers, int64 (.npy)");
-  command->add_option("--starts", o->starts,
-                      "where query q's hits start, and end for q + 1, int64 Q + 1 (.npy)");
+  option_output(*command, "--indices", o->indices, "the objects' numbers, int64 (.npy), or -");
+  option_output(*command, "--starts", o->starts,
+                "where query q's hits start, and end for q + 1, int64 Q + 1 (.npy), or -");
   command->callback([&chosen, o] { chosen = [o] { return range_search(*o); }; });
 }
 

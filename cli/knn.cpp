@@ -9,9 +9,11 @@
 #include <optional>
 #include <span>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "cli/answer_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/knn_in_tiles.hpp"
 #include "runtime/error.hpp"
@@ -26,6 +28,7 @@ namespace {
 
 struct knn_arguments {
   std::vector<std::string> base;
+  std::string base_file;  // the base by its position
   std::string query, indices, distances, record;
   std::string algorithm = "auto";
   tiled_options tiled;
@@ -124,17 +127,15 @@ std::string proof_of(const knn_arguments& o, const backend& place, const cuda_kn
       fmt::format("{} x {} tiles{}{}", report.query_tiles, report.corpus_tiles,
                   report.streamed ? ", corpus streamed" : "",
                   report.half_product ? ", half of the product" : "");
-  const std::string selection =
-      fmt::format("selection proven on {} rows ({})", report.rows_proven,
-                  to_string(cuda_options(o).prove));
+  const std::string selection = fmt::format("selection proven on {} rows ({})", report.rows_proven,
+                                            to_string(cuda_options(o).prove));
   return fmt::format("{}; {}; {} queries {}", tiles, selection, report.unproven,
                      o.tf32 ? "not provably right with TF32" : "done again in float64");
 }
 
 void refuse_combinations(const knn_arguments& o) {
   if (o.query.empty() == !o.self) {
-    throw error(failure::usage,
-                "give either --query FILE or --self (every base vector is a query)");
+    throw error(failure::usage, "give either QUERIES or --self (every base vector is a query)");
   }
   if (o.exclude_self && !o.self) {
     throw error(failure::usage, "--exclude-self needs --self: a query file has no own vectors");
@@ -148,20 +149,23 @@ void refuse_combinations(const knn_arguments& o) {
   }
 }
 
-// The output files. All are opened before the work starts, so that a name that cannot be written
-// fails at once. They appear under their names only after the work.
+// The output files, or, if none is named, the first rows for a table. All files are opened before
+// the work starts, so that a name that cannot be written fails at once. They appear under their
+// names only after the work.
 class output_files {
  public:
   output_files(const knn_arguments& o, std::int64_t queries)
-      : queries_(queries),
-        indices_(o.indices, element_type::int64, std::array{queries, o.k}),
-        distances_(o.distances, element_type::float32, std::array{queries, o.k}) {
+      : queries_(queries), shows_(o.indices.empty() && o.distances.empty()) {
+    const std::array shape = {queries, o.k};
+    if (!o.indices.empty()) indices_.emplace(o.indices, element_type::int64, shape);
+    if (!o.distances.empty()) distances_.emplace(o.distances, element_type::float32, shape);
     if (!o.record.empty()) record_.emplace(o.record);
   }
 
   void append(const knn_block& block) {
-    indices_.append(std::as_bytes(block.indices));
-    distances_.append(std::as_bytes(block.distances));
+    if (indices_) indices_->append(std::as_bytes(block.indices));
+    if (distances_) distances_->append(std::as_bytes(block.distances));
+    if (shows_) show(block);
     if (isatty(STDERR_FILENO) == 0) return;
     print_message("\r{} of {} queries", block.first + block.count, queries_);
     if (block.first + block.count == queries_) print_message("\r\033[K");
@@ -172,23 +176,50 @@ class output_files {
       record_->write(std::as_bytes(std::span(text)));
       record_->finish();
     }
-    indices_.finish();
-    distances_.finish();
-    indices_.commit();
-    distances_.commit();
+    if (indices_) indices_->finish();
+    if (distances_) distances_->finish();
+    if (indices_) indices_->commit();
+    if (distances_) distances_->commit();
     if (record_) record_->commit();
+  }
+  void print_head(std::int64_t k) const {
+    if (!shows_) return;
+    fmt::print("{}", head_.text(fmt::format("{} x {}", queries_, k),
+                                "--indices FILE and --distances FILE write all of them"));
   }
 
  private:
+  void show(const knn_block& block) {
+    const std::int64_t k = std::ssize(block.indices) / std::max<std::int64_t>(block.count, 1);
+    for (std::int64_t row = 0; row < block.count && head_.wants_more(); ++row) {
+      std::vector<shown_hit> first;
+      for (std::int64_t j = 0; j < std::min(k, answer_table::most_columns); ++j) {
+        const auto at = static_cast<std::size_t>(row * k + j);
+        first.push_back({block.distances[at], block.indices[at]});
+      }
+      head_.add(k, std::move(first));
+    }
+  }
+
   std::int64_t queries_;
-  npy_writer indices_, distances_;
+  bool shows_;
+  answer_table head_{"query", "distances"};
+  std::optional<npy_writer> indices_, distances_;
   std::optional<atomic_file> record_;
 };
 
+std::array<named_file, 3> outputs_of(const knn_arguments& o) {
+  return {
+      {{"--indices", o.indices, true}, {"--distances", o.distances, true}, {"--record", o.record}}};
+}
+
 void print_outcome(const knn_arguments& o, const knn_request& r, const backend& place) {
-  fmt::print("{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, {}\n",
-             r.entry.name, r.k, r.base.count - (r.exclude_self ? 1 : 0), o.metric, r.base.dimension,
-             r.queries().count, proof_of(o, place, *r.report, r.queries().count));
+  say_beside(
+      outputs_of(o),
+      fmt::format("{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, {}\n",
+                  r.entry.name, r.k, r.base.count - (r.exclude_self ? 1 : 0), o.metric,
+                  r.base.dimension, r.queries().count,
+                  proof_of(o, place, *r.report, r.queries().count)));
   if (!r.report->whole_product_because.empty()) {
     print_message("--half-product was not used: {}\n", r.report->whole_product_because);
   }
@@ -200,6 +231,11 @@ int in_tiles(const knn_arguments& o) {
     throw error(failure::usage,
                 "--product float16 is for a search in memory: leave out --memory-limit, --mpi, "
                 "--gpus, --ranks and --resume");
+  }
+  if (o.indices.empty() || o.distances.empty()) {
+    throw error(failure::usage,
+                "a search in tiles writes its answer tile by tile: give --indices FILE and "
+                "--distances FILE");
   }
   if (o.half_product || o.timing != 0) {
     throw error(failure::usage,
@@ -224,13 +260,23 @@ int in_tiles(const knn_arguments& o) {
 // All files of the job, which are held against each other before anything is read.
 job_files files_of(const knn_arguments& o) {
   const std::array<named_file, 2> inputs = {
-      {{"--base", container_of(o.base.front())}, {"--query", container_of(o.query)}}};
-  const std::array<named_file, 3> outputs = {
-      {{"--indices", o.indices}, {"--distances", o.distances}, {"--record", o.record}}};
-  return job_files(inputs, outputs);
+      {{"--base", container_of(o.base.front()), true}, {"--query", container_of(o.query), true}}};
+  return job_files(inputs, outputs_of(o));
 }
 
-int find_neighbours(const knn_arguments& o) {
+// The base is named once: by its position, or by --base, which takes several files.
+knn_arguments with_base(knn_arguments o) {
+  if (!o.base.empty() && o.query.empty()) o.query = std::exchange(o.base_file, {});
+  if (o.base_file.empty() == o.base.empty()) {
+    throw error(failure::usage,
+                "name the base once: `kselect knn BASE QUERIES`, or --base FILE...");
+  }
+  if (o.base.empty()) o.base = {o.base_file};
+  return o;
+}
+
+int find_neighbours(const knn_arguments& given) {
+  const knn_arguments o = with_base(given);
   refuse_combinations(o);
   if (o.tiled.wanted()) return in_tiles(o);
   refuse_what_needs_tiles(o.tiled, o.base.size());
@@ -241,8 +287,10 @@ int find_neighbours(const knn_arguments& o) {
   refuse_cuda_options(o, *place);
   load_options base_options;
   base_options.limit = o.limit;
+  base_options.streams = true;
   const vector_set base = load_vectors(o.base.front(), base_options);
-  const vector_set query = o.self ? vector_set{} : load_vectors(o.query, {});
+  const vector_set query =
+      o.self ? vector_set{} : load_vectors(o.query, {.streams = true, .one_row = true});
   cuda_knn_report report;
   const knn_request request{.base = base,
                             .query = o.self ? nullptr : &query,
@@ -265,6 +313,7 @@ int find_neighbours(const knn_arguments& o) {
                 .elapsed_s = elapsed.count(),
                 .ceilings = o.record.empty() ? memory_ceilings{} : place->measure_ceilings()});
   print_outcome(o, request, *place);
+  files.print_head(o.k);
   return 0;
 }
 
@@ -308,7 +357,28 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
   command
       .add_option("--record", o.record,
                   "with --timing, or in tiles on any executor: where to write all times (.json)")
+      ->type_name("FILE")
       ->group(group);
+}
+
+void add_inputs(CLI::App& command, knn_arguments& o) {
+  command
+      .add_option("BASE", o.base_file,
+                  "vectors: .npy, .fvecs, .bvecs, .ivecs, idx (in memory also .gz), "
+                  ".hdf5[:dataset]; - is an .npy on standard input")
+      ->type_name("FILE");
+  command
+      .add_option("QUERIES,--query", o.query,
+                  "query vectors, same formats; an .npy of one dimension is one query")
+      ->type_name("FILE");
+  command
+      .add_option("--base", o.base,
+                  "in place of BASE; in tiles also several files, one after the other")
+      ->type_name("FILE");
+  command.add_flag("--self", o.self, "every base vector is a query: the k-NN graph");
+  command.add_flag("--exclude-self", o.exclude_self, "a vector is not its own neighbour");
+  command.add_option("--limit", o.limit, "read only so many base vectors; 0 means all")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
 }
 
 }  // namespace
@@ -317,17 +387,7 @@ void add_knn(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("knn", "Exact k-nearest neighbours of vectors, or their k-NN graph");
   const auto o = std::make_shared<knn_arguments>();
-  command
-      ->add_option(
-          "--base", o->base,
-          "vectors: .npy, .fvecs, .bvecs, .ivecs, idx (in memory also .gz), .hdf5[:dataset]; "
-          "in tiles also several files, one after the other")
-      ->required();
-  command->add_option("--query", o->query, "query vectors, same formats");
-  command->add_flag("--self", o->self, "every base vector is a query: the k-NN graph");
-  command->add_flag("--exclude-self", o->exclude_self, "a vector is not its own neighbour");
-  command->add_option("--limit", o->limit, "read only so many base vectors; 0 means all")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+  add_inputs(*command, *o);
   std::vector<std::string> metrics;
   for (const auto& entry : names<metric>) metrics.emplace_back(entry.name);
   command->add_option("--metric", o->metric, "distance")
@@ -336,15 +396,14 @@ void add_knn(CLI::App& app, action& chosen) {
   command->add_option("--k", o->k, "neighbours of each query")
       ->required()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option("--algorithm", o->algorithm, "name from `kselect list`")
-      ->capture_default_str();
-  command->add_option("--indices", o->indices, "where to write indices, int64 Q x k (.npy)")
-      ->required();
-  command->add_option("--distances", o->distances, "where to write distances, float32 Q x k (.npy)")
-      ->required();
+  option_output(*command, "--indices", o->indices,
+                "the indices, int64 Q x k (.npy); - is standard output");
+  option_output(*command, "--distances", o->distances, "the distances, float32 Q x k (.npy), or -");
+  option_algorithm(*command, o->algorithm);
   command
       ->add_option("--block", o->block_mib,
                    "MiB of candidates and distances held at once; not on cuda")
+      ->group(place_group)
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   std::vector<std::string> products;

@@ -267,6 +267,7 @@ void add_tiled_options(CLI::App& command, tiled_options& o) {
               "--gpus", o.gpus,
               "number of this machine's GPUs that share the corpus, or `all`; each has a thread of "
               "this process")
+          ->type_name("N|all")
           ->check(check_gpus)
           ->excludes(mpi)
           ->group(group);

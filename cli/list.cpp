@@ -1,6 +1,8 @@
 // `kselect list` shows every algorithm, its promises, and where it can run here.
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -116,30 +118,118 @@ void print_absent() {
              built_globs(), fmt::join(absent, ", "));
 }
 
-void list_all() {
-  for (const registered& row : registry()) print_entry(row);
-  print_absent();
+// The entries that the glob names; all of them without one. Throws error(failure::usage) if there
+// is none.
+std::vector<const registered*> chosen_entries(const std::string& glob) {
+  if (!glob.empty()) {
+    auto found = match_algorithms(glob);
+    // A family's name will do as well.
+    for (const registered& row : registry()) {
+      if (found.empty() && row.algorithm->family == glob) {
+        for (const registered& of : registry()) {
+          if (of.algorithm->family == glob) found.push_back(&of);
+        }
+      }
+    }
+    if (found.empty()) require_algorithm(glob);  // says what is near
+    return found;
+  }
+  std::vector<const registered*> all;
+  for (const registered& row : registry()) all.push_back(&row);
+  return all;
+}
+
+// One line of the short list.
+struct family_line {
+  std::string_view family;
+  std::size_t entries = 0;
+  std::vector<std::string> names;  // without their variants
+  std::vector<std::string> runs_on, here;
+};
+
+void append_new(std::vector<std::string>& list, std::string text) {
+  if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
+}
+
+void count_entry(family_line& line, const algorithm& entry) {
+  ++line.entries;
+  append_new(line.names, std::string(entry.name.substr(0, entry.name.find('+'))));
+  for (const auto& kind : names<executor_kind>) {
+    if (!entry.executors.contains(kind.value)) continue;
+    append_new(line.runs_on, std::string(kind.name));
+    if (obstacle(entry, kind.value).empty()) append_new(line.here, std::string(kind.name));
+  }
+}
+
+void print_families(const std::vector<const registered*>& entries) {
+  std::vector<family_line> lines;
+  std::size_t width = 6;
+  for (const registered* const row : entries) {
+    const std::string_view family = row->algorithm->family;
+    auto line = std::ranges::find(lines, family, &family_line::family);
+    if (line == lines.end()) {
+      lines.emplace_back().family = family;
+      line = std::prev(lines.end());
+    }
+    width = std::max(width, family.size());
+    count_entry(*line, *row->algorithm);
+  }
+  fmt::print("{:<{}}  entries  {:<16}  {:<16}  names, without variants\n", "family", width,
+             "written for", "runs here on");
+  for (const family_line& line : lines) {
+    fmt::print("{:<{}}  {:>7}  {:<16}  {:<16}  {}\n", line.family, width, line.entries,
+               fmt::format("{}", fmt::join(line.runs_on, ", ")),
+               line.here.empty() ? "nothing" : fmt::format("{}", fmt::join(line.here, ", ")),
+               fmt::join(line.names, ", "));
+  }
+  fmt::print(
+      "{} entries; --names lists them, --long says what each promises and why it cannot "
+      "run here\n",
+      entries.size());
+}
+
+struct list_arguments {
+  std::string glob;
+  bool whole = false, only_names = false, as_json = false;
+};
+
+int list(const list_arguments& o) {
+  const auto entries = chosen_entries(o.glob);
+  if (o.as_json) {
+    json all = json::array();
+    for (const registered* const row : entries) all.push_back(entry_json(*row));
+    fmt::print("{}\n", all.dump(2));
+    return 0;
+  }
+  if (o.only_names) {
+    for (const registered* const row : entries) fmt::print("{}\n", row->algorithm->name);
+    return 0;
+  }
+  if (o.whole) {
+    for (const registered* const row : entries) print_entry(*row);
+  } else {
+    print_families(entries);
+  }
+  if (o.glob.empty()) print_absent();
+  return 0;
 }
 
 }  // namespace
 
 void add_list(CLI::App& app, action& chosen) {
   CLI::App* const command =
-      app.add_subcommand("list", "List every algorithm: contract, limits, executors");
-  auto as_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *as_json, "as one JSON array");
-  command->callback([&chosen, as_json] {
-    chosen = [as_json] {
-      if (!*as_json) {
-        list_all();
-        return 0;
-      }
-      json all = json::array();
-      for (const registered& row : registry()) all.push_back(entry_json(row));
-      fmt::print("{}\n", all.dump(2));
-      return 0;
-    };
-  });
+      app.add_subcommand("list", "List algorithms: families, entries, contracts, executors");
+  const auto o = std::make_shared<list_arguments>();
+  command
+      ->add_option("GLOB", o->glob, "only entries whose name matches, such as 'bms-*', or a family")
+      ->type_name("GLOB");
+  CLI::Option* const whole =
+      command->add_flag("--long", o->whole, "everything about each: contract, limits, executors");
+  CLI::Option* const only_names = command->add_flag("--names", o->only_names, "a name a line");
+  CLI::Option* const as_json = command->add_flag("--json", o->as_json, "as one JSON array");
+  as_json->excludes(whole)->excludes(only_names);
+  only_names->excludes(whole);
+  command->callback([&chosen, o] { chosen = [o] { return list(*o); }; });
 }
 
 }  // namespace kselect::cli

@@ -1,5 +1,6 @@
 // `kselect prove` checks the certificate of an answer that another program gave.
 
+#include <array>
 #include <optional>
 
 #include <fmt/format.h>
@@ -8,7 +9,9 @@
 #include "harness/verify/certificate.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/io/stream.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -20,25 +23,34 @@ struct prove_arguments {
   int threads = 0;
 };
 
+// A matrix, or one row.
 npy_file open_matrix(const std::string& name) {
-  npy_file file = npy_file::open(name);
-  if (file.shape().size() != 2) {
-    throw error(failure::input, fmt::format("{}: has {} dimensions, but a matrix is needed", name,
-                                            file.shape().size()));
+  npy_file file = npy_file::open_or_collect(name);
+  if (file.shape().empty() || file.shape().size() > 2) {
+    throw error(failure::input, fmt::format("{}: has {} dimensions, but a matrix, or one row, is "
+                                            "needed",
+                                            input_name(name), file.shape().size()));
   }
   return file;
 }
 
+std::int64_t rows_in(const npy_file& file) {
+  return file.shape().size() == 1 ? 1 : file.shape()[0];
+}
+std::int64_t columns_in(const npy_file& file) { return file.shape().back(); }
+// The bytes of one row are the same in both orders.
+bool by_columns(const npy_file& file) { return file.fortran_order() && rows_in(file) != 1; }
+
 // Opens an answer: Q x k, in C order, of the required type.
 npy_file open_answer(const std::string& name, const problem& p) {
   npy_file file = open_matrix(name);
-  const auto& shape = file.shape();
-  if (shape[0] != p.q || (p.k != 0 && shape[1] != p.k)) {
-    throw error(failure::input, fmt::format("{}: is {} x {}, but an answer of {} rows and k = {} "
-                                            "is needed",
-                                            name, shape[0], shape[1], p.q, p.k));
+  if (rows_in(file) != p.q || (p.k != 0 && columns_in(file) != p.k)) {
+    throw error(failure::input,
+                fmt::format("{}: is {} x {}, but an answer of {} rows and k = {} "
+                            "is needed",
+                            input_name(name), rows_in(file), columns_in(file), p.q, p.k));
   }
-  if (file.fortran_order()) {
+  if (by_columns(file)) {
     throw error(failure::input, fmt::format("{}: is in Fortran order; convert it with numpy's "
                                             "ascontiguousarray",
                                             name));
@@ -55,10 +67,10 @@ problem problem_of(const prove_arguments& o, const npy_file& rows) {
                                             o.rows, to_string(rows.type())));
   }
   p.type = *type;
-  p.q = rows.shape()[0];
-  p.n = rows.shape()[1];
+  p.q = rows_in(rows);
+  p.n = columns_in(rows);
   p.k = o.k;
-  if (rows.fortran_order()) p.layout = layout::column_major;
+  if (by_columns(rows)) p.layout = layout::column_major;
   p.direction = o.largest ? direction::largest : direction::smallest;
   p.payload = o.indices.empty() ? payload::values : payload::values_and_indices;
   return p;
@@ -80,10 +92,13 @@ contract promised(const prove_arguments& o) {
 }
 
 int prove(const prove_arguments& o) {
+  const std::array<named_file, 3> inputs = {
+      {{"ROWS", o.rows, true}, {"VALUES", o.values, true}, {"INDICES", o.indices, true}}};
+  const job_files distinct(inputs, {});
   const npy_file rows = open_matrix(o.rows);
   problem p = problem_of(o, rows);
   const npy_file values = open_answer(o.values, p);
-  p.k = values.shape()[1];
+  p.k = columns_in(values);
   if (p.k > p.n) {
     throw error(failure::usage, fmt::format("{}: k = {} is more than the {} columns of {}",
                                             o.values, p.k, p.n, o.rows));
@@ -122,10 +137,19 @@ void add_prove(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "prove", "Prove an answer of any program: exit code 0, or 7 if it is wrong");
   const auto o = std::make_shared<prove_arguments>();
-  command->add_option("--rows", o->rows, "the rows, Q x n, float16, float32 or float64 (.npy)")
-      ->required();
-  command->add_option("--values", o->values, "the answer's values, Q x k (.npy)")->required();
-  command->add_option("--indices", o->indices, "its indices, int32 or int64, Q x k (.npy)");
+  command
+      ->add_option("ROWS,--rows", o->rows,
+                   "the rows, Q x n, or one row of n: float16, float32 or float64 (.npy)")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("VALUES,--values", o->values, "the answer's values, Q x k (.npy)")
+      ->required()
+      ->type_name("FILE");
+  command
+      ->add_option("INDICES,--indices", o->indices,
+                   "its indices, int32 or int64, Q x k (.npy); one of the three files may be -, "
+                   "standard input")
+      ->type_name("FILE");
   command->add_option("--k", o->k, "k; default: the answer's")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command->add_flag("--largest", o->largest, "the k largest were asked for");

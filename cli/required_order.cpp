@@ -15,9 +15,12 @@ const registered& require_algorithm(const std::string& name, const requirements&
     const registered* const found = find_algorithm(name + form);
     if (found != nullptr && keeps(found->algorithm->promises, wanted)) return *found;
   }
+  const std::string ordered =
+      name + (wanted.ordering == output_ordering::sorted ? "+sorted" : "+stable");
+  if (is_left_out(ordered)) throw error(failure::usage, left_out_message(ordered));
   throw error(failure::usage,
-              fmt::format("{} does not promise an answer that is {}{}; `kselect list` says which "
-                          "algorithms do",
+              fmt::format("{} does not promise an answer that is {}{}; `kselect list --long` says "
+                          "which algorithms do",
                           name, to_string(wanted.ordering),
                           wanted.tie_break == tie_break::unspecified
                               ? ""

@@ -65,9 +65,9 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   if (o.resume && o.out.empty()) {
     throw error(failure::usage, "--resume needs --out DIR, the directory to continue");
   }
-  planned_sweep sweep(
-      std::move(request), {o.executor.empty() ? std::nullopt : parse<executor_kind>(o.executor),
-                           given(o.filter), given(o.dataset), which});
+  planned_sweep sweep(std::move(request),
+                      {o.executor.empty() ? std::nullopt : parse<executor_kind>(o.executor),
+                       given(o.filter), given(o.dataset), which});
   print_idle_entries(sweep.request.config);
   if (o.dry_run) {
     print_plan(sweep.part);
@@ -84,14 +84,18 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
 void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& arguments) {
   CLI::App* const command = app.add_subcommand("run", "Run a sweep from a config (JSON)");
   const auto o = std::make_shared<run_arguments>();
-  command->add_option("config", o->config, "config file, or the name of a stock config: quick")
-      ->required();
-  command->add_option("--out", o->out, "directory for the records; default out/NAME-TIME");
+  command->add_option("CONFIG", o->config, "config file, or the name of a stock config: quick")
+      ->required()
+      ->type_name("CONFIG");
+  command->add_option("--out", o->out, "directory for the records; default out/NAME-TIME")
+      ->type_name("DIR");
   command->add_flag("--resume", o->resume, "continue --out: skip cells that are done");
   command->add_flag("--dry-run", o->dry_run, "only print the cells");
-  command->add_option(
-      "--filter", o->filter,
-      "only cells whose `ALGORITHM PROBLEM` (see --dry-run) matches this glob somewhere");
+  command
+      ->add_option(
+          "--filter", o->filter,
+          "only cells whose `ALGORITHM PROBLEM` (see --dry-run) matches this glob somewhere")
+      ->type_name("GLOB");
   command->add_option("--executor", o->executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "fiber", "cuda"}));
   command
@@ -102,11 +106,13 @@ void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& argu
       ->check(CLI::Range(1, 4096));
   command->add_flag("--in-process", o->in_process,
                     "run everything in this process, for debuggers; a crash then ends the sweep");
-  command->add_option("--dataset", o->dataset, "base vectors, instead of the config's");
+  command->add_option("--dataset", o->dataset, "base vectors, instead of the config's")
+      ->type_name("FILE");
   command
       ->add_option("--shard", o->shard,
                    "I/N: run the I-th of N parts of about equal predicted time, for N machines; "
                    "see `kselect merge`")
+      ->type_name("I/N")
       ->capture_default_str();
   command->callback(
       [&chosen, o, arguments] { chosen = [o, arguments] { return run(*o, arguments); }; });

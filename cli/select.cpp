@@ -1,17 +1,22 @@
 // `kselect select` finds the k smallest (or largest) of each row of the user's matrix.
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "cli/answer_files.hpp"
+#include "cli/answer_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/required_order.hpp"
 #include "harness/select/select_rows.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/io/stream.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -27,10 +32,14 @@ struct select_arguments {
 };
 
 problem problem_of(const select_arguments& o, const npy_file& matrix, const algorithm& entry) {
-  const auto& shape = matrix.shape();
+  const std::string name = input_name(o.input);
+  std::vector<std::int64_t> shape = matrix.shape();
+  if (shape.size() == 1) shape.insert(shape.begin(), 1);  // one row
   if (shape.size() != 2) {
-    throw error(failure::input, fmt::format("{}: has {} dimensions, but rows are a matrix (Q x n)",
-                                            o.input, shape.size()));
+    throw error(failure::input,
+                fmt::format("{}: has {} dimensions, but rows are a matrix (Q x n), or one row (n); "
+                            "reshape it with numpy's .reshape(-1, n)",
+                            name, shape.size()));
   }
   problem p;
   const auto type = parse<dtype>(to_string(matrix.type()));
@@ -38,32 +47,61 @@ problem problem_of(const select_arguments& o, const npy_file& matrix, const algo
     throw error(failure::input,
                 fmt::format("{}: holds {}, but rows must be float16, float32 or float64; convert "
                             "it with numpy's .astype(numpy.float32)",
-                            o.input, to_string(matrix.type())));
+                            name, to_string(matrix.type())));
   }
   p.type = *type;
   p.q = shape[0];
   p.n = shape[1];
   p.k = o.k;
   // Fortran order is the column-major layout: element (r, c) is at c * Q + r.
-  if (matrix.fortran_order()) p.layout = layout::column_major;
+  if (matrix.fortran_order() && p.q != 1) p.layout = layout::column_major;
   p.direction = o.largest ? direction::largest : direction::smallest;
   p.index = preferred_index(entry);
   p.payload = payload::values_and_indices;
   if (p.k > p.n && p.n != 0) {
     throw error(failure::usage,
-                fmt::format("--k {} is more than the {} columns of {}", p.k, p.n, o.input));
+                fmt::format("--k {} is more than the {} columns of {}", p.k, p.n, name));
   }
   if (p.n == 0) p.k = 0;
   return p;
 }
 
+double value_at(dtype type, std::span<const std::byte> values, std::int64_t at) {
+  const std::byte* const from = values.data() + static_cast<std::size_t>(at) * size_of(type);
+  double wide = 0;
+  float narrow = 0;
+  if (type == dtype::float64) {
+    std::memcpy(&wide, from, sizeof wide);
+    return wide;
+  }
+  convert_elements(parse<element_type>(to_string(type)).value(), std::endian::little, from,
+                   std::span(&narrow, 1));
+  return narrow;
+}
+
+void print_head(const problem& p, const selection& chosen) {
+  answer_table table("row", "values");
+  for (std::int64_t row = 0; row < p.q && table.wants_more(); ++row) {
+    std::vector<shown_hit> first;
+    for (std::int64_t j = 0; j < std::min(p.k, answer_table::most_columns); ++j) {
+      const std::int64_t at = row * p.k + j;
+      first.push_back(
+          {value_at(p.type, chosen.values, at), chosen.indices[static_cast<std::size_t>(at)]});
+    }
+    table.add(p.k, std::move(first));
+  }
+  fmt::print("{}", table.text(fmt::format("{} x {}", p.q, p.k),
+                              "--values FILE and --indices FILE write all of them"));
+}
+
 int select(const select_arguments& o) {
-  const std::array<named_file, 1> inputs = {{{"--input", o.input}}};
-  const std::array<named_file, 2> outputs = {{{"--values", o.values}, {"--indices", o.indices}}};
+  const std::array<named_file, 1> inputs = {{{"--input", o.input, true}}};
+  const std::array<named_file, 2> outputs = {
+      {{"--values", o.values, true}, {"--indices", o.indices, true}}};
   const job_files held(inputs, outputs);
   const algorithm& entry = *require_algorithm(o.algorithm, o.require).algorithm;
   const auto place = open_backend(require_executor(o.executor, entry), o.threads);
-  const npy_file matrix = npy_file::open(o.input);
+  const npy_file matrix = npy_file::open_or_collect(o.input);
   const problem p = problem_of(o, matrix, entry);
   const selection chosen = select_rows(entry, p, {matrix.data(), p.input_bytes()}, *place);
   matrix.require_unchanged();
@@ -72,8 +110,10 @@ int select(const select_arguments& o) {
   files.add(o.values, matrix.type(), shape, chosen.values);
   files.add(o.indices, element_type::int64, shape, std::as_bytes(std::span(chosen.indices)));
   files.commit();
-  fmt::print("{}: the {} {} of {} in each of {} rows, proven; order: {}\n", entry.name, p.k,
-             to_string(p.direction), p.n, p.q, to_string(entry.promises.ordering));
+  say_beside(outputs, fmt::format("{}: the {} {} of {} in each of {} rows, proven; order: {}\n",
+                                  entry.name, p.k, to_string(p.direction), p.n, p.q,
+                                  to_string(entry.promises.ordering)));
+  if (o.values.empty() && o.indices.empty()) print_head(p, chosen);
   return 0;
 }
 
@@ -83,17 +123,20 @@ void add_select(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("select", "Select the k smallest of each row of a matrix (.npy)");
   const auto o = std::make_shared<select_arguments>();
-  command->add_option("--algorithm", o->algorithm, "name from `kselect list`")
-      ->capture_default_str();
-  command->add_option("--input", o->input, "matrix Q x n, float16, float32 or float64 (.npy)")
-      ->required();
-  command->add_option("--k", o->k, "how many of each row, 1 <= k <= n")
+  command
+      ->add_option("ROWS,--input", o->input,
+                   "matrix Q x n, or one row of n: float16, float32 or float64 (.npy); - is "
+                   "standard input")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--k", o->k, "how many of each row, at most n")
       ->required()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  command->add_option("--values", o->values, "where to write the values, Q x k (.npy)");
-  command->add_option("--indices", o->indices, "where to write the indices, int64 Q x k (.npy)");
+  option_output(*command, "--values", o->values, "the values, Q x k (.npy); - is standard output");
+  option_output(*command, "--indices", o->indices, "the indices, int64 Q x k (.npy), or -");
   command->add_flag("--largest", o->largest, "the k largest instead");
   option_order(*command, o->require);
+  option_algorithm(*command, o->algorithm);
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);
   command->callback([&chosen, o] { chosen = [o] { return select(*o); }; });

@@ -73,9 +73,12 @@ void add_merge(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "merge", "Make one run for each kind of machine from the shards of a sweep");
   const auto o = std::make_shared<merge_options>();
-  command->add_option("directories", o->directories, "the --out of every shard")->required();
+  command->add_option("DIRECTORIES", o->directories, "the --out of every shard")
+      ->required()
+      ->type_name("DIR");
   command->add_option("--out", o->out, "directory for the runs, one folder a kind of machine")
-      ->required();
+      ->required()
+      ->type_name("DIR");
   command->add_flag("--partial", o->partial, "accept missing and unfinished shards");
   command->callback([&chosen, o] { chosen = [o] { return merge(*o); }; });
 }
@@ -84,7 +87,9 @@ void add_progress(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "progress", "How far the shards of a sweep are, from their records; 1 if not all complete");
   const auto directories = std::make_shared<std::vector<std::string>>();
-  command->add_option("directories", *directories, "the --out of every shard")->required();
+  command->add_option("DIRECTORIES", *directories, "the --out of every shard")
+      ->required()
+      ->type_name("DIR");
   command->callback(
       [&chosen, directories] { chosen = [directories] { return show_progress(*directories); }; });
 }

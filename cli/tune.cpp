@@ -207,18 +207,24 @@ void add_tune(CLI::App& app, action& chosen, const std::vector<std::string>& arg
       "tune", "Fit a cost table of `auto` to this GPU, or report the regret of its choices");
   const auto o = std::make_shared<tune_arguments>();
   CLI::Option* const config = command->add_option(
-      "configs", o->configs,
+      "CONFIGS", o->configs,
       "the sweeps to run and learn from; default: configs/tune.json and tune_types.json");
+  config->type_name("CONFIG");
   CLI::Option* const from =
-      command->add_option("--from", o->from, "learn from finished runs instead (directories)");
+      command->add_option("--from", o->from, "learn from finished runs instead (directories)")
+          ->type_name("DIR");
   CLI::Option* const run = command->add_option(
       "--run", o->run, "directory for the sweeps' records; default out/tune-TIME");
-  CLI::Option* const out = command->add_option("--out", o->out, "the table's file (JSON)");
+  run->type_name("DIR");
+  CLI::Option* const out =
+      command->add_option("--out", o->out, "the table's file (JSON)")->type_name("FILE");
   CLI::Option* const regret = command->add_option(
       "--regret", o->regret,
       "report the regret of these runs instead: time of auto over time of its fastest member; on a "
       "CPU, of the fastest algorithm");
+  regret->type_name("DIR");
   command->add_option("--table", o->table, "with --regret: also judge the table in this file")
+      ->type_name("FILE")
       ->needs(regret);
   command->add_option("--worst", o->shown, "how many of the worst choices to list")
       ->check(CLI::Range(0, 1000))

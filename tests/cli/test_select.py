@@ -78,7 +78,8 @@ def save_bad_inputs(folder):
     """name -> what the one-line error must say."""
     good = np.ones((4, 8), np.float32)
     np.save(folder / "good.npy", good)
-    np.save(folder / "flat.npy", good.ravel())
+    np.save(folder / "cube.npy", good.reshape(2, 2, 8))
+    np.save(folder / "scalar.npy", np.float32(1))
     np.save(folder / "ints.npy", good.astype(np.int32))
     whole = (folder / "good.npy").read_bytes()
     (folder / "torn.npy").write_bytes(whole[:-5])
@@ -88,7 +89,8 @@ def save_bad_inputs(folder):
     np.save(folder / "bfloat16.npy", good.astype(np.float16).view("V2"))  # as ml_dtypes' is saved
     return {
         "missing.npy": "missing.npy",
-        "flat.npy": "1 dimension",
+        "cube.npy": "has 3 dimensions, but rows are a matrix (Q x n), or one row (n); reshape it",
+        "scalar.npy": "has 0 dimensions",
         "ints.npy": "int32",
         "torn.npy": "truncated",
         "empty.npy": "empty.npy",
