@@ -14,6 +14,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/help/help_commands.hpp"
+#include "cli/help/help_text.hpp"
+#include "cli/help/usage_error.hpp"
 #include "harness/tune/own_table.hpp"
 #include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
@@ -24,13 +27,6 @@
 namespace {
 
 using namespace kselect::runtime;
-
-constexpr char exit_codes[] =
-    "Exit codes: 0 success; 1 a sweep ran but some cell failed; 2 usage or config; 3 input file;\n"
-    "4 unsupported here; 5 out of memory; 6 results cannot be written; 7 an answer was wrong;\n"
-    "70 internal error; 130 interrupted. `compare` and `ab`: 0 no regression; 1 regression;\n"
-    "2 not comparable, or no verdict possible; 3 inconclusive; 4 missing cells.\n"
-    "Every answer is proven by a certificate before it is written or timed.";
 
 int report(int code, std::string_view what) {
   std::fflush(stdout);
@@ -45,13 +41,7 @@ void prepare_process() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-int run(int argc, char** argv) {
-  CLI::App app{"k-selection: the k smallest of each row, side by side, proven and timed",
-               "kselect"};
-  app.set_version_flag("--version", version_line());
-  app.footer(exit_codes);
-  app.require_subcommand(1);
-  kselect::cli::action chosen;
+void add_commands(CLI::App& app, kselect::cli::action& chosen, int argc, char** argv) {
   kselect::cli::add_list(app, chosen);
   kselect::cli::add_select(app, chosen);
   kselect::cli::add_explain(app, chosen);
@@ -75,14 +65,28 @@ int run(int argc, char** argv) {
   kselect::cli::add_index(app, chosen);
   kselect::cli::add_test(app, chosen);
   kselect::cli::add_new(app, chosen);
+  kselect::cli::add_help(app, chosen);
   kselect::cli::add_worker(app, chosen);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"k-selection: the k smallest of each row, side by side, proven and timed",
+               "kselect"};
+  app.set_version_flag("--version", version_line());
+  app.formatter(kselect::cli::help::formatter());
+  app.require_subcommand(1);
+  kselect::cli::action chosen;
+  add_commands(app, chosen, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
-    const int code = app.exit(problem);
+    if (problem.get_exit_code() != 0) {
+      throw error(failure::usage, kselect::cli::help::usage_error(app, problem));
+    }
+    app.exit(problem);  // prints the help or the version
     std::cout.flush();
-    if (code == 0) finish_standard_output();
-    return code == 0 ? 0 : static_cast<int>(failure::usage);
+    finish_standard_output();
+    return 0;
   }
   kselect::harness::tune::use_own_table();
   const int code = chosen();

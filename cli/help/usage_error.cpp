@@ -1,0 +1,95 @@
+// CLI11 notices what is missing before what is unknown: `kselect explian` is a line without a
+// command to it, and `--vlaues` may hide behind a missing --k. What is unknown is said first.
+
+#include "cli/help/usage_error.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/help/command_tree.hpp"
+
+namespace kselect::cli::help {
+namespace {
+
+// The commands that CLI11 understood, from the program down.
+std::vector<const CLI::App*> understood(const CLI::App& app) {
+  std::vector<const CLI::App*> chain = {&app};
+  while (!chain.back()->get_subcommands().empty()) {
+    chain.push_back(chain.back()->get_subcommands().front());
+  }
+  return chain;
+}
+
+command_facts facts_at(const std::vector<const CLI::App*>& chain, std::size_t level) {
+  std::vector<std::string> path;
+  for (std::size_t i = 1; i <= level; ++i) path.push_back(chain[i]->get_name());
+  return facts_of(*chain[level], std::move(path));
+}
+
+std::string see(const command_facts& command) {
+  return fmt::format("; see `kselect help{}{}`", command.path.empty() ? "" : " ", command.name());
+}
+
+// Of a word that a command does not know.
+std::string unknown(const command_facts& command, const std::string& word) {
+  std::vector<std::string> known;
+  if (word.starts_with("-") && word != "-") {
+    for (const option_facts& o : command.options) {
+      known.insert(known.end(), o.names.begin(), o.names.end());
+    }
+    const std::string name = word.substr(0, word.find('='));
+    return fmt::format("`{}` has no option {}{}", command.full_name(), name,
+                       did_you_mean(name, known));
+  }
+  if (command.commands.empty()) {
+    return fmt::format("'{}' is one word too many for `{}`", word, command.full_name());
+  }
+  for (const command_facts& below : command.commands) known.push_back(below.path.back());
+  return fmt::format("'{}' is no command of `{}`{}", word, command.full_name(),
+                     did_you_mean(word, known));
+}
+
+std::string missing(const command_facts& command, const CLI::App& app,
+                    const std::string& fallback) {
+  if (!command.commands.empty() && app.get_require_subcommand_min() > 0) {
+    return fmt::format("`{}` needs a command", command.full_name());
+  }
+  for (const CLI::Option* const option : app.get_options()) {
+    if (!option->get_required() || option->count() != 0) continue;
+    const std::string name = option->get_name(false, false);
+    if (!option->get_positional()) {
+      return fmt::format("`{}` needs {}", command.full_name(), name);
+    }
+    const std::string position = option->get_name(true);
+    return fmt::format("`{}` needs {}{}", command.full_name(), position,
+                       name == position ? "" : fmt::format(" (or {})", name));
+  }
+  return fallback;
+}
+
+}  // namespace
+
+std::string usage_error(const CLI::App& app, const CLI::ParseError& problem) {
+  const auto chain = understood(app);
+  const command_facts last = facts_at(chain, chain.size() - 1);
+  const auto is = [&](CLI::ExitCodes code) {
+    return problem.get_exit_code() == static_cast<int>(code);
+  };
+  const bool incomplete = is(CLI::ExitCodes::RequiredError);
+  if (!incomplete && !is(CLI::ExitCodes::ExtrasError)) return problem.what() + see(last);
+  for (std::size_t level = 0; level < chain.size(); ++level) {
+    const std::vector<std::string> rest = chain[level]->remaining(false);
+    if (rest.empty()) continue;
+    // An unknown option first: the words behind it may be its values.
+    const auto option = std::ranges::find_if(
+        rest, [](const std::string& w) { return w.starts_with("-") && w != "-"; });
+    const command_facts command = facts_at(chain, level);
+    const bool no_command = !command.commands.empty() && chain.back() == chain[level];
+    return unknown(command, option == rest.end() || no_command ? rest.front() : *option) +
+           see(command);
+  }
+  return (incomplete ? missing(last, *chain.back(), problem.what()) : problem.what()) + see(last);
+}
+
+}  // namespace kselect::cli::help
