@@ -178,7 +178,7 @@ std::string factors_text(const std::vector<const ranking*>& points, const std::s
   }
   const factor_range known = factors_over_nth_element(points, winner);
   if (!baseline.empty() || known.over.empty()) return text;
-  return text + fmt::format("{} {} times as fast as {}", text.empty() ? "," : " and", known.text(),
+  return text + fmt::format("{} {} times as fast as {}", text.empty() ? "," : ", and", known.text(),
                             over_text(known, true));
 }
 

@@ -80,7 +80,7 @@ TEST(answer_of, says_who_wins_how_often_and_by_how_much) {
                                             cell("cpu/heap", 512, 300'000, 1'000)});
   EXPECT_EQ(answer_of(rank_cells(one)),
             "ours is fastest at n = 512, Q = 4, k = 8 on cpu: 100±1 us, 3.0 times as fast as "
-            "cpu/heap, the fastest baseline and 9.0 times as fast as cpu/nth_element.");
+            "cpu/heap, the fastest baseline, and 9.0 times as fast as cpu/nth_element.");
   const recorded_run many = compare::run_of(
       {cell("ours", 512, 100, 1), cell("cpu/heap", 512, 140, 1), cell("ours", 1024, 100, 1),
        cell("cpu/heap", 1024, 310, 1), cell("ours", 2048, 100, 1), cell("cpu/heap", 2048, 50, 1),
