@@ -153,7 +153,7 @@ struct explanation {
   std::size_t workspace = 0;
 };
 
-void print_json(const explain_arguments& o, const device& where, const explanation& e) {
+void print_explanation_json(const explain_arguments& o, const device& where, const explanation& e) {
   nlohmann::ordered_json shown = {{"problem", to_string(o.shape)},
                                   {"device", device_text(where)},
                                   {"entry", e.entry},
@@ -181,7 +181,7 @@ void print_json(const explain_arguments& o, const device& where, const explanati
   fmt::print("{}\n", shown.dump(2));
 }
 
-void print_text(const explain_arguments& o, const device& where, const explanation& e) {
+void print_explanation(const explain_arguments& o, const device& where, const explanation& e) {
   const auto line = [](const char* what, const std::string& text) {
     fmt::print("  {:<10} {}\n", what, text);
   };
@@ -224,7 +224,7 @@ int explain(explain_arguments o) {
   }
   e.launches = launches_of(entry, p, where);
   e.workspace = entry.workspace(p, where);
-  (o.as_json ? print_json : print_text)(o, where, e);
+  (o.as_json ? print_explanation_json : print_explanation)(o, where, e);
   return 0;
 }
 

@@ -62,7 +62,7 @@ bool is_tree(const fs::path& folder) {
          fs::is_regular_file(folder / "CMakeLists.txt");
 }
 
-fs::path source_tree(const std::string& given) {
+fs::path tree_to_write(const std::string& given) {
   if (!given.empty()) {
     if (is_tree(given)) return given;
     throw error(
@@ -148,7 +148,7 @@ int write_all(const new_options& options) {
     throw error(failure::usage,
                 fmt::format("'{}' is a word of C++; take another name", options.name));
   }
-  const fs::path tree = source_tree(options.tree);
+  const fs::path tree = tree_to_write(options.tree);
   std::string entry = options.name;
   if (options.kind == "kernel") std::ranges::replace(entry, '_', '-');
   entry.insert(0, found->entry_prefix);

@@ -11,7 +11,7 @@
 #include "cli/cli.hpp"
 #include "kselect/registry.hpp"
 #include "runtime/error.hpp"
-#include "source_configs.hpp"
+#include "source_tree.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -28,7 +28,7 @@ std::vector<path> searched_folders() {
     folders.push_back(
         (program.parent_path() / ".." / "share" / "kselect" / "configs").lexically_normal());
   }
-  folders.emplace_back(source_configs);
+  folders.push_back(path(source_tree) / "configs");
   return folders;
 }
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
-GENERATED = {"build_info.hpp", "source_hashes.hpp", "registry_table.cpp", "source_tree.hpp", "tune_configs.hpp",
-             "source_configs.hpp"}
+GENERATED = {"build_info.hpp", "source_hashes.hpp", "registry_table.cpp", "source_tree.hpp", "tune_configs.hpp"}
 
 
 def arrows() -> dict[str, set[str]]:
