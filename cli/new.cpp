@@ -182,17 +182,17 @@ void add_new(CLI::App& app, action& chosen) {
   for (const kind& one : kinds()) names.emplace_back(one.name);
   command
       ->add_option(
-          "kind", options->kind,
+          "KIND", options->kind,
           "cpu: native code on rows; kernel: for GPUs and fibers; queue: for the kernels of "
           "algorithms/queues; metric: for `kselect index`")
       ->required()
       ->check(CLI::IsMember(names));
-  command->add_option("name", options->name, "of the file, e.g. my_select")->required();
-  command->add_option("--tree", options->tree,
-                      "a source tree; by default the one around this folder");
-  command->footer(
-      "Exit codes: 0 written; 2 no such tree, or the name is taken; 6 cannot be written.\n"
-      "Example: kselect new cpu my_select");
+  command->add_option("NAME", options->name, "of the file, e.g. my_select")
+      ->required()
+      ->type_name("NAME");
+  command
+      ->add_option("--tree", options->tree, "a source tree; by default the one around this folder")
+      ->type_name("DIR");
   command->callback([&chosen, options] { chosen = [options] { return write_all(*options); }; });
 }
 

@@ -135,7 +135,8 @@ void add_plot(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "plot", "Draw recorded runs: at most ten figures, and a page that lists them");
   const auto o = std::make_shared<passed_on>();
-  command->add_option("runs", o->runs, "directories of runs, each with runs.jsonl and meta.json");
+  command->add_option("RUN", o->runs, "directories of runs, each with runs.jsonl and meta.json")
+      ->type_name("DIR");
   command->add_option("--out", o->out, "folder of the figures and of index.html [out/figures]");
   command->add_option("--figure", o->figures, "draw this kind alone; may be repeated (--list)")
       ->allow_extra_args(false);  // a run follows
@@ -153,7 +154,10 @@ void add_report(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "report", "Write a recorded run as one HTML file: the answer, table, plots, environment");
   const auto o = std::make_shared<passed_on>();
-  command->add_option("run", o->runs, "directory of the run")->required()->expected(1);
+  command->add_option("RUN", o->runs, "directory of the run")
+      ->required()
+      ->expected(1)
+      ->type_name("DIR");
   command->add_option("--out", o->out, "the file to write [RUN/report.html]");
   command->add_option("--baseline", o->baseline, "algorithm that the headline compares with");
   command->callback([&chosen, o] {

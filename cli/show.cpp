@@ -49,7 +49,9 @@ void add_show(CLI::App& app, action& chosen) {
   CLI::App* const command =
       app.add_subcommand("show", "Print the table of a recorded run, and the answer in a sentence");
   const auto o = std::make_shared<show_arguments>();
-  command->add_option("run", o->run, "directory of the run, finished or not")->required();
+  command->add_option("RUN", o->run, "directory of the run, finished or not")
+      ->required()
+      ->type_name("DIR");
   command
       ->add_option("--table", o->view,
                    "pivot (an algorithm a column), cells (a cell a line, ranked), winners (a "

@@ -134,17 +134,17 @@ void add_test(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
       "test", "Prove an algorithm by the shared battery: sizes, orders, ties, NaN, types, layouts");
   auto options = std::make_shared<test_options>();
-  command->add_option("name", options->name, "an entry's name, or a glob over names")->required();
+  command->add_option("NAME", options->name, "an entry's name, or a glob over names")
+      ->required()
+      ->type_name("ALGORITHM");
   command->add_option("--executor", options->executor, "where to run: all that it declares, or one")
       ->check(CLI::IsMember({"all", "cpu", "fiber", "cuda"}))
       ->capture_default_str();
   command->add_option("--case", options->cases, "a case, or a glob over cases: BoundarySizes")
+      ->type_name("GLOB")
       ->capture_default_str();
   command->add_flag("--shared", options->shared,
                     "variants of one file are the same code: each proves a part of the problems");
-  command->footer(
-      "Exit codes: 0 every case passed; 7 a case failed; 4 no case can run here.\n"
-      "Example: kselect test one-pass");
   command->callback([&chosen, options] { chosen = [options] { return run_test(*options); }; });
 }
 

@@ -11,6 +11,11 @@ constexpr auto all_examples = std::to_array<example>({
     {"list", "The names of all entries that take float16 rows, by jq:",
      "kselect list --json | jq -r '.[] | select(.dtypes | index(\"float16\")) | .name'"},
 
+    {"test", "Is this algorithm right? The battery says:", "kselect test one-pass"},
+    {"test", "One case of a kernel, on fibers:",
+     "kselect test bms-block --executor fiber --case BoundarySizes"},
+    {"new", "Begin an algorithm of your own in a source tree:", "kselect new cpu my_select"},
+
     {"select", "The 8 smallest of each row, as a short table:", "kselect select rows.npy --k 8"},
     {"select", "Sorted, into files:",
      "kselect select rows.npy --k 8 --sorted --values v.npy --indices i.npy"},
@@ -31,10 +36,17 @@ constexpr auto all_examples = std::to_array<example>({
      "kselect knn base.fvecs queries.fvecs --k 10 --memory-limit 4096 --resume "
      "--indices i.npy --distances d.npy"},
 
+    {"bench", "Which algorithm is fastest here, and by how much?",
+     "kselect bench --n 16384 --q 256 --k 64"},
+    {"bench", "Some algorithms, on rows of a file:",
+     "kselect bench --input rows.npy --k 8 --algorithms 'auto,cpu/*@here'"},
     {"run", "A sweep, and the same again after an interruption:",
      "kselect run configs/quick.json --out out/mine --resume"},
-    {"run",
-     "The cells, without a run:", "kselect run configs/quick.json --filter 'cpu/heap*' --dry-run"},
+    {"run", "The cells and an estimate of the time, without a run:",
+     "kselect run quick --filter 'cpu/heap*' --dry-run"},
+    {"show", "The table of a run, and the answer in a sentence:", "kselect show out/mine"},
+    {"plot", "Figures, and a page that says what each shows:", "kselect plot out/mine"},
+    {"report", "One HTML file: who wins where, by how much:", "kselect report out/mine"},
 
     {"tune", "Teach auto this GPU, which takes hours:",
      "kselect tune --out algorithms/auto_select/my-gpu.json"},

@@ -73,8 +73,8 @@ def save_what_examples_name(folder):
 
 # In this order, because some read what others write. What is not here needs a repository, a finished
 # run or hours; its command line is parsed, and then it must miss a file.
-RUNS = ["list", "select", "generate rows", "prove", "knn", "explain", "index build", "index info",
-        "index knn", "index range", "index generate", "generate", "index", "doctor", "help",
+RUNS = ["list", "bench", "test", "select", "generate rows", "prove", "knn", "explain",
+        "index build", "index info", "index knn", "index range", "index generate", "generate", "index", "doctor", "help",
         "version", "completion", "man"]
 
 

@@ -1,0 +1,194 @@
+#include "cli/knn_options.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "runtime/error.hpp"
+
+namespace kselect::cli {
+namespace {
+
+// Which products the executor has, and which options go with them.
+void refuse_product(const knn_arguments& o, const backend& place) {
+  const auto product = parse<knn_product>(o.product).value();
+  const executor_kind kind = place.description().kind;
+  if (product == knn_product::automatic) return;
+  const bool of_cuda = product == knn_product::float32 || product == knn_product::tf32;
+  const bool fits = product == knn_product::float64   ? kind != executor_kind::cuda
+                    : product == knn_product::float16 ? kind != executor_kind::cpu
+                                                      : kind == executor_kind::cuda;
+  if (!fits) {
+    throw error(failure::usage,
+                fmt::format("--product {} is not for executor {}: cuda has float16, tf32 and "
+                            "float32, fiber float16 and float64, cpu float64",
+                            o.product, to_string(kind)));
+  }
+  if (product == knn_product::float32 && o.tf32) {
+    throw error(failure::usage, "--tf32 is --product tf32, not float32: give one of them");
+  }
+  if (!of_cuda && (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0)) {
+    throw error(failure::usage,
+                fmt::format("--memory, --tf32, --half-product and --sum-by-warp do not go with "
+                            "--product {}",
+                            o.product));
+  }
+}
+
+void add_cuda_options(CLI::App& command, knn_arguments& o) {
+  constexpr const char* group = "Executor cuda";
+  command
+      .add_option("--memory", o.memory_mib,
+                  "MiB of device memory: half for the corpus, half for distances and algorithm; 0: "
+                  "from what is free")
+      ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--tf32", o.tf32,
+                "products by tensor cores with 11-bit factors: faster, neighbours not exact")
+      ->group(group);
+  command
+      .add_flag("--half-product", o.half_product,
+                "with --self: compute half of the matrix product and use it twice, if corpus and "
+                "candidates fit into device memory")
+      ->group(group);
+  command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
+      ->group(group);
+  std::vector<std::string> scopes = {"auto"};
+  for (const auto& entry : names<proof_scope>) scopes.emplace_back(entry.name);
+  command
+      .add_option(
+          "--prove", o.prove,
+          "rows of every selection to prove; auto: a sample on cuda by --product float32 or tf32. "
+          "All other products prove every query")
+      ->check(CLI::IsMember(scopes))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option(
+          "--timing", o.timing,
+          "repeat so often and print the time of each stage on stderr; the first of several "
+          "repeats proves, and does not count")
+      ->check(CLI::Range(1, 10000))
+      ->group(group);
+  command
+      .add_option("--record", o.record,
+                  "with --timing, or in tiles on any executor: where to write all times (.json)")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+void add_inputs(CLI::App& command, knn_arguments& o) {
+  command
+      .add_option("BASE", o.base_file,
+                  "vectors: .npy, .fvecs, .bvecs, .ivecs, idx (in memory also .gz), "
+                  ".hdf5[:dataset]; - is an .npy on standard input")
+      ->type_name("FILE");
+  command
+      .add_option("QUERIES,--query", o.query,
+                  "query vectors, same formats; an .npy of one dimension is one query")
+      ->type_name("FILE");
+  command
+      .add_option("--base", o.base,
+                  "in place of BASE; in tiles also several files, one after the other")
+      ->type_name("FILE");
+  command.add_flag("--self", o.self, "every base vector is a query: the k-NN graph");
+  command.add_flag("--exclude-self", o.exclude_self, "a vector is not its own neighbour");
+  command.add_option("--limit", o.limit, "read only so many base vectors; 0 means all")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+}
+
+}  // namespace
+
+void add_knn_options(CLI::App& command, knn_arguments& o) {
+  add_inputs(command, o);
+  std::vector<std::string> metrics;
+  for (const auto& entry : names<metric>) metrics.emplace_back(entry.name);
+  command.add_option("--metric", o.metric, "distance")
+      ->check(CLI::IsMember(metrics))
+      ->capture_default_str();
+  command.add_option("--k", o.k, "neighbours of each query")
+      ->required()
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  option_output(command, "--indices", o.indices,
+                "the indices, int64 Q x k (.npy); - is standard output");
+  option_output(command, "--distances", o.distances, "the distances, float32 Q x k (.npy), or -");
+  option_algorithm(command, o.algorithm);
+  command
+      .add_option("--block", o.block_mib,
+                  "MiB of candidates and distances held at once; not on cuda")
+      ->group(place_group)
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  std::vector<std::string> products;
+  for (const auto& entry : names<knn_product>) products.emplace_back(entry.name);
+  command
+      .add_option("--product", o.product,
+                  "what ranks vectors before exact distances decide; auto: float16 on executor "
+                  "cuda unless an option or --algorithm asks for another way")
+      ->check(CLI::IsMember(products))
+      ->capture_default_str();
+  add_tiled_options(command, o.tiled);
+  add_cuda_options(command, o);
+  option_executor(command, o.executor);
+  option_threads(command, o.threads);
+}
+
+knn_arguments with_base(knn_arguments o) {
+  if (!o.base.empty() && o.query.empty()) o.query = std::exchange(o.base_file, {});
+  if (o.base_file.empty() == o.base.empty()) {
+    throw error(failure::usage,
+                "name the base once: `kselect knn BASE QUERIES`, or --base FILE...");
+  }
+  if (o.base.empty()) o.base = {o.base_file};
+  return o;
+}
+
+cuda_knn_options cuda_options(const knn_arguments& o) {
+  cuda_knn_options cuda;
+  cuda.memory_bytes = o.memory_mib << 20;
+  cuda.tf32 = o.tf32 || o.product == "tf32";
+  cuda.half_product = o.half_product;
+  cuda.sum_by_warp = o.sum_by_warp;
+  // Proving all rows downloads every distance on a GPU; on the host it costs nothing.
+  cuda.prove = o.prove == "auto" ? proof_scope::sample : parse<proof_scope>(o.prove).value();
+  cuda.repeats = o.timing;
+  return cuda;
+}
+
+void refuse_combinations(const knn_arguments& o) {
+  if (o.query.empty() == !o.self) {
+    throw error(failure::usage, "give either QUERIES or --self (every base vector is a query)");
+  }
+  if (o.exclude_self && !o.self) {
+    throw error(failure::usage, "--exclude-self needs --self: a query file has no own vectors");
+  }
+  if (o.half_product && !o.self) {
+    throw error(failure::usage, "--half-product needs --self: it is the k-NN graph's symmetry");
+  }
+  if (!o.record.empty() && o.timing == 0 && !o.tiled.wanted()) {
+    throw error(failure::usage,
+                "--record needs --timing N, or a search in tiles: it records times");
+  }
+}
+
+void refuse_what_place_lacks(const knn_arguments& o, const backend& place) {
+  refuse_product(o, place);
+  if (!place.shares_host_memory()) return;
+  if (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0 || o.timing != 0 ||
+      !o.record.empty()) {
+    throw error(failure::usage,
+                fmt::format("--memory, --tf32, --half-product, --sum-by-warp, --timing and "
+                            "--record are for executor cuda; this is {}",
+                            to_string(place.description().kind)));
+  }
+  if (o.prove != "auto" && o.prove != "all") {
+    throw error(failure::usage,
+                fmt::format("--prove {} is for executor cuda; {} proves every query at no cost",
+                            o.prove, to_string(place.description().kind)));
+  }
+}
+
+}  // namespace kselect::cli

@@ -1,0 +1,43 @@
+#pragma once
+// The options of `kselect knn`, and which of them go together.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/cli.hpp"
+#include "cli/knn_in_tiles.hpp"
+#include "search/knn/knn.hpp"
+
+namespace kselect::cli {
+
+struct knn_arguments {
+  std::vector<std::string> base;
+  std::string base_file;  // the base by its position
+  std::string query, indices, distances, record;
+  std::string algorithm = "auto";
+  tiled_options tiled;
+  std::string metric = "sqeuclidean";
+  std::string executor = "auto";
+  std::string prove = "auto";
+  std::string product = "auto";
+  std::int64_t k = 0, limit = 0, block_mib = 256, memory_mib = 0;
+  bool self = false, exclude_self = false;
+  bool tf32 = false, half_product = false, sum_by_warp = false;
+  int threads = 0, timing = 0;
+};
+
+void add_knn_options(CLI::App& command, knn_arguments& o);
+
+// The base is named once: by its position, or by --base, which takes several files. Returns the
+// arguments with both in `base`. Throws error(failure::usage) for none and for two.
+knn_arguments with_base(knn_arguments o);
+
+cuda_knn_options cuda_options(const knn_arguments& o);
+
+// These throw error(failure::usage): for options that exclude each other, and for options that the
+// place does not have.
+void refuse_combinations(const knn_arguments& o);
+void refuse_what_place_lacks(const knn_arguments& o, const backend& place);
+
+}  // namespace kselect::cli
