@@ -79,6 +79,7 @@ bool wraps(Index& at, Index size) {
 
 combinations::combinations(const sweep_config& config, std::optional<dataset_sizes> dataset)
     : config_(config),
+      dataset_(std::get_if<dataset_input>(&config.input)),
       file_(std::get_if<rows_input>(&config.input)),
       most_(dataset.value_or(dataset_sizes{})) {
   const bool sized = origin_of(config.input) != rows_origin::generator;
