@@ -176,7 +176,7 @@ int write_all(const new_options& options) {
 
 void add_new(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
-      "new", "Begin an algorithm, a queue or a metric: write an annotated file into a source tree");
+      "new", "Begin an algorithm, a queue or a metric by an annotated file in a source tree");
   auto options = std::make_shared<new_options>();
   std::vector<std::string> names;
   for (const kind& one : kinds()) names.emplace_back(one.name);

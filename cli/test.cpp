@@ -101,8 +101,7 @@ std::vector<contender> wanted_contenders(const test_options& options) {
 int run_test(const test_options& options) {
   const auto all = wanted_contenders(options);
   const auto cases = cases_of(options.cases);
-  const battery_mode set = battery_mode_of_environment();
-  const battery_mode mode = !set.empty() ? set : options.shared ? "shared" : "full";
+  const battery_mode mode = options.shared ? "shared" : "full";
   tally counts;
   int left_out = 0;
   std::string why;
@@ -132,7 +131,7 @@ int run_test(const test_options& options) {
 
 void add_test(CLI::App& app, action& chosen) {
   CLI::App* const command = app.add_subcommand(
-      "test", "Prove an algorithm by the shared battery: sizes, orders, ties, NaN, types, layouts");
+      "test", "Prove an algorithm by the shared battery: sizes, orders, ties, NaN, types");
   auto options = std::make_shared<test_options>();
   command->add_option("NAME", options->name, "an entry's name, or a glob over names")
       ->required()

@@ -88,6 +88,7 @@ combinations::combinations(const sweep_config& config, std::optional<dataset_siz
          sized ? "the sizes of its files are not known yet"
                : "the rows are generated, there is no dataset");
   }
+  if (file_ != nullptr) require_type_of_file();
   if (dataset_ != nullptr && dataset_->exclude_self) {
     most_.base = std::max<std::int64_t>(most_.base - 1, 0);
   }
@@ -182,12 +183,16 @@ void combinations::check_dataset(const workload& p) const {
   }
 }
 
-void combinations::check_rows(const workload& p) const {
-  if (most_.type && p.type != *most_.type) {
+void combinations::require_type_of_file() const {
+  for (const dtype type : config_.axes.types) {
+    if (!most_.type || type == *most_.type) continue;
     fail(config_, "/axes/dtype",
-         fmt::format("{} is not what {} holds; write \"dtype\": \"{}\"", to_string(p.type),
+         fmt::format("{} is not what {} holds; write \"dtype\": \"{}\"", to_string(type),
                      file_->file, to_string(*most_.type)));
   }
+}
+
+void combinations::check_rows(const workload& p) const {
   if (p.n > most_.base) {
     fail(config_, "/axes/n",
          fmt::format("n = {} is more than the {} columns of {}", p.n, most_.base, file_->file));

@@ -71,6 +71,7 @@ class combinations {
   void check_size(const workload& p) const;
   void check_dataset(const workload& p) const;
   void check_rows(const workload& p) const;
+  void require_type_of_file() const;
 
   const sweep_config& config_;
   const dataset_input* dataset_;

@@ -192,7 +192,8 @@ worker_setup setup_of(const json& setup) {
   require_named<cpu_cache>(setup.at("policy"), "cache");
   const json& input = setup.at("input");
   const json& metric = input.contains("vectors") ? input.at("vectors") : input;
-  if (!metric.is_null()) require_named<runtime::metric>(metric, "metric");
+  const bool has_metric = !metric.is_null() && !input.contains("rows");
+  if (has_metric) require_named<runtime::metric>(metric, "metric");
   return {{spec_from(input), setup.at("on_gpu"), setup.at("threads")},
           setup.at("policy"),
           std::move(ceilings),

@@ -25,7 +25,7 @@
 namespace kselect::runtime {
 namespace {
 
-constexpr std::size_t piece_bytes = 1 << 20;
+constexpr std::size_t stream_piece_bytes = 1 << 20;
 
 // Closes a descriptor unless it is released.
 class owned_descriptor {
@@ -116,7 +116,7 @@ class expected_end {
 void copy_stream(int from, int to, stream_content content, const std::string& name) {
   const auto there = static_cast<std::int64_t>(available_memory());
   const std::int64_t most = there == 0 ? std::numeric_limits<std::int64_t>::max() : there;
-  const auto piece = std::make_unique<std::array<std::byte, piece_bytes>>();
+  const auto piece = std::make_unique<std::array<std::byte, stream_piece_bytes>>();
   expected_end end(content);
   std::int64_t total = 0;
   for (;;) {
@@ -183,7 +183,7 @@ void pour_into_stream(int descriptor, const std::filesystem::path& name) {
   const owned_descriptor to(name == "-" ? ::dup(STDOUT_FILENO)
                                         : ::open(name.c_str(), O_WRONLY | O_CLOEXEC));
   int reason = to.get() < 0 ? errno : 0;
-  std::vector<std::byte> piece(piece_bytes);
+  std::vector<std::byte> piece(stream_piece_bytes);
   for (off_t at = 0; reason == 0;) {
     const ssize_t got = ::pread(descriptor, piece.data(), piece.size(), at);
     if (got == 0) return;

@@ -22,6 +22,9 @@ void check(const knn_request& r) {
     throw error(failure::usage,
                 fmt::format("{} has no vectors: there is nothing to find", r.queries().source));
   }
+  if (r.exclude_self && r.query != nullptr) {
+    throw error(failure::usage, "exclude_self is for queries that are the base vectors");
+  }
   const std::int64_t candidates = r.base.count - (r.exclude_self ? 1 : 0);
   if (r.k < 1 || r.k > candidates) {
     throw error(

@@ -35,7 +35,7 @@ def tree(tmp_path):
 
 
 def test_written_entries_are_listed():
-    names = {line for line in written("list").stdout.splitlines() if line and not line.startswith(" ")}
+    names = {line for line in written("list", "--names").stdout.splitlines() if line and not line.startswith(" ")}
     assert set(ENTRIES) <= names
 
 

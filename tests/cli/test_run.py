@@ -368,7 +368,7 @@ def test_named_algorithms_become_cells_that_say_unsupported(kselect, config, tmp
 def test_an_entry_that_decides_nothing_is_said(kselect, config):
     path = config(algorithms=[{"name": "cpu/sor?", "where": "k <= 4"}, "cpu/heap", "cpu/sort"])
     done = kselect("run", path, "--dry-run")
-    assert '/algorithms/0: "cpu/sor?" decides nothing' in one_line(done.stderr)
+    assert '/algorithms/0: "cpu/sor?" decides nothing' in done.stderr
     assert done.stdout.splitlines()[-1] == "8 cells"
     path = config(algorithms=[{"name": "cpu/sort*", "where": "k <= 4"}, "cpu/heap", "cpu/sort"])
     assert "decides nothing" not in kselect("run", path, "--dry-run").stderr  # it still decides cpu/sort+omp

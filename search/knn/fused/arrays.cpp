@@ -30,6 +30,7 @@ void chosen_selection::reserve(backend& place, const problem& p) {
   if (entry_->workspace == nullptr) return;
   const std::size_t bytes = entry_->workspace(p, place.description());
   if (bytes > workspace_.size()) {
+    if (workspace_.size() != 0) place.synchronise();  // an earlier run may still use it
     workspace_ = make<std::byte>(place, static_cast<std::int64_t>(bytes));
   }
 }

@@ -169,7 +169,7 @@ struct rounding_kernel {
       if (position >= a.count) continue;
       if (error <= std::numeric_limits<double>::max()) totals[0] += error;
       totals[1] += norm;
-      totals[2] = std::fmax(totals[2], error);
+      if (error <= std::numeric_limits<double>::max()) totals[2] = std::fmax(totals[2], error);
       totals[3] = std::fmax(totals[3], norm);
     }
     if (a.totals.data == nullptr) return;

@@ -29,8 +29,8 @@ std::int64_t scattering_stride(std::int64_t count) {
 double sum_error(std::int64_t dimension) {
   const double steps = static_cast<double>(slabs_of(dimension)) * slab_width /
                        simt::product_depth(simt::product::float16);
-  const double each = steps * simt::product_error;
-  return each / (1 - each);
+  const double all = std::expm1(steps * std::log1p(simt::product_error));
+  return all / (1 - all);
 }
 
 }  // namespace

@@ -216,7 +216,7 @@ TEST(expand, counts_no_query_among_its_own_candidates) {
 
 TEST(expand, wants_sizes_exactly_for_a_dataset) {
   EXPECT_EQ(refused({{"/input/dataset", query_dataset}}),
-            "configs/x.json: /input: the dataset's sizes are not known yet");
+            "configs/x.json: /input: the sizes of its files are not known yet");
   EXPECT_EQ(refused({}, dataset_sizes{1, 1}),
             "configs/x.json: /input: the rows are generated, there is no dataset");
 }
