@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # Of all files as git packs them. Folders and git's own files take 0.3 MB more.
-BUDGET = 14_500_000
+BUDGET = 14_700_000
 
 
 def committed():
