@@ -314,7 +314,10 @@ def test_every_shipped_config_plans(kselect, tmp_path):
         text = json.loads(path.read_text())
         if "dataset" in text.get("input", {}):
             continue  # needs its file
-        assert "cells" in kselect("run", path, "--dry-run").stdout
+        done = kselect("run", path, "--dry-run", check=None)
+        planned = done.returncode == 0 and "cells" in done.stdout
+        for_gpus = done.returncode == 2 and "no cell is left; left out: " in done.stderr and "need a GPU" in done.stderr
+        assert planned or for_gpus, done.stderr
 
 
 @pytest.mark.slow
