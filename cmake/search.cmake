@@ -57,4 +57,7 @@ ${spaces}  static const space* const all[] = {${addresses}};
   add_library(${target} STATIC ${sources} ${kernels} ${generated}/table.cpp ${generated}/metric_hashes.hpp)
   set_source_files_properties(${generated}/table.cpp PROPERTIES INCLUDE_DIRECTORIES ${generated})
   kselect_compile_kernels(${kernels})
+  # Products and sums in one instruction; -O2 also in builds that optimise less, which would not keep sums in registers.
+  set_source_files_properties(search/knn/host/products.cpp PROPERTIES
+                              COMPILE_OPTIONS "-O3;-ffp-contract=fast" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

@@ -35,8 +35,6 @@ namespace {
 // Components multiplied at a time, so that a tile's size does not depend on the dimension.
 constexpr std::int64_t depth = 1024;
 
-constexpr bool on_unit_sphere(metric m) { return m == metric::cosine || m == metric::pearson; }
-
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 void require(bool holds, const std::string& otherwise) {
@@ -47,7 +45,7 @@ void require(bool holds, const std::string& otherwise) {
 
 struct distance_calculator::tile {
   const float* queries;  // the first query of the tile
-  const summary* of_queries;
+  const image* of_queries;
   std::int64_t first_query, query_count;
   std::int64_t first_base, base_count;
 };
@@ -88,55 +86,7 @@ distance_calculator::distance_calculator(vector_view base, runtime::metric metri
   require(options.query_tile >= 1 && options.base_tile >= 1 && options.threads >= 1,
           fmt::format("distances: tiles of {} x {} on {} threads; each must be at least 1",
                       options.query_tile, options.base_tile, options.threads));
-  base_summaries_ = summarise_all(base.data, base.count);
-}
-
-distance_calculator::summary distance_calculator::summarise(const float* x) const {
-  const std::int64_t dimension = base_.dimension;
-  summary s;
-  if (metric_ == metric::pearson) {
-    double sum = 0;
-    for (std::int64_t c = 0; c < dimension; ++c) sum += x[c];
-    // The mean of equal components is exactly their value: every partial sum is a multiple of the
-    // unit in their last place and, up to 2^29 components, below 2^53 such units. So constant
-    // vectors are recognised.
-    s.mean = sum / static_cast<double>(dimension);
-  }
-  double square = 0;
-#pragma omp simd reduction(+ : square)
-  for (std::int64_t c = 0; c < dimension; ++c) {
-    const double centred = x[c] - s.mean;
-    square += centred * centred;
-  }
-  s.square = square;
-  if (on_unit_sphere(metric_)) {
-    s.scale = square == 0 ? 0 : 1 / std::sqrt(square);
-    s.square = 1;
-  }
-  return s;
-}
-
-std::vector<distance_calculator::summary> distance_calculator::summarise_all(
-    const float* vectors, std::int64_t count) const {
-  std::vector<summary> summaries(index(count));
-  constexpr std::int64_t vectors_a_task = 64;
-  const int workers = workers_for((count + vectors_a_task - 1) / vectors_a_task);
-#pragma omp parallel for num_threads(workers) schedule(static)
-  for (std::int64_t i = 0; i < count; ++i) {
-    summaries[index(i)] = summarise(vectors + i * base_.dimension);
-  }
-  return summaries;
-}
-
-double distance_calculator::direct(const float* x, const summary& of_x, const float* y,
-                                   const summary& of_y) const {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t c = 0; c < base_.dimension; ++c) {
-    const double difference = (x[c] - of_x.mean) * of_x.scale - (y[c] - of_y.mean) * of_y.scale;
-    sum += difference * difference;
-  }
-  return on_unit_sphere(metric_) ? sum / 2 : sum;
+  base_images_ = images_of(base.data, base.count, base.dimension, metric, options.threads);
 }
 
 float distance_calculator::finish(double distance) const {
@@ -147,7 +97,7 @@ void distance_calculator::multiply(const tile& t, scratch& s) const {
   const std::int64_t dimension = base_.dimension;
   for (std::int64_t first = 0; first < dimension; first += depth) {
     const std::int64_t width = std::min(depth, dimension - first);
-    const auto convert = [&](const float* vectors, const summary* of, std::int64_t count,
+    const auto convert = [&](const float* vectors, const image* of, std::int64_t count,
                              double* images) {
       for (std::int64_t i = 0; i < count; ++i) {
         const float* const x = vectors + i * dimension + first;
@@ -158,8 +108,8 @@ void distance_calculator::multiply(const tile& t, scratch& s) const {
       }
     };
     convert(t.queries, t.of_queries, t.query_count, s.queries.data());
-    convert(base_.data + t.first_base * dimension, base_summaries_.data() + t.first_base,
-            t.base_count, s.base.data());
+    convert(base_.data + t.first_base * dimension, base_images_.data() + t.first_base, t.base_count,
+            s.base.data());
     const auto k = static_cast<blasint>(width);
     const auto n = static_cast<blasint>(t.base_count);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, static_cast<blasint>(t.query_count), n, k,
@@ -175,18 +125,18 @@ void distance_calculator::write(const tile& t, const scratch& s, float* out, std
   for (std::int64_t i = 0; i < t.query_count; ++i) {
     const std::int64_t query = t.first_query + i;
     const std::int64_t excluded = exclude == nullptr ? base_.count : exclude[query];
-    const summary& of_x = t.of_queries[i];
+    const image& of_x = t.of_queries[i];
     for (std::int64_t j = 0; j < t.base_count; ++j) {
       const std::int64_t neighbour = t.first_base + j;
       if (neighbour == excluded) continue;
-      const summary& of_y = base_summaries_[index(neighbour)];
+      const image& of_y = base_images_[index(neighbour)];
       const double norms = weight * (of_x.square + of_y.square);
       double distance = norms - 2 * weight * s.products[index(i * t.base_count + j)];
       // The condition is false for NaN, so NaN is computed directly too. There, infinity minus a
       // number is infinite.
       if (!(distance >= near * norms)) {
-        distance =
-            direct(t.queries + i * dimension, of_x, base_.data + neighbour * dimension, of_y);
+        distance = weight * squared_difference(t.queries + i * dimension, of_x,
+                                               base_.data + neighbour * dimension, of_y, dimension);
       }
       out[query * pitch + neighbour - (neighbour > excluded ? 1 : 0)] = finish(distance);
     }
@@ -208,7 +158,8 @@ void distance_calculator::rows(const float* queries, std::int64_t count, float* 
                                std::int64_t pitch, const std::int64_t* exclude) const {
   if (count == 0 || base_.count == 0) return;
   require_rows(count, pitch, exclude);
-  const std::vector<summary> of_queries = summarise_all(queries, count);
+  const std::vector<image> of_queries =
+      images_of(queries, count, base_.dimension, metric_, options_.threads);
   const std::int64_t query_tiles = (count + options_.query_tile - 1) / options_.query_tile;
   const std::int64_t base_tiles = (base_.count + options_.base_tile - 1) / options_.base_tile;
   const int workers = workers_for(query_tiles * base_tiles);

@@ -25,23 +25,14 @@
 // - It does not depend on the number of threads. The BLAS chooses the summation order within a
 //   product, so another BLAS, processor or tile size may change the last bit.
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
-#include "kselect/names.hpp"
+#include "runtime/distance/images.hpp"
+#include "runtime/distance/metric.hpp"
 #include "runtime/io/vectors.hpp"
 
 namespace kselect::runtime {
-
-enum class metric : std::uint8_t { sqeuclidean, euclidean, cosine, pearson };
-
-constexpr auto names_of(metric) {
-  return std::to_array<named<metric>>({{metric::sqeuclidean, "sqeuclidean"},
-                                       {metric::euclidean, "euclidean"},
-                                       {metric::cosine, "cosine"},
-                                       {metric::pearson, "pearson"}});
-}
 
 struct distance_options {
   std::int64_t query_tile = 256;  // vectors of a tile of the matrix product, on either side
@@ -72,21 +63,12 @@ class distance_calculator {
             const std::int64_t* exclude = nullptr) const;
 
  private:
-  // The properties of a vector that its products need. Its image is (x - mean) * scale.
-  struct summary {
-    double mean = 0;
-    double scale = 1;
-    double square = 0;  // squared norm of the image; 1 by definition for cosine and pearson
-  };
   struct tile;     // a range of queries against a range of base vectors
   struct scratch;  // one thread's buffers
 
   std::vector<scratch> allocate_scratch(int workers, std::int64_t queries) const;
   int workers_for(std::int64_t tasks) const;
   void require_rows(std::int64_t count, std::int64_t pitch, const std::int64_t* exclude) const;
-  summary summarise(const float* x) const;
-  std::vector<summary> summarise_all(const float* vectors, std::int64_t count) const;
-  double direct(const float* x, const summary& of_x, const float* y, const summary& of_y) const;
   void multiply(const tile& t, scratch& s) const;
   void write(const tile& t, const scratch& s, float* out, std::int64_t pitch,
              const std::int64_t* exclude) const;
@@ -95,7 +77,7 @@ class distance_calculator {
   vector_view base_;
   runtime::metric metric_;
   distance_options options_;
-  std::vector<summary> base_summaries_;
+  std::vector<image> base_images_;
 };
 
 }  // namespace kselect::runtime

@@ -121,12 +121,15 @@ struct knn_request {
 };
 
 // The neighbours of `count` queries from `first` on: indices into base and distances, count x k,
-// nearest first, equal distances by ascending index.
+// nearest first, equal distances by ascending index. On executors cpu and fiber float64 distances
+// decide (runtime/distance/images.hpp: ranked_difference), and `distances` are these, rounded to
+// float32.
 struct knn_block {
   std::int64_t first = 0;
   std::int64_t count = 0;
   std::span<const std::int64_t> indices;
   std::span<const float> distances;
+  std::span<const double> ranked;  // what ordered them; empty on executor cuda
 };
 
 // Calls `sink` for each block in order, after its selection has been proven (on executor cuda, for

@@ -35,28 +35,36 @@ class host_exchange final : public list_exchange {
     const std::int64_t share = shares[index(ranks_.rank())];
     std::vector<float> distances(index(ranks_.size() * share * k));
     std::vector<std::int64_t> indices(distances.size());
-    move(&communicator::exchange, shares, mine, distances, indices);
+    std::vector<double> ranked(distances.size());
+    move(&communicator::exchange, shares, mine, {distances, indices, ranked});
     neighbour_lists own(share, k);
     {
       const lap merging(taken_.merging);
-      merge_lists(ranks_.size(), distances, indices, threads_, own);
+      merge_lists(ranks_.size(), {distances, indices, ranked}, threads_, own);
     }
     // `mine` has been sent and has the answer's size, so it is reused.
-    move(&communicator::collect, shares, own, mine.distances(), mine.indices());
+    move(&communicator::collect, shares, own, {mine.distances(), mine.indices(), mine.ranked()});
     return mine;
   }
 
  private:
+  struct columns {
+    std::span<float> distances;
+    std::span<std::int64_t> indices;
+    std::span<double> ranked;
+  };
   template <class Step>
   void move(Step step, const std::vector<std::int64_t>& shares, const neighbour_lists& from,
-            std::span<float> distances, std::span<std::int64_t> indices) {
+            const columns& to) {
     const lap moving(taken_.moving);
-    const std::array<communicator::column, 2> columns = {
+    const std::array<communicator::column, 3> all = {
         {{index(from.k()) * sizeof(float), std::as_bytes(from.distances()),
-          std::as_writable_bytes(distances)},
+          std::as_writable_bytes(to.distances)},
          {index(from.k()) * sizeof(std::int64_t), std::as_bytes(from.indices()),
-          std::as_writable_bytes(indices)}}};
-    (ranks_.*step)(columns, shares);
+          std::as_writable_bytes(to.indices)},
+         {index(from.k()) * sizeof(double), std::as_bytes(from.ranked()),
+          std::as_writable_bytes(to.ranked)}}};
+    (ranks_.*step)(all, shares);
   }
 
   communicator& ranks_;

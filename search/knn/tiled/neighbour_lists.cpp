@@ -9,22 +9,39 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
+struct entry {
+  double ranked;
+  std::int64_t index;
+  float distance;
+
+  bool operator<(const entry& other) const {
+    return ranked != other.ranked ? ranked < other.ranked : index < other.index;
+  }
+};
+
+double ranked_at(std::span<const double> ranked, std::span<const float> distances, std::size_t i) {
+  return ranked.empty() ? distances[i] : ranked[i];
+}
+
 }  // namespace
 
 neighbour_lists::neighbour_lists(std::int64_t queries, std::int64_t k)
     : queries_(queries),
       k_(k),
       distances_(index(queries * k), infinity),
+      ranked_(index(queries * k), infinity),
       indices_(index(queries * k), no_neighbour) {}
 
 void neighbour_lists::merge(std::int64_t query, const found& list) {
   float* const distances = distances_.data() + query * k_;
+  double* const ranked = ranked_.data() + query * k_;
   std::int64_t* const indices = indices_.data() + query * k_;
   // First counts the elements of either list that survive. Then the merge runs backwards, in place.
   const auto at = [&](std::int64_t i) {
-    return neighbour{list.distances[index(i)], list.indices[index(i)] + list.offset};
+    return entry{ranked_at(list.ranked, list.distances, index(i)),
+                 list.indices[index(i)] + list.offset, list.distances[index(i)]};
   };
-  const auto mine = [&](std::int64_t i) { return neighbour{distances[i], indices[i]}; };
+  const auto mine = [&](std::int64_t i) { return entry{ranked[i], indices[i], distances[i]}; };
   const std::int64_t length = std::ssize(list.indices);
   std::int64_t taken = 0, kept = 0, skipped = 0;
   while (taken + kept < k_) {
@@ -40,22 +57,22 @@ void neighbour_lists::merge(std::int64_t query, const found& list) {
   for (std::int64_t out = k_ - 1; taken > 0; --out) {
     if (at(next).index == list.excluded) --next;
     const bool from_mine = kept > 0 && at(next) < mine(kept - 1);
-    const neighbour chosen = from_mine ? mine(--kept) : at(next);
+    const entry chosen = from_mine ? mine(--kept) : at(next);
     if (!from_mine) {
       --next;
       --taken;
     }
     distances[out] = chosen.distance;
+    ranked[out] = chosen.ranked;
     indices[out] = chosen.index;
   }
 }
 
-void merge_lists(std::int64_t lists, std::span<const float> distances,
-                 std::span<const std::int64_t> indices, int threads, neighbour_lists& out) {
+void merge_lists(std::int64_t lists, const list_columns& from, int threads, neighbour_lists& out) {
   const std::int64_t k = out.k();
   const std::int64_t list_size = out.queries() * k;
   struct head {
-    neighbour nearest;
+    entry nearest;
     std::int64_t at, end;
     bool operator>(const head& other) const { return other.nearest < nearest; }
   };
@@ -65,7 +82,10 @@ void merge_lists(std::int64_t lists, std::span<const float> distances,
 #pragma omp for schedule(static)
     for (std::int64_t q = 0; q < out.queries(); ++q) {
       const auto head_at = [&](std::int64_t at, std::int64_t end) {
-        return head{{distances[index(at)], indices[index(at)]}, at, end};
+        return head{{ranked_at(from.ranked, from.distances, index(at)), from.indices[index(at)],
+                     from.distances[index(at)]},
+                    at,
+                    end};
       };
       heads.clear();
       for (std::int64_t l = 0; l < lists; ++l) {
@@ -77,6 +97,7 @@ void merge_lists(std::int64_t lists, std::span<const float> distances,
         std::ranges::pop_heap(heads, std::greater<>{});
         head& least = heads.back();
         out.distances()[index(q * k + i)] = least.nearest.distance;
+        out.ranked()[index(q * k + i)] = least.nearest.ranked;
         out.indices()[index(q * k + i)] = least.nearest.index;
         if (least.at + 1 == least.end) {
           heads.pop_back();

@@ -1,9 +1,11 @@
 #pragma once
 // The nearest neighbours found so far, one sorted list a query, and the exact merging of lists.
 //
-// The order is that of `kselect knn`: nearest first, equal distances by ascending index. It is
-// total. So lists of disjoint parts of a corpus merge to the list of their union, in any order and
-// grouping. If each part prefers smaller indices among equal distances, the union does too.
+// The order is that of `kselect knn`: by the float64 number that ranks a neighbour
+// (knn_block::ranked), equal ones by ascending index. It is total. Where there is no such number
+// (executor cuda), the distance ranks. So lists of disjoint parts of a corpus merge to the list of
+// their union, in any order and grouping. If each part prefers smaller indices among equals, the
+// union does too.
 
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +39,8 @@ class neighbour_lists {
   std::int64_t k() const { return k_; }
   std::span<float> distances() { return distances_; }  // [queries][k]
   std::span<const float> distances() const { return distances_; }
+  std::span<double> ranked() { return ranked_; }  // [queries][k]
+  std::span<const double> ranked() const { return ranked_; }
   std::span<std::int64_t> indices() { return indices_; }  // [queries][k]
   std::span<const std::int64_t> indices() const { return indices_; }
 
@@ -47,6 +51,7 @@ class neighbour_lists {
     std::span<const std::int64_t> indices;
     std::int64_t offset = 0;
     std::int64_t excluded = no_neighbour;
+    std::span<const double> ranked = {};  // empty: the distances rank
   };
   // Merges `list` into that of `query`. Threads may merge for different queries at the same time.
   void merge(std::int64_t query, const found& list);
@@ -54,13 +59,19 @@ class neighbour_lists {
  private:
   std::int64_t queries_, k_;
   std::vector<float> distances_;
+  std::vector<double> ranked_;
   std::vector<std::int64_t> indices_;
 };
 
-// Merges `lists` sorted lists of each query into `out`; `distances`, `indices`:
-// [lists][queries][k]. Parallel over the queries. A heap of the lists' heads takes k log(lists)
-// steps a query.
-void merge_lists(std::int64_t lists, std::span<const float> distances,
-                 std::span<const std::int64_t> indices, int threads, neighbour_lists& out);
+// Sorted lists of several parts of a corpus: [lists][queries][k].
+struct list_columns {
+  std::span<const float> distances;
+  std::span<const std::int64_t> indices;
+  std::span<const double> ranked = {};  // empty: the distances rank
+};
+
+// Merges `lists` sorted lists of each query into `out`. Parallel over the queries. A heap of the
+// lists' heads takes k log(lists) steps a query.
+void merge_lists(std::int64_t lists, const list_columns& from, int threads, neighbour_lists& out);
 
 }  // namespace kselect::search

@@ -5,20 +5,24 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
+#include "search/knn/host/block_search.hpp"
 #include "search/search.hpp"
 
 namespace kselect::search {
 namespace {
 
 constexpr std::int64_t float_bytes = 4;
-constexpr std::int64_t neighbour_bytes = 4 + 8;  // distance and index
+constexpr std::int64_t neighbour_bytes = 4 + 8 + 8;  // distance, the number that ranks it, index
 constexpr std::int64_t mebibyte = 1 << 20;
-// Bytes of a selected neighbour in four copies: the algorithm's, the host's, the returned and the
-// ordered one.
-constexpr std::int64_t selection_bytes = 4 * neighbour_bytes;
-constexpr std::int64_t block_bytes = 8 * mebibyte;
+// A block of queries is searched at once: enough that packing the corpus for it costs little.
+constexpr std::int64_t block_bytes = 32 * mebibyte;
 
 std::int64_t units(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit; }
+
+// Of a block, with one neighbour more than k, which is asked for where a query may find itself.
+std::int64_t bytes_per_query(const tiled_sizes& s, std::int64_t corpus_tile) {
+  return block_bytes_per_query(corpus_tile, s.k + 1, s.keeps_input ? 1 : 2);
+}
 
 // The largest multiple of `unit` (or `most` itself) for which `fits` holds. It is known to hold for
 // `least`, the result if no larger one fits.
@@ -45,29 +49,27 @@ std::int64_t even_length(std::int64_t queries, std::int64_t length) {
 
 }  // namespace
 
-std::int64_t block_rows(std::int64_t k, std::int64_t corpus_tile) {
-  const std::int64_t row = corpus_tile * float_bytes + (k + 1) * selection_bytes;
-  return std::max<std::int64_t>(1, block_bytes / row / query_unit) * query_unit;
+std::int64_t host_block_bytes(const tiled_sizes& s, std::int64_t corpus_tile) {
+  return std::max(block_bytes, query_unit * bytes_per_query(s, corpus_tile));
 }
 
 std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int64_t query_tile) {
-  const std::int64_t rows = std::min(block_rows(s.k, corpus_tile), query_tile);
-  // A block of distances and its selected neighbours. The bound is at least what block_rows()
-  // takes, and grows with the tile, although the number of rows does not.
-  const std::int64_t row =
-      corpus_tile * float_bytes * (s.keeps_input ? 1 : 2) + (s.k + 1) * selection_bytes;
-  const std::int64_t block =
-      std::min(query_tile * row, std::max(block_bytes * (s.keeps_input ? 1 : 2), query_unit * row));
-  // Two tiles, one of which is being read; norms and means; marks of the certificate.
+  // At least what a block takes, and growing with the tile, although the number of queries does
+  // not.
+  const std::int64_t a_query = bytes_per_query(s, corpus_tile);
+  const std::int64_t block = std::min(query_tile * a_query, host_block_bytes(s, corpus_tile));
+  const std::int64_t seeds = seed_length(corpus_tile, s.k + 1);
+  // Two tiles, one of which is being read; images and norms; marks of the certificate.
   const std::int64_t corpus =
-      corpus_tile * (2 * s.dimension * float_bytes + 24) + s.threads * corpus_tile;
+      corpus_tile * (2 * s.dimension * float_bytes + 32) + s.threads * seeds;
   // Queries, and lists: found so far, being written; with ranks also sent, received and merged.
   const std::int64_t lists = (s.ranks > 1 ? 5 : 2) + (s.delivers ? 1 : 0);
   const std::int64_t queries =
       query_tile * (s.dimension * float_bytes + s.k * neighbour_bytes * lists);
-  // Products and their factors (distance.cpp), the factors that the BLAS packs, pieces of a file.
-  const std::int64_t fixed = s.threads * 16 * mebibyte + s.reading_bytes;
-  return fixed + corpus + queries + block + s.workspace(rows, corpus_tile);
+  // Products and their factors, stacks, pieces of a file.
+  const std::int64_t fixed =
+      s.threads * (8 * mebibyte + host_thread_bytes(s.dimension, s.k + 1)) + s.reading_bytes;
+  return fixed + corpus + queries + block + s.workspace(block / a_query, seeds);
 }
 
 tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t query_tile) {

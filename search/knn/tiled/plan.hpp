@@ -2,8 +2,9 @@
 // How a k-NN search larger than memory is cut: the corpus and the queries into tiles. Each tile of
 // queries is compared with all corpus tiles in turn. So a bound on memory is known before the run.
 //
-// Tiles begin at multiples of distance_calculator's own tiles. So it makes the same product calls
-// for any bound on memory and any number of ranks, and distances are equal bit by bit.
+// On the host the float64 distance of a pair depends on the pair alone, so the answer has the same
+// bits for any bound on memory and any number of ranks. On a GPU tiles begin at multiples of the
+// products' own tiles.
 
 #include <cstdint>
 #include <functional>
@@ -11,8 +12,8 @@
 
 namespace kselect::search {
 
-inline constexpr std::int64_t corpus_unit = 512;  // distance_options::base_tile
-inline constexpr std::int64_t query_unit = 256;   // distance_options::query_tile
+inline constexpr std::int64_t corpus_unit = 512;
+inline constexpr std::int64_t query_unit = 256;
 // Threads of a rank that read a tile for a GPU.
 inline constexpr int gpu_readers = 8;
 // The most queries of a tile on the CPU. 2^13 queries take 2^12 operations for each byte read,
@@ -41,8 +42,9 @@ struct tile_plan {
   std::int64_t bytes = 0;  // the most memory that these tiles need
 };
 
-// The queries whose distances to a corpus tile are held at once: a multiple of query_unit.
-std::int64_t block_rows(std::int64_t k, std::int64_t corpus_tile);
+// Bytes of the block of queries that the host searches at once in a corpus tile: of at least
+// query_unit queries.
+std::int64_t host_block_bytes(const tiled_sizes& s, std::int64_t corpus_tile);
 
 // Bytes that tiles of these lengths need, beside the memory that the process already holds.
 std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int64_t query_tile);

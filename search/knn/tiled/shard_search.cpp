@@ -16,7 +16,10 @@ class shard_by_tiles final : public shard_search {
  public:
   shard_by_tiles(const tiled_request& request, const vector_files& base, std::int64_t first,
                  std::int64_t end, std::int64_t tile, backend& place)
-      : request_(request), tile_(tile), stream_(base, first, end, tile), place_(place) {}
+      : request_(request), tile_(tile), stream_(base, first, end, tile), place_(place) {
+    sizes_.k = request.k;
+    sizes_.keeps_input = !request.entry.algorithm->promises.modifies_input;
+  }
 
   std::int64_t tiles() const override { return stream_.tiles(); }
   std::int64_t tile() const override { return tile_; }
@@ -43,9 +46,7 @@ class shard_by_tiles final : public shard_search {
                            .metric = request_.metric,
                            .k = std::min(request_.k + (own ? 1 : 0), tile.vectors.count),
                            .entry = *request_.entry.algorithm,
-                           .block_bytes = block_rows(request_.k, tile.vectors.count) *
-                                          tile.vectors.count *
-                                          static_cast<std::int64_t>(sizeof(float))};
+                           .block_bytes = host_block_bytes(sizes_, tile.vectors.count)};
     knn(part, place_, [&](const knn_block& block) {
       const int threads = place_.description().threads;
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -54,12 +55,14 @@ class shard_by_tiles final : public shard_search {
         best.merge(block.first + q, {.distances = block.distances.subspan(at, length),
                                      .indices = block.indices.subspan(at, length),
                                      .offset = tile.first,
-                                     .excluded = own ? first + block.first + q : no_neighbour});
+                                     .excluded = own ? first + block.first + q : no_neighbour,
+                                     .ranked = block.ranked.subspan(at, length)});
       }
     });
   }
 
   const tiled_request& request_;
+  tiled_sizes sizes_;
   std::int64_t tile_;
   tile_stream stream_;
   backend& place_;

@@ -58,7 +58,7 @@ TEST(MergeKernel, EveryShape) {
 TEST(MergeKernel, AgreesWithTheHost) {
   list_table table = testing_lists::some_table(11, 5, 9, 20);
   neighbour_lists host(9, 20);
-  merge_lists(5, table.distances, table.indices, 1, host);
+  merge_lists(5, {table.distances, table.indices}, 1, host);
   const merged found = merge_on_fibers(table, {});
   EXPECT_TRUE(std::ranges::equal(host.distances(), found.distances));
   EXPECT_TRUE(std::ranges::equal(host.indices(), found.indices));

@@ -88,7 +88,7 @@ TEST(MergeLists, ManyListsOfManyQueries) {
     for (const std::int64_t k : {1, 2, 10, 100}) {
       const list_table table = some_table(static_cast<unsigned>(100 * lists + k), lists, 5, k);
       neighbour_lists merged(5, k);
-      merge_lists(lists, table.distances, table.indices, 2, merged);
+      merge_lists(lists, {table.distances, table.indices}, 2, merged);
       EXPECT_TRUE(is_merged(table, merged.distances(), merged.indices())) << lists << " " << k;
     }
   }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/error.hpp"
+#include "search/knn/host/block_search.hpp"
 #include "search/knn/tiled/plan.hpp"
 
 namespace kselect::search {
@@ -79,14 +80,13 @@ TEST(TiledPlan, QueriesOfATileCanBeBounded) {
   EXPECT_GT(bound.corpus_tile, free.corpus_tile) << "the corpus has the rest";
 }
 
-TEST(TiledPlan, RanksNeedMoreAndDistancesAreHeldInWholeUnits) {
+TEST(TiledPlan, RanksNeedMoreAndABlockHasAWholeUnit) {
   tiled_sizes s = sizes_of(1'000'000, 10'000, 128, 100);
   const std::int64_t one = tile_bytes(s, 4096, 4096);
   s.ranks = 4;
   EXPECT_GT(tile_bytes(s, 4096, 4096), one);
   for (const std::int64_t tile : {1, 512, 4096, 1 << 20}) {
-    EXPECT_EQ(block_rows(100, tile) % query_unit, 0);
-    EXPECT_GE(block_rows(100, tile), query_unit);
+    EXPECT_GE(host_block_bytes(s, tile), query_unit * block_bytes_per_query(tile, 101, 1));
   }
 }
 
