@@ -30,7 +30,7 @@ struct knn_arguments {
   tiled_options tiled;
   std::string metric = "sqeuclidean";
   std::string executor = "auto";
-  std::string prove = "sample";
+  std::string prove = "auto";
   std::int64_t k = 0, limit = 0, block_mib = 256, memory_mib = 0;
   bool self = false, exclude_self = false;
   bool tf32 = false, half_product = false, sum_by_warp = false;
@@ -43,7 +43,8 @@ cuda_knn_options cuda_options(const knn_arguments& o) {
   cuda.tf32 = o.tf32;
   cuda.half_product = o.half_product;
   cuda.sum_by_warp = o.sum_by_warp;
-  cuda.prove = parse<proof_scope>(o.prove).value();
+  // Proving all rows downloads every distance on a GPU; on the host it costs nothing.
+  cuda.prove = o.prove == "auto" ? proof_scope::sample : parse<proof_scope>(o.prove).value();
   cuda.repeats = o.timing;
   return cuda;
 }
@@ -51,12 +52,16 @@ cuda_knn_options cuda_options(const knn_arguments& o) {
 void refuse_cuda_options(const knn_arguments& o, const backend& place) {
   if (!place.shares_host_memory()) return;
   if (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0 || o.timing != 0 ||
-      o.prove != "sample" || !o.record.empty()) {
-    throw error(
-        failure::usage,
-        fmt::format("--memory, --tf32, --half-product, --sum-by-warp, --prove, --timing and "
-                    "--record are for executor cuda; this is {}",
-                    to_string(place.description().kind)));
+      !o.record.empty()) {
+    throw error(failure::usage,
+                fmt::format("--memory, --tf32, --half-product, --sum-by-warp, --timing and "
+                            "--record are for executor cuda; this is {}",
+                            to_string(place.description().kind)));
+  }
+  if (o.prove != "auto" && o.prove != "all") {
+    throw error(failure::usage,
+                fmt::format("--prove {} is for executor cuda; {} proves every query at no cost",
+                            o.prove, to_string(place.description().kind)));
   }
 }
 
@@ -73,7 +78,7 @@ void print_times(std::span<const cuda_knn_times> repeats) {
 
 // How the answer was proven, for the last line of output.
 std::string proof_of(const knn_arguments& o, const backend& place, const cuda_knn_report& report) {
-  if (place.shares_host_memory()) return "proven";
+  if (place.shares_host_memory()) return "all proven";
   const std::string tiles =
       fmt::format("{} x {} tiles{}{}", report.query_tiles, report.corpus_tiles,
                   report.streamed ? ", corpus streamed" : "",
@@ -235,9 +240,12 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
       ->group(group);
   command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
       ->group(group);
-  std::vector<std::string> scopes;
+  std::vector<std::string> scopes = {"auto"};
   for (const auto& entry : names<proof_scope>) scopes.emplace_back(entry.name);
-  command.add_option("--prove", o.prove, "rows of every selection to prove")
+  command
+      .add_option(
+          "--prove", o.prove,
+          "rows of every selection to prove; auto: sample on cuda. Elsewhere every query is proven")
       ->check(CLI::IsMember(scopes))
       ->capture_default_str()
       ->group(group);
@@ -285,7 +293,9 @@ void add_knn(CLI::App& app, action& chosen) {
       ->required();
   command->add_option("--distances", o->distances, "where to write distances, float32 Q x k (.npy)")
       ->required();
-  command->add_option("--block", o->block_mib, "MiB of distances held at once; not on cuda")
+  command
+      ->add_option("--block", o->block_mib,
+                   "MiB of candidates and distances held at once; not on cuda")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   add_tiled_options(*command, o->tiled);

@@ -8,7 +8,7 @@
 namespace kselect::search {
 namespace {
 
-constexpr std::int64_t fewest_seeds = 4096;
+constexpr std::int64_t fewest_seeds = 2048;
 // Packed queries of a tile stay in a cache of a core.
 constexpr std::int64_t tile_bytes_in_cache = 1 << 20;
 constexpr std::int64_t most_tile_queries = 1020;  // whole groups
@@ -16,6 +16,8 @@ constexpr std::int64_t most_tile_queries = 1020;  // whole groups
 constexpr std::int64_t fewest_tile_queries = 96;
 // After so many vectors a tile decides whether float32 products still leave out enough.
 constexpr std::int64_t judged_vectors = 2048;
+// The limits of all queries are set anew after so many: a stale limit only admits more.
+constexpr std::int64_t limited_vectors = 128;
 // A float64 difference takes some 30 times as long as a float32 product.
 constexpr std::int64_t most_compared = 16;
 
@@ -48,14 +50,9 @@ class panel_limits {
   panel_limits(double scale, std::int64_t queries)
       : unit_(scale * scale), limits_(at(in_groups(queries))) {}
 
-  void set(const double* squares, std::int64_t count, const product_error& error,
-           std::span<const double> thresholds, const double* norms, const double* of_queries) {
-    std::fill(halves_, halves_ + panel_columns<T>, std::numeric_limits<T>::infinity());
-    double largest = 0;
-    for (std::int64_t j = 0; j < count; ++j) {
-      halves_[j] = static_cast<T>(squares[j] * unit_ / 2);
-      largest = std::max(largest, squares[j]);
-    }
+  // For vectors whose squares are at most `largest`.
+  void set(double largest, const product_error& error, std::span<const double> thresholds,
+           const double* norms, const double* of_queries) {
     const double longest = std::sqrt(largest);
     // Of T, whose halves and differences are rounded, and of the limit itself.
     const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
@@ -65,6 +62,12 @@ class panel_limits {
       const double limit = exact * unit_ / 2;
       limits_[q] = static_cast<T>(limit + std::abs(limit) * 4 * rounding);
     }
+  }
+
+  // Columns from `count` on are beyond any limit but an infinite one.
+  void begin_panel(const double* squares, std::int64_t count) {
+    std::fill(halves_ + count, halves_ + panel_columns<T>, std::numeric_limits<T>::infinity());
+    for (std::int64_t j = 0; j < count; ++j) halves_[j] = static_cast<T>(squares[j] * unit_ / 2);
   }
 
   // Calls accept(j) for each column that is not beyond the query's limit.
@@ -120,10 +123,21 @@ block_search::block_search(const prepared_corpus& corpus, const moved_vectors& q
   for (const double square : queries.squares) norms_.push_back(std::sqrt(square));
 }
 
-double block_search::exact(std::int64_t query, std::int64_t neighbour) const {
-  const moved_vectors& base = corpus_.base();
-  return ranked_difference(queries_.vector(query), queries_.images[at(query)],
-                           base.vector(neighbour), base.images[at(neighbour)], corpus_.dimension());
+double block_search::exact_differences::operator()(std::int64_t neighbour) const {
+  const moved_vectors& base = of.corpus_.base();
+  return ranked_difference(of.queries_.vector(query), of.queries_.images[at(query)],
+                           base.vector(neighbour), base.images[at(neighbour)],
+                           of.corpus_.dimension());
+}
+
+void block_search::exact_differences::fetch(std::int64_t neighbour) const {
+  constexpr std::int64_t line = 64 / sizeof(float), most = 64 * line;
+  const moved_vectors& base = of.corpus_.base();
+  __builtin_prefetch(&base.images[at(neighbour)]);
+  const float* const vector = base.vector(neighbour);
+  for (std::int64_t c = 0; c < std::min(of.corpus_.dimension(), most); c += line) {
+    __builtin_prefetch(vector + c);
+  }
 }
 
 void block_search::rows(float* out) const {
@@ -183,7 +197,7 @@ void block_search::add_seeds(std::int64_t query, const float* row, const float* 
     const double error = single_.of(norm, std::sqrt(squares[at(j)]));
     const candidate c{row[j] * below / unit - error, row[j] * above / unit + error, j};
     if (c.least > lists_.threshold(list)) continue;
-    lists_.add(list, c, [&](std::int64_t i) { return exact(query, i); });
+    lists_.add(list, c, exact(query));
   }
 }
 
@@ -191,8 +205,7 @@ void block_search::add_seeds(std::int64_t query, const float* row, const float* 
 void block_search::add_all_seeds(std::int64_t query) {
   for (std::int64_t j = 0; j < seeds_; ++j) {
     if (first_own_ >= 0 && j == first_own_ + query) continue;
-    lists_.add(list_of(query, 0), {0, std::numeric_limits<double>::infinity(), j},
-               [&](std::int64_t i) { return exact(query, i); });
+    lists_.add(list_of(query, 0), {0, std::numeric_limits<double>::infinity(), j}, exact(query));
   }
 }
 
@@ -251,17 +264,20 @@ void block_search::meet(const tile& t, const packed_queries<T>& packed, const pr
     const double wrong = error.of(norms_[at(query)], std::sqrt(square));
     const std::int64_t list = list_of(query, t.part);
     if (middle - wrong > lists_.threshold(list)) return;
-    lists_.add(list, {middle - wrong, middle + wrong, neighbour},
-               [&](std::int64_t i) { return exact(query, i); });
+    lists_.add(list, {middle - wrong, middle + wrong, neighbour}, exact(query));
   };
   each_panel(
       corpus_, scale_, packed, from, to,
       [&](std::int64_t first, std::int64_t count) {
         panel = first, columns = count;
+        limits.begin_panel(squares + first, count);
+        if ((first - from) % limited_vectors != 0) return;
         for (std::int64_t q = 0; q < t.count; ++q) {
           thresholds[at(q)] = lists_.threshold(list_of(t.first + q, t.part));
         }
-        limits.set(squares + first, count, error, thresholds, norms_.data() + t.first,
+        const double largest =
+            *std::max_element(squares + first, squares + std::min(to, first + limited_vectors));
+        limits.set(largest, error, thresholds, norms_.data() + t.first,
                    queries_.squares.data() + t.first);
       },
       [&](std::int64_t g, const T* products) {
@@ -284,8 +300,7 @@ void block_search::finish(double* ranked, std::int64_t* indices) {
     for (std::int64_t query = 0; query < count; ++query) {
       best.clear();
       for (std::int64_t part = 0; part < parts_; ++part) {
-        const auto found =
-            lists_.finish(list_of(query, part), [&](std::int64_t i) { return exact(query, i); });
+        const auto found = lists_.finish(list_of(query, part), exact(query));
         best.insert(best.end(), found.begin(), found.end());
       }
       if (parts_ > 1) std::partial_sort(best.begin(), best.begin() + k_, best.end());

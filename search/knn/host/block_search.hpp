@@ -56,7 +56,14 @@ class block_search {
   std::int64_t list_of(std::int64_t query, std::int64_t part) const {
     return query * parts_ + part;
   }
-  double exact(std::int64_t query, std::int64_t neighbour) const;
+  // The float64 differences of a query.
+  struct exact_differences {
+    const block_search& of;
+    std::int64_t query;
+    double operator()(std::int64_t neighbour) const;
+    void fetch(std::int64_t neighbour) const;
+  };
+  exact_differences exact(std::int64_t query) const { return {*this, query}; }
   void add_seeds(std::int64_t query, const float* row, const float* selected);
   void add_all_seeds(std::int64_t query);
   std::int64_t compared(const tile& t) const;

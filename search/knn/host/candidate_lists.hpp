@@ -35,7 +35,7 @@ class candidate_lists {
  public:
   candidate_lists(std::int64_t lists, std::int64_t k);
 
-  static constexpr std::int64_t length_for(std::int64_t k) { return 2 * k + 256; }
+  static constexpr std::int64_t length_for(std::int64_t k) { return 2 * k + 64; }
   static constexpr std::int64_t bytes_per_list(std::int64_t k) {
     return length_for(k) * static_cast<std::int64_t>(sizeof(candidate)) +
            k * static_cast<std::int64_t>(sizeof(ranked_neighbour)) + 40;
@@ -79,7 +79,12 @@ class candidate_lists {
   template <class Exact>
   void compare(std::int64_t list, Exact& exact) {
     const candidate* const first = pending_.data() + list * length_;
-    for (const candidate* c = first; c != first + counts_[at(list)]; ++c) {
+    const candidate* const end = first + counts_[at(list)];
+    // Candidates lie far apart in memory: some are on their way while one is compared.
+    constexpr std::int64_t ahead = 6;
+    for (std::int64_t i = 0; i < std::min(ahead, end - first); ++i) exact.fetch(first[i].index);
+    for (const candidate* c = first; c != end; ++c) {
+      if (end - c > ahead) exact.fetch(c[ahead].index);
       if (c->least > thresholds_[at(list)]) continue;
       ++compared_[at(list)];
       keep(list, {exact(c->index), c->index});

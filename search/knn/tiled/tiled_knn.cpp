@@ -138,7 +138,10 @@ class tiled_search {
             {"k", request_.k},
             {"algorithm", request_.entry.algorithm->name},
             {"source_hash", request_.entry.source_hash},
-            {"executor", to_string(place_.description().kind)}};
+            {"executor", to_string(place_.description().kind)},
+            // By this number equal distances were told apart; earlier versions had float32 on the
+            // host, too.
+            {"order", place_.shares_host_memory() ? "float64" : "float32"}};
   }
 
   void require_possible() const {
