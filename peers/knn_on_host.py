@@ -1,6 +1,6 @@
 """Times k-NN on the host beside what it replaced and FAISS' IndexFlat, in turns within one run.
 
-    python -m peers.knn_on_host build/cpu/kselect_knn_on_host --out results/MACHINE/knn_on_host
+    python -m peers.knn_on_host build/cpu/bench/kselect_knn_on_host --out results/MACHINE/knn_on_host
 
 Every turn is a process of its own, with one run that does not count and one that does. In a round each arm has one
 turn, and the order changes from round to round. Vectors are normally distributed floats; making them is not timed. FAISS
@@ -61,7 +61,10 @@ def turn(arm: str, shape: dict[str, int], options: argparse.Namespace) -> dict[s
     environment |= {"OMP_WAIT_POLICY": "passive", "OPENBLAS_NUM_THREADS": "1"}
     if arm == "faiss":
         environment["OPENBLAS_NUM_THREADS"] = str(shape["threads"])
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    except OSError as why:
+        sys.exit(f"peers.knn_on_host: {command[0]}: {why.strerror}")
     if done.returncode != 0:
         sys.exit(f"peers.knn_on_host: {' '.join(command)}: {done.stderr.strip() or 'failed'}")
     return json.loads(done.stdout)
