@@ -93,6 +93,29 @@ def test_wrong_usage(kselect, tmp_path):
     assert not (tmp_path / "i.npy").exists() and not (tmp_path / "d.npy").exists()
 
 
+@pytest.mark.parametrize("limited", [[], ["--memory-limit", 256]])
+def test_float64_decides_where_float32_distances_are_equal(kselect, tmp_path, limited):
+    """Squared distances are 1 + a^2 2^-46; in float32 all are 1, and the order of indices is not that of a."""
+    order = RNG.permutation(3000)
+    base = np.stack([np.ones(3000), order * 2.0**-23], axis=1).astype(np.float32)
+    np.save(tmp_path / "base.npy", base)
+    np.save(tmp_path / "query.npy", np.zeros((2, 2), np.float32))
+    done = kselect("knn", "--base", "base.npy", "--query", "query.npy", "--k", 9, "--executor", "cpu",
+                   "--prove", "all", *limited, "--indices", "i.npy", "--distances", "d.npy")
+    assert "proven" in done.stdout
+    assert (np.load(tmp_path / "d.npy") == 1).all()
+    assert (np.load(tmp_path / "i.npy") == np.argsort(order)[:9]).all()
+
+
+@pytest.mark.parametrize("scope", ["sample", "none"])
+def test_the_processor_proves_every_query(kselect, tmp_path, scope):
+    np.save(tmp_path / "a.npy", np.ones((10, 3), np.float32))
+    done = kselect("knn", "--base", "a.npy", "--self", "--k", 1, "--executor", "cpu", "--prove", scope,
+                   "--indices", "i.npy", "--distances", "d.npy", check=2)
+    assert f"--prove {scope}" in one_line(done.stderr) and "every query" in done.stderr
+    assert not (tmp_path / "i.npy").exists()
+
+
 def test_record_is_of_times_on_a_gpu(kselect, tmp_path):
     """The option is refused where there is nothing to record, and then writes nothing."""
     np.save(tmp_path / "a.npy", np.ones((10, 3), np.float32))

@@ -244,6 +244,7 @@ void block_search::search(const tile& t) {
     }
   }
   if (from == t.to) return;
+  ++doubled_;
   const packed_queries<double> packed(queries_, corpus_.centre(), scale_, t.first, t.count);
   meet(t, packed, double_, from, t.to);
 }
@@ -289,6 +290,14 @@ void block_search::meet(const tile& t, const packed_queries<T>& packed, const pr
           });
         }
       });
+}
+
+std::int64_t block_search::compared() const {
+  std::int64_t sum = 0;
+  for (std::int64_t list = 0; list < queries_.vectors.count * parts_; ++list) {
+    sum += lists_.compared(list);
+  }
+  return sum;
 }
 
 void block_search::finish(double* ranked, std::int64_t* indices) {

@@ -12,6 +12,7 @@
 // Where float32 products leave out too little (clusters far from each other), a tile of queries
 // goes on with float64 products.
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -45,6 +46,11 @@ class block_search {
   void sweep();
   // Writes [queries][k] ranked differences and indices, nearest first, equal ones by index.
   void finish(double* ranked, std::int64_t* indices);
+
+  // Tiles of queries that went on with float64 products.
+  std::int64_t doubled() const { return doubled_; }
+  // Differences that were computed in float64, of all queries.
+  std::int64_t compared() const;
 
  private:
   struct tile {
@@ -82,6 +88,7 @@ class block_search {
   product_error single_, double_;
   std::vector<double> norms_;  // of the queries
   candidate_lists lists_;
+  std::atomic<std::int64_t> doubled_ = 0;
 };
 
 }  // namespace kselect::search

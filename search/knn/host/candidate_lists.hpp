@@ -64,7 +64,7 @@ class candidate_lists {
     prune(list);
     compare(list, exact);
     ranked_neighbour* const best = best_.data() + list * k_;
-    std::sort_heap(best, best + known_[at(list)]);
+    std::sort(best, best + known_[at(list)]);
     return {best, static_cast<std::size_t>(known_[at(list)])};
   }
 

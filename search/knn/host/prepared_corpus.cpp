@@ -23,17 +23,6 @@ bool finite(const float* x, std::int64_t dimension) {
   return zeros == 0;  // else it is NaN
 }
 
-void require_finite(vector_view set, const std::string& name, int threads) {
-  std::int64_t wrong = set.count;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(min : wrong)
-  for (std::int64_t i = 0; i < set.count; ++i) {
-    if (!finite(set.data + i * set.dimension, set.dimension)) wrong = std::min(wrong, i);
-  }
-  if (wrong == set.count) return;
-  throw error(failure::input,
-              fmt::format("{}: vector {} has a component that is not finite", name, wrong));
-}
-
 bool integers(const float* x, std::int64_t dimension) {
   return std::all_of(x, x + dimension, [](float component) {
     // A larger one would not be converted.
@@ -64,61 +53,74 @@ double square_about(std::span<const double> centre, const float* x, const image&
 prepared_corpus::prepared_corpus(vector_view base, const std::string& name, runtime::metric m,
                                  int threads)
     : metric_(m) {
-  base_ = measured(base, name, threads);
-  find_centre(threads);
-  set_squares(base_, threads);
-}
-
-// All but the squares, which need the centre.
-moved_vectors prepared_corpus::measured(vector_view set, const std::string& name,
-                                        int threads) const {
-  require_finite(set, name, threads);
-  moved_vectors found;
-  found.vectors = set;
-  found.images = images_of(set.data, set.count, set.dimension, metric_, threads);
-  found.integers = !on_unit_sphere(metric_) && integers(set);
-  return found;
-}
-
-void prepared_corpus::find_centre(int threads) {
-  centre_.assign(index(dimension()), 0);
-  const std::int64_t stride = std::max<std::int64_t>(1, count() / sampled_vectors);
-  const std::int64_t samples = (count() + stride - 1) / stride;
-  const int workers = static_cast<int>(std::clamp<std::int64_t>(dimension() / 16, 1, threads));
-  // A thread has its own components, so the sums do not depend on the number of threads.
-#pragma omp parallel for num_threads(workers) schedule(static)
-  for (std::int64_t part = 0; part < workers; ++part) {
-    const std::int64_t begin = part * dimension() / workers;
-    const std::int64_t end = (part + 1) * dimension() / workers;
-    for (std::int64_t i = 0; i < count(); i += stride) {
-      const image& own = base_.images[index(i)];
-      const float* const x = base_.vector(i);
-      for (std::int64_t c = begin; c < end; ++c) centre_[index(c)] += (x[c] - own.mean) * own.scale;
-    }
-  }
-  for (double& c : centre_) {
-    c /= static_cast<double>(std::max<std::int64_t>(1, samples));
-    if (base_.integers) c = std::round(c);
-  }
-}
-
-void prepared_corpus::set_squares(moved_vectors& set, int threads) const {
-  set.squares.resize(index(set.vectors.count));
-  double largest = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
-  for (std::int64_t i = 0; i < set.vectors.count; ++i) {
-    const double square = square_about(centre_, set.vector(i), set.images[index(i)]);
-    set.squares[index(i)] = square;
-    largest = std::max(largest, square);
-  }
-  set.largest_square = largest;
+  const bool whole = has_integers(base);
+  find_centre(base, whole, threads);
+  base_ = moved(base, whole, name, threads);
 }
 
 moved_vectors prepared_corpus::move(vector_view queries, const std::string& name,
                                     int threads) const {
-  moved_vectors moved = measured(queries, name, threads);
-  set_squares(moved, threads);
-  return moved;
+  return moved(queries, has_integers(queries), name, threads);
+}
+
+bool prepared_corpus::has_integers(vector_view set) const {
+  return !on_unit_sphere(metric_) && integers(set);
+}
+
+void prepared_corpus::find_centre(vector_view base, bool whole, int threads) {
+  const std::int64_t dimension = base.dimension;
+  centre_.assign(index(dimension), 0);
+  const std::int64_t stride = std::max<std::int64_t>(1, base.count / sampled_vectors);
+  std::vector<image> images;
+  for (std::int64_t i = 0; i < base.count; i += stride) {
+    images.push_back(image_of(base.data + i * dimension, dimension, metric_));
+  }
+  const int workers = static_cast<int>(std::clamp<std::int64_t>(dimension / 16, 1, threads));
+  // A thread has its own components, so the sums do not depend on the number of threads.
+#pragma omp parallel for num_threads(workers) schedule(static)
+  for (std::int64_t part = 0; part < workers; ++part) {
+    const std::int64_t begin = part * dimension / workers, end = (part + 1) * dimension / workers;
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      const float* const x = base.data + static_cast<std::int64_t>(i) * stride * dimension;
+      for (std::int64_t c = begin; c < end; ++c) {
+        centre_[index(c)] += (x[c] - images[i].mean) * images[i].scale;
+      }
+    }
+  }
+  for (double& c : centre_) {
+    c /= static_cast<double>(std::max<std::size_t>(1, images.size()));
+    if (whole) c = std::round(c);
+  }
+}
+
+// One pass over the vectors.
+moved_vectors prepared_corpus::moved(vector_view set, bool whole, const std::string& name,
+                                     int threads) const {
+  moved_vectors all;
+  all.vectors = set;
+  all.integers = whole;
+  all.images.resize(index(set.count));
+  all.squares.resize(index(set.count));
+  double largest = 0;
+  std::int64_t wrong = set.count;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max        \
+                                                                         : largest) \
+    reduction(min                                                                   \
+              : wrong)
+  for (std::int64_t i = 0; i < set.count; ++i) {
+    const float* const x = all.vector(i);
+    if (!finite(x, set.dimension)) wrong = std::min(wrong, i);
+    all.images[index(i)] = image_of(x, set.dimension, metric_);
+    const double square = square_about(centre_, x, all.images[index(i)]);
+    all.squares[index(i)] = square;
+    largest = std::max(largest, square);
+  }
+  if (wrong < set.count) {
+    throw error(failure::input,
+                fmt::format("{}: vector {} has a component that is not finite", name, wrong));
+  }
+  all.largest_square = largest;
+  return all;
 }
 
 double scale_for(const moved_vectors& base, const moved_vectors& queries) {

@@ -45,9 +45,9 @@ class prepared_corpus {
   moved_vectors move(vector_view queries, const std::string& name, int threads) const;
 
  private:
-  void find_centre(int threads);
-  moved_vectors measured(vector_view set, const std::string& name, int threads) const;
-  void set_squares(moved_vectors& set, int threads) const;
+  bool has_integers(vector_view set) const;
+  void find_centre(vector_view base, bool whole, int threads);
+  moved_vectors moved(vector_view set, bool whole, const std::string& name, int threads) const;
 
   runtime::metric metric_;
   std::vector<double> centre_;
