@@ -17,7 +17,7 @@ with open({log!r}, "a") as log:
     print(sys.argv[1], file=log)
 arm = sys.argv[1]
 print(json.dumps({{"seconds": [9.0, {{"blocks": 1.0, "products": 4.0}}.get(arm, 2.0)],
-                  "sum_of_indices": {sums}.get(arm), "wrong_of_checked": 3, "version": "0"}}))
+                  "processor_seconds": [9.0, 0.5], "sum_of_indices": {sums}.get(arm), "wrong_of_checked": 3, "version": "0"}}))
 """
 
 
@@ -47,8 +47,9 @@ def test_arms_take_turns_and_the_second_run_counts(search):
     record, turns = search("{'blocks': 5, 'products': 5}")
     assert [(of["threads"], of["k"]) for of in record["shapes"]] == [(1, 10), (1, 100), (2, 10), (2, 100)]
     first = record["shapes"][0]
-    assert first["median"] == {"blocks": 1, "products": 4, "faiss": 2}
-    assert first["products_over_blocks"] == 4 and first["faiss_over_blocks"] == 2
+    assert first["clock"]["median"] == {"blocks": 1, "products": 4, "faiss": 2}
+    assert first["clock"]["over_blocks"] == {"blocks": 1, "products": 4, "faiss": 2}
+    assert first["processors"]["samples"]["faiss"] == [0.5] * 3
     assert first["faiss"] == {"version": "0", "checked_queries": 100, "wrong_queries": 3}
     assert len(turns) == 4 * 3 * 3 and turns[:6] == ["blocks", "products", "-m", "products", "-m", "blocks"]
     assert set(record["git"]) == {"commit", "dirty"}
