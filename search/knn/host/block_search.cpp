@@ -1,9 +1,9 @@
 #include "search/knn/host/block_search.hpp"
 
-#include <bit>
 #include <cmath>
 
 #include "search/knn/host/packed.hpp"
+#include "search/knn/host/panel_limits.hpp"
 
 namespace kselect::search {
 namespace {
@@ -26,10 +26,6 @@ constexpr double above = 1 + 0x1p-22, below = 1 - 0x1p-22;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-std::int64_t in_groups(std::int64_t queries) {
-  return (queries + group_rows - 1) / group_rows * group_rows;
-}
-
 // Queries of a tile: as many as the cache holds, and no fewer tiles than threads if these are not
 // too small.
 std::int64_t tile_length(std::int64_t queries, std::int64_t dimension, int threads) {
@@ -41,47 +37,6 @@ std::int64_t tile_length(std::int64_t queries, std::int64_t dimension, int threa
   const std::int64_t tiles = (queries + std::min(most, fair) - 1) / std::min(most, fair);
   return in_groups((queries + tiles - 1) / tiles);
 }
-
-// The largest |y|^2 / 2 - x.y, in T and in scaled units, at which y may still be below a query's
-// threshold.
-template <class T>
-class panel_limits {
- public:
-  panel_limits(double scale, std::int64_t queries)
-      : unit_(scale * scale), limits_(at(in_groups(queries))) {}
-
-  // For vectors whose squares are at most `largest`.
-  void set(double largest, const product_error& error, std::span<const double> thresholds,
-           const double* norms, const double* of_queries) {
-    const double longest = std::sqrt(largest);
-    // Of T, whose halves and differences are rounded, and of the limit itself.
-    const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
-    for (std::size_t q = 0; q < thresholds.size(); ++q) {
-      const double exact = thresholds[q] - of_queries[q] + error.of(norms[q], longest) +
-                           2 * rounding * (largest + norms[q] * longest);
-      const double limit = exact * unit_ / 2;
-      limits_[q] = static_cast<T>(limit + std::abs(limit) * 4 * rounding);
-    }
-  }
-
-  // Columns from `count` on are beyond any limit but an infinite one.
-  void begin_panel(const double* squares, std::int64_t count) {
-    std::fill(halves_ + count, halves_ + panel_columns<T>, std::numeric_limits<T>::infinity());
-    for (std::int64_t j = 0; j < count; ++j) halves_[j] = static_cast<T>(squares[j] * unit_ / 2);
-  }
-
-  // Calls accept(j) for each column that is not beyond the query's limit.
-  template <class Accept>
-  void pass(std::int64_t query, const T* products, Accept&& accept) const {
-    std::uint32_t columns = columns_at_most(halves_, products, limits_[at(query)]);
-    for (; columns != 0; columns &= columns - 1) accept(std::countr_zero(columns));
-  }
-
- private:
-  double unit_;
-  T halves_[panel_columns<T>] = {};
-  std::vector<T> limits_;
-};
 
 }  // namespace
 

@@ -33,6 +33,11 @@ void pack(const moved_vectors& from, std::span<const double> centre, double scal
   }
 }
 
+// Queries, in whole groups.
+inline std::int64_t in_groups(std::int64_t queries) {
+  return (queries + group_rows - 1) / group_rows * group_rows;
+}
+
 // Queries of a tile in groups.
 template <class T>
 class packed_queries {
