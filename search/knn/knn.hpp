@@ -129,7 +129,7 @@ struct knn_block {
   std::int64_t count = 0;
   std::span<const std::int64_t> indices;
   std::span<const float> distances;
-  std::span<const double> ranked;  // what ordered them; empty on executor cuda
+  std::span<const double> ranked = {};  // what ordered them; empty on executor cuda
 };
 
 // Calls `sink` for each block in order, after its selection has been proven (on executor cuda, for
