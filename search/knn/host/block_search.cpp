@@ -204,24 +204,23 @@ void block_search::search(const tile& t) {
   meet(t, packed, double_, from, t.to);
 }
 
+void block_search::consider(const pair& p, const product_error& error) {
+  if (first_own_ >= 0 && p.neighbour == first_own_ + p.query) return;
+  const double square = corpus_.base().squares[at(p.neighbour)];
+  const double middle = queries_.squares[at(p.query)] + square - 2 * p.product / (scale_ * scale_);
+  const double wrong = error.of(norms_[at(p.query)], std::sqrt(square));
+  const std::int64_t list = list_of(p.query, p.part);
+  if (middle - wrong > lists_.threshold(list)) return;
+  lists_.add(list, {middle - wrong, middle + wrong, p.neighbour}, exact(p.query));
+}
+
 template <class T>
 void block_search::meet(const tile& t, const packed_queries<T>& packed, const product_error& error,
                         std::int64_t from, std::int64_t to) {
   const double* const squares = corpus_.base().squares.data();
-  const double unit = scale_ * scale_;
   panel_limits<T> limits(scale_, t.count);
   std::vector<double> thresholds(at(t.count));
   std::int64_t panel = 0, columns = 0;
-  const auto consider = [&](std::int64_t query, std::int64_t neighbour, T product) {
-    if (first_own_ >= 0 && neighbour == first_own_ + query) return;
-    const double square = squares[neighbour];
-    const double middle =
-        queries_.squares[at(query)] + square - 2 * static_cast<double>(product) / unit;
-    const double wrong = error.of(norms_[at(query)], std::sqrt(square));
-    const std::int64_t list = list_of(query, t.part);
-    if (middle - wrong > lists_.threshold(list)) return;
-    lists_.add(list, {middle - wrong, middle + wrong, neighbour}, exact(query));
-  };
   each_panel(
       corpus_, scale_, packed, from, to,
       [&](std::int64_t first, std::int64_t count) {
@@ -241,7 +240,8 @@ void block_search::meet(const tile& t, const packed_queries<T>& packed, const pr
           const T* const own = products + r * panel_columns<T>;
           const std::int64_t query = g * group_rows + r;
           limits.pass(query, own, [&](std::int64_t j) {
-            if (j < columns) consider(t.first + query, panel + j, own[j]);
+            if (j >= columns) return;
+            consider({t.first + query, t.part, panel + j, static_cast<double>(own[j])}, error);
           });
         }
       });

@@ -74,6 +74,12 @@ class block_search {
   void add_all_seeds(std::int64_t query);
   std::int64_t compared(const tile& t) const;
   void search(const tile& t);
+  struct pair {
+    std::int64_t query, part, neighbour;
+    double product;
+  };
+  // Adds the neighbour to the candidates if its distance may be below the threshold.
+  void consider(const pair& p, const product_error& error);
   // Compares the tile's queries with the corpus vectors [from, to) by products in T.
   template <class T>
   void meet(const tile& t, const packed_queries<T>& packed, const product_error& error,
