@@ -126,7 +126,7 @@ def test_products_that_do_not_go_together(kselect, tmp_path, options, named):
     assert not (tmp_path / "i.npy").exists()
 
 
-@pytest.mark.parametrize("limited", [[], ["--memory-limit", 256]])
+@pytest.mark.parametrize("limited", [[], ["--memory-limit", 1024]])
 def test_float64_decides_where_float32_distances_are_equal(kselect, tmp_path, limited):
     """Squared distances are 1 + a^2 2^-46; in float32 all are 1, and the order of indices is not that of a."""
     order = RNG.permutation(3000)

@@ -16,7 +16,7 @@ from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, here
 
 __all__ = ["here", "popen"]  # fixtures
 
-BOUND = ["--memory-limit", 400]
+BOUND = ["--memory-limit", 1000]
 LIMIT = ["--mpi", *BOUND]
 SMALL = [*LIMIT, "--query-tile", 256]
 

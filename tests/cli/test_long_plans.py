@@ -8,6 +8,7 @@ import time
 
 import pytest
 from conftest import SMALL, one_line, records
+from knn_jobs import sanitized
 
 THOUSAND = list(range(1, 1001))
 AXES = {"n": [1000 + n for n in THOUSAND], "q": THOUSAND, "k": THOUSAND}
@@ -59,7 +60,9 @@ def interrupt(job, path, count):
 
 
 @pytest.mark.parametrize("constraints", [[], ["k <= n", "n*q <= 2^24"]])
-def test_a_milliard_cells_are_counted(start, config, constraints):
+def test_a_milliard_cells_are_counted(start, config, constraints, binary):
+    if sanitized(binary):
+        pytest.skip("the limit of time is that of an optimised program")
     more = {"constraints": constraints} if constraints else {}
     begin = time.monotonic()
     out, _, code = finish(start("run", config(axes=AXES, algorithms=["cpu/heap"], **more), "--dry-run"))
@@ -77,7 +80,9 @@ def test_a_filter_lists_a_part_of_a_long_plan(kselect, config):
     assert all("cpu/heap" in line and "/Q=7/n=4096/k=9" in line for line in lines[:-1])
 
 
-def test_shards_of_a_long_plan_are_the_plan(kselect, config):
+def test_shards_of_a_long_plan_are_the_plan(kselect, config, binary):
+    if sanitized(binary):
+        pytest.skip("takes minutes with sanitizers")
     path = config(axes={"n": [4096], "q": THOUSAND, "k": THOUSAND}, algorithms=["cpu/heap", "cpu/sort"])
     cells = []
     for index in (1, 2, 3):
