@@ -12,7 +12,7 @@ from plots.source_hashes import History, Shallow, stem
 from conftest import QMS, ROOT, cell, problem, write_run
 
 # The list may only shrink. Lower the number with it; never raise it.
-MOST_LISTED = 15
+MOST_LISTED = 14
 
 
 @pytest.fixture(scope="module")
