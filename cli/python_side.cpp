@@ -23,22 +23,21 @@ bool has_python_side(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / "plots" / "__main__.py", none);
 }
 
-// The folder that has plots/: above the program if it is in its tree, beside it where it is
-// installed, else the tree that it was built from.
+// The folder that has plots/: of an installed program PREFIX/share/kselect, even if PREFIX is in a
+// source tree; else a folder above the program; else the tree that it was built from.
 std::filesystem::path python_side() {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path installed =
+      self.parent_path().parent_path() / "share" / "kselect";
+  if (has_python_side(installed)) return installed;
   for (std::filesystem::path at = self.parent_path(); at != at.root_path(); at = at.parent_path()) {
     if (has_python_side(at)) return at;
   }
-  for (const std::filesystem::path& at : {self.parent_path().parent_path() / "share" / "kselect",
-                                          std::filesystem::path(source_tree)}) {
-    if (has_python_side(at)) return at;
-  }
-  throw error(
-      failure::unsupported,
-      fmt::format("the Python side (plots/) is neither beside {} nor in {}; run the program "
-                  "that scripts/build.sh built, in its tree",
-                  self.string(), source_tree));
+  if (has_python_side(source_tree)) return source_tree;
+  throw error(failure::unsupported,
+              fmt::format("the Python side (plots/) is neither in {} nor above {} nor in {}; "
+                          "install the program with `cmake --install`, or run it in its tree",
+                          installed.string(), self.string(), source_tree));
 }
 
 // Starts `arguments`, searched on PATH, in place of this program. Returns errno if it cannot.

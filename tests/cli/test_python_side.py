@@ -98,6 +98,19 @@ def test_the_tree_s_own_environment_comes_first_then_the_named_one(moved, tmp_pa
     assert call(moved, "plot", "a", cwd=where).returncode == -2
 
 
+def test_an_installed_program_runs_what_was_installed(moved, tmp_path):
+    # Even where the prefix lies in a source tree.
+    prefix = moved.parent.parent / "prefix"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "share" / "kselect").mkdir(parents=True)
+    (prefix / "share" / "kselect" / "plots").symlink_to(ROOT / "plots")
+    installed = prefix / "bin" / "kselect"
+    shutil.copy(moved, installed)
+    named = python(tmp_path / "named")
+    done = call(installed, "report", "a", cwd=tmp_path, KSELECT_PYTHON=str(named), PYTHONPATH="")
+    assert done.stdout.splitlines()[0] == f"kselect report {tmp_path} {prefix}/share/kselect"
+
+
 def test_without_a_python_that_suits_the_command_that_installs_it_is_said(moved, tmp_path):
     bare = python(tmp_path / "bin" / "python3", "#!/bin/sh\nexit 1\n").parent
     done = call(moved, "plot", "a", cwd=tmp_path, PATH=str(bare))

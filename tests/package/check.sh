@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs a build into a fresh prefix, runs its program, and builds and runs the examples against it:
-#   check.sh CMAKE BUILD_DIR SCRATCH_DIR
+#   check.sh CMAKE BUILD_DIR SCRATCH_DIR PYTHON
+# PYTHON has what plots/requirements.txt names.
 # Where the build has CUDA but the machine has no GPU, the example says so and answers on the CPU.
 set -euo pipefail
-cmake=$1 build=$2 scratch=$3
+cmake=$1 build=$2 scratch=$3 python=$4
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 rm -rf "$scratch"
 "$cmake" --install "$build" --prefix "$scratch/prefix" >/dev/null
@@ -25,6 +26,20 @@ for file in configs/quick.json configs/smoke.json doc/LICENSE doc/README.md doc/
   [ -s "$file" ] || { echo "$file is not installed" >&2; exit 1; }
 done
 (cd "$scratch" && "$installed/bin/kselect" run "$installed/share/kselect/configs/smoke.json" --out "$scratch/smoke")
+# The Python side that runs is the installed one, and it draws and reports what the program recorded.
+cat >"$scratch/python" <<'END'
+#!/bin/sh
+case "$*" in *-c*) ;; *) echo "$PYTHONPATH" >>"$0.path" ;; esac
+exec "$KSELECT_REAL_PYTHON" "$@"
+END
+chmod +x "$scratch/python"
+for command in report "plot --out $scratch/drawn"; do
+  # shellcheck disable=SC2086  # a command and its option
+  (cd "$scratch" && PYTHONPATH='' KSELECT_PYTHON=$scratch/python KSELECT_REAL_PYTHON=$python \
+    "$installed/bin/kselect" $command smoke)
+done
+[ -s "$scratch/smoke/report.html" ] && [ -s "$scratch/drawn/index.html" ]
+[ "$(sort -u "$scratch/python.path")" = "$installed/share/kselect" ]
 # A component has its own files alone, with the licence.
 "$cmake" --install "$build" --prefix "$scratch/program" --component program >/dev/null
 [ -x "$scratch/program/bin/kselect" ] && [ ! -e "$scratch/program/include" ] && [ ! -e "$scratch/program/lib" ]
