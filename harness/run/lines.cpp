@@ -2,7 +2,12 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 #include "harness/harness.hpp"
@@ -17,6 +22,16 @@ void line_socket::write(const std::string& line) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return;
     at += static_cast<std::size_t>(count);
+  }
+}
+
+void line_socket::wait_until_received() const {
+  int unread = 0;
+  while (ioctl(socket_, SIOCOUTQ, &unread) == 0 && unread > 0) {
+    pollfd other_end{socket_, 0, 0};
+    poll(&other_end, 1, 0);
+    if ((other_end.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 }
 

@@ -16,6 +16,9 @@ class line_socket {
 
   // Does nothing if the other end is gone: receive() reports that.
   void write(const std::string& line);
+  // Waits until the other end has received all that was sent, by whomever in this process. Returns
+  // at once if the descriptor is no socket any more.
+  void wait_until_received() const;
   // The next received line, without its newline; empty if no whole line was received.
   std::optional<std::string> next();
   // Waits for more. False if the other end is gone. Throws error(failure::input) for a line that

@@ -44,7 +44,7 @@ class worker_runner final : public group_runner {
       try {
         if (!follow(open, sent, done)) return;
       } catch (const damaged& message) {
-        blame(open, sent, cell_status::error, message.why, done);
+        blame(open, sent, worker_->sender(), {cell_status::error, message.why}, done);
         return;
       }
     }
@@ -61,11 +61,11 @@ class worker_runner final : public group_runner {
     std::string line;
     switch (next(line)) {
       case worker_process::news::hung:
-        blame(open, sent, cell_status::timeout, why_hung(), done);
+        blame(open, sent, worker_->state().cell, {cell_status::timeout, why_hung()}, done);
         return false;
       case worker_process::news::ended:
-        blame(open, sent, cell_status::error, fmt::format("its process was {}", worker_->cause()),
-              done);
+        blame(open, sent, worker_->state().cell,
+              {cell_status::error, fmt::format("its process was {}", worker_->cause())}, done);
         return false;
       case worker_process::news::line:
         break;
@@ -139,17 +139,22 @@ class worker_runner final : public group_runner {
     return false;
   }
 
-  // Ends the cell that ran when the worker died, or all open cells if none ran.
-  void blame(std::vector<const cell*>& open, const std::vector<const cell*>& sent, cell_status how,
-             const std::string& reason, const sink& done) {
-    const progress_page::state last = worker_->state();
+  struct ending {
+    cell_status status;
+    std::string reason;
+  };
+
+  // Ends the cell with this number among those sent, or all open cells if it is none of them (-1).
+  // The worker is given up.
+  void blame(std::vector<const cell*>& open, const std::vector<const cell*>& sent,
+             std::int32_t cell_number, const ending& how, const sink& done) {
     worker_.reset();
     cell_outcome outcome;
-    outcome.status = how;
-    outcome.reason = reason;
+    outcome.status = how.status;
+    outcome.reason = how.reason;
     outcome.started = std::chrono::system_clock::now();
-    const auto number = static_cast<std::size_t>(last.cell);
-    const bool known = last.cell >= 0 && number < sent.size() &&
+    const auto number = static_cast<std::size_t>(cell_number);
+    const bool known = cell_number >= 0 && number < sent.size() &&
                        std::ranges::find(open, sent[number]) != open.end();
     const cell* const culprit = known ? sent[number] : nullptr;
     if (culprit == nullptr) outcome.reason += ", outside any run of an algorithm";

@@ -36,7 +36,11 @@ class reporting final : public group_observer {
     const auto at = std::ranges::find(cells_, &c);
     page_.running(static_cast<std::int32_t>(at - cells_.begin()));
   }
-  void resting() override { page_.resting(); }
+  // What an algorithm wrote to the socket is received while the page still names its cell.
+  void resting() override {
+    parent_.wait_until_received();
+    page_.resting();
+  }
   void finished(const cell& c, const cell_outcome& outcome) override {
     parent_.write(cell_record(
         c, outcome, {input_.description(), place_.description().threads, place_.confined()}));

@@ -12,6 +12,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -101,6 +102,7 @@ worker_process::news worker_process::next(std::string& line, double limit_s) {
     pollfd waiting{socket_, POLLIN, 0};
     const int ready = poll(&waiting, 1, poll_ms);
     if (ready > 0) {
+      sender_ = state().cell;
       if (!lines_->receive()) return news::ended;
       continue;
     }
@@ -122,13 +124,32 @@ void worker_process::reap() {
   process_ = -1;
 }
 
+bool worker_process::reap_within(double seconds) {
+  using clock = std::chrono::steady_clock;
+  const auto end = clock::now() + std::chrono::duration<double>(seconds);
+  while (process_ >= 0) {
+    const pid_t ended = waitpid(process_, &wait_status_, WNOHANG);
+    if (ended == process_ || (ended < 0 && errno != EINTR)) {
+      process_ = -1;
+    } else if (clock::now() > end) {
+      return false;
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  return true;
+}
+
 void worker_process::kill() {
   if (process_ >= 0) ::kill(process_, SIGKILL);
   reap();
 }
 
 std::string worker_process::cause() {
-  reap();
+  if (!reap_within(closing_limit_s)) {
+    kill();
+    return "killed, because it had closed its connection and did not end";
+  }
   if (WIFSIGNALED(wait_status_)) {
     const int signal = WTERMSIG(wait_status_);
     return fmt::format("killed by SIG{} ({})", sigabbrev_np(signal), sigdescr_np(signal));

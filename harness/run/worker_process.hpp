@@ -12,6 +12,8 @@
 namespace kselect::harness {
 
 inline constexpr double quiet_limit_s = 3;
+// A worker that ends closes its socket and is gone soon after, unless it writes a core file.
+inline constexpr double closing_limit_s = 10;
 
 class worker_process {
  public:
@@ -33,12 +35,19 @@ class worker_process {
 
   // The cell that the progress page names, and how long it has run.
   progress_page::state state() const { return page_.now(); }
+  // The cell that the page named before next() last received something. A worker leaves a cell only
+  // when all that was sent meanwhile is received, so this cell sent it.
+  std::int32_t sender() const { return sender_; }
   // How the process ended, after next() returned `ended`: "killed by SIGSEGV (Segmentation fault)".
+  // A worker that closed its socket and lives on is killed after closing_limit_s.
   std::string cause();
   void kill();
 
  private:
+  // Waits for the end of the process.
   void reap();
+  // Waits for it for at most so long. False if it did not end.
+  bool reap_within(double seconds);
   // Seconds of processor time that it has used; as before if that cannot be told.
   double processor_seconds() const;
 
@@ -47,6 +56,7 @@ class worker_process {
   int socket_ = -1;
   std::optional<line_socket> lines_;  // on socket_
   int wait_status_ = 0;
+  std::int32_t sender_ = -1;
 };
 
 }  // namespace kselect::harness

@@ -33,6 +33,7 @@ CAUGHT = {
     "planted/exits": ("error", "exited with code 0"),
     "planted/babbles": ("error", "sent what makes no sense"),
     "planted/forges": ("error", "a cell that it was not given"),
+    "planted/hangs-up": ("error", "closed its connection and did not end"),
     "planted/fails": ("error", "the planted failure"),
 }
 

@@ -128,10 +128,8 @@ status crashes_later(const problem& p, const io& b, std::span<std::byte> w, cons
 status exits(const problem&, const io&, std::span<std::byte>, const executor&) { _exit(0); }
 
 // As an algorithm does that writes to descriptors at random: the worker's socket is number 3.
-// Waits after it, because the parent blames the cell that runs when it reads the message.
 status says(std::string_view message) {
   if (::write(3, message.data(), message.size()) < 0) return {status_code::failed, "no socket"};
-  std::this_thread::sleep_for(std::chrono::seconds(1));
   return {};
 }
 status babbles(const problem& p, const io& b, std::span<std::byte> w, const executor& on) {
@@ -142,6 +140,12 @@ status forges(const problem& p, const io& b, std::span<std::byte> w, const execu
       "{\"schema\":1,\"key\":\"of another "
       "cell\",\"status\":\"ok\",\"reason\":\"\",\"time\":null}\n");
   return solve(p, b, w, on);
+}
+
+// As an algorithm does that closes descriptors at random, and hangs.
+status hangs_up(const problem&, const io&, std::span<std::byte>, const executor&) {
+  close(3);
+  for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
 status fails(const problem&, const io&, std::span<std::byte>, const executor&) {
@@ -172,6 +176,7 @@ static std::span<const algorithm> planted_entries() {
                                  planted("planted/exits", exits),
                                  planted("planted/babbles", babbles),
                                  planted("planted/forges", forges),
+                                 planted("planted/hangs-up", hangs_up),
                                  planted("planted/fails", fails),
                                  planted("planted/prints", prints)};
   return all;
