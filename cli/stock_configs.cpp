@@ -1,7 +1,6 @@
 #include "cli/stock_configs.hpp"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -20,8 +19,9 @@ using path = std::filesystem::path;
 
 constexpr std::string_view suffix = ".json";
 
-std::vector<path> searched_folders() {
-  std::vector<path> folders = {"configs"};
+// Those that do not depend on the folder that the program is called in.
+std::vector<path> fixed_folders() {
+  std::vector<path> folders;
   std::error_code unknown;
   const path program = std::filesystem::read_symlink("/proc/self/exe", unknown);
   if (!unknown) {
@@ -29,6 +29,12 @@ std::vector<path> searched_folders() {
         (program.parent_path() / ".." / "share" / "kselect" / "configs").lexically_normal());
   }
   folders.push_back(path(source_tree) / "configs");
+  return folders;
+}
+
+std::vector<path> searched_folders() {
+  std::vector<path> folders = fixed_folders();
+  folders.insert(folders.begin(), "configs");
   return folders;
 }
 
@@ -84,5 +90,7 @@ std::filesystem::path config_path(const std::string& given) {
   }
   fail(given, name, folders);
 }
+
+std::set<std::string> stock_config_names() { return stock_names(fixed_folders()); }
 
 }  // namespace kselect::cli

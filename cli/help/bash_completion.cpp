@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/help/completion.hpp"
+#include "cli/stock_configs.hpp"
 #include "kselect/registry.hpp"
 
 namespace kselect::cli::help {
@@ -104,7 +105,8 @@ _kselect_offer() {  # KIND WORD...
       ;;
     configs)
       compopt -o filenames 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -d -- "$current"; compgen -f -X '!*.json' -- "$current")
+      mapfile -t COMPREPLY < <(compgen -W "$(_kselect_configs)" -- "$current"
+                               compgen -d -- "$current"; compgen -f -X '!*.json' -- "$current")
       ;;
   esac
 }
@@ -153,7 +155,7 @@ std::string bash_completion(const command_facts& program) {
   return "# bash completion of kselect, written by `kselect completion bash`.\n\n" +
          table_of_commands(program) + table_of_options(program) + table_of_values(program) +
          fmt::format("_kselect_algorithms() {{\n  echo {}\n}}\n\n", quoted(algorithm_names())) +
-         walk;
+         fmt::format("_kselect_configs() {{\n  echo {}\n}}\n\n", quoted(config_names())) + walk;
 }
 
 std::string algorithm_names() {
@@ -161,6 +163,8 @@ std::string algorithm_names() {
   for (const registered& entry : registry()) names.push_back(entry.algorithm->name);
   return fmt::format("{}", fmt::join(names, " "));
 }
+
+std::string config_names() { return fmt::format("{}", fmt::join(stock_config_names(), " ")); }
 
 std::string quoted(const std::string& text) {
   std::string out = "'";

@@ -30,7 +30,7 @@ std::string fish_offer(const option_facts& o) {
     case value_kind::directory:
       return " -x -a '(__fish_complete_directories)'";
     case value_kind::config:
-      return " -x -a '(__fish_complete_suffix .json)'";
+      return " -x -a '(__kselect_configs; __fish_complete_suffix .json)'";
     case value_kind::algorithm:
       return " -x -a '(__kselect_algorithms)'";
     case value_kind::command:
@@ -58,6 +58,8 @@ std::string head(const command_facts& program) {
   out += "    test \"$command\" = \"$argv[1]\"\nend\n\n";
   out += fmt::format("function __kselect_algorithms\n    string split ' ' -- {}\nend\n\n",
                      fish_quoted(algorithm_names()));
+  out += fmt::format("function __kselect_configs\n    string split ' ' -- {}\nend\n\n",
+                     fish_quoted(config_names()));
   out += fmt::format("function __kselect_commands\n    string split ' ' -- {}\nend\n\n",
                      fish_quoted(fmt::format("{}", fmt::join(top, " "))));
   return out + "complete -c kselect -f\n";

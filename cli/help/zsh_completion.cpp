@@ -35,7 +35,7 @@ std::string zsh_action(const option_facts& o) {
     case value_kind::directory:
       return "_files -/";
     case value_kind::config:
-      return "_files -g \"*.json\"";
+      return "_kselect_configs";
     case value_kind::algorithm:
       return "_kselect_algorithms";
     case value_kind::command:
@@ -109,6 +109,11 @@ std::string zsh_completion(const command_facts& program) {
       "#compdef kselect\n# zsh completion of kselect, written by `kselect completion zsh`.\n\n";
   out += fmt::format("_kselect_algorithms() {{\n  local -a names=({})\n  compadd -a names\n}}\n\n",
                      algorithm_names());
+  out += fmt::format(
+      "_kselect_configs() {{\n  local -a names=({})\n"
+      "  _alternative 'names:stock config:compadd -a names' "
+      "'files:config file:_files -g \"*.json\"'\n}}\n\n",
+      config_names());
   for (const command_facts* const c : all_commands(program)) {
     out += c->commands.empty() ? fmt::format("{}() {{\n  _arguments -S{}\n}}\n\n",
                                              function_name(*c), specifications(*c))

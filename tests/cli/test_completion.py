@@ -6,7 +6,9 @@ import shutil
 import subprocess
 
 import pytest
+from conftest import ROOT
 
+STOCK = {path.stem for path in (ROOT / "configs").glob("*.json") if not path.stem.endswith(".schema")}
 SHELLS = ["bash", "zsh", "fish"]
 
 
@@ -76,7 +78,7 @@ def test_files(complete, tmp_path):
     (tmp_path / "configs").mkdir()
     for name in ("quick.json", "rows.npy", "two words.npy"):
         (tmp_path / name).write_text("")
-    assert set(complete("run", "")) == {"configs", "quick.json"}
+    assert set(complete("run", "")) == {"configs", "quick.json", *STOCK}
     assert complete("select", "ro") == ["rows.npy"]
     assert complete("select", "--input", "two") == ["two words.npy"]
     assert complete("knn", "--base", "rows.npy", "two") == ["two words.npy"], "--base takes several"
@@ -84,6 +86,13 @@ def test_files(complete, tmp_path):
     assert complete("run", "quick.json", "--out", "") == ["configs"]
     assert complete("compare", "configs", "") == ["configs"]
     assert "rows.npy" in complete("prove", "rows.npy", "--sorted", "")
+
+
+@pytest.mark.parametrize("command", ["run", "tune", "noise", "counters", "ab old new"])
+def test_stock_configs_by_name(complete, command):
+    assert {"smoke", "quick"} <= STOCK
+    assert complete(*command.split(), "smok") == ["smoke"]
+    assert not [name for name in complete(*command.split(), "") if name.endswith("schema")]
 
 
 def test_a_real_bash_completes_at_the_prompt(script, tmp_path):
@@ -166,6 +175,9 @@ def test_zsh_offers_words(script, tmp_path):
     assert {"auto", "cpu", "fiber", "cuda"} <= zsh_offers(path, "kselect select --executor ", tmp_path)
     assert "cpu/nth_element" in zsh_offers(path, "kselect select --algorithm ", tmp_path)
     assert {"build", "info", "knn"} <= zsh_offers(path, "kselect index ", tmp_path)
+    (tmp_path / "mine.json").write_text("")
+    assert {"quick", "smoke"} <= zsh_offers(path, "kselect run ", tmp_path)
+    assert "mine.json" in zsh_offers(path, "kselect run m", tmp_path)
 
 
 @pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
@@ -184,4 +196,6 @@ def test_fish_offers_words(script, tmp_path):
     assert "cpu/nth_element" in offers("kselect select --algorithm cpu/")
     assert {"build", "info", "knn"} <= offers("kselect index ")
     assert "--values" in offers("kselect select --val")
+    (tmp_path / "mine.json").write_text("")
+    assert {"quick", "smoke", "mine.json"} <= offers("kselect run ")
     assert "rows.npy" in offers("kselect select ro") and "rows.npy" in offers("kselect select --input ro")
