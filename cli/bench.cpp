@@ -2,6 +2,7 @@
 // runs it as `kselect run` does, and prints the ranking.
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,9 @@ namespace kselect::cli {
 namespace {
 
 using json = nlohmann::ordered_json;
+
+// What messages about the sweep's config name in place of a file.
+constexpr char config_name[] = "kselect bench";
 
 // More problems than this get a line each, and not a block each.
 constexpr std::size_t most_blocks = 4;
@@ -66,6 +70,17 @@ void set_axis(json& axes, const char* name, const std::vector<std::string>& valu
   if (!values.empty()) axes[name] = values;
 }
 
+void require_type(const bench_arguments& o, const std::string& held) {
+  for (const std::string& type : o.dtype) {
+    if (type == held) continue;
+    throw error(
+        failure::usage,
+        fmt::format("--dtype: {} is not what {} holds, which is \"{}\"; leave --dtype away, "
+                    "or convert the file with NumPy's astype",
+                    type, o.input, held));
+  }
+}
+
 // The axes as a config has them. Rows of a file are taken whole and in the file's type unless the
 // user says less.
 json axes_of(const bench_arguments& o) {
@@ -83,8 +98,9 @@ json axes_of(const bench_arguments& o) {
   if (o.q.empty()) axes["q"] = "all";
   const npy_file rows = npy_file::open(o.input);
   // Of another type, opening the rows says how to convert it.
-  if (o.dtype.empty() && parse<dtype>(to_string(rows.type()))) {
-    axes["dtype"] = to_string(rows.type());
+  if (const std::string held(to_string(rows.type())); parse<dtype>(held)) {
+    require_type(o, held);
+    axes["dtype"] = held;
   }
   if (o.layout.empty() && rows.fortran_order()) axes["layout"] = "column_major";
   return axes;
@@ -106,7 +122,51 @@ sweep_config config_of(const bench_arguments& o) {
                        {"max_samples", 20 * o.rounds},
                        {"max_seconds", o.seconds},
                        {"threads", o.threads}};
-  return parse_config(config.dump(), "kselect bench");
+  return parse_config(config.dump(), config_name);
+}
+
+// A message about the config of this command, in the words of its options: "kselect bench:
+// /axes/k/0: must lie ..." as "--k: must lie ...".
+std::string in_terms_of_options(std::string message) {
+  const std::string begin = fmt::format("{}: ", config_name);
+  if (!message.starts_with(begin)) return message;
+  message.erase(0, begin.size());
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> options = {
+      {{"/axes/", ""},
+       {"/input/rows/", "input"},
+       {"/measure/max_seconds", "seconds"},
+       {"/measure/", ""},
+       {"/", ""}}};
+  for (const auto& [pointer, option] : options) {
+    if (!message.starts_with(pointer)) continue;
+    const std::size_t end = std::min(message.find(": "), message.size());
+    const std::string named =
+        option.empty() ? message.substr(pointer.size(), end - pointer.size()) : std::string(option);
+    return fmt::format("--{}{}", named.substr(0, named.find('/')), message.substr(end));
+  }
+  return message;
+}
+
+// Refuses a k that no row has elements for; a sweep would say only that its constraint left
+// nothing.
+void require_k_in_rows(const sweep_config& config, const std::string& input) {
+  const sweep_axes& axes = config.axes;
+  const auto columns = [&]() -> std::int64_t {
+    const npy_file rows = npy_file::open(input);
+    return rows.shape().size() == 2 ? rows.shape()[1] : 0;  // else planning says what is wrong
+  };
+  std::int64_t longest = 0;
+  for (const extent& n : axes.n) {
+    longest = std::max(longest, n ? *n : columns());
+  }
+  if (axes.k.empty()) return;
+  const std::int64_t least = *std::ranges::min_element(axes.k);
+  if (longest == 0 || least <= longest) return;
+  throw error(failure::usage,
+              fmt::format("--k: k = {} is larger than n = {}{}: a row has no more than n elements "
+                          "to select; give a smaller --k{}",
+                          least, longest, input.empty() ? "" : " of " + input,
+                          input.empty() ? " or a larger --n" : ""));
 }
 
 void require_sizes(const bench_arguments& o) {
@@ -137,12 +197,12 @@ void require_baseline(const planned_sweep& sweep, const std::string& baseline) {
 
 std::size_t problems_of(const compare::recorded_run& run) { return rank_cells(run).size(); }
 
-int bench(const bench_arguments& o, const std::vector<std::string>& arguments) {
-  require_sizes(o);
+int measure_and_rank(const bench_arguments& o, const std::vector<std::string>& arguments) {
   std::optional<scratch_folder> scratch;
   if (o.out.empty()) scratch.emplace();
   sweep_request request;
   request.config = config_of(o);
+  require_k_in_rows(request.config, o.input);
   request.directory = scratch ? scratch->path() : o.out;
   request.arguments = arguments;
   request.cost_table = tune::own_table_json();
@@ -160,6 +220,15 @@ int bench(const bench_arguments& o, const std::vector<std::string>& arguments) {
   if (!scratch) fmt::print("records: {}/runs.jsonl\n", o.out);
   fmt::print("{}\n", answer_text(run, how));
   return code_of(result);
+}
+
+int bench(const bench_arguments& o, const std::vector<std::string>& arguments) {
+  require_sizes(o);
+  try {
+    return measure_and_rank(o, arguments);
+  } catch (const error& problem) {
+    throw error(problem.category(), in_terms_of_options(problem.what()));
+  }
 }
 
 void add_problem_options(CLI::App& command, bench_arguments& o) {

@@ -108,15 +108,25 @@ def test_says_what_is_wrong(kselect, tmp_path):
         return one_line(kselect("bench", *arguments, check=check).stderr)
 
     assert "--n and --q" in said("--k", 3)
-    assert "k = 5" in said("--n", 4, "--q", 1, "--k", 5)
+    # In the words of the options, never in those of the config that is made of them.
+    assert said("--n", 4, "--q", 1, "--k", 5) == (
+        "kselect: --k: k = 5 is larger than n = 4: a row has no more than n elements to select; give a smaller --k "
+        "or a larger --n")
+    assert "k = 9 is larger than n = 8" in said("--n", "4,8", "--q", 1, "--k", "9,2^4")
+    assert said("--n", 4, "--q", 1, "--k", 0).startswith("kselect: --k: must lie between 1 and")
+    assert said("--n", "1e3", "--q", 1, "--k", 1).startswith("kselect: --n: ")
     assert "near" in said("--n", 4, "--q", 1, "--k", 1, "--algorithms", "cpu/hepa")
     np.save(tmp_path / "one.npy", np.zeros(9))
     assert "reshape(1, -1)" in said("--input", "one.npy", "--k", 1, check=3)
+    np.save(tmp_path / "none.npy", np.float32(1))
+    assert "none.npy" in said("--input", "none.npy", "--k", 1, check=3)
     np.save(tmp_path / "whole.npy", np.zeros((3, 3), np.int32))
     assert "astype" in said("--input", "whole.npy", "--k", 1, check=3)
     np.save(tmp_path / "rows.npy", np.zeros((3, 3)))
     assert "3 columns" in said("--input", "rows.npy", "--k", 1, "--n", 4)
     assert "3 rows" in said("--input", "rows.npy", "--k", 1, "--q", 4)
+    assert said("--input", "rows.npy", "--k", 4).endswith(
+        "k = 4 is larger than n = 3 of rows.npy: a row has no more than n elements to select; give a smaller --k")
     assert '"float64"' in said("--input", "rows.npy", "--k", 1, "--dtype", "float32")
     assert "--distribution" in said("--input", "rows.npy", "--k", 1, "--distribution", "uniform")
     assert "absent.npy" in said("--input", "absent.npy", "--k", 1, check=3)
