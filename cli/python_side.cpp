@@ -27,8 +27,7 @@ bool has_python_side(const std::filesystem::path& folder) {
 // source tree; else a folder above the program; else the tree that it was built from.
 std::filesystem::path python_side() {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-  const std::filesystem::path installed =
-      self.parent_path().parent_path() / "share" / "kselect";
+  const std::filesystem::path installed = self.parent_path().parent_path() / "share" / "kselect";
   if (has_python_side(installed)) return installed;
   for (std::filesystem::path at = self.parent_path(); at != at.root_path(); at = at.parent_path()) {
     if (has_python_side(at)) return at;
