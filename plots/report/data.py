@@ -1,13 +1,13 @@
 """Picks the data of a run that the report shows, in the form that its scripts read."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import PurePosixPath
 from typing import Any
 
 from plots.answer import headline
-from plots.records import Whole
+from plots.records import Record, Whole
 
 _DIGITS = 6  # significant digits of a sample; the clock's resolution is coarser
 _PROBLEM = ("n", "q", "k", "dtype", "payload", "direction", "layout", "distribution", "seed")
@@ -21,11 +21,16 @@ def page_data(run: Whole, baseline: str | None) -> dict[str, Any]:
         "digest": run.run.digest,
         "warnings": list(run.warnings),
         "meta": run.meta,
-        "cells": [_cell(value) for value in run.cells],
+        "cells": [cell_data(value) | {"device": record.machine} for value, record in _pairs(run)],
     }
 
 
-def _cell(value: Mapping[str, Any]) -> dict[str, Any]:
+def _pairs(run: Whole) -> Iterator[tuple[dict[str, Any], Record]]:
+    return zip(run.cells, run.records, strict=True)
+
+
+def cell_data(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a page shows of a record."""
     problem, algorithm = value["problem"], value["algorithm"]
     return {
         "key": value["key"],

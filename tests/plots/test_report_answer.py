@@ -67,6 +67,61 @@ def test_the_winner_map_names_the_fastest_and_opens_it(page: chromium.Page) -> N
     page.press("Escape")
 
 
+def fill(page: chromium.Page, **sizes: str) -> tuple[str, str]:
+    """Type sizes into the three fields; return the verdict and the note."""
+    for axis, text in sizes.items():
+        page.run(f"document.getElementById('find-{axis}').value = ''")
+        page.run(f"document.getElementById('find-{axis}').focus()")
+        page.type(text)
+    verdict, note = (
+        page.run(f"document.getElementById('find-{name}').textContent") for name in ("verdict", "note")
+    )
+    return verdict, note
+
+
+def test_three_fields_say_which_algorithm(page: chromium.Page) -> None:
+    verdict, note = fill(page, n="2^12", q="16", k="1,024")
+    here = {
+        c["algorithm"]["name"]: c["time"]["median"]
+        for c in cells()
+        if c["time"] and (c["problem"]["n"], c["problem"]["k"]) == (4096, 1024)
+    }
+    ranked = sorted(here, key=lambda name: here[name])
+    assert verdict.startswith(f"{ranked[0]} takes ")
+    assert f"The next, {ranked[1]}, takes {here[ranked[1]] / here[ranked[0]]:.3g} times" in verdict
+    assert note == "On record, proven: n = 2^12, Q = 16, k = 2^10."
+    rows = page.run(
+        "[...document.querySelectorAll('#find-ranking tbody tr')].map(r => r.cells[1].textContent)"
+    )
+    assert rows == ranked
+    # Nothing on record is said, with what is nearest.
+    verdict, note = fill(page, n="5000", q="20", k="20")
+    assert note == (
+        "No record has exactly this problem. The nearest on record is n = 2^12, Q = 16, k = 16."
+    )
+    assert fill(page, n="12")[0] == "k is larger than n: of 12 elements no 20 can be selected."
+    assert fill(page, n="many")[0] == "n is no size: write 4096, 2^12 or 1e6."
+    assert page.run("document.getElementById('find-n').hasAttribute('aria-invalid')")
+    fill(page, n="4Ki", q="16", k="16")
+    assert page.run("find_state.problem.n") == 4096
+
+
+def test_the_curve_has_the_algorithms_that_are_ticked(page: chromium.Page) -> None:
+    fill(page, n="4096", q="16", k="16")
+    points = "document.querySelectorAll('#find-plot path.point').length"
+    assert page.run("document.getElementById('find-axis').selectedOptions[0].textContent") == (
+        "n, Q = 16, k = 16"
+    )
+    assert page.run(points) == 5 * 3
+    page.run("document.querySelector('#find-ranking tbody input').focus()")
+    page.press(" ", " ")
+    assert page.run(points) == 4 * 3
+    page.run("document.querySelector('#find-plot .point').focus()")
+    page.press("Enter", "\r")
+    assert page.run("document.getElementById('cell').open")
+    page.press("Escape")
+
+
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_suits_narrow_screens_and_dark_rooms(
@@ -130,7 +185,7 @@ def test_everything_is_reached_and_seen_by_keyboard(page: chromium.Page) -> None
         section, seen = focused
         assert seen, section
         reached.add(section)
-    assert {"winners", "results", "lines", "heatmap", "config"} <= reached
+    assert {"find", "winners", "results", "lines", "heatmap", "config"} <= reached
 
 
 def test_a_search_of_lines_begins_with_uniform_rows_and_the_most_of_them(tmp_path: Path) -> None:

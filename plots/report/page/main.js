@@ -1,4 +1,5 @@
 show_environment();
+show_finder();
 show_winners();
 show_table();
 show_lines();

@@ -1,6 +1,5 @@
 // The first screen: the answer in a sentence, and who wins where.
 
-const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const problem_key = (cell) => [cell.n, cell.q, cell.k, kind_of(cell)].join("/");
 
 // For each problem its timed cells, the fastest first.
@@ -16,9 +15,6 @@ for (const found of contests.values()) found.sort((a, b) => a.time.median - b.ti
 function over_fastest(cell) {
   return cell.time ? cell.time.median / contests.get(problem_key(cell))[0].time.median : null;
 }
-
-// Whether the order of the first two is open: their intervals overlap.
-const is_level = ([first, second]) => second !== undefined && second.time.ci95[0] <= first.time.ci95[1];
 
 function show_winners() {
   by_id("answer").textContent = report.answer.title;
@@ -42,7 +38,7 @@ function draw_winners() {
   const firsts = (name) => found.filter(([first]) => first.algorithm === name).length;
   const names = in_order(found.map(([first]) => first.algorithm)).sort((a, b) => wins(b) - wins(a));
   by_id("winners-key").replaceChildren(...names.map((name, i) => element("li", {},
-    element("span", { class: "letter", style: tint(i) }, LETTERS[i % LETTERS.length]),
+    element("span", { class: "letter", style: tint(i) }, letter(i)),
     ` ${name} wins ${wins(name)} of ${found.length}, fastest in ${firsts(name)}`)));
   const open = found.filter(is_level).length;
   by_id("winners-note").textContent = "A number is the second's time over the fastest's."
@@ -80,7 +76,7 @@ function winner_cell(tried, names) {
   const lead = second ? `${is_level(timed) ? "≈" : ""}${digits(second.time.median / first.time.median, 3)}×` : "";
   const words = `${in_words(first)}: ${duration(first.time.median)}`
     + (second ? `; second ${second.algorithm}, ${lead.replace("≈", "level, ")}` : "; no other has a time");
-  return element("td", { style: tint(place) }, cell_button(first, `${LETTERS[place % LETTERS.length]} ${lead}`, words));
+  return element("td", { style: tint(place) }, cell_button(first, `${letter(place)} ${lead}`, words));
 }
 
 function cell_button(cell, text, label) {
@@ -88,6 +84,3 @@ function cell_button(cell, text, label) {
   button.addEventListener("click", () => open_cell(cell));
   return button;
 }
-
-// A light shade of a series' colour, dark where the page is dark (report.css).
-const tint = (place) => `background-color: color-mix(in srgb, var(--s${place % COLOUR_COUNT}) 32%, var(--paper))`;

@@ -1,18 +1,15 @@
 // One cell: its numbers, all samples in the order of measurement, and the command to run it again.
 
-function open_cell(cell) {
-  by_id("cell-heading").textContent = in_words(cell);
-  const body = by_id("cell-body");
+// The body of a cell's page or dialog.
+function cell_body(cell) {
   const list = element("dl");
   for (const [name, text] of cell_facts(cell)) list.append(element("dt", {}, name), element("dd", {}, text));
-  body.replaceChildren(list);
+  const body = [list];
   if (cell.time && cell.time.samples.length) {
-    body.append(element("h3", {}, "Raw samples"), sample_plot(cell.time), sample_list(cell.time));
+    body.push(element("h3", {}, "Raw samples"), sample_plot(cell.time), sample_list(cell.time));
   }
-  if (cell.counters) body.append(element("h3", {}, "Counted work"), counter_table(cell.counters));
-  const dialog = by_id("cell");
-  if (!dialog.open) dialog.showModal();
-  by_id("cell-close").focus();
+  if (cell.counters) body.push(element("h3", {}, "Counted work"), counter_table(cell.counters));
+  return body;
 }
 
 function cell_facts(cell) {

@@ -1,7 +1,6 @@
-// Shared by all parts of the page: the data, elements, formatted numbers, looks of series.
-
-const report = JSON.parse(document.getElementById("data").textContent);
-const cells = report.cells;
+// Shared by the report and the board: elements, formatted numbers, looks of series. The page has defined
+// `cells`, an array of objects with algorithm, n, q, k, dtype, payload, direction, input, device, status,
+// reason, time (median and ci95 in ns, or null) and floor (share, or null).
 
 const by_id = (id) => document.getElementById(id);
 
@@ -69,7 +68,7 @@ const VALUES = {
   share: ["share of the read ceiling", (cell) => cell.floor && cell.floor.share, percent],
 };
 
-// The colours of the figures (report.css, plots/style.py); series also differ in marker and dashes.
+// The colours of the figures (colours.css, plots/style.py); series also differ in marker and dashes.
 const COLOUR_COUNT = 12;
 const DASHES = ["", "7 3", "2 2", "9 3 2 3", "5 2 2 2 2 2"];
 const SHAPES = [
@@ -82,8 +81,9 @@ const SHAPES = [
   (x, y, r) => `M${x - r * 1.2},${y}L${x + r},${y - r * 1.2}V${y + r * 1.2}Z`,
 ];
 
-function look(algorithm) {
-  const place = algorithms.indexOf(algorithm);
+const look = (algorithm) => look_at(algorithms.indexOf(algorithm));
+
+function look_at(place) {
   return {
     colour: `var(--s${place % COLOUR_COUNT})`,
     dash: DASHES[place % DASHES.length],
@@ -98,3 +98,12 @@ function fastest(found) {
   const timed = found.filter((cell) => cell.time);
   return timed.reduce((a, b) => (b.time.median < a.time.median ? b : a), timed[0]) || found[0];
 }
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const letter = (place) => LETTERS[place % LETTERS.length];
+
+// A light shade of a series' colour, dark where the page is dark (colours.css).
+const tint = (place) => `background-color: color-mix(in srgb, var(--s${place % COLOUR_COUNT}) 32%, var(--paper))`;
+
+// Whether the order of the first two is open: their intervals overlap.
+const is_level = ([first, second]) => second !== undefined && second.time.ci95[0] <= first.time.ci95[1];

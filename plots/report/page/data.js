@@ -1,0 +1,4 @@
+// The data of the page: `report`, and the cells in the form that plots/web/core.js states.
+
+const report = JSON.parse(document.getElementById("data").textContent);
+const cells = report.cells;
