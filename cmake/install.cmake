@@ -47,7 +47,7 @@ function(kselect_install_program target)
   # `kselect plot` and `report` run this by Python. plots.reproduce and plots.readme read committed records, so
   # they stay in the source tree.
   install(DIRECTORY plots DESTINATION ${CMAKE_INSTALL_DATADIR}/kselect COMPONENT program
-          FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "page/*"
+          FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "page/*" PATTERN "web/*"
           PATTERN "__pycache__" EXCLUDE PATTERN "reproduce" EXCLUDE PATTERN "readme.py" EXCLUDE
           PATTERN "provenance.py" EXCLUDE)
   install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
