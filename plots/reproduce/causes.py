@@ -81,7 +81,7 @@ def causes_of(
     found: Measured,
     source: Source,
     evidence: Evidence,
-    judged: Callable[[Measured], str],
+    judged: Callable[[Measured], tuple[str, str]],
 ) -> tuple[str, ...]:
     """Return a sentence or two for each cause, and for what the deciding cells show themselves."""
     case = _Case(experiment, claim, found, source, evidence, judged)
@@ -106,7 +106,7 @@ class _Case:
     found: Measured
     source: Source
     evidence: Evidence
-    judged: Callable[[Measured], str]
+    judged: Callable[[Measured], tuple[str, str]]
 
     def pair(self) -> Pair:
         """Return the deciding comparison: the last one decides of a range, a change or a place."""
@@ -147,10 +147,10 @@ def _again(case: _Case, cause: Table) -> str:
 
 
 def _explains(case: _Case, found: Measured, what: str) -> str:
-    before = case.judged(case.found)
-    after = case.judged(found)
+    before, _ = case.judged(case.found)
+    after, why = case.judged(found)
     if after == "cannot test":
-        return f"that decides nothing: {found.tied}"
+        return f"that {why}"
     if after == "reproduced":
         return f"within the band, so {what} makes the difference"
     if before == "contradicted" and after != before:

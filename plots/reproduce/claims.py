@@ -61,7 +61,7 @@ def test(experiment: Experiment, claim: Claim, source: Source, evidence: Evidenc
     )  # fmt: skip
     if verdict in ("reproduced", "cannot test"):
         return told
-    causes = causes_of(experiment, claim, found, source, evidence, lambda f: judge(claim, f, "")[0])
+    causes = causes_of(experiment, claim, found, source, evidence, lambda f: judge(claim, f, ""))
     return Tested(
         experiment, claim, source.machine, verdict, told.ours, told.at,
         causes=causes, explanation=claim.explanation, older=older,

@@ -60,6 +60,16 @@ def test_the_same_measure_on_fewer_multiprocessors(
     assert text.endswith(conclusion)
 
 
+def test_a_tie_on_fewer_multiprocessors_decides_nothing_and_says_why(tmp_path: Path) -> None:
+    confined(tmp_path, 1.02)
+    asked = claim("speed-up", "40 .. 90", "", of=["new"], over=["old"])
+    asked = dataclasses.replace(asked, published=60.0, causes=(MP,))
+    made = source(tmp_path, timed(COSTS, AT))
+    found = claims.test(experiment(), asked, made, causes.Evidence(Library(tmp_path)))
+    assert found.verdict == "contradicted"
+    assert found.causes[0].endswith(": that decides nothing: a tie, 1.02×.")
+
+
 def test_confined_cells_bear_no_verdict(tmp_path: Path) -> None:
     confined(tmp_path, 55.0)
     one = experiment(config="causes_x_16mp")
