@@ -1,6 +1,5 @@
-"""The board: a static site of all recorded runs, which needs no network and no server.
+"""What all recorded runs say together.
 
-`gather` finds the runs, `arena` chooses the records that count, `score` judges algorithms against the
-ceiling, `past` follows them over commits, `knn` and `papers` add what is no sweep, and `site` writes the
-files. The pages' scripts are in `page/` and `plots/web`.
+`gather` finds the runs, `arena` chooses the records that count, and `score` judges algorithms against
+the ceiling.
 """

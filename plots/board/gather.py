@@ -85,4 +85,3 @@ def device_of(record: Record, meta: dict[str, Any]) -> str:
     model = re.sub(r"\((R|TM|r|tm)\)", "", record.run.cpu)
     model = re.sub(r"\s+(Processor|CPU)\b", "", model).strip()
     return f"{model}, {threads} threads" if threads else model
-

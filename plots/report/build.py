@@ -9,7 +9,7 @@ from plots.records import Whole
 from plots.report.data import page_data, script_text
 
 _PAGE = Path(__file__).parent / "page"
-_WEB = Path(__file__).parents[1] / "web"  # what the board's pages have, too
+_WEB = Path(__file__).parents[1] / "web"  # for every page that shows cells
 _SCRIPTS = (
     _PAGE / "data.js",
     *(_WEB / name for name in ("core.js", "chart.js", "search.js", "cell.js", "finder.js")),

@@ -1,4 +1,4 @@
-// Shared by the report and the board: elements, formatted numbers, looks of series. The page has defined
+// For every page that shows cells: elements, formatted numbers, looks of series. The page has defined
 // `cells`, an array of objects with algorithm, n, q, k, dtype, payload, direction, input, device, status,
 // reason, time (median and ci95 in ns, or null) and floor (share, or null).
 
