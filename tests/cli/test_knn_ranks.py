@@ -161,9 +161,10 @@ def test_a_rank_that_hangs_is_named_and_ends_all(here, binary, popen):
     wait_for_tiles(here, "mpi", 2, job)
     pids = ranks_of(job)
     os.kill(pids[1], signal.SIGSTOP)
-    await_end(job, pids, 45)
+    await_end(job, pids, 90)
     assert job.returncode != 0
-    assert "rank 1 of 3" in job.stderr.read()
+    said = job.stderr.read()
+    assert "rank 1 of 3" in said, said
     assert run(here, *over(2, *command[6:], "--resume")).returncode == 0, "with other ranks"
     assert same(here, "mpi", "whole")
 

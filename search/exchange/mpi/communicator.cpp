@@ -14,6 +14,7 @@
 #include <limits>
 #include <mpi.h>
 #include <numeric>
+#include <sys/ioctl.h>
 #include <thread>
 #include <unistd.h>
 
@@ -38,6 +39,17 @@ std::string host_name() {
   int length = 0;
   MPI_Get_processor_name(name.data(), &length);
   return {name.data(), static_cast<std::size_t>(length)};
+}
+
+// Waits until mpirun, which forwards it, has read what this process wrote to its standard error.
+// On a loaded machine that takes longer than the pause after it.
+void wait_until_read() {
+  const auto begin = steady::now();
+  int unread = 0;
+  while (ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0 &&
+         steady::now() - begin < std::chrono::seconds(10)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 // A row as an MPI data type: a count of rows fits an int where one of bytes may not.
@@ -175,6 +187,7 @@ class mpi_communicator final : public communicator {
   [[noreturn]] void abort(int code) override {
     std::fflush(nullptr);
     // Lets the last output pass through mpirun, which stops listening once a rank dies.
+    wait_until_read();
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     MPI_Abort(MPI_COMM_WORLD, code);
     std::_Exit(code);
