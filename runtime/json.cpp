@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -65,6 +66,17 @@ nlohmann::ordered_json read_json(const std::filesystem::path& file) {
                                             std::strerror(errno == 0 ? EIO : errno)));
   }
   return parse_json(text, file.string());
+}
+
+std::string reason_of(const std::exception& problem) {
+  const std::string_view text = problem.what();
+  const bool numbered = dynamic_cast<const nlohmann::json::exception*>(&problem) != nullptr;
+  return std::string(numbered ? text.substr(text.find(' ') + 1) : text);
+}
+
+void refuse_number(const std::string& value, std::int64_t least, std::uint64_t most) {
+  throw std::invalid_argument(
+      fmt::format("{} is no whole number from {} to {}", value, least, most));
 }
 
 std::string to_text(const nlohmann::ordered_json& tree, int indent) {

@@ -111,8 +111,8 @@ noise_floor read_noise(const std::filesystem::path& path) {
     }
     return floor;
   } catch (const std::exception& problem) {
-    throw error(failure::input,
-                fmt::format("{}: is no noise file: {}", path.string(), problem.what()));
+    throw error(failure::input, fmt::format("{}: is no noise file: {}", path.string(),
+                                            runtime::reason_of(problem)));
   }
 }
 

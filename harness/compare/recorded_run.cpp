@@ -23,16 +23,16 @@ Enum known(const json& record, const char* member) {
 
 workload problem_of(const json& from) {
   workload p;
-  p.n = from.at("n");
-  p.q = from.at("q");
-  p.k = from.at("k");
+  p.n = runtime::whole<std::int64_t>(from.at("n"));
+  p.q = runtime::whole<std::int64_t>(from.at("q"));
+  p.k = runtime::whole<std::int64_t>(from.at("k"));
   p.type = known<dtype>(from, "dtype");
   p.index = known<index_type>(from, "index");
   p.direction = known<direction>(from, "direction");
   p.payload = known<payload>(from, "payload");
   p.layout = known<layout>(from, "layout");
-  p.pitch = from.at("pitch");
-  p.seed = from.at("seed");
+  p.pitch = runtime::whole<std::int64_t>(from.at("pitch"));
+  p.seed = runtime::whole<std::uint64_t>(from.at("seed"));
   const std::string distribution = from.at("distribution");
   // Rows of a dataset or a file. No config can ask the generator for it.
   if (distribution == to_string(distribution_kind::external)) {
@@ -71,7 +71,7 @@ recorded_cell cell_of(json record) {
   cell.problem = problem_of(record.at("problem"));
   cell.algorithm = record.at("algorithm").at("name");
   cell.executor = record.at("executor");
-  cell.threads = record.at("threads");
+  cell.threads = runtime::whole<int>(record.at("threads"));
   cell.status = known<cell_status>(record, "status");
   cell.reason = record.value("reason", "");
   cell.throttled = record.value("throttled", false);
@@ -144,7 +144,7 @@ recorded_run read_run(const std::filesystem::path& path) {
       run.add(std::move(cell));
     } catch (const std::exception& problem) {
       throw error(failure::input,
-                  fmt::format("{}:{}: {}", file.string(), line.line, problem.what()));
+                  fmt::format("{}:{}: {}", file.string(), line.line, runtime::reason_of(problem)));
     }
   }
   if (without_rounds != 0) {

@@ -88,8 +88,8 @@ work_record read_work(const std::filesystem::path& path) {
     }
     return recorded;
   } catch (const std::exception& problem) {
-    throw error(failure::input,
-                fmt::format("{}: is no record of counters: {}", path.string(), problem.what()));
+    throw error(failure::input, fmt::format("{}: is no record of counters: {}", path.string(),
+                                            runtime::reason_of(problem)));
   }
 }
 

@@ -70,9 +70,9 @@ json read_meta(const std::filesystem::path& file) {
   try {
     require_sound(meta);
   } catch (const error& wrong) {
-    throw error(failure::input, fmt::format("{}: {}", file.string(), wrong.what()));
+    throw error(failure::input, fmt::format("{}: {}", file.string(), runtime::reason_of(wrong)));
   } catch (const json::exception& wrong) {
-    throw error(failure::input, fmt::format("{}: {}", file.string(), wrong.what()));
+    throw error(failure::input, fmt::format("{}: {}", file.string(), runtime::reason_of(wrong)));
   }
   return meta;
 }

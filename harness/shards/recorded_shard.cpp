@@ -23,11 +23,11 @@ json meta_of_shard(const std::filesystem::path& file) {
 
 std::string title_of(const json& record) {
   const json& p = record.at("problem");
-  return fmt::format("{} on {} n={} Q={} k={} {}",
-                     record.at("algorithm").at("name").get<std::string>(),
-                     record.at("executor").get<std::string>(), p.at("n").get<std::int64_t>(),
-                     p.at("q").get<std::int64_t>(), p.at("k").get<std::int64_t>(),
-                     p.at("distribution").get<std::string>());
+  return fmt::format(
+      "{} on {} n={} Q={} k={} {}", record.at("algorithm").at("name").get<std::string>(),
+      record.at("executor").get<std::string>(), runtime::whole<std::int64_t>(p.at("n")),
+      runtime::whole<std::int64_t>(p.at("q")), runtime::whole<std::int64_t>(p.at("k")),
+      p.at("distribution").get<std::string>());
 }
 
 recorded_line line_of(const std::filesystem::path& file, const record_line& line) {
@@ -90,7 +90,7 @@ recorded_shard read_shard(const std::filesystem::path& directory) {
       line = line_of(file, raw);
     } catch (const std::exception& problem) {
       throw error(failure::input,
-                  fmt::format("{}:{}: {}", file.string(), raw.line, problem.what()));
+                  fmt::format("{}:{}: {}", file.string(), raw.line, runtime::reason_of(problem)));
     }
     const auto [at, first] = place.try_emplace(line.key, found.lines.size());
     if (first) {

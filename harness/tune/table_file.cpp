@@ -61,8 +61,8 @@ learned_table table_of(const json& from) {
   }
   learned_table table;
   table.device.name = from.at("device").at("name");
-  table.device.multiprocessors = from.at("device").at("multiprocessors");
-  table.device.compute_capability = from.at("device").at("compute_capability");
+  table.device.multiprocessors = runtime::whole<int>(from.at("device").at("multiprocessors"));
+  table.device.compute_capability = runtime::whole<int>(from.at("device").at("compute_capability"));
   if (table.device.compute_capability == 0) table.device.kind = executor_kind::cpu;
   table.source = from.at("source");
   table.sources = from.at("sources");
@@ -118,7 +118,7 @@ learned_table read_table(const std::filesystem::path& path) {
     return table_of(tree);
   } catch (const std::exception& wrong) {
     throw error(failure::input,
-                fmt::format("{}: is no cost table: {}", path.string(), wrong.what()));
+                fmt::format("{}: is no cost table: {}", path.string(), runtime::reason_of(wrong)));
   }
 }
 

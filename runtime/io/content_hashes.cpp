@@ -58,11 +58,11 @@ std::string host_name() {
 }
 
 known known_from(const nlohmann::ordered_json& entry) {
-  return {.identity = {.device = entry.at("device"),
-                       .inode = entry.at("inode"),
-                       .bytes = entry.at("bytes"),
-                       .written_ns = entry.at("written_ns"),
-                       .changed_ns = entry.at("changed_ns")},
+  return {.identity = {.device = whole<std::uint64_t>(entry.at("device")),
+                       .inode = whole<std::uint64_t>(entry.at("inode")),
+                       .bytes = whole<std::int64_t>(entry.at("bytes")),
+                       .written_ns = whole<std::int64_t>(entry.at("written_ns")),
+                       .changed_ns = whole<std::int64_t>(entry.at("changed_ns"))},
           .hash = entry.at("xxh3")};
 }
 

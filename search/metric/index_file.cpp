@@ -105,7 +105,8 @@ class reader {
     std::uint64_t end = 0;
     for (const json& entry : header.at("sections")) {
       const std::string name = entry.at("name");
-      const std::uint64_t offset = entry.at("offset"), size = entry.at("bytes");
+      const std::uint64_t offset = runtime::whole<std::uint64_t>(entry.at("offset")),
+                          size = runtime::whole<std::uint64_t>(entry.at("bytes"));
       // Sections are copied: many over one range would take many times the file's memory.
       if (offset < end) fail(fmt::format("section {} overlaps the one before it", name));
       if (offset > bytes_.size() || size > bytes_.size() - offset) {
@@ -205,7 +206,7 @@ indexed_objects read_index_file(const std::string& file) {
   } catch (const std::invalid_argument& wrong) {
     from.fail(wrong.what());
   } catch (const json::exception& wrong) {
-    from.fail(fmt::format("has a header that makes no sense: {}", wrong.what()));
+    from.fail(fmt::format("has a header that makes no sense: {}", runtime::reason_of(wrong)));
   }
 }
 

@@ -127,6 +127,9 @@ def indexes(kselect, folder):
             sections = b"".join(file[s["offset"]:s["offset"] + s["bytes"]] for s in header["sections"])
             seed("index", f"parts_{metric}_{kind}",
                  b"H" + json.dumps(header, separators=(",", ":")).encode() + b"\0" + sections)
+    # Read as a number of bytes without a check, this one is undefined behaviour.
+    header["sections"][0]["bytes"] = 1.1e44
+    seed("index", "bytes_beyond_integers", b"H" + json.dumps(header, separators=(",", ":")).encode() + b"\0" + sections)
 
 
 def texts():

@@ -16,8 +16,10 @@ failed=0
 for target; do
   # The longest input is CMake's.
   length=$(sed -n "s/^kselect_fuzz($target [a-z_]* \([0-9]*\).*/\1/p" ../../tests/fuzz/CMakeLists.txt)
-  if "./${target}_fuzz" -max_total_time="$seconds" -max_len="$length" -timeout=10 -rss_limit_mb=2048 \
-    -malloc_limit_mb=512 -artifact_prefix="found/$target-" -print_final_stats=1 "corpus/$target" \
+  # libhdf5 asks for as much memory as a damaged file claims to need, and takes a refusal as an error.
+  [ "$target" = hdf5 ] && largest=0 || largest=512
+  if ASAN_OPTIONS=allocator_may_return_null=1 "./${target}_fuzz" -max_total_time="$seconds" -max_len="$length" -timeout=10 -rss_limit_mb=2048 \
+    -malloc_limit_mb=$largest -artifact_prefix="found/$target-" -print_final_stats=1 "corpus/$target" \
     "../../tests/fuzz/corpus/$target" >"found/$target.log" 2>&1; then
     echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "found/$target.log") inputs, nothing found"
   else

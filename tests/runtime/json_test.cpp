@@ -50,6 +50,29 @@ TEST(Json, AMemberOfAnotherKindIsAnErrorOfTheInput) {
               HasSubstr("'b' not found"));
 }
 
+TEST(Json, WholeNumbersAreTakenIfTheyFit) {
+  const auto tree = parse_json("[0, 255, -1, 256, 18446744073709551615, 1e44, 2.0, \"3\"]", "x");
+  EXPECT_EQ(whole<std::uint8_t>(tree[0]), 0);
+  EXPECT_EQ(whole<std::uint8_t>(tree[1]), 255);
+  EXPECT_EQ(whole<int>(tree[2]), -1);
+  EXPECT_EQ(whole<std::uint64_t>(tree[4]), std::numeric_limits<std::uint64_t>::max());
+  for (const std::size_t at : {2, 3, 4, 5, 6, 7}) {
+    EXPECT_THROW(whole<std::uint8_t>(tree[at]), std::invalid_argument) << tree[at];
+  }
+  EXPECT_THROW(whole<std::int64_t>(tree[4]), std::invalid_argument);
+  EXPECT_THAT(message_of([&] { read_members("x", [&] { return whole<int>(tree[5]); }); }),
+              HasSubstr("x: 1e+44 is no whole number from -2147483648 to 2147483647"));
+}
+
+TEST(Json, ReasonsHaveNoNumberOfTheLibrary) {
+  const auto tree = parse_json(R"({"a": {}})", "x");
+  const auto reason = [&](const char* member) {
+    return message_of([&] { read_members("x", [&] { return tree.at(member).get<int>(); }); });
+  };
+  EXPECT_THAT(reason("a"), HasSubstr("x: type must be number, but is object"));
+  EXPECT_THAT(reason("b"), HasSubstr("x: key 'b' not found"));
+}
+
 TEST(Json, BytesThatAreNoTextAreReplaced) {
   EXPECT_EQ(to_text({{"name", "\xff"}}), "{\"name\":\"\xef\xbf\xbd\"}");
 }

@@ -2,12 +2,14 @@
 
 #include "search/metric/index_file.hpp"
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
@@ -157,6 +159,24 @@ TEST_F(IndexFile, SaysWhatIsWrong) {
   newer[8] = 2;
   write_bytes(newer);
   EXPECT_THAT(refusal(), HasSubstr("has version 2"));
+}
+
+// The header is whole and its hash is right, but a number in it is not one of bytes.
+TEST_F(IndexFile, NumbersOfBytesAreWholeNumbers) {
+  write_index_file(file_, make<levenshtein>(index_kind::sss));
+  const std::string sound = read_bytes();
+  std::uint64_t size = 0;
+  std::memcpy(&size, sound.data() + 16, sizeof size);
+  for (const char* const member : {"\"offset\":", "\"bytes\":"}) {
+    std::string file = sound;
+    const std::size_t at = file.find(member) + std::strlen(member);
+    const std::size_t end = file.find_first_of(",}", at);
+    file.replace(at, end - at, "-1" + std::string(end - at - 2, ' '));  // as long as before
+    const std::uint64_t hash = XXH3_64bits(file.data() + 40, size);
+    std::memcpy(file.data() + 24, &hash, sizeof hash);
+    write_bytes(file);
+    EXPECT_THAT(refusal(), HasSubstr("is no whole number")) << member;
+  }
 }
 
 // The file is complete and its hash is right, but the index does not fit the objects.
