@@ -68,11 +68,13 @@ bool occurs_in_json(char character) {
 
 // Whether `text` is the begin of a first record, as far as an interrupted append wrote it.
 bool begins_a_journal(std::string_view text) {
-  const std::string_view written = text.substr(0, text.find('\0'));
+  std::string_view written = text.substr(0, text.find('\0'));
   const std::string begin = fmt::format(R"({{"schema":{})", journal_schema);
   if (!written.starts_with(begin) && !std::string_view(begin).starts_with(written)) return false;
-  // A whole object without a checksum was not written by append().
-  return !written.ends_with('\n') || !nlohmann::json::accept(written);
+  // A whole object without a checksum was not written by append(), not even by one that was cut
+  // off before the end of the line.
+  if (written.ends_with('\n')) written.remove_suffix(1);
+  return !nlohmann::json::accept(written) || without_crc(written);
 }
 
 // Whether an interrupted append left `rest`, which begins with an invalid line.

@@ -172,6 +172,22 @@ TEST(journal, what_a_power_failure_leaves_is_a_torn_tail) {
   }
 }
 
+TEST(journal, one_line_of_another_program_is_not_cut) {
+  const scratch_directory scratch;
+  for (const char* const end : {"", "\n"}) {
+    const std::string foreign = R"({"schema":1,"what":"something else"})" + std::string(end);
+    spew(scratch / journal_name, foreign);
+    const auto problem = error_of([&] { journal::open(scratch.path(), open_mode::resume); });
+    ASSERT_TRUE(problem) << foreign;
+    EXPECT_EQ(problem->category, failure::input);
+    EXPECT_TRUE(problem->says("is no journal of this program")) << problem->message;
+    EXPECT_EQ(slurp(scratch / journal_name), foreign);
+  }
+  // A first record without the end of its line is one that an interrupted append left.
+  spew(scratch / journal_name, framed(record(0)).substr(0, framed(record(0)).size() - 1));
+  EXPECT_FALSE(error_of([&] { journal::open(scratch.path(), open_mode::resume); }));
+}
+
 TEST(journal, a_file_whose_line_ends_were_converted_is_damaged_not_torn) {
   const scratch_directory scratch;
   std::string text = journal_text(3);
