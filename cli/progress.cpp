@@ -19,17 +19,6 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Rows and direction, without type and direction if these are usual: "float16 uniform largest".
-std::string rows_of(const workload& p) {
-  const bool usual = p.type == dtype::float32, smallest = p.direction == direction::smallest;
-  return fmt::format("{}{}{}{}", usual ? "" : to_string(p.type), usual ? "" : " ",
-                     to_string(p.distribution), smallest ? "" : " largest");
-}
-
-std::string title(const workload& p) {
-  return fmt::format("n={} Q={} k={} {}", p.n, p.q, p.k, rows_of(p));
-}
-
 // A cell that is ok without a time had nothing to select, or ran on fibers, which are never timed.
 std::string outcome_text(const finished_cell& c) {
   if (c.median_ns) return format_time(*c.median_ns);
@@ -83,7 +72,7 @@ void progress::starting(const cell& c) {
       fmt::format("[{}{}] {}/{}{}  {}  {}", std::string(filled, '#'),
                   std::string(width - filled, '.'), finished_ + 1, total_,
                   finished_ == 0 ? std::string() : "  " + format_duration(seconds_left()) + " left",
-                  c.entry->algorithm->name, title(c.problem));
+                  c.entry->algorithm->name, short_title(c.problem));
   line.resize(std::min(line.size(), terminal_width() - 1));
   print_message("\r\033[K{}", line);
   std::fflush(stderr);
@@ -93,7 +82,7 @@ void progress::finished(const finished_cell& c) {
   ++finished_;
   if (!terminal_) {
     print_message("[{}/{}] {} {}: {}\n", finished_, total_, c.what->entry->algorithm->name,
-                  title(c.what->problem), outcome_text(c));
+                  short_title(c.what->problem), outcome_text(c));
   }
   if (terminal_ && finished_ == total_) print_message("\r\033[K");
 }

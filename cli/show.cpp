@@ -25,7 +25,7 @@ compare::recorded_run filtered(compare::recorded_run run, const std::string& fil
   kept.meta = run.meta;
   kept.notes = run.notes;
   for (compare::recorded_cell& cell : run.cells) {
-    if (wanted.matches(cell.algorithm + ' ' + to_string(cell.problem))) kept.add(std::move(cell));
+    if (wanted.matches(cell.algorithm, cell.problem)) kept.add(std::move(cell));
   }
   if (kept.cells.empty()) {
     throw error(failure::usage,

@@ -176,10 +176,6 @@ std::vector<wanted_entry> entries_of(const plan_request& request, std::vector<le
   return entries;
 }
 
-std::string title_of(const cell& c) {
-  return fmt::format("{} {}", c.entry->algorithm->name, to_string(c.problem));
-}
-
 class config_plan final : public cell_source {
  public:
   config_plan(const plan_request& request, backends& places)
@@ -236,7 +232,7 @@ class config_plan final : public cell_source {
         c.entry = wanted.entry;
         c.executor = wanted.executors[place_];
         c.problem.layout = wanted.read_for(problem_->layout);
-        if (plan_.filter_ && !plan_.filter_->matches(title_of(c))) continue;
+        if (plan_.filter_ && !plan_.filter_->matches(c.entry->algorithm->name, c.problem)) continue;
         require_gpu(*c.entry->algorithm, c.executor, plan_.request_.config);
         c.number = number_++;
         return true;

@@ -51,4 +51,9 @@ title_filter::title_filter(std::string_view written) {
 
 bool title_filter::matches(std::string_view title) const { return kselect::matches(glob_, title); }
 
+bool title_filter::matches(std::string_view algorithm, const workload& problem) const {
+  const std::string name = std::string(algorithm) + ' ';
+  return matches(name + to_string(problem)) || matches(name + short_title(problem));
+}
+
 }  // namespace kselect::harness

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/workload/workload.hpp"
+
 namespace kselect::harness {
 
 inline constexpr std::size_t longest_filter = 1000;
@@ -18,6 +20,9 @@ class title_filter {
   explicit title_filter(std::string_view written);
 
   bool matches(std::string_view title) const;
+  // Whether it matches one of the two titles that a user sees of a cell: with to_string() of the
+  // workload, as a plan has it, or with short_title(), as progress has it.
+  bool matches(std::string_view algorithm, const workload& problem) const;
 
  private:
   std::string glob_;  // of the whole title

@@ -25,6 +25,16 @@ inline std::string to_string(const workload& w) {
          std::to_string(w.seed);
 }
 
+// As progress shows it, what is usual left out: `n=1024 Q=64 k=8 float16 uniform largest`.
+inline std::string short_title(const workload& w) {
+  std::string text =
+      "n=" + std::to_string(w.n) + " Q=" + std::to_string(w.q) + " k=" + std::to_string(w.k) + ' ';
+  if (w.type != dtype::float32) text.append(to_string(w.type)) += ' ';
+  text += to_string(w.distribution);
+  if (w.direction != direction::smallest) text += " largest";
+  return text;
+}
+
 // Checks the problem, and whether the contract excludes elements that the rows may hold.
 inline support check_support(const algorithm& entry, const workload& w, const device& where) {
   support answer = check_support(entry, static_cast<const problem&>(w), where);

@@ -27,6 +27,19 @@ TEST(TitleFilter, MatchesSomewhereUnlessAnchored) {
   }
 }
 
+TEST(TitleFilter, MatchesTheTitlesOfPlansAndOfProgress) {
+  workload w;
+  w.n = 256, w.q = 8, w.k = 16, w.type = dtype::float16, w.direction = direction::largest;
+  w.distribution = {distribution_kind::few_distinct, 4}, w.seed = 1;
+  const auto names = [&](const char* filter) {
+    return title_filter(filter).matches("cpu/heap", w);
+  };
+  EXPECT_TRUE(names("cpu/heap n=256 Q=8 k=16 float16 few_distinct(4) largest"));
+  EXPECT_TRUE(names("^cpu/heap float16/largest/Q=8/n=256/k=16/"));
+  EXPECT_TRUE(names("heap*Q=8*k=16"));
+  EXPECT_FALSE(names("n=256 Q=8 k=1 "));
+}
+
 TEST(TitleFilter, RefusesWhatOnlyRegularExpressionsKnow) {
   for (const std::string filter : {"a|b", "[ab]", "a^b", "a$b", "a\\"}) {
     EXPECT_THROW(title_filter{filter}, runtime::error) << filter;
