@@ -51,7 +51,7 @@ std::array<named_file, 1> outputs_of(const generate_arguments& o) {
 
 // Writes one piece while the next is made.
 void write_rows(workload w, const generate_arguments& o) {
-  const int threads = o.threads == 0 ? available_threads() : o.threads;
+  const int threads = threads_to_use(o.threads);
   const job_files held({}, outputs_of(o));
   npy_writer file(o.output, parse<element_type>(o.dtype).value(), std::array{o.count, w.n});
   const std::int64_t row_bytes = w.n * static_cast<std::int64_t>(size_of(w.type));

@@ -116,7 +116,7 @@ int prove(const prove_arguments& o) {
                    .values = const_cast<std::byte*>(values.data()),
                    .indices = indices ? const_cast<std::byte*>(indices->data()) : nullptr};
   const verdict found =
-      verify(p, promised(o), buffers, o.threads == 0 ? available_threads() : o.threads);
+      verify(p, promised(o), buffers, threads_to_use(o.threads));
   rows.require_unchanged();
   values.require_unchanged();
   if (indices) indices->require_unchanged();

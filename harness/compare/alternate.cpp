@@ -12,6 +12,7 @@
 #include "harness/compare/subprocess.hpp"
 #include "harness/config/config.hpp"
 #include "harness/config/json_text.hpp"
+#include "harness/record/file.hpp"
 #include "harness/record/journal.hpp"
 #include "runtime/error.hpp"
 #include "runtime/json.hpp"
@@ -46,7 +47,7 @@ class turns {
       : what_(what), rounds_(what.directory / "rounds"), config_(what.directory / "turn.json") {}
 
   void run() {
-    fs::create_directories(rounds_);
+    make_directories(rounds_);
     write_config();
     for (int round = 0; round < what_.rounds; ++round) {
       const bool base_first = round % 2 == 0;

@@ -4,6 +4,7 @@
 
 #include "harness/compare/subprocess.hpp"
 #include "harness/harness.hpp"
+#include "harness/record/file.hpp"
 #include "runtime/error.hpp"
 
 namespace kselect::harness::compare {
@@ -19,7 +20,7 @@ std::vector<std::string> git(const fs::path& where, std::initializer_list<std::s
 
 // A new, empty log of one command. Its last line is the command's answer.
 fs::path fresh_log(const build_request& request, const char* name) {
-  fs::create_directories(request.work);
+  make_directories(request.work);
   const fs::path log = request.work / name;
   fs::remove(log);
   return log;
@@ -41,7 +42,7 @@ std::string commit_of(const build_request& request, const std::string& ref) {
 fs::path build_commit(const build_request& request, const std::string& commit) {
   const fs::path place = fs::absolute(request.work / commit.substr(0, 12));
   const fs::path source = place / "source", build = place / "build";
-  fs::create_directories(place);
+  make_directories(place);
   const fs::path log = place / "build.log";
   fs::remove(log);
   if (request.say)

@@ -287,7 +287,7 @@ std::optional<distance_stage> input_source::fill_at(backend&, const workload& p,
 input_choice choose_input(const sweep_config& config, const std::optional<std::string>& dataset,
                           int threads, std::optional<executor_kind> executor) {
   input_choice chosen{config.input, uses_gpu(config, executor),
-                      threads > 0 ? threads : available_threads()};
+                      threads_to_use(threads)};
   auto* const spec = std::get_if<dataset_input>(&chosen.spec);
   if (spec == nullptr && dataset) {
     throw error(failure::usage,

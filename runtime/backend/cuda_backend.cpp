@@ -70,7 +70,7 @@ class cuda_backend final : public backend {
       green_.emplace(number, multiprocessors);
       device_.multiprocessors = green_->multiprocessors();
     }
-    device_.threads = threads > 0 ? threads : available_threads();
+    device_.threads = threads_to_use(threads);
     require_cut(device_);
     // No entry sets lines aside, and a green context may not be asked to give them back.
     keeps_lines_ = !green_ && attribute(cudaDevAttrMaxPersistingL2CacheSize, number) > 0;

@@ -3,12 +3,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <latch>
 #include <sched.h>
+#include <system_error>
+#include <thread>
 #include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "runtime/backend/host_ceilings.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/backend/shared_cut.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -34,7 +41,7 @@ class host_backend final : public backend {
   host_backend(executor_kind kind, int threads, const simt::fiber_options& fiber) : fiber_(fiber) {
     device_.kind = kind;
     device_.name = line_value("/proc/cpuinfo", "model name");
-    device_.threads = threads > 0 ? threads : available_threads();
+    device_.threads = threads_to_use(threads);
     device_.memory_bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                            static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
     device_.cache_bytes = last_level_cache();
@@ -87,6 +94,27 @@ int available_threads() {
   CPU_ZERO(&allowed);
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
   return CPU_COUNT(&allowed);
+}
+
+int threads_to_use(int asked) {
+  const int available = available_threads();
+  if (asked == 0) return available;
+  if (asked <= available) return asked;
+  // OpenMP keeps all of them at a time, so they must exist at a time here.
+  std::latch all_run(1);
+  std::vector<std::jthread> trial;
+  try {
+    while (std::ssize(trial) < asked) trial.emplace_back([&] { all_run.wait(); });
+  } catch (const std::system_error& refused) {
+    const std::size_t started = trial.size();
+    all_run.count_down();
+    throw error(failure::resources,
+                fmt::format("--threads {}: only {} could be started ({}); give a smaller number, "
+                            "best at most the {} processors that this process may use",
+                            asked, started, refused.what(), available));
+  }
+  all_run.count_down();
+  return asked;
 }
 
 std::unique_ptr<backend> open_host_backend(executor_kind kind, int threads,

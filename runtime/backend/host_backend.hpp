@@ -15,4 +15,9 @@ std::unique_ptr<backend> open_host_backend(executor_kind kind, int threads,
 // The hardware threads that the process may use: its affinity mask, not the machine's count.
 int available_threads();
 
+// How many threads to use where `asked` were asked for: 0 stands for all available ones. Throws
+// error(failure::resources) if more are asked for than this process can start, where OpenMP would
+// end the process.
+int threads_to_use(int asked);
+
 }  // namespace kselect::runtime

@@ -206,3 +206,20 @@ def test_a_small_stack_is_enough(binary, tmp_path, base):
         assert done.returncode == 0, (number, done.returncode, done.stderr)
     assert [r["status"] for r in records(tmp_path / "o")] == ["ok", "ok"]
     assert (np.load(tmp_path / "i.npy") == np.load(tmp_path / "t.npy")).all()
+
+
+# ---- threads and folders that cannot be had
+
+
+def test_more_threads_than_can_be_started_are_an_error(binary, base, tmp_path):
+    if sanitized(binary):
+        pytest.skip("sanitizers need the address space")
+    command = [binary, *KNN, "--indices", "i.npy", "--distances", "d.npy", "--threads", "4096"]
+    done = subprocess.run(["bash", "-c", 'ulimit -v 8000000; exec "$0" "$@"', *command], cwd=tmp_path,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 5 and "--threads 4096: only" in one_line(done.stderr)
+
+
+def test_a_folder_that_cannot_be_made_is_named(kselect, config, base):
+    done = kselect("noise", config(), "--out", "base.npy/noise", "--rounds", "2", check=6)
+    assert one_line(done.stderr).startswith("kselect: base.npy: cannot create the directory")
