@@ -2,7 +2,6 @@
 // runs it as `kselect run` does, and prints the ranking.
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include "cli/progress.hpp"
 #include "cli/run_report.hpp"
 #include "cli/sweep.hpp"
+#include "harness/config/node.hpp"
 #include "harness/export/text_tables.hpp"
 #include "harness/tune/own_table.hpp"
 #include "runtime/error.hpp"
@@ -125,26 +125,16 @@ sweep_config config_of(const bench_arguments& o) {
   return parse_config(config.dump(), config_name);
 }
 
-// A message about the config of this command, in the words of its options: "kselect bench:
-// /axes/k/0: must lie ..." as "--k: must lie ...".
-std::string in_terms_of_options(std::string message) {
-  const std::string begin = fmt::format("{}: ", config_name);
-  if (!message.starts_with(begin)) return message;
-  message.erase(0, begin.size());
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> options = {
-      {{"/axes/", ""},
-       {"/input/rows/", "input"},
-       {"/measure/max_seconds", "seconds"},
-       {"/measure/", ""},
-       {"/", ""}}};
-  for (const auto& [pointer, option] : options) {
-    if (!message.starts_with(pointer)) continue;
-    const std::size_t end = std::min(message.find(": "), message.size());
-    const std::string named =
-        option.empty() ? message.substr(pointer.size(), end - pointer.size()) : std::string(option);
-    return fmt::format("--{}{}", named.substr(0, named.find('/')), message.substr(end));
+// The option that a place of this command's config comes from: "k" of "/axes/k/0".
+std::string option_of(std::string_view pointer) {
+  if (pointer.starts_with("/input/rows")) return "input";
+  if (pointer == "/measure/max_seconds") return "seconds";
+  for (const std::string_view part : {"/axes/", "/measure/", "/"}) {
+    if (!pointer.starts_with(part)) continue;
+    const std::string_view rest = pointer.substr(part.size());
+    return std::string(rest.substr(0, rest.find('/')));
   }
-  return message;
+  return "";
 }
 
 // Refuses a k that no row has elements for; a sweep would say only that its constraint left
@@ -226,8 +216,10 @@ int bench(const bench_arguments& o, const std::vector<std::string>& arguments) {
   require_sizes(o);
   try {
     return measure_and_rank(o, arguments);
-  } catch (const error& problem) {
-    throw error(problem.category(), in_terms_of_options(problem.what()));
+  } catch (const config_error& problem) {
+    const std::string option = option_of(problem.pointer());
+    if (option.empty()) throw;
+    throw error(problem.category(), fmt::format("--{}: {}", option, problem.reason()));
   }
 }
 

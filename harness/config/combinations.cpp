@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/error.hpp"
+#include "harness/config/node.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::int64_t largest_input = std::int64_t{1} << 56;
 
 [[noreturn]] void fail(const sweep_config& config, std::string_view pointer,
                        std::string_view what) {
-  throw error(failure::usage, fmt::format("{}: {}: {}", config.file_name, pointer, what));
+  throw config_error(config.file_name, std::string(pointer), what);
 }
 
 std::string shape_of(const workload& p) {

@@ -29,10 +29,13 @@ std::string described(const json& value) {
 
 }  // namespace
 
-void node::fail(std::string_view what) const {
-  throw error(failure::usage,
-              fmt::format("{}: {}{}{}", *file_name_, pointer_, pointer_.empty() ? "" : ": ", what));
-}
+config_error::config_error(const std::string& file, std::string pointer, std::string_view what)
+    : error(failure::usage,
+            fmt::format("{}: {}{}{}", file, pointer, pointer.empty() ? "" : ": ", what)),
+      pointer_(std::move(pointer)),
+      reason_(what) {}
+
+void node::fail(std::string_view what) const { throw config_error(*file_name_, pointer_, what); }
 
 void node::fail_unknown(std::string_view kind, std::string_view name,
                         std::span<const std::string_view> valid) const {

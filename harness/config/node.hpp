@@ -1,6 +1,6 @@
 #pragma once
-// A place in a config's JSON tree, with typed and bounded reads. Every failure is an
-// error(failure::usage) that names the file, the JSON pointer and what belongs there.
+// A place in a config's JSON tree, with typed and bounded reads. Every failure is a config_error
+// (failure::usage) that names the file, the JSON pointer and what belongs there.
 
 #include <cstdint>
 #include <optional>
@@ -14,8 +14,21 @@
 
 #include "harness/config/expression.hpp"
 #include "kselect/names.hpp"
+#include "runtime/error.hpp"
 
 namespace kselect::harness {
+
+// What is wrong in a config, and where.
+class config_error : public runtime::error {
+ public:
+  // what() is "FILE: POINTER: WHAT", or "FILE: WHAT" for the whole document.
+  config_error(const std::string& file, std::string pointer, std::string_view what);
+  const std::string& pointer() const noexcept { return pointer_; }
+  const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  std::string pointer_, reason_;
+};
 
 // The most entries of a list, and the most values of an axis.
 inline constexpr std::size_t longest_list = 1000;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <limits>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -117,24 +118,19 @@ worker_process::news worker_process::next(std::string& line, double limit_s) {
   }
 }
 
-void worker_process::reap() {
-  if (process_ < 0) return;
-  while (waitpid(process_, &wait_status_, 0) < 0 && errno == EINTR) {
-  }
-  process_ = -1;
-}
-
 bool worker_process::reap_within(double seconds) {
   using clock = std::chrono::steady_clock;
-  const auto end = clock::now() + std::chrono::duration<double>(seconds);
+  const auto begin = clock::now();
+  auto pause = std::chrono::microseconds(100);
   while (process_ >= 0) {
     const pid_t ended = waitpid(process_, &wait_status_, WNOHANG);
     if (ended == process_ || (ended < 0 && errno != EINTR)) {
       process_ = -1;
-    } else if (clock::now() > end) {
+    } else if (std::chrono::duration<double>(clock::now() - begin).count() > seconds) {
       return false;
     } else {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      std::this_thread::sleep_for(pause);
+      pause = std::min<std::chrono::microseconds>(2 * pause, std::chrono::milliseconds(10));
     }
   }
   return true;
@@ -142,7 +138,7 @@ bool worker_process::reap_within(double seconds) {
 
 void worker_process::kill() {
   if (process_ >= 0) ::kill(process_, SIGKILL);
-  reap();
+  reap_within(std::numeric_limits<double>::infinity());
 }
 
 std::string worker_process::cause() {

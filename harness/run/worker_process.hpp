@@ -44,9 +44,7 @@ class worker_process {
   void kill();
 
  private:
-  // Waits for the end of the process.
-  void reap();
-  // Waits for it for at most so long. False if it did not end.
+  // Waits at most so long for the end of the process. False if it did not end.
   bool reap_within(double seconds);
   // Seconds of processor time that it has used; as before if that cannot be told.
   double processor_seconds() const;

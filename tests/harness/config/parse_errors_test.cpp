@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/config/node.hpp"
 #include "tests/harness/config/minimal_config.hpp"
 
 namespace kselect::harness {
@@ -23,6 +24,16 @@ void expect_refusals(std::span<const refusal> table) {
               }),
               std::string("configs/x.json: ") + each.message)
         << each.pointer << " = " << each.value;
+  }
+}
+
+TEST(parse_config, an_error_tells_its_place_apart_from_its_reason) {
+  try {
+    config_with({{"/axes/k", "[1, -1]"}});
+    FAIL() << "was read";
+  } catch (const config_error& wrong) {
+    EXPECT_EQ(wrong.pointer(), "/axes/k/1");
+    EXPECT_EQ(wrong.what(), "configs/x.json: " + wrong.pointer() + ": " + wrong.reason());
   }
 }
 
