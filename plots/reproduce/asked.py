@@ -64,11 +64,14 @@ def place(at: At) -> str:
     return f"n = {power(at[0])}, Q = {power(at[1])}, k = {at[2]}"
 
 
-def power(value: int) -> str:
-    """Return a size, a large power of two as "2^15"."""
-    if value >= 1024 and value & (value - 1) == 0:
-        return f"2^{value.bit_length() - 1}"
-    return str(value)
+def power(value: float) -> str:
+    """Return a place on an axis, a large power of two as "2^15"."""
+    if value != int(value):
+        return f"{value:g}"
+    whole = int(value)
+    if whole >= 1024 and whole & (whole - 1) == 0:
+        return f"2^{whole.bit_length() - 1}"
+    return str(whole)
 
 
 def ratio(pair: Pair) -> float:

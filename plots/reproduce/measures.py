@@ -28,7 +28,7 @@ from collections.abc import Callable
 from plots.errors import Failure, PlotError
 from plots.records import Record
 from plots.reproduce import measures_counts, measures_searches
-from plots.reproduce.asked import Asked, Measured, mean, median, place, ratio, rest
+from plots.reproduce.asked import Asked, Measured, mean, median, place, power, ratio, rest
 from plots.reproduce.cells import Cells, Missing, Pair, choose, coordinate
 from plots.reproduce.library import Source
 from plots.reproduce.manifest import Claim, Experiment, Table
@@ -104,12 +104,12 @@ def _place(asked: Asked) -> Measured:
         raise Missing(f"the record has one place along {asked.axis()}")
     best, second = sorted(means, key=lambda x: -means[x])[:2]
     first = min(means)
-    detail = f"{means[best]:.3g} there, {means[first]:.3g} at {asked.axis()} = {first:g}"
+    detail = f"{means[best]:.3g} there, {means[first]:.3g} at {asked.axis()} = {power(first)}"
     tied = ""
     if means[best] < TIE * means[second]:
-        tied = f"a tie: {means[best]:.3g} at {best:g} and {means[second]:.3g} at {second:g}"
+        tied = f"a tie: {means[best]:.3g} at {power(best)} and {means[second]:.3g} at {power(second)}"
     elif best in (first, max(means)):
-        tied = f"the largest, {means[best]:.3g}, is at an end of the axis, {best:g}"
+        tied = f"the largest, {means[best]:.3g}, is at an end of the axis, {power(best)}"
     return Measured((best,), detail, (*by_place[first][:1], *by_place[best][:1]), tied=tied)
 
 
@@ -122,12 +122,12 @@ def _change(asked: Asked) -> Measured:
             ends[rest(pair.at, axis)][x] = pair
     both = [found for found in ends.values() if len(found) == 2]
     if not both:
-        raise Missing(f"no two cells differ in {axis} = {first:g} and {last:g} alone")
+        raise Missing(f"no two cells differ in {axis} = {power(first)} and {power(last)} alone")
     changed = mean([ratio(found[last]) / ratio(found[first]) for found in both])
     one = max(both, key=lambda found: _apart(found[first], found[last]))
     detail = (
-        f"{mean([ratio(f[first]) for f in both]):.3g} at {axis} = {first:g}, "
-        f"{mean([ratio(f[last]) for f in both]):.3g} at {last:g}"
+        f"{mean([ratio(f[first]) for f in both]):.3g} at {axis} = {power(first)}, "
+        f"{mean([ratio(f[last]) for f in both]):.3g} at {power(last)}"
     )
     return Measured((changed,), detail, (one[first], one[last]))
 

@@ -46,7 +46,8 @@ def test_tables(kselect, ran):
     narrow = kselect("show", "o", env={"COLUMNS": "40"}).stdout
     assert narrow.startswith("n = 256, Q = 8, k = 4")
     wide = kselect("show", "o", env={"COLUMNS": "120"}).stdout
-    assert wide.splitlines()[0].split() == ["n", "Q", "k", "rows", "cpu/heap", "cpu/sort"]
+    *shape, first, second = wide.splitlines()[0].split()
+    assert shape == ["n", "Q", "k", "rows"] and {first, second} == {"cpu/heap", "cpu/sort"}
     one = kselect("show", "o", "--filter", "cpu/heap .*n=256/k=16").stdout
     assert "1 cell, 1 ok" in one and "cpu/sort" not in one
 
