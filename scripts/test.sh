@@ -48,7 +48,7 @@ need build test ${all:+all}
 python_environment scripts/requirements.txt plots/requirements.txt tests/requirements.txt
 
 stage "build (preset cpu)"
-build_preset cpu --
+build_preset cpu -DKSELECT_PYTHON_PACKAGE=ON --
 
 seed=${KSELECT_BATTERY:-sample:$RANDOM}
 stage "tests (preset cpu; battery: KSELECT_BATTERY=$seed)"

@@ -1,0 +1,36 @@
+#pragma once
+// What a call from Python asks for, as the library's problem.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kselect/select.hpp"
+#include "python/extension/array.hpp"
+
+namespace kselect::python {
+
+// The bits of a call's `flags`; python/kselect/_flags.py has the same.
+enum flag : unsigned {
+  largest = 1,
+  sorted = 2,
+  stable = 4,
+  is_bfloat16 = 8,  // NumPy has no bfloat16: such rows come as uint16
+  wide_indices = 16
+};
+
+struct request {
+  kselect::problem problem;
+  select_options options;
+};
+
+enum class outcome : std::uint8_t {
+  made,
+  other_layout,  // the library takes neither of the array's layouts: copy it
+  failed         // a Python exception is set
+};
+
+// `axis` is in 0 .. a.dimensions - 1.
+outcome make_request(const array& a, std::int64_t k, int axis, unsigned flags, request& made);
+
+}  // namespace kselect::python

@@ -1,0 +1,78 @@
+"""CuPy's arrays, by DLPack (_libraries.py says what each function does)."""
+
+from contextlib import nullcontext
+from typing import Any
+
+import cupy
+
+from kselect import _libraries, _numpy
+
+DEFAULT_WIDE = True
+
+
+def check(a: Any) -> bool:
+    return True
+
+
+type_name = _numpy.type_name
+
+
+def prepared(a: Any) -> Any:
+    return a
+
+
+def exported(a: Any) -> Any:
+    return a.__dlpack__(stream=-1)  # -1: the work is enqueued on the stream that CuPy works on
+
+
+def _empty(shape: Any, dtype: Any, a: Any) -> Any:
+    with cupy.cuda.Device(a.device.id):
+        return cupy.empty(shape, dtype)
+
+
+def empty(shape: tuple[int, ...], a: Any) -> Any:
+    return _empty(shape, a.dtype, a)
+
+
+def empty_indices(shape: tuple[int, ...], wide: bool, a: Any) -> Any:
+    return _empty(shape, cupy.int64 if wide else cupy.int32, a)
+
+
+def empty_bytes(count: int, a: Any) -> Any:
+    return _empty(count, cupy.uint8, a)
+
+
+moved = cupy.moveaxis
+
+
+def dense_copy(a: Any) -> Any:
+    return a.copy(order="C")
+
+
+def is_dense(a: Any) -> bool:
+    return a.flags.c_contiguous
+
+
+may_overlap = cupy.may_share_memory
+
+
+def refuse_out(a: Any) -> None:
+    pass
+
+
+def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+    return values, indices
+
+
+def current_stream(a: Any) -> int:
+    return cupy.cuda.get_current_stream(a.device.id).ptr
+
+
+def within(stream: Any, a: Any) -> Any:
+    handle = _libraries.stream_handle(stream)
+    before = cupy.cuda.get_current_stream(a.device.id)
+    if handle == before.ptr:
+        return nullcontext()
+    inside = cupy.cuda.ExternalStream(handle, a.device.id)
+    inside.wait_event(before.record())
+    return inside

@@ -1,0 +1,25 @@
+"""The bits of a call's flags (python/extension/request.hpp)."""
+
+LARGEST = 1
+SORTED = 2
+STABLE = 4
+BFLOAT16 = 8  # rows and values are uint16, because NumPy's buffers have no bfloat16
+WIDE_INDICES = 16
+
+_MODES = {"largest": LARGEST, "smallest": 0}
+_OF = {
+    (mode, in_order, stable): bit | (SORTED if in_order else 0) | (STABLE if stable else 0)
+    for mode, bit in _MODES.items()
+    for in_order in (False, True)
+    for stable in (False, True)
+}
+
+
+def of(mode: str, in_order: bool, stable: bool) -> int:
+    """The flags of these options. Raises ValueError if the mode is unknown."""
+    try:
+        return _OF[mode, in_order, stable]
+    except (KeyError, TypeError):
+        if not isinstance(mode, str) or mode not in _MODES:
+            raise ValueError(f"mode is {mode!r}, but must be 'largest' or 'smallest'") from None
+        return _OF[mode, bool(in_order), bool(stable)]

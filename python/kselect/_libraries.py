@@ -1,0 +1,71 @@
+"""Which library an array is of. Nothing imports a library that the caller has not imported.
+
+Each library has a module here with these functions:
+
+    DEFAULT_WIDE                     whether indices are int64 if the caller does not say
+    check(a) -> bool                 whether `a` is on a GPU; raises TypeError if that is no use
+    type_name(a) -> str              its dtype, as in TYPES
+    prepared(a)                      `a` as exported() takes it
+    exported(a)                      an object with the buffer protocol, or a DLPack capsule
+    empty(shape, a)                  an array of the dtype of `a`, where `a` is
+    empty_indices(shape, wide, a)    one of int32 or, if wide, of int64
+    moved(a, source, target)         a view with an axis elsewhere
+    dense_copy(a)                    a row-major copy without gaps
+    is_dense(a) -> bool              whether the extension can write it as it is
+    may_overlap(a, other) -> bool
+    refuse_out(a)                    raises if the caller cannot have outputs of its own
+    returned(values, indices, a, axis)
+                                     the answer as arrays of the caller's library
+
+and for arrays on a GPU
+
+    empty_bytes(count, a)            uint8, where `a` is
+    current_stream(a) -> int         the cudaStream_t that the library works on
+    within(stream, a)                a context in which that is the library's stream; it waits for
+                                     what made `a`
+"""
+
+import importlib
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from kselect import _numpy
+
+TYPES = ("float16", "bfloat16", "float32", "float64")
+
+
+def stream_handle(stream: Any) -> int:
+    """The cudaStream_t of an integer, of torch's and CuPy's streams, and by `__cuda_stream__`."""
+    if isinstance(stream, int):
+        return stream
+    if hasattr(stream, "cuda_stream"):
+        return int(stream.cuda_stream)
+    if hasattr(stream, "__cuda_stream__"):
+        return int(stream.__cuda_stream__()[1])
+    if hasattr(stream, "ptr"):
+        return int(stream.ptr)
+    raise TypeError(f"stream is a {type(stream).__name__}, which has no handle of a CUDA stream")
+
+
+@cache
+def _module_of(kind: type) -> Any:
+    """The module for arrays of this type; None if the type says nothing."""
+    if issubclass(kind, np.ndarray):
+        return _numpy
+    for base in kind.__mro__:
+        name = base.__module__.partition(".")[0].removesuffix("lib")
+        if name in ("torch", "cupy", "jax"):
+            return importlib.import_module(f"kselect._{name}")
+    return None
+
+
+def of(a: Any) -> tuple[Any, Any]:
+    """The module of the library of `a`, and `a`. Nested sequences become NumPy's arrays."""
+    module = _module_of(type(a))
+    if module is not None:
+        return module, a
+    if hasattr(a, "__dlpack__") and hasattr(a, "__array_namespace__"):
+        return importlib.import_module("kselect._any"), a
+    return _numpy, np.asarray(a)

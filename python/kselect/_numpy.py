@@ -1,0 +1,61 @@
+"""NumPy's arrays, by the buffer protocol (_libraries.py says what each function does)."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+DEFAULT_WIDE = True
+
+
+def check(a: Any) -> bool:
+    if isinstance(a, np.ma.MaskedArray):
+        raise TypeError("a is a masked array, whose mask would be lost; pass a.filled(...)")
+    return False
+
+
+@cache
+def _name(dtype: np.dtype) -> str:
+    return dtype.name
+
+
+def type_name(a: Any) -> str:
+    return _name(a.dtype)
+
+
+def prepared(a: Any) -> Any:
+    return a if a.dtype.isnative else a.astype(a.dtype.newbyteorder("="))
+
+
+def exported(a: Any) -> Any:
+    return a.view(np.uint16) if type_name(a) == "bfloat16" else a
+
+
+def empty(shape: tuple[int, ...], a: Any) -> Any:
+    return np.empty(shape, a.dtype)
+
+
+def empty_indices(shape: tuple[int, ...], wide: bool, a: Any) -> Any:
+    return np.empty(shape, np.int64 if wide else np.int32)
+
+
+moved = np.moveaxis
+
+
+def dense_copy(a: Any) -> Any:
+    return np.array(a, order="C", copy=True, subok=False)
+
+
+def is_dense(a: Any) -> bool:
+    return a.flags.c_contiguous and a.flags.aligned and a.flags.writeable and a.dtype.isnative
+
+
+may_overlap = np.may_share_memory
+
+
+def refuse_out(a: Any) -> None:
+    pass
+
+
+def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+    return values, indices

@@ -1,0 +1,19 @@
+"""The extension module (python/extension/select_module.cpp)."""
+
+from typing import Any
+
+HAS_CUDA: bool
+
+def top_k(
+    a: Any,
+    k: int,
+    axis: int,
+    flags: int,
+    values: Any,
+    indices: Any,
+    workspace: Any,
+    threads: int,
+    stream: int,
+    /,
+) -> bool: ...
+def workspace_bytes(a: Any, k: int, axis: int, flags: int, threads: int, /) -> int | None: ...

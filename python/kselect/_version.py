@@ -1,0 +1,3 @@
+"""The version of the package, which is the project's (CMakeLists.txt)."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,156 @@
+"""What top_k refuses, and that a refusal or an error leaves nothing behind."""
+
+import gc
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import reference
+
+import kselect
+from kselect import _select
+
+ROWS = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((ROWS, 0), {}, ValueError, "k = 0, but must be 1 to 4"),
+        ((ROWS, -1), {}, ValueError, "k = -1"),
+        ((ROWS, 5), {}, ValueError, "k = 5, but must be 1 to 4"),
+        ((ROWS, 4), {"axis": 0}, ValueError, "k = 4, but must be 1 to 3"),
+        ((ROWS, 2.0), {}, TypeError, "float"),
+        ((ROWS, None), {}, TypeError, "NoneType"),
+        ((ROWS, 2), {"axis": 2}, ValueError, "axis: axis 2 is out of bounds"),
+        ((ROWS, 2), {"axis": -3}, IndexError, "axis: axis -3"),
+        ((ROWS, 2), {"axis": 1.5}, TypeError, "float"),
+        ((np.float64(3), 1), {}, ValueError, "axis -1 is out of bounds"),
+        ((np.zeros((3, 0)), 1), {}, ValueError, "k = 1, but must be 1 to 0"),
+        ((ROWS, 2), {"mode": "best"}, ValueError, "mode is 'best'"),
+        ((ROWS, 2), {"mode": ["largest"]}, ValueError, "mode is"),
+        ((ROWS, 2), {"index_dtype": np.int16}, ValueError, "index_dtype is"),
+        ((ROWS, 2), {"index_dtype": "float32"}, ValueError, "index_dtype is"),
+        ((ROWS, 2), {"threads": 0}, ValueError, "threads = 0"),
+        ((ROWS, 2), {"stream": 1}, ValueError, "stream is given, but a is in host memory"),
+        ((ROWS.astype(int), 2), {}, TypeError, "a has dtype int64"),
+        ((ROWS.astype(complex), 2), {}, TypeError, "a has dtype complex128"),
+        ((["x", "y"], 1), {}, TypeError, "a has dtype str"),
+        ((None, 1), {}, TypeError, "a has dtype object"),
+        ((np.ma.masked_greater(ROWS, 3), 2), {}, TypeError, "a is a masked array"),
+        ((ROWS, 2), {"out": np.empty((3, 2))}, TypeError, "out is not a tuple"),
+        ((ROWS, 2), {"out": (np.empty((3, 3)), np.empty((3, 2), int))}, ValueError, "out: values have shape"),
+        ((ROWS, 2), {"out": (np.empty((3, 2)), np.empty((2, 3), int))}, ValueError, "out: indices have shape"),
+        ((ROWS, 2), {"out": (np.empty((3, 2), "f4"), np.empty((3, 2), int))}, TypeError, "out: values have dtype"),
+        ((ROWS, 2), {"out": (np.empty((3, 2)), np.empty((3, 2), "i2"))}, ValueError, "index_dtype"),
+        ((ROWS, 2), {"out": ([], np.empty((3, 2), int))}, TypeError, "out: values are a list"),
+        ((ROWS, 2), {"workspace": np.empty(9, "f4")}, TypeError, "workspace is not a dense array of uint8"),
+        ((np.ones((9, 9000)), 99), {"workspace": np.empty(1, "u1")}, ValueError, "workspace has 1 bytes"),
+    ],
+)
+def test_refusals(arguments, options, error, message):
+    with pytest.raises(error, match=message.replace("(", r"\(")):
+        kselect.top_k(*arguments, **options)
+
+
+def test_read_only_outputs_are_refused():
+    out = np.empty((3, 2)), np.empty((3, 2), np.int64)
+    out[1].flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        kselect.top_k(ROWS, 2, out=out)
+
+
+def test_the_extension_checks_its_outputs():
+    """Whatever the Python side gives it, it writes no byte beyond an output."""
+    values, indices = np.empty((3, 2)), np.empty((3, 2), np.int64)
+    flags = 1 | 16
+    good = [ROWS, 2, 1, flags, values, indices, None, 1, 0]
+    assert _select.top_k(*good)
+    for place, bad in (
+        (0, b"bytes"), (0, 5), (1, 9), (1, 0), (2, 2), (2, -1), (3, 99), (4, np.empty((3, 1))), (4, values[:, ::-1]),
+        (4, values.astype("f4")), (5, np.empty((3, 2), "i4")), (5, np.empty(5, np.int64)), (6, values), (7, -1),
+        (4, np.empty((3, 4))[:, :2]), (4, bytes(48)), (5, None), (8, -1),
+    ):
+        given = list(good)
+        given[place] = bad
+        with pytest.raises((TypeError, ValueError)):
+            _select.top_k(*given)
+    with pytest.raises(TypeError, match="9 arguments"):
+        _select.top_k(*good[:-1])
+    assert _select.top_k(ROWS[:, ::-1], *good[1:]) is False
+
+
+def test_calls_leave_no_references():
+    a, values, indices = ROWS.copy(), np.empty((3, 2)), np.empty((3, 2), np.int64)
+    held = [a, values, indices]
+    before = [sys.getrefcount(one) for one in held]
+    for _ in range(50):
+        kselect.top_k(a, 2, out=(values, indices))
+        kselect.top_k(a, 2)
+        for options in ({"k": 9}, {"k": 2, "out": (indices, values)}, {"k": 2, "workspace": values}):
+            with pytest.raises((TypeError, ValueError)):
+                kselect.top_k(a, options.pop("k"), **options)
+    del options  # which has an output
+    gc.collect()  # the last error's frames
+    assert [sys.getrefcount(one) for one in held] == before
+
+
+def test_errors_release_the_buffers():
+    """A bytearray whose buffer is still held cannot grow."""
+    a, workspace = bytearray(8), bytearray(1)
+    rows = memoryview(a).cast("f")
+    for arguments in (
+        (rows, 1, 0, 16, np.empty(1, "f4"), np.empty(1, np.int64), workspace, 1, 0),
+        (rows, 9, 0, 16, np.empty(1, "f4"), np.empty(1, np.int64), workspace, 1, 0),
+        (rows, 1, 0, 16, np.empty(1, "f8"), np.empty(1, np.int64), workspace, 1, 0),
+    ):
+        try:
+            _select.top_k(*arguments)
+        except (TypeError, ValueError):
+            pass
+        workspace.append(0)
+    rows.release()
+    a.append(0)
+
+
+def test_the_interpreter_runs_during_a_selection():
+    a = np.random.default_rng(1).random((40, 1_000_000), np.float32)
+    span = []
+
+    def select():
+        span.append(time.perf_counter())
+        kselect.top_k(a, 1000, threads=1)
+        span.append(time.perf_counter())
+
+    other = threading.Thread(target=select)
+    ticks = []
+    other.start()
+    while other.is_alive():
+        ticks.append(time.perf_counter())
+        time.sleep(0)
+    other.join()
+    begin, end = span
+    margin = (end - begin) / 5
+    assert any(begin + margin < tick < end - margin for tick in ticks)
+
+
+def test_two_threads_at_once():
+    random = np.random.default_rng(4)
+    problems = [random.random((30, 2000 + 100 * i)) for i in range(4)]
+    wrong = []
+
+    def select(a):
+        try:
+            for _ in range(20):
+                reference.check(a, kselect.top_k(a, 50, threads=2), 50, -1, "largest", True, False)
+        except BaseException as error:  # a test's assertion is of a thread here
+            wrong.append(error)
+
+    threads = [threading.Thread(target=select, args=(a,)) for a in problems]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -1,0 +1,112 @@
+"""kselect.top_k on torch's tensors. Skipped where torch is absent."""
+
+import numpy as np
+import pytest
+import reference
+
+import kselect
+
+torch = pytest.importorskip("torch")
+GPU = pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))
+DEVICES = ["cpu", GPU]
+TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_like_torch(device, dtype, axis):
+    a = torch.randn(7, 30, 11, dtype=dtype, device=device)
+    for largest, mode in ((True, "largest"), (False, "smallest")):
+        values, indices = kselect.top_k(a, 5, axis=axis, mode=mode)
+        assert (values.device, values.dtype, indices.dtype) == (a.device, dtype, torch.int64)
+        assert torch.equal(values, torch.topk(a, 5, dim=axis, largest=largest).values)
+        assert torch.equal(a.gather(axis, indices), values)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_views_are_read_where_they_are(device):
+    a = torch.randn(20, 60, device=device)
+    for view in (a.T, a[:, 10:50], a[::2], a[0].expand(5, 60), a[:, ::2]):
+        values, indices = kselect.top_k(view, 5, stable=True)
+        wanted = reference.stable(view.cpu().numpy(), 5, -1, "largest")
+        assert np.array_equal(values.cpu().numpy(), wanted[0])
+        assert np.array_equal(indices.cpu().numpy(), wanted[1])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("axis", [0, -1, None])
+def test_gradient_is_a_scatter(device, axis):
+    a = torch.randn(6, 9, dtype=torch.float64, device=device, requires_grad=True)
+    values, indices = kselect.top_k(a, 3, axis=axis)
+    assert values.requires_grad and not indices.requires_grad
+    weights = torch.randn_like(values)
+    (got,) = torch.autograd.grad((values * weights).sum(), a)
+    rows, dim = (a.reshape(-1), 0) if axis is None else (a, axis)
+    (wanted,) = torch.autograd.grad((torch.topk(rows, 3, dim=dim).values * weights).sum(), a)
+    assert torch.equal(got, wanted)
+    with torch.no_grad():
+        assert not kselect.top_k(a, 3, axis=axis).values.requires_grad
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_outputs(device):
+    a = torch.randn(6, 90, device=device)
+    out = torch.empty(6, 4, device=device), torch.empty(6, 4, dtype=torch.int32, device=device)
+    found = kselect.top_k(a, 4, out=out)
+    assert found.values is out[0] and found.indices is out[1]
+    assert torch.equal(out[0], torch.topk(a, 4).values)
+    wide = torch.zeros(6, 8, device=device)
+    kselect.top_k(a, 4, out=(wide[:, ::2], out[1]))
+    assert torch.equal(wide[:, ::2], out[0]) and not wide[:, 1::2].any()
+    with pytest.raises(ValueError, match="out has no gradient"):
+        kselect.top_k(a.requires_grad_(), 4, out=out)
+
+
+def test_refusals():
+    with pytest.raises(TypeError, match="a has dtype int64"):
+        kselect.top_k(torch.arange(4), 2)
+    with pytest.raises(TypeError, match="a has layout"):
+        kselect.top_k(torch.eye(3).to_sparse(), 2)
+    with pytest.raises(TypeError, match="a is on device meta"):
+        kselect.top_k(torch.ones(3, device="meta"), 2)
+    with pytest.raises(TypeError, match="out: values are a ndarray, not a Tensor"):
+        kselect.top_k(torch.ones(3), 2, out=(np.empty(2, "f4"), np.empty(2, "i8")))
+    with pytest.raises(ValueError, match="k = 4"):
+        kselect.top_k(torch.ones(3), 4)
+    with pytest.raises(ValueError, match="stream is given"):
+        kselect.top_k(torch.ones(3), 2, stream=0)
+    assert kselect.top_k(torch.ones(0, 3), 2).values.shape == (0, 2)
+    assert kselect.top_k(torch.ones(3), 2, index_dtype=torch.int32).indices.dtype == torch.int32
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_streams_on_a_gpu():
+    """The selection waits for what made its rows, on its stream, and the host does not wait for it."""
+    side = torch.cuda.Stream()
+    for make_on, select_on in ((None, None), (side, None), (None, side)):
+        with torch.cuda.stream(make_on):
+            a = torch.zeros(64, 1 << 20, device="cuda")
+            torch.cuda._sleep(200_000_000)  # about a tenth of a second
+            a += torch.arange(1 << 20, device="cuda", dtype=torch.float32)
+            begun = torch.cuda.Event()
+            _, indices = kselect.top_k(a, 4, stream=select_on)
+            begun.record(select_on or torch.cuda.current_stream())
+        assert not begun.query(), "the call waited for the GPU"
+        torch.cuda.synchronize()
+        assert (indices.cpu() == torch.arange((1 << 20) - 1, (1 << 20) - 5, -1)).all()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_a_graph_captures_it():
+    a = torch.randn(64, 5000, device="cuda")
+    out = torch.empty(64, 9, device="cuda"), torch.empty(64, 9, dtype=torch.int64, device="cuda")
+    kselect.top_k(a, 9, out=out)  # reads the GPU's properties
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kselect.top_k(a, 9, out=out)
+    for _ in range(3):
+        a.copy_(torch.randn_like(a))
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(out[0], torch.topk(a, 9).values)
