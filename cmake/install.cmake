@@ -1,6 +1,6 @@
 # Installs in components: `library` (headers, static libraries and a package for find_package(kselect)), `program`
-# (the program, its configs and documents) and, in both, the licence. Its targets are kselect::auto_select and
-# kselect::kselect, as with add_subdirectory.
+# (the program, its configs and documents) and, in both, the licence. Its targets are kselect::auto_select,
+# kselect::kselect and kselect::knn, as with add_subdirectory.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -8,7 +8,8 @@ include(GNUInstallDirs)
 set_target_properties(kselect_core PROPERTIES EXPORT_NAME core)
 set_target_properties(kselect_vectors PROPERTIES EXPORT_NAME vectors)
 set_target_properties(kselect_auto_select PROPERTIES EXPORT_NAME auto_select)
-set(installed kselect_core kselect_vectors)
+set_target_properties(kselect_knn PROPERTIES EXPORT_NAME knn)
+set(installed kselect_core kselect_vectors kselect_knn)
 if(KSELECT_HAS_AUTO)
   list(APPEND installed kselect_auto_select)
 endif()

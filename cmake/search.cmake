@@ -3,7 +3,8 @@
 # Defines `target` from search/, generated kernels for each metric and a generated table of metrics.
 function(kselect_add_search target)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS search/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/search/exchange/mpi/")
+  list(FILTER sources EXCLUDE REGEX "/search/(exchange/mpi|knn/library)/")
+  kselect_leave_out_host_search(sources)
   if(KSELECT_HAS_CUDA)
     file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS search/knn/*.cu)
     if(NOT KSELECT_HAS_NCCL)
@@ -65,9 +66,6 @@ ${spaces}  static const space* const all[] = {${addresses}};
   add_library(${target} STATIC ${sources} ${kernels} ${generated}/table.cpp ${generated}/metric_hashes.hpp)
   set_source_files_properties(${generated}/table.cpp PROPERTIES INCLUDE_DIRECTORIES ${generated})
   kselect_compile_kernels(${kernels})
-  # Products and sums in one instruction; -O2 also in builds that optimise less, which would not keep sums in registers.
-  set_source_files_properties(search/knn/host/products.cpp PROPERTIES
-                              COMPILE_OPTIONS "-O3;-ffp-contract=fast" SKIP_PRECOMPILE_HEADERS ON)
   kselect_add_wgmma(${target})
 endfunction()
 

@@ -1,20 +1,8 @@
 #pragma once
-// The metrics between dense vectors; runtime/distance/distance.hpp defines them.
+// The metrics between dense vectors; runtime/distance/distance.hpp says how distances are computed.
 
-#include <array>
-#include <cstdint>
-
-#include "kselect/names.hpp"
+#include "kselect/metric.hpp"
 
 namespace kselect::runtime {
-
-enum class metric : std::uint8_t { sqeuclidean, euclidean, cosine, pearson };
-
-constexpr auto names_of(metric) {
-  return std::to_array<named<metric>>({{metric::sqeuclidean, "sqeuclidean"},
-                                       {metric::euclidean, "euclidean"},
-                                       {metric::cosine, "cosine"},
-                                       {metric::pearson, "pearson"}});
-}
-
+using kselect::metric;
 }  // namespace kselect::runtime

@@ -48,6 +48,7 @@ bytes=$(stat -c %s "$scratch/nearest/build/nearest")
 [ "$bytes" -lt 5000000 ] || fail "README's program has $bytes bytes; 5,000,000 are promised"
 echo "README's program: $bytes bytes; the library took $seconds s of a core"
 
+"$here/tests/package/knn.sh" "$cmake" "$scratch/prefix" "$scratch/knn"
 "$cmake" -S "$here/tests/package/auto" -B "$scratch/auto" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" \
   -DCMAKE_BUILD_TYPE=Release >/dev/null
 "$cmake" --build "$scratch/auto"

@@ -13,6 +13,7 @@ rm -rf "$scratch"
 "$cmake" --build "$scratch/build"
 "$scratch/build/select_example" | tee "$scratch/answer"
 [ "$("$scratch/build/nearest_example" | paste -sd,)" = "1 (0.1),3 (0.4),0 (0.2),2 (0.3)" ]
+"$here/tests/package/knn.sh" "$cmake" "$scratch/prefix" "$scratch/knn"
 # The program and what it needs stand where a user looks for them.
 installed=$scratch/prefix
 "$installed/bin/kselect" --version

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "runtime/error.hpp"
 
 namespace kselect::search {
@@ -117,7 +115,7 @@ moved_vectors prepared_corpus::moved(vector_view set, bool whole, const std::str
   }
   if (wrong < set.count) {
     throw error(failure::input,
-                fmt::format("{}: vector {} has a component that is not finite", name, wrong));
+                name + ": vector " + std::to_string(wrong) + " has a component that is not finite");
   }
   all.largest_square = largest;
   return all;

@@ -1,0 +1,62 @@
+#include "search/knn/host/search_in_blocks.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "search/knn/host/block_search.hpp"
+
+namespace kselect::search {
+namespace {
+
+// The memory of a block, used again for the next.
+class block_memory {
+ public:
+  block_memory(std::int64_t queries, std::int64_t k, std::int64_t seeds)
+      // Not initialised: the threads that write the rows touch them first.
+      : rows(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(queries * seeds))),
+        least(static_cast<std::size_t>(queries * k)),
+        ranked(least.size()),
+        indices(least.size()),
+        distances(least.size()) {}
+  std::unique_ptr<float[]> rows;
+  std::vector<float> least;
+  std::vector<double> ranked;
+  std::vector<std::int64_t> indices;
+  std::vector<float> distances;
+};
+
+}  // namespace
+
+void search_in_blocks(const prepared_corpus& corpus, const host_request& r,
+                      const select_least& select,
+                      const std::function<void(const host_block&)>& sink) {
+  const std::int64_t seeds = seed_length(corpus.count(), r.k);
+  const std::int64_t a_query = block_bytes_per_query(corpus.count(), r.k, r.copies);
+  const std::int64_t block = std::clamp<std::int64_t>(r.block_bytes / a_query, 1, r.queries.count);
+  block_memory memory(block, r.k, seeds);
+  for (std::int64_t first = 0; first < r.queries.count; first += block) {
+    const std::int64_t count = std::min(block, r.queries.count - first);
+    const moved_vectors queries =
+        corpus.move({r.queries.data + first * r.queries.dimension, count, r.queries.dimension},
+                    r.name, r.threads);
+    block_search search(corpus, queries, r.k, r.first_own < 0 ? -1 : r.first_own + first,
+                        r.threads);
+    search.rows(memory.rows.get());
+    select(memory.rows.get(), count, seeds, memory.least.data());
+    search.begin(memory.rows.get(), memory.least.data());
+    search.sweep();
+    search.finish(memory.ranked.data(), memory.indices.data());
+    const auto neighbours = static_cast<std::size_t>(count * r.k);
+    for (std::size_t i = 0; i < neighbours; ++i) {
+      memory.distances[i] = static_cast<float>(distance_of(memory.ranked[i], corpus.metric()));
+    }
+    sink({.first = first,
+          .count = count,
+          .indices = std::span(memory.indices).first(neighbours),
+          .ranked = std::span(memory.ranked).first(neighbours),
+          .distances = std::span(memory.distances).first(neighbours)});
+  }
+}
+
+}  // namespace kselect::search
