@@ -1,9 +1,11 @@
 // HDF5 files of ann-benchmarks: matrices `train` and `test`, one vector a row, contiguous in the
 // file.
 //
-// Other parts of HDF5 are not read, because libhdf5 1.10 does not check them. One wrong byte in the
-// extents of a chunk makes it read beyond its buffers. One in a variable-length string makes it
-// crash or loop forever. So the file's attribute `distance` is not read; the user names the metric.
+// libhdf5 1.10 does not check what it reads: one wrong byte in the heap of a group's names makes it
+// crash, one in a variable-length string crash or loop forever. So a child process calls it
+// (isolated_reader.hpp). It also reads beyond its buffers for a wrong extent of a chunk, which
+// would be a wrong answer: chunks are refused. The file's attribute `distance` is not read; the
+// user names the metric.
 //
 // libhdf5 prints a stack of errors. Here it is silenced, and its innermost reason goes into our
 // message. A dataset's extents may exceed the stored bytes, because unwritten parts read as zeros.
@@ -13,13 +15,15 @@
 #include <array>
 #include <filesystem>
 #include <hdf5.h>
-#include <mutex>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "runtime/io/input_file.hpp"
+#include "runtime/io/isolated_reader.hpp"
 #include "runtime/io/readers.hpp"
 
 namespace kselect::runtime {
@@ -47,20 +51,9 @@ using space_handle = handle<H5Sclose>;
 using type_handle = handle<H5Tclose>;
 using list_handle = handle<H5Pclose>;
 
-// While it lives, libhdf5 prints nothing.
-class silence {
- public:
-  silence() {
-    H5Eget_auto2(H5E_DEFAULT, &print_, &argument_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  silence(const silence&) = delete;
-  silence& operator=(const silence&) = delete;
-  ~silence() { H5Eset_auto2(H5E_DEFAULT, print_, argument_); }
-
- private:
-  H5E_auto2_t print_ = nullptr;
-  void* argument_ = nullptr;
+// From then on, libhdf5 prints nothing.
+struct silence {
+  silence() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 };
 
 // The innermost reason of the last call that failed.
@@ -138,15 +131,16 @@ class hdf5_matrix {
   std::int64_t count() const { return extents_[0]; }
   std::int64_t dimension() const { return extents_[1]; }
 
-  void read(vector_set& set) const {
-    const std::array<hsize_t, 2> start = {0, 0};
-    const std::array<hsize_t, 2> extents = {static_cast<hsize_t>(set.count),
-                                            static_cast<hsize_t>(set.dimension)};
+  // Vectors from `first` on, as many as `out` holds.
+  void read(std::int64_t first, std::span<float> out) const {
+    const std::array<hsize_t, 2> start = {static_cast<hsize_t>(first), 0};
+    const std::array<hsize_t, 2> extents = {static_cast<hsize_t>(std::ssize(out) / dimension()),
+                                            static_cast<hsize_t>(dimension())};
     const space_handle memory(H5Screate_simple(2, extents.data(), nullptr));
     if (H5Sselect_hyperslab(space_.id(), H5S_SELECT_SET, start.data(), nullptr, extents.data(),
                             nullptr) < 0 ||
-        H5Dread(matrix_.id(), H5T_NATIVE_FLOAT, memory.id(), space_.id(), H5P_DEFAULT,
-                set.data.data()) < 0) {
+        H5Dread(matrix_.id(), H5T_NATIVE_FLOAT, memory.id(), space_.id(), H5P_DEFAULT, out.data()) <
+            0) {
       fail(file_, name_, "cannot be read: " + reason());
     }
   }
@@ -238,33 +232,82 @@ class hdf5_matrix {
   std::array<std::int64_t, 2> extents_{};
 };
 
-// Serialises the calls of libhdf5, which has global state and is built without locks.
-std::unique_lock<std::mutex> use_library() {
-  static std::mutex guard;
-  std::unique_lock lock(guard);
-  // This call must be the first one. Otherwise libhdf5 complains at the program's end about objects
-  // that a damaged file left open.
-  H5dont_atexit();
-  return lock;
+constexpr char library[] = "libhdf5";
+
+// Far more than a sound file takes; a damaged one can keep libhdf5 busy without an end.
+int seconds_for(const std::filesystem::path& file) {
+  constexpr std::uintmax_t bytes_per_second = 20 << 20;
+  std::error_code unknown;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
+  return unknown
+             ? 10
+             : static_cast<int>(10 + std::min<std::uintmax_t>(bytes / bytes_per_second, 1 << 20));
 }
+
+template <class Value>
+std::span<const std::byte> bytes_of(const Value& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+
+// Sends a matrix: its extents, then the vectors.
+void send_vectors(const std::filesystem::path& file, const std::string& dataset, std::int64_t limit,
+                  const isolated_reader::results& send) {
+  constexpr std::int64_t piece_components = 1 << 20;
+  const hdf5_matrix matrix(file, dataset);
+  const std::array<std::int64_t, 2> extents = {matrix.count(), matrix.dimension()};
+  send(bytes_of(extents));
+  const std::int64_t count = limit == 0 ? matrix.count() : std::min(limit, matrix.count());
+  if (count == 0 || matrix.dimension() == 0) return;
+  const std::int64_t piece = std::max<std::int64_t>(1, piece_components / matrix.dimension());
+  std::vector<float> vectors;
+  for (std::int64_t first = 0; first < count; first += piece) {
+    const std::int64_t now = std::min(piece, count - first);
+    vectors.resize(static_cast<std::size_t>(now * matrix.dimension()));
+    matrix.read(first, vectors);
+    send(std::as_bytes(std::span(vectors)));
+  }
+}
+
+// A vector_layout without the file's name.
+struct sent_layout {
+  std::int64_t count, dimension, offset, stride;
+  element_type type;
+  bool little;
+};
 
 }  // namespace
 
 vector_set read_hdf5(const std::filesystem::path& file, const std::string& dataset,
                      std::int64_t limit) {
-  const auto lock = use_library();
   const input_file input = input_file::open(file);  // a missing or special file: its usual error
-  const hdf5_matrix matrix(file, dataset);
-  vector_set set = allocate_vectors(file, matrix.count(), matrix.dimension(), limit);
-  if (!set.data.empty()) matrix.read(set);
+  isolated_reader child(
+      library, file, seconds_for(file),
+      [&](const isolated_reader::results& send) { send_vectors(file, dataset, limit, send); });
+  std::array<std::int64_t, 2> extents{};
+  child.read(std::as_writable_bytes(std::span(extents)));
+  vector_set set = allocate_vectors(file, extents[0], extents[1], limit);
+  child.read(std::as_writable_bytes(std::span(set.data)));
   input.require_in_place();
   return set;
 }
 
 vector_layout hdf5_layout(const std::filesystem::path& file, const std::string& dataset) {
-  const auto lock = use_library();
   input_file::open(file);
-  return hdf5_matrix(file, dataset).layout();
+  isolated_reader child(
+      library, file, seconds_for(file), [&](const isolated_reader::results& send) {
+        const vector_layout all = hdf5_matrix(file, dataset).layout();
+        send(bytes_of(sent_layout{all.count, all.dimension, all.offset, all.stride, all.type,
+                                  all.order == std::endian::little}));
+      });
+  sent_layout sent{};
+  child.read(std::as_writable_bytes(std::span(&sent, 1)));
+  return {.file = file,
+          .count = sent.count,
+          .dimension = sent.dimension,
+          .type = sent.type,
+          .order = sent.little ? std::endian::little : std::endian::big,
+          .offset = sent.offset,
+          .stride = sent.stride};
 }
 
 }  // namespace kselect::runtime

@@ -223,3 +223,12 @@ def test_more_threads_than_can_be_started_are_an_error(binary, base, tmp_path):
 def test_a_folder_that_cannot_be_made_is_named(kselect, config, base):
     done = kselect("noise", config(), "--out", "base.npy/noise", "--rounds", "2", check=6)
     assert one_line(done.stderr).startswith("kselect: base.npy: cannot create the directory")
+
+
+def test_a_file_that_crashes_its_library_is_an_error_of_the_file(kselect, tmp_path):
+    """libhdf5 1.10 reads through a null pointer for this one. A newer one may find the damage itself."""
+    seed = pathlib.Path(__file__).parents[1] / "fuzz" / "corpus" / "hdf5" / "heap_that_crashes_libhdf5"
+    (tmp_path / "x.hdf5").write_bytes(seed.read_bytes())
+    for more in ([], ["--memory-limit", "1000", "--indices", "i.npy", "--distances", "d.npy"]):
+        done = kselect("knn", "--base", "x.hdf5", "--self", "--k", "1", *more, check=3)
+        assert "x.hdf5: " in one_line(done.stderr)
