@@ -26,25 +26,27 @@ namespace {
 
 inline constexpr int digit_bits = 11;
 
-std::size_t one_row_workspace(const problem& p, const device&) {
-  simt::carver sizes(nullptr);
-  visit(p.type, [&]<class T>(T) { carve_grid<T, digit_bits>(p, 1, sizes); });
-  return sizes.used();
+template <class T, answer what>
+status row_after_row(const grid_shape& shape, const problem& p, const io& buffers,
+                     std::span<std::byte> memory, const executor& on) {
+  simt::carver pieces(memory.data());
+  const grid_memory<T> w = carve_grid<T, digit_bits>(p, 1, pieces);
+  status done;
+  for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
+    done = select_on_grid<T, digit_bits, what>(kernels::one_row_of<T>(p, buffers, row),
+                                               kernels::one_answer_in<T>(p, buffers, row), w, shape,
+                                               on);
+  }
+  return done;
 }
 
 template <int wanted_threads>
-status row_after_row(const problem& p, const io& buffers, std::span<std::byte> memory,
-                     const executor& on) {
+call_plan plan_for(const problem& p, const device& where) {
   return kernels::visit_answer(p, [&]<class T, answer what>() {
-    simt::carver pieces(memory.data());
-    const grid_memory<T> w = carve_grid<T, digit_bits>(p, 1, pieces);
-    status done;
-    for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
-      done = select_on_grid<T, digit_bits, what>(kernels::one_row_of<T>(p, buffers, row),
-                                                 kernels::one_answer_in<T>(p, buffers, row), w, on,
-                                                 wanted_threads);
-    }
-    return done;
+    simt::carver sizes(nullptr);
+    carve_grid<T, digit_bits>(p, 1, sizes);
+    return call_plan::of<&row_after_row<T, what>>(p, sizes.used(),
+                                                  grid_shape_of(p, 1, where, wanted_threads));
   });
 }
 
@@ -53,8 +55,7 @@ constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
   algorithm a =
       kernels::gpu_entry(name, "radix select (one row)", "Alabi et al. 2012, radix select");
   a.payloads = payloads;
-  a.workspace = &one_row_workspace;
-  a.enqueue = &row_after_row<threads>;
+  a.plan = &plan_for<threads>;
   return a;
 }
 

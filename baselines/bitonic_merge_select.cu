@@ -322,27 +322,26 @@ block_shape shape_of(int wanted_threads, const problem& p, const device& where) 
   return {log_run, std::max(2 * run, static_cast<position>(4 * threads)), threads};
 }
 
-template <int wanted_threads>
-support supports(const problem& p, const device& where) {
-  const position places = shape_of(wanted_threads, p, where).places;
-  return simt::fits_shared(where, kernels::visit_list_answer(p, [&]<class T, answer what>() {
-                             using used = kernel<T, what>;
-                             return places * used::list::item_bytes +
-                                    sizeof(typename used::storage);
-                           }));
+template <class T, answer what>
+status start(const block_shape& shape, const problem& p, const io& buffers, std::span<std::byte>,
+             const executor& on) {
+  const auto [log_run, places, threads] = shape;
+  const position run = position{1} << log_run;
+  const position room = std::clamp(static_cast<position>(room_each * threads), run, places - run);
+  const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
+  return simt::launch<kernel<T, what>>(
+      on, {blocks, threads, places * kernel<T, what>::list::item_bytes},
+      {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), log_run, places, room});
 }
 
 template <int wanted_threads>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
+call_plan plan_for(const problem& p, const device& where) {
+  const block_shape shape = shape_of(wanted_threads, p, where);
   return kernels::visit_list_answer(p, [&]<class T, answer what>() {
-    const auto [log_run, places, threads] = shape_of(wanted_threads, p, *on.device);
-    const position run = position{1} << log_run;
-    const position room = std::clamp(static_cast<position>(room_each * threads), run, places - run);
-    const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
-    return simt::launch<kernel<T, what>>(
-        on, {blocks, threads, places * kernel<T, what>::list::item_bytes},
-        {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), log_run, places,
-         room});
+    using used = kernel<T, what>;
+    const support fits = simt::fits_shared(
+        where, shape.places * used::list::item_bytes + sizeof(typename used::storage));
+    return fits ? call_plan::of<&start<T, what>>(p, 0, shape) : call_plan::refused(fits.reason);
   });
 }
 
@@ -352,8 +351,7 @@ constexpr algorithm entry(std::string_view name) {
                                    "after Zhang et al. 2023 (GridSelect) and bits (JPDC 2024)");
   a.promises.ordering = output_ordering::sorted;
   a.promises.limits.max_k = most_k;
-  a.supports = &supports<threads>;
-  a.enqueue = &enqueue<threads>;
+  a.plan = &plan_for<threads>;
   return a;
 }
 

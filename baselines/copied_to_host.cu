@@ -29,24 +29,29 @@ device host_of(const device& where) {
   return host;
 }
 
-template <bool parallel>
-status copy_and_select(const problem& p, const io& buffers, std::span<std::byte>,
-                       const executor& on) {
-  const algorithm& select = heap_on_host(parallel);
+status copy_and_select(const member_plan& select, const problem& p, const io& buffers,
+                       std::span<std::byte>, const executor& on) {
   const device host = host_of(*on.device);
   thread_local std::vector<std::byte> rows, values, indices, scratch;
   rows.resize(p.input_bytes());
   values.resize(p.values_bytes());
   indices.resize(p.indices_bytes());
-  scratch.resize(select.workspace(p, host));
+  scratch.resize(select.workspace());
   status done = simt::copy(on, rows.data(), buffers.input, rows.size());
   if (done.ok()) {
     const io on_host{rows.data(), values.data(), p.has_indices() ? indices.data() : nullptr};
-    done = select.enqueue(p, on_host, scratch, {.device = &host});
+    done = select.enqueue(on_host, scratch, {.device = &host});
   }
   if (done.ok()) done = simt::copy(on, buffers.values, values.data(), values.size());
   if (done.ok()) done = simt::copy(on, buffers.indices, indices.data(), indices.size());
   return done;
+}
+
+template <bool parallel>
+call_plan plan_for(const problem& p, const device& where) {
+  const member_plan select(plan_call(heap_on_host(parallel), p, host_of(where)));
+  return select ? call_plan::of<&copy_and_select>(p, 0, select)
+                : call_plan::refused(select.reason());
 }
 
 template <bool parallel>
@@ -56,8 +61,7 @@ algorithm entry(std::string_view name) {
   a.source = "Tang et al. 2015, Table I (Data_Copy and CPU_1, CPU_p)";
   a.promises.synchronises = true;
   a.executors = set_of(executor_kind::fiber, executor_kind::cuda);
-  a.workspace = nullptr;
-  a.enqueue = &copy_and_select<parallel>;
+  a.plan = &plan_for<parallel>;
   return a;
 }
 

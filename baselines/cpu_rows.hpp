@@ -75,39 +75,33 @@ struct absent_selector {
 template <class Selector, bool parallel>
 struct cpu_rows {
   // A thread without a row would only cost its start.
-  static int threads(const problem& p, const device& where) {
+  static int threads_for(const problem& p, const device& where) {
     return parallel ? static_cast<int>(std::min<std::int64_t>(where.threads, p.q)) : 1;
   }
 
-  static std::size_t workspace(const problem& p, const device& where) {
-    const std::size_t candidate = visit_bits(p.type, [&]<class T>(T) {
-      return p.has_indices() ? sizeof(typename keyed_candidate<T>::type)
-                             : sizeof(typename bare_candidate<T>::type);
+  static call_plan plan(const problem& p, const device& where) {
+    const int threads = threads_for(p, where);
+    return visit_bits(p.type, [&]<class T>(T) {
+      return p.has_indices() ? plan_with<T, keyed_candidate<T>>(p, threads)
+                             : plan_with<T, bare_candidate<T>>(p, threads);
     });
-    return static_cast<std::size_t>(Selector::scratch(p.n, p.k)) * candidate *
-           static_cast<std::size_t>(threads(p, where));
-  }
-
-  static status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspace,
-                        const executor& on) {
-    visit_bits(p.type, [&]<class T>(T) {
-      if (p.has_indices()) {
-        rows<T, keyed_candidate<T>>(p, buffers, workspace, threads(p, *on.device));
-      } else {
-        rows<T, bare_candidate<T>>(p, buffers, workspace, threads(p, *on.device));
-      }
-    });
-    return {};
   }
 
  private:
   template <class T, class Candidate>
-  static void rows(const problem& p, const io& buffers, std::span<std::byte> workspace,
-                   int thread_count) {
+  static call_plan plan_with(const problem& p, int threads) {
+    const std::int64_t candidates = Selector::scratch(p.n, p.k) * threads;
+    return call_plan::of<&rows<T, Candidate>>(
+        p, static_cast<std::size_t>(candidates) * sizeof(typename Candidate::type), threads);
+  }
+
+  template <class T, class Candidate>
+  static status rows(const int& threads, const problem& p, const io& buffers,
+                     std::span<std::byte> workspace, const executor&) {
     using candidate = typename Candidate::type;
     auto* const scratch = reinterpret_cast<candidate*>(workspace.data());
     const std::int64_t stride = p.offset(0, 1) - p.offset(0, 0);
-#pragma omp parallel for num_threads(thread_count) schedule(dynamic) if (parallel)
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (parallel)
     for (std::int64_t r = 0; r < p.q; ++r) {
       candidate* const own = scratch + Selector::scratch(p.n, p.k) * omp_get_thread_num();
       const T* const first = static_cast<const T*>(buffers.input) + p.offset(r, 0);
@@ -119,6 +113,7 @@ struct cpu_rows {
       }
       write<T, Candidate>(p, r, own, buffers);
     }
+    return {};
   }
 
   template <class T, class Candidate>
@@ -163,8 +158,7 @@ constexpr algorithm cpu_entry(std::string_view name, std::string_view family,
   entry.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
   entry.layouts = set_of(layout::row_major, layout::column_major);
   entry.threaded = parallel;
-  entry.workspace = &cpu_rows<Selector, parallel>::workspace;
-  entry.enqueue = &cpu_rows<Selector, parallel>::enqueue;
+  entry.plan = &cpu_rows<Selector, parallel>::plan;
   return entry;
 }
 

@@ -88,20 +88,8 @@ cudaError_t select_row(void* temporary, std::size_t& bytes, const problem& p, co
                                               k, environment);
 }
 
-std::size_t row_workspace(const problem& p, const device&) {
-  std::size_t bytes = 0;
-  visit(p.type, [&]<class T>(T) {
-    visit(p.index, [&]<class Index>(Index) {
-      Index some{};  // only tested for null
-      select_row<T, Index>(nullptr, bytes, p, nullptr, nullptr, p.has_indices() ? &some : nullptr,
-                           nullptr);
-    });
-  });
-  return bytes;
-}
-
-status row_enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-                   const executor& on) {
+status start_rows(const problem& p, const io& buffers, std::span<std::byte> memory,
+                  const executor& on) {
   return visit(p.type, [&]<class T>(T) {
     return visit(p.index, [&]<class Index>(Index) {
       status done;
@@ -120,14 +108,23 @@ status row_enqueue(const problem& p, const io& buffers, std::span<std::byte> mem
     });
   });
 }
+
+call_plan row_plan(const problem& p, const device&) {
+  std::size_t bytes = 0;
+  visit(p.type, [&]<class T>(T) {
+    visit(p.index, [&]<class Index>(Index) {
+      Index some{};  // only tested for null
+      select_row<T, Index>(nullptr, bytes, p, nullptr, nullptr, p.has_indices() ? &some : nullptr,
+                           nullptr);
+    });
+  });
+  return call_plan::of<&start_rows>(p, bytes);
+}
 constexpr std::string_view row_missing = {};
 
 #else
 
-constexpr auto row_workspace = nullptr;
-status row_enqueue(const problem&, const io&, std::span<std::byte>, const executor&) {
-  return {status_code::unsupported, "this build has no cub::DeviceTopK"};
-}
+constexpr decltype(algorithm::plan) row_plan = nullptr;
 constexpr std::string_view row_missing =
     "built without cub::DeviceTopK: it needs nvcc and CCCL 3.2 (CUDA 13.2) or newer; an older "
     "toolkit's is replaced by -DKSELECT_CCCL=DIR";
@@ -226,16 +223,8 @@ cudaError_t visit_columns(const problem& p, F&& f) {
   });
 }
 
-std::size_t batched_workspace(const problem& p, const device&) {
-  std::size_t bytes = 0;
-  visit_columns(p, [&]<class T, class Index>() {
-    return select_rows<T, Index>(nullptr, bytes, p, {}, nullptr);
-  });
-  return bytes;
-}
-
-status batched_enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-                       const executor& on) {
+status start_batch(const problem& p, const io& buffers, std::span<std::byte> memory,
+                   const executor& on) {
   const cudaError_t done = visit_columns(p, [&]<class T, class Index>() {
     std::size_t bytes = memory.size();
     return select_rows<T, Index>(memory.data(), bytes, p, buffers,
@@ -243,26 +232,29 @@ status batched_enqueue(const problem& p, const io& buffers, std::span<std::byte>
   });
   return simt::detail::cuda_status(done, "DeviceBatchedTopK", "cub");
 }
+
+call_plan batched_plan(const problem& p, const device&) {
+  const std::size_t index_bytes = p.has_indices() ? size_of(p.index) : 0;
+  const std::int64_t longest = longest_segment(std::max(size_of(p.type), index_bytes));
+  if (p.n > longest) {
+    return call_plan::refused("n > " + std::to_string(longest) + ": CUB gives a segment one block");
+  }
+  std::size_t bytes = 0;
+  visit_columns(p, [&]<class T, class Index>() {
+    return select_rows<T, Index>(nullptr, bytes, p, {}, nullptr);
+  });
+  return call_plan::of<&start_batch>(p, bytes);
+}
 constexpr std::string_view batched_missing = {};
 
 #else
 
-constexpr auto batched_workspace = nullptr;
-status batched_enqueue(const problem&, const io&, std::span<std::byte>, const executor&) {
-  return {status_code::unsupported, "this build has no cub::DeviceBatchedTopK"};
-}
+constexpr decltype(algorithm::plan) batched_plan = nullptr;
 constexpr std::string_view batched_missing =
     "built without cub::DeviceBatchedTopK: it needs nvcc and CCCL 3.5 (CUDA 13.5) or newer; an "
     "older toolkit's is replaced by -DKSELECT_CCCL=DIR";
 
 #endif
-
-support fits_a_block(const problem& p, const device&) {
-  const std::size_t index_bytes = p.has_indices() ? size_of(p.index) : 0;
-  const std::int64_t longest = longest_segment(std::max(size_of(p.type), index_bytes));
-  if (p.n <= longest) return supported();
-  return unsupported("n > " + std::to_string(longest) + ": CUB gives a segment one block");
-}
 
 constexpr algorithm entry(std::string_view name, std::string_view source,
                           std::string_view missing) {
@@ -276,17 +268,14 @@ constexpr algorithm row_entry() {
 #if defined(KSELECT_CUB_TOPK) && CCCL_VERSION < 3005000
   a.promises.limits.alignment = 16;
 #endif
-  a.workspace = row_workspace;
-  a.enqueue = &row_enqueue;
+  a.plan = row_plan;
   return a;
 }
 constexpr algorithm batched_entry() {
   algorithm a = entry("cub-batched-topk", "CUB DeviceBatchedTopK", batched_missing);
   a.promises.limits.max_q = std::numeric_limits<std::int32_t>::max();
   a.promises.zeros = zero_policy::merged;
-  a.supports = &fits_a_block;
-  a.workspace = batched_workspace;
-  a.enqueue = &batched_enqueue;
+  a.plan = batched_plan;
   return a;
 }
 

@@ -91,15 +91,8 @@ void select(const problem& p, const io& buffers, faiss::idx_t* indices, cudaStre
   }
 }
 
-std::size_t workspace(const problem& p, const device&) {
-  simt::carver pieces(nullptr);
-  wide_indices(p, pieces);
-  return pieces.used();
-}
-
 template <method by>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
+status start(const problem& p, const io& buffers, std::span<std::byte> memory, const executor& on) {
   static_assert(sizeof(faiss::idx_t) == sizeof(std::int64_t));
   simt::carver pieces(memory.data());
   const auto wide = wide_indices(p, pieces);
@@ -116,15 +109,19 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
   return simt::launch<narrow_kernel>(
       on, {blocks, threads}, {wide, {static_cast<std::int32_t*>(buffers.indices), wide.size}});
 }
+
+template <method by>
+call_plan plan_for(const problem& p, const device&) {
+  simt::carver sizes(nullptr);
+  wide_indices(p, sizes);
+  return call_plan::of<&start<by>>(p, sizes.used());
+}
 constexpr std::string_view missing = {};
 
 #else
 
-constexpr auto workspace = nullptr;
 template <method>
-status enqueue(const problem&, const io&, std::span<std::byte>, const executor&) {
-  return {status_code::unsupported, "this build has no FAISS for GPUs"};
-}
+constexpr decltype(algorithm::plan) plan_for = nullptr;
 constexpr std::string_view missing =
     "built without FAISS for GPUs: configure with -DKSELECT_FAISS_GPU=ON where FAISS 1.7.4 or "
     "newer with GPU support and nvcc are found";
@@ -143,8 +140,7 @@ constexpr algorithm entry(std::string_view name, std::string_view source) {
   a.executors = set_of(executor_kind::cuda);
   a.dtypes = set_of(dtype::float32);
   a.missing = missing;
-  a.workspace = workspace;
-  a.enqueue = &enqueue<by>;
+  a.plan = plan_for<by>;
   return a;
 }
 

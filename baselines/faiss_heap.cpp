@@ -48,12 +48,11 @@ void select_row(const typename Order::T* row, std::int64_t n, std::int64_t k,
 }
 
 template <bool parallel>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspace,
-               const executor& on) {
+status start(const int& threads, const problem& p, const io& buffers,
+             std::span<std::byte> workspace, const executor&) {
   auto* const scratch = reinterpret_cast<std::int64_t*>(workspace.data());
   visit(p.type, [&]<class T>(T) {
-#pragma omp parallel for num_threads(thread_count <parallel>(p, *on.device)) \
-    schedule(dynamic) if (parallel)
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (parallel)
     for (std::int64_t r = 0; r < p.q; ++r) {
       const T* const row = static_cast<const T*>(buffers.input) + p.offset(r, 0);
       T* const values = static_cast<T*>(buffers.values) + r * p.k;
@@ -72,23 +71,23 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspa
   });
   return {};
 }
+
+template <bool parallel>
+call_plan plan_for(const problem& p, const device& where) {
+  const int threads = thread_count<parallel>(p, where);
+  return call_plan::of<&start<parallel>>(
+      p, static_cast<std::size_t>(p.k * threads) * sizeof(std::int64_t), threads);
+}
 constexpr std::string_view missing = {};
 
 #else
 
 template <bool>
-status enqueue(const problem&, const io&, std::span<std::byte>, const executor&) {
-  return {status_code::unsupported, "this build has no FAISS"};
-}
+constexpr decltype(algorithm::plan) plan_for = nullptr;
 constexpr std::string_view missing =
     "built without FAISS: its headers were not found (Debian: libfaiss-dev)";
 
 #endif
-
-template <bool parallel>
-std::size_t workspace(const problem& p, const device& where) {
-  return static_cast<std::size_t>(p.k * thread_count<parallel>(p, where)) * sizeof(std::int64_t);
-}
 
 template <bool parallel>
 constexpr algorithm entry(std::string_view name) {
@@ -105,8 +104,7 @@ constexpr algorithm entry(std::string_view name) {
   a.dtypes = set_of(dtype::float32, dtype::float64);
   a.missing = missing;
   a.threaded = parallel;
-  a.workspace = &workspace<parallel>;
-  a.enqueue = &enqueue<parallel>;
+  a.plan = plan_for<parallel>;
   return a;
 }
 

@@ -250,18 +250,23 @@ int threads_of(shape_choice choice, const problem& p, const device& where) {
   return threads;
 }
 
-// Threads of a block whose arrays fit shared memory, 0 if not even a warp's do.
-int shared_threads(shape_choice choice, const problem& p, const device& where) {
-  int threads = threads_of(choice, p, where);
+// The decisions of a call.
+struct block_shape {
+  int threads;
+  bool in_shared;  // the arrays
+};
+
+// With the arrays in shared memory, blocks have the most threads whose arrays fit. They are in
+// global memory if not even a warp's fit, or if the variant wants it.
+block_shape shape_of(shape_choice choice, const problem& p, const device& where) {
+  const int most = threads_of(choice, p, where);
+  if (choice.where == memory_kind::global) return {most, false};
+  int threads = most;
   while (threads >= simt::warp_size &&
          queue_bytes(p) * static_cast<std::size_t>(threads) > where.shared_bytes) {
     threads /= 2;
   }
-  return threads >= simt::warp_size ? threads : 0;
-}
-
-bool in_shared(shape_choice choice, const problem& p, const device& where) {
-  return choice.where != memory_kind::global && shared_threads(choice, p, where) != 0;
+  return threads >= simt::warp_size ? block_shape{threads, true} : block_shape{most, false};
 }
 
 template <class T>
@@ -278,14 +283,6 @@ global_queues<T> carve(const problem& p, simt::carver& memory) {
   return queues;
 }
 
-template <shape_choice choice>
-std::size_t workspace(const problem& p, const device& where) {
-  if (in_shared(choice, p, where)) return 0;
-  simt::carver sizes(nullptr);
-  visit(p.type, [&]<class T>(T) { carve<T>(p, sizes); });
-  return sizes.used();
-}
-
 template <class T>
 columns_view<T> columns_of(const problem& p, const io& buffers) {
   return {{static_cast<const T*>(buffers.input), p.input_elements()},
@@ -296,26 +293,32 @@ columns_view<T> columns_of(const problem& p, const io& buffers) {
           p.direction};
 }
 
+template <class T, answer what, shape_choice choice>
+status start(const block_shape& shape, const problem& p, const io& buffers,
+             std::span<std::byte> memory, const executor& on) {
+  const columns_view<T> matrix = columns_of<T>(p, buffers);
+  const answer_view<T> out = kernels::answer_in<T>(p, buffers);
+  constexpr int most = std::max(choice.threads, 128);
+  const int threads = shape.threads;
+  const std::int64_t blocks = (p.q + threads - 1) / threads;
+  if (shape.in_shared) {
+    const std::size_t bytes = queue_bytes(p) * static_cast<std::size_t>(threads);
+    return simt::launch<kernel<T, what, true, most, choice.how>>(on, {blocks, threads, bytes},
+                                                                 {matrix, out, {}, {}});
+  }
+  simt::carver pieces(memory.data());
+  const global_queues<T> queues = carve<T>(p, pieces);
+  return simt::launch<kernel<T, what, false, most, choice.how>>(
+      on, {blocks, threads}, {matrix, out, queues.keys, queues.positions});
+}
+
 template <shape_choice choice>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
+call_plan plan_for(const problem& p, const device& where) {
+  const block_shape shape = shape_of(choice, p, where);
   return kernels::visit_list_answer(p, [&]<class T, answer what>() {
-    const columns_view<T> matrix = columns_of<T>(p, buffers);
-    const answer_view<T> out = kernels::answer_in<T>(p, buffers);
-    constexpr int most = std::max(choice.threads, 128);
-    if (in_shared(choice, p, *on.device)) {
-      const int threads = shared_threads(choice, p, *on.device);
-      const simt::grid shape{(p.q + threads - 1) / threads, threads,
-                             queue_bytes(p) * static_cast<std::size_t>(threads)};
-      return simt::launch<kernel<T, what, true, most, choice.how>>(on, shape,
-                                                                   {matrix, out, {}, {}});
-    }
-    simt::carver pieces(memory.data());
-    const global_queues<T> queues = carve<T>(p, pieces);
-    const int threads = threads_of(choice, p, *on.device);
-    const simt::grid shape{(p.q + threads - 1) / threads, threads};
-    return simt::launch<kernel<T, what, false, most, choice.how>>(
-        on, shape, {matrix, out, queues.keys, queues.positions});
+    simt::carver sizes(nullptr);
+    if (!shape.in_shared) carve<T>(p, sizes);
+    return call_plan::of<&start<T, what, choice>>(p, sizes.used(), shape);
   });
 }
 
@@ -328,8 +331,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.limits.max_n = longest_row;
   a.promises.limits.max_k = largest_k;
   a.layouts = set_of(layout::column_major);
-  a.workspace = &workspace<choice>;
-  a.enqueue = &enqueue<choice>;
+  a.plan = &plan_for<choice>;
   return a;
 }
 

@@ -31,12 +31,8 @@ namespace kselect::gpu_full_sort {
 #if !defined(__CUDACC__)
 
 template <library>
-std::size_t workspace(const problem&, const device&) {
-  return 0;
-}
-template <library>
-status enqueue(const problem&, const io&, std::span<std::byte>, const executor&) {
-  return {status_code::unsupported, "this build has no CUDA"};
+call_plan plan_for(const problem&, const device&) {
+  return call_plan::refused("this build has no CUDA");
 }
 
 #endif
@@ -53,8 +49,7 @@ constexpr algorithm entry(std::string_view name, std::string_view source) {
   a.promises.synchronises = by == library::thrust || by == library::segmented;
   a.executors = set_of(executor_kind::cuda);
   if (by == library::clustered) a.dtypes = set_of(dtype::float32);
-  a.workspace = &workspace<by>;
-  a.enqueue = &enqueue<by>;
+  a.plan = &plan_for<by>;
   return a;
 }
 

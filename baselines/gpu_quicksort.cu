@@ -239,12 +239,15 @@ int rounds_of(int wanted_threads, const problem& p, const device& where) {
   return rounds;
 }
 
+struct shape {
+  int threads, rounds;
+};
+
 template <class T, bool indexed>
-sort_memory<T, indexed> carve(int wanted_threads, const problem& p, const device& where,
-                              simt::carver& memory) {
+sort_memory<T, indexed> carve(const problem& p, int rounds, simt::carver& memory) {
   using element = qms::element<order_key_t<T>, indexed>;
   const std::int64_t elements = p.q * p.n;
-  const std::int64_t partitions = p.q << rounds_of(wanted_threads, p, where);
+  const std::int64_t partitions = p.q << rounds;
   sort_memory<T, indexed> w;
   w.elements_0 = memory.take<element>(elements);
   w.elements_1 = memory.take<element>(elements);
@@ -253,35 +256,31 @@ sort_memory<T, indexed> carve(int wanted_threads, const problem& p, const device
   return w;
 }
 
-template <int wanted_threads>
-std::size_t workspace(const problem& p, const device& where) {
-  simt::carver sizes(nullptr);
-  kernels::visit_list_answer(p, [&]<class T, answer what>() {
-    carve<T, what == answer::pairs>(wanted_threads, p, where, sizes);
-    return status{};
-  });
-  return sizes.used();
+template <class T, bool indexed>
+status start(const shape& s, const problem& p, const io& buffers, std::span<std::byte> memory,
+             const executor& on) {
+  simt::carver pieces(memory.data());
+  sort_args<T, indexed> a{kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers),
+                          carve<T, indexed>(p, s.rounds, pieces), 0};
+  const std::size_t bytes = qms::stage_bytes<order_key_t<T>, indexed>(s.threads / simt::warp_size);
+  status done;
+  for (int round = 0; done.ok() && round < s.rounds; ++round) {
+    a.round = round;
+    done = simt::launch<split_kernel<T, indexed>>(on, {p.q << round, s.threads, bytes}, a);
+  }
+  if (!done.ok()) return done;
+  a.round = s.rounds;
+  return simt::launch<sort_kernel<T, indexed>>(on, {p.q << s.rounds, s.threads, bytes}, a);
 }
 
 template <int wanted_threads>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
+call_plan plan_for(const problem& p, const device& where) {
+  const shape s{threads_on(wanted_threads, where), rounds_of(wanted_threads, p, where)};
   return kernels::visit_list_answer(p, [&]<class T, answer what>() {
     constexpr bool indexed = what == answer::pairs;
-    simt::carver pieces(memory.data());
-    sort_args<T, indexed> a{kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers),
-                            carve<T, indexed>(wanted_threads, p, *on.device, pieces), 0};
-    const int threads = threads_on(wanted_threads, *on.device);
-    const std::size_t bytes = qms::stage_bytes<order_key_t<T>, indexed>(threads / simt::warp_size);
-    const int rounds = rounds_of(wanted_threads, p, *on.device);
-    status done;
-    for (int round = 0; done.ok() && round < rounds; ++round) {
-      a.round = round;
-      done = simt::launch<split_kernel<T, indexed>>(on, {p.q << round, threads, bytes}, a);
-    }
-    if (!done.ok()) return done;
-    a.round = rounds;
-    return simt::launch<sort_kernel<T, indexed>>(on, {p.q << rounds, threads, bytes}, a);
+    simt::carver sizes(nullptr);
+    carve<T, indexed>(p, s.rounds, sizes);
+    return call_plan::of<&start<T, indexed>>(p, sizes.used(), s);
   });
 }
 
@@ -292,8 +291,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.ordering = output_ordering::sorted;
   a.promises.determinism = determinism::run_to_run;
   a.promises.limits.max_q = 0x3fffffff;
-  a.workspace = &workspace<wanted_threads>;
-  a.enqueue = &enqueue<wanted_threads>;
+  a.plan = &plan_for<wanted_threads>;
   return a;
 }
 

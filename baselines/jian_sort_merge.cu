@@ -249,9 +249,6 @@ position part_of(int wanted_threads, const problem& p, const device& where) {
   return static_cast<position>(part);
 }
 
-list_shape first_lists(int wanted_threads, const problem& p, const device& where) {
-  return lists_of(p, part_of(wanted_threads, p, where));
-}
 list_shape merged(const problem& p, const list_shape& before) {
   return lists_of(p, 2 * before.span);
 }
@@ -277,23 +274,9 @@ both_lists<T> carve(const problem& p, const list_shape& first, simt::carver& mem
   return both;
 }
 
-template <int wanted_threads>
-std::size_t workspace(const problem& p, const device& where) {
-  simt::carver sizes(nullptr);
-  visit(p.type, [&]<class T>(T) { carve<T>(p, first_lists(wanted_threads, p, where), sizes); });
-  return sizes.used();
-}
-
 template <class T, answer what>
 std::size_t shared_bytes(position part) {
   return part * sort_kernel<T, what>::list::item_bytes;
-}
-
-template <int wanted_threads>
-support supports(const problem& p, const device& where) {
-  return simt::fits_shared(where, kernels::visit_list_answer(p, [&]<class T, answer what>() {
-                             return shared_bytes<T, what>(part_of(wanted_threads, p, where));
-                           }));
 }
 
 // Blocks for so many tasks; they walk over the rest.
@@ -330,16 +313,26 @@ status merge_lists(const problem& p, const io& buffers, list_shape shape, both_l
   return done;
 }
 
+// `first`: the lists before they are merged.
+template <class T, answer what>
+status start(const list_shape& first, const problem& p, const io& buffers,
+             std::span<std::byte> memory, const executor& on) {
+  simt::carver pieces(memory.data());
+  const both_lists<T> lists = carve<T>(p, first, pieces);
+  const status sorted = sort_parts<T, what>(p, buffers, first, lists.even, on);
+  if (!sorted.ok()) return sorted;
+  return merge_lists<T, what>(p, buffers, first, lists, on);
+}
+
 template <int wanted_threads>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
-  return kernels::visit_list_answer(p, [&]<class T, answer what>() -> status {
-    const list_shape shape = first_lists(wanted_threads, p, *on.device);
-    simt::carver pieces(memory.data());
-    const both_lists<T> lists = carve<T>(p, shape, pieces);
-    const status sorted = sort_parts<T, what>(p, buffers, shape, lists.even, on);
-    if (!sorted.ok()) return sorted;
-    return merge_lists<T, what>(p, buffers, shape, lists, on);
+call_plan plan_for(const problem& p, const device& where) {
+  const list_shape first = lists_of(p, part_of(wanted_threads, p, where));
+  return kernels::visit_list_answer(p, [&]<class T, answer what>() {
+    const support fits = simt::fits_shared(where, shared_bytes<T, what>(first.span));
+    if (!fits) return call_plan::refused(fits.reason);
+    simt::carver sizes(nullptr);
+    carve<T>(p, first, sizes);
+    return call_plan::of<&start<T, what>>(p, sizes.used(), first);
   });
 }
 
@@ -350,9 +343,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.ordering = output_ordering::stable_sorted;
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;
-  a.supports = &supports<threads>;
-  a.workspace = &workspace<threads>;
-  a.enqueue = &enqueue<threads>;
+  a.plan = &plan_for<threads>;
   return a;
 }
 

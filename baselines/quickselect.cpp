@@ -112,16 +112,16 @@ int thread_count(const problem& p, const device& where) {
 }
 
 template <bool parallel>
-std::size_t workspace(const problem& p, const device& where) {
-  return KSELECT_TARGET::quickselect_bytes(p, thread_count<parallel>(p, where));
+status start(const int& threads, const problem& p, const io& buffers, std::span<std::byte> memory,
+             const executor&) {
+  KSELECT_DISPATCH(quickselect_rows)(p, buffers, memory, threads, parallel);
+  return {};
 }
 
 template <bool parallel>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
-  KSELECT_DISPATCH(quickselect_rows)
-  (p, buffers, memory, thread_count<parallel>(p, *on.device), parallel);
-  return {};
+call_plan plan_for(const problem& p, const device& where) {
+  const int threads = thread_count<parallel>(p, where);
+  return call_plan::of<&start<parallel>>(p, KSELECT_TARGET::quickselect_bytes(p, threads), threads);
 }
 
 template <bool parallel>
@@ -129,8 +129,7 @@ constexpr algorithm entry(std::string_view name) {
   algorithm a = entry_on_lanes(name, "quickselect", "ours; Hoare 1961, Floyd & Rivest 1975");
   a.dtypes = set_of(dtype::float32, dtype::float64);
   a.threaded = parallel;
-  a.workspace = &workspace<parallel>;
-  a.enqueue = &enqueue<parallel>;
+  a.plan = &plan_for<parallel>;
   return a;
 }
 

@@ -156,18 +156,30 @@ position block_capacity(const problem& p) {
   return static_cast<position>(std::clamp<std::int64_t>(p.n / 4, 32, most));
 }
 
+struct block_shape {
+  int threads;
+  position capacity;
+};
+
 template <class T, int bits, answer what>
-status select_on_blocks(const problem& p, const io& buffers, const executor& on) {
-  const device& where = *on.device;
-  const int threads = block_threads(p, where);
-  const position capacity = block_capacity(p);
+status start_blocks(const block_shape& shape, const problem& p, const io& buffers,
+                    std::span<std::byte>, const executor& on) {
   const std::size_t candidate =
       sizeof(order_key_t<T>) + (what == answer::pairs ? sizeof(position) : 0);
   // Rows are cheap to start, so the hardware's scheduler balances them.
   const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
   return simt::launch<block_kernel<T, bits, what>>(
-      on, {blocks, threads, capacity * candidate},
-      {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), capacity});
+      on, {blocks, shape.threads, shape.capacity * candidate},
+      {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), shape.capacity});
+}
+
+template <class T, int bits, answer what>
+status start_grid(const grid_shape& shape, const problem& p, const io& buffers,
+                  std::span<std::byte> memory, const executor& on) {
+  simt::carver pieces(memory.data());
+  return select_on_grid<T, bits, what>(kernels::rows_of<T>(p, buffers),
+                                       kernels::answer_in<T>(p, buffers),
+                                       carve_grid<T, bits>(p, p.q, pieces), shape, on);
 }
 
 // ---- the interface
@@ -179,25 +191,17 @@ decltype(auto) visit_bits(int bits, F&& f) {
 }
 
 template <variant v>
-std::size_t workspace(const problem& p, const device& where) {
-  if (!on_grid(v, p, where)) return 0;
-  simt::carver sizes(nullptr);
-  visit(p.type, [&]<class T>(T) {
-    visit_bits(bits_of(v, p), [&]<int bits>() { carve_grid<T, bits>(p, p.q, sizes); });
-  });
-  return sizes.used();
-}
-
-template <variant v>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
+call_plan plan_for(const problem& p, const device& where) {
   return kernels::visit_answer(p, [&]<class T, answer what>() {
     return visit_bits(bits_of(v, p), [&]<int bits>() {
-      if (!on_grid(v, p, *on.device)) return select_on_blocks<T, bits, what>(p, buffers, on);
-      simt::carver pieces(memory.data());
-      return select_on_grid<T, bits, what>(kernels::rows_of<T>(p, buffers),
-                                           kernels::answer_in<T>(p, buffers),
-                                           carve_grid<T, bits>(p, p.q, pieces), on);
+      if (!on_grid(v, p, where)) {
+        const block_shape shape{block_threads(p, where), block_capacity(p)};
+        return call_plan::of<&start_blocks<T, bits, what>>(p, 0, shape);
+      }
+      simt::carver sizes(nullptr);
+      carve_grid<T, bits>(p, p.q, sizes);
+      return call_plan::of<&start_grid<T, bits, what>>(p, sizes.used(),
+                                                       grid_shape_of(p, p.q, where));
     });
   });
 }
@@ -207,8 +211,7 @@ constexpr algorithm entry(std::string_view name) {
   algorithm a = kernels::gpu_entry(
       name, "radix select", "Alabi et al. 2012, batched as in Zhang et al. 2023 (AIR Top-K)");
   a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
-  a.workspace = &workspace<v>;
-  a.enqueue = &enqueue<v>;
+  a.plan = &plan_for<v>;
   return a;
 }
 

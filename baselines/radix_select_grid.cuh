@@ -159,12 +159,21 @@ struct pass_kernel {
   }
 };
 
-// Selects from all rows of `m` by pass_count + 2 launches. `wanted_threads` a block; 0: default.
+// The blocks of a row and their threads. `wanted_threads` 0: the default.
+struct grid_shape {
+  int threads, parts;
+};
+inline grid_shape grid_shape_of(const problem& p, std::int64_t rows, const device& where,
+                                int wanted_threads = 0) {
+  const int threads = kernels::grid_threads(where, wanted_threads);
+  return {threads, kernels::parts_of(p.n, rows, threads, where)};
+}
+
+// Selects from all rows of `m` by pass_count + 2 launches.
 template <class T, int bits, answer what>
 status select_on_grid(const rows_view<T>& m, const answer_view<T>& out, const grid_memory<T>& w,
-                      const executor& on, int wanted_threads = 0) {
-  const int threads = kernels::grid_threads(*on.device, wanted_threads);
-  const int parts = kernels::parts_of(m.n, m.rows, threads, *on.device);
+                      const grid_shape& shape, const executor& on) {
+  const auto [threads, parts] = shape;
   const std::int64_t cleared = w.counts.size / threads + 1;
   status done = simt::launch<kernels::clear_kernel>(
       on, {std::min<std::int64_t>(cleared, 1024), threads}, {w.counts, w.counters});

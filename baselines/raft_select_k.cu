@@ -180,10 +180,9 @@ simt::global<std::int32_t> unwanted_indices(const problem& p, simt::carver& piec
   return pieces.take<std::int32_t>(p.has_indices() ? 0 : p.q * p.k);
 }
 
+// The bytes that RAFT takes in a call.
 template <method by>
-std::size_t workspace(const problem& p, const device&) {
-  simt::carver pieces(nullptr);
-  unwanted_indices(p, pieces);
+std::size_t dry_run(const problem& p) {
   session& with = session_of_thread();
   with.begin({}, with.stream);
   raft::resource::set_dry_run_flag(with.handle, true);
@@ -191,15 +190,14 @@ std::size_t workspace(const problem& p, const device&) {
     visit_types(
         p, [&]<class T, class Index>(T, Index) { select<T, Index>(with, p, {}, nullptr, by); });
   } catch (const std::exception&) {
-    // enqueue meets the same error and reports it.
+    // The call meets the same error and reports it.
   }
   raft::resource::set_dry_run_flag(with.handle, false);
-  return pieces.used() + with.scratch.used;
+  return with.scratch.used;
 }
 
 template <method by>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
+status start(const problem& p, const io& buffers, std::span<std::byte> memory, const executor& on) {
   simt::carver pieces(memory.data());
   const auto unwanted = unwanted_indices(p, pieces);
   session& with = session_of_thread();
@@ -219,16 +217,22 @@ status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
   }
   return {};
 }
+
+template <method by>
+call_plan plan_for(const problem& p, const device&) {
+  if (p.effective_pitch() != p.n) {
+    return call_plan::refused("rows with a pitch: RAFT takes dense ones");
+  }
+  simt::carver pieces(nullptr);
+  unwanted_indices(p, pieces);
+  return call_plan::of<&start<by>>(p, pieces.used() + dry_run<by>(p));
+}
 constexpr std::string_view missing = {};
 
 #else
 
 template <method>
-constexpr auto workspace = nullptr;
-template <method>
-status enqueue(const problem&, const io&, std::span<std::byte>, const executor&) {
-  return {status_code::unsupported, "this build has no RAFT"};
-}
+constexpr decltype(algorithm::plan) plan_for = nullptr;
 #if KSELECT_HAS_RAFT
 constexpr std::string_view missing = "built with a RAFT that is older than its dry run (RAFT 26)";
 #else
@@ -238,11 +242,6 @@ constexpr std::string_view missing =
 #endif
 
 #endif
-
-support dense_rows(const problem& p, const device&) {
-  if (p.effective_pitch() == p.n) return supported();
-  return unsupported("rows with a pitch: RAFT takes dense ones");
-}
 
 template <method by>
 constexpr algorithm entry(std::string_view name) {
@@ -257,13 +256,7 @@ constexpr algorithm entry(std::string_view name) {
   }
   a.executors = set_of(executor_kind::cuda);
   a.missing = missing;
-  a.supports = &dense_rows;
-#if defined(KSELECT_RAFT_SELECT_K)
-  a.workspace = &workspace<by>;
-#else
-  a.workspace = workspace<by>;
-#endif
-  a.enqueue = &enqueue<by>;
+  a.plan = plan_for<by>;
   return a;
 }
 

@@ -153,28 +153,32 @@ status select_row(const kernels::narrowing::round_args<T>& row, const simt::grid
   return done;
 }
 
-std::size_t workspace(const problem& p, const device&) {
-  simt::carver sizes(nullptr);
-  visit(p.type, [&]<class T>(T) {
-    kernels::narrowing::carve<T>(p, three_parts<T>::bits, most_rounds, sizes);
-  });
-  return sizes.used();
+template <class T>
+kernels::narrowing::memory<T> carve(const problem& p, simt::carver& pieces) {
+  return kernels::narrowing::carve<T>(p, three_parts<T>::bits, most_rounds, pieces);
+}
+
+template <class T, answer what>
+status start(const simt::grid& shape, const problem& p, const io& buffers,
+             std::span<std::byte> memory, const executor& on) {
+  simt::carver pieces(memory.data());
+  const auto w = carve<T>(p, pieces);
+  status done;
+  for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
+    done = select_row<T, what>(
+        {kernels::one_row_of<T>(p, buffers, row), kernels::one_answer_in<T>(p, buffers, row), w, 0},
+        shape, on);
+  }
+  return done;
 }
 
 template <int wanted_threads>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
+call_plan plan_for(const problem& p, const device& where) {
   return kernels::visit_answer(p, [&]<class T, answer what>() {
-    simt::carver pieces(memory.data());
-    const auto w = kernels::narrowing::carve<T>(p, three_parts<T>::bits, most_rounds, pieces);
-    const simt::grid shape = kernels::narrowing::shape_of(p, *on.device, wanted_threads);
-    status done;
-    for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
-      done = select_row<T, what>({kernels::one_row_of<T>(p, buffers, row),
-                                  kernels::one_answer_in<T>(p, buffers, row), w, 0},
-                                 shape, on);
-    }
-    return done;
+    simt::carver sizes(nullptr);
+    carve<T>(p, sizes);
+    return call_plan::of<&start<T, what>>(p, sizes.used(),
+                                          kernels::narrowing::shape_of(p, where, wanted_threads));
   });
 }
 
@@ -184,8 +188,7 @@ constexpr algorithm entry(std::string_view name, enum_set<payload> payloads) {
                                    "Monroe et al. 2011; Tang et al. 2015: sample select");
   a.promises.synchronises = true;
   a.payloads = payloads;
-  a.workspace = &workspace;
-  a.enqueue = &enqueue<threads>;
+  a.plan = &plan_for<threads>;
   return a;
 }
 

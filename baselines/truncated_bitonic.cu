@@ -21,7 +21,7 @@
 //
 // +t1024 has as many threads as a block of quick multi-select may have. Each of them compares one
 // pair of places, so its tile has at least 2048 elements. Blocks of 1024 threads leave 64 registers
-// a thread, and the kernel needs 24 at most (compute capability 9.0). `supports` says where shared
+// a thread, and the kernel needs 24 at most (compute capability 9.0). the plan says where shared
 // memory does not hold the lists.
 //
 // Entries: truncated-bitonic
@@ -146,22 +146,20 @@ std::size_t shared_bytes(const problem& p, int threads) {
   return (truncation_of(p.k) + tile_of(p.k, threads)) * kernel<T, what>::list::item_bytes;
 }
 
-template <int threads>
-support supports(const problem& p, const device& where) {
-  return simt::fits_shared(where, kernels::visit_list_answer(p, [&]<class T, answer what>() {
-                             return shared_bytes<T, what>(p, threads);
-                           }));
+template <class T, answer what, int threads>
+status start(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
+  const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
+  return simt::launch<kernel<T, what>>(
+      on, {blocks, threads, shared_bytes<T, what>(p, threads)},
+      {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), truncation_of(p.k),
+       tile_of(p.k, threads)});
 }
 
 template <int threads>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
+call_plan plan_for(const problem& p, const device& where) {
   return kernels::visit_list_answer(p, [&]<class T, answer what>() {
-    const std::size_t bytes = shared_bytes<T, what>(p, threads);
-    const std::int64_t blocks = std::min<std::int64_t>(p.q, 1 << 24);
-    return simt::launch<kernel<T, what>>(
-        on, {blocks, threads, bytes},
-        {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), truncation_of(p.k),
-         tile_of(p.k, threads)});
+    const support fits = simt::fits_shared(where, shared_bytes<T, what>(p, threads));
+    return fits ? call_plan::of<&start<T, what, threads>>(p) : call_plan::refused(fits.reason);
   });
 }
 
@@ -172,8 +170,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;
   a.promises.limits.max_k = most_k;
-  a.supports = &supports<threads>;
-  a.enqueue = &enqueue<threads>;
+  a.plan = &plan_for<threads>;
   return a;
 }
 

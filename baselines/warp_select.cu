@@ -25,9 +25,14 @@
 namespace kselect::warp_select {
 namespace {
 
+template <class T, int warps>
+status start(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
+  return select_rows<T>(warps, p, buffers, on);
+}
+
 template <int warps>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
-  return visit(p.type, [&]<class T>(T) { return select_rows<T>(warps, p, buffers, on); });
+call_plan plan_for(const problem& p, const device&) {
+  return visit(p.type, [&]<class T>(T) { return call_plan::of<&start<T, warps>>(p); });
 }
 
 template <int warps>
@@ -36,7 +41,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.ordering = output_ordering::sorted;
   a.promises.determinism = determinism::run_to_run;
   a.promises.limits.max_k = most_queue;
-  a.enqueue = &enqueue<warps>;
+  a.plan = &plan_for<warps>;
   return a;
 }
 

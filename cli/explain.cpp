@@ -114,18 +114,16 @@ std::vector<ranked_member> predict_on_processor(choice& c, const problem& p, con
   return c.table == nullptr ? std::vector<ranked_member>{} : ranked;
 }
 
-// The kernels that the member would launch, without memory or a launch. Empty for native code and
-// for members that synchronise.
-std::vector<simt::noted_launch> launches_of(const algorithm& member, const problem& p,
-                                            const device& where) {
-  if (where.kind == executor_kind::cpu || member.promises.synchronises) return {};
-  const std::size_t bytes = member.workspace == nullptr ? 0 : member.workspace(p, where);
+// The kernels that the plan would launch, without memory or a launch. Empty for native code and for
+// members that synchronise.
+std::vector<simt::noted_launch> launches_of(const choice& c, const device& where) {
+  if (where.kind == executor_kind::cpu || c.member->promises.synchronises) return {};
   simt::launch_notes notes;
   const executor on{.device = &where};
   const status noted =
-      member.enqueue(p, {}, std::span(static_cast<std::byte*>(nullptr), bytes), on);
+      c.plan.enqueue({}, std::span(static_cast<std::byte*>(nullptr), c.plan.workspace()), on);
   if (!noted.ok()) {
-    throw error(failure::unsupported, fmt::format("{}: {}", member.name, noted.message));
+    throw error(failure::unsupported, fmt::format("{}: {}", c.member->name, noted.message));
   }
   return std::move(notes.launches);
 }
@@ -150,7 +148,6 @@ struct explanation {
   choice chosen;
   std::vector<ranked_member> ranked;
   std::vector<simt::noted_launch> launches;
-  std::size_t workspace = 0;
 };
 
 void print_explanation_json(const explain_arguments& o, const device& where, const explanation& e) {
@@ -159,7 +156,8 @@ void print_explanation_json(const explain_arguments& o, const device& where, con
                                   {"entry", e.entry},
                                   {"algorithm", e.chosen.member->name},
                                   {"reason", reason_text(e.chosen, e.ranked)},
-                                  {"workspace_bytes", e.workspace},
+                                  {"workspace_bytes", e.chosen.plan.workspace()},
+                                  {"plan_bytes", e.chosen.plan.bytes_of_decisions()},
                                   {"predicted_us", nullptr},
                                   {"table", nullptr},
                                   {"launches", nlohmann::ordered_json::array()},
@@ -196,7 +194,8 @@ void print_explanation(const explain_arguments& o, const device& where, const ex
   if (c.table != nullptr) line("table", table_text(c, where));
   for (const simt::noted_launch& l : e.launches) line("launches", launch_text(l));
   line("on", device_text(where));
-  line("workspace", fmt::format("{} bytes", e.workspace));
+  line("workspace", fmt::format("{} bytes", c.plan.workspace()));
+  line("plan", fmt::format("{} bytes of decisions", c.plan.bytes_of_decisions()));
 }
 
 int explain(explain_arguments o) {
@@ -222,8 +221,7 @@ int explain(explain_arguments o) {
   } else if (c.table != nullptr) {
     e.ranked = rank_members(p, where);
   }
-  e.launches = launches_of(entry, p, where);
-  e.workspace = entry.workspace(p, where);
+  e.launches = launches_of(c, where);
   (o.as_json ? print_explanation_json : print_explanation)(o, where, e);
   return 0;
 }

@@ -1,4 +1,4 @@
-// The library's call. An algorithm's `enqueue` relies on the checks made here.
+// The library's call, at once or by a kept plan. A plan's calls rely on the checks made here.
 
 #include "kselect/select.hpp"
 
@@ -41,26 +41,26 @@ const algorithm& chosen(const select_options& options) {
   return found != forms.end() ? *found : forms.back();
 }
 
-// check_support plus the requirements.
-support supports(const algorithm& entry, const problem& p, const place& where,
-                 const requirements& wanted) {
-  if (entry.missing.empty() && !keeps(entry.promises, wanted)) {
-    const contract& c = entry.promises;
-    return unsupported("it promises no more than " + std::string(to_string(c.ordering)) + ", " +
-                       std::string(to_string(c.tie_break)) + ", " +
-                       std::string(to_string(c.determinism)) + "; required are " +
-                       std::string(to_string(wanted.ordering)) + ", " +
-                       std::string(to_string(wanted.tie_break)) + ", " +
-                       std::string(to_string(wanted.determinism)));
+// The entry's plan, if it promises what is required.
+call_plan planned(const algorithm& entry, const problem& p, const place& where,
+                  const requirements& wanted) {
+  if (!entry.missing.empty() || keeps(entry.promises, wanted)) {
+    return plan_call(entry, p, where.device());
   }
-  return check_support(entry, p, where.device());
+  const contract& c = entry.promises;
+  const auto terms = [](output_ordering ordering, tie_break ties, determinism how) {
+    return std::string(to_string(ordering)) + ", " + std::string(to_string(ties)) + ", " +
+           std::string(to_string(how));
+  };
+  return call_plan::refused("it promises no more than " +
+                            terms(c.ordering, c.tie_break, c.determinism) + "; required are " +
+                            terms(wanted.ordering, wanted.tie_break, wanted.determinism));
 }
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
-// The reason why a call is invalid, as a sentence; empty if it is valid.
-std::string objection(const problem& p, const detail::call_buffers& buffers) {
-  const std::int64_t values = buffers.value_count, indices = buffers.index_count;
+// The reason why a problem is invalid, as a sentence; empty if it is valid.
+std::string objection(const problem& p) {
   const std::int64_t shortest = p.layout == layout::row_major ? p.n : p.q;
   if (p.q < 1 || p.n < 1) {
     return "the matrix is empty: Q = " + number(p.q) + ", n = " + number(p.n);
@@ -71,14 +71,19 @@ std::string objection(const problem& p, const detail::call_buffers& buffers) {
   if (p.pitch != 0 && p.pitch < shortest) {
     return "pitch = " + number(p.pitch) + ", but must be 0 or at least " + number(shortest);
   }
+  return {};
+}
+
+// The same for the buffers of a call on a valid problem.
+std::string objection(const problem& p, const detail::call_buffers& buffers) {
+  const auto too_few = [&](const char* name, std::int64_t elements) {
+    return std::string(name) + " has " + number(elements) +
+           " elements, but Q * k = " + number(p.q * p.k) + " are written";
+  };
   if (buffers.rows == nullptr) return "rows.data is null";
-  if (values < p.q * p.k) {
-    return "values has " + number(values) + " elements, but Q * k = " + number(p.q * p.k) +
-           " are written";
-  }
-  if (p.has_indices() && indices < p.q * p.k) {
-    return "indices has " + number(indices) + " elements, but Q * k = " + number(p.q * p.k) +
-           " are written";
+  if (buffers.value_count < p.q * p.k) return too_few("values", buffers.value_count);
+  if (p.has_indices() && buffers.index_count < p.q * p.k) {
+    return too_few("indices", buffers.index_count);
   }
   return {};
 }
@@ -110,7 +115,7 @@ std::string text(cudaError_t code) {
 
 struct gpu {
   device description;
-  std::string obstacle;
+  std::string obstacle;  // why nothing can run there; empty if it can
 };
 
 gpu read_gpu(int ordinal) {
@@ -156,10 +161,10 @@ place place::cpu(int threads) {
   if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::scoped_lock lock(guard);
   for (const auto& d : known) {
-    if (d->threads == threads) return {d.get(), nullptr, {}};
+    if (d->threads == threads) return {d.get(), nullptr, -1, {}};
   }
   known.push_back(std::make_unique<kselect::device>(described_cpu(threads)));
-  return {known.back().get(), nullptr, {}};
+  return {known.back().get(), nullptr, -1, {}};
 }
 
 place place::cuda(void* stream) {
@@ -167,14 +172,14 @@ place place::cuda(void* stream) {
   int ordinal = 0;
   if (const auto code = cudaGetDevice(&ordinal); code == cudaSuccess) {
     const gpu& found = gpu_number(ordinal);
-    return {&found.description, stream, found.obstacle};
+    return {&found.description, stream, ordinal, found.obstacle};
   } else {
     static const kselect::device none{.kind = executor_kind::cuda, .name = {}};
-    return {&none, stream, "no usable GPU: " + text(code)};
+    return {&none, stream, -1, "no usable GPU: " + text(code)};
   }
 #else
   static const kselect::device none{.kind = executor_kind::cuda, .name = {}};
-  return {&none, stream, "this build of kselect has no CUDA"};
+  return {&none, stream, -1, "this build of kselect has no CUDA"};
 #endif
 }
 
@@ -185,70 +190,70 @@ std::size_t most_workspace(const algorithm& entry, const problem& p, const place
                            const requirements& wanted) {
   problem values_only = p;
   values_only.payload = payload::values;
-  std::size_t bytes = 0;
-  for (const problem& one : {p, values_only}) {
-    if (!supports(entry, one, where, wanted) || entry.workspace == nullptr) continue;
-    bytes = std::max(bytes, entry.workspace(one, where.device()));
-  }
-  return bytes;
+  return std::max(planned(entry, p, where, wanted).workspace(),
+                  planned(entry, values_only, where, wanted).workspace());
 }
 
-// Whether the call can begin; if not, its error.
-status admit(const algorithm& entry, const problem& p, const detail::call_buffers& buffers,
-             const place& where, const select_options& options) {
+// Whether the call can begin, before its plan is made; if not, its error.
+status admit(const problem& p, const detail::call_buffers& buffers, const place& where) {
   if (!where.obstacle().empty()) return {status_code::unsupported, where.obstacle()};
-  if (std::string wrong = objection(p, buffers); !wrong.empty()) {
-    return {status_code::invalid, std::move(wrong)};
-  }
-  if (const support able = supports(entry, p, where, options.require); !able) {
-    return {status_code::unsupported, std::string(entry.name) + ": " + able.reason};
-  }
+  std::string wrong = objection(p);
+  if (wrong.empty()) wrong = objection(p, buffers);
+  if (!wrong.empty()) return {status_code::invalid, std::move(wrong)};
   return {};
 }
 
-std::size_t workspace_of(const algorithm& entry, const problem& p, const place& where) {
-  return entry.workspace == nullptr ? 0 : entry.workspace(p, where.device());
+status refusal(const algorithm& entry, const call_plan& plan) {
+  return {status_code::unsupported, std::string(entry.name) + ": " + std::string(plan.reason())};
 }
 
-status start(const algorithm& entry, const problem& p, const detail::call_buffers& buffers,
-             std::span<std::byte> aligned, const place& where) {
-  return entry.enqueue(p, {buffers.rows, buffers.values, buffers.indices}, aligned,
-                       where.executor());
+status start(const call_plan& plan, const detail::call_buffers& buffers,
+             std::span<std::byte> aligned, const executor& on) {
+  return plan.enqueue({buffers.rows, buffers.values, buffers.indices}, aligned, on);
+}
+
+// With a workspace of the caller's.
+status start_in(const call_plan& plan, const detail::call_buffers& buffers,
+                std::span<std::byte> workspace, const executor& on, const char* who_knows) {
+  const std::size_t needed = plan.workspace();
+  const std::span<std::byte> aligned = aligned_part(workspace, needed);
+  if (aligned.size() < needed) {
+    return {status_code::invalid, "the workspace has " + std::to_string(workspace.size()) +
+                                      " bytes, but " + std::to_string(with_alignment(needed)) +
+                                      " are needed; ask " + who_knows};
+  }
+  return start(plan, buffers, aligned, on);
 }
 
 }  // namespace
 
 std::size_t detail::workspace_for(const problem& p, const place& where,
                                   const select_options& options) {
-  const algorithm& entry = chosen(options);
-  if (p.q < 1 || p.n < 1 || p.k < 1 || p.k > p.n || !where.obstacle().empty()) return 0;
-  return with_alignment(most_workspace(entry, p, where, options.require));
+  if (!objection(p).empty() || !where.obstacle().empty()) return 0;
+  return with_alignment(most_workspace(chosen(options), p, where, options.require));
 }
 
 status detail::select_checked(const problem& p, const call_buffers& buffers,
                               std::span<std::byte> workspace, const place& where,
                               const select_options& options) {
+  if (status refused = admit(p, buffers, where); !refused.ok()) return refused;
   const algorithm& entry = chosen(options);
-  if (status refused = admit(entry, p, buffers, where, options); !refused.ok()) return refused;
-  const std::size_t needed = workspace_of(entry, p, where);
-  const std::span<std::byte> aligned = aligned_part(workspace, needed);
-  if (aligned.size() < needed) {
-    return {status_code::invalid, "the workspace has " + std::to_string(workspace.size()) +
-                                      " bytes, but " + std::to_string(with_alignment(needed)) +
-                                      " are needed; ask select_workspace()"};
-  }
-  return start(entry, p, buffers, aligned, where);
+  const call_plan plan = planned(entry, p, where, options.require);
+  if (!plan) return refusal(entry, plan);
+  return start_in(plan, buffers, workspace, where.executor(), "select_workspace()");
 }
 
 status detail::select_allocating(const problem& p, const call_buffers& buffers, const place& where,
                                  const select_options& options) {
-  const algorithm& entry = chosen(options);
   if (where.device().kind != executor_kind::cpu) {
     return {status_code::invalid,
             "a call on a GPU allocates nothing; pass a workspace of select_workspace() bytes"};
   }
-  if (status refused = admit(entry, p, buffers, where, options); !refused.ok()) return refused;
-  const std::size_t needed = workspace_of(entry, p, where);
+  if (status refused = admit(p, buffers, where); !refused.ok()) return refused;
+  const algorithm& entry = chosen(options);
+  const call_plan plan = planned(entry, p, where, options.require);
+  if (!plan) return refusal(entry, plan);
+  const std::size_t needed = plan.workspace();
   struct release {
     void operator()(void* memory) const {
       ::operator delete (memory, std::align_val_t{workspace_alignment});
@@ -262,7 +267,78 @@ status detail::select_allocating(const problem& p, const call_buffers& buffers, 
               "no memory for a workspace of " + std::to_string(needed) + " bytes"};
     }
   }
-  return start(entry, p, buffers, {static_cast<std::byte*>(memory.get()), needed}, where);
+  return start(plan, buffers, {static_cast<std::byte*>(memory.get()), needed}, where.executor());
+}
+
+// ---- kept plans
+
+select_plan detail::plan_checked(const problem& p, const place& where,
+                                 const select_options& options) {
+  select_plan kept;
+  kept.device_ = &where.device();
+  kept.stream_ = where.executor().stream;
+  kept.ordinal_ = where.ordinal_;
+  if (!where.obstacle().empty()) {
+    kept.plan_ = call_plan::refused(where.obstacle());
+  } else if (const std::string wrong = objection(p); !wrong.empty()) {
+    kept.refusal_ = status_code::invalid;
+    kept.plan_ = call_plan::refused(wrong);
+  } else {
+    const algorithm& entry = chosen(options);
+    kept.plan_ = planned(entry, p, where, options.require);
+    if (!kept.plan_) kept.plan_ = call_plan::refused(refusal(entry, kept.plan_).message);
+  }
+  return kept;
+}
+
+status select_plan::outcome() const {
+  if (plan_) return {};
+  return {refusal_, std::string(plan_.reason())};
+}
+
+std::size_t select_plan::workspace() const { return with_alignment(plan_.workspace()); }
+
+std::string_view select_plan::algorithm() const {
+  return plan_.entry() == nullptr ? std::string_view{} : plan_.entry()->name;
+}
+
+namespace {
+
+// Whether the calling thread's GPU is that number; -1 stands for the host.
+bool is_current(int ordinal) {
+#if KSELECT_HAS_CUDA
+  int current = -1;
+  return ordinal < 0 || (cudaGetDevice(&current) == cudaSuccess && current == ordinal);
+#else
+  return ordinal < 0;
+#endif
+}
+
+}  // namespace
+
+status detail::select_planned(const select_plan& kept, const problem& p,
+                              const call_buffers& buffers, std::span<std::byte> workspace,
+                              const place* where) {
+  if (status refused = kept.outcome(); !refused.ok()) return refused;
+  if (where != nullptr && &where->device() != kept.device_) {
+    return {status_code::invalid, "the plan was made for " + kept.device_->name +
+                                      ", and the call is on " + where->device().name +
+                                      " or with other threads; plan_select() there"};
+  }
+  if (!is_current(kept.ordinal_)) {
+    return {status_code::invalid, "the plan was made for GPU " + number(kept.ordinal_) +
+                                      ", which is not the calling thread's current one"};
+  }
+  if (p != kept.plan_.problem()) {
+    return {status_code::invalid, "the plan is for " + to_string(kept.plan_.problem()) +
+                                      ", and the call for " + to_string(p)};
+  }
+  if (std::string wrong = objection(p, buffers); !wrong.empty()) {
+    return {status_code::invalid, std::move(wrong)};
+  }
+  void* const stream = where != nullptr ? where->executor().stream : kept.stream_;
+  return start_in(kept.plan_, buffers, workspace, {kept.device_, stream, nullptr},
+                  "select_plan::workspace()");
 }
 
 }  // namespace kselect

@@ -75,8 +75,10 @@ choice by_rules(const problem& p, const device& where) {
   for (const rule& r : rules) {
     if (!r.applies(p, where)) continue;
     const algorithm* const member = member_of(r);
-    if (member != nullptr && check_support(*member, p, where))
-      return {.member = member, .reason = r.reason};
+    if (member == nullptr) continue;
+    if (const call_plan plan = plan_call(*member, p, where)) {
+      return {.member = member, .reason = r.reason, .plan = plan};
+    }
   }
   return {};
 }
@@ -110,6 +112,11 @@ table_members members_of(const cost_table& table) {
   return looked_up(table);
 }
 
+struct planned_member {
+  ranked_member ranked{};  // its member is null if there is no other
+  call_plan plan;
+};
+
 // Returns the members of a table that support a problem one by one, the fastest predicted first.
 class ranking {
  public:
@@ -118,8 +125,7 @@ class ranking {
     predict_times(table, p, where.multiprocessors, times_);
   }
 
-  // Its member is null if there is no other.
-  ranked_member next() {
+  planned_member next() {
     for (;;) {
       const auto end = times_.begin() + count_;
       const auto fastest = std::min_element(times_.begin(), end);
@@ -127,7 +133,10 @@ class ranking {
       const double time = std::exchange(*fastest, taken);
       const auto place = static_cast<std::size_t>(fastest - times_.begin());
       const algorithm* const member = members_[place];
-      if (member != nullptr && check_support(*member, problem_, where_)) return {member, time};
+      if (member == nullptr) continue;
+      if (const call_plan plan = plan_call(*member, problem_, where_)) {
+        return {{member, time}, plan};
+      }
     }
   }
 
@@ -140,71 +149,8 @@ class ranking {
   std::array<double, max_table_members> times_;
 };
 
-choice choose_afresh(const problem& p, const device& where) {
-  if (const cost_table* const table = table_of(p, where)) {
-    const ranked_member best = ranking(*table, p, where).next();
-    if (best.member != nullptr) {
-      return {best.member, "its predicted time is the least", best.predicted_ns, table};
-    }
-  }
-  return by_rules(p, where);
-}
-
-// A thread's last choices. One call chooses several times: for supports(), workspace() and
-// enqueue(), with and without indices.
-class recent_choices {
- public:
-  const choice& of(const problem& p, const device& where) {
-    const facts asked{p,
-                      table_for(where),
-                      where.kind,
-                      where.threads,
-                      where.multiprocessors,
-                      where.compute_capability,
-                      where.shared_bytes};
-    for (const entry& e : entries_) {
-      if (e.made && e.asked == asked) return e.chosen;
-    }
-    entry& oldest = entries_[next_];
-    next_ = (next_ + 1) % entries_.size();
-    oldest = {true, asked, choose_afresh(p, where)};
-    return oldest.chosen;
-  }
-
- private:
-  // All that choices and members' supports() depend on.
-  struct facts {
-    problem what;
-    const cost_table* table;
-    executor_kind kind;
-    int threads, multiprocessors, compute_capability;
-    std::size_t shared_bytes;
-    bool operator==(const facts&) const = default;
-  };
-  struct entry {
-    bool made = false;
-    facts asked{};
-    choice chosen;
-  };
-  std::array<entry, 4> entries_;
-  std::size_t next_ = 0;
-};
-
-support supports(const problem& p, const device& where) {
-  if (choose_algorithm(p, where).member != nullptr) return supported();
-  return unsupported("no member of auto takes this problem");
-}
-
-std::size_t workspace(const problem& p, const device& where) {
-  const algorithm* const member = choose_algorithm(p, where).member;
-  return member == nullptr || member->workspace == nullptr ? 0 : member->workspace(p, where);
-}
-
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
-  const algorithm* const member = choose_algorithm(p, *on.device).member;
-  if (member == nullptr) return {status_code::unsupported, "no member of auto takes this problem"};
-  return member->enqueue(p, buffers, memory, on);
+call_plan plan_for(const problem& p, const device& where) {
+  return choose_algorithm(p, where).plan;
 }
 
 constexpr algorithm entry() {
@@ -217,9 +163,7 @@ constexpr algorithm entry() {
   a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
   a.layouts = set_of(layout::row_major, layout::column_major);
   a.threaded = true;
-  a.supports = &supports;
-  a.workspace = &workspace;
-  a.enqueue = &enqueue;
+  a.plan = &plan_for;
   return a;
 }
 
@@ -232,8 +176,13 @@ constexpr std::array all = {
 }  // namespace
 
 choice choose_algorithm(const problem& p, const device& where) {
-  thread_local recent_choices recent;
-  return recent.of(p, where);
+  if (const cost_table* const table = table_of(p, where)) {
+    const auto [best, plan] = ranking(*table, p, where).next();
+    if (best.member != nullptr) {
+      return {best.member, "its predicted time is the least", best.predicted_ns, table, plan};
+    }
+  }
+  return by_rules(p, where);
 }
 
 std::vector<ranked_member> rank_members(const problem& p, const device& where) {
@@ -241,8 +190,8 @@ std::vector<ranked_member> rank_members(const problem& p, const device& where) {
   const cost_table* const table = table_of(p, where);
   if (table == nullptr) return ranked;
   ranking members(*table, p, where);
-  for (auto next = members.next(); next.member != nullptr; next = members.next()) {
-    ranked.push_back(next);
+  for (auto next = members.next(); next.ranked.member != nullptr; next = members.next()) {
+    ranked.push_back(next.ranked);
   }
   return ranked;
 }
@@ -276,7 +225,7 @@ const algorithm* find_member(std::string_view name) {
 choice choose_algorithm(const problem& p, const device& where, const requirements& wanted) {
   if (keeps(all[0].promises, wanted)) return choose_algorithm(p, where);
   const bool sorted = keeps(all[1].promises, wanted);
-  return ordered::member_for(
+  return ordered::choose_ordered(
       p, where, sorted ? ordered::answer_order::sorted : ordered::answer_order::stable);
 }
 

@@ -15,16 +15,17 @@ struct choice {
   std::string_view reason;            // "so few rows that ..."
   double predicted_ns = 0;            // 0: chosen by a rule, without a time
   const cost_table* table = nullptr;  // that predicted the time
+  call_plan plan = call_plan::refused("no member of auto takes this problem");  // of the call
 };
 
 // On a GPU: the member with the least predicted time among those that take the problem, by
 // table_for(where). Otherwise: the first of auto's rules (auto_select.cpp) that applies and whose
-// algorithm takes the problem. Allocates nothing but the reasons of members that do not take a
-// problem. Keeps a thread's last few choices.
+// algorithm takes the problem. The plan is the member's.
 choice choose_algorithm(const problem& p, const device& where);
 
 // The same for the form of `auto` that promises what is required: `auto`, `auto+sorted` or
-// `auto+stable`. The last two order the member's answers and may ask it for k + 1 elements.
+// `auto+stable`. The last two order the member's answers and may ask it for k + 1 elements; the
+// plan is of both.
 choice choose_algorithm(const problem& p, const device& where, const requirements& wanted);
 
 // The members that take the problem with their predicted times, fastest first. Empty if rules

@@ -13,17 +13,8 @@ std::span<const entries_of_file> gpu_files() { return {}; }
 
 namespace ordered {
 
-constexpr char reason[] = "kselect::auto_select without CUDA selects on the CPU alone";
-
-support supports(const algorithm&, const problem&, const device&, answer_order) {
-  return unsupported(reason);
-}
-
-std::size_t workspace(const algorithm&, const problem&, const device&, answer_order) { return 0; }
-
-status enqueue(const algorithm&, const problem&, const io&, std::span<std::byte>, const executor&,
-               answer_order) {
-  return {status_code::unsupported, reason};
+call_plan plan_ordered(const algorithm&, const problem&, const device&, answer_order) {
+  return call_plan::refused("kselect::auto_select without CUDA selects on the CPU alone");
 }
 
 }  // namespace ordered

@@ -4,8 +4,6 @@
 
 namespace kselect::bms {
 
-template support block_supports<float16>(const block_variant&, const problem&, const device&);
-template status block_enqueue<float16>(const block_variant&, const problem&, const io&,
-                                       const executor&);
+template call_plan block_plan<float16>(const block_variant&, const problem&, const device&);
 
 }  // namespace kselect::bms

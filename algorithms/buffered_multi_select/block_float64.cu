@@ -4,8 +4,6 @@
 
 namespace kselect::bms {
 
-template support block_supports<double>(const block_variant&, const problem&, const device&);
-template status block_enqueue<double>(const block_variant&, const problem&, const io&,
-                                      const executor&);
+template call_plan block_plan<double>(const block_variant&, const problem&, const device&);
 
 }  // namespace kselect::bms

@@ -83,8 +83,8 @@ status start(const block_choice& c, bool warp, const problem& p, const io& buffe
 }
 
 template <class T, bool indexed>
-status enqueue_warps(const block_choice& c, const problem& p, const io& buffers,
-                     const executor& on) {
+status start_warps(const block_choice& c, const problem& p, const io& buffers, std::span<std::byte>,
+                   const executor& on) {
   constexpr int most = most_loads<T>;
   const auto started = [&]<int loads, form how>() {
     return start<warp_kernel<T, indexed, loads, how>, T, indexed>(c, true, p, buffers, on);
@@ -107,8 +107,8 @@ status enqueue_warps(const block_choice& c, const problem& p, const io& buffers,
 }
 
 template <class T, bool indexed>
-status enqueue_block(const block_choice& c, const problem& p, const io& buffers,
-                     const executor& on) {
+status start_blocks(const block_choice& c, const problem& p, const io& buffers,
+                    std::span<std::byte>, const executor& on) {
   constexpr int most = most_loads<T>;
   using simt::launched_on;
   const auto started = [&]<int loads, form how, launched_on where>() {
@@ -128,26 +128,19 @@ status enqueue_block(const block_choice& c, const problem& p, const io& buffers,
 }
 
 template <class T, bool indexed>
-status enqueue_by(const block_variant& v, const problem& p, const io& buffers, const executor& on) {
-  const auto c = choose<T, indexed>(v, p, *on.device);
-  if (!c) return {status_code::unsupported, "k is too large a part of n"};
-  return v.warp ? enqueue_warps<T, indexed>(*c, p, buffers, on)
-                : enqueue_block<T, indexed>(*c, p, buffers, on);
+call_plan block_plan_of(const block_variant& v, const problem& p, const device& where) {
+  const auto c = choose<T, indexed>(v, p, where);
+  if (!c) {
+    return call_plan::refused("k is too large a part of n for a list in shared memory");
+  }
+  return v.warp ? call_plan::of<&start_warps<T, indexed>>(p, 0, *c)
+                : call_plan::of<&start_blocks<T, indexed>>(p, 0, *c);
 }
 
 template <class T>
-status block_enqueue(const block_variant& v, const problem& p, const io& buffers,
-                     const executor& on) {
-  return p.has_indices() ? enqueue_by<T, true>(v, p, buffers, on)
-                         : enqueue_by<T, false>(v, p, buffers, on);
-}
-
-template <class T>
-support block_supports(const block_variant& v, const problem& p, const device& where) {
-  const bool possible = p.has_indices() ? choose<T, true>(v, p, where).has_value()
-                                        : choose<T, false>(v, p, where).has_value();
-  if (possible) return supported();
-  return unsupported("k is too large a part of n for a list in shared memory");
+call_plan block_plan(const block_variant& v, const problem& p, const device& where) {
+  return p.has_indices() ? block_plan_of<T, true>(v, p, where)
+                         : block_plan_of<T, false>(v, p, where);
 }
 
 }  // namespace kselect::bms

@@ -46,13 +46,8 @@ namespace kselect::bms {
 namespace {
 
 template <block_variant v>
-support supports(const problem& p, const device& where) {
-  return visit_bits(p.type, [&]<class T>(T) { return block_supports<T>(v, p, where); });
-}
-
-template <block_variant v>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte>, const executor& on) {
-  return visit_bits(p.type, [&]<class T>(T) { return block_enqueue<T>(v, p, buffers, on); });
+call_plan plan_for(const problem& p, const device& where) {
+  return visit_bits(p.type, [&]<class T>(T) { return block_plan<T>(v, p, where); });
 }
 
 template <block_variant v>
@@ -60,8 +55,7 @@ constexpr algorithm entry(std::string_view name) {
   algorithm a = kernels::gpu_entry(name, "buffered multi-select",
                                    "kselect, after Tang et al. 2015 and Komarov et al. 2014");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
-  a.supports = &supports<v>;
-  a.enqueue = &enqueue<v>;
+  a.plan = &plan_for<v>;
   return a;
 }
 

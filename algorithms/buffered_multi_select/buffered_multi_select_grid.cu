@@ -28,19 +28,8 @@ std::uint64_t new_call() {
 namespace {
 
 template <grid_variant v>
-support supports(const problem& p, const device& where) {
-  return visit_bits(p.type, [&]<class T>(T) { return grid_supports<T>(v, p, where); });
-}
-
-template <grid_variant v>
-std::size_t workspace(const problem& p, const device& where) {
-  return visit_bits(p.type, [&]<class T>(T) { return grid_workspace<T>(v, p, where); });
-}
-
-template <grid_variant v>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
-  return visit_bits(p.type, [&]<class T>(T) { return grid_enqueue<T>(v, p, buffers, memory, on); });
+call_plan plan_for(const problem& p, const device& where) {
+  return visit_bits(p.type, [&]<class T>(T) { return grid_plan<T>(v, p, where); });
 }
 
 template <grid_variant v>
@@ -48,9 +37,7 @@ constexpr algorithm entry(std::string_view name) {
   algorithm a = kernels::gpu_entry(name, "buffered multi-select",
                                    "kselect, after Tang et al. 2015 and Komarov et al. 2014");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
-  a.supports = &supports<v>;
-  a.workspace = &workspace<v>;
-  a.enqueue = &enqueue<v>;
+  a.plan = &plan_for<v>;
   return a;
 }
 

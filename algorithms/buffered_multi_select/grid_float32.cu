@@ -4,9 +4,6 @@
 
 namespace kselect::bms {
 
-template support grid_supports<float>(const grid_variant&, const problem&, const device&);
-template std::size_t grid_workspace<float>(const grid_variant&, const problem&, const device&);
-template status grid_enqueue<float>(const grid_variant&, const problem&, const io&,
-                                    std::span<std::byte>, const executor&);
+template call_plan grid_plan<float>(const grid_variant&, const problem&, const device&);
 
 }  // namespace kselect::bms

@@ -4,9 +4,6 @@
 
 namespace kselect::bms {
 
-template support grid_supports<double>(const grid_variant&, const problem&, const device&);
-template std::size_t grid_workspace<double>(const grid_variant&, const problem&, const device&);
-template status grid_enqueue<double>(const grid_variant&, const problem&, const io&,
-                                     std::span<std::byte>, const executor&);
+template call_plan grid_plan<double>(const grid_variant&, const problem&, const device&);
 
 }  // namespace kselect::bms

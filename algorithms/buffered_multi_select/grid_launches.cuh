@@ -192,6 +192,14 @@ own_args<T, indexed> carve(const problem& p, const grid_choice& c, const own_cho
   return a;
 }
 
+// What is of one call alone.
+template <class T, class Args>
+void attach(Args& a, const problem& p, const io& buffers) {
+  a.matrix = kernels::rows_of<T>(p, buffers);
+  a.out = kernels::answer_in<T>(p, buffers);
+  a.call = new_call();
+}
+
 template <template <class, bool, int> class Kernel, class T, bool indexed, class Args>
 status start(const grid_choice& c, std::size_t shared_bytes, const Args& a, const executor& on) {
   const simt::grid shape{.blocks = a.matrix.rows * a.parts,
@@ -205,62 +213,55 @@ status start(const grid_choice& c, std::size_t shared_bytes, const Args& a, cons
   return simt::launch<Kernel<T, indexed, most>, simt::launched_on::cuda>(on, shape, a);
 }
 
-// Calls f.template operator()<indexed>().
-template <class F>
-decltype(auto) with_or_without_indices(const problem& p, F&& f) {
-  return p.has_indices() ? f.template operator()<true>() : f.template operator()<false>();
+// All blocks of a row meet, and its threshold is that of all parts' minima.
+template <class T, bool indexed>
+status start_meeting(const grid_choice& c, const problem& p, const io& buffers,
+                     std::span<std::byte> memory, const executor& on) {
+  simt::carver pieces(memory.data());
+  auto a = carve<T, indexed>(p, c, pieces);
+  attach<T>(a, p, buffers);
+  // On fibers blocks run one after another, so looking again finds no more.
+  a.patience = on.device->kind == executor_kind::cuda ? most_looks : 1;
+  return start<grid_kernel, T, indexed>(c, meeting_shared<T, indexed>::bytes(a.shape, a.parts), a,
+                                        on);
 }
 
-template <class T>
-support grid_supports(const grid_variant& v, const problem& p, const device& where) {
-  const bool possible = with_or_without_indices(
-      p, [&]<bool indexed>() { return choose<T, indexed>(v, p, where).has_value(); });
-  if (!possible) return unsupported("k is too large a part of n for a list in shared memory");
-  if (p.q > (simt::block_limit >> 12))
-    return unsupported("Q is too large for several blocks a row");
-  return supported();
+struct own_grid_choice {
+  grid_choice grid;
+  own_choice own;
+};
+
+// Each part has its own threshold.
+template <class T, bool indexed>
+status start_own(const own_grid_choice& c, const problem& p, const io& buffers,
+                 std::span<std::byte> memory, const executor& on) {
+  simt::carver pieces(memory.data());
+  auto a = carve<T, indexed>(p, c.grid, c.own, pieces);
+  attach<T>(a, p, buffers);
+  const std::size_t bytes = own_shared<T, indexed>::bytes(a.shape, a.parts);
+  return a.shape.tiles == 1 ? start<own_kernel_of_tile, T, indexed>(c.grid, bytes, a, on)
+                            : start<own_kernel_of_tiles, T, indexed>(c.grid, bytes, a, on);
 }
 
-template <class T>
-std::size_t grid_workspace(const grid_variant& v, const problem& p, const device& where) {
+template <class T, bool indexed>
+call_plan grid_plan_of(const grid_variant& v, const problem& p, const device& where) {
+  const auto c = choose<T, indexed>(v, p, where);
+  if (!c) return call_plan::refused("k is too large a part of n for a list in shared memory");
   simt::carver sizes(nullptr);
-  with_or_without_indices(p, [&]<bool indexed>() {
-    const auto c = choose<T, indexed>(v, p, where);
-    if (!c) return;
-    if (const auto own = own_thresholds<T>(p, *c)) {
-      carve<T, indexed>(p, *c, *own, sizes);
-    } else {
-      carve<T, indexed>(p, *c, sizes);
-    }
-  });
-  return sizes.used();
+  if (const auto own = own_thresholds<T>(p, *c)) {
+    carve<T, indexed>(p, *c, *own, sizes);
+    return call_plan::of<&start_own<T, indexed>>(p, sizes.used(), own_grid_choice{*c, *own});
+  }
+  carve<T, indexed>(p, *c, sizes);
+  return call_plan::of<&start_meeting<T, indexed>>(p, sizes.used(), *c);
 }
 
 template <class T>
-status grid_enqueue(const grid_variant& v, const problem& p, const io& buffers,
-                    std::span<std::byte> memory, const executor& on) {
-  return with_or_without_indices(p, [&]<bool indexed>() -> status {
-    const auto c = choose<T, indexed>(v, p, *on.device);
-    if (!c) return {status_code::unsupported, "k is too large a part of n"};
-    simt::carver pieces(memory.data());
-    const auto given = [&](auto a) {
-      a.matrix = kernels::rows_of<T>(p, buffers);
-      a.out = kernels::answer_in<T>(p, buffers);
-      a.call = new_call();
-      return a;
-    };
-    if (const auto own = own_thresholds<T>(p, *c)) {
-      const auto a = given(carve<T, indexed>(p, *c, *own, pieces));
-      const std::size_t bytes = own_shared<T, indexed>::bytes(a.shape, a.parts);
-      return a.shape.tiles == 1 ? start<own_kernel_of_tile, T, indexed>(*c, bytes, a, on)
-                                : start<own_kernel_of_tiles, T, indexed>(*c, bytes, a, on);
-    }
-    auto a = given(carve<T, indexed>(p, *c, pieces));
-    // On fibers blocks run one after another, so looking again finds no more.
-    a.patience = on.device->kind == executor_kind::cuda ? most_looks : 1;
-    return start<grid_kernel, T, indexed>(*c, meeting_shared<T, indexed>::bytes(a.shape, a.parts),
-                                          a, on);
-  });
+call_plan grid_plan(const grid_variant& v, const problem& p, const device& where) {
+  if (p.q > (simt::block_limit >> 12)) {
+    return call_plan::refused("Q is too large for several blocks a row");
+  }
+  return p.has_indices() ? grid_plan_of<T, true>(v, p, where) : grid_plan_of<T, false>(v, p, where);
 }
 
 }  // namespace kselect::bms

@@ -114,56 +114,64 @@ std::int64_t blocks_of(const variant& v, const problem& p, const device& where) 
   return std::clamp<std::int64_t>(resident, 1, p.q);
 }
 
-template <class F>
-decltype(auto) visit_entry(const problem& p, F&& f) {
-  return kernels::visit_list_answer(p, [&]<class T, answer what>() {
-    return f.template operator()<T, what, typename candidate_of<T, what>::type>();
-  });
+// The decisions of a call.
+struct shape {
+  std::int64_t blocks;
+  std::int64_t capacity;  // of a thread's heap
+  int threads;
+};
+
+template <class T, answer what>
+using entry_of = typename candidate_of<T, what>::type;
+
+template <class T, answer what>
+simt::global<entry_of<T, what>> carve(const shape& s, simt::carver& memory) {
+  return memory.take<entry_of<T, what>>(s.blocks * heap_entries(s.threads, s.capacity));
 }
 
-support supports(const problem& p, const device& where) {
-  const std::size_t bytes_a_k =
-      visit_entry(p, [&]<class T, answer, class Entry>() { return shared_heap_bytes<Entry>(1); });
+template <class T, answer what, bool batch>
+status start(const shape& s, const problem& p, const io& buffers, std::span<std::byte> memory,
+             const executor& on) {
+  simt::carver pieces(memory.data());
+  typename kernel<T, what>::args a;
+  a.heaps = carve<T, what>(s, pieces);
+  a.capacity = static_cast<int>(s.capacity);
+  const simt::grid grid{s.blocks, s.threads, shared_heap_bytes<entry_of<T, what>>(p.k)};
+  if constexpr (batch) {
+    a.matrix = kernels::rows_of<T>(p, buffers);
+    a.out = kernels::answer_in<T>(p, buffers);
+    return simt::launch<kernel<T, what>>(on, grid, a);
+  } else {
+    for (std::int64_t row = 0; row < p.q; ++row) {
+      a.matrix = kernels::one_row_of<T>(p, buffers, row);
+      a.out = kernels::one_answer_in<T>(p, buffers, row);
+      const status launched = simt::launch<kernel<T, what>>(on, grid, a);
+      if (!launched.ok()) return launched;
+    }
+    return {};
+  }
+}
+
+// The largest k whose heaps fit into shared memory.
+template <class Entry>
+std::int64_t largest_k(const device& where) {
   const std::size_t taken = sizeof(reduction_storage);
   const std::size_t free = where.shared_bytes < taken ? 0 : where.shared_bytes - taken;
-  const auto most = static_cast<std::int64_t>(free / bytes_a_k);
-  if (p.k <= most) return supported();
-  return unsupported("k > " + std::to_string(most) +
-                     ": 33 heaps of k entries do not fit into shared memory");
+  return static_cast<std::int64_t>(free / shared_heap_bytes<Entry>(1));
 }
 
 template <variant v>
-std::size_t workspace(const problem& p, const device& where) {
-  simt::carver sizes(nullptr);
-  visit_entry(p, [&]<class T, answer, class Entry>() {
-    sizes.take<Entry>(blocks_of(v, p, where) * heap_entries(threads_of(v, p), capacity_of(v, p)));
-  });
-  return sizes.used();
-}
-
-template <variant v>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
-  return visit_entry(p, [&]<class T, answer what, class Entry>() -> status {
-    const std::int64_t blocks = blocks_of(v, p, *on.device);
-    simt::carver pieces(memory.data());
-    typename kernel<T, what>::args a;
-    a.heaps = pieces.take<Entry>(blocks * heap_entries(threads_of(v, p), capacity_of(v, p)));
-    a.capacity = static_cast<int>(capacity_of(v, p));
-    const simt::grid shape{blocks, threads_of(v, p), shared_heap_bytes<Entry>(p.k)};
-    if constexpr (v.batch) {
-      a.matrix = kernels::rows_of<T>(p, buffers);
-      a.out = kernels::answer_in<T>(p, buffers);
-      return simt::launch<kernel<T, what>>(on, shape, a);
-    } else {
-      for (std::int64_t row = 0; row < p.q; ++row) {
-        a.matrix = kernels::one_row_of<T>(p, buffers, row);
-        a.out = kernels::one_answer_in<T>(p, buffers, row);
-        const status launched = simt::launch<kernel<T, what>>(on, shape, a);
-        if (!launched.ok()) return launched;
-      }
-      return {};
+call_plan plan_for(const problem& p, const device& where) {
+  return kernels::visit_list_answer(p, [&]<class T, answer what>() {
+    const std::int64_t most = largest_k<entry_of<T, what>>(where);
+    if (p.k > most) {
+      return call_plan::refused("k > " + std::to_string(most) +
+                                ": 33 heaps of k entries do not fit into shared memory");
     }
+    const shape s{blocks_of(v, p, where), capacity_of(v, p), threads_of(v, p)};
+    simt::carver sizes(nullptr);
+    carve<T, what>(s, sizes);
+    return call_plan::of<&start<T, what, v.batch>>(p, sizes.used(), s);
   });
 }
 
@@ -173,9 +181,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.ordering = output_ordering::stable_sorted;
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.determinism = determinism::gpu_to_gpu;
-  a.supports = &supports;
-  a.workspace = &workspace<v>;
-  a.enqueue = &enqueue<v>;
+  a.plan = &plan_for<v>;
   return a;
 }
 

@@ -259,29 +259,31 @@ std::int64_t blocks_of(int threads, const problem& p, const device& where) {
 template <class T, answer what>
 using entry_of = typename candidate_of<T, what>::type;
 
-template <int wanted_threads>
-std::size_t workspace(const problem& p, const device& where) {
-  simt::carver sizes(nullptr);
-  kernels::visit_list_answer(p, [&]<class T, answer what>() {
-    const int threads = threads_of(wanted_threads, p, where);
-    sizes.take<entry_of<T, what>>(blocks_of(threads, p, where) * p.k);
-  });
-  return sizes.used();
+struct shape {
+  std::int64_t blocks;
+  int threads;
+};
+
+template <class T, answer what>
+status start(const shape& s, const problem& p, const io& buffers, std::span<std::byte> memory,
+             const executor& on) {
+  using entry = entry_of<T, what>;
+  simt::carver pieces(memory.data());
+  const position room = room_of(s.threads);
+  return simt::launch<kernel<T, what>>(
+      on, {s.blocks, s.threads, room * sizeof(entry)},
+      {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers),
+       pieces.take<entry>(s.blocks * p.k), room});
 }
 
 template <int wanted_threads>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
+call_plan plan_for(const problem& p, const device& where) {
+  const int threads = threads_of(wanted_threads, p, where);
+  const shape s{blocks_of(threads, p, where), threads};
   return kernels::visit_list_answer(p, [&]<class T, answer what>() {
-    using entry = entry_of<T, what>;
-    const int threads = threads_of(wanted_threads, p, *on.device);
-    const std::int64_t blocks = blocks_of(threads, p, *on.device);
-    simt::carver pieces(memory.data());
-    const position room = room_of(threads);
-    return simt::launch<kernel<T, what>>(
-        on, {blocks, threads, room * sizeof(entry)},
-        {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers),
-         pieces.take<entry>(blocks * p.k), room});
+    simt::carver sizes(nullptr);
+    sizes.take<entry_of<T, what>>(s.blocks * p.k);
+    return call_plan::of<&start<T, what>>(p, sizes.used(), s);
   });
 }
 
@@ -291,8 +293,7 @@ constexpr algorithm entry(std::string_view name) {
                                    "Barrientos et al., Euro-Par 2011, after Komarov et al. 2014");
   a.promises.tie_break = tie_break::prefer_smaller_index;
   a.promises.limits.max_k = largest_k;
-  a.workspace = &workspace<threads>;
-  a.enqueue = &enqueue<threads>;
+  a.plan = &plan_for<threads>;
   return a;
 }
 

@@ -26,6 +26,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include <omp.h>
@@ -185,15 +186,12 @@ class rows_selection {
   Int* workspace_;
 };
 
-// Keys of scratch, in bytes.
-std::size_t workspace_bytes(const problem& p, std::int64_t threads) {
-  const std::size_t key = visit_bits(p.type, []<class T>(T) { return sizeof(key_of<T>); });
-  return static_cast<std::size_t>(division::of(p, threads).keys(p.q)) * key;
-}
-
+// `decided`: a division. Each target has a type of its own, with the same members, so it comes as
+// bytes.
 void select_rows(const problem& p, const io& buffers, std::span<std::byte> workspace,
-                 std::int64_t threads, bool parallel) {
-  const division d = division::of(p, threads);
+                 std::span<const std::byte> decided, bool parallel) {
+  division d;
+  std::memcpy(&d, decided.data(), sizeof d);
   visit_bits(p.type, [&]<class T>(T) {
     visit(p.index, [&]<class Index>(Index) {
       auto* const keys = reinterpret_cast<key_of<T>*>(workspace.data());
@@ -212,22 +210,23 @@ namespace {
 
 KSELECT_EXPORT(select_rows);
 
-template <bool parallel>
-std::int64_t available(const device& where) {
-  return parallel ? where.threads : 1;
-}
-
-// Sizes do not depend on the target.
-template <bool parallel>
-std::size_t workspace(const problem& p, const device& where) {
-  return KSELECT_TARGET::workspace_bytes(p, available<parallel>(where));
-}
+// The division does not depend on the target.
+using KSELECT_TARGET::division;
 
 template <bool parallel>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> workspace,
-               const executor& on) {
-  KSELECT_DISPATCH(select_rows)(p, buffers, workspace, available<parallel>(*on.device), parallel);
+status start(const division& d, const problem& p, const io& buffers, std::span<std::byte> workspace,
+             const executor&) {
+  KSELECT_DISPATCH(select_rows)
+  (p, buffers, workspace, std::as_bytes(std::span(&d, 1)), parallel);
   return {};
+}
+
+template <bool parallel>
+call_plan plan_for(const problem& p, const device& where) {
+  const division d = division::of(p, parallel ? where.threads : 1);
+  const std::size_t key =
+      visit_bits(p.type, []<class T>(T) { return sizeof(KSELECT_TARGET::key_of<T>); });
+  return call_plan::of<&start<parallel>>(p, static_cast<std::size_t>(d.keys(p.q)) * key, d);
 }
 
 template <bool parallel>
@@ -237,8 +236,7 @@ constexpr algorithm entry(std::string_view name) {
       "ours; threshold after Tang et al. 2015, Sec. III-E; cut after Floyd & Rivest 1975");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
   a.threaded = parallel;
-  a.workspace = &workspace<parallel>;
-  a.enqueue = &enqueue<parallel>;
+  a.plan = &plan_for<parallel>;
   return a;
 }
 

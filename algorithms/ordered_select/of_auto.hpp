@@ -25,11 +25,10 @@ inline int sorting_threads(const problem& p, const device& where) {
 template <class T>
 using sortable = typename keyed_candidate<T>::type;
 
-inline std::size_t sorting_bytes(const problem& p, const device& where) {
+inline std::size_t sorting_bytes(const problem& p, int threads) {
   if (!p.has_indices()) return 0;
   return visit_bits(p.type, [&]<class T>(T) {
-    const auto elements = static_cast<std::size_t>(p.k * sorting_threads(p, where));
-    return (elements * sizeof(sortable<T>) + 255) / 256 * 256;
+    return (static_cast<std::size_t>(p.k * threads) * sizeof(sortable<T>) + 255) / 256 * 256;
   });
 }
 
@@ -53,8 +52,7 @@ void sort_row(const problem& p, T* values) {
 }
 
 inline void sort_answers(const problem& p, const io& buffers, std::span<std::byte> memory,
-                         const device& where) {
-  const int threads = sorting_threads(p, where);
+                         int threads) {
   visit_bits(p.type, [&]<class T>(T) {
     visit(p.index, [&]<class Index>(Index) {
       auto* const own = reinterpret_cast<sortable<T>*>(memory.data());
@@ -72,59 +70,53 @@ inline void sort_answers(const problem& p, const io& buffers, std::span<std::byt
   });
 }
 
+// The decisions of a call.
+struct sorted_call {
+  member_plan member;
+  int threads;  // that sort
+};
+
+inline status start_sorted(const sorted_call& c, const problem& p, const io& buffers,
+                           std::span<std::byte> memory, const executor& on) {
+  status done = c.member.enqueue(buffers, memory.first(c.member.workspace()), on);
+  if (done.ok()) sort_answers(p, buffers, memory, c.threads);
+  return done;
+}
+
+inline call_plan plan_sorted(const call_plan& member, const problem& p, const device& where) {
+  const member_plan first(member);
+  if (!first) return call_plan::refused(first.reason());
+  const int threads = sorting_threads(p, where);
+  return call_plan::of<&start_sorted>(p, std::max(first.workspace(), sorting_bytes(p, threads)),
+                                      sorted_call{first, threads});
+}
+
 // ---- the entries
 
-inline choice member_for(const problem& p, const device& where, answer_order wanted) {
-  if (where.kind == executor_kind::cpu || p.payload == payload::kth_value) {
-    return choose_algorithm(p, where);
-  }
+inline choice choose_ordered(const problem& p, const device& where, answer_order wanted) {
+  if (p.payload == payload::kth_value) return choose_algorithm(p, where);
+  const bool on_host = where.kind == executor_kind::cpu;
   // Some members are asked for k + 1, and the choice of `auto` may depend on it.
   problem asked = p;
-  if (wanted == answer_order::stable && p.has_indices() && p.k < p.n) ++asked.k;
-  const choice found = choose_algorithm(asked, where);
-  if (found.member == nullptr || !supports(*found.member, p, where, wanted)) return {};
-  return found;
+  if (!on_host && wanted == answer_order::stable && p.has_indices() && p.k < p.n) ++asked.k;
+  choice found = choose_algorithm(asked, where);
+  if (found.member == nullptr) return found;
+  found.plan =
+      on_host ? plan_sorted(found.plan, p, where) : plan_ordered(*found.member, p, where, wanted);
+  return found.plan ? found : choice{};
 }
 
 // The entry `auto` with ordered answers, for the registry.
 template <answer_order wanted>
 struct of_auto {
-  static support can(const problem& p, const device& where) {
-    if (member_for(p, where, wanted).member != nullptr) return supported();
-    return unsupported("no member of auto takes this problem");
-  }
-
-  static std::size_t bytes(const problem& p, const device& where) {
-    const algorithm* const member = member_for(p, where, wanted).member;
-    if (member == nullptr) return 0;
-    const bool needs_order = p.payload != payload::kth_value;
-    if (needs_order && where.kind != executor_kind::cpu)
-      return workspace(*member, p, where, wanted);
-    const std::size_t own = member->workspace == nullptr ? 0 : member->workspace(p, where);
-    return needs_order ? std::max(own, sorting_bytes(p, where)) : own;
-  }
-
-  static status run(const problem& p, const io& buffers, std::span<std::byte> memory,
-                    const executor& on) {
-    const algorithm* const member = member_for(p, *on.device, wanted).member;
-    if (member == nullptr) {
-      return {status_code::unsupported, "no member of auto takes this problem"};
-    }
-    if (p.payload == payload::kth_value) return member->enqueue(p, buffers, memory, on);
-    if (on.device->kind != executor_kind::cpu) {
-      return enqueue(*member, p, buffers, memory, on, wanted);
-    }
-    status done = member->enqueue(p, buffers, memory, on);
-    if (done.ok()) sort_answers(p, buffers, memory, *on.device);
-    return done;
+  static call_plan plan_for(const problem& p, const device& where) {
+    return choose_ordered(p, where, wanted).plan;
   }
 
   static constexpr algorithm entry(std::string_view name, algorithm plain) {
     plain.name = name;
     plain.promises = promises_of(plain.promises, wanted);
-    plain.supports = &can;
-    plain.workspace = &bytes;
-    plain.enqueue = &run;
+    plain.plan = &plan_for;
     return plain;
   }
 };

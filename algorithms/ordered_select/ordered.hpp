@@ -22,12 +22,9 @@ constexpr contract promises_of(contract member, answer_order wanted) {
 // The problem that the member gets for `p`: with k + 1 if ties have to be settled.
 problem asked_of(const algorithm& member, const problem& p, answer_order wanted);
 
-// As in `algorithm`. Values with or without indices; the k-th value alone needs no order.
-support supports(const algorithm& member, const problem& p, const device& where,
-                 answer_order wanted);
-std::size_t workspace(const algorithm& member, const problem& p, const device& where,
-                      answer_order wanted);
-status enqueue(const algorithm& member, const problem& p, const io& buffers,
-               std::span<std::byte> memory, const executor& on, answer_order wanted);
+// The plan of the member and of what orders its answers. For values with or without indices; the
+// k-th value alone needs no order.
+call_plan plan_ordered(const algorithm& member, const problem& p, const device& where,
+                       answer_order wanted);
 
 }  // namespace kselect::ordered

@@ -33,10 +33,11 @@ namespace kselect::ordered {
 namespace {
 
 // How the finishing kernels are launched.
-struct plan {
-  bool settles;  // ties, of k + 1 elements that the member left in the workspace
-  int team;      // threads that sort a run
-  int threads;   // of a block
+struct finishing {
+  bool settles;          // ties, of k + 1 elements that the member left in the workspace
+  int team;              // threads that sort a run
+  int threads;           // of a block
+  int settling_threads;  // of a block that settles ties of answers of several runs
   int runs_of_block;
   position run, runs;
   position parts;  // blocks that look for the ties of one row
@@ -79,9 +80,10 @@ int runs_of_block(std::int64_t runs, int teams, const device& where) {
 }
 
 template <class T, bool indexed>
-plan plan_of(const problem& p, const device& where, bool settles) {
-  plan chosen{};
+finishing finishing_of(const problem& p, const device& where, bool settles) {
+  finishing chosen{};
   chosen.settles = settles;
+  chosen.settling_threads = settling_threads(where);
   const int largest = largest_team<T, indexed>(where);
   chosen.team = 1;
   while (chosen.team < largest && each * chosen.team < p.k) chosen.team *= 2;
@@ -113,7 +115,7 @@ answer_view<T> take_answers(simt::carver& memory, std::int64_t count, bool index
 }
 
 template <class T>
-scratch<T> carve(const problem& p, const plan& how, simt::carver& memory) {
+scratch<T> carve(const problem& p, const finishing& how, simt::carver& memory) {
   scratch<T> s{};
   if (how.settles || how.runs > 1) {
     s.answers = take_answers<T>(memory, p.q * (p.k + (how.settles ? 1 : 0)), p.has_indices());
@@ -137,7 +139,8 @@ status start(const executor& on, std::int64_t blocks, int threads, std::size_t s
 }
 
 template <class T>
-tie_args<T> ties_of(const problem& p, const io& buffers, const plan& how, const scratch<T>& s) {
+tie_args<T> ties_of(const problem& p, const io& buffers, const finishing& how,
+                    const scratch<T>& s) {
   return {source_of<T>(p, buffers),
           kernels::answer_in<T>(p, buffers),
           s.ties,
@@ -148,7 +151,7 @@ tie_args<T> ties_of(const problem& p, const io& buffers, const plan& how, const 
 
 // Sorts the runs of the answers in `from`, and settles their ties if `settles`.
 template <class T, bool indexed, bool settles>
-status finish(const problem& p, const plan& how, const answer_view<T>& from,
+status finish(const problem& p, const finishing& how, const answer_view<T>& from,
               const answer_view<T>& out, const tie_args<T>& ties, const executor& on) {
   const finish_args<T> a{
       from,    out,      ties,     p.direction,      p.q, static_cast<position>(p.k),
@@ -168,7 +171,7 @@ status gather(const problem& p, const tie_args<T>& ties, const executor& on) {
 // Sorts answers of several runs: first the runs, then merges. Each merge moves the answers from one
 // of `out` and `spare` to the other; the runs are written where the last merge ends in `out`.
 template <class T, bool indexed>
-status sort_long(const problem& p, const plan& how, const answer_view<T>& out,
+status sort_long(const problem& p, const finishing& how, const answer_view<T>& out,
                  const answer_view<T>& spare, const executor& on) {
   int merges = 0;
   for (position runs = how.runs; runs > 1; runs = (runs + 1) / 2) ++merges;
@@ -187,8 +190,8 @@ status sort_long(const problem& p, const plan& how, const answer_view<T>& out,
 // Launches what follows the member, whose answers are in s.answers if ties are to be settled, else
 // in `buffers`.
 template <class T, bool indexed>
-status finish_answers(const problem& p, const plan& how, const io& buffers, const scratch<T>& s,
-                      const executor& on) {
+status finish_answers(const problem& p, const finishing& how, const io& buffers,
+                      const scratch<T>& s, const executor& on) {
   const answer_view<T> out = kernels::answer_in<T>(p, buffers);
   if constexpr (indexed) {
     if (how.settles) {
@@ -197,7 +200,7 @@ status finish_answers(const problem& p, const plan& how, const io& buffers, cons
       if (how.runs == 1) {
         done = finish<T, true, true>(p, how, s.answers, out, ties, on);
       } else {
-        done = start<settle_kernel<T>>(on, p.q * how.parts, settling_threads(*on.device), 0,
+        done = start<settle_kernel<T>>(on, p.q * how.parts, how.settling_threads, 0,
                                        {s.answers, ties});
       }
       if (done.ok()) done = gather(p, ties, on);
@@ -213,16 +216,6 @@ bool settles_ties(const algorithm& member, const problem& p, answer_order wanted
          member.promises.tie_break != tie_break::prefer_smaller_index;
 }
 
-template <class F>
-decltype(auto) visit_plan(const algorithm& member, const problem& p, const device& where,
-                          answer_order wanted, F&& f) {
-  const bool settles = settles_ties(member, p, wanted);
-  return visit_bits(p.type, [&]<class T>(T) {
-    return p.has_indices() ? f.template operator()<T, true>(plan_of<T, true>(p, where, settles))
-                           : f.template operator()<T, false>(plan_of<T, false>(p, where, settles));
-  });
-}
-
 }  // namespace
 
 problem asked_of(const algorithm& member, const problem& p, answer_order wanted) {
@@ -234,38 +227,51 @@ problem asked_of(const algorithm& member, const problem& p, answer_order wanted)
   return asked;
 }
 
-support supports(const algorithm& member, const problem& p, const device& where,
-                 answer_order wanted) {
-  if (p.n > kernels::longest_row) return unsupported("n > 2147483647");
-  return check_support(member, asked_of(member, p, wanted), where);
+namespace {
+
+// The decisions of a call.
+struct ordered_call {
+  member_plan member;
+  finishing how;
+};
+
+template <class T, bool indexed>
+status start_ordered(const ordered_call& c, const problem& p, const io& buffers,
+                     std::span<std::byte> memory, const executor& on) {
+  simt::carver pieces(memory.data());
+  const scratch<T> own = carve<T>(p, c.how, pieces);
+  io members = buffers;
+  if (c.how.settles) {
+    members.values = own.answers.values.data;
+    members.indices = own.answers.indices_32.data;
+  }
+  const auto rest = static_cast<std::int64_t>(c.member.workspace());
+  status done =
+      c.member.enqueue(members, {pieces.take<std::byte>(rest).data, c.member.workspace()}, on);
+  if (done.ok()) done = finish_answers<T, indexed>(p, c.how, buffers, own, on);
+  return done;
 }
 
-std::size_t workspace(const algorithm& member, const problem& p, const device& where,
-                      answer_order wanted) {
+template <class T, bool indexed>
+call_plan plan_finished(const member_plan& member, const problem& p, const device& where,
+                        bool settles) {
+  const ordered_call c{member, finishing_of<T, indexed>(p, where, settles)};
   simt::carver sizes(nullptr);
-  visit_plan(member, p, where, wanted, [&]<class T, bool indexed>(const plan& how) {
-    static_cast<void>(carve<T>(p, how, sizes));
-  });
-  const problem asked = asked_of(member, p, wanted);
-  return sizes.used() + (member.workspace == nullptr ? 0 : member.workspace(asked, where));
+  static_cast<void>(carve<T>(p, c.how, sizes));
+  return call_plan::of<&start_ordered<T, indexed>>(p, sizes.used() + member.workspace(), c);
 }
 
-status enqueue(const algorithm& member, const problem& p, const io& buffers,
-               std::span<std::byte> memory, const executor& on, answer_order wanted) {
-  const problem asked = asked_of(member, p, wanted);
-  return visit_plan(member, p, *on.device, wanted, [&]<class T, bool indexed>(const plan& how) {
-    simt::carver pieces(memory.data());
-    const scratch<T> own = carve<T>(p, how, pieces);
-    io members = buffers;
-    if (how.settles) {
-      members.values = own.answers.values.data;
-      members.indices = own.answers.indices_32.data;
-    }
-    const std::size_t rest = memory.size() - pieces.used();
-    auto* const start = pieces.take<std::byte>(static_cast<std::int64_t>(rest)).data;
-    status done = member.enqueue(asked, members, {start, rest}, on);
-    if (done.ok()) done = finish_answers<T, indexed>(p, how, buffers, own, on);
-    return done;
+}  // namespace
+
+call_plan plan_ordered(const algorithm& member, const problem& p, const device& where,
+                       answer_order wanted) {
+  if (p.n > kernels::longest_row) return call_plan::refused("n > 2147483647");
+  const member_plan first(plan_call(member, asked_of(member, p, wanted), where));
+  if (!first) return call_plan::refused(first.reason());
+  const bool settles = settles_ties(member, p, wanted);
+  return visit_bits(p.type, [&]<class T>(T) {
+    return p.has_indices() ? plan_finished<T, true>(first, p, where, settles)
+                           : plan_finished<T, false>(first, p, where, settles);
   });
 }
 
@@ -278,24 +284,15 @@ using entry_of = const algorithm& (*)();
 // A member's answers in order.
 template <entry_of member, answer_order wanted>
 struct composed {
-  static support can(const problem& p, const device& where) {
-    return supports(member(), p, where, wanted);
-  }
-  static std::size_t bytes(const problem& p, const device& where) {
-    return workspace(member(), p, where, wanted);
-  }
-  static status run(const problem& p, const io& buffers, std::span<std::byte> memory,
-                    const executor& on) {
-    return enqueue(member(), p, buffers, memory, on, wanted);
+  static call_plan plan_for(const problem& p, const device& where) {
+    return plan_ordered(member(), p, where, wanted);
   }
 
   static constexpr algorithm entry(std::string_view name) {
     algorithm a = kernels::gpu_entry(name, "buffered multi-select", "kselect");
     a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
     a.promises = promises_of(a.promises, wanted);
-    a.supports = &can;
-    a.workspace = &bytes;
-    a.enqueue = &run;
+    a.plan = &plan_for;
     return a;
   }
 };

@@ -78,15 +78,8 @@ constexpr algorithm entry() {
   }
   a.dtypes = set_of(dtype::float32, dtype::float64);
   a.layouts = set_of(layout::column_major);
-  a.supports = [](const problem& p, const device& where) {
-    return supports<v.log_g != 0>(v, p, where);
-  };
-  a.workspace = [](const problem& p, const device& where) {
-    return workspace<v.log_g != 0>(v, p, where);
-  };
-  a.enqueue = [](const problem& p, const io& buffers, std::span<std::byte> bytes,
-                 const executor& on) {
-    return enqueue<Queue, code_of(v)>(v, p, buffers, bytes, on);
+  a.plan = [](const problem& p, const device& where) {
+    return plan_with<Queue, code_of(v)>(v, p, where);
   };
   return a;
 }

@@ -211,20 +211,33 @@ memory memory_of(const variant& v, const problem& p, const device& where) {
   return 2 * shared_bytes<Candidate>(v, p) <= where.shared_bytes ? memory::shared : memory::global;
 }
 
+// The decisions of a call.
+struct shape {
+  variant v;
+  int warps;     // of a block
+  memory where;  // the queues of a kernel
+  bool native;   // host code, row after row
+};
+
+template <class Candidate>
+shape shape_of(const variant& v, const problem& p, const device& where) {
+  return {v, warps_of(v, p, where), memory_of<Candidate>(v, p, where),
+          where.kind == executor_kind::cpu};
+}
+
 template <class T, class Candidate>
-workspace_view<T, Candidate> carve(const variant& v, const problem& p, const device& where,
-                                   simt::carver& pieces) {
+workspace_view<T, Candidate> carve(const shape& s, const problem& p, simt::carver& pieces) {
   using entry = typename Candidate::type;
+  const variant& v = s.v;
   workspace_view<T, Candidate> w{};
-  const bool native = where.kind == executor_kind::cpu;
-  const std::int64_t lanes = native ? 1 : (p.q + block_rows - 1) / block_rows * block_rows;
+  const std::int64_t lanes = s.native ? 1 : (p.q + block_rows - 1) / block_rows * block_rows;
   if (v.log_g != 0) {
     w.search.levels.keys = pieces.take<order_key_t<T>>(shape_levels(w.search.levels, p, v.log_g));
     w.search.groups = pieces.take<position>(lanes * p.k);
   }
-  if (native) {
+  if (s.native) {
     w.own = pieces.take<entry>(p.k + buffer_of(v));
-  } else if (memory_of<Candidate>(v, p, where) == memory::global) {
+  } else if (s.where == memory::global) {
     w.search.queues = pieces.take<entry>(lanes * (p.k + buffer_of(v)));
   }
   w.search.m = v.m;
@@ -248,30 +261,28 @@ status start_natively(const problem& p, const workspace_view<T, Candidate>& w) {
 }
 
 template <class Queue, class T, class Candidate, variant code>
-status start_kernel(const variant& v, const problem& p, const workspace_view<T, Candidate>& w,
+status start_kernel(const shape& s, const problem& p, const workspace_view<T, Candidate>& w,
                     const executor& on) {
   const auto launch = [&]<memory where>() {
     using kernel =
         search_kernel<Queue, T, Candidate, code.how != buffering::none, code.log_g != 0, where>;
-    const std::size_t shared = where == memory::shared ? shared_bytes<Candidate>(v, p) : 0;
+    const std::size_t shared = where == memory::shared ? shared_bytes<Candidate>(s.v, p) : 0;
     return simt::launch<kernel>(
-        on,
-        {(p.q + block_rows - 1) / block_rows, warps_of(v, p, *on.device) * simt::warp_size, shared},
-        w.search);
+        on, {(p.q + block_rows - 1) / block_rows, s.warps * simt::warp_size, shared}, w.search);
   };
   if constexpr (code.where == memory::local) {
     return launch.template operator()<memory::local>();
   } else {
-    return memory_of<Candidate>(v, p, *on.device) == memory::shared
-               ? launch.template operator()<memory::shared>()
-               : launch.template operator()<memory::global>();
+    return s.where == memory::shared ? launch.template operator()<memory::shared>()
+                                     : launch.template operator()<memory::global>();
   }
 }
 
 template <class Queue, class T, class Candidate, variant code>
-status start(const variant& v, const problem& p, const io& buffers, simt::carver pieces,
+status start(const shape& s, const problem& p, const io& buffers, std::span<std::byte> memory,
              const executor& on) {
-  workspace_view<T, Candidate> w = carve<T, Candidate>(v, p, *on.device, pieces);
+  simt::carver pieces(memory.data());
+  workspace_view<T, Candidate> w = carve<T, Candidate>(s, p, pieces);
   w.search.matrix = matrix_of<T>(p, buffers);
   const auto build_and_search = [&]<bool native>() -> status {
     if constexpr (code.log_g != 0) {
@@ -280,10 +291,10 @@ status start(const variant& v, const problem& p, const io& buffers, simt::carver
       if (!built.ok()) return built;
     }
     if constexpr (native) return start_natively<Queue, T, Candidate, code>(p, w);
-    return start_kernel<Queue, T, Candidate, code>(v, p, w, on);
+    return start_kernel<Queue, T, Candidate, code>(s, p, w, on);
   };
   if constexpr (runs_natively<Queue>(code)) {
-    if (on.device->kind == executor_kind::cpu) return build_and_search.template operator()<true>();
+    if (s.native) return build_and_search.template operator()<true>();
   }
   return build_and_search.template operator()<false>();
 }
@@ -300,36 +311,22 @@ auto with_types(const problem& p, F f) {
   });
 }
 
-template <bool partitioned>
-std::size_t workspace(const variant& v, const problem& p, const device& where) {
-  return with_types<partitioned>(p, [&]<class T, class Candidate>() {
-    simt::carver sizes(nullptr);
-    carve<T, Candidate>(v, p, where, sizes);
-    return sizes.used();
-  });
-}
-
-template <bool partitioned>
-support supports(const variant& v, const problem& p, const device& where) {
-  if (v.where == memory::local && p.k > largest_local_k) {
-    return unsupported("k > " + std::to_string(largest_local_k) + " in local memory");
-  }
-  const std::size_t needed = with_types<partitioned>(p, [&]<class T, class Candidate>() {
-    return memory_of<Candidate>(v, p, where) == memory::shared
-               ? shared_bytes<Candidate>(v, p) + sizeof(warp_flags)
-               : 0;
-  });
-  if (where.kind != executor_kind::cpu && needed > where.shared_bytes) {
-    return unsupported("queues of k = " + std::to_string(p.k) + " do not fit shared memory");
-  }
-  return supported();
-}
-
+// `code`: code_of(v), so that variants share their instances.
 template <class Queue, variant code>
-status enqueue(const variant& v, const problem& p, const io& buffers, std::span<std::byte> bytes,
-               const executor& on) {
+call_plan plan_with(const variant& v, const problem& p, const device& where) {
+  if (v.where == memory::local && p.k > largest_local_k) {
+    return call_plan::refused("k > " + std::to_string(largest_local_k) + " in local memory");
+  }
   return with_types<code.log_g != 0>(p, [&]<class T, class Candidate>() {
-    return start<Queue, T, Candidate, code>(v, p, buffers, simt::carver(bytes.data()), on);
+    const shape s = shape_of<Candidate>(v, p, where);
+    const bool shared = !s.native && s.where == memory::shared;
+    if (shared && shared_bytes<Candidate>(v, p) + sizeof(warp_flags) > where.shared_bytes) {
+      return call_plan::refused("queues of k = " + std::to_string(p.k) +
+                                " do not fit shared memory");
+    }
+    simt::carver sizes(nullptr);
+    carve<T, Candidate>(s, p, sizes);
+    return call_plan::of<&start<Queue, T, Candidate, code>>(p, sizes.used(), s);
   });
 }
 

@@ -112,18 +112,23 @@ int warps_of(const variant& v, const problem& p, const device& where) {
 }
 
 // Teams that walk over the rows: as many as are resident. Each has its own auxiliary arrays.
-std::int64_t teams_of(const variant& v, const problem& p, const device& where) {
+std::int64_t teams_of(const variant& v, int warps, const problem& p, const device& where) {
   if (v.how == form::host || v.up_to < rung::teams) return p.q;
-  const int warps = warps_of(v, p, where);
   const std::int64_t teams =
       warps == 1 ? resident(where, resident_single_warps) : resident(where, resident_warps) / warps;
   const std::int64_t rounding = v.how == form::warp ? rows_per_block : 1;
   return (std::min(std::max<std::int64_t>(teams, 1), p.q) + rounding - 1) / rounding * rounding;
 }
 
+// The decisions of a call.
+struct shape {
+  variant v;
+  int warps;           // of a team
+  std::int64_t teams;  // that share the rows
+};
+
 template <class T, bool indexed>
-workspace_view<T, indexed> carve(const variant& v, const problem& p, const device& where,
-                                 simt::carver& memory) {
+workspace_view<T, indexed> carve(const shape& s, const problem& p, simt::carver& memory) {
   workspace_view<T, indexed> w{};
   matrix_view<T, indexed>& m = w.matrix;
   m.rows = p.q;
@@ -131,10 +136,10 @@ workspace_view<T, indexed> carve(const variant& v, const problem& p, const devic
   m.n = static_cast<position>(p.n);
   m.k = static_cast<position>(p.k);
   m.wanted = p.direction;
-  const std::int64_t elements = teams_of(v, p, where) * p.n;
+  const std::int64_t elements = s.teams * p.n;
   m.auxiliary_0 = memory.take<element<order_key_t<T>, indexed>>(elements);
   m.auxiliary_1 = memory.take<element<order_key_t<T>, indexed>>(elements);
-  if (v.how == form::host) {
+  if (s.v.how == form::host) {
     w.jobs = memory.take<job<order_key_t<T>>>(p.q);
     w.results = memory.take<round_result<order_key_t<T>>>(p.q);
   }
@@ -156,26 +161,29 @@ void attach(matrix_view<T, indexed>& m, const problem& p, const io& buffers) {
 // ---- the interface
 
 template <class T, bool indexed>
-status start(const variant& v, const problem& p, const workspace_view<T, indexed>& w,
+status start(const shape& s, const problem& p, const io& buffers, std::span<std::byte> memory,
              const executor& on) {
-  const int warps = warps_of(v, p, *on.device);
+  simt::carver pieces(memory.data());
+  auto w = carve<T, indexed>(s, p, pieces);
+  attach(w.matrix, p, buffers);
+  const auto [v, warps, teams] = s;
   if (v.how == form::host) return host_driver<T, indexed>(v.rule, warps, w, on).run();
-  const std::int64_t teams = teams_of(v, p, *on.device);
   const std::size_t stage = stage_bytes<order_key_t<T>, indexed>(warps);
   if (v.how == form::warp) {
-    const simt::grid shape{teams / rows_per_block, rows_per_block * simt::warp_size,
-                           rows_per_block * stage};
-    return simt::launch<warp_kernel<T, indexed>>(on, shape, {w.matrix, v.rule});
+    const simt::grid grid{teams / rows_per_block, rows_per_block * simt::warp_size,
+                          rows_per_block * stage};
+    return simt::launch<warp_kernel<T, indexed>>(on, grid, {w.matrix, v.rule});
   }
-  const simt::grid shape{teams, warps * simt::warp_size, stage};
-  if (warps == 1)
-    return simt::launch<block_kernel<T, indexed, true>>(on, shape, {w.matrix, v.rule});
+  const simt::grid grid{teams, warps * simt::warp_size, stage};
+  if (warps == 1) {
+    return simt::launch<block_kernel<T, indexed, true>>(on, grid, {w.matrix, v.rule});
+  }
   if constexpr (std::is_same_v<T, float>) {
     if (v.up_to < rung::loads) {
-      return simt::launch<block_kernel<T, indexed, false, 1>>(on, shape, {w.matrix, v.rule});
+      return simt::launch<block_kernel<T, indexed, false, 1>>(on, grid, {w.matrix, v.rule});
     }
   }
-  return simt::launch<block_kernel<T, indexed, false>>(on, shape, {w.matrix, v.rule});
+  return simt::launch<block_kernel<T, indexed, false>>(on, grid, {w.matrix, v.rule});
 }
 
 // Calls use(T{}, std::bool_constant<whether indices are wanted>{}).
@@ -187,27 +195,15 @@ auto visit_elements(const problem& p, const Use& use) {
 }
 
 template <variant v>
-support supports(const problem& p, const device& where) {
-  return simt::fits_shared(where, shared_bytes(warps_of(v, p, where), p));
-}
-
-template <variant v>
-std::size_t workspace(const problem& p, const device& where) {
-  simt::carver sizes(nullptr);
-  visit_elements(p, [&]<class T, bool indexed>(T, std::bool_constant<indexed>) {
-    carve<T, indexed>(v, p, where, sizes);
-  });
-  return sizes.used();
-}
-
-template <variant v>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
+call_plan plan_for(const problem& p, const device& where) {
+  const int warps = warps_of(v, p, where);
+  const support fits = simt::fits_shared(where, shared_bytes(warps, p));
+  if (!fits) return call_plan::refused(fits.reason);
+  const shape s{v, warps, teams_of(v, warps, p, where)};
   return visit_elements(p, [&]<class T, bool indexed>(T, std::bool_constant<indexed>) {
-    simt::carver pieces(memory.data());
-    auto w = carve<T, indexed>(v, p, *on.device, pieces);
-    attach(w.matrix, p, buffers);
-    return start(v, p, w, on);
+    simt::carver sizes(nullptr);
+    carve<T, indexed>(s, p, sizes);
+    return call_plan::of<&start<T, indexed>>(p, sizes.used(), s);
   });
 }
 
@@ -225,9 +221,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.synchronises = v.how == form::host;
   a.executors = set_of(executor_kind::fiber, executor_kind::cuda);
   a.dtypes = v.up_to == rung::all ? set_of(dtype::float32, dtype::float64) : set_of(dtype::float32);
-  a.supports = &supports<v>;
-  a.workspace = &workspace<v>;
-  a.enqueue = &enqueue<v>;
+  a.plan = &plan_for<v>;
   return a;
 }
 

@@ -86,20 +86,21 @@ workspace_view<T, indexed> carve(form how, const problem& p, simt::carver& memor
   return w;
 }
 
-template <class T, bool indexed>
-status start(form how, const problem& p, const workspace_view<T, indexed>& w, const executor& on) {
-  switch (how) {
-    case form::warp: {
-      const simt::grid shape{(p.q + rows_per_block - 1) / rows_per_block,
-                             rows_per_block * simt::warp_size};
-      return simt::launch<search_kernel<T, indexed, false>>(on, shape, {w.memory, w.stacks});
-    }
-    case form::block: {
-      const simt::grid shape{p.q, threads_of_block(p)};
-      return simt::launch<search_kernel<T, indexed, true>>(on, shape, {w.memory, w.stacks});
-    }
-    default:
-      return host_driver<T, indexed>(threads_of_block(p), w, on).run();
+template <class T, bool indexed, form how>
+status start(const problem& p, const io& buffers, std::span<std::byte> memory, const executor& on) {
+  simt::carver pieces(memory.data());
+  auto w = carve<T, indexed>(how, p, pieces);
+  w.memory.rows = kernels::rows_of<T>(p, buffers);
+  w.memory.out = kernels::answer_in<T>(p, buffers);
+  if constexpr (how == form::warp) {
+    const simt::grid shape{(p.q + rows_per_block - 1) / rows_per_block,
+                           rows_per_block * simt::warp_size};
+    return simt::launch<search_kernel<T, indexed, false>>(on, shape, {w.memory, w.stacks});
+  } else if constexpr (how == form::block) {
+    const simt::grid shape{p.q, threads_of_block(p)};
+    return simt::launch<search_kernel<T, indexed, true>>(on, shape, {w.memory, w.stacks});
+  } else {
+    return host_driver<T, indexed>(threads_of_block(p), w, on).run();
   }
 }
 
@@ -112,23 +113,11 @@ auto visit_elements(const problem& p, const Use& use) {
 }
 
 template <form how>
-std::size_t workspace(const problem& p, const device&) {
-  simt::carver sizes(nullptr);
-  visit_elements(p, [&]<class T, bool indexed>(T, std::bool_constant<indexed>) {
-    carve<T, indexed>(how, p, sizes);
-  });
-  return sizes.used();
-}
-
-template <form how>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
+call_plan plan_for(const problem& p, const device&) {
   return visit_elements(p, [&]<class T, bool indexed>(T, std::bool_constant<indexed>) {
-    simt::carver pieces(memory.data());
-    auto w = carve<T, indexed>(how, p, pieces);
-    w.memory.rows = kernels::rows_of<T>(p, buffers);
-    w.memory.out = kernels::answer_in<T>(p, buffers);
-    return start(how, p, w, on);
+    simt::carver sizes(nullptr);
+    carve<T, indexed>(how, p, sizes);
+    return call_plan::of<&start<T, indexed, how>>(p, sizes.used());
   });
 }
 
@@ -138,8 +127,7 @@ constexpr algorithm entry(std::string_view name) {
   a.promises.determinism = determinism::gpu_to_gpu;  // nothing depends on the GPU
   a.promises.limits.max_n = 0xffffffff;
   a.promises.synchronises = how == form::host;
-  a.workspace = &workspace<how>;
-  a.enqueue = &enqueue<how>;
+  a.plan = &plan_for<how>;
   return a;
 }
 

@@ -6,12 +6,8 @@
 
 namespace kselect::gpu_full_sort {
 
-template std::size_t workspace<library::clustered>(const problem&, const device&);
-template status enqueue<library::clustered>(const problem&, const io&, std::span<std::byte>,
-                                      const executor&);
-template std::size_t workspace<library::segmented_radix>(const problem&, const device&);
-template status enqueue<library::segmented_radix>(const problem&, const io&, std::span<std::byte>,
-                                      const executor&);
+template call_plan plan_for<library::clustered>(const problem&, const device&);
+template call_plan plan_for<library::segmented_radix>(const problem&, const device&);
 
 }  // namespace kselect::gpu_full_sort
 

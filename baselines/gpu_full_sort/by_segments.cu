@@ -6,9 +6,7 @@
 
 namespace kselect::gpu_full_sort {
 
-template std::size_t workspace<library::segmented>(const problem&, const device&);
-template status enqueue<library::segmented>(const problem&, const io&, std::span<std::byte>,
-                                      const executor&);
+template call_plan plan_for<library::segmented>(const problem&, const device&);
 
 }  // namespace kselect::gpu_full_sort
 

@@ -224,8 +224,7 @@ inline std::int64_t blocks_for(std::int64_t elements) {
 }
 
 template <class T, library by, answer what>
-status sort_rows(const problem& p, const io& buffers, std::span<std::byte> memory,
-                 const executor& on) {
+status start(const problem& p, const io& buffers, std::span<std::byte> memory, const executor& on) {
   simt::carver pieces(memory.data());
   const auto a = carve<T, by>(p, pieces);
   const auto matrix = kernels::rows_of<T>(p, buffers);
@@ -248,27 +247,19 @@ status sort_rows(const problem& p, const io& buffers, std::span<std::byte> memor
   return done;
 }
 
-// The clustered sort declares float32 alone, so other types are never enqueued.
+// The clustered sort declares float32 alone, so other types are never planned.
 template <library by, class T>
 inline constexpr bool declared = by != library::clustered || sizeof(T) == 4;
 
 template <library by>
-std::size_t workspace(const problem& p, const device&) {
-  simt::carver sizes(nullptr);
-  visit(p.type, [&]<class T>(T) {
-    if constexpr (declared<by, T>) carve<T, by>(p, sizes);
-  });
-  return sizes.used();
-}
-
-template <library by>
-status enqueue(const problem& p, const io& buffers, std::span<std::byte> memory,
-               const executor& on) {
-  return kernels::visit_list_answer(p, [&]<class T, answer what>() -> status {
+call_plan plan_for(const problem& p, const device&) {
+  return kernels::visit_list_answer(p, [&]<class T, answer what>() {
     if constexpr (declared<by, T>) {
-      return sort_rows<T, by, what>(p, buffers, memory, on);
+      simt::carver sizes(nullptr);
+      carve<T, by>(p, sizes);
+      return call_plan::of<&start<T, by, what>>(p, sizes.used());
     } else {
-      return {status_code::unsupported, "float32 only"};
+      return call_plan::refused("float32 only");
     }
   });
 }

@@ -41,12 +41,11 @@ layout layout_read(const algorithm& entry, layout written) {
 
 // The most bytes that a cell needs at once: rows, what they are made of, outputs with their host
 // copies, workspace.
-std::size_t bytes_needed(const cell& c, const input_source& input, const device& where) {
+std::size_t bytes_needed(const cell& c, const input_source& input, const call_plan& plan) {
   const algorithm& entry = *c.entry->algorithm;
   const problem& p = c.problem;
-  const std::size_t workspace = entry.workspace == nullptr ? 0 : entry.workspace(p, where);
   const std::size_t outputs = 2 * (p.values_bytes() + p.indices_bytes());
-  return p.input_bytes() * (entry.promises.modifies_input ? 2 : 1) + outputs + workspace +
+  return p.input_bytes() * (entry.promises.modifies_input ? 2 : 1) + outputs + plan.workspace() +
          input.bytes_to_fill(c.problem);
 }
 
@@ -70,10 +69,11 @@ void foresee(cell& c, const input_source& input, backends& places, std::size_t f
     device where;
     where.kind = c.executor;
     if (why_unavailable(c.executor).empty()) where = places.open(c.executor).description();
-    c.reason = check_support(*c.entry->algorithm, c.problem, where).reason;
+    const call_plan plan = plan_call(*c.entry->algorithm, c.problem, where);
+    c.reason = plan.reason();
     if (c.reason.empty()) c.reason = excluded(c.entry->algorithm->promises, input.contents());
     if (c.reason.empty()) {
-      const std::size_t needed = bytes_needed(c, input, where);
+      const std::size_t needed = bytes_needed(c, input, plan);
       const std::size_t there = c.executor == executor_kind::cuda ? where.memory_bytes : free_bytes;
       if (there == 0 || needed <= there) return;
       c.foreseen = cell_status::out_of_memory;

@@ -96,15 +96,18 @@ trial::guarded trial::make_guarded(std::size_t bytes) {
 }
 
 trial::trial(const algorithm& entry, const problem& p, const input_rows& input, backend& place)
-    : entry_(entry), problem_(p), input_(&input), place_(place) {
-  if (const support answer = check_support(entry, p, place.description()); !answer) {
+    : entry_(entry),
+      problem_(p),
+      plan_(plan_call(entry, p, place.description())),
+      input_(&input),
+      place_(place) {
+  if (!plan_) {
     throw error(failure::unsupported,
-                fmt::format("{} cannot do {}: {}", entry.name, to_string(p), answer.reason));
+                fmt::format("{} cannot do {}: {}", entry.name, to_string(p), plan_.reason()));
   }
   values_ = make_guarded(p.values_bytes());
   indices_ = make_guarded(p.indices_bytes());
-  workspace_ =
-      make_guarded(entry.workspace == nullptr ? 0 : entry.workspace(p, place.description()));
+  workspace_ = make_guarded(plan_.workspace());
   if (entry.promises.modifies_input) own_input_ = device_buffer(place, input.bytes());
   if (place_.proves_in_place()) return;
   poison_.resize(std::min(std::max(p.values_bytes(), p.indices_bytes()), largest_poison));
@@ -145,8 +148,7 @@ io trial::buffers() const {
 
 std::function<status()> trial::call() {
   return [this] {
-    return entry_.enqueue(problem_, buffers(), {workspace_.data(), workspace_.bytes},
-                          place_.executor());
+    return plan_.enqueue(buffers(), {workspace_.data(), workspace_.bytes}, place_.executor());
   };
 }
 

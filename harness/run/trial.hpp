@@ -120,6 +120,7 @@ class trial {
 
   const algorithm& entry_;
   const problem problem_;
+  call_plan plan_;
   const input_rows* input_;
   backend& place_;
   device_buffer own_input_;  // for an algorithm that modifies its input

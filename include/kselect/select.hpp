@@ -11,6 +11,10 @@
 //     kselect::status done =
 //         kselect::select(rows, 100, values, indices, workspace, gpu);  // spans of device memory
 //
+// Calls of one shape may share a plan, which costs each of them less time of the host:
+//     kselect::select_plan plan = kselect::plan_select(rows, 100, gpu);
+//     kselect::status done = kselect::select(plan, rows, values, indices, workspace);
+//
 // Default contract (terms of contract.hpp). select_options can require more or name another
 // algorithm, whose own contract then holds.
 //  determinism      not_guaranteed: ties with the k-th element and the output order may differ
@@ -31,6 +35,7 @@
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -48,6 +53,31 @@ struct row_matrix {
   kselect::layout layout = layout::row_major;
 };
 
+class place;
+class select_plan;
+struct select_options;
+
+namespace detail {
+// A caller's buffers: the outputs' sizes are in elements.
+struct call_buffers {
+  const void* rows;
+  void* values;
+  std::int64_t value_count;
+  void* indices;  // null: values alone are wanted
+  std::int64_t index_count;
+};
+std::size_t workspace_for(const problem& p, const place& where, const select_options& options);
+status select_checked(const problem& p, const call_buffers& buffers, std::span<std::byte> workspace,
+                      const place& where, const select_options& options);
+// With a workspace that the call allocates; for place::cpu() alone.
+status select_allocating(const problem& p, const call_buffers& buffers, const place& where,
+                         const select_options& options);
+select_plan plan_checked(const problem& p, const place& where, const select_options& options);
+// `where` null: the plan's own place.
+status select_planned(const select_plan& plan, const problem& p, const call_buffers& buffers,
+                      std::span<std::byte> workspace, const place* where);
+}  // namespace detail
+
 // The device of a call and of its buffers.
 class place {
  public:
@@ -64,11 +94,13 @@ class place {
   kselect::executor executor() const { return {device_, stream_, nullptr}; }
 
  private:
-  place(const kselect::device* device, void* stream, std::string obstacle)
-      : device_(device), stream_(stream), obstacle_(std::move(obstacle)) {}
+  place(const kselect::device* device, void* stream, int ordinal, std::string obstacle)
+      : device_(device), stream_(stream), ordinal_(ordinal), obstacle_(std::move(obstacle)) {}
+  friend select_plan detail::plan_checked(const problem&, const place&, const select_options&);
 
   const kselect::device* device_;  // lives as long as the program
   void* stream_;
+  int ordinal_;  // of the GPU, in CUDA's numbering; -1: none
   std::string obstacle_;
 };
 
@@ -125,21 +157,6 @@ problem problem_of(const row_matrix<T>& rows, std::int64_t k, bool indexed,
   p.pitch = rows.pitch;
   return p;
 }
-
-std::size_t workspace_for(const problem& p, const place& where, const select_options& options);
-// A caller's buffers: the outputs' sizes are in elements.
-struct call_buffers {
-  const void* rows;
-  void* values;
-  std::int64_t value_count;
-  void* indices;  // null: values alone are wanted
-  std::int64_t index_count;
-};
-status select_checked(const problem& p, const call_buffers& buffers, std::span<std::byte> workspace,
-                      const place& where, const select_options& options);
-// With a workspace that the call allocates; for place::cpu() alone.
-status select_allocating(const problem& p, const call_buffers& buffers, const place& where,
-                         const select_options& options);
 
 template <class T, class Index>
 call_buffers buffers_of(const row_matrix<T>& rows, std::span<T> values, std::span<Index> indices) {
@@ -203,6 +220,83 @@ status select(const row_matrix<T>& rows, std::int64_t k, std::type_identity_t<st
   const problem p = detail::problem_of<T, index>(rows, k, !found.empty(), options);
   return detail::select_allocating(p, detail::buffers_of<T, index>(rows, values, found), where,
                                    options);
+}
+
+// ---- kept plans
+
+// All that is decided about calls of one shape on one device, or the reason why they cannot be
+// made. A value without memory of its own: keep it, copy it, share it between threads.
+class select_plan {
+ public:
+  // Whether calls can be made. If not, outcome() says why: `invalid` (k not in 1..n, a pitch
+  // shorter than a row) or `unsupported`. Each call with the plan returns that outcome, too.
+  explicit operator bool() const { return static_cast<bool>(plan_); }
+  status outcome() const;
+  // Bytes of scratch memory that a call needs, whatever their alignment.
+  std::size_t workspace() const;
+  // The entry that calls run, such as `bms-block`; empty if there is none.
+  std::string_view algorithm() const;
+  // What the calls compute.
+  const kselect::problem& problem() const { return plan_.problem(); }
+
+ private:
+  friend select_plan detail::plan_checked(const kselect::problem&, const place&,
+                                          const select_options&);
+  friend status detail::select_planned(const select_plan&, const kselect::problem&,
+                                       const detail::call_buffers&, std::span<std::byte>,
+                                       const place*);
+  call_plan plan_;
+  const kselect::device* device_ = nullptr;
+  void* stream_ = nullptr;
+  int ordinal_ = -1;  // as place's
+  status_code refusal_ = status_code::unsupported;
+};
+static_assert(std::is_trivially_copyable_v<select_plan>);
+
+// Plans calls of select() on matrices of the shape of `rows`, whose data is not looked at and may
+// be null. Index: std::int32_t or std::int64_t; void plans for values alone. An algorithm that the
+// options name must live as long as the plan.
+template <class Index = std::int32_t, class T>
+select_plan plan_select(const row_matrix<T>& rows, std::int64_t k, const place& where,
+                        const select_options& options = {}) {
+  constexpr bool indexed = !std::is_void_v<Index>;
+  using index = std::conditional_t<indexed, Index, std::int32_t>;
+  return detail::plan_checked(detail::problem_of<T, index>(rows, k, indexed, options), where,
+                              options);
+}
+
+namespace detail {
+template <class Index, class T>
+status select_with(const select_plan& plan, const row_matrix<T>& rows, std::span<T> values,
+                   std::span<Index> indices, std::span<std::byte> workspace, const place* where) {
+  const problem p = problem_of<T, Index>(rows, plan.problem().k, !indices.empty(),
+                                         {.direction = plan.problem().direction});
+  return select_planned(plan, p, buffers_of<T, Index>(rows, values, indices), workspace, where);
+}
+}  // namespace detail
+
+// Selects as planned, on the plan's place. `rows` may be another matrix of the same shape; its
+// types, the buffers' sizes and the workspace are as for the calls above. Besides their errors:
+// `invalid` if the matrix or the types are not those of the plan, or if the calling thread's
+// current GPU is not the plan's.
+template <class T, detail::index_range Indices>
+status select(const select_plan& plan, const row_matrix<T>& rows,
+              std::type_identity_t<std::span<T>> values, Indices&& indices,
+              std::span<std::byte> workspace) {
+  using index = detail::index_in<Indices>;
+  return detail::select_with<index, T>(plan, rows, values, std::span<index>(indices), workspace,
+                                       nullptr);
+}
+
+// The same on `where`, which may have another stream. `invalid` if it is another device, or another
+// number of threads.
+template <class T, detail::index_range Indices>
+status select(const select_plan& plan, const row_matrix<T>& rows,
+              std::type_identity_t<std::span<T>> values, Indices&& indices,
+              std::span<std::byte> workspace, const place& where) {
+  using index = detail::index_in<Indices>;
+  return detail::select_with<index, T>(plan, rows, values, std::span<index>(indices), workspace,
+                                       &where);
 }
 
 }  // namespace kselect

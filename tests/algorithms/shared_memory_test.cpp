@@ -56,15 +56,14 @@ void for_problems(const algorithm& entry, const F& f) {
   }
 }
 
-// The number of launches of `p`; fails if one of them is impossible.
-std::size_t expect_launches(const algorithm& entry, const problem& p, const device& where) {
-  const std::size_t bytes = entry.workspace == nullptr ? 0 : entry.workspace(p, where);
+// The number of launches of a plan; fails if one of them is impossible.
+std::size_t expect_launches(const call_plan& plan, const device& where) {
   const executor on{.device = &where};
   simt::launch_notes notes;
   const status noted =
-      entry.enqueue(p, {}, std::span(static_cast<std::byte*>(nullptr), bytes), on);
-  EXPECT_TRUE(noted.ok()) << entry.name << " on " << where.name << ", " << to_string(p) << ": "
-                          << noted.message;
+      plan.enqueue({}, std::span(static_cast<std::byte*>(nullptr), plan.workspace()), on);
+  EXPECT_TRUE(noted.ok()) << plan.entry()->name << " on " << where.name << ", "
+                          << to_string(plan.problem()) << ": " << noted.message;
   return notes.launches.size();
 }
 
@@ -78,7 +77,8 @@ TEST_P(SharedMemory, WhatIsSupportedFits) {
     if (!entry.executors.contains(executor_kind::cuda) || !entry.missing.empty()) continue;
     if (entry.promises.synchronises || !entry.executors.contains(executor_kind::fiber)) continue;
     for_problems(entry, [&](const problem& p) {
-      if (check_support(entry, p, where)) launches += expect_launches(entry, p, where);
+      const call_plan plan = plan_call(entry, p, where);
+      if (plan) launches += expect_launches(plan, where);
     });
   }
   EXPECT_GT(launches, 1000U);
@@ -113,10 +113,10 @@ TEST(SharedMemoryOfABlock, ALaunchThatAsksForMoreThanTheDeviceHasFails) {
   device small = described(cards[0]);
   const registered* const sort = find_algorithm("truncated-bitonic");
   ASSERT_NE(sort, nullptr);
+  const call_plan plan = sort->algorithm->plan(shaped(65'536, 1, 512), small);
   small.shared_bytes = 1 << 10;
   simt::launch_notes notes;
-  const status refused =
-      sort->algorithm->enqueue(shaped(65'536, 1, 512), {}, {}, executor{.device = &small});
+  const status refused = plan.enqueue({}, {}, executor{.device = &small});
   EXPECT_EQ(refused.code, status_code::failed);
   EXPECT_NE(refused.message.find("a block has 1024 on this device"), std::string::npos)
       << refused.message;

@@ -82,7 +82,7 @@ TEST(CubTopk, WorkspaceIsWhatCubSays) {
     for (const payload answer : {payload::values, payload::values_and_indices}) {
       workload p = sized(100, 2, 5);
       p.payload = answer;
-      EXPECT_EQ(entry(which).workspace(p, where), cub::scratch_bytes);
+      EXPECT_EQ(entry(which).plan(p, where).workspace(), cub::scratch_bytes);
     }
   }
 }
@@ -96,7 +96,8 @@ TEST(CubTopk, RunsOnTheExecutorsStream) {
   on.stream = input.data();  // any address: the stand-in only keeps it
   for (const std::size_t which : {by_row, batched}) {
     cub::standin().stream = nullptr;
-    ASSERT_TRUE(entry(which).enqueue(p, {input.data(), values.data(), nullptr}, memory, on).ok());
+    const call_plan plan = entry(which).plan(p, device{});
+    ASSERT_TRUE(plan.enqueue({input.data(), values.data(), nullptr}, memory, on).ok());
     EXPECT_EQ(static_cast<void*>(cub::standin().stream), on.stream);
     EXPECT_THAT(values, testing::UnorderedElementsAre(1, 2));
   }

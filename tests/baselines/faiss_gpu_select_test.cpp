@@ -36,11 +36,11 @@ TEST(FaissGpuSelect, CountsTheIndicesThatAreNotWrittenInPlace) {
   const algorithm& entry = entries::faiss_gpu_select_of_standins()[0];
   workload p = sized(1000, 3, 64);
   p.index = index_type::int64;
-  EXPECT_EQ(entry.workspace(p, where), 0U);
+  EXPECT_EQ(entry.plan(p, where).workspace(), 0U);
   p.index = index_type::int32;
-  EXPECT_EQ(entry.workspace(p, where), 3U * 64 * sizeof(std::int64_t));
+  EXPECT_EQ(entry.plan(p, where).workspace(), 3U * 64 * sizeof(std::int64_t));
   p.payload = payload::values;
-  EXPECT_EQ(entry.workspace(p, where), 3U * 64 * sizeof(std::int64_t));
+  EXPECT_EQ(entry.plan(p, where).workspace(), 3U * 64 * sizeof(std::int64_t));
 }
 
 TEST(FaissGpuSelect, StatesItsLimits) {

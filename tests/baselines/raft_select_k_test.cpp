@@ -69,9 +69,9 @@ TEST(RaftSelectK, ScratchIsCountedAndBoundedByTheWorkspace) {
   const algorithm entry = testing_adapters::on_host(entries::raft_select_k_of_standins()[2]);
   workload p = sized(100, 2, 5);
   // Two arrays of 808 bytes, in units of 256; without indices 40 bytes of them, too.
-  EXPECT_EQ(entry.workspace(p, place->description()), 2048U);
+  EXPECT_EQ(entry.plan(p, place->description()).workspace(), 2048U);
   p.payload = payload::values;
-  EXPECT_EQ(entry.workspace(p, place->description()), 2048U + 256U);
+  EXPECT_EQ(entry.plan(p, place->description()).workspace(), 2048U + 256U);
 
   std::vector<std::byte> rows(p.input_bytes());
   generate_rows(p, rows, 1);

@@ -11,6 +11,13 @@ def test_says_what_runs_and_why(kselect):
     assert shown["algorithm"] in names - {"auto"} and shown["reason"]
 
 
+def test_prints_the_plan(kselect):
+    ask = ["explain", "--n", 5000, "--q", 3, "--k", 7]
+    shown = json.loads(kselect(*ask, "--json").stdout)
+    assert 0 < shown["plan_bytes"] <= 440  # the room of a plan (call_plan.hpp)
+    assert f"{shown['plan_bytes']} bytes of decisions" in kselect(*ask).stdout
+
+
 def test_asks_about_a_gpu_that_is_not_here(kselect):
     gpu = ["--multiprocessors", 132, "--json"]
     few = json.loads(kselect("explain", "--n", 2**20, "--q", 1, "--k", 256, *gpu).stdout)

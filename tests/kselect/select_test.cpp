@@ -272,6 +272,10 @@ TEST(select, takes_vectors_arrays_and_spans_and_allocates_on_the_cpu) {
   EXPECT_THAT(values, testing::UnorderedElementsAre(0, 1));
 }
 
+status never_started(const problem&, const io&, std::span<std::byte>, const executor&) {
+  return {status_code::failed, "called without memory"};
+}
+
 TEST(select, says_what_is_wrong_with_a_call_that_allocates) {
   const auto data = shuffled_rows(1, 50, 50);
   const row_matrix<float> rows{.data = data.data(), .q = 1, .n = 50};
@@ -284,7 +288,9 @@ TEST(select, says_what_is_wrong_with_a_call_that_allocates) {
   EXPECT_THAT(on_gpu.message, HasSubstr("pass a workspace"));
   // More bytes than there are addresses.
   algorithm greedy = *find_algorithm("cpu/nth_element")->algorithm;
-  greedy.workspace = [](const problem&, const device&) { return std::size_t{1} << 62; };
+  greedy.plan = [](const problem& p, const device&) {
+    return call_plan::of<&never_started>(p, std::size_t{1} << 62);
+  };
   EXPECT_EQ(select(rows, 2, values, indices, place::cpu(), {.algorithm = &greedy}).code,
             status_code::out_of_memory);
 }

@@ -41,11 +41,12 @@ const algorithm& right() { return entries::buffered_multi_select_block().front()
 status faults_later(const problem& p, const io& b, std::span<std::byte> w, const executor& on) {
   static int calls = 0;
   if (++calls == 9) return fault(on);
-  return right().enqueue(p, b, w, on);
+  return solve_by<&right>(p, b, w, on);
 }
 
-algorithm planted(std::string_view name, decltype(algorithm::enqueue) enqueue) {
-  algorithm entry = kselect::planted(right(), name, enqueue);
+template <auto run>
+algorithm planted(std::string_view name) {
+  algorithm entry = kselect::planted<&right, run>(name);
   entry.executors = set_of(executor_kind::cuda);
   return entry;
 }
@@ -53,8 +54,8 @@ algorithm planted(std::string_view name, decltype(algorithm::enqueue) enqueue) {
 }  // namespace
 
 std::span<const algorithm> planted_faults() {
-  static const std::array all = {planted("planted/faults", faults),
-                                 planted("planted/faults-later", faults_later)};
+  static const std::array all = {planted<&faults>("planted/faults"),
+                                 planted<&faults_later>("planted/faults-later")};
   return all;
 }
 

@@ -30,11 +30,12 @@ const algorithm& right() { return entries::full_sort().front(); }
 
 status solve(const problem& p, const io& buffers, std::span<std::byte> workspace,
              const executor& on) {
-  return right().enqueue(p, buffers, workspace, on);
+  return solve_by<&right>(p, buffers, workspace, on);
 }
 
-algorithm planted(std::string_view name, decltype(algorithm::enqueue) enqueue) {
-  return kselect::planted(right(), name, enqueue);
+template <auto run>
+algorithm planted(std::string_view name) {
+  return kselect::planted<&right, run>(name);
 }
 
 status fine(const problem& p, const io& b, std::span<std::byte> w, const executor& on) {
@@ -63,7 +64,7 @@ status stale(const problem& p, const io& b, std::span<std::byte> w, const execut
 status late(const problem& p, const io& b, std::span<std::byte>, const executor& on) {
   std::thread([p, b, where = *on.device] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    std::vector<std::byte> own(right().workspace(p, where));
+    std::vector<std::byte> own(right().plan(p, where).workspace());
     static_cast<void>(solve(p, b, own, {.device = &where}));
   }).detach();
   return {};
@@ -161,24 +162,24 @@ status prints(const problem& p, const io& b, std::span<std::byte> w, const execu
 }  // namespace
 
 static std::span<const algorithm> planted_entries() {
-  static const std::array all = {planted("planted/fine", fine),
-                                 planted("planted/no-op", no_op),
-                                 planted("planted/stale", stale),
-                                 planted("planted/late", late),
-                                 planted("planted/past-the-end", past_the_end),
-                                 planted("planted/wrong-ties", wrong_ties),
-                                 planted("planted/sometimes-wrong", sometimes_wrong),
-                                 planted("planted/peeks", peeks),
-                                 planted("planted/slow", slow),
-                                 planted("planted/hangs", hangs),
-                                 planted("planted/crashes", crashes),
-                                 planted("planted/crashes-later", crashes_later),
-                                 planted("planted/exits", exits),
-                                 planted("planted/babbles", babbles),
-                                 planted("planted/forges", forges),
-                                 planted("planted/hangs-up", hangs_up),
-                                 planted("planted/fails", fails),
-                                 planted("planted/prints", prints)};
+  static const std::array all = {planted<&fine>("planted/fine"),
+                                 planted<&no_op>("planted/no-op"),
+                                 planted<&stale>("planted/stale"),
+                                 planted<&late>("planted/late"),
+                                 planted<&past_the_end>("planted/past-the-end"),
+                                 planted<&wrong_ties>("planted/wrong-ties"),
+                                 planted<&sometimes_wrong>("planted/sometimes-wrong"),
+                                 planted<&peeks>("planted/peeks"),
+                                 planted<&slow>("planted/slow"),
+                                 planted<&hangs>("planted/hangs"),
+                                 planted<&crashes>("planted/crashes"),
+                                 planted<&crashes_later>("planted/crashes-later"),
+                                 planted<&exits>("planted/exits"),
+                                 planted<&babbles>("planted/babbles"),
+                                 planted<&forges>("planted/forges"),
+                                 planted<&hangs_up>("planted/hangs-up"),
+                                 planted<&fails>("planted/fails"),
+                                 planted<&prints>("planted/prints")};
   return all;
 }
 

@@ -90,8 +90,8 @@ std::int64_t planner::choose_kept() const {
 }
 
 std::int64_t planner::workspace_bytes(std::int64_t count, std::int64_t length) const {
-  if (r_.entry.workspace == nullptr) return 0;
-  return static_cast<std::int64_t>(r_.entry.workspace(rows(count, length, kept_), place_));
+  const call_plan plan = plan_call(r_.entry, rows(count, length, kept_), place_);
+  return static_cast<std::int64_t>(plan.workspace());
 }
 
 // Bytes a query of all buffers sized by a tile's queries, except distances and candidates.

@@ -43,12 +43,12 @@ selected proven_selection::run(float* rows, std::int64_t count, std::int64_t n,
   p.k = kept_;
   p.pitch = pitch;
   p.index = index_;
-  if (const support answer = check_support(entry_, p, place_.description()); !answer) {
+  const call_plan plan = plan_call(entry_, p, place_.description());
+  if (!plan) {
     throw error(failure::unsupported,
-                fmt::format("{} cannot do {}: {}", entry_.name, to_string(p), answer.reason));
+                fmt::format("{} cannot do {}: {}", entry_.name, to_string(p), plan.reason()));
   }
-  const std::size_t scratch =
-      entry_.workspace == nullptr ? 0 : entry_.workspace(p, place_.description());
+  const std::size_t scratch = plan.workspace();
   if (workspace_.size() < scratch) {
     workspace_ = {};  // frees it before the larger one is allocated
     workspace_ = device_buffer(place_, scratch);
@@ -56,8 +56,7 @@ selected proven_selection::run(float* rows, std::int64_t count, std::int64_t n,
   const std::vector<std::int64_t> sample = rows_to_prove(count);
   const std::vector<float> input = download(rows, p, sample);
   const io buffers{.input = rows, .values = values_.data(), .indices = positions_.data()};
-  if (const status done =
-          entry_.enqueue(p, buffers, {workspace_.data(), scratch}, place_.executor());
+  if (const status done = plan.enqueue(buffers, {workspace_.data(), scratch}, place_.executor());
       !done.ok()) {
     throw error(done.code == status_code::out_of_memory ? failure::resources : failure::unsupported,
                 fmt::format("{} failed on {}: {}", entry_.name, to_string(p), done.message));

@@ -44,10 +44,10 @@ class chosen_selection {
   void run(backend& place, std::int64_t rows, const io& buffers);
 
  private:
-  void reserve(backend& place, const problem& p);
+  void reserve(backend& place);
 
-  problem problem_;
   const algorithm* entry_ = nullptr;
+  call_plan plan_;  // of the last run's rows
   device_buffer workspace_;
 };
 

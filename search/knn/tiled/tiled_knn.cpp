@@ -194,13 +194,13 @@ class tiled_search {
     sizes.reading_bytes += readers * std::max(base_->reading_bytes(), queries().reading_bytes());
     sizes.keeps_input = !entry.promises.modifies_input;
     sizes.workspace = [&](std::int64_t rows, std::int64_t n) -> std::int64_t {
-      if (entry.workspace == nullptr || !place_.shares_host_memory()) return 0;
+      if (!place_.shares_host_memory()) return 0;
       problem p;
       p.n = n;
       p.q = rows;
       p.k = std::min(request_.k + 1, n);
       p.index = preferred_index(entry);
-      return static_cast<std::int64_t>(entry.workspace(p, place_.description()));
+      return static_cast<std::int64_t>(plan_call(entry, p, place_.description()).workspace());
     };
     return plan_tiles(sizes, request_.memory_bytes / ranks_.process_size() - report_.held_bytes,
                       query_tile);

@@ -170,7 +170,7 @@ TEST(choose, follows_what_is_required) {
   EXPECT_EQ(choose_algorithm(p, large_gpu(), stable).member,
             choose_algorithm(one_more, large_gpu()).member);
   const auto workspace = [&](const char* name) {
-    return find_algorithm(name)->algorithm->workspace(p, large_gpu());
+    return find_algorithm(name)->algorithm->plan(p, large_gpu()).workspace();
   };
   EXPECT_EQ(workspace("auto+sorted"), workspace("auto"));  // sorted where it lies
   EXPECT_GE(workspace("auto+stable"), 33U * 10'000 * 8);

@@ -12,6 +12,7 @@
 
 #include "harness/config/config.hpp"
 #include "runtime/error.hpp"
+#include "tests/harness/run/calling.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -20,18 +21,23 @@ using testing::HasSubstr;
 
 const registered& right() { return *find_algorithm("cpu/sort"); }
 
+const algorithm& right_algorithm() { return *right().algorithm; }
+
 // Runs the right algorithm, then `spoil`.
 template <auto spoil>
+status spoilt_call(const problem& p, const io& buffers, std::span<std::byte> workspace,
+                   const executor& on) {
+  const status done = right_algorithm().plan(p, *on.device).enqueue(buffers, workspace, on);
+  spoil(p, buffers);
+  return done;
+}
+template <auto spoil>
 algorithm spoilt() {
-  algorithm entry = *right().algorithm;
-  entry.name = "test/spoilt";
-  entry.enqueue = [](const problem& p, const io& buffers, std::span<std::byte> workspace,
-                     const executor& on) -> status {
-    const status done = right().algorithm->enqueue(p, buffers, workspace, on);
-    spoil(p, buffers);
-    return done;
-  };
-  return entry;
+  return calling<&right_algorithm, &spoilt_call<spoil>>("test/spoilt");
+}
+
+status broken_call(const problem&, const io&, std::span<std::byte>, const executor&) {
+  return {status_code::failed, "cudaErrorIllegalAddress"};
 }
 
 struct recording final : group_observer {
@@ -163,10 +169,7 @@ TEST_F(Group, FlushedCachesAreStated) {
 }
 
 TEST_F(Group, KeepsTheReasonOfAFailureAndStopsIfToldTo) {
-  algorithm broken = *right().algorithm;
-  broken.enqueue = [](const problem&, const io&, std::span<std::byte>, const executor&) -> status {
-    return {status_code::failed, "cudaErrorIllegalAddress"};
-  };
+  const algorithm broken = calling<&right_algorithm, &broken_call>("test/broken");
   EXPECT_TRUE(run({&broken, right().algorithm}));
   EXPECT_EQ(outcome().status, cell_status::error);
   EXPECT_EQ(outcome().reason, "cudaErrorIllegalAddress");
@@ -229,13 +232,14 @@ class GroupThatLosesItsPlace : public Group {
   ~GroupThatLosesItsPlace() override { fragile::fault.clear(); }
 };
 
+status faulty_call(const problem&, const io&, std::span<std::byte>, const executor&) {
+  fragile::fault = "cudaErrorIllegalAddress: an illegal memory access was encountered";
+  return {status_code::failed, "kernel stray_store: launch: " + fragile::fault};
+}
+
 // Cells after the fault are not blamed for it, even if the observer would go on.
 TEST_F(GroupThatLosesItsPlace, EndsWithTheCellThatIsAtFault) {
-  algorithm faulty = *right().algorithm;
-  faulty.enqueue = [](const problem&, const io&, std::span<std::byte>, const executor&) -> status {
-    fragile::fault = "cudaErrorIllegalAddress: an illegal memory access was encountered";
-    return {status_code::failed, "kernel stray_store: launch: " + fragile::fault};
-  };
+  const algorithm faulty = calling<&right_algorithm, &faulty_call>("test/faulty");
   EXPECT_FALSE(run({right().algorithm, &faulty, right().algorithm}));
   ASSERT_EQ(seen_.ended.size(), 1U) << "the others are for a new process";
   EXPECT_EQ(outcome("1").status, cell_status::error);
@@ -262,7 +266,9 @@ TEST_F(GroupThatLosesItsPlace, RunsNothingWhereTheFaultIsOlder) {
 
 TEST_F(Group, EndsAsOutOfMemoryWhenTheWorkspaceDoesNotFit) {
   algorithm greedy = *right().algorithm;
-  greedy.workspace = [](const problem&, const device&) { return std::size_t{1} << 60; };
+  greedy.plan = [](const problem& p, const device&) {
+    return call_plan::of<&do_nothing>(p, std::size_t{1} << 60);
+  };
   EXPECT_TRUE(run({&greedy, right().algorithm}));
   EXPECT_EQ(outcome().status, cell_status::out_of_memory);
   EXPECT_THAT(outcome().reason, HasSubstr("cannot allocate"));

@@ -11,6 +11,7 @@
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
 #include "kselect/registry.hpp"
+#include "tests/harness/run/calling.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -32,16 +33,15 @@ __global__ void exchange(T* a, T* b) {
 
 // Runs the right algorithm, then `spoil` on the same stream.
 template <auto spoil>
+status spoilt_call(const problem& p, const io& b, std::span<std::byte> workspace,
+                   const executor& on) {
+  const status done = right().plan(p, *on.device).enqueue(b, workspace, on);
+  if (done.ok()) spoil(p, b, workspace, static_cast<cudaStream_t>(on.stream));
+  return done;
+}
+template <auto spoil>
 algorithm spoilt() {
-  algorithm entry = right();
-  entry.name = "test/spoilt";
-  entry.enqueue = [](const problem& p, const io& b, std::span<std::byte> workspace,
-                     const executor& on) -> status {
-    const status done = right().enqueue(p, b, workspace, on);
-    if (done.ok()) spoil(p, b, workspace, static_cast<cudaStream_t>(on.stream));
-    return done;
-  };
-  return entry;
+  return calling<&right, &spoilt_call<spoil>>("test/spoilt");
 }
 
 void flip_index(const problem& p, const io& b, std::span<std::byte>, cudaStream_t stream) {
@@ -103,10 +103,7 @@ TEST_F(TrialOnCuda, ProvesARightAnswer) {
 }
 
 TEST_F(TrialOnCuda, CatchesAnAlgorithmThatDoesNothing) {
-  algorithm idle = right();
-  idle.enqueue = [](const problem&, const io&, std::span<std::byte>, const executor&) -> status {
-    return {};
-  };
+  const algorithm idle = calling<&right, &do_nothing>("test/idle");
   EXPECT_THAT(verdict_on(idle), HasSubstr("60 of 60 rows wrong; index_range"));
 }
 

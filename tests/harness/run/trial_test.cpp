@@ -11,6 +11,7 @@
 #include "harness/workload/rows.hpp"
 #include "kselect/registry.hpp"
 #include "runtime/error.hpp"
+#include "tests/harness/run/calling.hpp"
 #include "tests/harness/run/fibers_in_place.hpp"
 
 namespace kselect::harness {
@@ -20,18 +21,22 @@ using testing::HasSubstr;
 
 const algorithm& right() { return *find_algorithm("cpu/sort")->algorithm; }
 
+status right_call(const problem& p, const io& buffers, std::span<std::byte> workspace,
+                  const executor& on) {
+  return right().plan(p, *on.device).enqueue(buffers, workspace, on);
+}
+
 // Runs the right algorithm, then `spoil`.
 template <auto spoil>
+status spoilt_call(const problem& p, const io& buffers, std::span<std::byte> workspace,
+                   const executor& on) {
+  const status done = right_call(p, buffers, workspace, on);
+  spoil(p, buffers, workspace);
+  return done;
+}
+template <auto spoil>
 algorithm spoilt() {
-  algorithm entry = right();
-  entry.name = "test/spoilt";
-  entry.enqueue = [](const problem& p, const io& buffers, std::span<std::byte> workspace,
-                     const executor& on) -> status {
-    const status done = right().enqueue(p, buffers, workspace, on);
-    spoil(p, buffers, workspace);
-    return done;
-  };
-  return entry;
+  return calling<&right, &spoilt_call<spoil>>("test/spoilt");
 }
 
 // Every test runs with the host's certificate and with the device's.
@@ -80,24 +85,22 @@ class TrialInPlace : public Trial {
 TEST_P(Trial, ProvesARightAnswer) { EXPECT_EQ(verdict_on(right()), ""); }
 
 TEST_P(Trial, CatchesAnAlgorithmThatDoesNothing) {
-  algorithm idle = right();
-  idle.enqueue = [](const problem&, const io&, std::span<std::byte>, const executor&) -> status {
-    return {};
-  };
+  const algorithm idle = calling<&right, &do_nothing>("test/idle");
   EXPECT_THAT(verdict_on(idle), HasSubstr("index_range"));
+}
+
+int lazy_calls;
+status lazy_call(const problem& p, const io& buffers, std::span<std::byte> workspace,
+                 const executor& on) {
+  return ++lazy_calls == 1 ? right_call(p, buffers, workspace, on) : status{};
 }
 
 // Every run must poison the outputs; otherwise the first answer would still be there.
 TEST_P(Trial, CatchesAnAnswerLeftOverFromAnEarlierRun) {
-  static int calls;
-  calls = 0;
-  algorithm lazy = right();
-  lazy.enqueue = [](const problem& p, const io& buffers, std::span<std::byte> workspace,
-                    const executor& on) -> status {
-    return ++calls == 1 ? right().enqueue(p, buffers, workspace, on) : status{};
-  };
+  lazy_calls = 0;
+  const algorithm lazy = calling<&right, &lazy_call>("test/lazy");
   EXPECT_EQ(verdict_on(lazy), "");
-  calls = 0;
+  lazy_calls = 0;
   EXPECT_THAT(verdict_on(lazy, 2), HasSubstr("wrong"));
 }
 

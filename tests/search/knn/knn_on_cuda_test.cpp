@@ -389,12 +389,13 @@ TEST_F(KnnOnCuda, EveryRowIsProvenWhenAskedForAndNoneForTimes) {
   EXPECT_EQ(first.report.rows_proven, all.report.rows_proven) << "others than the first prove";
 }
 
+status write_nothing(const problem&, const io&, std::span<std::byte>, const executor&) {
+  return {};
+}
+
 TEST_F(KnnOnCuda, AWrongSelectionIsNeverReturned) {
   algorithm liar = on_cuda();
-  liar.workspace = nullptr;
-  liar.enqueue = [](const problem&, const io&, std::span<std::byte>, const executor&) {
-    return status{};  // writes nothing
-  };
+  liar.plan = [](const problem& p, const device&) { return call_plan::of<&write_nothing>(p); };
   const vector_set base = integers(100, 4, 19);
   try {
     answer({.base = base, .k = 3}, liar, *cuda_);

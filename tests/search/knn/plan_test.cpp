@@ -17,13 +17,18 @@ using testing::HasSubstr;
 
 constexpr std::int64_t mebibyte = 1 << 20;
 
+status never_called(const problem&, const io&, std::span<std::byte>, const executor&) {
+  return {status_code::failed, "a plan starts nothing"};
+}
+
 // An algorithm that only reports its workspace: 16 bytes an element, for at most 100 rows.
 algorithm asked_only() {
   algorithm a;
   a.name = "test/asked";
   a.executors = set_of(executor_kind::cuda);
-  a.workspace = [](const problem& p, const device&) {
-    return static_cast<std::size_t>(std::min<std::int64_t>(p.q, 100) * p.n * 16);
+  a.plan = [](const problem& p, const device&) {
+    return call_plan::of<&never_called>(
+        p, static_cast<std::size_t>(std::min<std::int64_t>(p.q, 100) * p.n * 16));
   };
   return a;
 }
