@@ -22,7 +22,6 @@
 // copies; anything about time, such as registers, bank conflicts and coalescing. GPU tests cover
 // those.
 
-#include <array>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -33,107 +32,14 @@
 
 #include "kselect/algorithm.hpp"
 #include "kselect/hd.hpp"
-#include "kselect/names.hpp"
 #include "kselect/simt/counters.hpp"
+#include "kselect/simt/fiber_options.hpp"
+#include "kselect/simt/fiber_runtime.hpp"
 #include "kselect/simt/products.hpp"
 #include "kselect/simt/types.hpp"
 
 namespace kselect {
 namespace simt {
-
-// The order in which runnable lanes run, each until it waits. in_order: lowest first; reversed:
-// highest first; random: by the seed. Blocks follow the same order, but run in order if they await
-// each other.
-enum class schedule : std::uint8_t { in_order, reversed, random };
-
-inline constexpr std::size_t stack_limit = 64 << 10;  // stack bytes that a kernel may rely on
-
-struct fiber_options {
-  schedule order = schedule::in_order;
-  std::uint64_t seed = 0;                     // for schedule::random
-  simt::counters* counters = nullptr;         // a successful launch adds its counts here
-  simt::places* places = nullptr;             // and its counts by place (count_at) here
-  int host_threads = 0;                       // 0: device.threads; they share the blocks
-  std::size_t stack_bytes = 2 * stack_limit;  // of one lane; at least stack_limit
-  bool poison_inactive_reads = false;  // a shuffle from an inactive lane gives poison, not an error
-  bool mixed_block_syncs = false;      // different sync_block calls may meet, as with bar.sync 0
-};
-
-namespace detail {
-
-class lane;
-
-enum class operation : std::uint8_t {
-  ballot,
-  any,
-  all,
-  shfl,
-  shfl_up,
-  shfl_down,
-  shfl_xor,
-  match_any,
-  reduce_add,
-  reduce_min,
-  reduce_max,
-  multiply_add,
-  load_matrices,
-  sync_warp,
-  sync_block
-};
-
-// One lane's part in a warp collective. `value` holds the lane's value in its low bits.
-struct collective_call {
-  operation op;
-  std::uint32_t mask;
-  std::uint64_t value = 0;
-  int argument = 0;  // shuffles: source lane, delta or lane mask
-  int width = warp_size;
-};
-
-enum class atomic_op : std::uint8_t { add, min, max };
-
-struct atomic_call {
-  atomic_op op;
-  void* address;
-  std::uint64_t operand;
-  int bytes;
-  bool is_signed;
-};
-
-struct access {
-  const char* verb;
-  const void* base;
-  std::int64_t index, count, size;  // elements
-  std::size_t alignment;
-};
-
-// How a lane calls the executor (src/simt/). Function pointers let `fiber` be __host__ __device__,
-// as the kernels require; nothing here runs on a GPU.
-struct runtime {
-  std::uint64_t (*collective)(lane&, const collective_call&, std::source_location);
-  void (*sync_block)(lane&, std::source_location);
-  std::uint64_t (*atomic)(lane&, const atomic_call&, std::source_location);
-  void (*bad_access)(lane&, const access&, std::source_location);  // never returns
-  void (*wait_for_previous)(lane&, std::source_location);
-  void (*early_write)(lane&, std::source_location);  // never returns
-  void (*wrong_await)(lane&, std::source_location);  // never returns
-  void (*count_at)(places&, counter, std::int64_t place, std::int64_t amount);
-  void (*count_step)(lane&, counter);
-};
-
-struct lane_view {
-  int thread, threads;
-  std::int64_t block, blocks;
-  void* dynamic_shared;
-  counters* counts;
-  simt::places* places;   // null: not asked for
-  const bool* may_write;  // false: the previous launch may still run
-  bool awaits;            // grid::awaits_earlier_blocks
-  detail::lane* lane;
-  const detail::runtime* runtime;
-};
-
-}  // namespace detail
 
 class fiber {
  public:
@@ -464,11 +370,5 @@ status launch_on_fibers(const fiber_kernel& kernel, const grid& shape, const voi
 
 }  // namespace detail
 }  // namespace simt
-
-constexpr auto names_of(simt::schedule) {
-  return std::to_array<named<simt::schedule>>({{simt::schedule::in_order, "in_order"},
-                                               {simt::schedule::reversed, "reversed"},
-                                               {simt::schedule::random, "random"}});
-}
 
 }  // namespace kselect
