@@ -22,12 +22,14 @@ using testing::HasSubstr;
 
 // The message of reading `bytes` bytes from a child that does `work`.
 std::string refusal(std::size_t bytes, int seconds,
-                    const std::function<void(const isolated_reader::results&)>& work) {
-  return message_of([&] {
+                    const std::function<void(const isolated_reader::results&)>& work,
+                    failure category = failure::input) {
+  const auto read = [&] {
     isolated_reader child("libx", "x.file", seconds, work);
     std::vector<std::byte> out(bytes);
     child.read(out);
-  });
+  };
+  return message_of(read, category);
 }
 
 TEST(IsolatedReader, HandsOverMoreThanAPipeHolds) {
@@ -55,7 +57,8 @@ TEST(IsolatedReader, ACrashIsAnErrorOfTheFile) {
 TEST(IsolatedReader, AnEndlessLoopEnds) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string said = refusal(1, 1, [](const auto&) {
-    for (volatile int turns = 0;; turns = turns + 1) {
+    const auto never = std::chrono::steady_clock::time_point::max();
+    while (std::chrono::steady_clock::now() < never) {
     }
   });
   EXPECT_THAT(said, HasSubstr("x.file: keeps libx busy without an end"));
@@ -75,7 +78,8 @@ TEST(IsolatedReader, ErrorsOfTheWorkAreThrownHere) {
     EXPECT_EQ(wrong.category(), failure::unsupported);
     EXPECT_STREQ(wrong.what(), "x.file: no");
   }
-  EXPECT_THAT(refusal(1, 60, [](const auto&) { throw std::bad_alloc(); }),
+  EXPECT_THAT(refusal(
+                  1, 60, [](const auto&) { throw std::bad_alloc(); }, failure::resources),
               HasSubstr("x.file: needs more memory"));
   EXPECT_THAT(refusal(1, 60, [](const auto&) {}), HasSubstr("x.file: holds less than libx said"));
 }
