@@ -276,7 +276,23 @@ def _confined(value: dict[str, Any], where: str) -> int:
     return _member(value, "multiprocessors.used", int, where)
 
 
+# The members of every problem. A task adds settings of its own.
+_USUAL = frozenset(
+    "n q k dtype index direction payload layout pitch distribution seed".split()
+)
+
+
+def settings(value: Mapping[str, Any]) -> str:
+    """Return what a task adds to a record's problem: ", dimension = 128"; "" for a selection."""
+    own = {name: text for name, text in value["problem"].items() if name not in _USUAL}
+    return "".join(f", {name} = {text}" for name, text in own.items())
+
+
 def _workload(value: dict[str, Any], where: str) -> str:
+    return _rows(value, where) + settings(value)
+
+
+def _rows(value: dict[str, Any], where: str) -> str:
     if _member(value, "input.kind", str, where) == "generated":
         distribution = _member(value, "problem.distribution", str, where)
         if "vectors" not in value["input"]:
@@ -286,7 +302,7 @@ def _workload(value: dict[str, Any], where: str) -> str:
         return f"{distribution} vectors, d = {dimension} ({metric})"
     # A data set may be named by its path; figures show only the file's name.
     name = PurePosixPath(_member(value, "input.name", str, where)).name
-    if value["input"]["kind"] == "rows":
+    if value["input"]["kind"] == "rows" or "task" in value:
         return name
     return f"{name} ({_member(value, 'input.metric', str, where)})"
 
