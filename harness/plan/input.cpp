@@ -265,8 +265,8 @@ std::optional<distance_stage> input_source::fill_at(backend&, const workload& p,
 
 input_choice choose_input(const sweep_config& config, const std::optional<std::string>& dataset,
                           int threads, std::optional<executor_kind> executor) {
-  input_choice chosen{config.input, uses_gpu(config, executor),
-                      threads_to_use(threads), config.task, config.axes.own};
+  input_choice chosen{config.input, uses_gpu(config, executor), threads_to_use(threads),
+                      config.task, config.axes.own};
   auto* const spec = std::get_if<dataset_input>(&chosen.spec);
   if (spec == nullptr && dataset) {
     throw error(failure::usage,
