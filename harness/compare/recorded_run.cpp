@@ -22,6 +22,12 @@ Enum known(const json& record, const char* member) {
   throw error(failure::input, fmt::format("unknown {} '{}'", member, name));
 }
 
+// As a plan writes it: 0 for 0.0.
+std::string setting_text(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_number_float() ? fmt::format("{}", value.get<double>()) : value.dump();
+}
+
 // The members of a problem that a task added, in the record's order.
 std::string settings_of(const json& problem) {
   constexpr std::array<std::string_view, 11> usual = {
@@ -30,8 +36,7 @@ std::string settings_of(const json& problem) {
   std::string text;
   for (const auto& [name, value] : problem.items()) {
     if (std::ranges::find(usual, name) != usual.end()) continue;
-    text +=
-        fmt::format("/{}={}", name, value.is_string() ? value.get<std::string>() : value.dump());
+    text += fmt::format("/{}={}", name, setting_text(value));
   }
   return text;
 }

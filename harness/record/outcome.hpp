@@ -41,6 +41,7 @@ struct counted_work {
 // A named part of the time of a cell's runs: the median of each round, in ns.
 struct stage_log {
   std::string name;
+  bool of_time = true;  // false: it was done beside the work that the time is of
   std::vector<double> rounds_ns;
 };
 

@@ -174,6 +174,7 @@ void add_task_members(json& record, const cell& c, const cell_outcome& outcome) 
   for (const stage_log& stage : outcome.stages) {
     const summary of = summarise(stage.rounds_ns);
     stages[stage.name] = {{"unit", "ns"},
+                          {"of_time", stage.of_time},
                           {"median", of.median},
                           {"ci95", {of.ci_low, of.ci_high}},
                           {"rounds", stage.rounds_ns}};

@@ -60,14 +60,16 @@ bool whole_runs::take_samples(contender& c, opened& mine, const turn_context& co
     const timed_run run = mine.what->run();
     if (!went_well(c, run.outcome, when)) return false;
     taken.ns.push_back(run.nanoseconds);
-    for (const auto& [name, ns] : mine.what->stages()) {
-      if (std::ranges::find(mine.names, name) == mine.names.end()) mine.names.push_back(name);
-      stages[name].push_back(ns);
+    for (const stage_time& stage : mine.what->stages()) {
+      if (std::ranges::find(mine.stages, stage.name, &stage_log::name) == mine.stages.end()) {
+        mine.stages.push_back({stage.name, stage.of_time, {}});
+      }
+      stages[stage.name].push_back(stage.nanoseconds);
     }
     if (seconds_since(begin) >= c.log.seconds_of_turn()) break;
   }
-  for (const auto& [name, samples] : stages) {
-    mine.stages[name].push_back(summarise(samples).median);
+  for (stage_log& stage : mine.stages) {
+    stage.rounds_ns.push_back(summarise(stages[stage.name]).median);
   }
   return true;
 }
@@ -101,9 +103,7 @@ void whole_runs::take_turn(contender& c, int round, const turn_context& context)
 
 void whole_runs::judge(contender& c, timing& time, const memory_ceilings&, const turn_context&) {
   opened& mine = open_.at(c.what->key);
-  for (const std::string& name : mine.names) {
-    c.outcome.stages.push_back({name, mine.stages.at(name)});
-  }
+  c.outcome.stages = mine.stages;
   c.outcome.counts = mine.what->counts();
   time.cache = "warm";  // a search fills the caches itself
   if (const char* const clock = mine.what->clock(); clock != nullptr) time.clock = clock;

@@ -14,6 +14,13 @@ namespace kselect::harness {
 
 using named_numbers = std::vector<std::pair<std::string, double>>;
 
+// A named part of a run, in ns.
+struct stage_time {
+  std::string name;
+  double nanoseconds = 0;
+  bool of_time = true;  // part of the run's time; false: done beside it
+};
+
 // One cell, ready to run again and again.
 class subject {
  public:
@@ -22,8 +29,8 @@ class subject {
   virtual timed_run run() = 0;
   // The clock of that time; null: the backend's.
   virtual const char* clock() const { return nullptr; }
-  // Of the last run. The stages are always the same ones; nanoseconds.
-  virtual named_numbers stages() const { return {}; }
+  // Of the last run. The stages are always the same ones.
+  virtual std::vector<stage_time> stages() const { return {}; }
   virtual named_numbers counts() const { return {}; }
   // Proves the last run's answer. Empty if the proof holds, else one line that says what is wrong.
   virtual std::string disprove() = 0;
@@ -50,9 +57,8 @@ class whole_runs : public group_subjects {
   // An open subject with the values of its finished rounds.
   struct opened {
     std::unique_ptr<subject> what;
-    std::map<std::string, std::vector<double>> stages;  // of each round the median
-    std::vector<std::string> names;                     // of the stages, in their order
-    double proof_seconds = 0;                           // that the last proof took
+    std::vector<stage_log> stages;  // of each round the median
+    double proof_seconds = 0;       // that the last proof took
   };
   bool proven(contender& c, opened& mine, const std::string& when);
   bool take_samples(contender& c, opened& mine, const turn_context& context,

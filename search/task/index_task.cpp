@@ -121,7 +121,7 @@ class index_subject final : public subject {
   }
   const char* clock() const override { return "steady"; }
 
-  named_numbers stages() const override {
+  std::vector<stage_time> stages() const override {
     if (place_.description().kind != executor_kind::cuda) return {};
     return {{"kernels", report_.kernel_seconds * ns_per_second}};
   }

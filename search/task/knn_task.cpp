@@ -82,16 +82,17 @@ class knn_subject final : public subject {
     return {{}, cuda_report_.times.back().elapsed * ns_per_millisecond};
   }
 
-  named_numbers stages() const override {
-    named_numbers all;
+  std::vector<stage_time> stages() const override {
+    std::vector<stage_time> all;
     if (host_report_) {
       for (const host_knn_stage& stage : host_knn_stages) {
-        all.emplace_back(stage.name, *host_report_.*stage.seconds * ns_per_second);
+        all.push_back({std::string(stage.name), *host_report_.*stage.seconds * ns_per_second});
       }
     } else if (!cuda_report_.times.empty()) {
       for (const cuda_knn_stage& stage : cuda_knn_stages) {
         if (stage.name == "elapsed") continue;  // the time itself
-        all.emplace_back(stage.name, cuda_report_.times.back().*stage.time * ns_per_millisecond);
+        all.push_back({std::string(stage.name),
+                       cuda_report_.times.back().*stage.time * ns_per_millisecond, stage.of_total});
       }
     }
     return all;

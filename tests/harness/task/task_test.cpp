@@ -40,7 +40,9 @@ class counting final : public subject {
     ++runs_;
     return {{}, static_cast<double>(1000 * size_ + runs_ % 2)};
   }
-  named_numbers stages() const override { return {{"first", 400.0}, {"second", 600.0}}; }
+  std::vector<stage_time> stages() const override {
+    return {{"first", 400.0}, {"second", 600.0, false}};
+  }
   named_numbers counts() const override { return {{"counted", static_cast<double>(size_)}}; }
   std::string disprove() override {
     return wrong_from != 0 && runs_ >= wrong_from ? "counted too far" : "";
@@ -260,6 +262,8 @@ TEST(Task, ItsCellsAreProvenTimedInRoundsAndRecorded) {
   EXPECT_NEAR(record.at("time").at("median"), 5000, 1);
   EXPECT_EQ(record.at("stages").at("second").at("median"), 600.0);
   EXPECT_EQ(record.at("stages").at("second").at("rounds").size(), 4U);
+  EXPECT_EQ(record.at("stages").at("first").at("of_time"), true);
+  EXPECT_EQ(record.at("stages").at("second").at("of_time"), false);
   EXPECT_EQ(record.at("counts").at("counted"), 5.0);
   EXPECT_EQ(record.at("verify").at("method"), "counted again");
   EXPECT_EQ(record.at("verify").at("before"), true);
