@@ -122,7 +122,8 @@ int run(int argc, char** argv) {
                "kselect-gbench"};
   options o;
   app.add_option("config", o.config, "config file, e.g. configs/smoke.json")->required();
-  app.add_option("--filter", o.filter, "only cells whose `ALGORITHM PROBLEM` matches this glob somewhere");
+  app.add_option("--filter", o.filter,
+                 "only cells whose `ALGORITHM PROBLEM` matches this glob somewhere");
   app.add_option("--executor", o.executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--dataset", o.dataset, "base vectors, instead of the config's");
@@ -133,6 +134,7 @@ int run(int argc, char** argv) {
   }
 
   const sweep_config config = load_config(o.config);
+  require_selection(config, "Google Benchmark");
   const auto given = [](const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);
   };

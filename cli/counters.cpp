@@ -53,6 +53,7 @@ int counters(counters_arguments o) {
   const std::array<named_file, 1> outputs = {{{"--update", o.update}}};
   const job_files held(inputs, outputs);
   const sweep_config config = load_config(o.config);
+  require_selection(config, "`kselect counters`");
   const auto input = open_input(choose_input(config, std::nullopt, 1, executor_kind::fiber));
   const auto filter = o.filter.empty() ? std::nullopt : std::optional(o.filter);
   const work_record counted = count_work(config, *input, filter);

@@ -85,10 +85,8 @@ class session {
     std::vector<std::int64_t> numbers;
     const std::int64_t count = queries_->count();
     constexpr std::int64_t sample = 16;
-    if (scope == proof_scope::all || (scope == proof_scope::sample && count <= sample)) {
-      numbers = first(count);
-    } else if (scope == proof_scope::sample) {
-      for (std::int64_t s = 0; s < sample; ++s) numbers.push_back(s * (count - 1) / (sample - 1));
+    if (scope != proof_scope::none) {
+      numbers = sampled_queries(count, scope == proof_scope::all ? count : sample);
     }
     proven_ = static_cast<std::int64_t>(numbers.size());
     if (numbers.empty()) return;
@@ -257,18 +255,7 @@ int knn_search(const index_search_arguments& o) {
   const knn_answer answer = s.repeat([&](searcher& with, search_report& report) {
     return with.knn(s.queries(), o.k, plan, report);
   });
-  s.prove([&](const std::vector<std::int64_t>& numbers) {
-    knn_answer part{.k = o.k, .objects = {}, .distances = {}};
-    for (const std::int64_t q : numbers) {
-      const auto first = static_cast<std::ptrdiff_t>(q * o.k);
-      const auto last = static_cast<std::ptrdiff_t>((q + 1) * o.k);
-      part.objects.insert(part.objects.end(), answer.objects.begin() + first,
-                          answer.objects.begin() + last);
-      part.distances.insert(part.distances.end(), answer.distances.begin() + first,
-                            answer.distances.begin() + last);
-    }
-    return part;
-  });
+  s.prove([&](const std::vector<std::int64_t>& numbers) { return part_of(answer, numbers); });
   const auto numbers = source_numbers(s.indexed(), answer.objects);
   const std::vector<std::int64_t> shape = {s.queries().count(), o.k};
   answer_files files;
@@ -288,21 +275,6 @@ int knn_search(const index_search_arguments& o) {
   print_head(o, s, as_range(answer, s.queries().count()),
              fmt::format("{} x {}", s.queries().count(), o.k));
   return 0;
-}
-
-// The answer to some queries.
-range_answer part_of(const range_answer& answer, const std::vector<std::int64_t>& queries) {
-  range_answer part;
-  part.starts = {0};
-  for (const std::int64_t q : queries) {
-    for (std::int64_t at = answer.starts[static_cast<std::size_t>(q)];
-         at < answer.starts[static_cast<std::size_t>(q) + 1]; ++at) {
-      part.objects.push_back(answer.objects[static_cast<std::size_t>(at)]);
-      part.distances.push_back(answer.distances[static_cast<std::size_t>(at)]);
-    }
-    part.starts.push_back(static_cast<std::int64_t>(part.objects.size()));
-  }
-  return part;
 }
 
 int range_search(const index_search_arguments& o) {

@@ -23,6 +23,7 @@
 #include "runtime/io/mapped_file.hpp"
 #include "runtime/stack.hpp"
 #include "runtime/streams.hpp"
+#include "search/task/tasks.hpp"
 
 namespace {
 
@@ -75,6 +76,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", version_line());
   app.formatter(kselect::cli::help::formatter());
   app.require_subcommand(1);
+  kselect::search::add_search_tasks();
   kselect::cli::action chosen;
   add_commands(app, chosen, argc, argv);
   try {

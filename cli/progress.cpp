@@ -49,8 +49,7 @@ void progress::planned(const shard_cells& cells, std::size_t done) {
   for (auto at = cells.begin(); listed && at != cells.end(); ++at) {
     const cell& c = *at;
     if (c.foreseen != cell_status::out_of_memory) continue;
-    note(fmt::format("will not fit: {} on {}: {}", c.entry->algorithm->name, to_string(c.problem),
-                     c.reason));
+    note(fmt::format("will not fit: {} on {}: {}", name_of(c), problem_of(c), c.reason));
     ++impossible;
   }
   print_message("{} cells{}{}\n", cells.size(),
@@ -72,7 +71,7 @@ void progress::starting(const cell& c) {
       fmt::format("[{}{}] {}/{}{}  {}  {}", std::string(filled, '#'),
                   std::string(width - filled, '.'), finished_ + 1, total_,
                   finished_ == 0 ? std::string() : "  " + format_duration(seconds_left()) + " left",
-                  c.entry->algorithm->name, short_title(c.problem));
+                  name_of(c), short_title_of(c));
   line.resize(std::min(line.size(), terminal_width() - 1));
   print_message("\r\033[K{}", line);
   std::fflush(stderr);
@@ -81,8 +80,8 @@ void progress::starting(const cell& c) {
 void progress::finished(const finished_cell& c) {
   ++finished_;
   if (!terminal_) {
-    print_message("[{}/{}] {} {}: {}\n", finished_, total_, c.what->entry->algorithm->name,
-                  short_title(c.what->problem), outcome_text(c));
+    print_message("[{}/{}] {} {}: {}\n", finished_, total_, name_of(*c.what),
+                  short_title_of(*c.what), outcome_text(c));
   }
   if (terminal_ && finished_ == total_) print_message("\r\033[K");
 }
@@ -113,8 +112,7 @@ void print_counted_plan(const sweep_part& part) {
 
 void print_cells(const sweep_part& part) {
   for (const cell& c : part.cells) {
-    fmt::print("{}  {:<22} {:<5}  {}{}\n", c.key, c.entry->algorithm->name, to_string(c.executor),
-               to_string(c.problem),
+    fmt::print("{}  {:<22} {:<5}  {}{}\n", c.key, name_of(c), to_string(c.executor), problem_of(c),
                c.foreseen == cell_status::ok
                    ? ""
                    : fmt::format("  [{}: {}]", to_string(c.foreseen), c.reason));

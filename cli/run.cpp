@@ -46,7 +46,7 @@ void report(const std::string& directory, const sweep_result& result) {
 
 void print_idle_entries(const sweep_config& config) {
   std::vector<std::string_view> names;
-  for (const registered& row : registry()) names.push_back(row.algorithm->name);
+  for (const registered& row : task_of(config.task).entries()) names.push_back(row.algorithm->name);
   for (const std::string& note : idle_entries(config, names)) {
     print_message("kselect: {}\n", one_line(note));
   }

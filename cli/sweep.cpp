@@ -18,7 +18,7 @@ planned_sweep::planned_sweep(sweep_request wanted, const sweep_options& how)
       may_use_gpu(how.executor.value_or(executor_kind::cuda) == executor_kind::cuda) {
   const sweep_config& config = request.config;
   request.input = choose_input(config, how.dataset, config.measure.threads, how.executor);
-  input = open_input(request.input);
+  input = open_sweep_input(request.input);
   std::shared_ptr<const cell_source> plan =
       make_plan({config, *input, how.executor, how.filter}, places);
   omitted = plan->omitted();
@@ -32,7 +32,8 @@ std::string omitted_line(const planned_sweep& sweep) {
 
 std::string estimate_line(planned_sweep& sweep) {
   if (std::ssize(sweep.part.cells) > most_listed) {
-    return fmt::format("no estimate for more than {} cells; take a part by --filter\n", most_listed);
+    return fmt::format("no estimate for more than {} cells; take a part by --filter\n",
+                       most_listed);
   }
   const tune::sweep_time time =
       tune::estimate_time(sweep.part.cells, sweep.request.config.measure, sweep.places);

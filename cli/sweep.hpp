@@ -26,7 +26,7 @@ struct planned_sweep {
 
   sweep_request request;
   backends places;
-  std::unique_ptr<input_source> input;
+  std::unique_ptr<sweep_input> input;
   sweep_part part;
   std::vector<left_out> omitted;
   bool may_use_gpu;

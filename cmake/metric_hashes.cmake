@@ -1,5 +1,5 @@
-# cmake -P, in the source folder: writes one hash for each metric. It covers the sources of its space: the metric,
-# the indexes and searches, and all files they include.
+# cmake -P, in the source folder: writes one hash for each metric, and one for k-NN of vectors. A metric's covers the
+# sources of its space: the metric, the indexes and searches, and all files they include.
 cmake_policy(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/hash_of_sources.cmake)
 
@@ -18,4 +18,10 @@ foreach(header IN LISTS headers)
   string(APPEND text "inline constexpr char source_hash_${name}[] = \"${hash}\";\n")
 endforeach()
 string(APPEND text "}  // namespace kselect::search::metric_space\n")
+# One hash for all that a search of vectors may run.
+file(GLOB_RECURSE searches RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} search/knn/*.cpp search/knn/*.cu)
+list(FILTER searches EXCLUDE REGEX "_record\\.cpp$|/tiled/")
+list(SORT searches)
+hash_of_sources("${searches}" hash)
+string(APPEND text "\nnamespace kselect::search {\ninline constexpr char source_hash_knn[] = \"${hash}\";\n}\n")
 file(WRITE ${OUTPUT} "${text}")

@@ -43,6 +43,7 @@ KSELECT_METRIC_KERNELS(kselect::search::metric_space::${name})
   file(CONFIGURE OUTPUT ${generated}/table.cpp @ONLY CONTENT "${by}
 ${includes}#include \"metric_hashes.hpp\"
 #include \"search/metric/space_of.hpp\"
+#include \"search/task/tasks.hpp\"
 
 namespace kselect::search::metric_space {
 
@@ -52,8 +53,11 @@ ${spaces}  static const space* const all[] = {${addresses}};
 }
 
 }  // namespace kselect::search::metric_space
+
+std::string_view kselect::search::knn_source_hash() { return source_hash_knn; }
 ")
   file(GLOB_RECURSE hashed CONFIGURE_DEPENDS search/metric/*.cpp search/metric/*.hpp search/metric/*.cuh
+       search/knn/*.cpp search/knn/*.hpp search/knn/*.cu search/knn/*.cuh harness/*.hpp
        search/*.hpp runtime/*.hpp include/*.hpp include/*.cuh kernels/*.hpp kernels/*.cuh algorithms/*.hpp
        algorithms/*.cuh)
   add_custom_command(

@@ -76,6 +76,15 @@ class Inputs:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A named part of a search's time: the median of its rounds, in nanoseconds."""
+
+    name: str
+    median: float
+    of_time: bool  # part of the cell's time; else done beside it
+
+
+@dataclass(frozen=True)
 class Record:
     """One cell: a problem, an algorithm, and the outcome."""
 
@@ -107,6 +116,7 @@ class Record:
     elapsed_s: float = 0.0
     inputs: Inputs | None = None  # None in old records
     multiprocessors: int = 0  # that the cell was confined to; 0: all of the GPU's
+    stages: tuple[Stage, ...] = ()  # of a search; () of a selection
 
     @property
     def data_sets(self) -> int | None:
@@ -248,6 +258,19 @@ def _parse(value: dict[str, Any], run: Run, where: str) -> Record:
         elapsed_s=_number(value.get("elapsed_s", 0), "elapsed_s", where),
         inputs=_inputs(value, where),
         multiprocessors=_confined(value, where),
+        stages=_stages(value, where),
+    )
+
+
+def _stages(value: dict[str, Any], where: str) -> tuple[Stage, ...]:
+    stages = value.get("stages") or {}
+    return tuple(
+        Stage(
+            name,
+            _number(_member(value, f"stages.{name}", dict, where).get("median"), name, where),
+            _member(value, f"stages.{name}.of_time", bool, where),
+        )
+        for name in stages
     )
 
 
@@ -276,7 +299,26 @@ def _confined(value: dict[str, Any], where: str) -> int:
     return _member(value, "multiprocessors.used", int, where)
 
 
+# The members of every problem. A task adds settings of its own.
+_USUAL = frozenset(
+    "n q k dtype index direction payload layout pitch distribution seed".split()
+)
+
+
+def settings(value: Mapping[str, Any]) -> str:
+    """Return what a task adds to a record's problem: ", dimension = 128"; "" for a selection."""
+    own = {name: part for name, part in value["problem"].items() if name not in _USUAL}
+    return "".join(
+        f", {name} = {value:g}" if isinstance(value, float) else f", {name} = {value}"
+        for name, value in own.items()
+    )
+
+
 def _workload(value: dict[str, Any], where: str) -> str:
+    return _rows(value, where) + settings(value)
+
+
+def _rows(value: dict[str, Any], where: str) -> str:
     if _member(value, "input.kind", str, where) == "generated":
         distribution = _member(value, "problem.distribution", str, where)
         if "vectors" not in value["input"]:
@@ -286,7 +328,7 @@ def _workload(value: dict[str, Any], where: str) -> str:
         return f"{distribution} vectors, d = {dimension} ({metric})"
     # A data set may be named by its path; figures show only the file's name.
     name = PurePosixPath(_member(value, "input.name", str, where)).name
-    if value["input"]["kind"] == "rows":
+    if value["input"]["kind"] == "rows" or "task" in value:
         return name
     return f"{name} ({_member(value, 'input.metric', str, where)})"
 

@@ -1,6 +1,7 @@
 #include "harness/compare/recorded_run.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -21,8 +22,28 @@ Enum known(const json& record, const char* member) {
   throw error(failure::input, fmt::format("unknown {} '{}'", member, name));
 }
 
-workload problem_of(const json& from) {
-  workload p;
+// As a plan writes it: 0 for 0.0.
+std::string setting_text(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_number_float() ? fmt::format("{}", value.get<double>()) : value.dump();
+}
+
+// The members of a problem that a task added, in the record's order.
+std::string settings_of(const json& problem) {
+  constexpr std::array<std::string_view, 11> usual = {
+      "n",       "q",      "k",     "dtype",        "index", "direction",
+      "payload", "layout", "pitch", "distribution", "seed"};
+  std::string text;
+  for (const auto& [name, value] : problem.items()) {
+    if (std::ranges::find(usual, name) != usual.end()) continue;
+    text += fmt::format("/{}={}", name, setting_text(value));
+  }
+  return text;
+}
+
+recorded_problem problem_of(const json& from) {
+  recorded_problem p;
+  p.settings = settings_of(from);
   p.n = runtime::whole<std::int64_t>(from.at("n"));
   p.q = runtime::whole<std::int64_t>(from.at("q"));
   p.k = runtime::whole<std::int64_t>(from.at("k"));

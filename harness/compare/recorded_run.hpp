@@ -19,7 +19,18 @@
 #include "harness/plan/plan.hpp"
 #include "kselect/problem.hpp"
 
-namespace kselect::harness::compare {
+namespace kselect::harness {
+
+// The problem of a cell. `settings` are those that its task adds, as text: "/dimension=128".
+struct recorded_problem : workload {
+  std::string settings;
+  bool operator==(const recorded_problem&) const = default;
+};
+inline std::string to_string(const recorded_problem& p) {
+  return to_string(static_cast<const workload&>(p)) + p.settings;
+}
+
+namespace compare {
 
 using json = nlohmann::ordered_json;
 
@@ -36,7 +47,7 @@ struct recorded_time {
 
 struct recorded_cell {
   std::string identity;  // equal for the same cell in another run
-  workload problem;
+  recorded_problem problem;
   std::string algorithm;
   std::string executor;
   int threads = 0;
@@ -75,4 +86,5 @@ std::vector<double> block_medians(const std::vector<double>& samples, std::size_
 // the last if none is ok. Throws error(failure::input) if a file is missing or damaged.
 recorded_run read_run(const std::filesystem::path& path);
 
-}  // namespace kselect::harness::compare
+}  // namespace compare
+}  // namespace kselect::harness

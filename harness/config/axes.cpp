@@ -121,6 +121,17 @@ void read_distributions(const node& axes, rows_origin from, std::vector<distribu
   }
 }
 
+void read_selection_axes(const node& axes, rows_origin from, sweep_axes& parsed) {
+  read_enum_axis(axes, "dtype", parsed.types);
+  if (from == rows_origin::dataset && parsed.types != std::vector{dtype::float32}) {
+    axes.required("dtype").fail("must be float32: so are the distances of /input/dataset");
+  }
+  read_enum_axis(axes, "payload", parsed.payloads);
+  read_enum_axis(axes, "direction", parsed.directions);
+  read_enum_axis(axes, "layout", parsed.layouts);
+  read_enum_axis(axes, "index", parsed.indices);
+}
+
 // n_times_q fixes the product. Either n or q is given and must divide it.
 void check_product(const node& axes, const node& product, const sweep_axes& parsed) {
   if (parsed.n.empty() == parsed.q.empty()) {
@@ -158,6 +169,13 @@ std::vector<sweep_axes::shape> parse_shapes(const node& axes, const node& shapes
   return parsed;
 }
 
+// The combinations of the task's own axes, of which there are few (own_axes.cpp).
+std::size_t own_settings(const sweep_axes& parsed) {
+  std::size_t count = 1;
+  for (const axis_values& own : parsed.own) count *= own.values.size();
+  return count;
+}
+
 void check_count(const node& axes, const sweep_axes& parsed) {
   std::int64_t count = 1;
   // No list is longer than longest_list, so this check comes before the product can overflow.
@@ -165,7 +183,8 @@ void check_count(const node& axes, const sweep_axes& parsed) {
        {std::max<std::size_t>(parsed.n.size(), 1), std::max<std::size_t>(parsed.q.size(), 1),
         std::max<std::size_t>(parsed.k.size(), 1), std::max<std::size_t>(parsed.shapes.size(), 1),
         parsed.types.size(), parsed.payloads.size(), parsed.directions.size(),
-        parsed.layouts.size(), parsed.indices.size(), parsed.distributions.size()}) {
+        parsed.layouts.size(), parsed.indices.size(), parsed.distributions.size(),
+        own_settings(parsed)}) {
     count *= static_cast<std::int64_t>(values);
     if (count > largest_sweep) {
       axes.fail(
@@ -183,10 +202,14 @@ void read_enum(const node& where, std::string_view key, std::optional<Enum>& val
 
 }  // namespace
 
-sweep_axes parse_axes(const node& axes, rows_origin from) {
-  constexpr std::array<std::string_view, 11> keys = {"n",      "q",     "n_times_q",   "k",
-                                                     "shapes", "dtype", "payload",     "direction",
-                                                     "layout", "index", "distribution"};
+sweep_axes parse_axes(const node& axes, rows_origin from, const task* of) {
+  std::vector<std::string_view> keys = {"n", "q", "n_times_q", "k", "shapes"};
+  if (of == nullptr) {
+    keys.insert(keys.end(), {"dtype", "payload", "direction", "layout", "index"});
+  } else {
+    for (const task_axis& own : of->axes()) keys.push_back(own.name);
+  }
+  keys.push_back("distribution");
   axes.require_keys(keys);
   const bool all_known = from != rows_origin::generator;
   sweep_axes parsed;
@@ -204,14 +227,11 @@ sweep_axes parse_axes(const node& axes, rows_origin from) {
   if (parsed.shapes.empty()) {
     for (const extent& k : sizes(axes.required("k"), 1, nullptr)) parsed.k.push_back(*k);
   }
-  read_enum_axis(axes, "dtype", parsed.types);
-  if (from == rows_origin::dataset && parsed.types != std::vector{dtype::float32}) {
-    axes.required("dtype").fail("must be float32: so are the distances of /input/dataset");
+  if (of == nullptr) {
+    read_selection_axes(axes, from, parsed);
+  } else {
+    parsed.own = parse_own_axes(axes, *of);
   }
-  read_enum_axis(axes, "payload", parsed.payloads);
-  read_enum_axis(axes, "direction", parsed.directions);
-  read_enum_axis(axes, "layout", parsed.layouts);
-  read_enum_axis(axes, "index", parsed.indices);
   read_distributions(axes, from, parsed.distributions);
   check_count(axes, parsed);
   return parsed;

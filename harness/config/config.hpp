@@ -24,6 +24,7 @@
 
 #include "harness/config/expression.hpp"
 #include "harness/harness.hpp"
+#include "harness/task/task.hpp"
 #include "harness/workload/distribution.hpp"
 #include "kselect/algorithm.hpp"
 #include "kselect/problem.hpp"
@@ -58,6 +59,7 @@ struct sweep_axes {
   std::vector<kselect::layout> layouts{problem{}.layout};
   std::vector<index_type> indices{problem{}.index};
   std::vector<harness::distribution> distributions{harness::distribution{}};
+  std::vector<axis_values> own;  // of the task, in its order; empty for selection
 
   bool operator==(const sweep_axes&) const = default;
 };
@@ -167,6 +169,7 @@ struct sweep_config {
   std::string file_name;  // the source; begins every message, anchors dataset paths
   std::string name;       // [a-z0-9_-]+, at most 64
   std::string description;
+  const harness::task* task = nullptr;  // one that was added (harness/task); null: selection
   std::uint64_t seed = 42;
   sweep_axes axes;
   std::vector<expression> constraints;  // a combination that violates one is left out
@@ -194,6 +197,9 @@ nlohmann::ordered_json resolved_json(const sweep_config& config);
 // The message lists the nearest names and ends with `hint`, which may say why names are missing.
 void check_algorithms(const sweep_config& config, std::span<const std::string_view> known,
                       std::string_view hint = {});
+
+// Throws error(failure::usage) unless the task is selection. `who` does nothing else: "counters".
+void require_selection(const sweep_config& config, std::string_view who);
 
 // The entry of /algorithms that applies to an algorithm: the last that matches its name. So
 // ["cpu/*", {"name": "cpu/sort", "where": "n <= 2^20"}] restricts only cpu/sort. Null if none

@@ -45,6 +45,14 @@ void check_algorithms(const sweep_config& config, std::span<const std::string_vi
   }
 }
 
+void require_selection(const sweep_config& config, std::string_view who) {
+  if (config.task == nullptr) return;
+  throw error(failure::usage,
+              fmt::format("{}: /task: {} is for selections, this config is of task {}; use "
+                          "`kselect run`",
+                          config.file_name, who, config.task->name()));
+}
+
 const algorithm_filter* filter_for(const sweep_config& config, std::string_view algorithm) {
   const auto found = std::find_if(
       config.algorithms.rbegin(), config.algorithms.rend(),

@@ -63,10 +63,9 @@ algorithm_filter parse_glob(const node& at) {
     return c > ' ' && c <= '~' && c != '[' && c != ']' && c != '\\' && c != '@';
   });
   if (!valid) {
-    at.fail(fmt::format("{} is no algorithm's name or glob{}", in_quotes(at.string()),
-                        glob.find('@') == std::string::npos
-                            ? ""
-                            : "; an @ stands in the suffix \"@here\" alone"));
+    at.fail(fmt::format(
+        "{} is no algorithm's name or glob{}", in_quotes(at.string()),
+        glob.find('@') == std::string::npos ? "" : "; an @ stands in the suffix \"@here\" alone"));
   }
   return {std::move(glob), std::nullopt, here};
 }
@@ -114,15 +113,19 @@ std::string parse_path(const node& at) {
   return path;
 }
 
-dataset_input parse_dataset(const node& at) {
-  constexpr std::array<std::string_view, 6> keys = {"base", "query",        "metric",
-                                                    "self", "exclude_self", "limit"};
+// A task that was added has its metrics as an axis. Without queries, those are the base itself.
+dataset_input parse_dataset(const node& at, bool of_selection) {
+  std::vector<std::string_view> keys = {"base", "query", "limit"};
+  if (of_selection) keys.insert(keys.end(), {"metric", "self", "exclude_self"});
   at.require_keys(keys);
   dataset_input dataset;
   dataset.base = parse_path(at.required("base"));
-  dataset.metric = at.required("metric").enumerator<runtime::metric>("metric");
+  if (of_selection) {
+    dataset.metric = at.required("metric").enumerator<runtime::metric>("metric");
+  }
   if (const auto self = at.optional("self")) dataset.self = self->boolean();
   if (const auto query = at.optional("query")) dataset.query = parse_path(*query);
+  if (!of_selection) dataset.self = !dataset.query;
   if (dataset.self == dataset.query.has_value()) {
     at.fail("give either \"query\" or \"self\": true");
   }
@@ -134,8 +137,9 @@ dataset_input parse_dataset(const node& at) {
   return dataset;
 }
 
-generated_input parse_generator(const node& at) {
-  constexpr std::array<std::string_view, 1> keys = {"vectors"};
+generated_input parse_generator(const node& at, bool of_selection) {
+  std::vector<std::string_view> keys;
+  if (of_selection) keys.push_back("vectors");
   at.require_keys(keys);
   const auto vectors = at.optional("vectors");
   if (!vectors) return {};
@@ -151,18 +155,20 @@ rows_input parse_rows(const node& at) {
   return {parse_path(at.required("file"))};
 }
 
-input_spec parse_input(const node& at) {
-  constexpr std::array<std::string_view, 3> keys = {"generator", "dataset", "rows"};
+input_spec parse_input(const node& at, bool of_selection) {
+  std::vector<std::string_view> keys = {"generator", "dataset"};
+  if (of_selection) keys.push_back("rows");
   at.require_keys(keys);
   const auto generator = at.optional("generator");
   const auto dataset = at.optional("dataset");
   const auto rows = at.optional("rows");
   if (generator.has_value() + dataset.has_value() + rows.has_value() != 1) {
-    at.fail("give one of \"generator\", \"dataset\" and \"rows\"");
+    at.fail(of_selection ? "give one of \"generator\", \"dataset\" and \"rows\""
+                         : "give one of \"generator\" and \"dataset\"");
   }
-  if (dataset) return parse_dataset(*dataset);
+  if (dataset) return parse_dataset(*dataset, of_selection);
   if (rows) return parse_rows(*rows);
-  return parse_generator(*generator);
+  return parse_generator(*generator, of_selection);
 }
 
 measure_policy parse_measure(const node& at) {
@@ -210,19 +216,30 @@ std::vector<executor_kind> parse_executors(const node& at) {
   return executors;
 }
 
+// Null for selection.
+const task* parse_task(const node& at) {
+  const std::string& name = at.string();
+  if (name == selection_name) return nullptr;
+  const task* const found = find_added_task(name);
+  if (found == nullptr) at.fail_unknown("task", name, task_names());
+  return found;
+}
+
 sweep_config parse_root(const node& root, const std::string& file_name) {
-  constexpr std::array<std::string_view, 11> keys = {
-      "schema",  "name",       "description", "seed",    "axes",    "constraints",
-      "exclude", "algorithms", "input",       "measure", "executor"};
+  constexpr std::array<std::string_view, 12> keys = {
+      "schema",      "name",    "description", "task",  "seed",    "axes",
+      "constraints", "exclude", "algorithms",  "input", "measure", "executor"};
   root.require_keys(keys);
   check_schema(root.required("schema"));
   sweep_config config;
   config.file_name = file_name;
   config.name = parse_name(root.required("name"));
   if (const auto text = root.optional("description")) config.description = text->string();
+  if (const auto task = root.optional("task")) config.task = parse_task(*task);
+  const bool of_selection = config.task == nullptr;
   if (const auto seed = root.optional("seed")) config.seed = seed->unsigned_integer();
-  if (const auto input = root.optional("input")) config.input = parse_input(*input);
-  config.axes = parse_axes(root.required("axes"), origin_of(config.input));
+  if (const auto input = root.optional("input")) config.input = parse_input(*input, of_selection);
+  config.axes = parse_axes(root.required("axes"), origin_of(config.input), config.task);
   const auto* const generated = std::get_if<generated_input>(&config.input);
   if (generated != nullptr && generated->vectors &&
       config.axes.types != std::vector{dtype::float32}) {
@@ -239,6 +256,7 @@ sweep_config parse_root(const node& root, const std::string& file_name) {
   if (const auto measure = root.optional("measure")) config.measure = parse_measure(*measure);
   if (const auto executor = root.optional("executor"))
     config.executors = parse_executors(*executor);
+  if (config.task != nullptr) config.task->check(config);
   return config;
 }
 

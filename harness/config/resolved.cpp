@@ -32,18 +32,26 @@ json shapes_json(const std::vector<sweep_axes::shape>& shapes) {
   return list;
 }
 
-json axes_json(const sweep_axes& axes, rows_origin from) {
+json axes_json(const sweep_config& config) {
+  const sweep_axes& axes = config.axes;
+  const rows_origin from = origin_of(config.input);
   json out = json::object();
   if (!axes.n.empty()) out["n"] = list_of(axes.n);
   if (!axes.q.empty()) out["q"] = list_of(axes.q);
   if (axes.n_times_q) out["n_times_q"] = *axes.n_times_q;
   if (!axes.k.empty()) out["k"] = list_of(axes.k);
   if (!axes.shapes.empty()) out["shapes"] = shapes_json(axes.shapes);
-  out["dtype"] = list_of(axes.types);
-  out["payload"] = list_of(axes.payloads);
-  out["direction"] = list_of(axes.directions);
-  out["layout"] = list_of(axes.layouts);
-  out["index"] = list_of(axes.indices);
+  if (config.task == nullptr) {
+    out["dtype"] = list_of(axes.types);
+    out["payload"] = list_of(axes.payloads);
+    out["direction"] = list_of(axes.directions);
+    out["layout"] = list_of(axes.layouts);
+    out["index"] = list_of(axes.indices);
+  }
+  for (const axis_values& own : axes.own) {
+    json& values = out[std::string(own.axis)] = json::array();
+    for (const setting_value& value : own.values) values.push_back(harness::to_json(value));
+  }
   if (from == rows_origin::generator) out["distribution"] = list_of(axes.distributions);
   return out;
 }
@@ -99,7 +107,8 @@ json generator_json(const generated_input& input) {
   return out;
 }
 
-json input_json(const input_spec& input) {
+json input_json(const sweep_config& config) {
+  const input_spec& input = config.input;
   if (const auto* const generated = std::get_if<generated_input>(&input)) {
     return {{"generator", generator_json(*generated)}};
   }
@@ -109,9 +118,11 @@ json input_json(const input_spec& input) {
   const auto* const dataset = std::get_if<dataset_input>(&input);
   json out = {{"base", dataset->base}};
   if (dataset->query) out["query"] = *dataset->query;
-  out["metric"] = to_string(dataset->metric);
-  out["self"] = dataset->self;
-  out["exclude_self"] = dataset->exclude_self;
+  if (config.task == nullptr) {
+    out["metric"] = to_string(dataset->metric);
+    out["self"] = dataset->self;
+    out["exclude_self"] = dataset->exclude_self;
+  }
   if (dataset->limit) out["limit"] = *dataset->limit;
   return {{"dataset", std::move(out)}};
 }
@@ -131,13 +142,15 @@ nlohmann::ordered_json resolved_json(const sweep_config& config) {
   out["schema"] = "kselect-config/1";
   out["name"] = config.name;
   out["description"] = config.description;
+  // Configs of selection, which are older than tasks, are recorded without it.
+  if (config.task != nullptr) out["task"] = config.task->name();
   out["seed"] = config.seed;
-  out["axes"] = axes_json(config.axes, origin_of(config.input));
+  out["axes"] = axes_json(config);
   // Empty lists are left out: the parser refuses them, and absence means the same.
   if (!config.constraints.empty()) out["constraints"] = constraints_json(config.constraints);
   if (!config.excludes.empty()) out["exclude"] = exclude_json(config.excludes);
   out["algorithms"] = algorithms_json(config.algorithms);
-  out["input"] = input_json(config.input);
+  out["input"] = input_json(config);
   out["measure"] = measure_json(config.measure);
   out["executor"] = config.executors.empty() ? json("auto") : list_of(config.executors);
   return out;

@@ -11,6 +11,10 @@
 namespace kselect::harness {
 namespace {
 
+std::string name_of(const compare::recorded_cell& cell) {
+  return benchmark_name(cell.problem, cell.algorithm, cell.executor) + cell.problem.settings;
+}
+
 using compare::json;
 using compare::recorded_cell;
 using compare::recorded_run;
@@ -59,9 +63,7 @@ double deviation(std::span<const double> values) {
 class family {
  public:
   family(const recorded_cell& cell, std::size_t index)
-      : cell_(cell),
-        index_(index),
-        name_(benchmark_name(cell.problem, cell.algorithm, cell.executor) + "/manual_time") {
+      : cell_(cell), index_(index), name_(name_of(cell) + "/manual_time") {
     for (const auto& round : cell.time->rounds) {
       if (round) rounds_us_.push_back(*round / ns_per_us);
     }
@@ -145,7 +147,7 @@ std::string ci_export(const recorded_run& run) {
     if (cell.status != cell_status::ok || !cell.time) continue;
     const compare::recorded_time& time = *cell.time;
     rows.push_back(
-        {{"name", benchmark_name(cell.problem, cell.algorithm, cell.executor)},
+        {{"name", name_of(cell)},
          {"unit", "us"},
          {"value", time.median / ns_per_us},
          {"range", fmt::format("± {:.4g}", (time.high - time.low) / 2 / ns_per_us)},

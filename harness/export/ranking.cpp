@@ -38,7 +38,7 @@ std::optional<double> share_of(const recorded_cell& cell) {
 
 // The same for all layouts of one problem.
 std::string group_of(const recorded_cell& cell) {
-  workload p = cell.problem;
+  recorded_problem p = cell.problem;
   p.layout = layout::row_major;
   p.pitch = 0;
   return cell.executor + ' ' + to_string(p);

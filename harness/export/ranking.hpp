@@ -20,7 +20,7 @@ struct ranked_cell {
 
 // All cells of one problem, whatever layout they read, on one executor.
 struct ranking {
-  workload problem;  // as the first cell has it
+  recorded_problem problem;  // as the first cell has it
   std::string executor;
   std::vector<ranked_cell> timed;                      // fastest first
   std::vector<const compare::recorded_cell*> untimed;  // in the run's order

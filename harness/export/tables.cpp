@@ -27,17 +27,27 @@ std::string csv_field(const std::string& raw) {
   return quoted + '"';
 }
 
-std::string csv_line(const recorded_cell& cell) {
+bool has_settings(const recorded_run& run) {
+  return std::ranges::any_of(run.cells,
+                             [](const recorded_cell& c) { return !c.problem.settings.empty(); });
+}
+
+// The settings of a task are a last column, which runs of selections do not have.
+std::string csv_line(const recorded_cell& cell, bool with_settings) {
   const workload& p = cell.problem;
+  const std::string last =
+      with_settings ? ',' + csv_field(cell.problem.settings) + '\n' : std::string("\n");
   std::string line =
       fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_field(cell.algorithm),
                   csv_field(cell.executor), cell.threads, p.n, p.q, p.k, to_string(p.type),
                   to_string(p.index), to_string(p.direction), to_string(p.payload),
                   to_string(p.layout), p.pitch, csv_field(to_string(p.distribution)), p.seed,
                   to_string(cell.status), csv_field(cell.reason), cell.throttled ? 1 : 0);
-  if (!cell.time) return line + ",,,,,\n";
-  return line + fmt::format(",{},{},{},{},{}\n", csv_field(cell.time->clock), cell.time->median,
-                            cell.time->low, cell.time->high, cell.time->rounds.size());
+  if (!cell.time) return line + ",,,,," + last;
+  return line +
+         fmt::format(",{},{},{},{},{}", csv_field(cell.time->clock), cell.time->median,
+                     cell.time->low, cell.time->high, cell.time->rounds.size()) +
+         last;
 }
 
 void add_once(std::vector<std::string>& list, const std::string& item) {
@@ -64,8 +74,10 @@ std::string csv_export(const recorded_run& run) {
   std::string text =
       "algorithm,executor,threads,n,q,k,dtype,index,direction,payload,layout,pitch,distribution,"
       "seed,"
-      "status,reason,throttled,clock,median_ns,ci95_low_ns,ci95_high_ns,rounds\n";
-  for (const recorded_cell& cell : run.cells) text += csv_line(cell);
+      "status,reason,throttled,clock,median_ns,ci95_low_ns,ci95_high_ns,rounds";
+  const bool with_settings = has_settings(run);
+  text += with_settings ? ",settings\n" : "\n";
+  for (const recorded_cell& cell : run.cells) text += csv_line(cell, with_settings);
   return text;
 }
 

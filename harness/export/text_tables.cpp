@@ -33,7 +33,7 @@ std::string to_right(std::string_view text, std::size_t width) {
 }
 
 // What tells rows apart beyond n, Q and k, without what is usual: "float16 uniform largest".
-std::string kind_of(const workload& p) {
+std::string kind_of(const recorded_problem& p) {
   const workload usual;
   std::vector<std::string> words;
   if (p.type != usual.type) words.emplace_back(to_string(p.type));
@@ -41,6 +41,7 @@ std::string kind_of(const workload& p) {
   if (p.direction != usual.direction) words.emplace_back(to_string(p.direction));
   if (p.payload != usual.payload) words.emplace_back(to_string(p.payload));
   if (p.index != usual.index && p.has_indices()) words.emplace_back(to_string(p.index));
+  if (!p.settings.empty()) words.push_back(p.settings.substr(1));
   return fmt::format("{}", fmt::join(words, " "));
 }
 
@@ -98,7 +99,7 @@ class grid {
 };
 
 std::string title_of(const ranking& r) {
-  const workload& p = r.problem;
+  const recorded_problem& p = r.problem;
   return fmt::format("n = {}, Q = {}, k = {}, {}, on {}", p.n, p.q, p.k, kind_of(p), r.executor);
 }
 

@@ -10,7 +10,8 @@
 
 namespace kselect::harness {
 
-// Whether two cells belong to one group: one executor, and one problem except for the layout.
+// Whether two cells belong to one group: one executor, and one problem with its settings, except
+// for the layout.
 bool same_group(const cell& a, const cell& b);
 
 // Makes groups of the cells of a plan, which come in its order. A plan keeps the cells of one

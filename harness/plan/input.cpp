@@ -10,6 +10,7 @@
 #include "harness/plan/rows_file.hpp"
 #include "harness/workload/device/rows_on_device.hpp"
 #include "harness/workload/rows.hpp"
+#include "harness/workload/vectors.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/distance/distance.hpp"
@@ -22,11 +23,6 @@
 
 namespace kselect::harness {
 namespace {
-
-// Variant 0 has the problem's own seed.
-std::uint64_t seed_of(const workload& p, int variant) {
-  return p.seed ^ static_cast<std::uint64_t>(variant) * 0x9e3779b97f4a7c15U;
-}
 
 class generated_source final : public input_source {
  public:
@@ -103,24 +99,6 @@ distance_stage fill_distances(const workload& p, vector_view base, vector_view q
           std::chrono::duration<double, std::nano>(clock::now() - begin).count()};
 }
 
-// The generated vectors whose distances are taken: rows of the generator whose length is the
-// dimension. Another variant has other queries of the same corpus.
-workload base_of(const workload& p, const generated_vectors& spec) {
-  workload components;
-  components.n = spec.dimension;
-  components.q = p.n;
-  components.k = 1;
-  components.distribution = p.distribution;
-  components.seed = p.seed;
-  return components;
-}
-workload queries_of(const workload& p, const generated_vectors& spec, int variant) {
-  workload components = base_of(p, spec);
-  components.q = p.q;
-  components.seed = ~seed_of(p, variant);
-  return components;
-}
-
 // Both sides as float32, and three numbers of each vector that the distances need.
 std::size_t bytes_of_vectors(const workload& p, const generated_vectors& spec) {
   const auto vectors = static_cast<std::size_t>(p.n) + static_cast<std::size_t>(p.q);
@@ -150,8 +128,8 @@ class generated_vectors_source final : public input_source {
   std::optional<distance_stage> fill(const workload& p, std::span<std::byte> rows,
                                      int variant) const override {
     if (p.q == 0 || p.n == 0) return std::nullopt;
-    const std::vector<float> base = vectors(base_of(p, spec_));
-    const std::vector<float> queries = vectors(queries_of(p, spec_, variant));
+    const std::vector<float> base = vectors(corpus_of(p, spec_.dimension));
+    const std::vector<float> queries = vectors(queries_of(p, spec_.dimension, variant));
     return fill_distances(p, {base.data(), p.n, spec_.dimension},
                           {queries.data(), p.q, spec_.dimension}, {spec_.metric, false, threads_},
                           0, reinterpret_cast<float*>(rows.data()));
@@ -196,8 +174,9 @@ class vectors_on_gpu_source final : public input_source {
                                         int variant) const override {
     if (p.q == 0 || p.n == 0) return std::nullopt;
     distance_matrix distances(place, p, spec_.metric, spec_.dimension);
-    generate_rows(place, base_of(p, spec_), reinterpret_cast<std::byte*>(distances.base()));
-    generate_rows(place, queries_of(p, spec_, variant),
+    generate_rows(place, corpus_of(p, spec_.dimension),
+                  reinterpret_cast<std::byte*>(distances.base()));
+    generate_rows(place, queries_of(p, spec_.dimension, variant),
                   reinterpret_cast<std::byte*>(distances.queries()));
     const auto write = [&] {
       distances.write(reinterpret_cast<float*>(rows));
@@ -286,8 +265,8 @@ std::optional<distance_stage> input_source::fill_at(backend&, const workload& p,
 
 input_choice choose_input(const sweep_config& config, const std::optional<std::string>& dataset,
                           int threads, std::optional<executor_kind> executor) {
-  input_choice chosen{config.input, uses_gpu(config, executor),
-                      threads_to_use(threads)};
+  input_choice chosen{config.input, uses_gpu(config, executor), threads_to_use(threads),
+                      config.task, config.axes.own};
   auto* const spec = std::get_if<dataset_input>(&chosen.spec);
   if (spec == nullptr && dataset) {
     throw error(failure::usage,

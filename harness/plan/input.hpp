@@ -18,6 +18,7 @@
 #include "harness/config/cells.hpp"
 #include "harness/config/config.hpp"
 #include "harness/harness.hpp"
+#include "harness/task/task.hpp"
 #include "harness/workload/workload.hpp"
 #include "runtime/backend/backend.hpp"
 
@@ -42,15 +43,21 @@ struct row_contents {
   bool nan = false, infinities = false;
 };
 
-class input_source {
+// What the cells of a sweep are measured on. Each task reads what its own open() returned.
+class sweep_input {
  public:
-  virtual ~input_source() = default;
+  virtual ~sweep_input() = default;
 
   // The number of base vectors and queries, or of the file's columns and rows; empty for the
   // generator, which has no limit.
   virtual std::optional<dataset_sizes> sizes() const = 0;
   // The input, apart from the problem, as records show it and as a cell's key hashes it.
   virtual nlohmann::ordered_json description() const = 0;
+};
+
+// The rows that selections are measured on.
+class input_source : public sweep_input {
+ public:
   // Writes the problem's rows: problem.input_bytes() bytes in the problem's layout. Variant 0 is
   // what the problem names. Other variants have another seed or other queries, so that no run can
   // profit from an earlier one. Returns the time of the distances if the rows are distances.
@@ -70,9 +77,11 @@ class input_source {
 
 // What open_input() needs. Plain data, so that another process can open the same input.
 struct input_choice {
-  input_spec spec;      // file paths are ready for the file system
-  bool on_gpu = false;  // distances between generated vectors are made on the GPU
-  int threads = 1;      // of the host
+  input_spec spec;                      // file paths are ready for the file system
+  bool on_gpu = false;                  // distances between generated vectors are made on the GPU
+  int threads = 1;                      // of the host
+  const harness::task* task = nullptr;  // as in sweep_config
+  std::vector<axis_values> own = {};    // as in sweep_axes
 };
 
 // `dataset` overrides the base path of the config's dataset, `executor` the executors of the
@@ -81,7 +90,10 @@ struct input_choice {
 input_choice choose_input(const sweep_config& config, const std::optional<std::string>& dataset,
                           int threads, std::optional<executor_kind> executor = std::nullopt);
 
-// Loads the dataset, if there is one. Throws whatever the file readers throw.
+// The rows of selections. Loads the dataset, if there is one. Throws whatever the file readers
+// throw.
 std::unique_ptr<input_source> open_input(const input_choice& choice);
+// What the choice's task is measured on.
+std::unique_ptr<sweep_input> open_sweep_input(const input_choice& choice);
 
 }  // namespace kselect::harness

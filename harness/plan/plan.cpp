@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "harness/config/combinations.hpp"
+#include "harness/plan/selection.hpp"
 #include "harness/plan/title_filter.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/environment/host.hpp"
@@ -39,51 +40,22 @@ layout layout_read(const algorithm& entry, layout written) {
   return read;
 }
 
-// The most bytes that a cell needs at once: rows, what they are made of, outputs with their host
-// copies, workspace.
-std::size_t bytes_needed(const cell& c, const input_source& input, const call_plan& plan) {
-  const algorithm& entry = *c.entry->algorithm;
-  const problem& p = c.problem;
-  const std::size_t outputs = 2 * (p.values_bytes() + p.indices_bytes());
-  return p.input_bytes() * (entry.promises.modifies_input ? 2 : 1) + outputs + plan.workspace() +
-         input.bytes_to_fill(c.problem);
-}
-
-// Why a contract excludes these rows; empty if it does not.
-std::string excluded(const contract& promises, const row_contents& rows) {
-  if (rows.nan && promises.nan == nan_policy::unsupported) {
-    return "the rows hold NaN, which the contract excludes";
-  }
-  if (rows.infinities && !promises.infinities) {
-    return "the rows hold infinities, which the contract excludes";
-  }
-  return {};
-}
-
 // Sets `foreseen` and `reason`. The host has `free_bytes` for a cell.
-void foresee(cell& c, const input_source& input, backends& places, std::size_t free_bytes) {
+void foresee(cell& c, const sweep_input& input, backends& places, std::size_t free_bytes) {
+  device where;
+  where.kind = c.executor;
+  std::string unavailable;
   if (c.entry->algorithm->executors.contains(c.executor)) {
-    c.reason = why_unavailable(c.executor);
+    unavailable = why_unavailable(c.executor);
   }
-  if (c.reason.empty()) {
-    device where;
-    where.kind = c.executor;
-    if (why_unavailable(c.executor).empty()) where = places.open(c.executor).description();
-    const call_plan plan = plan_call(*c.entry->algorithm, c.problem, where);
-    c.reason = plan.reason();
-    if (c.reason.empty()) c.reason = excluded(c.entry->algorithm->promises, input.contents());
-    if (c.reason.empty()) {
-      const std::size_t needed = bytes_needed(c, input, plan);
-      const std::size_t there = c.executor == executor_kind::cuda ? where.memory_bytes : free_bytes;
-      if (there == 0 || needed <= there) return;
-      c.foreseen = cell_status::out_of_memory;
-      c.reason = fmt::format("needs {:.2f} GiB, {:.2f} GiB are there",
-                             static_cast<double>(needed) / (1 << 30),
-                             static_cast<double>(there) / (1 << 30));
-      return;
-    }
+  if (unavailable.empty() && why_unavailable(c.executor).empty()) {
+    where = places.open(c.executor).description();
   }
-  c.foreseen = cell_status::unsupported;
+  const cell_prospect seen = unavailable.empty()
+                                 ? task_of(c.task).foresee(c, input, where, free_bytes)
+                                 : cell_prospect{cell_status::unsupported, unavailable};
+  c.foreseen = seen.status;
+  c.reason = seen.reason;
 }
 
 // `input` is the text of the input's description.
@@ -91,14 +63,17 @@ std::string make_key(const cell& c, const plan_request& request, const std::stri
                      const std::string& device_name) {
   const measure_policy& m = request.config.measure;
   const std::string identity = fmt::format(
-      "{}|{}|{}|{}|{}|{}|{}|{},{},{},{},{},{},{},{}", to_string(c.problem), input,
-      c.entry->algorithm->name, c.entry->source_hash, to_string(c.executor), device_name,
+      "{}|{}|{}|{}|{}|{}|{}|{},{},{},{},{},{},{},{}", problem_of(c), input, name_of(c),
+      c.entry->source_hash, to_string(c.executor), device_name,
       version_line().substr(0, version_line().find('(')), m.warmup, m.rounds, m.min_samples,
       m.max_samples, m.max_seconds, m.target_spread, m.threads, to_string(m.cache));
   // Only if set, so that all other cells keep their keys.
   const std::string confined =
       m.multiprocessors == 0 ? "" : fmt::format("|{} multiprocessors", m.multiprocessors);
-  const std::string whole = identity + confined;
+  std::string of_task =
+      c.task == nullptr ? "" : fmt::format("|{} {}", c.task->name(), c.task->source_hash(c));
+  for (const setting& s : c.of_entry) of_task += '|' + to_string(s);
+  const std::string whole = identity + confined + of_task;
   return fmt::format("{:016x}", XXH3_64bits(whole.data(), whole.size()));
 }
 
@@ -126,6 +101,7 @@ struct wanted_entry {
   const algorithm_filter* filter;
   std::vector<executor_kind> executors;
   std::vector<layout> reads;  // for each layout by number, the one that the algorithm gets
+  std::vector<settings> own;  // the settings that it is measured with; of selection, the empty one
 
   bool takes(const workload& p) const {
     return !filter->where || filter->where->holds(p.n, p.q, p.k);
@@ -157,15 +133,40 @@ void keep_possible(wanted_entry& wanted, std::vector<left_out>& omitted) {
   same->algorithms.push_back(entry.name);
 }
 
+// All combinations of the task's own axes of that scope that matter to an entry.
+std::vector<settings> own_settings(const sweep_config& config, axis_scope scope,
+                                   std::string_view entry = {}) {
+  std::vector<settings> all = {{}};
+  if (config.task == nullptr) return all;
+  for (const task_axis& axis : config.task->axes()) {
+    if (axis.scope != scope || !matters(axis, entry)) continue;
+    const auto given = std::ranges::find(config.axes.own, axis.name, &axis_values::axis);
+    std::vector<settings> longer;
+    for (const settings& each : all) {
+      for (const setting_value& value : given->values) {
+        longer.push_back(each);
+        longer.back().push_back({axis.name, value});
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
 std::vector<wanted_entry> entries_of(const plan_request& request, std::vector<left_out>& omitted) {
+  const task& of = task_of(request.config.task);
   std::vector<std::string_view> known;
-  for (const registered& row : registry()) known.push_back(row.algorithm->name);
+  for (const registered& row : of.entries()) known.push_back(row.algorithm->name);
   check_algorithms(request.config, known, left_out_hint());
   std::vector<wanted_entry> entries;
-  for (const registered& row : registry()) {
+  for (const registered& row : of.entries()) {
     const algorithm_filter* const filter = filter_for(request.config, row.algorithm->name);
     if (filter == nullptr) continue;
-    wanted_entry wanted{&row, filter, executors_of(*row.algorithm, request), {}};
+    wanted_entry wanted{&row,
+                        filter,
+                        executors_of(*row.algorithm, request),
+                        {},
+                        own_settings(request.config, axis_scope::entry, row.algorithm->name)};
     if (filter->only_here()) keep_possible(wanted, omitted);
     if (wanted.executors.empty()) continue;
     for (const auto& each : names<layout>) {
@@ -176,6 +177,12 @@ std::vector<wanted_entry> entries_of(const plan_request& request, std::vector<le
   return entries;
 }
 
+// Whether a filter matches one of the two titles of a cell, as title_filter does for selections.
+bool matches(const title_filter& filter, const cell& c) {
+  const std::string name = name_of(c) + ' ';
+  return filter.matches(name + problem_of(c)) || filter.matches(name + short_title_of(c));
+}
+
 class config_plan final : public cell_source {
  public:
   config_plan(const plan_request& request, backends& places)
@@ -184,6 +191,7 @@ class config_plan final : public cell_source {
         input_(to_text(request.input.description())),
         free_bytes_(available_memory()),
         problems_(request.config, request.input.sizes()),
+        of_problems_(own_settings(request.config, axis_scope::problem)),
         entries_(entries_of(request, omitted_)) {
     require_some(request.config, count_left(problems_));
     if (request.filter) filter_.emplace(*request.filter);
@@ -228,11 +236,14 @@ class config_plan final : public cell_source {
       while (next_place()) {
         const wanted_entry& wanted = plan_.entries_[entry_];
         c = cell();
+        c.task = plan_.request_.config.task;
+        c.of_problem = plan_.of_problems_[of_problem_];
+        c.of_entry = wanted.own[of_entry_];
         c.problem = *problem_;
         c.entry = wanted.entry;
         c.executor = wanted.executors[place_];
         c.problem.layout = wanted.read_for(problem_->layout);
-        if (plan_.filter_ && !plan_.filter_->matches(c.entry->algorithm->name, c.problem)) continue;
+        if (plan_.filter_ && !matches(*plan_.filter_, c)) continue;
         require_gpu(*c.entry->algorithm, c.executor, plan_.request_.config);
         c.number = number_++;
         return true;
@@ -242,16 +253,26 @@ class config_plan final : public cell_source {
 
    private:
     bool next_place() {
-      if (problem_ != nullptr && ++place_ < plan_.entries_[entry_].executors.size()) return true;
-      place_ = 0;
+      if (problem_ != nullptr) {
+        if (++of_entry_ < plan_.entries_[entry_].own.size()) return true;
+        of_entry_ = 0;
+        if (++place_ < plan_.entries_[entry_].executors.size()) return true;
+        place_ = 0;
+      }
       do {
         if (problem_ == nullptr || ++entry_ == plan_.entries_.size()) {
           entry_ = 0;
-          problem_ = problems_.next();
-          if (problem_ == nullptr) return false;
+          if (!next_problem()) return false;
         }
       } while (!plan_.entries_[entry_].takes(*problem_) || is_repeated());
       return true;
+    }
+
+    bool next_problem() {
+      if (problem_ != nullptr && ++of_problem_ < plan_.of_problems_.size()) return true;
+      of_problem_ = 0;
+      problem_ = problems_.next();
+      return problem_ != nullptr;
     }
 
     // Whether the entry gets the same rows for an earlier layout of this problem.
@@ -272,7 +293,7 @@ class config_plan final : public cell_source {
     const config_plan& plan_;
     combinations::walk problems_;
     const workload* problem_ = nullptr;
-    std::size_t entry_ = 0, place_ = 0;
+    std::size_t of_problem_ = 0, entry_ = 0, place_ = 0, of_entry_ = 0;
     std::int64_t number_ = 0;
   };
 
@@ -288,7 +309,8 @@ class config_plan final : public cell_source {
       for (const executor_kind executor : wanted.executors) {
         if (at->second == 0) continue;
         require_gpu(*wanted.entry->algorithm, executor, request_.config);
-        counts.push_back({wanted.entry->algorithm->name, executor, at->second});
+        counts.push_back({wanted.entry->algorithm->name, executor,
+                          at->second * std::ssize(of_problems_) * std::ssize(wanted.own)});
       }
     }
     return counts;
@@ -310,6 +332,7 @@ class config_plan final : public cell_source {
   std::string input_;
   std::size_t free_bytes_;  // of the host, before the first cell runs
   combinations problems_;
+  std::vector<settings> of_problems_;
   std::vector<left_out> omitted_;
   std::vector<wanted_entry> entries_;
   std::optional<title_filter> filter_;
@@ -318,6 +341,12 @@ class config_plan final : public cell_source {
 };
 
 }  // namespace
+
+const task& task_of(const task* added) { return added == nullptr ? selection_task() : *added; }
+
+std::unique_ptr<sweep_input> open_sweep_input(const input_choice& choice) {
+  return task_of(choice.task).open(choice);
+}
 
 backend& backends::open(executor_kind kind) {
   auto& place = open_[static_cast<std::size_t>(kind)];

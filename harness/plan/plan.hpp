@@ -11,6 +11,7 @@
 #include "harness/config/config.hpp"
 #include "harness/harness.hpp"
 #include "harness/plan/input.hpp"
+#include "harness/task/task.hpp"
 #include "kselect/registry.hpp"
 #include "runtime/backend/backend.hpp"
 
@@ -42,6 +43,9 @@ struct cell {
   workload problem;
   const registered* entry = nullptr;
   executor_kind executor = executor_kind::cpu;
+  // Null, and no settings: selection. Settings are in the order of the task's axes.
+  const harness::task* task = nullptr;
+  settings of_problem, of_entry;
   // 16 hexadecimal digits: a hash of the problem, its input, the algorithm and its source, the
   // executor, device, measurement policy and program version. Equal keys measure the same thing.
   std::string key;
@@ -50,6 +54,26 @@ struct cell {
   std::string reason;
   std::int64_t number = 0;  // in its plan, from 0
 };
+
+// What is known of a cell before it runs.
+struct cell_prospect {
+  cell_status status = cell_status::ok;
+  std::string reason = {};
+};
+
+// The algorithm's name, with the settings of the entry, unless they are the presets, as a variant:
+// "auto+product=float16".
+std::string name_of(const cell& c);
+// to_string of the workload, with the settings of the problem: ".../uniform#7/dimension=128".
+std::string problem_of(const cell& c);
+// The same of short_title: "n=1024 Q=64 k=8 uniform dimension=128".
+std::string short_title_of(const cell& c);
+
+// Whether so many bytes are there for a cell: on a GPU of the device, else of the host.
+cell_prospect fits(std::size_t needed, const cell& c, const device& where, std::size_t free_bytes);
+
+// The task of a sweep: selection, or the one that was added.
+const task& task_of(const harness::task* added);
 
 // The backends of a sweep, with the threads and multiprocessors of its policy. Each is opened once,
 // on first use.
@@ -71,7 +95,7 @@ inline constexpr std::int64_t most_listed = 1'000'000;
 
 struct plan_request {
   const sweep_config& config;
-  const input_source& input;
+  const sweep_input& input;
   std::optional<executor_kind> executor;  // overrides the config's
   std::optional<std::string> filter;      // title_filter.hpp, on "algorithm problem"
 };

@@ -29,6 +29,7 @@ std::int64_t elements_per_second(executor_kind kind) {
 }
 constexpr std::int64_t proven_per_second = 1'000'000'000;
 constexpr std::int64_t made_per_second = 200'000'000;
+constexpr std::int64_t most_pass_us = std::int64_t{1} << 40;
 constexpr std::int64_t call_us = 10;  // of a run on an empty problem
 
 std::int64_t pass_us(const problem& p, std::int64_t per_second) {
@@ -41,7 +42,9 @@ std::int64_t pass_us(const problem& p, std::int64_t per_second) {
 std::int64_t rows_us(const cell& c) { return pass_us(c.problem, made_per_second); }
 
 std::int64_t run_us(const cell& c) {
-  return call_us + pass_us(c.problem, elements_per_second(c.executor));
+  const std::int64_t pass = pass_us(c.problem, elements_per_second(c.executor));
+  // Of another task a run takes many passes: no more of them than 64 bits can count.
+  return call_us + (c.task == nullptr ? pass : std::min(pass, most_pass_us) * c.task->passes(c));
 }
 
 std::int64_t predicted_us(const cell& c, const measure_policy& policy) {
@@ -61,8 +64,8 @@ class identity_hash {
  public:
   identity_hash() : state_(XXH3_createState()) { XXH3_64bits_reset(state_.get()); }
   void add(const cell& c) {
-    const std::string line = fmt::format("{} {} {}\n", c.entry->algorithm->name,
-                                         to_string(c.executor), to_string(c.problem));
+    const std::string line =
+        fmt::format("{} {} {}\n", name_of(c), to_string(c.executor), problem_of(c));
     XXH3_64bits_update(state_.get(), line.data(), line.size());
   }
   std::string text() const { return in_hex(XXH3_64bits_digest(state_.get())); }
@@ -121,8 +124,12 @@ std::uint32_t hashed_shard(const cell& c, int shards) {
                                  static_cast<std::uint64_t>(p.distribution.kind),
                                  std::bit_cast<std::uint64_t>(p.distribution.parameter),
                                  static_cast<std::uint64_t>(c.executor)};
-  return static_cast<std::uint32_t>(XXH3_64bits(facts, sizeof facts) %
-                                    static_cast<std::uint64_t>(shards));
+  std::uint64_t hash = XXH3_64bits(facts, sizeof facts);
+  for (const setting& s : c.of_problem) {
+    const std::string text = to_string(s);
+    hash = XXH3_64bits_withSeed(text.data(), text.size(), hash);
+  }
+  return static_cast<std::uint32_t>(hash % static_cast<std::uint64_t>(shards));
 }
 
 // The shard of each group, from 0, by Graham's rule (shard.hpp).

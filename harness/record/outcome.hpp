@@ -38,6 +38,13 @@ struct counted_work {
   simt::places places;  // the counters that the kernel counted by place
 };
 
+// A named part of the time of a cell's runs: the median of each round, in ns.
+struct stage_log {
+  std::string name;
+  bool of_time = true;  // false: it was done beside the work that the time is of
+  std::vector<double> rounds_ns;
+};
+
 struct cell_outcome {
   cell_status status = cell_status::ok;
   std::string reason;          // one line unless ok
@@ -55,6 +62,10 @@ struct cell_outcome {
   int input_copies = 0;
   bool fresh_inputs = false;                           // other rows in each round
   std::optional<stage_times> distances, rows_to_host;  // row_variants
+  // Of a task that was added: its stages, what it counted in one run, and how it proves answers.
+  std::vector<stage_log> stages;
+  std::vector<std::pair<std::string, double>> counts;
+  std::string proof;
   bool pinned = false;  // cpu: each thread was kept on its own processor
   std::chrono::system_clock::time_point started{};
   double elapsed_s = 0;  // the whole cell, with proofs and warm-up

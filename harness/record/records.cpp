@@ -15,18 +15,32 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json problem_json(const workload& p) {
-  return {{"n", p.n},
-          {"q", p.q},
-          {"k", p.k},
-          {"dtype", to_string(p.type)},
-          {"index", to_string(p.index)},
-          {"direction", to_string(p.direction)},
-          {"payload", to_string(p.payload)},
-          {"layout", to_string(p.layout)},
-          {"pitch", p.pitch},
-          {"distribution", to_string(p.distribution)},
-          {"seed", p.seed}};
+json problem_json(const cell& c) {
+  const workload& p = c.problem;
+  json problem = {{"n", p.n},
+                  {"q", p.q},
+                  {"k", p.k},
+                  {"dtype", to_string(p.type)},
+                  {"index", to_string(p.index)},
+                  {"direction", to_string(p.direction)},
+                  {"payload", to_string(p.payload)},
+                  {"layout", to_string(p.layout)},
+                  {"pitch", p.pitch},
+                  {"distribution", to_string(p.distribution)},
+                  {"seed", p.seed}};
+  for (const setting& s : c.of_problem) problem[std::string(s.axis)] = to_json(s.value);
+  return problem;
+}
+
+// The entry's settings are a variant in its name, so that readers of names tell cells apart.
+json entry_json(const cell& c) {
+  json entry = algorithm_json(*c.entry);
+  if (c.task == nullptr) return entry;
+  if (c.entry->source_hash.empty()) entry["source_hash"] = c.task->source_hash(c);
+  entry["name"] = name_of(c);
+  entry["settings"] = json::object();
+  for (const setting& s : c.of_entry) entry["settings"][std::string(s.axis)] = to_json(s.value);
+  return entry;
 }
 
 json numbers_json(const std::vector<std::optional<double>>& values) {
@@ -151,15 +165,37 @@ json algorithm_json(const registered& entry) {
           {"source_hash", entry.source_hash}};
 }
 
+namespace {
+
+// What only the cells of a task that was added have.
+void add_task_members(json& record, const cell& c, const cell_outcome& outcome) {
+  record["task"] = c.task->name();
+  json stages = json::object(), counts = json::object();
+  for (const stage_log& stage : outcome.stages) {
+    const summary of = summarise(stage.rounds_ns);
+    stages[stage.name] = {{"unit", "ns"},
+                          {"of_time", stage.of_time},
+                          {"median", of.median},
+                          {"ci95", {of.ci_low, of.ci_high}},
+                          {"rounds", stage.rounds_ns}};
+  }
+  for (const auto& [name, value] : outcome.counts) counts[name] = value;
+  record["stages"] = std::move(stages);
+  record["counts"] = std::move(counts);
+  if (!outcome.proof.empty()) record["verify"]["method"] = outcome.proof;
+}
+
+}  // namespace
+
 std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_context& context) {
   json record = {
       {"schema", schema_version},
       {"key", c.key},
       {"status", to_string(outcome.status)},
       {"reason", outcome.reason},
-      {"problem", problem_json(c.problem)},
+      {"problem", problem_json(c)},
       {"input", context.input},
-      {"algorithm", algorithm_json(*c.entry)},
+      {"algorithm", entry_json(c)},
       {"executor", to_string(c.executor)},
       {"threads", context.threads},
       {"time", or_null(outcome.time, time_json)},
@@ -182,6 +218,7 @@ std::string cell_record(const cell& c, const cell_outcome& outcome, const cell_c
       {"elapsed_s", outcome.elapsed_s},
   };
   if (context.confined) record["multiprocessors"] = confinement_json(*context.confined);
+  if (c.task != nullptr) add_task_members(record, c, outcome);
   return dump(record, -1);
 }
 

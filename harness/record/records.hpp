@@ -44,7 +44,7 @@ constexpr auto names_of(run_state) {
 struct run_context {
   const sweep_config& config;
   const sweep_part& part;
-  const input_source& input;
+  const sweep_input& input;
   const std::vector<std::string>& arguments;  // the command line
   const nlohmann::ordered_json& cost_table;   // the user's own for `auto`, or null
   std::optional<confinement> confined;        // of the cuda executor

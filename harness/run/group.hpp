@@ -2,12 +2,11 @@
 // Runs a cell group: all algorithms on one problem and one executor. Every cell is proven, timed in
 // interleaved rounds, and proven again.
 
-#include <map>
 #include <span>
 #include <vector>
 
 #include "harness/record/outcome.hpp"
-#include "harness/run/row_variants.hpp"
+#include "harness/run/subjects.hpp"
 
 namespace kselect::harness {
 
@@ -25,19 +24,6 @@ class group_observer {
   virtual bool go_on_after_damage() = 0;
 };
 
-// The rows of the current problem on one executor, for each layout that algorithms read.
-class group_inputs {
- public:
-  group_inputs(const input_source& source, backend& place) : source_(source), place_(place) {}
-  row_variants& of(const workload& p);
-  void forget();
-
- private:
-  const input_source& source_;
-  backend& place_;
-  std::map<layout, row_variants> by_layout_;
-};
-
 struct group_request {
   std::span<const cell* const> cells;  // all of one group, each foreseen ok
   const measure_policy& policy;
@@ -47,7 +33,7 @@ struct group_request {
 // Runs every cell and reports its outcome. A cell's failure is its status, not an exception.
 // Returns false if it stopped early: the observer refused to go on, or `place` was lost
 // (backend::lost) to the last reported cell or to work left behind by an earlier group.
-bool run_group(const group_request& request, group_inputs& inputs, backend& place,
+bool run_group(const group_request& request, group_subjects& subjects, backend& place,
                group_observer& observer);
 
 }  // namespace kselect::harness

@@ -27,9 +27,9 @@ class group_runner {
   std::map<executor_kind, memory_ceilings> ceilings_;
 };
 
-std::unique_ptr<group_runner> run_in_worker(const sweep_request& request, const input_source& input,
+std::unique_ptr<group_runner> run_in_worker(const sweep_request& request, const sweep_input& input,
                                             backends& places);
-std::unique_ptr<group_runner> run_in_process(const sweep_request& request,
-                                             const input_source& input, backends& places);
+std::unique_ptr<group_runner> run_in_process(const sweep_request& request, const sweep_input& input,
+                                             backends& places);
 
 }  // namespace kselect::harness

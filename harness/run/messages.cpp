@@ -61,6 +61,25 @@ std::string bytes_of_characters(std::string_view text) {
   return path;
 }
 
+json value_json(const setting_value& value) { return json(to_json(value)); }
+
+// A task's own axes with their values, or a cell's settings with one each.
+json own_json(const std::vector<axis_values>& own) {
+  json axes = json::array();
+  for (const axis_values& each : own) {
+    json values = json::array();
+    for (const setting_value& value : each.values) values.push_back(value_json(value));
+    axes.push_back({{"axis", each.axis}, {"values", std::move(values)}});
+  }
+  return axes;
+}
+
+json settings_json(const settings& all) {
+  json list = json::array();
+  for (const setting& s : all) list.push_back({{"axis", s.axis}, {"value", value_json(s.value)}});
+  return list;
+}
+
 json spec_json(const input_spec& spec) {
   if (const auto* const generated = std::get_if<generated_input>(&spec)) {
     return {{"vectors", or_null(generated->vectors)}};
@@ -106,6 +125,54 @@ auto read_message(const std::string& line, const Read& read) {
   const std::string name = "a message between processes";
   const json tree(parse_json(line, name));
   return read_members(name, [&] { return read(tree); });
+}
+
+const task* task_named(const json& name) {
+  const task* const found = find_added_task(name.get<std::string>());
+  if (found == nullptr) refuse(fmt::format("unknown task {}", name.dump()));
+  return found;
+}
+
+const task_axis& axis_named(const task& of, const json& name) {
+  const auto found = std::ranges::find(of.axes(), name.get<std::string>(), &task_axis::name);
+  if (found == of.axes().end()) refuse(fmt::format("unknown axis {}", name.dump()));
+  return *found;
+}
+
+// A value of the axis' type, within its bounds.
+setting_value value_from(const task_axis& axis, const json& value) {
+  const bool is_text = std::holds_alternative<std::string>(axis.preset);
+  const bool is_integer = std::holds_alternative<std::int64_t>(axis.preset);
+  const bool fits =
+      is_text ? value.is_string() &&
+                    std::ranges::find(axis.choices, value.get<std::string>()) != axis.choices.end()
+              : (is_integer ? value.is_number_integer() : value.is_number()) &&
+                    value.get<double>() >= axis.low && value.get<double>() <= axis.high;
+  if (!fits) refuse(fmt::format("{} is {}", axis.name, value.dump()));
+  if (is_text) return value.get<std::string>();
+  if (is_integer) return value.get<std::int64_t>();
+  return value.get<double>();
+}
+
+settings settings_from(const task& of, const json& list) {
+  settings all;
+  for (const json& each : list) {
+    const task_axis& axis = axis_named(of, each.at("axis"));
+    all.push_back({axis.name, value_from(axis, each.at("value"))});
+  }
+  return all;
+}
+
+std::vector<axis_values> own_from(const task& of, const json& list) {
+  std::vector<axis_values> own;
+  for (const json& each : list) {
+    const task_axis& axis = axis_named(of, each.at("axis"));
+    own.push_back({axis.name, {}});
+    for (const json& value : each.at("values")) {
+      own.back().values.push_back(value_from(axis, value));
+    }
+  }
+  return own;
 }
 
 // A number that is a value of the enum: both sides write them as numbers.
@@ -194,10 +261,12 @@ worker_setup setup_of(const json& setup) {
   const json& metric = input.contains("vectors") ? input.at("vectors") : input;
   const bool has_metric = !metric.is_null() && !input.contains("rows");
   if (has_metric) require_named<runtime::metric>(metric, "metric");
-  return {{spec_from(input), setup.at("on_gpu"), setup.at("threads")},
-          setup.at("policy"),
-          std::move(ceilings),
-          setup.at("description")};
+  input_choice choice{spec_from(input), setup.at("on_gpu"), setup.at("threads")};
+  if (setup.contains("task")) {
+    choice.task = task_named(setup.at("task"));
+    choice.own = own_from(*choice.task, setup.at("own"));
+  }
+  return {std::move(choice), setup.at("policy"), std::move(ceilings), setup.at("description")};
 }
 
 cell cell_of(const json& each) {
@@ -205,7 +274,17 @@ cell cell_of(const json& each) {
   require_problem(each.at("problem"));
   cell c;
   c.key = each.at("key");
-  c.entry = find_algorithm(each.at("algorithm").get<std::string>());
+  const std::string name = each.at("algorithm");
+  if (each.contains("task")) {
+    c.task = task_named(each.at("task"));
+    c.of_problem = settings_from(*c.task, each.at("of_problem"));
+    c.of_entry = settings_from(*c.task, each.at("of_entry"));
+    for (const registered& entry : c.task->entries()) {
+      if (entry.algorithm->name == name) c.entry = &entry;
+    }
+  } else {
+    c.entry = find_algorithm(name);
+  }
   if (c.entry == nullptr) refuse(fmt::format("unknown algorithm {}", each.at("algorithm").dump()));
   c.executor = each.at("executor");
   c.problem = each.at("problem");
@@ -219,10 +298,14 @@ std::string setup_line(const worker_setup& setup) {
   for (const auto& [kind, value] : setup.ceilings) {
     ceilings[std::string(to_string(kind))] = json(to_json(value));
   }
-  return json{{"input", spec_json(setup.input.spec)}, {"on_gpu", setup.input.on_gpu},
-              {"threads", setup.input.threads},       {"policy", setup.policy},
-              {"description", setup.description},     {"ceilings", std::move(ceilings)}}
-      .dump();
+  json line = {{"input", spec_json(setup.input.spec)}, {"on_gpu", setup.input.on_gpu},
+               {"threads", setup.input.threads},       {"policy", setup.policy},
+               {"description", setup.description},     {"ceilings", std::move(ceilings)}};
+  if (setup.input.task != nullptr) {
+    line["task"] = setup.input.task->name();
+    line["own"] = own_json(setup.input.own);
+  }
+  return line.dump();
 }
 
 worker_setup setup_from(const std::string& line) { return read_message(line, setup_of); }
@@ -234,6 +317,10 @@ std::string group_line(std::span<const cell* const> cells) {
                      {"algorithm", c->entry->algorithm->name},
                      {"executor", c->executor},
                      {"problem", c->problem}});
+    if (c->task == nullptr) continue;
+    group.back()["task"] = c->task->name();
+    group.back()["of_problem"] = settings_json(c->of_problem);
+    group.back()["of_entry"] = settings_json(c->of_entry);
   }
   return json{{"group", std::move(group)}}.dump();
 }

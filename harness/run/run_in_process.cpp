@@ -12,7 +12,7 @@ namespace {
 
 class forwarding final : public group_observer {
  public:
-  forwarding(const input_source& input, const backend& place, const group_runner::sink& done)
+  forwarding(const sweep_input& input, const backend& place, const group_runner::sink& done)
       : input_(input), place_(place), done_(done) {}
 
   void running(const cell&) override {}
@@ -28,14 +28,14 @@ class forwarding final : public group_observer {
 
  private:
   std::set<const cell*> ended_;
-  const input_source& input_;
+  const sweep_input& input_;
   const backend& place_;
   const group_runner::sink& done_;
 };
 
 class direct_runner final : public group_runner {
  public:
-  direct_runner(const sweep_request& request, const input_source& input, backends& places)
+  direct_runner(const sweep_request& request, const sweep_input& input, backends& places)
       : request_(request), input_(input), places_(places) {}
 
   void run(std::span<const cell* const> group, const sink& done) override {
@@ -63,21 +63,22 @@ class direct_runner final : public group_runner {
     if (timed && !ceilings_.contains(kind)) {
       ceilings_[kind] = place.measure_ceilings();
     }
-    const auto inputs = inputs_.try_emplace(kind, input_, place).first;
+    auto& subjects = subjects_[kind];
+    if (!subjects) subjects = task_of(request_.config.task).subjects(input_, place);
     const group_request wanted{group, request_.config.measure, ceilings_[kind]};
-    return run_group(wanted, inputs->second, place, observer);
+    return run_group(wanted, *subjects, place, observer);
   }
 
   const sweep_request& request_;
-  const input_source& input_;
+  const sweep_input& input_;
   backends& places_;
-  std::map<executor_kind, group_inputs> inputs_;
+  std::map<executor_kind, std::unique_ptr<group_subjects>> subjects_;
 };
 
 }  // namespace
 
-std::unique_ptr<group_runner> run_in_process(const sweep_request& request,
-                                             const input_source& input, backends& places) {
+std::unique_ptr<group_runner> run_in_process(const sweep_request& request, const sweep_input& input,
+                                             backends& places) {
   return std::make_unique<direct_runner>(request, input, places);
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 class worker_runner final : public group_runner {
  public:
-  worker_runner(const sweep_request& request, const input_source& input, backends& places)
+  worker_runner(const sweep_request& request, const sweep_input& input, backends& places)
       : request_(request), input_(input), places_(places) {}
 
   // A cell that kills its worker has ended; the other cells go to a new worker. So every pass with
@@ -169,14 +169,14 @@ class worker_runner final : public group_runner {
   }
 
   const sweep_request& request_;
-  const input_source& input_;
+  const sweep_input& input_;
   backends& places_;
   std::optional<worker_process> worker_;
 };
 
 }  // namespace
 
-std::unique_ptr<group_runner> run_in_worker(const sweep_request& request, const input_source& input,
+std::unique_ptr<group_runner> run_in_worker(const sweep_request& request, const sweep_input& input,
                                             backends& places) {
   return std::make_unique<worker_runner>(request, input, places);
 }

@@ -96,7 +96,7 @@ std::unordered_set<std::string> settled_keys(const journal& records) {
 
 class sweep {
  public:
-  sweep(const sweep_request& request, const sweep_part& part, const input_source& input,
+  sweep(const sweep_request& request, const sweep_part& part, const sweep_input& input,
         backends& places, sweep_observer& observer)
       : request_(request),
         part_(part),
@@ -223,7 +223,7 @@ class sweep {
 
   const sweep_request& request_;
   const sweep_part& part_;
-  const input_source& input_;
+  const sweep_input& input_;
   sweep_observer& observer_;
   std::optional<confinement> confined_;
   std::unique_ptr<group_runner> runner_;
@@ -235,7 +235,7 @@ class sweep {
 }  // namespace
 
 sweep_result run_sweep(const sweep_request& request, const sweep_part& part,
-                       const input_source& input, backends& places, sweep_observer& observer) {
+                       const sweep_input& input, backends& places, sweep_observer& observer) {
   return sweep(request, part, input, places, observer).run();
 }
 

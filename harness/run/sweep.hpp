@@ -58,6 +58,6 @@ struct sweep_result {
 // group is finished and recorded, then the sweep ends as interrupted; a second signal ends it at
 // once. `part` must come from make_plan or plan_cells on the same config and input.
 sweep_result run_sweep(const sweep_request& request, const sweep_part& part,
-                       const input_source& input, backends& places, sweep_observer& observer);
+                       const sweep_input& input, backends& places, sweep_observer& observer);
 
 }  // namespace kselect::harness

@@ -1,17 +1,15 @@
 #include "harness/run/turn.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <new>
 
 #include "harness/measure/pinning.hpp"
 #include "harness/run/count_work.hpp"
+#include "harness/run/group.hpp"
+#include "harness/run/turn_steps.hpp"
 #include "runtime/error.hpp"
 
 namespace kselect::harness {
 namespace {
-
-using clock = std::chrono::steady_clock;
 
 constexpr std::int64_t prove_every_sample = std::int64_t{1} << 16;  // elements of the input
 constexpr std::int64_t prove_every_round = std::int64_t{1} << 24;
@@ -21,52 +19,6 @@ constexpr double batch_ns = 5e6;  // target length of a batch
 constexpr int most_batch_calls = 200;
 // Later rounds take headline samples alone: a thousand trials need no thousand wall times.
 constexpr int most_side_rounds = 64;
-// Shortest long call (contender::is_long). Cold pages cost more time on a host.
-constexpr double long_call_ns_on_gpu = 1e8;
-constexpr double long_call_ns_on_host = 1e9;
-
-double seconds_since(clock::time_point begin) {
-  return std::chrono::duration<double>(clock::now() - begin).count();
-}
-
-cell_status status_of(const status& result) {
-  switch (result.code) {
-    case status_code::unsupported:
-      return cell_status::unsupported;
-    case status_code::out_of_memory:
-      return cell_status::out_of_memory;
-    default:
-      return cell_status::error;
-  }
-}
-
-void end(contender& c, cell_status how, std::string reason) {
-  c.outcome.status = how;
-  c.outcome.reason = std::move(reason);
-}
-
-// Calls `work` and turns its exceptions into the cell's status.
-template <class Work>
-void guarded(contender& c, const Work& work) {
-  const auto begin = clock::now();
-  try {
-    work();
-  } catch (const error& problem) {
-    end(c,
-        problem.category() == failure::resources ? cell_status::out_of_memory : cell_status::error,
-        problem.what());
-  } catch (const std::bad_alloc&) {
-    end(c, cell_status::out_of_memory, "the host is out of memory");
-  }
-  c.outcome.elapsed_s += seconds_since(begin);
-}
-
-// Ends the cell unless the last run was ok; `when` begins the reason ("in round 3: ").
-bool went_well(contender& c, const status& result, const std::string& when) {
-  if (result.ok()) return true;
-  end(c, status_of(result), when + result.message);
-  return false;
-}
 
 bool proven(contender& c, trial& attempt, const std::string& when) {
   if (std::string wrong = attempt.disprove(); !wrong.empty()) {
@@ -131,7 +83,7 @@ struct sampling {
 };
 
 bool headline(sampling& s, bool cold, bool prove, round_samples& taken) {
-  const auto begin = clock::now();
+  const auto begin = turn_clock::now();
   const int most = s.c.log.samples_of_turn();
   double mhz = 0;
   int readings = 0, fallen = 0;
@@ -165,14 +117,6 @@ bool side_timings(sampling& s, row_variants& rows, int round, round_samples& tak
   return batch.has_value();
 }
 
-// Records the GPU's state after the samples. A round that the driver slowed counts as throttled.
-void look_at_gpu(contender& c, const gpu_watch& watch, round_samples& taken) {
-  const gpu_state seen = watch.look();
-  if (!c.outcome.gpu) c.outcome.gpu.emplace();
-  c.outcome.gpu->add(seen);
-  taken.throttled = taken.throttled || slows_down(seen.event_reasons.value_or(0));
-}
-
 }  // namespace
 
 void prove_first(contender& c, row_variants& rows, const turn_context& context) {
@@ -193,8 +137,7 @@ void prove_first(contender& c, row_variants& rows, const turn_context& context) 
     attempt.prepare();
     const timed_run second = attempt.time();
     if (!went_well(c, second.outcome, "")) return;
-    c.is_long = second.nanoseconds >=
-                (context.place.shares_host_memory() ? long_call_ns_on_host : long_call_ns_on_gpu);
+    c.is_long = is_long_call(second.nanoseconds, context.place);
     choose_timing(c, attempt, second.nanoseconds, context);
     if (c.outcome.status == cell_status::ok && counts_work(*c.what)) {
       context.observer.running(*c.what);
@@ -216,7 +159,7 @@ void take_turn(contender& c, row_variants& rows, int round, const turn_context& 
 
     trial attempt(*c.what->entry->algorithm, c.what->problem, input, context.place);
     sampling s{c, attempt, context, "in round " + std::to_string(round + 1) + ": "};
-    const auto begin = clock::now();
+    const auto begin = turn_clock::now();
     round_samples taken;
     if (!s.warm_up() || !headline(s, cold, elements <= prove_every_sample, taken) ||
         !side_timings(s, rows, round, taken)) {

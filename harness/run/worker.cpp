@@ -28,7 +28,7 @@ using json = nlohmann::ordered_json;
 // Writes the running cell to the progress page and sends finished cells to the parent.
 class reporting final : public group_observer {
  public:
-  reporting(line_socket& parent, progress_page& page, const input_source& input,
+  reporting(line_socket& parent, progress_page& page, const sweep_input& input,
             std::span<const cell* const> cells, const backend& place)
       : parent_(parent), page_(page), input_(input), cells_(cells), place_(place) {}
 
@@ -50,7 +50,7 @@ class reporting final : public group_observer {
  private:
   line_socket& parent_;
   progress_page& page_;
-  const input_source& input_;
+  const sweep_input& input_;
   std::span<const cell* const> cells_;
   const backend& place_;
 };
@@ -61,7 +61,7 @@ class worker {
       : parent_(parent),
         page_(worker_page),
         setup_(setup),
-        input_(open_input(setup.input)),
+        input_(open_sweep_input(setup.input)),
         places_(setup.policy) {
     if (to_text(input_->description()) == setup.description) return;
     throw error(failure::input,
@@ -76,10 +76,11 @@ class worker {
     for (const cell& c : owned) cells.push_back(&c);
     const executor_kind kind = cells.front()->executor;
     backend& place = places_.open(kind);
-    auto inputs = inputs_.try_emplace(kind, *input_, place).first;
+    auto& subjects = subjects_[kind];
+    if (!subjects) subjects = task_of(setup_.input.task).subjects(*input_, place);
     reporting observer(parent_, page_, *input_, cells, place);
     const group_request group{cells, setup_.policy, ceilings_of(kind, place)};
-    return run_group(group, inputs->second, place, observer);
+    return run_group(group, *subjects, place, observer);
   }
 
  private:
@@ -100,9 +101,9 @@ class worker {
   line_socket& parent_;
   progress_page page_;
   worker_setup setup_;
-  std::unique_ptr<input_source> input_;
+  std::unique_ptr<sweep_input> input_;
   backends places_;
-  std::map<executor_kind, group_inputs> inputs_;
+  std::map<executor_kind, std::unique_ptr<group_subjects>> subjects_;
 };
 
 std::optional<std::string> read_line(line_socket& parent) {

@@ -20,6 +20,7 @@ constexpr double proven_per_second = 1e9, made_per_second = 2e8, made_on_gpu_per
 
 // The predicted seconds of one run; empty without a table that knows the algorithm.
 std::optional<double> predicted_seconds(const cell& c, const device& where) {
+  if (c.task != nullptr) return std::nullopt;  // tables are of selections
   const bool is_auto = c.entry->algorithm->name == "auto";
   const choice chosen = is_auto ? choose_algorithm(c.problem, where) : choice{};
   if (where.kind == executor_kind::cuda) {

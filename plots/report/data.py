@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from plots.answer import headline
-from plots.records import Record, Whole
+from plots.records import Record, Whole, settings
 
 _DIGITS = 6  # significant digits of a sample; the clock's resolution is coarser
 _PROBLEM = ("n", "q", "k", "dtype", "payload", "direction", "layout", "distribution", "seed")
@@ -47,6 +47,7 @@ def cell_data(value: Mapping[str, Any]) -> dict[str, Any]:
         "time": _time(value["time"]),
         "floor": value.get("floor"),
         "counters": value.get("counters"),
+        **{name: value[name] for name in ("task", "stages", "counts") if name in value},
         "workspace": value.get("workspace_bytes"),
         "verify": value.get("verify"),
         "started": value.get("started", ""),
@@ -56,8 +57,12 @@ def cell_data(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _input(value: Mapping[str, Any]) -> str:
     """Return the name of the input: a distribution, vectors, or a data set without its folder."""
+    return _rows(value) + settings(value)
+
+
+def _rows(value: Mapping[str, Any]) -> str:
     given = value["input"]
-    if given["kind"] == "rows":
+    if given["kind"] == "rows" or (given["kind"] == "dataset" and "task" in value):
         return PurePosixPath(given["name"]).name
     if given["kind"] != "generated":
         return f"{PurePosixPath(given['name']).name} ({given['metric']})"

@@ -14,6 +14,7 @@
 #include "runtime/backend/backend.hpp"
 #include "runtime/distance/distance.hpp"
 #include "runtime/io/vectors.hpp"
+#include "search/knn/host/host_report.hpp"
 #include "search/search.hpp"
 
 namespace kselect::search {
@@ -140,7 +141,8 @@ struct knn_request {
   std::int64_t block_bytes = std::int64_t{256} << 20;  // distances held at once; not on cuda
   knn_product product = knn_product::automatic;
   cuda_knn_options cuda = {};
-  cuda_knn_report* report = nullptr;  // filled by executor cuda
+  cuda_knn_report* report = nullptr;   // filled by executor cuda
+  host_knn_report* on_host = nullptr;  // filled by a search on the host by float64
 
   const vector_set& queries() const { return query == nullptr ? base : *query; }
 };

@@ -79,6 +79,43 @@ std::string wrong_hits(const range_answer& answer, float radius, std::int64_t q,
 
 }  // namespace
 
+std::vector<std::int64_t> sampled_queries(std::int64_t queries, std::int64_t most) {
+  const std::int64_t count = std::min(queries, most);
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t s = 0; s < count; ++s) {
+    numbers.push_back(count == queries ? s
+                                       : s * (queries - 1) / std::max<std::int64_t>(count - 1, 1));
+  }
+  return numbers;
+}
+
+knn_answer part_of(const knn_answer& answer, std::span<const std::int64_t> queries) {
+  knn_answer part{.k = answer.k, .objects = {}, .distances = {}};
+  for (const std::int64_t q : queries) {
+    const auto first = static_cast<std::ptrdiff_t>(q * answer.k);
+    const auto last = static_cast<std::ptrdiff_t>((q + 1) * answer.k);
+    part.objects.insert(part.objects.end(), answer.objects.begin() + first,
+                        answer.objects.begin() + last);
+    part.distances.insert(part.distances.end(), answer.distances.begin() + first,
+                          answer.distances.begin() + last);
+  }
+  return part;
+}
+
+range_answer part_of(const range_answer& answer, std::span<const std::int64_t> queries) {
+  range_answer part;
+  part.starts = {0};
+  for (const std::int64_t q : queries) {
+    for (std::int64_t at = answer.starts[static_cast<std::size_t>(q)];
+         at < answer.starts[static_cast<std::size_t>(q) + 1]; ++at) {
+      part.objects.push_back(answer.objects[static_cast<std::size_t>(at)]);
+      part.distances.push_back(answer.distances[static_cast<std::size_t>(at)]);
+    }
+    part.starts.push_back(static_cast<std::int64_t>(part.objects.size()));
+  }
+  return part;
+}
+
 std::string disprove(const space& in, const object_set& objects, const object_set& queries,
                      const knn_answer& answer, int threads) {
   const auto size = static_cast<std::size_t>(queries.count() * answer.k);

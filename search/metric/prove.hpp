@@ -3,11 +3,21 @@
 // objects and checks the answer against that row alone: k-NN by the certificate of every selection
 // (harness/verify), a range search object by object.
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "search/metric/space.hpp"
 
 namespace kselect::search::metric_space {
+
+// The queries that a proof of a sample checks: the first, the last, some between; all if there are
+// at most `most`.
+std::vector<std::int64_t> sampled_queries(std::int64_t queries, std::int64_t most);
+
+// The answer to some of the queries, as if these alone had been asked.
+knn_answer part_of(const knn_answer& answer, std::span<const std::int64_t> queries);
+range_answer part_of(const range_answer& answer, std::span<const std::int64_t> queries);
 
 // Empty if the answer is right, else the error of the first wrong query. Memory: one row of
 // distances for each thread.

@@ -25,6 +25,20 @@ DATASET = {"base": "${DATA}/base.idx", "metric": "euclidean", "self": True}
 REMOVE = object()
 
 
+KNN = {
+    "schema": "kselect-config/1",
+    "name": "minimal",
+    "task": "knn",
+    "axes": {"n": 1024, "q": 4, "k": 8, "dimension": 16},
+    "algorithms": ["auto"],
+}
+INDEX = KNN | {
+    "task": "index",
+    "axes": {"n": 1024, "q": 4, "k": 8, "dimension": 16, "metric": "euclidean", "cluster_size": [32, 64]},
+    "algorithms": ["none", "list_of_clusters"],
+}
+
+
 def accepts(config):
     return jsonschema.Draft202012Validator(SCHEMA).is_valid(config)
 
@@ -181,4 +195,38 @@ def test_refuses_beside_a_dataset(axis, value):
     config = changed("input", {"dataset": DATASET})
     assert accepts(config)
     config["axes"][axis] = value
+    assert not accepts(config)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        KNN,
+        KNN | {"axes": KNN["axes"] | {"metric": ["cosine", "euclidean"], "product": ["float16", "float64"]}},
+        KNN | {"input": {"dataset": {"base": "x.npy", "query": "y.npy"}}},
+        KNN | {"input": {"dataset": {"base": "x.npy"}}, "axes": {"n": "all", "q": "all", "k": 1, "queries": "graph"}},
+        INDEX,
+        INDEX | {"axes": INDEX["axes"] | {"share": [0.001, 0.01], "alpha": 0.5, "batch": 0}},
+        MINIMAL | {"task": "select"},
+    ],
+)
+def test_accepts_tasks(config):
+    jsonschema.Draft202012Validator(SCHEMA).validate(config)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        KNN | {"task": "kn"},
+        KNN | {"axes": KNN["axes"] | {"dtype": "float32"}},
+        KNN | {"axes": KNN["axes"] | {"cluster_size": 64}},
+        KNN | {"axes": KNN["axes"] | {"product": "tf32"}},
+        KNN | {"input": {"rows": {"file": "x.npy"}}},
+        KNN | {"input": {"dataset": DATASET}},
+        INDEX | {"axes": INDEX["axes"] | {"product": "float16"}},
+        INDEX | {"axes": INDEX["axes"] | {"radius_rule": "sideways"}},
+        MINIMAL | {"axes": MINIMAL["axes"] | {"dimension": 16}},
+    ],
+)
+def test_refuses_what_a_task_does_not_have(config):
     assert not accepts(config)

@@ -10,7 +10,9 @@ namespace kselect::search {
 void knn_on_host(const knn_request& r, backend& place,
                  const std::function<void(const knn_block&)>& sink) {
   const int threads = place.description().threads;
+  host_stage_watch watch(r.on_host);
   const prepared_corpus corpus(r.base.view(), r.base.source, r.metric, threads);
+  watch.ended(&host_knn_report::prepare);
   // The k least values of each row, proven.
   const auto select = [&](const float* rows, std::int64_t count, std::int64_t length,
                           float* least) {
@@ -29,7 +31,8 @@ void knn_on_host(const knn_request& r, backend& place,
                              .first_own = r.exclude_self ? 0 : -1,
                              .threads = threads,
                              .block_bytes = r.block_bytes,
-                             .copies = r.entry.promises.modifies_input ? 2 : 1};
+                             .copies = r.entry.promises.modifies_input ? 2 : 1,
+                             .report = r.on_host};
   search_in_blocks(corpus, request, select, [&](const host_block& found) {
     sink({.first = found.first,
           .count = found.count,

@@ -34,6 +34,7 @@ void search_in_blocks(const prepared_corpus& corpus, const host_request& r,
   const std::int64_t seeds = seed_length(corpus.count(), r.k);
   const std::int64_t a_query = block_bytes_per_query(corpus.count(), r.k, r.copies);
   const std::int64_t block = std::clamp<std::int64_t>(r.block_bytes / a_query, 1, r.queries.count);
+  host_stage_watch watch(r.report);
   block_memory memory(block, r.k, seeds);
   for (std::int64_t first = 0; first < r.queries.count; first += block) {
     const std::int64_t count = std::min(block, r.queries.count - first);
@@ -42,20 +43,30 @@ void search_in_blocks(const prepared_corpus& corpus, const host_request& r,
                     r.name, r.threads);
     block_search search(corpus, queries, r.k, r.first_own < 0 ? -1 : r.first_own + first,
                         r.threads);
+    watch.ended(&host_knn_report::prepare);
     search.rows(memory.rows.get());
+    watch.ended(&host_knn_report::distance);
     select(memory.rows.get(), count, seeds, memory.least.data());
+    watch.ended(&host_knn_report::selection);
     search.begin(memory.rows.get(), memory.least.data());
     search.sweep();
+    watch.ended(&host_knn_report::filter);
     search.finish(memory.ranked.data(), memory.indices.data());
     const auto neighbours = static_cast<std::size_t>(count * r.k);
     for (std::size_t i = 0; i < neighbours; ++i) {
       memory.distances[i] = static_cast<float>(distance_of(memory.ranked[i], corpus.metric()));
+    }
+    watch.ended(&host_knn_report::order);
+    if (r.report != nullptr) {
+      r.report->compared += search.compared();
+      r.report->doubled += search.doubled();
     }
     sink({.first = first,
           .count = count,
           .indices = std::span(memory.indices).first(neighbours),
           .ranked = std::span(memory.ranked).first(neighbours),
           .distances = std::span(memory.distances).first(neighbours)});
+    watch.restart();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "search/knn/host/host_report.hpp"
 #include "search/knn/host/prepared_corpus.hpp"
 #include "search/search.hpp"
 
@@ -20,7 +21,8 @@ struct host_request {
   std::int64_t first_own = -1;  // not negative: query i leaves out corpus vector first_own + i
   int threads = 1;
   std::int64_t block_bytes = std::int64_t{256} << 20;  // held at once for the queries of a block
-  std::int64_t copies = 1;  // of the rows that a selection reads: 2 if it changes them
+  std::int64_t copies = 1;            // of the rows that a selection reads: 2 if it changes them
+  host_knn_report* report = nullptr;  // adds to it
 };
 
 // The answers of `count` queries from `first` on, [count][k], nearest first, equal ones by index.

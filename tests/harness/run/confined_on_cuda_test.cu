@@ -11,6 +11,7 @@
 
 #include "harness/config/cells.hpp"
 #include "harness/run/group.hpp"
+#include "harness/run/group_inputs.hpp"
 #include "kselect/registry.hpp"
 
 namespace kselect::harness {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/config/config.hpp"
+#include "harness/run/group_inputs.hpp"
 #include "runtime/error.hpp"
 #include "tests/harness/run/calling.hpp"
 

@@ -1,0 +1,31 @@
+#pragma once
+// The objects that the index searches of a sweep are measured on: generated vectors, or files.
+
+#include <map>
+#include <memory>
+
+#include "harness/plan/input.hpp"
+#include "search/metric/space.hpp"
+#include "search/search.hpp"
+
+namespace kselect::search {
+
+struct problem_objects {
+  std::unique_ptr<metric_space::object_set> objects, queries;
+};
+
+class objects_input : public sweep_input {
+ public:
+  // The first n objects and Q queries under a metric. `dimension` is 0 for files.
+  virtual std::shared_ptr<const problem_objects> objects(const workload& p, std::int64_t dimension,
+                                                         const metric_space::space& in) const = 0;
+};
+
+// Throws whatever the readers of files throw, and error(failure::usage) for a file under two
+// metrics that find different numbers of objects in it.
+std::unique_ptr<objects_input> open_objects(const input_choice& choice);
+
+// Whether generated vectors can be objects of this space.
+bool takes_vectors(const metric_space::space& in);
+
+}  // namespace kselect::search
