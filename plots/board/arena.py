@@ -6,7 +6,7 @@ layouts, seeds and index types are the algorithm's or the run's, as in the figur
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from plots.board.gather import Gathered, device_of
@@ -55,6 +55,7 @@ class Leaderboard:
     arena: Arena
     run: int | None  # the run whose problems are the grid; None: all problems on record
     group: str  # of GROUPS
+    alone: bool  # of the run's own records alone; else of the counting records of all runs
     scores: list[Score]
 
 
@@ -108,11 +109,13 @@ def group_of(placed: Placed) -> str:
 def leaderboards(placed: list[Placed], now: list[Placed]) -> list[Leaderboard]:
     """Score the grid of each run, and of all problems on record, in each arena.
 
+    On the grid of a run, algorithms are scored twice: by that run's records, and by those that count now.
+
     The grid "uniform" has uniform rows alone; "orders" has uniform rows and, on top, rows with order and
     ties; "vectors" has distances of vectors and data sets.
     """
     found = []
-    for run, records in [(None, now), *_by_run(placed).items()]:
+    for run, alone, records in _record_sets(placed, now):
         grids: dict[tuple[Arena, str], dict[Problem, list[Placed]]] = {}
         for p in records:
             group = group_of(p)
@@ -127,8 +130,19 @@ def leaderboards(placed: list[Placed], now: list[Placed]) -> list[Leaderboard]:
                 {problem: [p.record for p in own] for problem, own in grid.items()},
                 lambda record, of=shares: of[id(record)],
             )
-            found.append(Leaderboard(arena, run, group, rows))
+            found.append(Leaderboard(arena, run, group, alone, rows))
     return found
+
+
+def _record_sets(
+    placed: Iterable[Placed], now: list[Placed]
+) -> Iterator[tuple[int | None, bool, list[Placed]]]:
+    """Yield run, whether the run's records count alone, and the records of each set of grids."""
+    yield None, False, now
+    for run, own in _by_run(placed).items():
+        yield run, True, own
+        grid = {(p.arena, p.problem) for p in own}
+        yield run, False, [p for p in now if (p.arena, p.problem) in grid]
 
 
 def _by_run(placed: Iterable[Placed]) -> dict[int | None, list[Placed]]:

@@ -3,16 +3,15 @@
 import argparse
 import json
 import sys
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from plots.board.gather import Gathered, device_of, gather
+from plots.board.gather import gather
 from plots.errors import Failure, PlotError, command_name, exit_code
-from plots.history.change import Change, find, least_p, rejected
-from plots.history.series import Past, Series, past
+from plots.history.change import least_p
+from plots.history.series import Past
+from plots.history.verdict import Verdict, judge, pasts_of
 
 SLOWER = 1  # exit code, as of `kselect compare` for a regression
 
@@ -20,22 +19,6 @@ SLOWER = 1  # exit code, as of `kselect compare` for a regression
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise PlotError(Failure.USAGE, f"{message}; see {command_name('plots.history')} --help")
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A change that is told."""
-
-    series: Series
-    change: Change
-    run: str  # the first of the later level
-    commit: str
-    kind: str  # "algorithm", "cell" or "machine" (whatever moved all unchanged algorithms)
-
-    @property
-    def slower(self) -> bool:
-        """Whether the later level is higher."""
-        return self.change.ratio > 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,35 +69,6 @@ def _run(options: argparse.Namespace) -> int:
         return int(Failure.INPUT)
     slower = any(v.slower for _, verdicts in found for v in verdicts)
     return SLOWER if slower else 0
-
-
-def pasts_of(gathered: Gathered) -> list[Past]:
-    """Return the series of every device."""
-    by_device: dict[str, dict[int, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    for number, run in enumerate(gathered.runs):
-        for record in run.records:
-            if record.time:
-                by_device[device_of(record, run.meta)][number].append(record)
-    return [
-        past(device, [gathered.runs[n].run for n in sorted(own)], [own[n] for n in sorted(own)])
-        for device, own in sorted(by_device.items())
-    ]
-
-
-def judge(past_: Past, alpha: float, threshold: float, *, cells: bool) -> list[Verdict]:
-    """Return the changes of a device that are told, the largest first."""
-    series = [("algorithm", s) for s in past_.algorithms]
-    series += [("cell", s) for s in past_.cells] if cells else []
-    series += [("machine", past_.machine)] if past_.machine else []
-    found = [(kind, s, change) for kind, s in series if (change := find(s.logs))]
-    told = rejected([change.p for _, _, change in found], alpha)
-    verdicts = []
-    for (kind, s, change), is_told in zip(found, told, strict=True):
-        large = change.ratio >= 1 + threshold or change.ratio <= 1 / (1 + threshold)
-        if is_told and large:
-            run = past_.runs[s.runs[change.at]]
-            verdicts.append(Verdict(s, change, Path(run.path).name, run.commit, kind))
-    return sorted(verdicts, key=lambda v: -v.change.ratio)
 
 
 def _sentence(verdict: Verdict) -> str:

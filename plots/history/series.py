@@ -59,8 +59,13 @@ def name_of(record: Record) -> str:
     return f"{r.algorithm} n={r.n} Q={r.q} k={r.k} {r.dtype} {r.workload}"
 
 
-def past(device: str, runs: Sequence[Run], records: Sequence[Sequence[Record]]) -> Past:
-    """Make the series of a device; `records` are those of each run, in order of the runs' start."""
+def past(
+    device: str, runs: Sequence[Run], records: Sequence[Sequence[Record]], *, raw: bool = False
+) -> Past:
+    """Make the series of a device; `records` are those of each run, in order of the runs' start.
+
+    If `raw`, what the machine did stays in the series, which then have all runs.
+    """
     times: dict[Cell, dict[int, float]] = defaultdict(dict)
     sources: dict[str, set[str]] = defaultdict(set)
     named: dict[Cell, Record] = {}
@@ -74,7 +79,8 @@ def past(device: str, runs: Sequence[Run], records: Sequence[Sequence[Record]]) 
     repeated = {cell: at for cell, at in times.items() if len(at) > 1}
     result = Past(device, list(runs))
     unchanged = {name for name, hashes in sources.items() if len(hashes) == 1}
-    effects = _machine(result, {c: t for c, t in repeated.items() if named[c].algorithm in unchanged})
+    controls = {} if raw else {c: t for c, t in repeated.items() if named[c].algorithm in unchanged}
+    effects = _machine(result, controls)
     result.controls = tuple(sorted({named[c].algorithm for c in repeated} & unchanged))
     by_algorithm: dict[str, dict[Cell, dict[int, float]]] = defaultdict(dict)
     for cell, at in repeated.items():

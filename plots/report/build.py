@@ -12,8 +12,9 @@ _PAGE = Path(__file__).parent / "page"
 _WEB = Path(__file__).parents[1] / "web"  # for every page that shows cells
 _SCRIPTS = (
     _PAGE / "data.js",
-    *(_WEB / name for name in ("core.js", "chart.js", "search.js", "cell.js", "finder.js")),
-    *(_PAGE / name for name in ("environment.js", "winners.js", "table.js", "lines.js", "heatmap.js")),
+    *(_WEB / name for name in ("core.js", "chart.js", "search.js", "facts.js", "cell.js", "scope.js")),
+    *(_WEB / name for name in ("finder.js", "contests.js", "table.js")),
+    *(_PAGE / name for name in ("environment.js", "winners.js", "lines.js", "heatmap.js")),
     *(_PAGE / name for name in ("dialog.js", "main.js")),
 )
 _STYLES = (_WEB / "colours.css", _WEB / "base.css")

@@ -2,7 +2,7 @@
 
 // The body of a cell's page or dialog.
 function cell_body(cell) {
-  const list = element("dl");
+  const list = element("dl", { class: "facts" });
   for (const [name, text] of cell_facts(cell)) list.append(element("dt", {}, name), element("dd", {}, text));
   const body = [list];
   if (cell.time && cell.time.samples.length) {
@@ -25,12 +25,19 @@ function cell_facts(cell) {
     if (time.wall) found.push(["Wall time", duration(time.wall)]);
     if (time.batch) found.push(["Share of a batch", duration(time.batch)]);
   }
+  if (cell.verify) found.push(["Proof", proof_in_words(cell.verify)]);
   if (cell.floor) {
     found.push(["Bytes that must move", `${cell.floor.bytes}, moved at ${percent(cell.floor.share)} of the ${cell.floor.ceiling.replaceAll("_", " ")} ceiling`]);
   }
   if (cell.workspace !== undefined && cell.workspace !== null) found.push(["Workspace", `${cell.workspace} bytes`]);
-  found.push(["Key", cell.key], ["Again", `kselect run CONFIG --filter '${filter_of(cell)}'`]);
+  found.push(["Key", cell.key], ["Again", `kselect run ${cell.config ?? "CONFIG"} --filter '${filter_of(cell)}'`]);
   return found;
+}
+
+function proof_in_words({ method, rows, answers, before, after }) {
+  if (!before) return "The answer was not proven.";
+  const when = after ? "before and after it was timed" : "before it was timed";
+  return `${method}, ${rows} rows${answers ? ` of ${answers} answers` : ""}, ${when}`;
 }
 
 // The filter that matches only this cell in `kselect run --dry-run`.

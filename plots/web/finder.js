@@ -4,8 +4,7 @@
 const FIELDS = [["n", "n"], ["q", "Q"], ["k", "k"]];
 const FEW = 8; // rows of the ranking at first
 const DRAWN = 6; // lines of the curve at first
-const what_of = (cell) => [cell.dtype, cell.payload.replaceAll("_", " "), cell.direction].join(", ");
-const find_state = { problem: null, all: false, drawn: null };
+const find_state = { scope: null, problem: null, all: false, drawn: null };
 
 // A size as people write it: 4096, 4,096, 2^12, 1e6, 64k, 1M, 16Ki. null if it is none.
 function read_size(text) {
@@ -74,26 +73,15 @@ function first_problem(problems) {
   return best.problem;
 }
 
-const timed_count = (test) => cells.reduce((count, cell) => count + (cell.time && test(cell) ? 1 : 0), 0);
-
 function show_finder(wish = {}) {
   const timed = cells.filter((c) => c.time);
   by_id("find").hidden = !timed.length;
   if (!timed.length) return;
-  const devices = in_order(timed.map((c) => c.device));
-  const fullest = (values, test) => values.reduce((a, b) =>
-    (timed_count((c) => test(c, b)) > timed_count((c) => test(c, a)) ? b : a), values[0]);
-  options(by_id("find-device"), devices.map((name) => [name, name]));
-  by_id("find-device").value = devices.includes(wish.device) ? wish.device : fullest(devices, (c, v) => c.device === v);
-  fill_what(wish.what);
-  fill_input(wish.input);
+  find_state.scope = make_scope("find", wish, find);
   set_fields(FIELDS.every(([axis]) => wish[axis]) ? wish : first_problem(problems_here()));
   options(by_id("find-value"), available_values());
   by_id("find-form").addEventListener("submit", (event) => event.preventDefault());
   by_id("find-curve-form").addEventListener("submit", (event) => event.preventDefault());
-  by_id("find-device").addEventListener("change", () => { fill_what(); fill_input(); find(); });
-  by_id("find-what").addEventListener("change", () => { fill_input(); find(); });
-  by_id("find-input").addEventListener("change", find);
   for (const [axis] of FIELDS) by_id(`find-${axis}`).addEventListener("input", find);
   by_id("find-axis").addEventListener("change", draw_curve);
   by_id("find-value").addEventListener("change", draw_curve);
@@ -102,31 +90,11 @@ function show_finder(wish = {}) {
   find();
 }
 
-function fill_what(wish) {
-  const here = cells.filter((c) => c.time && c.device === by_id("find-device").value);
-  const values = in_order(here.map(what_of));
-  const before = wish ?? by_id("find-what").value;
-  options(by_id("find-what"), values.map((v) => [v, v]));
-  const count = (v) => here.filter((c) => what_of(c) === v).length;
-  by_id("find-what").value = values.includes(before) ? before : values.reduce((a, b) => (count(b) > count(a) ? b : a));
-  by_id("find-device").parentElement.hidden = by_id("find-device").options.length < 2;
-  by_id("find-what").parentElement.hidden = values.length < 2;
-}
-
-function fill_input(wish) {
-  const [device, what] = [by_id("find-device").value, by_id("find-what").value];
-  const values = in_order(cells.filter((c) => c.time && c.device === device && what_of(c) === what).map((c) => c.input));
-  const before = wish ?? by_id("find-input").value;
-  options(by_id("find-input"), values.map((v) => [v, v]));
-  by_id("find-input").value = [before, "uniform", values[0]].find((v) => values.includes(v));
-  by_id("find-input").parentElement.hidden = values.length < 2;
-}
-
 function set_fields(problem) {
   for (const [axis] of FIELDS) by_id(`find-${axis}`).value = size(Number(problem[axis]));
 }
 
-const problems_here = () => problems_of(...["device", "what", "input"].map((name) => by_id(`find-${name}`).value));
+const problems_here = () => problems_of(...Object.values(find_state.scope()));
 
 function find() {
   const wish = {};

@@ -61,9 +61,14 @@ class Page:
                 return answer["result"]
             self._note(answer)
 
-    def open(self, path: Path, ready: str = "document.documentElement?.dataset.ready") -> None:
-        """Load a file and wait until `ready` is "true": by default until its scripts have run."""
-        self.call("Page.navigate", url=path.as_uri())
+    def open(
+        self, path: Path, ready: str = "document.documentElement?.dataset.ready", choice: str = ""
+    ) -> None:
+        """Load a file and wait until `ready` is "true": by default until its scripts have run.
+
+        `choice` is what stands behind "#" in the address.
+        """
+        self.call("Page.navigate", url=path.as_uri() + (f"#{choice}" if choice else ""))
         end = time.monotonic() + _SECONDS
         while self.run(ready) != "true":
             assert time.monotonic() < end, f"the page is not ready: {self.errors}"

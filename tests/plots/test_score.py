@@ -28,7 +28,7 @@ def boards(tmp_path: Path) -> dict[tuple[int | None, str], dict[str, object]]:
     """Return the scores of the runs in a folder by grid and algorithm."""
     placed = place(gather([tmp_path]))
     found = leaderboards(placed, current(placed))
-    return {(b.run, b.group): {s.algorithm: s for s in b.scores} for b in found}
+    return {(b.run, b.group): {s.algorithm: s for s in b.scores} for b in found if b.alone or b.run is None}
 
 
 def test_a_score_is_the_geometric_mean_of_shares_and_missing_lowers_coverage(tmp_path: Path) -> None:
@@ -105,6 +105,22 @@ def test_the_newest_run_counts_and_those_that_cover_little_come_last(tmp_path: P
     assert list(everything) == [FAST.name, SLOW.name]  # the second has the better score on a quarter
     placed = place(gather([tmp_path]))
     assert sorted(p.record.time.median for p in current(placed)) == [50, 50, 50, 100, 100]
+
+
+def test_a_run_s_grid_is_scored_by_its_own_records_and_by_those_that_count(tmp_path: Path) -> None:
+    old = [timed(FAST, w, 100, 0.5) for w in UNIFORM[:2]] + [timed(SLOW, w, 200, 0.25) for w in UNIFORM]
+    write_run(tmp_path / "old", old, started="2026-11-20T10:00:00Z")
+    new = [timed(FAST, w, 50, 1.0) for w in UNIFORM]
+    write_run(tmp_path / "new", new, started="2026-11-22T10:00:00Z")
+    placed = place(gather([tmp_path]))
+    found = {
+        (b.run, b.alone): {s.algorithm: (s.mean, s.solved) for s in b.scores}
+        for b in leaderboards(placed, current(placed))
+    }
+    assert found[0, True] == {SLOW.name: (0.25, 4), FAST.name: (0.5, 2)}
+    assert found[0, False] == {FAST.name: (1.0, 4), SLOW.name: (0.25, 4)}
+    assert found[1, True] == {FAST.name: (1.0, 4)}
+    assert found[1, False] == found[0, False]
 
 
 def test_devices_and_answers_are_apart(tmp_path: Path) -> None:

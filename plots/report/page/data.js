@@ -2,3 +2,4 @@
 
 const report = JSON.parse(document.getElementById("data").textContent);
 const cells = report.cells;
+const devices_apart = false; // a run may compare a processor with a GPU

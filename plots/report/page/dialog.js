@@ -7,3 +7,9 @@ function open_cell(cell) {
   if (!dialog.open) dialog.showModal();
   by_id("cell-close").focus();
 }
+
+function opener(cell) {
+  const button = element("button", { type: "button", class: "opener", title: `Samples of ${in_words(cell)}` }, cell.algorithm);
+  button.addEventListener("click", () => open_cell(cell));
+  return button;
+}

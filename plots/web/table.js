@@ -1,4 +1,5 @@
-// The table of cells: sorted by any column, filtered by words and conditions, split into pages.
+// The table of cells: sorted by any column, filtered by words and conditions, split into pages. The page defines
+// opener(cell), what an algorithm's name is in a row.
 
 const PAGE_ROWS = 25;
 const ALL_COLUMNS = [
@@ -99,10 +100,4 @@ function table_row(cell) {
     row.append(element("td", { class: class_of(name, numeric) }, name === "Algorithm" ? opener(cell) : text));
   });
   return row;
-}
-
-function opener(cell) {
-  const button = element("button", { type: "button", class: "opener", title: `Samples of ${in_words(cell)}` }, cell.algorithm);
-  button.addEventListener("click", () => open_cell(cell));
-  return button;
 }

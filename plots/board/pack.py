@@ -1,0 +1,45 @@
+"""Packs rows of equal members into columns, and runs into compressed scripts, so that a site stays small."""
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plots.report.data import script_text
+
+Row = Mapping[str, Any]
+
+
+def pack(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the columns of rows that have the same members; `unpack` of page/data.js undoes it.
+
+    A column is {"same": value}, {"of": [distinct values], "at": [a place in these for each row]} or
+    {"is": [a value for each row]}, whichever is short.
+    """
+    names = list(rows[0]) if rows else []
+    return {"rows": len(rows), "columns": {name: _column([row[name] for row in rows]) for name in names}}
+
+
+def _column(values: Sequence[Any]) -> dict[str, Any]:
+    texts = [json.dumps(value, separators=(",", ":")) for value in values]
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    if len(places) == 1:
+        return {"same": values[0]}
+    length = sum(map(len, texts))
+    if sum(map(len, places)) + len(values) * len(str(len(places))) < length:
+        first = {text: value for text, value in zip(reversed(texts), reversed(values), strict=True)}
+        return {"of": [first[text] for text in places], "at": [places[text] for text in texts]}
+    return {"is": list(values)}
+
+
+def script(name: str, data: Mapping[str, Any]) -> bytes:
+    """Return a script that defines a constant."""
+    return f"const {name} = {script_text(data)};\n".encode()
+
+
+def packed_script(call: str, number: int, data: Mapping[str, Any]) -> bytes:
+    """Return a script that hands data, as JSON compressed by zlib and in base 64, to a function."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    packed = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return f'{call}({number}, "{packed}");\n'.encode()

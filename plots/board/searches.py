@@ -1,0 +1,168 @@
+"""The tables of the k-NN page, from records of searches below the folders given."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plots import index_searches, knn_end_to_end, scaling
+from plots.errors import Failure, PlotError
+from plots.files import RUNS, begins_with, holds
+
+_HOST_FILE = "knn_on_host.json"
+
+Table = dict[str, Any]  # title, folder, about, heads, rows of texts and numbers
+
+
+@dataclass
+class Searches:
+    """The tables, and a message for each record that could not be read."""
+
+    tables: list[Table]
+    failures: list[str]
+
+
+def searches(roots: Sequence[Path]) -> Searches:
+    """Make the tables of every record of k-NN searches at most two folders below `roots`."""
+    found = Searches([], [])
+    for root in roots:
+        for folder in sorted({root, *root.glob("*/"), *root.glob("*/*/")}):
+            for holds_it, tables in _KINDS:
+                if not holds_it(folder):
+                    continue
+                name = folder.relative_to(root).as_posix()
+                try:
+                    found.tables += [t | {"folder": name, "kind": tables} for t in tables(folder)]
+                except PlotError as e:
+                    found.failures.append(str(e))
+    order = [kind for _, kind in _KINDS]
+    found.tables.sort(key=lambda table: order.index(table.pop("kind")))
+    return found
+
+
+def _table(title: str, about: str, heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """Return a table without the columns that are empty."""
+    used = [i for i in range(len(heads)) if any(row[i] is not None for row in rows)]
+    return {
+        "title": title,
+        "about": about,
+        "heads": [heads[i] for i in used],
+        "rows": [[row[i] for i in used] for row in rows],
+    }
+
+
+def _end_to_end(folder: Path) -> list[Table]:
+    by_place: dict[str, list[knn_end_to_end.Search]] = {}
+    for s in knn_end_to_end.read([folder]):
+        by_place.setdefault(s.place, []).append(s)
+    heads = (
+        *("corpus", "queries", "dimension", "k", "product", "algorithm"),
+        *("all, ms", "distances, ms", "selection, ms", "selection over its floor", "rows proven"),
+    )
+    about = (
+        "Medians of whole searches, and of their stages. The floor is the time to read all distances once "
+        f"at the rate that memory was measured to have; the goal is {knn_end_to_end.GOAL:g} times that."
+    )
+    return [
+        _table(f"Search end to end on one {place}", about, heads, [
+            (
+                s.n, s.queries, s.dimension, s.k, "TF32" if s.tf32 else "float32", s.algorithm,
+                *(_short(s.medians[stage]) for stage in ("elapsed", "distance", "selection")),
+                _short(s.over_floor, 3), s.proven,
+            )
+            for s in of
+        ])
+        for place, of in sorted(by_place.items())
+    ]  # fmt: skip
+
+
+def _scaling(folder: Path) -> list[Table]:
+    found = scaling.read([folder])
+    rows = []
+    for experiment in ("strong", "weak"):
+        of = [s for s in found if s.experiment == experiment]
+        for gpus, share in scaling.efficiency(of, experiment).items():
+            one = next(s for s in of if s.gpus == gpus)
+            took = sorted(s.time for s in of if s.gpus == gpus)
+            rows.append((
+                experiment, gpus, one.n, one.queries, one.dimension, one.k, _short(took[len(took) // 2]),
+                f"{100 * share:.3g} %",
+            ))  # fmt: skip
+    if not rows:
+        return []
+    heads = ("growth", "GPUs", "corpus", "queries", "dimension", "k", "median, s", "efficiency")
+    about = (
+        "Strong: the same search on more GPUs. Weak: a search that grows with them. Efficiency is one "
+        f"GPU's time over that of all, times their number if strong; the goal is {100 * scaling.GOAL:g} %."
+    )
+    place = next(iter({s.place for s in found}))
+    return [_table(f"Growing numbers of {place}", about, heads, rows)]
+
+
+def _on_host(folder: Path) -> list[Table]:
+    path = folder / _HOST_FILE
+    try:
+        record = json.loads(path.read_text())
+        rows = [
+            (
+                s["n"], s["queries"], s["dimension"], s["k"], s["threads"],
+                *(_short(1e3 * s["clock"]["median"][arm]) for arm in ("blocks", "products", "faiss")),
+                *(_short(s["processors"]["over_blocks"][arm], 3) for arm in ("products", "faiss")),
+                f"{s['faiss']['wrong_queries']} of {s['faiss']['checked_queries']}",
+            )
+            for s in record["shapes"]
+        ]  # fmt: skip
+        cpu, version = record["host"]["cpu"], record["shapes"][0]["faiss"]["version"]
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as e:
+        raise _no_record(path, e) from e
+    heads = (
+        *("corpus", "queries", "dimension", "k", "threads", "blocks, ms", "products, ms", "FAISS, ms"),
+        *("products over blocks, processor time", "FAISS over blocks, processor time"),
+        "FAISS' queries with another answer",
+    )
+    about = (
+        "Search in host memory, in turns within one run: by blocks of the corpus (what `kselect knn` does), "
+        f"by whole products of matrices, and by FAISS {version} IndexFlatL2. Medians of the clock; "
+        "factors are of the processors' time, because other programs shared the machine."
+    )
+    return [_table(f"Search on the host, {cpu}", about, heads, rows)]
+
+
+def _no_record(path: Path, why: Exception) -> PlotError:
+    return PlotError(Failure.INPUT, f"{path}: is no record of k-NN on a host: {why!r}")
+
+
+def _indexes(folder: Path) -> list[Table]:
+    heads = (
+        *("database", "method", "search", "k", "share", "executor", "threads", "batch"),
+        *("µs a query", "distances a query"),
+    )
+    rows = [
+        (
+            s.database, s.method, s.what, s.k, s.share, s.executor, s.threads, s.batch or None,
+            None if s.time is None else _short(s.time / 1e3), _optional(s.distances),
+        )
+        for s in index_searches.read([folder])
+    ]  # fmt: skip
+    about = (
+        "Searches in metric spaces, exhaustive and by index. All hits are proven by all distances of "
+        "their queries."
+    )
+    return [_table("Metric indexes", about, heads, rows)] if rows else []
+
+
+def _optional(value: float | None) -> str | None:
+    return None if value is None else _short(value)
+
+
+def _short(value: float, digits: int = 4) -> str:
+    return f"{value:.{digits}g}" if value < 10**digits else f"{value:.0f}"
+
+
+_KINDS: tuple[tuple[Callable[[Path], bool], Callable[[Path], list[Table]]], ...] = (
+    (lambda folder: holds(folder, knn_end_to_end.FILE), _end_to_end),
+    (lambda folder: (folder / _HOST_FILE).is_file(), _on_host),
+    (lambda folder: holds(folder, "scaling.jsonl"), _scaling),
+    (lambda folder: begins_with(folder, RUNS, b'"what":"index_search"'), _indexes),
+)
