@@ -6,7 +6,8 @@ Arrays may be NumPy's, torch's, CuPy's or JAX's, or of any library with DLPack. 
 same kind.
 """
 
+from kselect._plan import Plan, plan
 from kselect._top_k import TopK, top_k
 from kselect._version import __version__
 
-__all__ = ["TopK", "__version__", "top_k"]
+__all__ = ["Plan", "TopK", "__version__", "plan", "top_k"]

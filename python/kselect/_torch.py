@@ -7,9 +7,44 @@ from typing import Any
 import torch
 from torch.utils.dlpack import to_dlpack
 
-from kselect import _libraries
+from kselect import _flags, _libraries, _select
 
 DEFAULT_WIDE = True
+
+
+def wants_operator(a: Any) -> bool:
+    """Whether code is being compiled, or `a` stands for a tensor: a fake or another subclass."""
+    if torch.compiler.is_compiling():
+        return True
+    return isinstance(a, torch.Tensor) and (type(a) not in _WITH_MEMORY or a.is_meta)
+
+
+_WITH_MEMORY = (torch.Tensor, torch.nn.Parameter)
+_PLAIN = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
+
+
+def of_plain_rows(a: Any, k: Any, flags: int, threads: int) -> Any:
+    """The most frequent call by the shortest way; None if it is another call or a wrong one."""
+    if type(a) is not torch.Tensor or a.dtype not in _PLAIN or type(k) is not int or not a.is_cpu:
+        return None
+    if a.requires_grad or a.layout is not torch.strided or a.is_neg():
+        return None
+    shape = a.shape
+    if not shape or 0 in shape or not 1 <= k <= shape[-1]:
+        return None
+    shape = (*shape[:-1], k)
+    values, indices = a.new_empty(shape), torch.empty(shape, dtype=torch.int64)
+    flags |= _flags.WIDE_INDICES
+    outputs = to_dlpack(values), to_dlpack(indices)
+    if _select.top_k(to_dlpack(a), k, len(shape) - 1, flags, *outputs, None, threads, 0):
+        return values, indices
+    return None
+
+
+def by_operator(*arguments: Any) -> Any:
+    from kselect import _torch_op
+
+    return _torch_op.select(*arguments)
 
 
 def check(a: Any) -> bool:
@@ -47,6 +82,10 @@ def empty_indices(shape: tuple[int, ...], wide: bool, a: Any) -> Any:
 
 def empty_bytes(count: int, a: Any) -> Any:
     return torch.empty(count, dtype=torch.uint8, device=a.device)
+
+
+def place(a: Any) -> Any:
+    return a.device
 
 
 moved = torch.movedim
