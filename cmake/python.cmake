@@ -34,16 +34,16 @@ function(kselect_add_python_module name library)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE kselect_options ${library})
   # Another module of the process may have other versions of the same functions.
-  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
   add_dependencies(kselect_python_package ${target})
   install(TARGETS ${target} LIBRARY DESTINATION kselect COMPONENT python)
 endfunction()
 
+# Needs the target kselect_knn, which brings select().
 function(kselect_add_python_package)
   add_custom_target(kselect_python_package ALL)
-  set(extension python/extension)
-  kselect_add_python_module(_select kselect_auto_select ${extension}/select_module.cpp ${extension}/array.cpp
-                            ${extension}/request.cpp ${extension}/where.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS python/extension/*.cpp)
+  kselect_add_python_module(_select kselect_knn ${sources})
   # Links, so that an edit needs no build.
   file(GLOB_RECURSE files RELATIVE ${PROJECT_SOURCE_DIR}/python CONFIGURE_DEPENDS python/kselect/*.py
        python/kselect/*.pyi python/kselect/py.typed)

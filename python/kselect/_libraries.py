@@ -18,6 +18,10 @@ Each library has a module here with these functions:
     returned(values, indices, a, axis)
                                      the answer as arrays of the caller's library
 
+if its arrays can be in host memory
+
+    as_numpy(a)                      `a` as NumPy's, not copied if possible; raises TypeError
+
 and if its arrays can be on a GPU or a plan's
 
     empty_bytes(count, a)            uint8, where `a` is

@@ -27,6 +27,11 @@ def prepared(a: Any) -> Any:
     return a if a.dtype.isnative else a.astype(a.dtype.newbyteorder("="))
 
 
+def as_numpy(a: Any) -> Any:
+    check(a)
+    return prepared(a)
+
+
 def exported(a: Any) -> Any:
     return a.view(np.uint16) if type_name(a) == "bfloat16" else a
 

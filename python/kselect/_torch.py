@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.dlpack import to_dlpack
 
@@ -69,6 +70,13 @@ def prepared(a: Any) -> Any:
     return a.detach().resolve_neg()
 
 
+def as_numpy(a: Any) -> Any:
+    if check(a):
+        raise TypeError("a is on a GPU, where `kselect knn` searches; pass a.cpu()")
+    a = prepared(a)
+    return (a.float() if a.dtype is torch.bfloat16 else a).numpy()
+
+
 exported = to_dlpack
 
 
@@ -113,6 +121,8 @@ def refuse_out(a: Any) -> None:
 
 
 def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+    if isinstance(values, np.ndarray):  # distances, which have no gradient
+        return torch.from_numpy(values), torch.from_numpy(indices)
     if _is_differentiated(a):
         # All axes may have been one.
         rows = a.reshape(*values.shape[:axis], -1, *values.shape[axis + 1 :])
