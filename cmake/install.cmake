@@ -39,19 +39,24 @@ foreach(component IN ITEMS library program)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ${component})
 endforeach()
 
-# kselect_install_program(target): the program with its configs, its Python side and documents. Man pages and
+# kselect_install_program(target): what runs, and documents. Man pages and
 # completions: cmake/command_line_files.cmake.
 function(kselect_install_program target)
-  install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-  install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/kselect/configs COMPONENT program
-          FILES_MATCHING PATTERN "*.json")
-  # `kselect plot` and `report` run this by Python. plots.reproduce and plots.readme read committed records, so
-  # they stay in the source tree.
-  install(DIRECTORY plots DESTINATION ${CMAKE_INSTALL_DATADIR}/kselect COMPONENT program
-          FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "page/*" PATTERN "web/*"
-          PATTERN "__pycache__" EXCLUDE PATTERN "reproduce" EXCLUDE PATTERN "readme.py" EXCLUDE
-          PATTERN "provenance.py" EXCLUDE)
+  kselect_install_what_runs(${target} program ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_DATADIR})
   install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
   install(DIRECTORY docs/guide docs/reference DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program
           FILES_MATCHING PATTERN "*.md")
+endfunction()
+
+# kselect_install_what_runs(target component bin data): the program, its configs and its Python side, in these folders.
+function(kselect_install_what_runs target component bin data)
+  install(TARGETS ${target} RUNTIME DESTINATION ${bin} COMPONENT ${component})
+  install(DIRECTORY configs/ DESTINATION ${data}/kselect/configs COMPONENT ${component}
+          FILES_MATCHING PATTERN "*.json")
+  # `kselect plot` and `report` run this by Python. plots.reproduce and plots.readme read committed records, so
+  # they stay in the source tree.
+  install(DIRECTORY plots DESTINATION ${data}/kselect COMPONENT ${component}
+          FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "page/*" PATTERN "web/*"
+          PATTERN "__pycache__" EXCLUDE PATTERN "reproduce" EXCLUDE PATTERN "readme.py" EXCLUDE
+          PATTERN "provenance.py" EXCLUDE)
 endfunction()

@@ -34,16 +34,16 @@ function(kselect_add_python_module name library)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE kselect_options ${library})
   # Another module of the process may have other versions of the same functions.
-  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
   add_dependencies(kselect_python_package ${target})
   install(TARGETS ${target} LIBRARY DESTINATION kselect COMPONENT python)
 endfunction()
 
+# Needs the target kselect_knn, which brings select().
 function(kselect_add_python_package)
   add_custom_target(kselect_python_package ALL)
-  set(extension python/extension)
-  kselect_add_python_module(_select kselect_auto_select ${extension}/select_module.cpp ${extension}/array.cpp
-                            ${extension}/request.cpp ${extension}/where.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS python/extension/*.cpp)
+  kselect_add_python_module(_select kselect_knn ${sources})
   # Links, so that an edit needs no build.
   file(GLOB_RECURSE files RELATIVE ${PROJECT_SOURCE_DIR}/python CONFIGURE_DEPENDS python/kselect/*.py
        python/kselect/*.pyi python/kselect/py.typed)
@@ -51,5 +51,17 @@ function(kselect_add_python_package)
     get_filename_component(folder ${PROJECT_BINARY_DIR}/python/${file} DIRECTORY)
     file(MAKE_DIRECTORY ${folder})
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python/${file} ${PROJECT_BINARY_DIR}/python/${file} SYMBOLIC)
+  endforeach()
+endfunction()
+
+# The program goes into the package, with its configs and its Python side, beside each other as they are installed.
+function(kselect_add_program_to_python_package program)
+  set(folder kselect/_program)
+  kselect_install_what_runs(${program} python ${folder}/bin ${folder}/share)
+  add_dependencies(kselect_python_package ${program})
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/python/${folder}/bin ${PROJECT_BINARY_DIR}/python/${folder}/share/kselect)
+  file(CREATE_LINK ${PROJECT_BINARY_DIR}/kselect ${PROJECT_BINARY_DIR}/python/${folder}/bin/kselect SYMBOLIC)
+  foreach(part IN ITEMS configs plots)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${part} ${PROJECT_BINARY_DIR}/python/${folder}/share/kselect/${part} SYMBOLIC)
   endforeach()
 endfunction()

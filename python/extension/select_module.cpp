@@ -1,6 +1,6 @@
-// The extension module kselect._select: selections on the caller's own memory. python/kselect gives
-// it checked shapes and allocates the answers; here everything that could make a call unsafe is
-// checked.
+// The extension module kselect._select: selections and searches on the caller's own memory.
+// python/kselect gives it checked shapes and allocates the answers; here everything that could make
+// a call unsafe is checked.
 
 #include <array>
 #include <cstddef>
@@ -9,30 +9,14 @@
 #include <string>
 
 #include "python/extension/array.hpp"
+#include "python/extension/knn_calls.hpp"
 #include "python/extension/limited_python.hpp"
+#include "python/extension/raise.hpp"
 #include "python/extension/request.hpp"
 #include "python/extension/where.hpp"
 
 namespace kselect::python {
 namespace {
-
-// Sets the exception that Python programs expect of this failure.
-PyObject* raise(const status& failed) {
-  PyObject* kind = PyExc_RuntimeError;
-  if (failed.code == status_code::invalid) kind = PyExc_ValueError;
-  if (failed.code == status_code::out_of_memory) kind = PyExc_MemoryError;
-  PyErr_SetString(kind, failed.message.c_str());
-  return nullptr;
-}
-
-bool read_integer(PyObject* given, const char* name, long long least, long long most,
-                  long long& value) {
-  value = PyLong_AsLongLong(given);
-  if (value == -1 && PyErr_Occurred() != nullptr) return false;
-  if (value >= least && value <= most) return true;
-  PyErr_Format(PyExc_ValueError, "%s = %lld is out of range", name, value);
-  return false;
-}
 
 // The outputs and the workspace of a call.
 struct outputs {
@@ -115,12 +99,6 @@ outcome read_request(PyObject* const* given, array& rows, numbers& n, request& a
   return make_request(rows, n.k, static_cast<int>(n.axis), static_cast<unsigned>(n.flags), asked);
 }
 
-bool has_arguments(Py_ssize_t count, Py_ssize_t wanted) {
-  if (count == wanted) return true;
-  PyErr_Format(PyExc_TypeError, "%zd arguments are needed, not %zd", wanted, count);
-  return false;
-}
-
 constexpr const char* top_k_help =
     "top_k(a, k, axis, flags, values, indices, workspace, threads, stream) -> bool\n\n"
     "Selects along one axis of a into dense arrays. False: a must be copied first, because its "
@@ -199,12 +177,14 @@ PyMODINIT_FUNC PyInit__select() {
   using namespace kselect::python;
   static PyMethodDef methods[] = {method<top_k>("top_k", top_k_help),
                                   method<workspace_bytes>("workspace_bytes", workspace_help),
+                                  method<prepare_corpus>("prepare_corpus", prepare_corpus_help),
+                                  method<search_corpus>("search_corpus", search_corpus_help),
                                   {nullptr, nullptr, 0, nullptr}};
   static PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(&set_constants)},
                                      {0, nullptr}};
   static PyModuleDef definition = {};
   definition.m_name = "kselect._select";
-  definition.m_doc = "Selections on the caller's own memory.";
+  definition.m_doc = "Selections and searches on the caller's own memory.";
   definition.m_methods = methods;
   definition.m_slots = slots;
   return PyModuleDef_Init(&definition);

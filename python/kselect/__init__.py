@@ -1,12 +1,24 @@
-"""kselect: the k smallest or largest of many rows, on CPUs and GPUs.
+"""kselect: the k smallest or largest of many rows, on CPUs and GPUs, and exact k-NN.
 
     values, indices = kselect.top_k(scores, 10)
+    distances, indices = kselect.knn(corpus, queries, 10)
 
 Arrays may be NumPy's, torch's, CuPy's or JAX's, or of any library with DLPack. Answers are of the
 same kind.
 """
 
+from kselect._knn import Corpus, Neighbours, knn
+from kselect._plan import Plan, plan
 from kselect._top_k import TopK, top_k
 from kselect._version import __version__
 
-__all__ = ["TopK", "__version__", "top_k"]
+__all__ = [
+    "Corpus",
+    "Neighbours",
+    "Plan",
+    "TopK",
+    "__version__",
+    "knn",
+    "plan",
+    "top_k",
+]

@@ -30,6 +30,11 @@ def prepared(a: Any) -> Any:
     return np.from_dlpack(a)
 
 
+def as_numpy(a: Any) -> Any:
+    check(a)
+    return prepared(a)
+
+
 def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
     from_dlpack = a.__array_namespace__().from_dlpack
     return from_dlpack(values), from_dlpack(indices)

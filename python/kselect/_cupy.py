@@ -42,6 +42,10 @@ def empty_bytes(count: int, a: Any) -> Any:
     return _empty(count, cupy.uint8, a)
 
 
+def place(a: Any) -> Any:
+    return a.device
+
+
 moved = cupy.moveaxis
 
 

@@ -34,6 +34,11 @@ def prepared(a: Any) -> Any:
     return np.asarray(a)  # no copy
 
 
+def as_numpy(a: Any) -> Any:
+    check(a)
+    return prepared(a)
+
+
 def empty_indices(shape: tuple[int, ...], wide: bool, a: Any) -> Any:
     if wide and not jax.config.jax_enable_x64:
         raise ValueError("index_dtype is int64, which JAX has only with jax_enable_x64")

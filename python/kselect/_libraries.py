@@ -14,10 +14,15 @@ Each library has a module here with these functions:
     is_dense(a) -> bool              whether the extension can write it as it is
     may_overlap(a, other) -> bool
     refuse_out(a)                    raises if the caller cannot have outputs of its own
+    place(a)                         its device, to be compared
     returned(values, indices, a, axis)
                                      the answer as arrays of the caller's library
 
-and for arrays on a GPU
+if its arrays can be in host memory
+
+    as_numpy(a)                      `a` as NumPy's, not copied if possible; raises TypeError
+
+and if its arrays can be on a GPU or a plan's
 
     empty_bytes(count, a)            uint8, where `a` is
     current_stream(a) -> int         the cudaStream_t that the library works on

@@ -27,6 +27,11 @@ def prepared(a: Any) -> Any:
     return a if a.dtype.isnative else a.astype(a.dtype.newbyteorder("="))
 
 
+def as_numpy(a: Any) -> Any:
+    check(a)
+    return prepared(a)
+
+
 def exported(a: Any) -> Any:
     return a.view(np.uint16) if type_name(a) == "bfloat16" else a
 
@@ -37,6 +42,14 @@ def empty(shape: tuple[int, ...], a: Any) -> Any:
 
 def empty_indices(shape: tuple[int, ...], wide: bool, a: Any) -> Any:
     return np.empty(shape, np.int64 if wide else np.int32)
+
+
+def empty_bytes(count: int, a: Any) -> Any:
+    return np.empty(count, np.uint8)
+
+
+def place(a: Any) -> Any:
+    return "the host"
 
 
 moved = np.moveaxis

@@ -2,6 +2,7 @@
 
 import operator
 import os
+import sys
 from contextlib import nullcontext
 from functools import cache
 from typing import Any, NamedTuple
@@ -80,15 +81,26 @@ def top_k(
     flags = _flags.of(mode, sorted, stable)
     plain = out is None and stream is None and index_dtype is None
     if plain and type(a) is np.ndarray and axis == -1:
-        found = _of_plain_rows(a, k, flags, workspace, _thread_count(threads))
+        found = _of_plain_rows(a, k, flags, workspace, thread_count(threads))
         if found is not None:
             return found
+    if "torch" in sys.modules:
+        side = _torch_side or _load_torch_side()
+        if side.wants_operator(a):
+            if stream is not None or workspace is not None:
+                raise ValueError("stream and workspace are not for tensors that are traced")
+            wide, count = is_wide(index_dtype), thread_count(threads)
+            return TopK(*side.by_operator(a, k, axis, flags, wide, out, count))
+        if plain and axis == -1 and workspace is None:
+            found = side.of_plain_rows(a, k, flags, thread_count(threads))
+            if found is not None:
+                return TopK(*found)
     library, a = _libraries.of(a)
     on_gpu = library.check(a)
     if stream is not None and not on_gpu:
         raise ValueError("stream is given, but a is in host memory")
-    wide, count = _is_wide(index_dtype), _thread_count(threads)
-    call = _Call(library, a, operator.index(k), axis, flags, wide, out, count)
+    wide, count = is_wide(index_dtype), thread_count(threads)
+    call = Call(library, a, operator.index(k), axis, flags, wide, out, count)
     with library.within(stream, a) if stream is not None else _NOTHING:
         return call.run(workspace, on_gpu)
 
@@ -112,6 +124,15 @@ def _of_plain_rows(a: np.ndarray, k: int, flags: int, workspace: Any, threads: i
 
 
 _NOTHING = nullcontext()
+_torch_side: Any = None  # kselect._torch, once the program has torch
+
+
+def _load_torch_side() -> Any:
+    global _torch_side
+    from kselect import _torch
+
+    _torch_side = _torch
+    return _torch
 
 
 @cache
@@ -122,7 +143,7 @@ def _dtype_name(dtype: Any) -> str:
         return str(dtype).rpartition(".")[2]  # torch.int64
 
 
-def _is_wide(index_dtype: Any) -> bool | None:
+def is_wide(index_dtype: Any) -> bool | None:
     """Whether indices are int64; None: as the library of the array likes it."""
     if index_dtype is None:
         return None
@@ -132,7 +153,8 @@ def _is_wide(index_dtype: Any) -> bool | None:
     return name == "int64"
 
 
-def _thread_count(threads: int | None) -> int:
+def thread_count(threads: int | None) -> int:
+    """The number of threads; None: one for each processor that the process may use."""
     if threads is None:
         return _THREADS
     count = operator.index(threads)
@@ -149,7 +171,7 @@ def _normalised(axis: int, dimensions: int) -> int:
     return given % dimensions
 
 
-class _Call:
+class Call:
     """A call whose arguments have been read: its shapes, and where its answer goes."""
 
     def __init__(
@@ -177,7 +199,7 @@ class _Call:
         if not 1 <= k <= length:
             raise ValueError(f"k = {k}, but must be 1 to {length}, the length of axis {self.axis}")
         if out is not None and wide is None:
-            wide = _is_wide(_out_dtype(out))
+            wide = is_wide(_out_dtype(out))
         self.wide = library.DEFAULT_WIDE if wide is None else wide
         if not self.wide and length > _MOST_INT32:
             raise ValueError(f"index_dtype is int32, but the axis has {length} elements")
@@ -200,14 +222,14 @@ class _Call:
         if not self.empty:
             self._select(values, indices, workspace, on_gpu)
         if self.out is None:
-            answer = self._moved(values), self._moved(indices)
+            answer = self.moved(values), self.moved(indices)
             return TopK(*library.returned(*answer, self.caller, self.axis))
         for target, written in zip(self.out, (values, indices), strict=True):
             if written is not target:
-                target[...] = self._moved(written)
+                target[...] = self.moved(written)
         return TopK(*self.out)
 
-    def _moved(self, written: Any) -> Any:
+    def moved(self, written: Any) -> Any:
         """The answer as the caller wants it: with the axis where it was."""
         if self.axis == self.last:
             return written

@@ -4,12 +4,48 @@ from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils.dlpack import to_dlpack
 
-from kselect import _libraries
+from kselect import _flags, _libraries, _select
 
 DEFAULT_WIDE = True
+
+
+def wants_operator(a: Any) -> bool:
+    """Whether code is being compiled, or `a` stands for a tensor: a fake or another subclass."""
+    if torch.compiler.is_compiling():
+        return True
+    return isinstance(a, torch.Tensor) and (type(a) not in _WITH_MEMORY or a.is_meta)
+
+
+_WITH_MEMORY = (torch.Tensor, torch.nn.Parameter)
+_PLAIN = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
+
+
+def of_plain_rows(a: Any, k: Any, flags: int, threads: int) -> Any:
+    """The most frequent call by the shortest way; None if it is another call or a wrong one."""
+    if type(a) is not torch.Tensor or a.dtype not in _PLAIN or type(k) is not int or not a.is_cpu:
+        return None
+    if a.requires_grad or a.layout is not torch.strided or a.is_neg():
+        return None
+    shape = a.shape
+    if not shape or 0 in shape or not 1 <= k <= shape[-1]:
+        return None
+    shape = (*shape[:-1], k)
+    values, indices = a.new_empty(shape), torch.empty(shape, dtype=torch.int64)
+    flags |= _flags.WIDE_INDICES
+    outputs = to_dlpack(values), to_dlpack(indices)
+    if _select.top_k(to_dlpack(a), k, len(shape) - 1, flags, *outputs, None, threads, 0):
+        return values, indices
+    return None
+
+
+def by_operator(*arguments: Any) -> Any:
+    from kselect import _torch_op
+
+    return _torch_op.select(*arguments)
 
 
 def check(a: Any) -> bool:
@@ -34,6 +70,13 @@ def prepared(a: Any) -> Any:
     return a.detach().resolve_neg()
 
 
+def as_numpy(a: Any) -> Any:
+    if check(a):
+        raise TypeError("a is on a GPU, where `kselect knn` searches; pass a.cpu()")
+    a = prepared(a)
+    return (a.float() if a.dtype is torch.bfloat16 else a).numpy()
+
+
 exported = to_dlpack
 
 
@@ -47,6 +90,10 @@ def empty_indices(shape: tuple[int, ...], wide: bool, a: Any) -> Any:
 
 def empty_bytes(count: int, a: Any) -> Any:
     return torch.empty(count, dtype=torch.uint8, device=a.device)
+
+
+def place(a: Any) -> Any:
+    return a.device
 
 
 moved = torch.movedim
@@ -74,6 +121,8 @@ def refuse_out(a: Any) -> None:
 
 
 def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+    if isinstance(values, np.ndarray):  # distances, which have no gradient
+        return torch.from_numpy(values), torch.from_numpy(indices)
     if _is_differentiated(a):
         # All axes may have been one.
         rows = a.reshape(*values.shape[:axis], -1, *values.shape[axis + 1 :])

@@ -68,8 +68,6 @@ def test_refusals():
         kselect.top_k(torch.arange(4), 2)
     with pytest.raises(TypeError, match="a has layout"):
         kselect.top_k(torch.eye(3).to_sparse(), 2)
-    with pytest.raises(TypeError, match="a is on device meta"):
-        kselect.top_k(torch.ones(3, device="meta"), 2)
     with pytest.raises(TypeError, match="out: values are a ndarray, not a Tensor"):
         kselect.top_k(torch.ones(3), 2, out=(np.empty(2, "f4"), np.empty(2, "i8")))
     with pytest.raises(ValueError, match="k = 4"):
@@ -78,6 +76,62 @@ def test_refusals():
         kselect.top_k(torch.ones(3), 2, stream=0)
     assert kselect.top_k(torch.ones(0, 3), 2).values.shape == (0, 2)
     assert kselect.top_k(torch.ones(3), 2, index_dtype=torch.int32).indices.dtype == torch.int32
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_operator_passes_torchs_checks(device):
+    from kselect import _torch_op  # noqa: F401
+
+    a = torch.randn(4, 9, 6, dtype=torch.float64, device=device, requires_grad=True)
+    for axis in (0, 1, -1):
+        torch.library.opcheck(torch.ops.kselect.top_k.default, (a, 3, axis, 7, True, 1))
+        assert torch.autograd.gradcheck(lambda x: kselect.top_k(x, 3, axis=axis, stable=True)[0], (a,))
+        assert torch.autograd.gradcheck(lambda x: torch.ops.kselect.top_k(x, 3, axis, 7, True, 1)[0], (a,))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("axis", [0, -1, None])
+def test_compiled_without_a_break(device, axis):
+    def loss(a):
+        values, indices = kselect.top_k(a * 2, 3, axis=axis, mode="smallest", stable=True)
+        return (values * (indices + 1)).sum()
+
+    a = torch.randn(6, 40, device=device, requires_grad=True)
+    wanted = loss(a)
+    (wanted_gradient,) = torch.autograd.grad(wanted, a)
+    found = torch.compile(loss, fullgraph=True, backend="aot_eager", dynamic=True)(a)
+    assert torch.equal(found, wanted)
+    (gradient,) = torch.autograd.grad(found, a)
+    assert torch.equal(gradient, wanted_gradient)
+
+
+def test_compiled_with_outputs():
+    a = torch.randn(6, 40)
+
+    def select(a, values, indices):
+        kselect.top_k(a, 4, out=(values, indices))
+        return values + 0
+
+    out = torch.empty(6, 4), torch.empty(6, 4, dtype=torch.int32)
+    found = torch.compile(select, fullgraph=True, backend="aot_eager")(a, *out)
+    assert torch.equal(found, torch.topk(a, 4).values) and torch.equal(out[0], found)
+    assert torch.equal(a.gather(1, out[1].long()), found)
+
+
+def test_shapes_without_numbers():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    for axis, shape in ((0, (2, 7)), (1, (5, 2)), (None, (2,))):
+        with FakeTensorMode():
+            fake = kselect.top_k(torch.empty(5, 7), 2, axis=axis)
+        meta = kselect.top_k(torch.empty(5, 7, device="meta"), 2, axis=axis)
+        for found in (fake, meta):
+            assert found.values.shape == found.indices.shape == shape
+            assert (found.values.dtype, found.indices.dtype) == (torch.float32, torch.int64)
+    with pytest.raises(RuntimeError, match="k = 9"):
+        kselect.top_k(torch.empty(5, 7, device="meta"), 9)
+    with pytest.raises(ValueError, match="axis 3 is out of bounds"):
+        kselect.top_k(torch.empty(5, 7, device="meta"), 9, axis=3)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
@@ -101,12 +155,15 @@ def test_streams_on_a_gpu():
 def test_a_graph_captures_it():
     a = torch.randn(64, 5000, device="cuda")
     out = torch.empty(64, 9, device="cuda"), torch.empty(64, 9, dtype=torch.int64, device="cuda")
+    made = kselect.plan(a, 9, mode="smallest")
     kselect.top_k(a, 9, out=out)  # reads the GPU's properties
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         kselect.top_k(a, 9, out=out)
+        made(a)
     for _ in range(3):
         a.copy_(torch.randn_like(a))
         graph.replay()
         torch.cuda.synchronize()
         assert torch.equal(out[0], torch.topk(a, 9).values)
+        assert torch.equal(made.values, torch.topk(a, 9, largest=False).values)

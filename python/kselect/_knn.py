@@ -1,0 +1,179 @@
+"""Exact k nearest neighbours, in host memory."""
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kselect import _libraries, _select
+from kselect._top_k import is_wide, thread_count
+
+_METRICS = ("sqeuclidean", "euclidean", "cosine", "pearson")  # include/kselect/metric.hpp
+# What float32 represents exactly.
+_EXACT = frozenset(("float32", "float16", "bfloat16", "int8", "uint8", "int16", "uint16"))
+
+
+class Neighbours(NamedTuple):
+    """What a search returns. It unpacks: `distances, indices = kselect.knn(...)`."""
+
+    distances: Any  #: float32, [Q, k], nearest first
+    indices: Any  #: [Q, k]; rows of the corpus
+
+
+def _matrix(given: Any, name: str) -> tuple[Any, np.ndarray]:
+    """The module of the library of `given`, and its vectors as a dense matrix of float32."""
+    library, given = _libraries.of(given)
+    if not hasattr(library, "as_numpy"):
+        raise TypeError(f"{name} is on a GPU, where `kselect knn` searches; pass it in host memory")
+    try:
+        seen = library.as_numpy(given)
+    except TypeError as error:
+        raise TypeError(f"{name}{str(error).removeprefix('a')}") from None
+    if seen.dtype.name not in _EXACT:
+        raise TypeError(
+            f"{name} has dtype {seen.dtype.name}; distances are between vectors of float32: "
+            f"pass {name}.astype(numpy.float32)"
+        )
+    if seen.ndim != 2:
+        raise ValueError(f"{name} has shape {seen.shape}; vectors are the rows of a matrix")
+    if seen.shape[1] == 0:
+        raise ValueError(f"{name} has shape {seen.shape}; vectors have at least one component")
+    return library, np.require(seen, np.float32, ("C", "A"))
+
+
+class Corpus:
+    """Vectors that are prepared once and searched many times, by any number of threads at once.
+
+    It keeps the vectors. They are not copied if they are dense and of float32, so they must not be
+    changed. It takes 32 bytes a vector and 8 bytes a component beside them.
+    """
+
+    def __init__(
+        self, vectors: Any, *, metric: str = "sqeuclidean", threads: int | None = None
+    ) -> None:
+        """Read the vectors and prepare them.
+
+        Args:
+            vectors: [n, dimension] of float32, or of a type that float32 represents exactly, in
+                host memory: NumPy's, torch's, JAX's or another library's. All must be finite.
+            metric: "sqeuclidean", "euclidean", "cosine" (1 - cosine similarity) or "pearson".
+            threads: Of this and of each search; by default one for each processor.
+
+        Raises:
+            ValueError: A wrong shape, an unknown metric, or a component that is not finite.
+            TypeError: A wrong dtype, or vectors on a GPU.
+        """
+        if not isinstance(metric, str) or metric not in _METRICS:
+            raise ValueError(f"metric is {metric!r}, but must be one of {', '.join(_METRICS)}")
+        _, self._vectors = _matrix(vectors, "corpus")
+        if len(self._vectors) == 0:
+            raise ValueError(f"corpus has shape {self._vectors.shape}; it has no vectors")
+        self._metric = metric
+        self._held = _select.prepare_corpus(
+            self._vectors, _METRICS.index(metric), thread_count(threads)
+        )
+
+    def __len__(self) -> int:
+        """The number of vectors."""
+        return len(self._vectors)
+
+    @property
+    def dimension(self) -> int:
+        """The number of components of each vector."""
+        return self._vectors.shape[1]
+
+    @property
+    def metric(self) -> str:
+        """The metric that it was prepared for."""
+        return self._metric
+
+    def search(self, queries: Any, k: int, /, *, index_dtype: Any = None) -> Neighbours:
+        """Find the `k` nearest vectors of each query.
+
+        The answer is exact and unique: float64 distances between the float32 vectors decide, equal
+        ones go by index. What is returned is these distances, rounded to float32.
+
+        Args:
+            queries: [Q, dimension], as the corpus' vectors.
+            k: 1 to the number of vectors.
+            index_dtype: int32 or int64 (the default).
+
+        Returns:
+            Distances and indices, both [Q, k], nearest first. They are arrays of the library of
+            `queries`.
+
+        Raises:
+            ValueError: A wrong shape or `k`, or a component that is not finite.
+            TypeError: A wrong dtype, or queries on a GPU.
+        """
+        library, rows = _matrix(queries, "queries")
+        if rows.shape[1] != self.dimension:
+            raise ValueError(
+                f"queries have dimension {rows.shape[1]}, but the corpus has {self.dimension}"
+            )
+        found = self._search(rows, k, -1, len(self), index_dtype)
+        return Neighbours(*library.returned(*found, queries, 1))
+
+    def graph(self, k: int, /, *, index_dtype: Any = None) -> Neighbours:
+        """Find the `k` nearest other vectors of each vector: the k-NN graph.
+
+        Returns NumPy's arrays of shape [n, k], as `search`. `k` is 1 to n - 1.
+        """
+        return Neighbours(*self._search(self._vectors, k, 0, len(self) - 1, index_dtype))
+
+    def _search(
+        self, rows: np.ndarray, k: int, first_own: int, most: int, index_dtype: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        k = operator.index(k)
+        if not 1 <= k <= most:
+            raise ValueError(f"k = {k}, but must be 1 to {most}")
+        wide = is_wide(index_dtype)
+        if wide is False and len(self) > np.iinfo(np.int32).max:
+            raise ValueError(f"index_dtype is int32, but the corpus has {len(self)} vectors")
+        distances = np.empty((len(rows), k), np.float32)
+        indices = np.empty((len(rows), k), np.int64)
+        _select.search_corpus(self._held, rows, k, distances, indices, first_own)
+        return distances, indices.astype(np.int32) if wide is False else indices
+
+
+def knn(
+    corpus: Any,
+    queries: Any,
+    k: int,
+    /,
+    *,
+    metric: str | None = None,
+    index_dtype: Any = None,
+    threads: int | None = None,
+) -> Neighbours:
+    """Find the exact `k` nearest corpus vectors of each query, in host memory.
+
+    Args:
+        corpus: [n, dimension], as `Corpus` takes it; or a `Corpus`, which then has metric and
+            threads.
+        queries: [Q, dimension]. None: the corpus' own vectors, of which none is its own neighbour.
+        k: 1 to n; 1 to n - 1 without queries.
+        metric: As `Corpus` takes it; "sqeuclidean" by default.
+        index_dtype: int32 or int64 (the default).
+        threads: By default one for each processor.
+
+    Returns:
+        Distances (float32) and indices, both [Q, k], nearest first. The answer is exact and unique
+        (`Corpus.search`).
+
+    Vectors on a GPU are searched by the command `kselect knn`, not here.
+
+    Raises:
+        ValueError: A wrong shape, `k` or metric, or a component that is not finite.
+        TypeError: A wrong dtype, or vectors on a GPU.
+    """
+    if isinstance(corpus, Corpus):
+        if threads is not None:
+            raise ValueError("threads is given, but the Corpus has its own")
+        if metric is not None and metric != corpus.metric:
+            raise ValueError(f"metric is {metric!r}, but the Corpus was made for {corpus.metric!r}")
+    else:
+        corpus = Corpus(corpus, metric=metric or "sqeuclidean", threads=threads)
+    if queries is None:
+        return corpus.graph(k, index_dtype=index_dtype)
+    return corpus.search(queries, k, index_dtype=index_dtype)

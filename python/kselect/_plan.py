@@ -1,0 +1,130 @@
+"""`plan`: what many calls on arrays of one shape have in common is made once."""
+
+import operator
+from typing import Any
+
+from kselect import _flags, _libraries, _select
+from kselect._top_k import Call, TopK, is_wide, thread_count
+
+
+class Plan:
+    """A call of `top_k` for arrays like the one that it was made for, with outputs of its own.
+
+    Calling it selects. Every call writes the same `values` and `indices`, so it allocates nothing,
+    and CUDA graphs of torch and CuPy can capture it. Two threads need two plans.
+    """
+
+    def __init__(self, library: Any, call: Call, on_gpu: bool) -> None:
+        """Allocate outputs and workspace. `kselect.plan` makes plans."""
+        self._library, self._call, self._on_gpu = library, call, on_gpu
+        a = call.a
+        self._shape, self._type = tuple(a.shape), library.type_name(a)
+        self._kind, self._place = type(a), library.place(a)
+        self._written = (
+            library.empty(call.answer_shape, a),
+            library.empty_indices(call.answer_shape, call.wide, a),
+        )
+        self._exported = tuple(map(library.exported, self._written))
+        self._answer = TopK(*(call.moved(one) for one in self._written))
+        self._copy: Any = None  # of rows that must lie otherwise
+        self._workspace = library.empty_bytes(0 if call.empty else self._needed(a), a)
+
+    @property
+    def values(self) -> Any:
+        """The values of the last call: the shape of `a` with `k` for the length of the axis."""
+        return self._answer.values
+
+    @property
+    def indices(self) -> Any:
+        """Where they are along the axis; of the same shape."""
+        return self._answer.indices
+
+    @property
+    def workspace_bytes(self) -> int:
+        """The bytes of scratch memory that it keeps, which `top_k(workspace=...)` needs as well."""
+        return int(self._workspace.shape[0])
+
+    def __call__(self, a: Any) -> TopK:
+        """Select from an array of the shape, dtype and device that the plan was made for.
+
+        Returns the plan's own `values` and `indices`. Raises ValueError or TypeError if `a` is of
+        another shape, dtype, kind or device.
+        """
+        library, call = self._library, self._call
+        if not isinstance(a, self._kind):
+            raise TypeError(f"a is a {type(a).__name__}, not a {self._kind.__name__}")
+        a = library.prepared(a)
+        if tuple(a.shape) != self._shape:
+            raise ValueError(f"a has shape {tuple(a.shape)}, not {self._shape}")
+        if library.type_name(a) != self._type:
+            raise TypeError(f"a has dtype {library.type_name(a)}, not {self._type}")
+        if library.place(a) != self._place:
+            raise ValueError(f"a is on {library.place(a)}, not on {self._place}")
+        if not call.empty and not self._select(a, call.axis):
+            self._select(self._copied(a), call.last)
+        return self._answer
+
+    def _select(self, a: Any, axis: int) -> bool:
+        library, call = self._library, self._call
+        rows, scratch = library.exported(a), library.exported(self._workspace)
+        stream = library.current_stream(a) if self._on_gpu else 0
+        values, indices = self._exported
+        return _select.top_k(
+            rows, call.k, axis, call.flags, values, indices, scratch, call.threads, stream
+        )
+
+    def _copied(self, a: Any) -> Any:
+        moved = self._library.moved(a, self._call.axis, self._call.last)
+        if self._copy is None:
+            self._copy = self._library.dense_copy(moved)
+        else:
+            self._copy[...] = moved
+        return self._copy
+
+    def _needed(self, a: Any) -> int:
+        """The bytes of workspace for `a` where it is, or for a copy of it, whichever are more."""
+        library, call = self._library, self._call
+        found = _select.workspace_bytes(
+            library.exported(a), call.k, call.axis, call.flags, call.threads
+        )
+        copied = _select.workspace_bytes(
+            library.exported(self._copied(a)), call.k, call.last, call.flags, call.threads
+        )
+        if found is not None:
+            self._copy = None  # it may never be needed
+        return max(found or 0, copied)
+
+
+def plan(
+    a: Any,
+    k: int,
+    /,
+    *,
+    axis: int = -1,
+    mode: str = "largest",
+    sorted: bool = True,
+    stable: bool = False,
+    index_dtype: Any = None,
+    threads: int | None = None,
+) -> Plan:
+    """Prepare calls of `top_k` on arrays like `a`: of its shape, dtype, library and device.
+
+    The arguments are those of `top_k`. `a` may be NumPy's, torch's or CuPy's; its numbers are not
+    looked at. Gradients are not followed.
+
+        select = kselect.plan(scores, 10)
+        for scores in batches:
+            values, indices = select(scores)  # overwritten by the next call
+
+    Raises what `top_k` raises.
+    """
+    flags = _flags.of(mode, sorted, stable)
+    library, a = _libraries.of(a)
+    on_gpu = library.check(a)
+    if not hasattr(library, "empty_bytes"):
+        raise TypeError(
+            f"a is a {type(a).__name__}; plans are for NumPy's, torch's and CuPy's arrays"
+        )
+    wide, count = is_wide(index_dtype), thread_count(threads)
+    call = Call(library, a, operator.index(k), operator.index(axis), flags, wide, None, count)
+    return Plan(library, call, on_gpu)

@@ -1,0 +1,48 @@
+"""The documents' programs run."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_examples_run(example, tmp_path):
+    done = subprocess.run(
+        [sys.executable, example], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_there_are_examples():
+    assert EXAMPLES
+
+
+def test_the_guides_programs_run():
+    guide = (ROOT / "docs" / "guide" / "python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 3
+    names = {}
+    for block in blocks:
+        exec(compile(block, "docs/guide/python.md", "exec"), names)
+    assert names["values"].shape == (1000, 10)
+    assert names["indices"].shape == (1000, 10)
+    assert names["columns"].indices.shape == (10, 4096)
+
+
+def test_the_guide_lists_every_argument():
+    """top_k's, in the table of the guide and in the docstring."""
+    import inspect
+
+    import kselect
+
+    guide = (ROOT / "docs" / "guide" / "python.md").read_text()
+    for name in inspect.signature(kselect.top_k).parameters:
+        assert re.search(rf"^\|.*`{name}\b", guide, re.MULTILINE), f"the guide lacks {name}"
+        assert re.search(rf"^        {name}: ", kselect.top_k.__doc__, re.MULTILINE), name
