@@ -18,6 +18,7 @@
 //              order. Products in float32 only leave out what is provably farther.
 //  order       Nearest first; equal float64 distances by ascending index.
 //  distances   The float64 distance in the corpus' metric, rounded to float32.
+//  filtered    A query that may return fewer than k vectors gets those, then index -1 and infinity.
 //  the same    The answer depends on the vectors alone, not on threads or on other queries.
 //
 // Errors are return values: `invalid` (an argument that the text names, or a component that is not
@@ -28,6 +29,7 @@
 #include <memory>
 #include <span>
 
+#include "kselect/knn_filter.hpp"
 #include "kselect/metric.hpp"
 #include "kselect/select.hpp"
 
@@ -45,6 +47,9 @@ struct knn_options {
   // Not negative: query i is corpus vector first_own + i and is not its own neighbour. The k-NN
   // graph of a corpus is the search of its own vectors with first_own = 0.
   std::int64_t first_own = -1;
+  // Which vectors each query may return. Bits of words_for(count()) words a query, or more, for all
+  // queries or, with a pitch, for each.
+  knn_filter filter = {};
 };
 
 // Prepared vectors, in which any number of threads may search at the same time.

@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 
+#include "search/knn/fused/admitted.cuh"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/exact.cuh"
 #include "search/knn/fused/filter_pass.hpp"
@@ -71,10 +72,13 @@ struct batch_memory {
 
 struct fused_search::memory {
   memory(backend& place, const prepared_corpus& corpus, std::int64_t queries,
-         const search_plan& plan)
+         const search_plan& plan, filtering leaves_out)
       : images(place, queries, corpus.dimension(), corpus.measure()) {
     if (!plan.filters()) return;
     batch.emplace(place, plan.rows, slabs_of(corpus.dimension()));
+    if (leaves_out == filtering::one) {
+      starts = make<float>(place, tiles_of(corpus.count()) * tile_rows);
+    }
     if (plan.first.tiles() != 0) first.emplace(place, plan.first, plan.rows, true);
     second.emplace(place, plan.second, plan.rows, false);
     const std::int64_t columns = plan.matrix_tiles * tile_rows;
@@ -90,6 +94,7 @@ struct fused_search::memory {
   vector_images images;
   std::optional<batch_memory> batch;
   std::optional<list_memory> first, second;
+  device_buffer starts;  // of a search whose queries all leave the same out
   device_buffer matrix;
   std::optional<chosen_selection> ranking;
 };
@@ -98,15 +103,20 @@ struct fused_search::memory {
 class fused_search::work {
  public:
   work(const fused_search& search, const float* raw, std::int64_t count, std::int64_t first_own,
-       const answers& to, const stage_clock& clock)
+       const answers& to, const stage_clock& clock, const admitted& allowed)
       : place_(search.place_),
         corpus_(search.corpus_),
         plan_(search.plan_),
         memory_(*search.memory_),
         first_own_(search.leaves_self_out_ ? first_own : -1),
+        allowed_(allowed),
         to_(to),
-        clock_(clock) {
-    clock(stage::round, [&] { queries_ = memory_.images.of(place_, raw, count); });
+        clock_(clock),
+        starts_(corpus_.starts()) {
+    clock(stage::round, [&] {
+      queries_ = memory_.images.of(place_, raw, count);
+      if (plan_.filters() && !allowed.all() && !allowed.each()) leave_out_of_all();
+    });
   }
 
   search_report run(std::int64_t first, std::int64_t rows) {
@@ -126,20 +136,34 @@ class fused_search::work {
     return {.ids = view<const std::int32_t>(ids), .count = count, .stride = 1};
   }
 
-  filter_args products_of(const batch_memory& batch, std::int64_t rows) const {
+  void leave_out_of_all() {
+    const std::int64_t padded = tiles_of(corpus_.count()) * tile_rows;
+    start<admitted_starts_kernel>(place_, blocks_for(padded, admitted_starts_kernel::max_threads),
+                                  {corpus_.starts(), corpus_.order(), corpus_.count(), padded,
+                                   allowed_, view<float>(memory_.starts)});
+    starts_ = view<const float>(memory_.starts);
+  }
+
+  filter_args products_of(const batch_memory& batch, const numbering& queries,
+                          std::int64_t rows) const {
     filter_args args;
     args.queries = batch.queries();
     args.corpus = corpus_.vectors();
-    args.starts = corpus_.starts();
+    args.starts = starts_;
     args.thresholds = view<const float>(batch.thresholds);
     args.rows = rows;
     args.slabs = static_cast<int>(slabs_of(corpus_.dimension()));
     args.query_tiles = static_cast<int>(tiles_of(rows));
+    if (allowed_.each()) {
+      args.allowed = allowed_;
+      args.vector_of = corpus_.order();
+      args.query_of = queries;
+    }
     return args;
   }
-  void pass(output wanted, const batch_memory& batch, std::int64_t rows, const pass_plan& over,
-            const survivor_lists& lists) {
-    filter_args args = products_of(batch, rows);
+  void pass(output wanted, const batch_memory& batch, const numbering& queries, std::int64_t rows,
+            const pass_plan& over, const survivor_lists& lists) {
+    filter_args args = products_of(batch, queries, rows);
     args.first_tile = static_cast<int>(over.first);
     args.last_tile = static_cast<int>(over.last);
     args.part = static_cast<int>(over.part);
@@ -160,9 +184,9 @@ class fused_search::work {
   }
 
   // The first thresholds, from all scores of a few tiles.
-  void rank_matrix(std::int64_t rows) {
+  void rank_matrix(const numbering& queries, std::int64_t rows) {
     const batch_memory& batch = *memory_.batch;
-    filter_args args = products_of(batch, rows);
+    filter_args args = products_of(batch, queries, rows);
     args.last_tile = static_cast<int>(plan_.matrix_tiles);
     const pass_plan cut =
         plan_pass(0, plan_.matrix_tiles, rows, 0, place_.description(), product_body::mma_sync);
@@ -170,6 +194,11 @@ class fused_search::work {
     args.matrix = view<float>(memory_.matrix);
     args.matrix_pitch = plan_.matrix_tiles * tile_rows;
     filter(place_, output::matrix, args, cut.splits, product_body::mma_sync);
+    if (allowed_.each()) {
+      start<allowed_scores_kernel>(
+          place_, blocks_for(rows * args.matrix_pitch, allowed_scores_kernel::max_threads),
+          {allowed_, queries, corpus_.order(), rows, args.matrix_pitch, args.matrix});
+    }
     memory_.ranking->run(place_, rows,
                          {.input = memory_.matrix.data(), .values = batch.thresholds.data()});
   }
@@ -206,14 +235,15 @@ class fused_search::work {
     const survivor_lists second = memory_.second->lists();
     clock_(stage::round, [&] { round(batch, queries, rows); });
     clock_(stage::threshold, [&] {
-      rank_matrix(rows);
+      rank_matrix(queries, rows);
       if (!memory_.first) return;
-      pass(output::scored, batch, rows, plan_.first, first);
+      pass(output::scored, batch, queries, rows, plan_.first, first);
       start<sharpen_kernel>(
           place_, rows,
           {first, static_cast<std::uint32_t>(plan_.first_rank), view<float>(batch.thresholds)});
     });
-    clock_(stage::product, [&] { pass(output::positions, batch, rows, plan_.second, second); });
+    clock_(stage::product,
+           [&] { pass(output::positions, batch, queries, rows, plan_.second, second); });
     clock_(stage::finish, [&] { finish(batch, queries, rows, first, second, plan_.finish_room); });
     const auto counts = counts_of(batch);
     report_.survivors += counts[1] | std::int64_t{counts[2]} << 32;
@@ -235,11 +265,11 @@ class fused_search::work {
     start<again_kernel>(place_, blocks_for(rows, again_kernel::max_threads),
                         {view<const double>(batch.squares), view<const double>(batch.errors),
                          view<const double>(memory_.batch->reach), corpus_.facts(),
-                         view<float>(batch.thresholds), rows});
+                         view<float>(batch.thresholds), rows, !allowed_.all()});
     const pass_plan over =
         plan_pass(0, tiles_of(corpus_.count()), rows, room / 3.0, place_.description(), plan_.body);
     const list_memory lists(place_, over, rows, false);
-    pass(output::positions, batch, rows, over, lists.lists());
+    pass(output::positions, batch, queries, rows, over, lists.lists());
     finish(batch, queries, rows, {}, lists.lists(), room);
     require(place_.synchronise());
   }
@@ -286,7 +316,8 @@ class fused_search::work {
                                   .count = corpus_.count(),
                                   .vectors_a_block = 256,
                                   .distances = distances,
-                                  .first_own = first_own_};
+                                  .first_own = first_own_,
+                                  .allowed = allowed_};
     start<exact_kernel>(
         place_,
         blocks_for(rows, exact_kernel::together) * blocks_for(args.count, args.vectors_a_block),
@@ -298,14 +329,17 @@ class fused_search::work {
   const search_plan& plan_;
   memory& memory_;
   const std::int64_t first_own_;
+  const admitted allowed_;
   const answers to_;
   const stage_clock& clock_;
+  global<const float> starts_;
   image_source queries_;
   search_report report_;
 };
 
 fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries,
-                           std::int64_t k, bool leaves_self_out, product_body body)
+                           std::int64_t k, bool leaves_self_out, product_body body,
+                           filtering leaves_out)
     : place_(place),
       corpus_(corpus),
       k_(k),
@@ -317,15 +351,16 @@ fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::i
                          .body = body,
                          .wgmma_is_built = wgmma_is_built()},
                         place.description())),
-      memory_(std::make_unique<memory>(place, corpus, queries, plan_)) {}
+      memory_(std::make_unique<memory>(place, corpus, queries, plan_, leaves_out)) {}
 
 fused_search::~fused_search() = default;
 
 search_report fused_search::run(const float* raw, std::int64_t count, std::int64_t first_own,
-                                const answers& to, const stage_clock& clock) {
+                                const answers& to, const stage_clock& clock,
+                                const admitted& allowed) {
   search_report all;
   if (count == 0) return all;
-  work calls(*this, raw, count, first_own, to, clock);
+  work calls(*this, raw, count, first_own, to, clock, allowed);
   for (std::int64_t first = 0; first < count; first += plan_.rows) {
     all += calls.run(first, std::min(plan_.rows, count - first));
   }

@@ -103,20 +103,30 @@ struct search_report {
   search_report& operator+=(const search_report& more);
 };
 
+// What the queries of a search leave out.
+enum class filtering : std::uint8_t {
+  none,
+  one,  // the same vectors
+  each  // their own
+};
+
 class fused_search {
  public:
   // For calls of at most `queries` queries. `leaves_self_out`: see run(). Allocates all that a run
   // needs, unless queries have to be done again. Throws as prepared_corpus does. A forced `body`
   // that the place or this program does not have makes run() throw error(failure::unsupported).
   fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries, std::int64_t k,
-               bool leaves_self_out, product_body body = product_body::fastest);
+               bool leaves_self_out, product_body body = product_body::fastest,
+               filtering leaves_out = filtering::none);
   ~fused_search();
 
   // Finds the k nearest of each query: `raw`, [count][dimension] in the backend's memory; `to` is
   // in the backend's memory, too. If queries leave themselves out, query i is corpus vector
-  // first_own + i. Returns when the answers are complete and proven.
+  // first_own + i. `allowed`: in the backend's memory, as the constructor was told. A query that
+  // may return fewer than k vectors gets those, then index -1 and infinity. Returns when the
+  // answers are complete and proven.
   search_report run(const float* raw, std::int64_t count, std::int64_t first_own, const answers& to,
-                    const stage_clock& clock);
+                    const stage_clock& clock, const admitted& allowed = {});
 
   const search_plan& plan() const { return plan_; }
 

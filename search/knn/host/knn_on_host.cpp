@@ -27,6 +27,7 @@ void knn_on_host(const knn_request& r, backend& place,
                              .name = r.queries().source,
                              .k = r.k,
                              .first_own = r.exclude_self ? 0 : -1,
+                             .filter = r.filter,
                              .threads = threads,
                              .block_bytes = r.block_bytes,
                              .copies = r.entry.promises.modifies_input ? 2 : 1};

@@ -107,6 +107,12 @@ std::string objection(const knn_corpus& corpus, const vector_rows& queries, std:
   }
   const std::int64_t most = corpus.count() - (own ? 1 : 0);
   if (k < 1 || k > most) return "k = " + number(k) + ", but must be 1 to " + number(most);
+  const std::int64_t words = knn_filter::words_for(corpus.count());
+  if (options.filter.each() && options.filter.pitch < words) {
+    return "filter.pitch = " + number(options.filter.pitch) + ", but must be 0 or at least " +
+           number(words);
+  }
+  if (options.filter.each() && options.filter.words == nullptr) return "filter.words is null";
   const auto needed = static_cast<std::size_t>(queries.count) * static_cast<std::size_t>(k);
   if (indices.size() < needed) {
     return "indices has " + std::to_string(indices.size()) +
@@ -132,6 +138,7 @@ status knn_corpus::search(const vector_rows& queries, std::int64_t k, std::span<
                                      .name = "queries",
                                      .k = k,
                                      .first_own = options.first_own,
+                                     .filter = options.filter,
                                      .threads = state_->where.device().threads};
   const auto select = [&](const float* rows, std::int64_t count, std::int64_t length,
                           float* least) {
