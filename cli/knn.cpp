@@ -188,10 +188,7 @@ int find_neighbours(const knn_arguments& given) {
   const registered& entry = require_algorithm(o.algorithm);
   const auto place = open_backend(require_executor(o.executor, *entry.algorithm), o.threads);
   refuse_what_place_lacks(o, *place);
-  load_options base_options;
-  base_options.limit = o.limit;
-  base_options.streams = true;
-  const vector_set base = load_vectors(o.base.front(), base_options);
+  const vector_set base = load_vectors(o.base.front(), {.limit = o.limit, .streams = true});
   const vector_set query =
       o.self ? vector_set{} : load_vectors(o.query, {.streams = true, .one_row = true});
   const bit_masks masks = masks_of(o, o.self ? base.count : query.count, base.count);

@@ -60,7 +60,7 @@ KSELECT_HD inline float threshold_for(const corpus_facts& c, const query_facts& 
 // Where the answers of a search go. Query i's are in row i.
 struct answers {
   global<std::int64_t> indices;  // [queries][k]
-  global<float> distances;       // [queries][k]
+  global<float> distances;       // [queries][k]; no data: not wanted
   global<double> exact;          // [queries][k], as ranked; no data: not wanted
   std::int64_t k = 0;
   bool root = false;  // euclidean
@@ -71,7 +71,9 @@ KSELECT_HD void write_answer(Simt& simt, const answers& to, std::int64_t query, 
                              double ranked, std::int64_t index) {
   const std::int64_t at = query * to.k + j;
   simt.store(to.indices, at, index);
-  simt.store(to.distances, at, static_cast<float>(to.root ? std::sqrt(ranked) : ranked));
+  if (to.distances.data != nullptr) {
+    simt.store(to.distances, at, static_cast<float>(to.root ? std::sqrt(ranked) : ranked));
+  }
   if (to.exact.data != nullptr) simt.store(to.exact, at, ranked);
 }
 

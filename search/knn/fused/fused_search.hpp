@@ -100,7 +100,6 @@ struct search_report {
   std::int64_t survivors = 0;   // of the first filtering of all queries
   std::int64_t again = 0;       // queries filtered again
   std::int64_t by_float64 = 0;  // queries done in float64
-  search_report& operator+=(const search_report& more);
 };
 
 // What the queries of a search leave out.
@@ -128,6 +127,16 @@ class fused_search {
   search_report run(const float* raw, std::int64_t count, std::int64_t first_own, const answers& to,
                     const stage_clock& clock, const admitted& allowed = {});
 
+  // The same in two steps. What is enqueued waits for nothing. It allocates nothing if there are as
+  // many queries as the constructor was told; the answers of proven queries are complete when it
+  // has run. If products do not filter, nothing is enqueued, and no query is proven.
+  void enqueue(const float* raw, std::int64_t count, std::int64_t first_own, const answers& to,
+               const stage_clock& clock, const admitted& allowed = {});
+  // Waits. How many queries of the last enqueue() are not proven.
+  std::int64_t unproven();
+  // Waits, and does the unproven queries of the last enqueue() again until all are proven.
+  search_report finish();
+
   const search_plan& plan() const { return plan_; }
 
  private:
@@ -140,6 +149,7 @@ class fused_search {
   bool leaves_self_out_;
   search_plan plan_;
   std::unique_ptr<memory> memory_;
+  std::unique_ptr<work> work_;  // what was enqueued
 };
 
 }  // namespace kselect::search::fused
