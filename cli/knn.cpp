@@ -171,8 +171,10 @@ int in_tiles(const knn_arguments& o) {
 
 // All files of the job, which are held against each other before anything is read.
 job_files files_of(const knn_arguments& o) {
-  const std::array<named_file, 2> inputs = {
-      {{"--base", container_of(o.base.front()), true}, {"--query", container_of(o.query), true}}};
+  const std::array<named_file, 4> inputs = {{{"--base", container_of(o.base.front()), true},
+                                             {"--query", container_of(o.query), true},
+                                             {"--filter", o.filter, true},
+                                             {"--filter-each", o.filter_each, true}}};
   return job_files(inputs, outputs_of(o));
 }
 
@@ -186,12 +188,10 @@ int find_neighbours(const knn_arguments& given) {
   const registered& entry = require_algorithm(o.algorithm);
   const auto place = open_backend(require_executor(o.executor, *entry.algorithm), o.threads);
   refuse_what_place_lacks(o, *place);
-  load_options base_options;
-  base_options.limit = o.limit;
-  base_options.streams = true;
-  const vector_set base = load_vectors(o.base.front(), base_options);
+  const vector_set base = load_vectors(o.base.front(), {.limit = o.limit, .streams = true});
   const vector_set query =
       o.self ? vector_set{} : load_vectors(o.query, {.streams = true, .one_row = true});
+  const bit_masks masks = masks_of(o, o.self ? base.count : query.count, base.count);
   cuda_knn_report report;
   const knn_request request{.base = base,
                             .query = o.self ? nullptr : &query,
@@ -201,6 +201,7 @@ int find_neighbours(const knn_arguments& given) {
                             .entry = *entry.algorithm,
                             .block_bytes = o.block_mib << 20,
                             .product = parse<knn_product>(o.product).value(),
+                            .filter = filter_of(masks),
                             .cuda = cuda_options(o),
                             .report = &report};
   output_files files(o, request.queries().count);

@@ -115,6 +115,13 @@ void add_knn_options(CLI::App& command, knn_arguments& o) {
   option_output(command, "--indices", o.indices,
                 "the indices, int64 Q x k (.npy); - is standard output");
   option_output(command, "--distances", o.distances, "the distances, float32 Q x k (.npy), or -");
+  command
+      .add_option("--filter", o.filter,
+                  "which base vectors may be neighbours: .npy of bool or uint8, one a vector, or "
+                  "uint8 bits (numpy.packbits, bitorder=\"little\")")
+      ->type_name("FILE");
+  command.add_option("--filter-each", o.filter_each, "the same for each query: a row a query")
+      ->type_name("FILE");
   option_algorithm(command, o.algorithm);
   command
       .add_option("--block", o.block_mib,
@@ -158,7 +165,45 @@ cuda_knn_options cuda_options(const knn_arguments& o) {
   return cuda;
 }
 
+bit_masks masks_of(const knn_arguments& o, std::int64_t queries, std::int64_t vectors) {
+  bit_masks one, each;
+  if (!o.filter.empty()) one = load_bit_masks(o.filter, vectors);
+  if (o.filter_each.empty()) return one;
+  each = load_bit_masks(o.filter_each, vectors, queries);
+  for (std::size_t i = 0; i < each.words.size() && !one.words.empty(); ++i) {
+    each.words[i] &= one.words[i % one.words.size()];
+  }
+  return each;
+}
+
+knn_filter filter_of(const bit_masks& masks) {
+  if (masks.words.empty()) return {};
+  return {.words = masks.words.data(), .pitch = masks.each ? masks.pitch : 0};
+}
+
+// What has no filters, by the option that asks for it.
+void refuse_filters(const knn_arguments& o) {
+  if (o.filter.empty() && o.filter_each.empty()) return;
+  const char* const given = o.filter.empty() ? "--filter-each" : "--filter";
+  if (o.tiled.wanted()) {
+    throw error(
+        failure::usage,
+        fmt::format("{} is for a search in memory: leave out --memory-limit, --mpi, --gpus, "
+                    "--ranks and --resume",
+                    given));
+  }
+  const bool older = o.product == "float32" || o.product == "tf32" || o.tf32 || o.half_product ||
+                     o.sum_by_warp || o.memory_mib != 0;
+  if (older) {
+    throw error(failure::usage,
+                fmt::format("{} needs --product float16 or float64: the products in float32 and "
+                            "tf32, --memory, --half-product and --sum-by-warp have no filters",
+                            given));
+  }
+}
+
 void refuse_combinations(const knn_arguments& o) {
+  refuse_filters(o);
   if (o.query.empty() == !o.self) {
     throw error(failure::usage, "give either QUERIES or --self (every base vector is a query)");
   }

@@ -7,6 +7,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/knn_in_tiles.hpp"
+#include "runtime/io/bit_masks.hpp"
 #include "search/knn/knn.hpp"
 
 namespace kselect::cli {
@@ -15,6 +16,7 @@ struct knn_arguments {
   std::vector<std::string> base;
   std::string base_file;  // the base by its position
   std::string query, indices, distances, record;
+  std::string filter, filter_each;
   std::string algorithm = "auto";
   tiled_options tiled;
   std::string metric = "sqeuclidean";
@@ -34,6 +36,11 @@ void add_knn_options(CLI::App& command, knn_arguments& o);
 knn_arguments with_base(knn_arguments o);
 
 cuda_knn_options cuda_options(const knn_arguments& o);
+
+// The bits of --filter and --filter-each for so many queries and vectors: those that both admit. No
+// words without either. Throws as load_bit_masks does.
+bit_masks masks_of(const knn_arguments& o, std::int64_t queries, std::int64_t vectors);
+knn_filter filter_of(const bit_masks& masks);
 
 // These throw error(failure::usage): for options that exclude each other, and for options that the
 // place does not have.

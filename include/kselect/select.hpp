@@ -58,6 +58,7 @@ class select_plan;
 struct select_options;
 
 namespace detail {
+struct place_access;  // tests make places of fibers
 // A caller's buffers: the outputs' sizes are in elements.
 struct call_buffers {
   const void* rows;
@@ -97,6 +98,7 @@ class place {
   place(const kselect::device* device, void* stream, int ordinal, std::string obstacle)
       : device_(device), stream_(stream), ordinal_(ordinal), obstacle_(std::move(obstacle)) {}
   friend select_plan detail::plan_checked(const problem&, const place&, const select_options&);
+  friend struct detail::place_access;
 
   const kselect::device* device_;  // lives as long as the program
   void* stream_;

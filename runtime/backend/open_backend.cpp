@@ -1,6 +1,4 @@
-// Says which executors this machine has, opens one, and holds what all backends share.
-
-#include <chrono>
+// Says which executors this machine has, and opens one.
 
 #include <fmt/format.h>
 
@@ -53,24 +51,6 @@ std::unique_ptr<backend> open_backend(executor_kind kind, int threads, [[maybe_u
                                             to_string(kind)));
   }
   return open_host_backend(kind, threads);
-}
-
-timed_run backend::wall_time(const std::function<status()>& enqueue) {
-  using clock = std::chrono::steady_clock;
-  const auto begin = clock::now();
-  status outcome = enqueue();
-  const status finished = synchronise();
-  const auto end = clock::now();
-  if (outcome.ok()) outcome = finished;
-  return {std::move(outcome), std::chrono::duration<double, std::nano>(end - begin).count()};
-}
-
-std::optional<graph_capture> backend::capture(const std::function<status()>&) {
-  return std::nullopt;
-}
-
-bool backend::escapes_queue(const std::function<status()>&, std::span<const memory_range>, double) {
-  return false;
 }
 
 }  // namespace kselect::runtime

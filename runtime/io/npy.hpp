@@ -28,6 +28,8 @@ class npy_file {
 
   element_type type() const { return header_.type; }
   const std::vector<std::int64_t>& shape() const { return header_.shape; }
+  // NumPy's bool: uint8 of 0 and 1.
+  bool is_boolean() const { return header_.boolean; }
   bool fortran_order() const { return header_.fortran_order; }
   // The elements, aligned to their type; readable as long as this object lives.
   const std::byte* data() const { return mapping_.bytes().data() + header_.data_offset; }

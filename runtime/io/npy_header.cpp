@@ -64,7 +64,7 @@ class literal_parser {
       const std::string_view key = string();
       expect(':');
       if (key == "descr" && !std::exchange(has_type, true)) {
-        header.type = type();
+        header.type = type(header.boolean);
       } else if (key == "fortran_order" && !std::exchange(has_order, true)) {
         header.fortran_order = boolean();
       } else if (key == "shape" && !std::exchange(has_shape, true)) {
@@ -140,7 +140,7 @@ class literal_parser {
     return value;
   }
 
-  element_type type() {
+  element_type type(bool& is_boolean) {
     if (peek() == '[') fail(file_, "is a structured array; save one plain array of numbers");
     const std::string_view descr = string();
     const char order = descr.empty() ? '\0' : descr[0];
@@ -148,6 +148,8 @@ class literal_parser {
     if (code.starts_with('O')) {
       fail(file_, "holds Python objects (dtype object), not numbers; save it with a numeric dtype");
     }
+    is_boolean = descr == "|b1";
+    if (is_boolean) return element_type::uint8;
     for (const type_code& known : type_codes) {
       if (known.code != code) continue;
       const bool single_byte = size_of(known.type) == 1;

@@ -21,6 +21,7 @@ namespace kselect::runtime {
 
 struct npy_header {
   element_type type = element_type::float32;
+  bool boolean = false;        // the bytes are 0 or 1: NumPy's bool, whose type is uint8 here
   bool fortran_order = false;  // the first index varies fastest
   std::vector<std::int64_t> shape;
   std::int64_t data_offset = 0;  // bytes from the start of the file

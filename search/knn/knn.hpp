@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kselect/algorithm.hpp"
+#include "kselect/knn_filter.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/distance/distance.hpp"
 #include "runtime/io/vectors.hpp"
@@ -140,6 +141,9 @@ struct knn_request {
   const algorithm& entry;
   std::int64_t block_bytes = std::int64_t{256} << 20;  // distances held at once; not on cuda
   knn_product product = knn_product::automatic;
+  // In the host's memory. The host's search and the fused one have filters; the older products of
+  // executor cuda have not.
+  knn_filter filter = {};
   cuda_knn_options cuda = {};
   cuda_knn_report* report = nullptr;   // filled by executor cuda
   host_knn_report* on_host = nullptr;  // filled by a search on the host by float64
@@ -148,7 +152,8 @@ struct knn_request {
 };
 
 // The neighbours of `count` queries from `first` on: indices into base and distances, count x k,
-// nearest first, equal distances by ascending index. On executors cpu and fiber float64 distances
+// nearest first, equal distances by ascending index; where a query may return fewer than k vectors,
+// the rest has index -1 and infinity. On executors cpu and fiber float64 distances
 // decide (runtime/distance/images.hpp: ranked_difference), and `distances` are these, rounded to
 // float32.
 struct knn_block {
@@ -161,7 +166,8 @@ struct knn_block {
 
 // Calls `sink` for each block in order, after its selection has been proven (on executor cuda, for
 // the rows that request.cuda.prove names). Throws error(failure::usage) if k is out of range or the
-// dimensions differ, and the exceptions of select_rows.
+// dimensions differ, error(failure::unsupported) for a filter where only the older products of
+// executor cuda can do the request, and the exceptions of select_rows.
 void knn(const knn_request& request, backend& place,
          const std::function<void(const knn_block&)>& sink);
 

@@ -42,6 +42,9 @@ json request_json(const knn_request& r) {
           {"query", r.query == nullptr ? json() : vectors_json(*r.query)},
           {"queries", r.queries().count},
           {"exclude_self", r.exclude_self},
+          {"filter", r.filter.words == nullptr ? "none"
+                     : r.filter.each()         ? "each"
+                                               : "one"},
           {"metric", to_string(r.metric)},
           {"k", r.k}};
 }

@@ -1,6 +1,6 @@
 #include "search/knn/fused/arrays.hpp"
 
-#include <fmt/format.h>
+#include <string>
 
 namespace kselect::search::fused {
 
@@ -15,15 +15,14 @@ chosen_selection::chosen_selection(backend& place, const problem& p,
       entry_ = found->algorithm;
       break;
     }
-    reasons += fmt::format("; {}: {}", name, plan_.reason());
+    reasons += "; " + std::string(name) + ": " + std::string(plan_.reason());
   }
   if (entry_ == nullptr) {
-    throw error(failure::unsupported, fmt::format("no selection for {}{}", to_string(p), reasons));
+    throw error(failure::unsupported, "no selection for " + to_string(p) + reasons);
   }
   reserve(place);
 }
 
-// Fewer rows may need more: some entries then divide a row among blocks.
 void chosen_selection::reserve(backend& place) {
   const std::size_t bytes = plan_.workspace();
   if (bytes > workspace_.size()) {
@@ -32,14 +31,18 @@ void chosen_selection::reserve(backend& place) {
   }
 }
 
+// Fewer rows may need more: some entries then divide a row among blocks.
+void chosen_selection::prepare(backend& place, std::int64_t rows) {
+  if (rows == plan_.problem().q) return;
+  problem p = plan_.problem();
+  p.q = rows;
+  plan_ = plan_call(*entry_, p, place.description());
+  if (!plan_) throw error(failure::unsupported, std::string(plan_.reason()));
+  reserve(place);
+}
+
 void chosen_selection::run(backend& place, std::int64_t rows, const io& buffers) {
-  if (rows != plan_.problem().q) {
-    problem p = plan_.problem();
-    p.q = rows;
-    plan_ = plan_call(*entry_, p, place.description());
-    if (!plan_) throw error(failure::unsupported, std::string(plan_.reason()));
-    reserve(place);
-  }
+  prepare(place, rows);
   require(plan_.enqueue(buffers, {workspace_.data(), workspace_.size()}, place.executor()));
 }
 

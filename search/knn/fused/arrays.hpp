@@ -41,6 +41,8 @@ class chosen_selection {
  public:
   // For at most p.q rows. Throws error(failure::unsupported) if no entry supports it.
   chosen_selection(backend& place, const problem& p, std::span<const std::string_view> names);
+  // Plans calls of so many rows, and allocates their workspace. A run does so where it must.
+  void prepare(backend& place, std::int64_t rows);
   void run(backend& place, std::int64_t rows, const io& buffers);
 
  private:

@@ -8,6 +8,8 @@ namespace kselect::search::fused {
 
 // A warp takes vectors in turn and measures each against up to `together` queries.
 struct exact_kernel {
+  // The last of all keys: what is left out follows every vector, also one at a distance of NaN.
+  static constexpr std::uint64_t left_out_bits = 0x7fffffffffffffffULL;
   struct storage {};
   static constexpr int max_threads = 256;
   static constexpr int together = 8;
@@ -18,6 +20,7 @@ struct exact_kernel {
     std::int64_t vectors_a_block;
     global<double> distances;     // [rows][count]
     std::int64_t first_own = -1;  // as in finish_kernel
+    admitted allowed = {};
   };
 
   template <class Simt>
@@ -31,23 +34,32 @@ struct exact_kernel {
       const image_row y = image_of(simt, a.corpus, i);
       for (std::int64_t row = first_row; row < last_row; ++row) {
         const std::int64_t query = a.query_of(simt, row);
+        if (leaves_out(simt, a, query, i)) {
+          if (simt.lane() == 0) {
+            simt.store(a.distances, row * a.count + i, std::bit_cast<double>(left_out_bits));
+          }
+          continue;
+        }
         const image_row x = image_of(simt, a.queries, query);
         const double sum = warp_sum(simt, share_of_difference(simt, x, y, a.corpus.dimension));
-        double distance = ranked(sum, a.corpus.unit(), x, y);
-        // The last of all keys: k is at most count - 1 then.
-        if (a.first_own >= 0 && i == a.first_own + query) {
-          distance = std::bit_cast<double>(0x7fffffffffffffffULL);
-        }
+        const double distance = ranked(sum, a.corpus.unit(), x, y);
         if (simt.lane() == 0) simt.store(a.distances, row * a.count + i, distance);
       }
     }
   }
 
  private:
+  template <class Simt>
+  KSELECT_HD static bool leaves_out(Simt& simt, const args& a, std::int64_t query,
+                                    std::int64_t vector) {
+    if (a.first_own >= 0 && vector == a.first_own + query) return true;
+    return !a.allowed.all() && !a.allowed(simt, query, vector);
+  }
   KSELECT_HD static std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 };
 
-// Copies selected answers to the rows of their queries.
+// Copies selected answers to the rows of their queries. What was left out was selected only where
+// too few vectors are admitted, and is no answer.
 struct place_kernel {
   struct storage {};
   static constexpr int max_threads = 256;
@@ -64,8 +76,13 @@ struct place_kernel {
     const std::int64_t i = std::int64_t{simt.block()} * simt.threads() + simt.thread();
     if (i >= a.rows * a.to.k) return;
     const std::int64_t row = i / a.to.k;
-    write_answer(simt, a.to, a.query_of(simt, row), i % a.to.k, simt.load(a.values, i),
-                 simt.load(a.indices, i));
+    const double distance = simt.load(a.values, i);
+    if (std::bit_cast<std::uint64_t>(distance) == exact_kernel::left_out_bits) {
+      write_none(simt, a.to, a.query_of(simt, row), i % a.to.k);
+    } else {
+      write_answer(simt, a.to, a.query_of(simt, row), i % a.to.k, distance,
+                   simt.load(a.indices, i));
+    }
   }
 };
 

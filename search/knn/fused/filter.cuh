@@ -16,6 +16,9 @@
 // the block's counter of the row in shared memory, and a loop over the mask. A row has a segment of
 // its list for each part of the corpus, so no counter is shared by blocks.
 //
+// Vectors that all queries leave out have a start of -inf, so this kernel does not know of them. If
+// queries differ in what they leave out, scores that pass are looked up in the query's bits.
+//
 // Blocks with neighbouring numbers take the same part of the corpus, so that L2 serves its tiles.
 
 #include <cmath>
@@ -45,10 +48,16 @@ struct filter_args {
   survivor_lists lists;
   global<float> matrix;  // [query_tiles * tile_rows][matrix_pitch]
   std::int64_t matrix_pitch = 0;
+  // Of queries that differ in what they leave out: their bits, the vector of a position, the query
+  // of a row. They stand last: what other kernels read keeps its place.
+  admitted allowed;
+  numbering vector_of, query_of;
 };
 
-template <output wanted, bool queries_stay>
+// `each`: queries differ in what they leave out.
+template <output wanted, bool queries_stay, bool each = false>
 struct filter_kernel {
+  static_assert(!each || wanted != output::matrix);
   static constexpr int max_threads = 256;
   static constexpr int min_blocks = 2;
   static constexpr int stages = queries_stay ? 4 : 3;
@@ -230,6 +239,10 @@ struct filter_kernel {
           passed |= (sums[f][2 * h + e] > limit ? 1U : 0U) << (2 * f + e);
         }
       }
+      if constexpr (each) {
+        passed = among(passed, row, tile);
+        if (passed == 0) return;
+      }
       std::uint32_t place =
           simt_.atomic_add(shared_.found[row], static_cast<std::uint32_t>(simt_.popc(passed)));
       const std::int64_t segment =
@@ -251,6 +264,19 @@ struct filter_kernel {
           simt_.store(a_.lists.positions, segment + place, first + i / 2 * 8 + i % 2);
         }
       }
+    }
+
+    // Those of the scores that passed whose vectors the row's query may return.
+    KSELECT_HD std::uint32_t among(std::uint32_t passed, int row, int tile) {
+      const std::int64_t query = a_.query_of(simt_, std::int64_t{query_tile_} * tile_rows + row);
+      const std::int64_t first = std::int64_t{tile} * tile_rows + column_;
+      std::uint32_t kept = 0;
+      for (; passed != 0; passed &= passed - 1) {
+        const int i = simt_.ffs(passed) - 1;
+        const std::int64_t vector = a_.vector_of(simt_, first + i / 2 * 8 + i % 2);
+        if (a_.allowed(simt_, query, vector)) kept |= 1U << i;
+      }
+      return kept;
     }
 
     KSELECT_HD void end() {

@@ -7,17 +7,25 @@ namespace kselect::search::fused {
 namespace {
 
 // The kernel for short vectors keeps its queries in shared memory.
-template <output wanted>
+template <output wanted, bool each>
 void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
   const auto with = [&]<class Kernel>(Kernel) {
     start<Kernel>(place, std::int64_t{args.query_tiles} * splits, args, Kernel::max_threads,
                   Kernel::dynamic_bytes(args.slabs));
   };
-  if (args.slabs <= filter_kernel<wanted, true>::most_slabs_that_stay) {
-    with(filter_kernel<wanted, true>{});
+  if (args.slabs <= filter_kernel<wanted, true, each>::most_slabs_that_stay) {
+    with(filter_kernel<wanted, true, each>{});
   } else {
-    with(filter_kernel<wanted, false>{});
+    with(filter_kernel<wanted, false, each>{});
   }
+}
+
+template <output wanted>
+void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
+  if constexpr (wanted != output::matrix) {
+    if (args.allowed.each()) return filter_by_mma_sync<wanted, true>(place, args, splits);
+  }
+  filter_by_mma_sync<wanted, false>(place, args, splits);
 }
 
 }  // namespace

@@ -82,7 +82,8 @@ struct share {
   }
 };
 
-template <output wanted, int slabs>
+// `each`: queries differ in what they leave out.
+template <output wanted, int slabs, bool each>
 struct wgmma_kernel {
   static_assert(wanted != output::matrix && slabs <= most_slabs_of_wgmma);
   static constexpr int max_threads = group_threads * (consumers + 1);
@@ -263,6 +264,27 @@ struct wgmma_kernel {
     }
   }
 
+  // Those of the scores that passed whose vectors the row's query may return.
+  __device__ __forceinline__ static std::uint32_t among(std::uint32_t passed, int row,
+                                                        const segment& to) {
+    const args& a = to.a;
+    const std::int64_t of_row = to.first_row + row;
+    const std::int64_t query =
+        a.query_of.ids.data != nullptr ? a.query_of.ids.data[of_row] : a.query_of.first + of_row;
+    std::uint32_t kept = 0;
+#pragma unroll 1
+    for (; passed != 0; passed &= passed - 1) {
+      const int i = __ffs(static_cast<int>(passed)) - 1;
+      const auto position = static_cast<std::uint64_t>(to.first_position + i / 2 * 8 + i % 2);
+      const auto vector =
+          static_cast<std::int64_t>(position * static_cast<std::uint64_t>(a.vector_of.stride) %
+                                    static_cast<std::uint64_t>(a.vector_of.count));
+      const std::uint32_t word = __ldg(a.allowed.words.data + a.allowed.word_of(query, vector));
+      kept |= (word >> vector % 32 & 1U) << i;
+    }
+    return kept;
+  }
+
   // Appends the thread's scores of a row that are beyond the limit. Bit i of the mask is of column
   // 8 (i / 2) + i % 2 after the thread's first.
   __device__ __forceinline__ static void keep(const hopper::sums_of_64& sums, int h, float limit,
@@ -274,6 +296,10 @@ struct wgmma_kernel {
     }
     // Computed here, in the rare branch: for all rows in advance it would not fit in the registers.
     asm volatile("" : "+r"(row));
+    if constexpr (each) {
+      passed = among(passed, row, to);
+      if (passed == 0) return;
+    }
     const std::uint32_t place = atomicAdd(to.shared.found + to.first_counter + row, __popc(passed));
     const survivor_lists& lists = to.a.lists;
     const auto room = static_cast<std::uint32_t>(lists.room);
@@ -298,12 +324,23 @@ struct wgmma_kernel {
   }
 };
 
-template <output wanted, int slabs>
+template <output wanted, int slabs, bool each>
 status launch(const executor& where, const filter_args& args, int splits) {
-  using kernel = wgmma_kernel<wanted, slabs>;
+  using kernel = wgmma_kernel<wanted, slabs, each>;
   const std::int64_t blocks_of_part = (args.query_tiles + consumers - 1) / consumers;
   return simt::launch<kernel, simt::launched_on::cuda>(
       where, {blocks_of_part * splits, kernel::max_threads, kernel::buffers::bytes}, args);
+}
+
+template <bool each>
+status launch(const executor& where, output wanted, const filter_args& args, int splits) {
+  const bool scored = wanted == output::scored;
+  if (args.slabs == 1) {
+    return scored ? launch<output::scored, 1, each>(where, args, splits)
+                  : launch<output::positions, 1, each>(where, args, splits);
+  }
+  return scored ? launch<output::scored, 2, each>(where, args, splits)
+                : launch<output::positions, 2, each>(where, args, splits);
 }
 
 }  // namespace
@@ -315,13 +352,8 @@ status filter_by_wgmma(const executor& where, output wanted, const filter_args& 
   if (wanted == output::matrix) {
     return {status_code::unsupported, "wgmma filters only; a matrix of scores is by mma.sync"};
   }
-  const bool scored = wanted == output::scored;
-  if (args.slabs == 1) {
-    return scored ? launch<output::scored, 1>(where, args, splits)
-                  : launch<output::positions, 1>(where, args, splits);
-  }
-  return scored ? launch<output::scored, 2>(where, args, splits)
-                : launch<output::positions, 2>(where, args, splits);
+  return args.allowed.each() ? launch<true>(where, wanted, args, splits)
+                             : launch<false>(where, wanted, args, splits);
 }
 
 }  // namespace kselect::search::fused

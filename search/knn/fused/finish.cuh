@@ -8,9 +8,10 @@
 //     sqrt(T) - error(x) - E,   T = |x|^2 - 2 t,
 //
 // where E is the usual error of the corpus if sqrt(T) is within its reach, else the largest. If the
-// k-th survivor is nearer than that, the answer is proven. Otherwise the query is named, with the
-// distance of its k-th survivor: no neighbour is farther, so a threshold that admits all vectors up
-// to there is certain to be enough (again_kernel).
+// k-th survivor is nearer than that, the answer is proven. It is also proven, with all that the
+// query may return, if the threshold is -inf: every admitted vector survived then. Otherwise the
+// query is named, with the distance of its k-th survivor: no neighbour is farther, so a threshold
+// that admits all vectors up to there is certain to be enough (again_kernel).
 
 #include <cmath>
 #include <cstddef>
@@ -59,7 +60,7 @@ KSELECT_HD inline float threshold_for(const corpus_facts& c, const query_facts& 
 // Where the answers of a search go. Query i's are in row i.
 struct answers {
   global<std::int64_t> indices;  // [queries][k]
-  global<float> distances;       // [queries][k]
+  global<float> distances;       // [queries][k]; no data: not wanted
   global<double> exact;          // [queries][k], as ranked; no data: not wanted
   std::int64_t k = 0;
   bool root = false;  // euclidean
@@ -70,8 +71,16 @@ KSELECT_HD void write_answer(Simt& simt, const answers& to, std::int64_t query, 
                              double ranked, std::int64_t index) {
   const std::int64_t at = query * to.k + j;
   simt.store(to.indices, at, index);
-  simt.store(to.distances, at, static_cast<float>(to.root ? std::sqrt(ranked) : ranked));
+  if (to.distances.data != nullptr) {
+    simt.store(to.distances, at, static_cast<float>(to.root ? std::sqrt(ranked) : ranked));
+  }
   if (to.exact.data != nullptr) simt.store(to.exact, at, ranked);
+}
+
+// Place j of a query that may return no more than j vectors.
+template <class Simt>
+KSELECT_HD void write_none(Simt& simt, const answers& to, std::int64_t query, std::int64_t j) {
+  write_answer(simt, to, query, j, std::numeric_limits<double>::infinity(), -1);
 }
 
 // The queries that are not proven.
@@ -123,7 +132,11 @@ struct finish_kernel {
       list.set(i, kernels::padding<std::uint64_t, true>());
     }
     kernels::network_on(simt, list, size).sort_runs(size);
-    for (std::int64_t j = simt.thread(); j < a.to.k && j < count; j += simt.threads()) {
+    for (std::int64_t j = simt.thread(); j < a.to.k; j += simt.threads()) {
+      if (j >= count) {
+        write_none(simt, a.to, query, j);
+        continue;
+      }
       const auto item = list.get(static_cast<kernels::position>(j));
       write_answer(simt, a.to, query, j, std::bit_cast<double>(item.key), item.at);
     }
@@ -247,15 +260,19 @@ struct finish_kernel {
     }
     const std::uint32_t before = simt.atomic_add(a.left.counts, 1, count);
     if (before + count < before) simt.atomic_add(a.left.counts, 2, 1);
-    const double bound = nearest_left_out(facts, x, simt.load(a.thresholds, row));
-    if (shared.lost == 0 && farthest * (1 + 1e-9) < bound) return;
+    const float threshold = simt.load(a.thresholds, row);
+    const bool all = threshold == -std::numeric_limits<float>::infinity();
+    const double bound = nearest_left_out(facts, x, threshold);
+    if (shared.lost == 0 && (all || farthest * (1 + 1e-9) < bound)) return;
     const auto place = static_cast<std::int64_t>(simt.atomic_add(a.left.counts, 0, 1));
     simt.store(a.left.ids, place, static_cast<std::int32_t>(query));
     simt.store(a.left.reach, place, farthest);
   }
 };
 
-// Thresholds for queries that are done again: every vector up to their reach exceeds them.
+// Thresholds for queries that are done again: every vector up to their reach exceeds them. A query
+// that found too few survivors has none; if it leaves vectors out, it may have no more, and all
+// that it admits survive.
 struct again_kernel {
   struct storage {};
   static constexpr int max_threads = 256;
@@ -265,6 +282,7 @@ struct again_kernel {
     global<const corpus_facts> facts;
     global<float> thresholds;
     std::int64_t rows;
+    bool leaves_out;
   };
 
   template <class Simt>
@@ -272,6 +290,10 @@ struct again_kernel {
     const std::int64_t row = std::int64_t{simt.block()} * simt.threads() + simt.thread();
     if (row >= a.rows) return;
     const double reach = simt.load(a.reach, row);
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    if (a.leaves_out && reach > std::numeric_limits<double>::max()) {
+      return simt.store(a.thresholds, row, -infinity);
+    }
     const query_facts x{simt.load(a.squares, row), simt.load(a.errors, row)};
     simt.store(a.thresholds, row, threshold_for(simt.load(a.facts, 0), x, reach));
   }

@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 
+#include "search/knn/fused/admitted.cuh"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/exact.cuh"
 #include "search/knn/fused/filter_pass.hpp"
@@ -23,14 +24,6 @@ std::int64_t blocks_for(std::int64_t items, std::int64_t a_block) {
 
 }  // namespace
 
-search_report& search_report::operator+=(const search_report& more) {
-  queries += more.queries;
-  survivors += more.survivors;
-  again += more.again;
-  by_float64 += more.by_float64;
-  return *this;
-}
-
 // The lists of one pass.
 struct list_memory {
   list_memory(backend& place, const pass_plan& pass, std::int64_t rows, bool scored)
@@ -50,15 +43,16 @@ struct list_memory {
 
 // The buffers of one batch of queries. Row r of each is the batch's r-th query.
 struct batch_memory {
-  batch_memory(backend& place, std::int64_t rows, std::int64_t slabs)
+  // `named`: queries that may be unproven.
+  batch_memory(backend& place, std::int64_t rows, std::int64_t slabs, std::int64_t named)
       : padded(tiles_of(rows) * tile_rows),
         slabs_(make<chunk>(place, padded / tile_rows * slabs * slab_vectors)),
         squares(make<double>(place, padded)),
         errors(make<double>(place, padded)),
         thresholds(make<float>(place, padded)),
         counts(make<std::uint32_t>(place, 3)),
-        ids(make<std::int32_t>(place, rows)),
-        reach(make<double>(place, rows)) {}
+        ids(make<std::int32_t>(place, named)),
+        reach(make<double>(place, named)) {}
   rounded queries() const {
     return {view<chunk>(slabs_), view<double>(squares), view<double>(errors)};
   }
@@ -71,10 +65,13 @@ struct batch_memory {
 
 struct fused_search::memory {
   memory(backend& place, const prepared_corpus& corpus, std::int64_t queries,
-         const search_plan& plan)
+         const search_plan& plan, filtering leaves_out)
       : images(place, queries, corpus.dimension(), corpus.measure()) {
     if (!plan.filters()) return;
-    batch.emplace(place, plan.rows, slabs_of(corpus.dimension()));
+    batch.emplace(place, plan.rows, slabs_of(corpus.dimension()), queries);
+    if (leaves_out == filtering::one) {
+      starts = make<float>(place, tiles_of(corpus.count()) * tile_rows);
+    }
     if (plan.first.tiles() != 0) first.emplace(place, plan.first, plan.rows, true);
     second.emplace(place, plan.second, plan.rows, false);
     const std::int64_t columns = plan.matrix_tiles * tile_rows;
@@ -86,10 +83,13 @@ struct fused_search::memory {
     p.direction = direction::largest;
     p.payload = payload::kth_value;
     ranking.emplace(place, p, rankers);
+    if (queries % plan.rows != 0) ranking->prepare(place, queries % plan.rows);
+    ranking->prepare(place, plan.rows);
   }
   vector_images images;
   std::optional<batch_memory> batch;
   std::optional<list_memory> first, second;
+  device_buffer starts;  // of a search whose queries all leave the same out
   device_buffer matrix;
   std::optional<chosen_selection> ranking;
 };
@@ -98,48 +98,82 @@ struct fused_search::memory {
 class fused_search::work {
  public:
   work(const fused_search& search, const float* raw, std::int64_t count, std::int64_t first_own,
-       const answers& to, const stage_clock& clock)
+       const answers& to, const stage_clock& clock, const admitted& allowed)
       : place_(search.place_),
         corpus_(search.corpus_),
         plan_(search.plan_),
         memory_(*search.memory_),
+        count_(count),
         first_own_(search.leaves_self_out_ ? first_own : -1),
+        allowed_(allowed),
         to_(to),
-        clock_(clock) {
-    clock(stage::round, [&] { queries_ = memory_.images.of(place_, raw, count); });
+        clock_(clock),
+        starts_(corpus_.starts()) {
+    clock(stage::round, [&] {
+      queries_ = memory_.images.of(place_, raw, count);
+      if (plan_.filters() && !allowed.all() && !allowed.each()) leave_out_of_all();
+    });
   }
 
-  search_report run(std::int64_t first, std::int64_t rows) {
-    report_ = {.queries = rows};
-    const numbering all{.ids = {}, .count = rows, .stride = 1, .first = first};
+  // Enqueues the filtering of all queries, batch by batch.
+  void enqueue() {
+    if (!plan_.filters()) return;
+    for (std::int64_t first = 0; first < count_; first += plan_.rows) {
+      const std::int64_t rows = std::min(plan_.rows, count_ - first);
+      filtered({.ids = {}, .count = rows, .stride = 1, .first = first}, rows, first == 0);
+    }
+  }
+  std::int64_t unproven() { return plan_.filters() ? counts_of(*memory_.batch)[0] : count_; }
+
+  search_report finish() {
+    report_ = {.queries = count_};
     if (!plan_.filters()) {
-      by_float64(all, rows);
+      by_float64({.ids = {}, .count = count_, .stride = 1}, count_);
       return report_;
     }
-    const std::int64_t left = filtered(all, rows);
-    if (left != 0) again(named(memory_.batch->ids, left), left);
+    const auto counts = counts_of(*memory_.batch);
+    report_.survivors = counts[1] | std::int64_t{counts[2]} << 32;
+    for (std::int64_t first = 0; first < counts[0]; first += plan_.rows) {
+      again(first, std::min<std::int64_t>(plan_.rows, counts[0] - first));
+    }
     return report_;
   }
 
  private:
-  static numbering named(const device_buffer& ids, std::int64_t count) {
-    return {.ids = view<const std::int32_t>(ids), .count = count, .stride = 1};
+  // Unproven queries from `first` on.
+  static numbering named(const device_buffer& ids, std::int64_t first, std::int64_t count) {
+    return {
+        .ids = {view<const std::int32_t>(ids).data + first, count}, .count = count, .stride = 1};
   }
 
-  filter_args products_of(const batch_memory& batch, std::int64_t rows) const {
+  void leave_out_of_all() {
+    const std::int64_t padded = tiles_of(corpus_.count()) * tile_rows;
+    start<admitted_starts_kernel>(place_, blocks_for(padded, admitted_starts_kernel::max_threads),
+                                  {corpus_.starts(), corpus_.order(), corpus_.count(), padded,
+                                   allowed_, view<float>(memory_.starts)});
+    starts_ = view<const float>(memory_.starts);
+  }
+
+  filter_args products_of(const batch_memory& batch, const numbering& queries,
+                          std::int64_t rows) const {
     filter_args args;
     args.queries = batch.queries();
     args.corpus = corpus_.vectors();
-    args.starts = corpus_.starts();
+    args.starts = starts_;
     args.thresholds = view<const float>(batch.thresholds);
     args.rows = rows;
     args.slabs = static_cast<int>(slabs_of(corpus_.dimension()));
     args.query_tiles = static_cast<int>(tiles_of(rows));
+    if (allowed_.each()) {
+      args.allowed = allowed_;
+      args.vector_of = corpus_.order();
+      args.query_of = queries;
+    }
     return args;
   }
-  void pass(output wanted, const batch_memory& batch, std::int64_t rows, const pass_plan& over,
-            const survivor_lists& lists) {
-    filter_args args = products_of(batch, rows);
+  void pass(output wanted, const batch_memory& batch, const numbering& queries, std::int64_t rows,
+            const pass_plan& over, const survivor_lists& lists) {
+    filter_args args = products_of(batch, queries, rows);
     args.first_tile = static_cast<int>(over.first);
     args.last_tile = static_cast<int>(over.last);
     args.part = static_cast<int>(over.part);
@@ -147,7 +181,9 @@ class fused_search::work {
     filter(place_, wanted, args, over.splits, plan_.body);
   }
 
-  void round(const batch_memory& batch, const numbering& queries, std::int64_t rows) {
+  // `begins`: nothing is unproven yet.
+  void round(const batch_memory& batch, const numbering& queries, std::int64_t rows, bool begins) {
+    const auto counts = view<std::uint32_t>(batch.counts);
     start<rounding_kernel>(place_, tiles_of(rows),
                            {queries_,
                             queries,
@@ -156,13 +192,13 @@ class fused_search::work {
                             corpus_.facts(),
                             batch.queries(),
                             {},
-                            view<std::uint32_t>(batch.counts)});
+                            begins ? counts : global<std::uint32_t>{}});
   }
 
   // The first thresholds, from all scores of a few tiles.
-  void rank_matrix(std::int64_t rows) {
+  void rank_matrix(const numbering& queries, std::int64_t rows) {
     const batch_memory& batch = *memory_.batch;
-    filter_args args = products_of(batch, rows);
+    filter_args args = products_of(batch, queries, rows);
     args.last_tile = static_cast<int>(plan_.matrix_tiles);
     const pass_plan cut =
         plan_pass(0, plan_.matrix_tiles, rows, 0, place_.description(), product_body::mma_sync);
@@ -170,6 +206,11 @@ class fused_search::work {
     args.matrix = view<float>(memory_.matrix);
     args.matrix_pitch = plan_.matrix_tiles * tile_rows;
     filter(place_, output::matrix, args, cut.splits, product_body::mma_sync);
+    if (allowed_.each()) {
+      start<allowed_scores_kernel>(
+          place_, blocks_for(rows * args.matrix_pitch, allowed_scores_kernel::max_threads),
+          {allowed_, queries, corpus_.order(), rows, args.matrix_pitch, args.matrix});
+    }
     memory_.ranking->run(place_, rows,
                          {.input = memory_.matrix.data(), .values = batch.thresholds.data()});
   }
@@ -200,52 +241,55 @@ class fused_search::work {
     return counts;
   }
 
-  std::int64_t filtered(const numbering& queries, std::int64_t rows) {
+  void filtered(const numbering& queries, std::int64_t rows, bool begins) {
     const batch_memory& batch = *memory_.batch;
     const survivor_lists first = memory_.first ? memory_.first->lists() : survivor_lists{};
     const survivor_lists second = memory_.second->lists();
-    clock_(stage::round, [&] { round(batch, queries, rows); });
+    clock_(stage::round, [&] { round(batch, queries, rows, begins); });
     clock_(stage::threshold, [&] {
-      rank_matrix(rows);
+      rank_matrix(queries, rows);
       if (!memory_.first) return;
-      pass(output::scored, batch, rows, plan_.first, first);
+      pass(output::scored, batch, queries, rows, plan_.first, first);
       start<sharpen_kernel>(
           place_, rows,
           {first, static_cast<std::uint32_t>(plan_.first_rank), view<float>(batch.thresholds)});
     });
-    clock_(stage::product, [&] { pass(output::positions, batch, rows, plan_.second, second); });
+    clock_(stage::product,
+           [&] { pass(output::positions, batch, queries, rows, plan_.second, second); });
     clock_(stage::finish, [&] { finish(batch, queries, rows, first, second, plan_.finish_room); });
-    const auto counts = counts_of(batch);
-    report_.survivors += counts[1] | std::int64_t{counts[2]} << 32;
-    return counts[0];
   }
 
   // Filters with thresholds that are certain to be low enough. What is unproven even then is done
   // in float64.
-  void again(const numbering& queries, std::int64_t rows) {
-    report_.again = rows;
-    const batch_memory batch(place_, rows, slabs_of(corpus_.dimension()));
-    clock_(stage::again, [&] { filter_again(batch, queries, rows); });
+  void again(std::int64_t first, std::int64_t rows) {
+    report_.again += rows;
+    const batch_memory batch(place_, rows, slabs_of(corpus_.dimension()), rows);
+    clock_(stage::again, [&] { filter_again(batch, first, rows); });
     const std::int64_t left = counts_of(batch)[0];
-    if (left != 0) by_float64(named(batch.ids, left), left);
+    if (left != 0) by_float64(named(batch.ids, 0, left), left);
   }
-  void filter_again(const batch_memory& batch, const numbering& queries, std::int64_t rows) {
+  void filter_again(const batch_memory& batch, std::int64_t first, std::int64_t rows) {
     constexpr std::uint32_t room = 4096;
-    round(batch, queries, rows);
+    const numbering queries = named(memory_.batch->ids, first, rows);
+    round(batch, queries, rows, true);
     start<again_kernel>(place_, blocks_for(rows, again_kernel::max_threads),
-                        {view<const double>(batch.squares), view<const double>(batch.errors),
-                         view<const double>(memory_.batch->reach), corpus_.facts(),
-                         view<float>(batch.thresholds), rows});
+                        {view<const double>(batch.squares),
+                         view<const double>(batch.errors),
+                         {view<const double>(memory_.batch->reach).data + first, rows},
+                         corpus_.facts(),
+                         view<float>(batch.thresholds),
+                         rows,
+                         !allowed_.all()});
     const pass_plan over =
         plan_pass(0, tiles_of(corpus_.count()), rows, room / 3.0, place_.description(), plan_.body);
     const list_memory lists(place_, over, rows, false);
-    pass(output::positions, batch, rows, over, lists.lists());
+    pass(output::positions, batch, queries, rows, over, lists.lists());
     finish(batch, queries, rows, {}, lists.lists(), room);
     require(place_.synchronise());
   }
 
   void by_float64(const numbering& queries, std::int64_t rows) {
-    report_.by_float64 = rows;
+    report_.by_float64 += rows;
     clock_(stage::by_float64, [&] { do_by_float64(queries, rows); });
   }
   void do_by_float64(const numbering& queries, std::int64_t rows) {
@@ -286,7 +330,8 @@ class fused_search::work {
                                   .count = corpus_.count(),
                                   .vectors_a_block = 256,
                                   .distances = distances,
-                                  .first_own = first_own_};
+                                  .first_own = first_own_,
+                                  .allowed = allowed_};
     start<exact_kernel>(
         place_,
         blocks_for(rows, exact_kernel::together) * blocks_for(args.count, args.vectors_a_block),
@@ -297,15 +342,18 @@ class fused_search::work {
   const prepared_corpus& corpus_;
   const search_plan& plan_;
   memory& memory_;
-  const std::int64_t first_own_;
+  const std::int64_t count_, first_own_;
+  const admitted allowed_;
   const answers to_;
-  const stage_clock& clock_;
+  const stage_clock clock_;
+  global<const float> starts_;
   image_source queries_;
   search_report report_;
 };
 
 fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries,
-                           std::int64_t k, bool leaves_self_out, product_body body)
+                           std::int64_t k, bool leaves_self_out, product_body body,
+                           filtering leaves_out)
     : place_(place),
       corpus_(corpus),
       k_(k),
@@ -317,19 +365,26 @@ fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::i
                          .body = body,
                          .wgmma_is_built = wgmma_is_built()},
                         place.description())),
-      memory_(std::make_unique<memory>(place, corpus, queries, plan_)) {}
+      memory_(std::make_unique<memory>(place, corpus, queries, plan_, leaves_out)) {}
 
 fused_search::~fused_search() = default;
 
+void fused_search::enqueue(const float* raw, std::int64_t count, std::int64_t first_own,
+                           const answers& to, const stage_clock& clock, const admitted& allowed) {
+  work_ = std::make_unique<work>(*this, raw, count, first_own, to, clock, allowed);
+  work_->enqueue();
+}
+
+std::int64_t fused_search::unproven() { return work_->unproven(); }
+
+search_report fused_search::finish() { return work_->finish(); }
+
 search_report fused_search::run(const float* raw, std::int64_t count, std::int64_t first_own,
-                                const answers& to, const stage_clock& clock) {
-  search_report all;
-  if (count == 0) return all;
-  work calls(*this, raw, count, first_own, to, clock);
-  for (std::int64_t first = 0; first < count; first += plan_.rows) {
-    all += calls.run(first, std::min(plan_.rows, count - first));
-  }
-  return all;
+                                const answers& to, const stage_clock& clock,
+                                const admitted& allowed) {
+  if (count == 0) return {};
+  enqueue(raw, count, first_own, to, clock, allowed);
+  return finish();
 }
 
 }  // namespace kselect::search::fused

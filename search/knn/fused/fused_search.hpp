@@ -100,7 +100,13 @@ struct search_report {
   std::int64_t survivors = 0;   // of the first filtering of all queries
   std::int64_t again = 0;       // queries filtered again
   std::int64_t by_float64 = 0;  // queries done in float64
-  search_report& operator+=(const search_report& more);
+};
+
+// What the queries of a search leave out.
+enum class filtering : std::uint8_t {
+  none,
+  one,  // the same vectors
+  each  // their own
 };
 
 class fused_search {
@@ -109,14 +115,27 @@ class fused_search {
   // needs, unless queries have to be done again. Throws as prepared_corpus does. A forced `body`
   // that the place or this program does not have makes run() throw error(failure::unsupported).
   fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries, std::int64_t k,
-               bool leaves_self_out, product_body body = product_body::fastest);
+               bool leaves_self_out, product_body body = product_body::fastest,
+               filtering leaves_out = filtering::none);
   ~fused_search();
 
   // Finds the k nearest of each query: `raw`, [count][dimension] in the backend's memory; `to` is
   // in the backend's memory, too. If queries leave themselves out, query i is corpus vector
-  // first_own + i. Returns when the answers are complete and proven.
+  // first_own + i. `allowed`: in the backend's memory, as the constructor was told. A query that
+  // may return fewer than k vectors gets those, then index -1 and infinity. Returns when the
+  // answers are complete and proven.
   search_report run(const float* raw, std::int64_t count, std::int64_t first_own, const answers& to,
-                    const stage_clock& clock);
+                    const stage_clock& clock, const admitted& allowed = {});
+
+  // The same in two steps. What is enqueued waits for nothing. It allocates nothing if there are as
+  // many queries as the constructor was told; the answers of proven queries are complete when it
+  // has run. If products do not filter, nothing is enqueued, and no query is proven.
+  void enqueue(const float* raw, std::int64_t count, std::int64_t first_own, const answers& to,
+               const stage_clock& clock, const admitted& allowed = {});
+  // Waits. How many queries of the last enqueue() are not proven.
+  std::int64_t unproven();
+  // Waits, and does the unproven queries of the last enqueue() again until all are proven.
+  search_report finish();
 
   const search_plan& plan() const { return plan_; }
 
@@ -130,6 +149,7 @@ class fused_search {
   bool leaves_self_out_;
   search_plan plan_;
   std::unique_ptr<memory> memory_;
+  std::unique_ptr<work> work_;  // what was enqueued
 };
 
 }  // namespace kselect::search::fused

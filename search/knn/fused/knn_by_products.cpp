@@ -65,10 +65,12 @@ class products_search {
         place_(place),
         base_(uploaded(place, r.base)),
         corpus_(place, view<float>(base_).data, r.base.count, r.base.dimension, r.metric),
-        search_(place, corpus_, r.queries().count, r.k, r.exclude_self),
+        search_(place, corpus_, r.queries().count, r.k, r.exclude_self,
+                fused::product_body::fastest, filtering_of(r.filter)),
         indices_(make<std::int64_t>(place, r.queries().count * r.k)),
         distances_(make<float>(place, r.queries().count * r.k)) {
     if (r.query != nullptr) query_ = uploaded(place, *r.query);
+    upload_filter();
   }
 
   bool filters() const { return search_.plan().filters(); }
@@ -87,7 +89,7 @@ class products_search {
                                                       .exact = {},
                                                       .k = r_.k,
                                                       .root = r_.metric == metric::euclidean},
-                                                     clock);
+                                                     clock, allowed_);
       report.unproven = found.again;
       report.survivors = found.survivors;
       report.by_float64 = found.by_float64;
@@ -121,12 +123,28 @@ class products_search {
   }
 
  private:
+  static fused::filtering filtering_of(const knn_filter& filter) {
+    if (filter.words == nullptr) return fused::filtering::none;
+    return filter.each() ? fused::filtering::each : fused::filtering::one;
+  }
+  void upload_filter() {
+    const knn_filter& filter = r_.filter;
+    if (filter.words == nullptr) return;
+    const std::int64_t words =
+        filter.each() ? r_.queries().count * filter.pitch : knn_filter::words_for(r_.base.count);
+    words_ = make<std::uint32_t>(place_, words);
+    place_.to_device(words_.data(),
+                     std::as_bytes(std::span(filter.words, static_cast<std::size_t>(words))));
+    allowed_ = {view<const std::uint32_t>(words_), filter.pitch};
+  }
+
   const knn_request& r_;
   backend& place_;
   device_buffer base_, query_;
   fused::prepared_corpus corpus_;
   fused::fused_search search_;
-  device_buffer indices_, distances_;
+  device_buffer indices_, distances_, words_;
+  fused::admitted allowed_;
 };
 
 }  // namespace

@@ -67,6 +67,22 @@ struct numbering {
   }
 };
 
+// Which vectors a query may return (kselect/knn_filter.hpp). No data: all of them.
+struct admitted {
+  global<const std::uint32_t> words;
+  std::int64_t pitch = 0;  // words from query to query; 0: the same for all
+
+  KSELECT_HD bool all() const { return words.data == nullptr; }
+  KSELECT_HD bool each() const { return !all() && pitch != 0; }
+  KSELECT_HD std::int64_t word_of(std::int64_t query, std::int64_t vector) const {
+    return query * pitch + vector / 32;
+  }
+  template <class Simt>
+  KSELECT_HD bool operator()(Simt& simt, std::int64_t query, std::int64_t vector) const {
+    return (simt.load(words, word_of(query, vector)) >> vector % 32 & 1U) != 0;
+  }
+};
+
 // What is known of a prepared corpus. Lengths are of scaled images.
 struct corpus_facts {
   double scale = 1;        // a power of two

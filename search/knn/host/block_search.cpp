@@ -23,6 +23,8 @@ constexpr std::int64_t most_compared = 16;
 
 // Values of floats are within this factor of the numbers that they were rounded from.
 constexpr double above = 1 + 0x1p-22, below = 1 - 0x1p-22;
+// In a row of the first vectors; no distance has it.
+constexpr float left_out = std::numeric_limits<float>::max();
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -57,11 +59,13 @@ std::int64_t host_thread_bytes(std::int64_t dimension, std::int64_t k) {
 }
 
 block_search::block_search(const prepared_corpus& corpus, const moved_vectors& queries,
-                           std::int64_t k, std::int64_t first_own, int threads)
+                           std::int64_t k, std::int64_t first_own, const knn_filter& filter,
+                           int threads)
     : corpus_(corpus),
       queries_(queries),
       k_(k),
       first_own_(first_own),
+      filter_(filter),
       threads_(threads),
       seeds_(seed_length(corpus.count(), k)),
       tile_queries_(tile_length(queries.vectors.count, corpus.dimension(), threads)),
@@ -76,6 +80,20 @@ block_search::block_search(const prepared_corpus& corpus, const moved_vectors& q
   parts_ = std::clamp<std::int64_t>(threads / tiles, 1, std::max<std::int64_t>(1, rest));
   lists_ = candidate_lists(count * parts_, k);
   for (const double square : queries.squares) norms_.push_back(std::sqrt(square));
+}
+
+bool block_search::leaves_out(std::int64_t query, std::int64_t neighbour) const {
+  if (first_own_ >= 0 && neighbour == first_own_ + query) return true;
+  if (filter_.words == nullptr) return false;
+  const std::uint32_t word = filter_.words[query * filter_.pitch + neighbour / 32];
+  return (word >> neighbour % 32 & 1U) == 0;
+}
+
+bool block_search::none_wanted(std::int64_t first, std::int64_t count) const {
+  if (filter_.words == nullptr || filter_.each()) return false;
+  const std::uint32_t* const words = filter_.words;
+  return std::all_of(words + first / 32, words + (first + count - 1) / 32 + 1,
+                     [](std::uint32_t word) { return word == 0; });
 }
 
 double block_search::exact_differences::operator()(std::int64_t neighbour) const {
@@ -104,7 +122,7 @@ void block_search::rows(float* out) const {
     const packed_queries<float> packed(queries_, corpus_.centre(), scale_, first, width);
     std::int64_t panel = 0, columns = 0;
     each_panel(
-        corpus_, scale_, packed, 0, seeds_,
+        corpus_, scale_, packed, 0, seeds_, [](std::int64_t, std::int64_t) { return true; },
         [&](std::int64_t begin, std::int64_t vectors) { panel = begin, columns = vectors; },
         [&](std::int64_t g, const float* products) {
           for (std::int64_t r = 0; r < std::min(group_rows, width - g * group_rows); ++r) {
@@ -120,11 +138,19 @@ void block_search::rows(float* out) const {
             }
           }
         });
-    if (first_own_ < 0) continue;
     for (std::int64_t query = first; query < first + width; ++query) {
-      const std::int64_t own = first_own_ + query;
-      if (own < seeds_) out[query * seeds_ + own] = std::numeric_limits<float>::max();
+      mark_left_out(query, out + query * seeds_);
     }
+  }
+}
+
+void block_search::mark_left_out(std::int64_t query, float* row) const {
+  if (filter_.words != nullptr) {
+    for (std::int64_t j = 0; j < seeds_; ++j) {
+      if (leaves_out(query, j)) row[j] = left_out;
+    }
+  } else if (first_own_ >= 0 && first_own_ + query < seeds_) {
+    row[first_own_ + query] = left_out;
   }
 }
 
@@ -141,14 +167,15 @@ void block_search::add_seeds(std::int64_t query, const float* row, const float* 
   const double norm = norms_[at(query)], unit = scale_ * scale_;
   const double largest = std::sqrt(corpus_.base().largest_square);
   if (!single_.known()) return add_all_seeds(query);
-  const double bound =
-      *std::max_element(selected, selected + k_) * above / unit + single_.of(norm, largest);
+  const float last = *std::max_element(selected, selected + k_);
+  // With fewer than k vectors that it may return, the row says nothing of the rest.
+  const double bound = last == left_out ? std::numeric_limits<double>::infinity()
+                                        : last * above / unit + single_.of(norm, largest);
   for (std::int64_t part = 0; part < parts_; ++part) lists_.lower(list_of(query, part), bound);
   const std::int64_t list = list_of(query, 0);
   const auto limit = static_cast<float>((bound + single_.of(norm, largest)) * unit * above * above);
-  const std::int64_t own = first_own_ < 0 ? -1 : first_own_ + query;
   for (std::int64_t j = 0; j < seeds_; ++j) {
-    if (row[j] > limit || j == own) continue;
+    if (row[j] > limit || leaves_out(query, j)) continue;
     const double error = single_.of(norm, std::sqrt(squares[at(j)]));
     const candidate c{row[j] * below / unit - error, row[j] * above / unit + error, j};
     if (c.least > lists_.threshold(list)) continue;
@@ -159,7 +186,7 @@ void block_search::add_seeds(std::int64_t query, const float* row, const float* 
 // Where float32 products have no bound.
 void block_search::add_all_seeds(std::int64_t query) {
   for (std::int64_t j = 0; j < seeds_; ++j) {
-    if (first_own_ >= 0 && j == first_own_ + query) continue;
+    if (leaves_out(query, j)) continue;
     lists_.add(list_of(query, 0), {0, std::numeric_limits<double>::infinity(), j}, exact(query));
   }
 }
@@ -205,7 +232,7 @@ void block_search::search(const tile& t) {
 }
 
 void block_search::consider(const pair& p, const product_error& error) {
-  if (first_own_ >= 0 && p.neighbour == first_own_ + p.query) return;
+  if (leaves_out(p.query, p.neighbour)) return;
   const double square = corpus_.base().squares[at(p.neighbour)];
   const double middle = queries_.squares[at(p.query)] + square - 2 * p.product / (scale_ * scale_);
   const double wrong = error.of(norms_[at(p.query)], std::sqrt(square));
@@ -221,17 +248,19 @@ void block_search::meet(const tile& t, const packed_queries<T>& packed, const pr
   panel_limits<T> limits(scale_, t.count);
   std::vector<double> thresholds(at(t.count));
   std::int64_t panel = 0, columns = 0;
+  std::int64_t limited = from;  // the limits are of vectors before this one
   each_panel(
       corpus_, scale_, packed, from, to,
+      [&](std::int64_t first, std::int64_t count) { return !none_wanted(first, count); },
       [&](std::int64_t first, std::int64_t count) {
         panel = first, columns = count;
         limits.begin_panel(squares + first, count);
-        if ((first - from) % limited_vectors != 0) return;
+        if (first < limited) return;
+        limited = first + limited_vectors;
         for (std::int64_t q = 0; q < t.count; ++q) {
           thresholds[at(q)] = lists_.threshold(list_of(t.first + q, t.part));
         }
-        const double largest =
-            *std::max_element(squares + first, squares + std::min(to, first + limited_vectors));
+        const double largest = *std::max_element(squares + first, squares + std::min(to, limited));
         limits.set(largest, error, thresholds, norms_.data() + t.first,
                    queries_.squares.data() + t.first);
       },
@@ -264,11 +293,14 @@ void block_search::finish(double* ranked, std::int64_t* indices) {
     for (std::int64_t query = 0; query < count; ++query) {
       best.clear();
       for (std::int64_t part = 0; part < parts_; ++part) {
-        const auto found = lists_.finish(list_of(query, part), exact(query));
-        best.insert(best.end(), found.begin(), found.end());
+        const auto of_part = lists_.finish(list_of(query, part), exact(query));
+        best.insert(best.end(), of_part.begin(), of_part.end());
       }
-      if (parts_ > 1) std::partial_sort(best.begin(), best.begin() + k_, best.end());
-      for (std::int64_t i = 0; i < k_; ++i) {
+      const std::int64_t found = std::min(k_, std::ssize(best));
+      if (parts_ > 1) std::partial_sort(best.begin(), best.begin() + found, best.end());
+      std::fill_n(ranked + query * k_, k_, std::numeric_limits<double>::infinity());
+      std::fill_n(indices + query * k_, k_, -1);
+      for (std::int64_t i = 0; i < found; ++i) {
         ranked[query * k_ + i] = best[at(i)].ranked;
         indices[query * k_ + i] = best[at(i)].index;
       }

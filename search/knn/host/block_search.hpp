@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kselect/knn_filter.hpp"
 #include "search/knn/host/candidate_lists.hpp"
 #include "search/knn/host/packed.hpp"
 #include "search/knn/host/prepared_corpus.hpp"
@@ -32,19 +33,21 @@ std::int64_t host_thread_bytes(std::int64_t dimension, std::int64_t k);
 
 class block_search {
  public:
-  // For the k nearest of each of `queries`. If `first_own` is not negative, query i leaves out
-  // corpus vector first_own + i. The arguments must outlive this object.
+  // For the k nearest of each of `queries`, of those that `filter` admits. If `first_own` is not
+  // negative, query i leaves out corpus vector first_own + i. The arguments must outlive this
+  // object.
   block_search(const prepared_corpus& corpus, const moved_vectors& queries, std::int64_t k,
-               std::int64_t first_own, int threads);
+               std::int64_t first_own, const knn_filter& filter, int threads);
 
   // Writes float32 values [queries][seed_length], that grow with the distances. Infinity and NaN do
-  // not occur; a query's own vector has the largest float.
+  // not occur; a vector that the query leaves out has the largest float.
   void rows(float* out) const;
   // `selected`: the k least values of each row, [queries][k], in any order. `rows` as written by
   // rows().
   void begin(const float* rows, const float* selected);
   void sweep();
-  // Writes [queries][k] ranked differences and indices, nearest first, equal ones by index.
+  // Writes [queries][k] ranked differences and indices, nearest first, equal ones by index. Where a
+  // query may return fewer than k vectors, the rest has infinity and index -1.
   void finish(double* ranked, std::int64_t* indices);
 
   // Tiles of queries that went on with float64 products.
@@ -70,6 +73,10 @@ class block_search {
     void fetch(std::int64_t neighbour) const;
   };
   exact_differences exact(std::int64_t query) const { return {*this, query}; }
+  bool leaves_out(std::int64_t query, std::int64_t neighbour) const;
+  // Whether no query of the block may return any of these vectors. May miss it.
+  bool none_wanted(std::int64_t first, std::int64_t count) const;
+  void mark_left_out(std::int64_t query, float* row) const;
   void add_seeds(std::int64_t query, const float* row, const float* selected);
   void add_all_seeds(std::int64_t query);
   std::int64_t compared(const tile& t) const;
@@ -88,6 +95,7 @@ class block_search {
   const prepared_corpus& corpus_;
   const moved_vectors& queries_;
   std::int64_t k_, first_own_;
+  knn_filter filter_;
   int threads_;
   std::int64_t seeds_, tile_queries_, parts_;
   double scale_;

@@ -61,16 +61,18 @@ class packed_queries {
   std::vector<T> data_;
 };
 
-// Calls begin(first, count) for each panel of the corpus vectors [begin, end), and then, for each
-// group g of the queries, take(g, products), which are [group_rows][panel_columns].
-template <class T, class Begin, class Take>
+// Calls begin(first, count) for each panel of the corpus vectors [begin, end) that is
+// wanted(first, count), and then, for each group g of the queries, take(g, products), which are
+// [group_rows][panel_columns].
+template <class T, class Wanted, class Begin, class Take>
 void each_panel(const prepared_corpus& corpus, double scale, const packed_queries<T>& queries,
-                std::int64_t from, std::int64_t to, Begin&& begin, Take&& take) {
+                std::int64_t from, std::int64_t to, Wanted&& wanted, Begin&& begin, Take&& take) {
   constexpr std::int64_t columns = panel_columns<T>;
   std::vector<T> panel(static_cast<std::size_t>(corpus.dimension() * columns));
   T products[group_rows * columns];
   for (std::int64_t first = from; first < to; first += columns) {
     const std::int64_t count = std::min(columns, to - first);
+    if (!wanted(first, count)) continue;
     pack(corpus.base(), corpus.centre(), scale, first, count, columns, panel.data());
     begin(first, count);
     for (std::int64_t g = 0; g < queries.groups(); ++g) {

@@ -42,7 +42,7 @@ void search_in_blocks(const prepared_corpus& corpus, const host_request& r,
         corpus.move({r.queries.data + first * r.queries.dimension, count, r.queries.dimension},
                     r.name, r.threads);
     block_search search(corpus, queries, r.k, r.first_own < 0 ? -1 : r.first_own + first,
-                        r.threads);
+                        r.filter.from(first), r.threads);
     watch.ended(&host_knn_report::prepare);
     search.rows(memory.rows.get());
     watch.ended(&host_knn_report::distance);

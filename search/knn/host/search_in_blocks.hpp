@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "kselect/knn_filter.hpp"
 #include "search/knn/host/host_report.hpp"
 #include "search/knn/host/prepared_corpus.hpp"
 #include "search/search.hpp"
@@ -19,6 +20,7 @@ struct host_request {
   std::string name;  // of the queries, in messages
   std::int64_t k = 0;
   std::int64_t first_own = -1;  // not negative: query i leaves out corpus vector first_own + i
+  knn_filter filter = {};       // in the host's memory
   int threads = 1;
   std::int64_t block_bytes = std::int64_t{256} << 20;  // held at once for the queries of a block
   std::int64_t copies = 1;            // of the rows that a selection reads: 2 if it changes them
@@ -26,6 +28,7 @@ struct host_request {
 };
 
 // The answers of `count` queries from `first` on, [count][k], nearest first, equal ones by index.
+// Where a query may return fewer than k vectors, the rest has index -1 and infinity.
 struct host_block {
   std::int64_t first, count;
   std::span<const std::int64_t> indices;

@@ -109,6 +109,7 @@ TEST_F(KnnRecord, SaysWhatWasAskedAndOfWhom) {
   EXPECT_TRUE(graph["request"]["query"].is_null());
   EXPECT_EQ(graph["request"]["queries"], 500);
   EXPECT_EQ(graph["request"]["exclude_self"], true);
+  EXPECT_EQ(graph["request"]["filter"], "none");
   EXPECT_EQ(graph["request"]["metric"], "cosine");
   EXPECT_EQ(graph["request"]["k"], 7);
   EXPECT_EQ(graph["algorithm"]["name"], "qms-block");

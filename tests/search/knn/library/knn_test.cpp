@@ -12,6 +12,7 @@
 namespace kselect {
 namespace {
 
+using search::brute_force::all_of;
 using search::brute_force::answer;
 using search::brute_force::expect_right;
 using search::brute_force::make_set;
@@ -117,6 +118,122 @@ TEST(KnnLibraryCorpus, IsForgottenIfItCannotBePrepared) {
   EXPECT_EQ(done.message, "the corpus is not prepared");
 }
 
+// Bits of masks, a row a query, spare bits set.
+struct mask_rows {
+  std::vector<std::uint32_t> words;
+  std::int64_t pitch;
+  mask_rows(std::int64_t rows, std::int64_t count)
+      : words(static_cast<std::size_t>(rows * (knn_filter::words_for(count) + 1))),
+        pitch(knn_filter::words_for(count) + 1) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t i = count; i < 32 * pitch; ++i) admit(row, i);
+    }
+  }
+  void admit(std::int64_t row, std::int64_t vector) {
+    words[static_cast<std::size_t>(row * pitch + vector / 32)] |= 1U << vector % 32;
+  }
+  bool admits(std::int64_t row, std::int64_t vector) const {
+    return (words[static_cast<std::size_t>(row * pitch + vector / 32)] >> vector % 32 & 1U) != 0;
+  }
+};
+
+// Masks of many kinds, one a row.
+mask_rows adversarial_masks(std::int64_t rows, std::int64_t n, std::int64_t k) {
+  mask_rows masks(rows, n);
+  std::mt19937 bits(17);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t kind = row % 8;
+    if (kind == 1) masks.admit(row, n - 1);
+    for (std::int64_t i = 0; i < k - (kind == 2 ? 1 : 0) && (kind == 2 || kind == 3); ++i) {
+      masks.admit(row, i * 7919 % n);
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      const bool in = kind == 4   ? bits() % 2 == 0
+                      : kind == 5 ? bits() % 100 == 0
+                      : kind == 6 ? i >= n - n / 8
+                                  : kind == 7;
+      if (in) masks.admit(row, i);
+    }
+  }
+  return masks;
+}
+
+void expect_admitted(const question& q, const answer& found, const mask_rows& masks, bool each) {
+  for (std::int64_t query = 0; query < found.queries; ++query) {
+    std::vector<std::int64_t> want;
+    for (const auto& [distance, index] : all_of(q, query)) {
+      if (masks.admits(each ? query : 0, index)) want.push_back(index);
+    }
+    for (std::int64_t j = 0; j < found.k; ++j) {
+      const auto at = static_cast<std::size_t>(query * found.k + j);
+      const auto place = static_cast<std::size_t>(j);
+      ASSERT_EQ(found.indices[at], place < want.size() ? want[place] : -1)
+          << "query " << query << ", place " << j;
+      ASSERT_EQ(std::isinf(found.distances[at]), place >= want.size());
+    }
+  }
+}
+
+class KnnLibraryFilter : public testing::TestWithParam<metric> {};
+
+TEST_P(KnnLibraryFilter, ReturnsWhatItAdmits) {
+  for (const std::int64_t n : {1, 33, 3000}) {
+    const std::int64_t k = std::min<std::int64_t>(n, 6), queries = 8;
+    const auto base = make_set(5, random_vectors(7, n * 5));
+    const auto query = make_set(5, random_vectors(8, queries * 5));
+    const question q{.base = base, .query = &query, .m = GetParam()};
+    const mask_rows masks = adversarial_masks(queries, n, k);
+    answer found = room_for(queries, k);
+    ASSERT_TRUE(knn(rows_of(base), rows_of(query), k, found.distances, found.indices, GetParam(),
+                    {.filter = {masks.words.data(), masks.pitch}}, place::cpu(2))
+                    .ok());
+    expect_admitted(q, found, masks, true);
+    const auto first = make_set(5, {query.data.begin(), query.data.begin() + 2 * 5});
+    const question of_two{.base = base, .query = &first, .m = GetParam()};
+    answer two = room_for(2, k);
+    for (std::int64_t row = 0; row < 8; ++row) {
+      mask_rows one(1, n);
+      std::copy_n(masks.words.begin() + row * masks.pitch, masks.pitch, one.words.begin());
+      ASSERT_TRUE(knn(rows_of(base), rows_of(first), k, two.distances, two.indices, GetParam(),
+                      {.filter = {one.words.data()}})
+                      .ok());
+      expect_admitted(of_two, two, one, false);
+    }
+  }
+}
+
+TEST(KnnLibraryFilters, LeaveOutOthersInAGraph) {
+  const auto base = make_set(4, random_vectors(9, 600 * 4));
+  mask_rows masks(1, 600);
+  for (std::int64_t i = 0; i < 600; i += 3) masks.admit(0, i);
+  answer found = room_for(600, 3);
+  ASSERT_TRUE(knn(rows_of(base), rows_of(base), 3, found.distances, found.indices,
+                  metric::sqeuclidean, {.first_own = 0, .filter = {masks.words.data()}})
+                  .ok());
+  expect_admitted({.base = base, .exclude_self = true}, found, masks, false);
+}
+
+// Equal vectors, and clusters that float32 products cannot tell apart.
+TEST(KnnLibraryFilters, HoldForVectorsThatProductsDoNotTellApart) {
+  const std::int64_t n = 3500;
+  std::vector<float> clusters = random_vectors(10, n * 3);
+  for (std::size_t i = 0; i < clusters.size(); ++i) {
+    clusters[i] = clusters[i] * 1e-2F + (i / 3 % 2 == 0 ? 1e4F : -1e4F);
+  }
+  for (const auto& base : {make_set(3, std::vector<float>(n * 3, 0.5F)), make_set(3, clusters)}) {
+    const auto query = make_set(3, {base.data.begin(), base.data.begin() + 8 * 3});
+    const mask_rows masks = adversarial_masks(8, n, 4);
+    answer found = room_for(8, 4);
+    ASSERT_TRUE(knn(rows_of(base), rows_of(query), 4, found.distances, found.indices,
+                    metric::sqeuclidean, {.filter = {masks.words.data(), masks.pitch}})
+                    .ok());
+    expect_admitted({.base = base, .query = &query}, found, masks, true);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, KnnLibraryFilter, testing::Values(metric::sqeuclidean, metric::cosine),
+                         [](const auto& of) { return std::string(to_string(of.param)); });
+
 struct refusal {
   const char* name;
   vector_rows corpus, queries;
@@ -140,6 +257,20 @@ const refusal refusals[] = {
     {"LargeK", {components, 3, 2}, {components, 1, 2}, 4, 4, {}, "k = 4, but must be 1 to 3"},
     {"LargeKOfOthers", {components, 3, 2}, {components, 3, 2}, 3, 9, {0}, "must be 1 to 2"},
     {"OwnBeyond", {components, 3, 2}, {components, 2, 2}, 1, 2, {2}, "from corpus vector 2 on"},
+    {"ShortPitch",
+     {components, 3, 2},
+     {components, 1, 2},
+     1,
+     1,
+     {.filter = {nullptr, -1}},
+     "filter.pitch = -1, but must be 0 or at least 1"},
+    {"NoWords",
+     {components, 3, 2},
+     {components, 1, 2},
+     1,
+     1,
+     {.filter = {nullptr, 1}},
+     "filter.words is null"},
     {"ShortAnswer", {components, 3, 2}, {components, 3, 2}, 2, 5, {}, "indices has 5 elements"},
     {"InfiniteCorpus", {infinite, 2, 2}, {components, 1, 2}, 1, 1, {}, "corpus: vector 1 has a"},
     {"InfiniteQuery", {components, 3, 2}, {infinite, 2, 2}, 1, 2, {}, "queries: vector 1 has a"},
