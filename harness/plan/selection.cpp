@@ -31,7 +31,8 @@ std::string excluded(const contract& promises, const row_contents& rows) {
 cell_prospect foresee_selection(const cell& c, const input_source& input, const device& where,
                                 std::size_t free_bytes) {
   const call_plan plan = plan_call(*c.entry->algorithm, c.problem, where);
-  std::string reason(plan.reason());
+  std::string reason{plan.reason()};
+  if (reason.empty()) reason = check_elements(*c.entry->algorithm, c.problem).reason;
   if (reason.empty()) reason = excluded(c.entry->algorithm->promises, input.contents());
   if (!reason.empty()) return {cell_status::unsupported, std::move(reason)};
   return fits(bytes_needed(c, input, plan), c, where, free_bytes);

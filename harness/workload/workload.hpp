@@ -35,17 +35,21 @@ inline std::string short_title(const workload& w) {
   return text;
 }
 
-// Checks the problem, and whether the contract excludes elements that the rows may hold.
-inline support check_support(const algorithm& entry, const workload& w, const device& where) {
-  support answer = check_support(entry, static_cast<const problem&>(w), where);
-  if (!answer) return answer;
+// Whether the contract excludes elements that rows of this distribution may hold.
+inline support check_elements(const algorithm& entry, const workload& w) {
   if (entry.promises.nan == nan_policy::unsupported && may_contain_nan(w.distribution)) {
     return unsupported("rows may hold NaN, which the contract excludes");
   }
   if (!entry.promises.infinities && may_contain_infinities(w.distribution)) {
     return unsupported("rows may hold infinities, which the contract excludes");
   }
-  return answer;
+  return supported();
+}
+
+// Checks the problem and these elements.
+inline support check_support(const algorithm& entry, const workload& w, const device& where) {
+  support answer = check_support(entry, static_cast<const problem&>(w), where);
+  return answer ? check_elements(entry, w) : answer;
 }
 
 }  // namespace kselect::harness

@@ -25,7 +25,7 @@ namespace {
 // The longest message of a child. A pipe holds so much without a reader.
 constexpr std::size_t longest_message = 4096;
 
-void write_all(int descriptor, std::span<const std::byte> bytes) {
+void write_or_exit(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -51,11 +51,11 @@ void limit_this_process(int seconds) {
                                const std::function<void(const isolated_reader::results&)>& work) {
   limit_this_process(seconds);
   const auto refuse = [&](failure category, std::string_view why) {
-    write_all(message, std::as_bytes(std::span(why.substr(0, longest_message))));
+    write_or_exit(message, std::as_bytes(std::span(why.substr(0, longest_message))));
     _exit(static_cast<int>(category));
   };
   try {
-    work([out](std::span<const std::byte> bytes) { write_all(out, bytes); });
+    work([out](std::span<const std::byte> bytes) { write_or_exit(out, bytes); });
   } catch (const error& wrong) {
     refuse(wrong.category(), wrong.what());
   } catch (const std::bad_alloc&) {
