@@ -199,4 +199,6 @@ def test_cells_that_no_figure_of_a_kind_shows_are_counted(
     cells = [cell(c, problem(n, q, 8)) for c in GPU_CONTENDERS[:2] for n, q in sizes]
     run = write_run(tmp_path / "run", cells)
     assert main([str(run), "--out", str(tmp_path / "out"), "--figure", "time"]) == 0
-    assert "plots: time: 2 of 8 cells suit no figure of this kind" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "plots: time: 2 of 8 cells suit no figure of this kind: time against n" in said
+    assert "(three or more n)" in said
