@@ -33,7 +33,7 @@ std::int64_t beyond(const vector_set& base, const vector_set& query, metric m, d
   const packed_queries<float> packed(queries, corpus.centre(), scale, 0, query.count);
   std::int64_t wrong = 0, panel = 0, columns = 0;
   each_panel(
-      corpus, scale, packed, 0, base.count,
+      corpus, scale, packed, 0, base.count, [](std::int64_t, std::int64_t) { return true; },
       [&](std::int64_t first, std::int64_t count) { panel = first, columns = count; },
       [&](std::int64_t g, const float* products) {
         for (std::int64_t r = 0; r < std::min(group_rows, query.count - g * group_rows); ++r) {
@@ -107,7 +107,7 @@ struct effort {
 effort effort_of(const vector_set& base, const vector_set& query, std::int64_t k) {
   const prepared_corpus corpus(base.view(), "base", metric::sqeuclidean, 1);
   const moved_vectors queries = corpus.move(query.view(), "query", 1);
-  block_search search(corpus, queries, k, -1, 1);
+  block_search search(corpus, queries, k, -1, knn_filter{}, 1);
   const std::int64_t seeds = seed_length(base.count, k);
   std::vector<float> rows(static_cast<std::size_t>(query.count * seeds)), selected;
   search.rows(rows.data());
