@@ -1,10 +1,12 @@
 // libFuzzer targets of one source: files of vectors. KSELECT_FUZZ_NAME is the file's name, whose
-// extension chooses the reader. Read in memory and in pieces, a file has the same vectors.
+// extension chooses the reader. Read in memory and in pieces, a file has the same vectors. An .npy
+// is also read as masks.
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "runtime/io/bit_masks.hpp"
 #include "runtime/io/readers.hpp"
 #include "runtime/io/vector_file.hpp"
 #include "tests/fuzz/fuzzed.hpp"
@@ -30,6 +32,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (accepted) {
     require(std::ssize(whole.data) == whole.count * whole.dimension, "a wrong shape", "");
     require(whole.data.size() <= 1033 * size, "more components than the file can hold", "");
+  }
+  // The same file as a mask, and as masks of three rows.
+  if (path.extension() == ".npy") {
+    ends_documented([&] { runtime::load_bit_masks(path, 9); });
+    ends_documented([&] { runtime::load_bit_masks(path, 9, 3); });
   }
   std::vector<float> pieces;
   const bool in_pieces = ends_documented([&] {
