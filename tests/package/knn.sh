@@ -32,4 +32,4 @@ block cpp >"$scratch/neighbours/neighbours.cpp"
 block cmake >"$scratch/neighbours/CMakeLists.txt"
 build "$scratch/neighbours" "$scratch/printed"
 expect "$scratch/printed/neighbours" "query 0: point 1,query 0: point 0,query 0: point 2,query 1: point 4,\
-query 1: point 3,query 1: point 1"
+query 1: point 3,query 1: point 2"
