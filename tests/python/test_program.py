@@ -4,15 +4,25 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
 
+import kselect
 from kselect import _launch
 
 pytestmark = pytest.mark.skipif(
     not (_launch.SHARE / "configs").exists(), reason="the package was built without the program"
 )
+
+
+def is_installed():
+    try:
+        distribution("kselect")
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def run(*words, cwd=None, **variables):
@@ -28,6 +38,14 @@ def test_the_command_becomes_the_program(tmp_path):
     assert "auto" in {entry["name"] for entry in json.loads(listed.stdout)}
     wrong = run("-m", "kselect", "run", "no such config", cwd=tmp_path)
     assert wrong.returncode == 3 and "no such config" in wrong.stderr
+
+
+def test_an_installed_package_has_the_command():
+    if not is_installed():
+        pytest.skip("the package is not installed")
+    command = Path(sys.executable).parent / "kselect"
+    done = subprocess.run([command, "version"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and f"kselect {kselect.__version__}" in done.stdout
 
 
 def test_stock_configs_are_found_from_any_folder(tmp_path):
