@@ -15,6 +15,7 @@ struct grid_choice {
   plan shape;
   position row_minima;
   position survivors;  // expected of a row
+  position looks;      // of a block for a missing minimum
 };
 
 // The most minima of a row; each block reads all of them.
@@ -29,6 +30,10 @@ inline constexpr double passing = 0.45;
 // all minima within a few looks. If other work holds the device and they cannot, they go on with
 // the minima that have arrived.
 inline constexpr position most_looks = 64;
+// On fibers blocks run one after another, so looking again finds no more.
+inline position looks_on(const device& where) {
+  return where.kind == executor_kind::cuda ? most_looks : 1;
+}
 
 // Blocks that fill the device: 1024 threads a multiprocessor hide each other's latencies.
 inline std::int64_t filling(int threads, const device& where) {
@@ -56,7 +61,7 @@ reading grid_reading(const grid_variant& v, const problem& p, const device& wher
 
 template <class T, bool indexed>
 std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const device& where) {
-  grid_choice c{grid_reading<T>(v, p, where), {}, {}, 0, 0};
+  grid_choice c{grid_reading<T>(v, p, where), {}, {}, 0, 0, looks_on(where)};
   const std::int64_t tile = tile_of<T>(c.how);
   c.shared.parts = static_cast<position>(
       std::clamp<std::int64_t>(filling(c.how.threads, where) / p.q, 1, (p.n + tile - 1) / tile));
@@ -220,8 +225,7 @@ status start_meeting(const grid_choice& c, const problem& p, const io& buffers,
   simt::carver pieces(memory.data());
   auto a = carve<T, indexed>(p, c, pieces);
   attach<T>(a, p, buffers);
-  // On fibers blocks run one after another, so looking again finds no more.
-  a.patience = on.device->kind == executor_kind::cuda ? most_looks : 1;
+  a.patience = c.looks;
   return start<grid_kernel, T, indexed>(c, meeting_shared<T, indexed>::bytes(a.shape, a.parts), a,
                                         on);
 }
