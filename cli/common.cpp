@@ -12,8 +12,9 @@ namespace kselect::cli {
 
 std::string left_out_message(const std::string& name) {
   return fmt::format(
-      "{0} was left out of this program, which was built with KSELECT_ALGORITHMS='{1}'; configure "
-      "with -DKSELECT_ALGORITHMS='{1};{0}', or without it for all, and build again",
+      "{0} was left out of this program, which was built with KSELECT_ALGORITHMS='{1}'; name "
+      "another (`kselect list`), build all with scripts/build.sh, or configure with "
+      "-DKSELECT_ALGORITHMS='{1};{0}' and build again",
       name, built_globs());
 }
 

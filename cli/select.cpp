@@ -79,7 +79,7 @@ double value_at(dtype type, std::span<const std::byte> values, std::int64_t at) 
   return narrow;
 }
 
-void print_head(const problem& p, const selection& chosen) {
+void print_head(const problem& p, const selection& chosen, output_ordering order) {
   answer_table table("row", "values");
   for (std::int64_t row = 0; row < p.q && table.wants_more(); ++row) {
     std::vector<shown_hit> first;
@@ -90,8 +90,10 @@ void print_head(const problem& p, const selection& chosen) {
     }
     table.add(p.k, std::move(first));
   }
-  fmt::print("{}", table.text(fmt::format("{} x {}", p.q, p.k),
-                              "--values FILE and --indices FILE write all of them"));
+  const std::string files = "--values FILE and --indices FILE write all of them";
+  const char* const sorted =
+      order == output_ordering::unsorted && p.k > 1 ? "; --sorted puts the best first" : "";
+  fmt::print("{}", table.text(fmt::format("{} x {}", p.q, p.k), files + sorted));
 }
 
 int select(const select_arguments& o) {
@@ -113,7 +115,7 @@ int select(const select_arguments& o) {
   say_beside(outputs, fmt::format("{}: the {} {} of {} in each of {} rows, proven; order: {}\n",
                                   entry.name, p.k, to_string(p.direction), p.n, p.q,
                                   to_string(entry.promises.ordering)));
-  if (o.values.empty() && o.indices.empty()) print_head(p, chosen);
+  if (o.values.empty() && o.indices.empty()) print_head(p, chosen, entry.promises.ordering);
   return 0;
 }
 

@@ -18,7 +18,7 @@ struct show_arguments {
 
 // Keeps the cells whose title the filter matches.
 compare::recorded_run filtered(compare::recorded_run run, const std::string& filter) {
-  if (filter.empty()) return run;
+  if (filter.empty() || run.cells.empty()) return run;
   const title_filter wanted(filter);
   compare::recorded_run kept;
   kept.path = run.path;
@@ -28,8 +28,9 @@ compare::recorded_run filtered(compare::recorded_run run, const std::string& fil
     if (wanted.matches(cell.algorithm, cell.problem)) kept.add(std::move(cell));
   }
   if (kept.cells.empty()) {
-    throw error(failure::usage,
-                fmt::format("{}: no cell is left; --filter excludes all", run.path));
+    const compare::recorded_cell& first = run.cells.front();
+    throw error(failure::usage, fmt::format("{}: no cell is left; {}", run.path,
+                                            excludes_all(first.algorithm, first.problem)));
   }
   return kept;
 }

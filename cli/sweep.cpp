@@ -30,6 +30,13 @@ std::string omitted_line(const planned_sweep& sweep) {
   return text.empty() ? text : one_line(text) + '\n';
 }
 
+// What the times of an estimate are based on.
+std::string basis_of(const tune::sweep_time& time) {
+  if (time.by_table == time.cells) return "by a cost table";
+  if (time.by_table == 0) return "by the size of their rows, for want of a cost table";
+  return fmt::format("{} by a cost table, the others by the size of their rows", time.by_table);
+}
+
 std::string estimate_line(planned_sweep& sweep) {
   if (std::ssize(sweep.part.cells) > most_listed) {
     return fmt::format("no estimate for more than {} cells; take a part by --filter\n",
@@ -38,10 +45,9 @@ std::string estimate_line(planned_sweep& sweep) {
   const tune::sweep_time time =
       tune::estimate_time(sweep.part.cells, sweep.request.config.measure, sweep.places);
   const std::string least = format_duration(time.least_s), most = format_duration(time.most_s);
-  return fmt::format(
-      "estimate: {} for {} cells that can run; the times of {} are from a cost table, of the "
-      "others from the size of their rows\n",
-      least == most ? most : fmt::format("{} to {}", least, most), time.cells, time.by_table);
+  return fmt::format("estimate: {} for {} cells that can run, {}\n",
+                     least == most ? most : fmt::format("{} to {}", least, most), time.cells,
+                     basis_of(time));
 }
 
 sweep_result run_planned(planned_sweep& sweep) {

@@ -2,7 +2,8 @@
 # Tests one algorithm quickly after an edit: builds it and its members, and runs the shared battery on it, on
 # the CPU and on fibers (also on a GPU if build/try is configured with CUDA).
 # Usage: scripts/try.sh NAME [GTEST_OPTION...]
-#   NAME  an entry or a glob over entries, for example bms-block, 'qms-*', cpu/heap
+#   NAME  an entry, a glob over entries, or the stem of a file, which stands for all of the file's entries: bms-block,
+#         'qms-*', cpu/heap, my_select
 # The first call also compiles the harness.
 set -euo pipefail
 if [ $# -eq 0 ]; then
@@ -15,14 +16,25 @@ shift
 need build test
 python_environment scripts/requirements.txt plots/requirements.txt tests/requirements.txt
 
+# The entries to test: NAME, or if it is the stem of a file and no entry, those of the file and their variants.
+entries=("$name")
+file=$(find algorithms baselines \( -name "$name.cu" -o -name "$name.cpp" \) -print -quit)
+if [ -n "$file" ] && ! grep -rqE "^// Entries: (.*, )?$name(,|\$)" algorithms baselines; then
+  mapfile -t entries < <(sed -n 's|^// Entries: ||p' "$file" | tr -s ', ' '\n' | sed 'p; s/$/+*/')
+  [ ${#entries[@]} -gt 0 ] || entries=("$name")
+fi
+
 build=build/try
 # -O1 and only line numbers for a debugger, to compile faster.
 cmake --preset cpu -B "$build" -DKSELECT_ALGORITHMS="$name" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG" -DKSELECT_UNITY=ON >/dev/null
 cmake --build "$build" --target kselect_battery
 
-# GoogleTest names contain only letters, digits and underscores.
-filter="*/$(tr -c 'a-zA-Z0-9*?\n' _ <<<"$name")_on_*"
+filter=""
+for entry in "${entries[@]}"; do
+  # GoogleTest names contain only letters, digits and underscores.
+  filter+="${filter:+:}*/$(tr -c 'a-zA-Z0-9*?\n' _ <<<"$entry")_on_*"
+done
 if [ -z "$("$build/tests/kselect_battery" --gtest_list_tests "--gtest_filter=$filter" "$@" | grep '^  ')" ]; then
   echo "no test of the battery is called $filter; scripts/try.sh takes an entry's name or a glob" >&2
   exit 2

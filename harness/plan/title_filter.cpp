@@ -46,7 +46,9 @@ title_filter::title_filter(std::string_view written) {
   if (from_begin) between.remove_prefix(1);
   const bool to_end = between.ends_with('$') && !between.ends_with("\\$");
   if (to_end) between.remove_suffix(1);
-  glob_ = (from_begin ? "" : "*") + glob_of(written, between) + (to_end ? "" : "*");
+  glob_ = from_begin ? "" : "*";
+  glob_ += glob_of(written, between);
+  if (!to_end) glob_ += '*';
 }
 
 bool title_filter::matches(std::string_view title) const { return kselect::matches(glob_, title); }
@@ -54,6 +56,11 @@ bool title_filter::matches(std::string_view title) const { return kselect::match
 bool title_filter::matches(std::string_view algorithm, const workload& problem) const {
   const std::string name = std::string(algorithm) + ' ';
   return matches(name + to_string(problem)) || matches(name + short_title(problem));
+}
+
+std::string excludes_all(std::string_view algorithm, const workload& problem) {
+  return fmt::format("--filter excludes all; it is a glob for titles such as '{} {}'", algorithm,
+                     short_title(problem));
 }
 
 }  // namespace kselect::harness

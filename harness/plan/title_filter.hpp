@@ -28,4 +28,7 @@ class title_filter {
   std::string glob_;  // of the whole title
 };
 
+// What an error says of a filter that leaves no cell, with the title of one that it excluded.
+std::string excludes_all(std::string_view algorithm, const workload& problem);
+
 }  // namespace kselect::harness

@@ -17,7 +17,7 @@ std::string why_unavailable(executor_kind kind) {
 #if KSELECT_HAS_CUDA
   return why_no_cuda_device();
 #else
-  return "this build has no CUDA executor (no nvcc when it was configured)";
+  return "this build has no CUDA executor (configured without nvcc, or with KSELECT_CUDA=OFF)";
 #endif
 }
 

@@ -32,6 +32,11 @@ void require_regular_target(const std::filesystem::path& target) {
     throw error(failure::usage, "-: standard output cannot take this; name a file");
   }
   std::error_code ignored;  // a target that cannot be examined fails later, with the reason
+  const std::filesystem::path folder = directory_of(target);
+  if (std::filesystem::status(folder, ignored).type() == std::filesystem::file_type::not_found) {
+    throw error(failure::output, fmt::format("{}: there is no folder {}; make it, or name another",
+                                             target.string(), folder.string()));
+  }
   const auto existing = std::filesystem::status(target, ignored);
   if (!std::filesystem::exists(existing) || std::filesystem::is_regular_file(existing)) return;
   throw error(failure::output,

@@ -13,7 +13,7 @@
 
 namespace kselect::runtime {
 
-// Throws failure::output if something is there that is no regular file.
+// Throws failure::output if its folder is missing, or what is there is no regular file.
 void require_regular_target(const std::filesystem::path& target);
 
 // Whether "-" and FIFOs are targets, too (stream.hpp).

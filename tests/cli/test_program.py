@@ -70,6 +70,7 @@ def test_what_was_left_out_says_how_to_build_it(kselect, tmp_path):
     np.save(tmp_path / "rows.npy", np.ones((2, 3), np.float32))
     message = one_line(kselect("select", "rows.npy", "--k", 2, "--sorted", check=2).stderr)
     assert message.startswith("kselect: auto+sorted was left out") and "-DKSELECT_ALGORITHMS=" in message
+    assert "name another (`kselect list`), build all with scripts/build.sh" in message
 
 
 @pytest.mark.parametrize("command", [[], ["list"], ["select"], ["explain"], ["knn"], ["run"],

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -303,7 +304,9 @@ def test_dry_run_and_filter(kselect, config, tmp_path):
     assert done.stdout.strip().endswith("2 cells")
     assert not (tmp_path / "out").exists()
     kselect("run", config(), "--filter", "(", check=2)
-    kselect("run", config(), "--filter", "nothing matches", check=2)
+    message = kselect("run", config(), "--filter", "nothing matches", check=2).stderr
+    title = re.search("no cell is left; --filter excludes all; .* titles such as '(.+)'", message)[1]
+    assert kselect("run", config(), "--dry-run", "--filter", f"^{title}$").stdout.endswith("1 cells\n")
 
 
 @pytest.mark.slow

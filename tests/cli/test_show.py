@@ -50,6 +50,9 @@ def test_tables(kselect, ran):
     assert shape == ["n", "Q", "k", "rows"] and {first, second} == {"cpu/heap", "cpu/sort"}
     one = kselect("show", "o", "--filter", "cpu/heap .*n=256/k=16").stdout
     assert "1 cell, 1 ok" in one and "cpu/sort" not in one
+    none = kselect("show", "o", "--filter", "nothing matches", check=2).stderr
+    title = re.search("no cell is left; --filter excludes all; .* titles such as '(.+)'", none)[1]
+    assert "1 cell, 1 ok" in kselect("show", "o", "--filter", f"^{title}$").stdout
 
 
 def test_warnings_of_doctor_as_recorded(kselect, ran):
