@@ -44,7 +44,7 @@ function(kselect_install_program target)
   install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
   install(DIRECTORY configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/kselect/configs COMPONENT program
           FILES_MATCHING PATTERN "*.json")
-  # `kselect plot` and `report` run this by Python. plots.reproduce and plots.readme read committed records, so
+  # `kselect plot`, `report`, `board` and `history` run this by Python. plots.reproduce and plots.readme read committed records, so
   # they stay in the source tree.
   install(DIRECTORY plots DESTINATION ${CMAKE_INSTALL_DATADIR}/kselect COMPONENT program
           FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "page/*" PATTERN "web/*"
