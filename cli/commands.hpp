@@ -38,6 +38,8 @@ void add_generate(CLI::App& app, action& chosen);
 void add_prove(CLI::App& app, action& chosen);
 void add_plot(CLI::App& app, action& chosen);
 void add_report(CLI::App& app, action& chosen);
+void add_board(CLI::App& app, action& chosen);
+void add_history(CLI::App& app, action& chosen);
 void add_index(CLI::App& app, action& chosen);
 void add_test(CLI::App& app, action& chosen);
 void add_new(CLI::App& app, action& chosen);

@@ -60,6 +60,8 @@ void add_commands(CLI::App& app, kselect::cli::action& chosen, int argc, char** 
   kselect::cli::add_export(app, chosen);
   kselect::cli::add_plot(app, chosen);
   kselect::cli::add_report(app, chosen);
+  kselect::cli::add_board(app, chosen);
+  kselect::cli::add_history(app, chosen);
   kselect::cli::add_counters(app, chosen);
   kselect::cli::add_generate(app, chosen);
   kselect::cli::add_prove(app, chosen);

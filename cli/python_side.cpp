@@ -1,5 +1,5 @@
-// `kselect plot` and `kselect report` run the Python side (plots/), with an interpreter that has
-// what it needs.
+// `kselect plot`, `report`, `board` and `history` run the Python side (plots/), with an interpreter
+// that has what it needs.
 
 #include <cerrno>
 #include <cstdio>
@@ -107,20 +107,24 @@ int run_module(const char* command, const char* module, const std::string& packa
 // The options of a command, passed on as they were given.
 struct passed_on {
   std::vector<std::string> runs;
-  std::optional<std::string> out, baseline;
+  std::optional<std::string> out, baseline, program, source, alpha, threshold, format;
   std::vector<std::string> figures;
-  bool all = false, list = false;
+  bool all = false, list = false, cells = false;
 
   std::vector<std::string> arguments() const {
     std::vector<std::string> words;
     for (const auto& [option, value] :
-         {std::pair{"--out", out}, std::pair{"--baseline", baseline}}) {
+         {std::pair{"--out", out}, std::pair{"--baseline", baseline},
+          std::pair{"--program", program}, std::pair{"--source", source},
+          std::pair{"--alpha", alpha}, std::pair{"--threshold", threshold},
+          std::pair{"--format", format}}) {
       // One word, because a value may begin with a dash.
       if (value) words.push_back(fmt::format("{}={}", option, *value));
     }
     for (const std::string& figure : figures) words.push_back("--figure=" + figure);
     if (all) words.emplace_back("--all");
     if (list) words.emplace_back("--list");
+    if (cells) words.emplace_back("--cells");
     words.emplace_back("--");
     words.insert(words.end(), runs.begin(), runs.end());
     return words;
@@ -160,6 +164,47 @@ void add_report(CLI::App& app, action& chosen) {
   command->add_option("--baseline", o->baseline, "algorithm that the headline compares with");
   command->callback([&chosen, o] {
     chosen = [o] { return run_module("kselect report", "plots.report", "[]", o->arguments()); };
+  });
+}
+
+void add_board(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand(
+      "board", "Make a static site of all recorded runs: the answer, maps, curves, leaderboards");
+  const auto o = std::make_shared<passed_on>();
+  command->add_option("RUNS", o->runs, "directories of runs, or folders of them")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--out", o->out, "folder of the site [out/board]")->type_name("DIR");
+  command
+      ->add_option("--program", o->program, "kselect whose list says what entries promise [this]")
+      ->type_name("FILE");
+  command->add_option("--source", o->source, "where source files are [copies in the site]")
+      ->type_name("URL");
+  command->callback([&chosen, o] {
+    chosen = [o] {
+      if (!o->program) o->program = std::filesystem::read_symlink("/proc/self/exe").string();
+      return run_module("kselect board", "plots.board", "['matplotlib', 'numpy', 'PIL']",
+                        o->arguments());
+    };
+  });
+}
+
+void add_history(CLI::App& app, action& chosen) {
+  CLI::App* const command = app.add_subcommand(
+      "history", "Find slow drifts over stored runs of one config, and since which commit");
+  const auto o = std::make_shared<passed_on>();
+  command->add_option("RUNS", o->runs, "directories of runs, or folders of them")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--alpha", o->alpha, "share of told changes that may be false [0.05]")
+      ->type_name("P");
+  command->add_option("--threshold", o->threshold, "smallest change that is told [2%]")
+      ->type_name("SHARE");
+  command->add_flag("--cells", o->cells, "test each cell, too, not algorithms alone");
+  command->add_option("--format", o->format, "text, markdown or json [text]")
+      ->check(CLI::IsMember({"text", "markdown", "json"}));
+  command->callback([&chosen, o] {
+    chosen = [o] { return run_module("kselect history", "plots.history", "[]", o->arguments()); };
   });
 }
 

@@ -53,7 +53,7 @@ function(kselect_install_what_runs target component bin data)
   install(TARGETS ${target} RUNTIME DESTINATION ${bin} COMPONENT ${component})
   install(DIRECTORY configs/ DESTINATION ${data}/kselect/configs COMPONENT ${component}
           FILES_MATCHING PATTERN "*.json")
-  # `kselect plot` and `report` run this by Python. plots.reproduce and plots.readme read committed records, so
+  # `kselect plot`, `report`, `board` and `history` run this by Python. plots.reproduce and plots.readme read committed records, so
   # they stay in the source tree.
   install(DIRECTORY plots DESTINATION ${data}/kselect COMPONENT ${component}
           FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "page/*" PATTERN "web/*"

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,11 @@ from plots.records import Record
 
 ROOT = Path(__file__).resolve().parents[1]
 WRONG_ANSWER = 7  # exit code of `kselect prove`
+FAILED_CELLS = 1  # exit code of `kselect run` if some cell failed
 
 
-def kselect(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the program; raise PlotError unless it succeeds or finds a wrong answer."""
+def kselect(*arguments: object, fine: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
+    """Run the program; raise PlotError unless it succeeds, finds a wrong answer or ends by a `fine` code."""
     program = os.environ.get("KSELECT_BINARY", str(ROOT / "build" / "release" / "kselect"))
     command = [program, *map(str, arguments)]
     try:
@@ -22,7 +24,7 @@ def kselect(*arguments: object) -> subprocess.CompletedProcess[str]:
     except OSError as problem:
         message = f"{program}: {problem.strerror}; build it (scripts/build.sh) or set KSELECT_BINARY"
         raise PlotError(Failure.INPUT, message) from None
-    if done.returncode not in (0, WRONG_ANSWER):
+    if done.returncode not in (0, WRONG_ANSWER, *fine):
         raise PlotError(Failure.INPUT, done.stderr.strip())
     return done
 

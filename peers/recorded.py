@@ -143,7 +143,20 @@ def line_of(peer: Peer, record: Record) -> str:
     """Measure one problem and return its line for runs.jsonl."""
     started, clock = datetime.now(UTC), time.monotonic()
     reason = why_not(record)
-    status, reason, samples = ("unsupported", reason, []) if reason else measure(peer, record)
+    outcome = ("unsupported", reason, []) if reason else measure(peer, record)
+    return line(peer, record, started, time.monotonic() - clock, *outcome)
+
+
+def line(
+    peer: Peer,
+    record: Record,
+    started: datetime,
+    elapsed: float,
+    status: str,
+    reason: str,
+    samples: list[float],
+) -> str:
+    """Return an outcome's line for runs.jsonl; `elapsed` in seconds, samples in ns."""
     facts = peer.facts
     code = b"".join((Path(__file__).with_name(f)).read_bytes()
                     for f in (Path(__file__).name, Path(facts.file).name))
@@ -187,7 +200,7 @@ def line_of(peer: Peer, record: Record) -> str:
             "before": proven, "after": proven,
         },
         "started": f"{started:%Y-%m-%dT%H:%M:%SZ}",
-        "elapsed_s": time.monotonic() - clock,
+        "elapsed_s": elapsed,
     }  # fmt: skip
     text = json.dumps(value, separators=(",", ":"))
     return f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'

@@ -66,12 +66,20 @@ class TorchTopk:
         largest = record.direction == "largest"
         return self.torch.topk(rows, record.k, dim=1, largest=largest, sorted=False)
 
-    def timed(self, rows: Any, record: Record) -> tuple[Any, float]:
-        """Time one call by two events."""
+    def events(self) -> tuple[Any, Any]:
+        """Return two events that take times."""
         event = self.torch.cuda.Event
-        begin, end = event(enable_timing=True), event(enable_timing=True)
+        return event(enable_timing=True), event(enable_timing=True)
+
+    def hold(self) -> None:
+        """Sweep L2, and hold the stream while a call is queued."""
         self.swept.max()
         self.torch.cuda._sleep(HELD_CYCLES)
+
+    def timed(self, rows: Any, record: Record) -> tuple[Any, float]:
+        """Time one call by two events."""
+        begin, end = self.events()
+        self.hold()
         begin.record()
         answer = self.select(rows, record)
         end.record()

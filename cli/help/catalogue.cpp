@@ -47,6 +47,7 @@ constexpr auto all_examples = std::to_array<example>({
     {"show", "The table of a run, and the answer in a sentence:", "kselect show out/mine"},
     {"plot", "Figures, and a page that says what each shows:", "kselect plot out/mine"},
     {"report", "One HTML file: who wins where, by how much:", "kselect report out/mine"},
+    {"board", "All runs as one site, without network:", "kselect board results/ --out site"},
 
     {"tune", "Teach auto this GPU, which takes hours:",
      "kselect tune --out algorithms/auto_select/my-gpu.json"},
@@ -63,6 +64,8 @@ constexpr auto all_examples = std::to_array<example>({
     {"noise", "The floor below which changes mean nothing here:",
      "kselect noise configs/quick.json --rounds 5"},
     {"ab", "Does this branch slow anything down?", "kselect ab main HEAD configs/quick.json"},
+    {"history", "Did a year of commits slow anything down, a little each?",
+     "kselect history history/"},
     {"export",
      "A table for a spreadsheet:", "kselect export out/mine --format csv --output mine.csv"},
     {"counters", "Does every kernel do the work on record?",
@@ -104,7 +107,7 @@ constexpr auto all_examples = std::to_array<example>({
 constexpr auto all_headings = std::to_array<heading>({
     {"Select and search", "select knn index prove generate"},
     {"Measure", "bench run show explain doctor tune merge progress"},
-    {"Compare and draw", "compare ab noise counters plot report export"},
+    {"Compare and draw", "compare ab noise history counters plot report board export"},
     {"Algorithms", "list test new"},
     {"About this program", "help version completion man"},
 });

@@ -1,5 +1,6 @@
-"""`kselect plot` and `kselect report`: which Python runs, what is passed on, what a failure says."""
+"""`kselect plot`, `report`, `board` and `history`: which Python runs, what is passed on, what a failure says."""
 
+import json
 import os
 import re
 import shutil
@@ -130,9 +131,38 @@ def test_a_program_far_from_its_tree_says_where_it_looked(binary, tmp_path):
     assert "winner" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["plot", "report"])
+def test_a_board_has_the_promises_of_the_program_that_makes_it(kselect, run_directory, tmp_path):
+    done = kselect("board", "mine", "--out", "site", env={"KSELECT_PYTHON": sys.executable})
+    assert done.stdout == "site/index.html\n"
+    assert done.stderr == ""
+    text = (tmp_path / "site" / "data" / "board.js").read_text()
+    board = json.loads(text.removeprefix("const board = ").removesuffix(";\n"))
+    promised = {a["name"]: a["contract"] for a in board["algorithms"]}
+    assert promised and all(promised.values())
+    done = kselect("board", check=2, env={"KSELECT_PYTHON": sys.executable})
+    assert "RUNS" in one_line(done.stderr)
+
+
+def test_history_judges_runs_and_keeps_its_exit_code(kselect, config, moved, tmp_path):
+    environment = {"KSELECT_PYTHON": sys.executable}
+    for name in ("h/1", "h/2"):
+        kselect("run", config(), "--out", name)
+    found = json.loads(kselect("history", "h", "--format", "json", env=environment).stdout)
+    assert [(device["runs"], device["changes"]) for device in found] == [(2, [])]
+    done = kselect("history", "h/1", check=3, env=environment)
+    assert "no cell was measured in two runs" in one_line(done.stderr)
+    named = python(tmp_path / "named")
+    done = call(moved, "history", "h", "--format", "markdown", "--threshold", "1%", "--alpha=0.1", cwd=tmp_path,
+                KSELECT_PYTHON=str(named), CODE="1")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[1:] == [
+        "-P", "-m", "plots.history", "--alpha=0.1", "--threshold=1%",
+        "--format=markdown", "--", "h"]
+
+
+@pytest.mark.parametrize("command", ["plot", "report", "board", "history"])
 def test_both_sides_have_the_same_options(kselect, command):
-    module = {"plot": "plots", "report": "plots.report"}[command]
+    module = "plots" if command == "plot" else f"plots.{command}"
     text = subprocess.run([sys.executable, "-m", module, "--help"], cwd=ROOT, check=True,
                           capture_output=True, text=True).stdout
     ours = kselect(command, "--help").stdout

@@ -35,12 +35,13 @@ case "$*" in *-c*) ;; *) echo "$PYTHONPATH" >>"$0.path" ;; esac
 exec "$KSELECT_REAL_PYTHON" "$@"
 END
 chmod +x "$scratch/python"
-for command in report "plot --out $scratch/drawn"; do
+for command in report "plot --out $scratch/drawn" "board --out $scratch/site"; do
   # shellcheck disable=SC2086  # a command and its option
   (cd "$scratch" && PYTHONPATH='' KSELECT_PYTHON=$scratch/python KSELECT_REAL_PYTHON=$python \
     "$installed/bin/kselect" $command smoke)
 done
 [ -s "$scratch/smoke/report.html" ] && [ -s "$scratch/drawn/index.html" ]
+[ -s "$scratch/site/index.html" ] && [ -s "$scratch/site/data/run-000.js" ]
 [ "$(sort -u "$scratch/python.path")" = "$installed/share/kselect" ]
 # A component has its own files alone, with the licence.
 "$cmake" --install "$build" --prefix "$scratch/program" --component program >/dev/null

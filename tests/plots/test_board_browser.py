@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,11 +58,17 @@ def change(page: chromium.Page, name: str, to: str) -> None:
 
 
 def wait(page: chromium.Page, condition: str) -> None:
-    """Wait until a condition holds."""
-    page.run(
-        f"new Promise((done, failed) => {{ let left = 2000; const look = () => {condition} ? done()"
-        " : left-- ? setTimeout(look, 10) : failed(new Error('it never came')); look(); })"
-    )
+    """Wait until a condition holds; the page may load another one meanwhile, which ends an evaluation."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            if page.run(f"Boolean({condition})"):
+                return
+        except AssertionError as e:
+            if "navigated" not in str(e):
+                raise
+        assert time.monotonic() < end, f"it never came: {condition}"
+        time.sleep(0.02)
 
 
 def test_it_is_one_small_folder_whose_links_lead_somewhere(site: Path, page: chromium.Page) -> None:

@@ -79,7 +79,7 @@ function map_planes() {
   }));
   planes.sort((a, b) => worth.get(b[0]) - worth.get(a[0]) || b[2] - a[2]);
   // Problems that lie apart in all three make no map of one value; then all are shown.
-  const apart = planes.length > 0 && planes[0][2] < all.length / 4;
+  const apart = planes.length > 0 && worth.get(planes[0][0]) < 4;
   planes.splice(apart ? 0 : planes.length, 0, ["any=0", `any ${name} (${all.length})`, all.length]);
   return planes;
 }

@@ -10,8 +10,14 @@
 
 #include "harness/config/config.hpp"
 #include "runtime/error.hpp"
+#include "search/task/tasks.hpp"
 
 namespace kselect::harness::testing_config {
+
+// Configs of searches need their tasks, as the program has them.
+inline void know_search_tasks() {
+  [[maybe_unused]] static const bool once = (search::add_search_tasks(), true);
+}
 
 inline constexpr const char* file = "configs/x.json";
 

@@ -1,0 +1,269 @@
+"""The rivals of peers.rivals: how each library's selection is called, and what it excludes.
+
+Each is called as its users call it, with fresh outputs. What a library excludes stands here as its own documentation or
+checks say it, so that a problem outside is "unsupported" and not a failure.
+"""
+
+import importlib
+import importlib.metadata
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from peers import recorded
+from peers.machine import processor
+from peers.torch_topk import TorchTopk
+
+Call = Callable[[Any, int, bool], Any]  # rows, k, largest: values and indices
+BOTH = ("smallest", "largest")
+FLOATS = ("float32", "float64", "float16")
+
+
+@dataclass
+class Rival:
+    """A library's selection on one device."""
+
+    facts: recorded.Facts
+    call: Call
+    memory: Any  # a TorchTopk for the GPU, else a Host
+    dtypes: Sequence[str] = ("float32",)
+    directions: Sequence[str] = BOTH
+    excluded: Callable[[int, int], str] = field(default=lambda _n, _k: "")
+
+    def machine(self) -> str:
+        """Return the model name of the processor or GPU."""
+        return self.memory.machine()
+
+    def gpus(self) -> list[dict[str, Any]] | None:
+        """Return meta.json's facts of the GPUs."""
+        return self.memory.gpus()
+
+    def rows(self, rows: np.ndarray) -> Any:
+        """Return the whole input in the device's memory."""
+        return self.memory.rows(rows)
+
+    def select(self, rows: Any, record: Any) -> Any:
+        """Call the library once."""
+        return self.call(rows, record.k, record.direction == "largest")
+
+    def timed(self, rows: Any, record: Any) -> tuple[Any, float]:
+        """Call it once; return its answer and the time in ns."""
+        return self.memory.timed_call(lambda: self.select(rows, record))
+
+    def on_host(self, answer: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return values and indices in host memory."""
+        values, indices = answer
+        return _host(values), _host(indices).astype(np.int64)
+
+
+def _host(array: Any) -> np.ndarray:
+    if hasattr(array, "get"):  # CuPy
+        return np.asarray(array.get())
+    return np.asarray(array.cpu().numpy() if hasattr(array, "cpu") else array)
+
+
+class Gpu(TorchTopk):
+    """Memory and clock of torch's GPU, for every rival on it."""
+
+    def timed_call(self, call: Callable[[], Any]) -> tuple[Any, float]:
+        """Time a call by two events, cold, after the call before it is queued (peers/torch_topk.py)."""
+        begin, end = self.events()
+        self.hold()
+        begin.record()
+        answer = call()
+        end.record()
+        self.torch.cuda.synchronize()
+        return answer, begin.elapsed_time(end) * 1e6
+
+
+class Host:
+    """Memory and clock of the host."""
+
+    def machine(self) -> str:
+        """Return the processor's model name."""
+        return processor()
+
+    def gpus(self) -> None:
+        """Return None: no GPU is used."""
+
+    def rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return the rows unchanged."""
+        return rows
+
+    def timed_call(self, call: Callable[[], Any]) -> tuple[Any, float]:
+        """Time a call by the host's clock."""
+        begin = time.perf_counter_ns()
+        answer = call()
+        return answer, float(time.perf_counter_ns() - begin)
+
+
+def _partition(xp: Any, rows: Any, k: int, largest: bool) -> Any:
+    n = rows.shape[1]
+    if largest:
+        indices = xp.argpartition(rows, n - k, axis=1)[:, n - k :]
+    else:
+        indices = xp.argpartition(rows, k - 1, axis=1)[:, :k]
+    return xp.take_along_axis(rows, indices, 1), indices
+
+
+def numpy_argpartition(numpy: ModuleType) -> Call:
+    """numpy.argpartition, whose indices give the values."""
+    return lambda rows, k, largest: _partition(numpy, rows, k, largest)
+
+
+def torch_topk(torch: ModuleType) -> Call:
+    """torch.topk, unsorted, which is its faster form."""
+    return lambda rows, k, largest: torch.topk(rows, k, dim=1, largest=largest, sorted=False)
+
+
+def torch_on_host(torch: ModuleType) -> Call:
+    """torch.topk in host memory."""
+    return lambda rows, k, largest: torch.topk(
+        torch.from_numpy(rows), k, dim=1, largest=largest, sorted=False
+    )
+
+
+def cupy_argpartition(cupy: ModuleType) -> Call:
+    """cupy.argpartition on the tensor's own memory."""
+    return lambda rows, k, largest: _partition(cupy, cupy.from_dlpack(rows), k, largest)
+
+
+def flashinfer_top_k(flashinfer: ModuleType) -> Call:
+    """flashinfer.top_k, unsorted."""
+    return lambda rows, k, largest: flashinfer.top_k(rows, k)
+
+
+def raft_select_k(matrix: ModuleType) -> Call:
+    """pylibraft.matrix.select_k on torch's stream, into fresh tensors."""
+    torch = importlib.import_module("torch")
+    resources = importlib.import_module("pylibraft.common").DeviceResources
+
+    def call(rows: Any, k: int, largest: bool) -> Any:
+        values = torch.empty((rows.shape[0], k), dtype=rows.dtype, device=rows.device)
+        indices = torch.empty((rows.shape[0], k), dtype=torch.int64, device=rows.device)
+        matrix.select_k(
+            rows, distances=values, indices=indices, select_min=not largest,
+            handle=resources(stream=torch.cuda.current_stream().cuda_stream),
+        )  # fmt: skip
+        return values, indices
+
+    return call
+
+
+def quack_topk(topk: ModuleType) -> Call:
+    """QuACK's forward top-k."""
+    return lambda rows, k, largest: topk.topk_fwd(rows, k)
+
+
+def flag_gems_topk(ops: ModuleType) -> Call:
+    """FlagGems' top-k in Triton, which sorts its answer."""
+    return lambda rows, k, largest: ops.topk(rows, k, dim=1, largest=largest, sorted=True)
+
+
+def _of_quack(n: int, k: int) -> str:
+    """QuACK's own assertions (quack/topk.py)."""
+    if n & (n - 1) or k & (k - 1):
+        return "n and k must be powers of two"
+    return "n > 4096" if n > 4096 else "k > 128" if k > 128 else ""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A rival that may be installed."""
+
+    name: str
+    device: str
+    package: str  # whose version the record states
+    module: str
+    call: Callable[[ModuleType], Call]
+    what: str
+    dtypes: Sequence[str] = ("float32",)
+    directions: Sequence[str] = BOTH
+    excluded: Callable[[int, int], str] = lambda _n, _k: ""
+
+
+KNOWN = (
+    _Known("numpy-argpartition", "cpu", "numpy", "numpy", numpy_argpartition,
+           "numpy.argpartition", FLOATS),
+    _Known("torch-cpu-topk", "cpu", "torch", "torch", torch_on_host, "torch.topk", FLOATS),
+    _Known("torch-topk", "cuda", "torch", "torch", torch_topk, "torch.topk", FLOATS),
+    _Known("raft-python", "cuda", "pylibraft", "pylibraft.matrix", raft_select_k,
+           "pylibraft.matrix.select_k"),
+    _Known("flashinfer-top-k", "cuda", "flashinfer-python", "flashinfer", flashinfer_top_k,
+           "flashinfer.top_k", ("float32", "float16"), ("largest",)),
+    _Known("cupy-argpartition", "cuda", "cupy", "cupy", cupy_argpartition,
+           "cupy.argpartition", ("float32", "float64")),
+    _Known("quack-topk", "cuda", "quack-kernels", "quack.topk", quack_topk, "quack.topk",
+           ("float32", "float16"), ("largest",), _of_quack),
+    _Known("flaggems-topk", "cuda", "flag_gems", "flag_gems.ops", flag_gems_topk,
+           "flag_gems.ops.topk", ("float32", "float16")),
+)  # fmt: skip
+
+
+def version(package: str) -> str:
+    """Return an installed distribution's version, also of one with CUDA's version in its name."""
+    names = [package, *(f"{package}-{suffix}" for suffix in ("cu13", "cu12", "cuda13x", "cuda12x"))]
+    for name in names:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return "of unknown version"
+
+
+def _facts(name: str, source: str, device: str, file: str) -> recorded.Facts:
+    gpu = device == "cuda"
+    return recorded.Facts(
+        name=name, family="library top-k", source=source, file=file, executor=device,
+        clock="cuda_event" if gpu else "steady", cache="cold" if gpu else "warm", gap_hidden=gpu,
+    )  # fmt: skip
+
+
+def _memory(device: str) -> Any:
+    """Return the device's memory and clock; raise ImportError without torch or a GPU."""
+    if device == "cpu":
+        return Host()
+    torch = importlib.import_module("torch")
+    if not torch.cuda.is_available():
+        raise ImportError("torch finds no GPU")
+    return Gpu(torch)
+
+
+def available(device: str, wanted: Sequence[str] = ()) -> tuple[list[Rival], dict[str, str]]:
+    """Return the rivals of a device that can be had here, and why others cannot."""
+    known = [k for k in KNOWN if k.device == device and (not wanted or k.name in wanted)]
+    if unknown := [name for name in wanted if name not in {k.name for k in known}]:
+        names = ", ".join(k.name for k in KNOWN if k.device == device)
+        raise SystemExit(f"peers.rivals: no rival on {device} is called {unknown[0]!r}; there are {names}")
+    rivals: list[Rival] = []
+    missing: dict[str, str] = {}
+    memory = None
+    for k in known:
+        try:
+            memory = memory or _memory(device)
+            call = k.call(importlib.import_module(k.module))
+        except Exception as e:  # noqa: BLE001 - a library may fail in any way as it is imported
+            missing[k.name] = f"{type(e).__name__}: {(str(e).splitlines() or [''])[0]}"
+            continue
+        facts = _facts(k.name, f"{k.package} {version(k.package)}, {k.what}", device, "peers/callables.py")
+        rivals.append(Rival(facts, call, memory, k.dtypes, k.directions, k.excluded))
+    return rivals, missing
+
+
+def named_call(text: str, device: str) -> Rival:
+    """Return the rival of NAME=MODULE:FUNCTION; ends the program if it cannot be had."""
+    name, _, place = text.partition("=")
+    module, _, function = place.partition(":")
+    if not (name and module and function):
+        raise SystemExit(f"peers.rivals: --call {text!r} is not NAME=MODULE:FUNCTION")
+    try:
+        call = getattr(importlib.import_module(module), function)
+        memory = _memory(device)
+    except (ImportError, AttributeError) as e:
+        raise SystemExit(f"peers.rivals: --call {text}: {e}") from None
+    source = f"{module}.{function}, {version(module.split('.')[0])}"
+    return Rival(_facts(name, source, device, "peers/callables.py"), call, memory, FLOATS)

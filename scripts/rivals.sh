@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Measures kselect beside the rivals that can be had here, in one run a config and in turns (peers/rivals.py). What a
+# registry has is installed by pip into a virtual environment of its own; a rival that cannot be installed is named and
+# left out. Nothing of theirs is kept in the tree. Records have the versions; OUT/rivals.txt has those of all packages.
+#
+# Usage: scripts/rivals.sh [OPTION]... OUT [CONFIG]...
+#   CONFIG            default: the goal's shapes, orders, types and serving sizes; on a CPU configs/cpu_goal.json
+#   --device cuda|cpu default: cuda if there is a GPU
+#   --with CHECKOUT   installs a rival from a checkout of its repository, such as FlagGems; may be repeated
+#   --call NAME=MODULE:FUNCTION  a rival that is a function of yours (docs/guide/board.md); may be repeated
+#   --no-knn          leaves out the k-NN searches
+#   --plan            says what would be installed and measured, and stops
+# Environment: KSELECT_BINARY (a program that is built), PYTHON (python3), RIVALS_VENV (OUT/venv), PACKAGES (instead of
+#   the list below), DATA (of scripts/knn_end_to_end.sh)
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+say() { printf '== %s\n' "$*" >&2; }
+
+device='' knn=yes plan=no
+checkouts=() calls=() configs=()
+while [[ ${1:-} == --* ]]; do
+  case $1 in
+    --device) device=${2:?--device needs cuda or cpu}; shift ;;
+    --with) checkouts+=("$(realpath -e "${2:?--with needs a checkout}")"); shift ;;
+    --call) calls+=(--call "${2:?--call needs NAME=MODULE:FUNCTION}"); shift ;;
+    --no-knn) knn=no ;;
+    --plan) plan=yes ;;
+    *) echo "rivals.sh: $1 is no option" >&2; usage ;;
+  esac
+  shift
+done
+[ $# -ge 1 ] || usage
+out=$(realpath -m "$1")
+shift
+if [ -z "$device" ]; then
+  device=cpu
+  if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; then device=cuda; fi
+fi
+case $device in
+  cuda)
+    packages=${PACKAGES:-torch triton pylibraft-cu13 flashinfer-python quack-kernels cupy-cuda13x faiss-gpu}
+    default=(goal goal_orders goal_types goal_shapes goal_libraries) ;;
+  cpu)
+    packages=${PACKAGES:-torch faiss-cpu}
+    default=(cpu_goal) ;;
+  *) echo "rivals.sh: --device is cuda or cpu, not $device" >&2; exit 2 ;;
+esac
+for config in "$@"; do configs+=("$(realpath -e "$config")"); done
+[ ${#configs[@]} -gt 0 ] || configs=("${default[@]/%/.json}")
+[ $# -gt 0 ] || configs=("${configs[@]/#/$root/configs/}")
+venv=${RIVALS_VENV:-$out/venv}
+
+if [ "$plan" = yes ]; then
+  echo "device: $device"
+  echo "packages, into $venv: $packages"
+  for checkout in "${checkouts[@]}"; do echo "from a checkout: $checkout"; done
+  for config in "${configs[@]}"; do echo "config: $config -> $out/$(basename "$config" .json)_rivals"; done
+  [ "$knn" = no ] || echo "k-NN: $out/knn"
+  exit 0
+fi
+
+mkdir -p "$out"
+install_rivals() {
+  [ -x "$venv/bin/python" ] || "${PYTHON:-python3}" -m venv "$venv"
+  "$venv/bin/pip" install --quiet -r "$root/plots/requirements.txt"
+  local package
+  for package in $packages "${checkouts[@]}"; do
+    say "installing $package"
+    "$venv/bin/pip" install --quiet "$package" 2>"$out/pip.log" ||
+      say "left out $package: $(grep -m1 -i error "$out/pip.log" || tail -n1 "$out/pip.log")"
+  done
+  rm -f "$out/pip.log"
+  "$venv/bin/pip" freeze >"$out/rivals.txt"
+}
+
+program() { # the program that measures: one that is named, else one that is built
+  if [ -z "${KSELECT_BINARY:-}" ]; then
+    "$root/scripts/build.sh" >&2
+    KSELECT_BINARY=$root/build/release/kselect
+  fi
+  KSELECT_BINARY=$(realpath -e "$KSELECT_BINARY")
+  export KSELECT_BINARY
+}
+
+measure_selections() {
+  local config into
+  for config in "${configs[@]}"; do
+    into=$out/$(basename "$config" .json)_rivals
+    if [ -e "$into/meta.json" ]; then say "$into is complete"; continue; fi
+    say "$config"
+    (cd "$root" && "$venv/bin/python" -m peers.rivals "$config" --out "$into" --device "$device" "${calls[@]}")
+  done
+}
+
+measure_searches() {
+  if [ "$device" = cuda ]; then
+    "$root/scripts/knn_end_to_end.sh" "$KSELECT_BINARY" "$out/knn" ${DATA:+"$DATA"}
+    return
+  fi
+  local bench
+  bench=$(dirname "$KSELECT_BINARY")/bench/kselect_knn_on_host
+  if [ ! -x "$bench" ]; then say "left out k-NN: $bench is not built"; return; fi
+  if ! "$venv/bin/python" -c 'import faiss' 2>/dev/null; then say "left out k-NN: faiss is not installed"; return; fi
+  (cd "$root" && "$venv/bin/python" -m peers.knn_on_host "$bench" --out "$out/knn")
+}
+
+install_rivals
+program
+measure_selections
+[ "$knn" = no ] || measure_searches
+say "done; kselect board $out --out site"
