@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/config/config.hpp"
+#include "harness/task/task.hpp"
+#include "tests/harness/config/minimal_config.hpp"
 
 namespace kselect::harness {
 namespace {
