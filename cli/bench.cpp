@@ -257,6 +257,7 @@ void add_bench(CLI::App& app, action& chosen, const std::vector<std::string>& ar
   command->add_option("--executor", o->executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "fiber", "cuda"}));
   option_threads(*command, o->threads);
+  option_plugins(*command);
   command->add_option("--rounds", o->rounds, "turns of each algorithm")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

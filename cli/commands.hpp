@@ -59,6 +59,10 @@ executor_kind require_executor(const std::string& name, const algorithm& entry);
 // Options with the same name and help in several commands.
 void option_algorithm(CLI::App& command, std::string& algorithm);
 void option_executor(CLI::App& command, std::string& executor);
+// Plug-ins whose entries the command may name. program() loads them before it runs the command.
+void option_plugins(CLI::App& command);
+// What the options gave.
+std::vector<std::string>& given_plugins();
 void option_threads(CLI::App& command, int& threads);
 // A file to write, under the heading "Output".
 CLI::Option* option_output(CLI::App& command, const std::string& name, std::string& file,

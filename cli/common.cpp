@@ -83,6 +83,21 @@ void option_executor(CLI::App& command, std::string& executor) {
       ->capture_default_str();
 }
 
+std::vector<std::string>& given_plugins() {
+  static std::vector<std::string> files;
+  return files;
+}
+
+void option_plugins(CLI::App& command) {
+  command
+      .add_option("--plugin", given_plugins(),
+                  "a shared object whose entries join the list (kselect_add_plugin); may be "
+                  "repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group(place_group);
+}
+
 void option_threads(CLI::App& command, int& threads) {
   command.add_option("--threads", threads, "host threads to use; 0: all that this process may use")
       ->group(place_group)

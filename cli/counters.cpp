@@ -90,6 +90,7 @@ void add_counters(CLI::App& app, action& chosen) {
           ->add_option("--filter", o->filter,
                        "only print cells whose `ALGORITHM PROBLEM` matches this glob somewhere")
           ->type_name("GLOB");
+  option_plugins(*command);
   update->excludes(check)->excludes(filter);
   check->excludes(filter);
   command->callback([&chosen, o] { chosen = [o] { return counters(*o); }; });

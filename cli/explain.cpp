@@ -1,4 +1,5 @@
-// `kselect explain` shows what the entry `auto` would run on a problem, and why.
+// `kselect explain` shows what the entry `auto` would run on a problem, and why; of another entry,
+// whether it takes the problem, and what it launches.
 
 #include <algorithm>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "kselect/simt/launch_notes.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/plugins/plugins.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -21,7 +23,7 @@ namespace {
 struct explain_arguments {
   problem shape;
   std::string type = "float32", layout = "row_major", payload = "values_and_indices";
-  std::string executor = "auto";
+  std::string algorithm = "auto", executor = "auto";
   int threads = 0;
   std::string device;
   int multiprocessors = 0;
@@ -115,15 +117,23 @@ std::vector<ranked_member> predict_on_processor(choice& c, const problem& p, con
 }
 
 // The kernels that the plan would launch, without memory or a launch. Empty for native code and for
-// members that synchronise.
-std::vector<simt::noted_launch> launches_of(const choice& c, const device& where) {
-  if (where.kind == executor_kind::cpu || c.member->promises.synchronises) return {};
+// entries that synchronise.
+std::vector<simt::noted_launch> launches_of(const registered& row, const call_plan& plan,
+                                            const device& where) {
+  const algorithm& runs = plan.entry() == nullptr ? *row.algorithm : *plan.entry();
+  if (where.kind == executor_kind::cpu || runs.promises.synchronises) return {};
   simt::launch_notes notes;
+  // A plug-in has a seam of its own, or none.
+  const loaded_plugin* const plugin = find_plugin(row.file);
+  const auto note_there = plugin == nullptr ? nullptr : plugin->exported->note_launches;
+  if (plugin != nullptr && note_there == nullptr) return {};
+  if (note_there != nullptr) note_there(&notes);
   const executor on{.device = &where};
   const status noted =
-      c.plan.enqueue({}, std::span(static_cast<std::byte*>(nullptr), c.plan.workspace()), on);
+      plan.enqueue({}, std::span(static_cast<std::byte*>(nullptr), plan.workspace()), on);
+  if (note_there != nullptr) note_there(nullptr);
   if (!noted.ok()) {
-    throw error(failure::unsupported, fmt::format("{}: {}", c.member->name, noted.message));
+    throw error(failure::unsupported, fmt::format("{}: {}", runs.name, noted.message));
   }
   return std::move(notes.launches);
 }
@@ -150,6 +160,21 @@ struct explanation {
   std::vector<simt::noted_launch> launches;
 };
 
+nlohmann::ordered_json launches_json(const std::vector<simt::noted_launch>& launches) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const simt::noted_launch& l : launches) {
+    all.push_back({{"kernel", l.kernel},
+                   {"blocks", l.shape.blocks},
+                   {"threads", l.shape.threads},
+                   {"dynamic_shared_bytes", l.shape.dynamic_shared_bytes}});
+  }
+  return all;
+}
+
+void print_line(const char* what, const std::string& text) {
+  fmt::print("  {:<10} {}\n", what, text);
+}
+
 void print_explanation_json(const explain_arguments& o, const device& where, const explanation& e) {
   nlohmann::ordered_json shown = {{"problem", to_string(o.shape)},
                                   {"device", device_text(where)},
@@ -160,17 +185,11 @@ void print_explanation_json(const explain_arguments& o, const device& where, con
                                   {"plan_bytes", e.chosen.plan.bytes_of_decisions()},
                                   {"predicted_us", nullptr},
                                   {"table", nullptr},
-                                  {"launches", nlohmann::ordered_json::array()},
+                                  {"launches", launches_json(e.launches)},
                                   {"members", nlohmann::ordered_json::array()}};
   if (e.chosen.table != nullptr) {
     shown["predicted_us"] = microseconds(e.chosen.predicted_ns);
     shown["table"] = table_text(e.chosen, where);
-  }
-  for (const simt::noted_launch& l : e.launches) {
-    shown["launches"].push_back({{"kernel", l.kernel},
-                                 {"blocks", l.shape.blocks},
-                                 {"threads", l.shape.threads},
-                                 {"dynamic_shared_bytes", l.shape.dynamic_shared_bytes}});
   }
   for (const ranked_member& r : e.ranked) {
     shown["members"].push_back(
@@ -180,22 +199,52 @@ void print_explanation_json(const explain_arguments& o, const device& where, con
 }
 
 void print_explanation(const explain_arguments& o, const device& where, const explanation& e) {
-  const auto line = [](const char* what, const std::string& text) {
-    fmt::print("  {:<10} {}\n", what, text);
-  };
   const choice& c = e.chosen;
   fmt::print("{}\n", to_string(o.shape));
-  line(fmt::format("{} runs", e.entry).c_str(), std::string(c.member->name));
+  print_line(fmt::format("{} runs", e.entry).c_str(), std::string(c.member->name));
   if (c.table != nullptr) {
-    line("predicted", fmt::format("{:.4g} us, the rows {}in cache", microseconds(c.predicted_ns),
-                                  where.kind == executor_kind::cpu ? "" : "not "));
+    print_line("predicted",
+               fmt::format("{:.4g} us, the rows {}in cache", microseconds(c.predicted_ns),
+                           where.kind == executor_kind::cpu ? "" : "not "));
   }
-  line("because", reason_text(c, e.ranked));
-  if (c.table != nullptr) line("table", table_text(c, where));
-  for (const simt::noted_launch& l : e.launches) line("launches", launch_text(l));
-  line("on", device_text(where));
-  line("workspace", fmt::format("{} bytes", c.plan.workspace()));
-  line("plan", fmt::format("{} bytes of decisions", c.plan.bytes_of_decisions()));
+  print_line("because", reason_text(c, e.ranked));
+  if (c.table != nullptr) print_line("table", table_text(c, where));
+  for (const simt::noted_launch& l : e.launches) print_line("launches", launch_text(l));
+  print_line("on", device_text(where));
+  print_line("workspace", fmt::format("{} bytes", c.plan.workspace()));
+  print_line("plan", fmt::format("{} bytes of decisions", c.plan.bytes_of_decisions()));
+}
+
+// An entry other than `auto` makes no choice.
+int explain_entry(const explain_arguments& o, const registered& row) {
+  const algorithm& entry = *row.algorithm;
+  const problem& p = o.shape;
+  const device where = device_of(o, entry);
+  const call_plan plan = plan_call(entry, p, where);
+  if (!plan) {
+    throw error(failure::unsupported, fmt::format("{} does not take {} on {}: {}", entry.name,
+                                                  to_string(p), device_text(where), plan.reason()));
+  }
+  const auto launches = launches_of(row, plan, where);
+  if (o.as_json) {
+    const nlohmann::ordered_json shown = {{"problem", to_string(p)},
+                                          {"device", device_text(where)},
+                                          {"entry", entry.name},
+                                          {"algorithm", entry.name},
+                                          {"workspace_bytes", plan.workspace()},
+                                          {"plan_bytes", plan.bytes_of_decisions()},
+                                          {"launches", launches_json(launches)}};
+    fmt::print("{}\n", shown.dump(2));
+    return 0;
+  }
+  fmt::print("{}\n", to_string(p));
+  print_line("runs", std::string(entry.name));
+  if (find_plugin(row.file) != nullptr) print_line("plug-in", std::string(row.file));
+  for (const simt::noted_launch& l : launches) print_line("launches", launch_text(l));
+  print_line("on", device_text(where));
+  print_line("workspace", fmt::format("{} bytes", plan.workspace()));
+  print_line("plan", fmt::format("{} bytes of decisions", plan.bytes_of_decisions()));
+  return 0;
 }
 
 int explain(explain_arguments o) {
@@ -206,7 +255,9 @@ int explain(explain_arguments o) {
   if (p.k > p.n) {
     throw error(failure::usage, fmt::format("--k {} is more than --n {}", p.k, p.n));
   }
-  const algorithm& entry = *require_algorithm("auto", o.require).algorithm;
+  const registered& row = require_algorithm(o.algorithm, o.require);
+  if (o.algorithm != "auto") return explain_entry(o, row);
+  const algorithm& entry = *row.algorithm;
   const device where = device_of(o, entry);
   const choice c = choose_algorithm(p, where, o.require);
   if (c.member == nullptr) {
@@ -221,7 +272,7 @@ int explain(explain_arguments o) {
   } else if (c.table != nullptr) {
     e.ranked = rank_members(p, where);
   }
-  e.launches = launches_of(c, where);
+  e.launches = launches_of(row, c.plan, where);
   (o.as_json ? print_explanation_json : print_explanation)(o, where, e);
   return 0;
 }
@@ -229,8 +280,8 @@ int explain(explain_arguments o) {
 }  // namespace
 
 void add_explain(CLI::App& app, action& chosen) {
-  CLI::App* const command =
-      app.add_subcommand("explain", "Say what `auto` would run on a problem, and why");
+  CLI::App* const command = app.add_subcommand(
+      "explain", "Say what `auto` would run on a problem, and why, or what an entry launches");
   const auto o = std::make_shared<explain_arguments>();
   const auto size = CLI::Range(std::int64_t{1}, std::int64_t{1} << 40);
   command->add_option("--n", o->shape.n, "row length")->required()->check(size);
@@ -246,6 +297,8 @@ void add_explain(CLI::App& app, action& chosen) {
       ->type_name("NAME")
       ->capture_default_str();
   option_order(*command, o->require);
+  option_algorithm(*command, o->algorithm);
+  option_plugins(*command);
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);
   command

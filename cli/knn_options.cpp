@@ -123,6 +123,7 @@ void add_knn_options(CLI::App& command, knn_arguments& o) {
   command.add_option("--filter-each", o.filter_each, "the same for each query: a row a query")
       ->type_name("FILE");
   option_algorithm(command, o.algorithm);
+  option_plugins(command);
   command
       .add_option("--block", o.block_mib,
                   "MiB of candidates and distances held at once; not on cuda")

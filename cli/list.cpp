@@ -12,6 +12,7 @@
 
 #include "cli/commands.hpp"
 #include "runtime/backend/backend.hpp"
+#include "runtime/plugins/plugins.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -54,6 +55,7 @@ json entry_json(const registered& row) {
           {"family", entry.family},
           {"source", entry.source},
           {"file", row.file},
+          {"plugin", find_plugin(row.file) == nullptr ? json() : json(row.file)},
           {"contract",
            {{"ordering", to_string(promises.ordering)},
             {"tie_break", to_string(promises.tie_break)},
@@ -90,6 +92,7 @@ void print_entry(const registered& row) {
   fmt::print("{}\n", entry.name);
   fmt::print("  family     {}\n", entry.family);
   fmt::print("  source     {}\n", entry.source);
+  if (find_plugin(row.file) != nullptr) fmt::print("  plug-in    {}\n", row.file);
   fmt::print("  contract   {}; ties: {}; deterministic: {}; NaN: {}; zeros: {}{}{}{}\n",
              to_string(promises.ordering), to_string(promises.tie_break),
              to_string(promises.determinism), to_string(promises.nan), to_string(promises.zeros),
@@ -229,6 +232,7 @@ void add_list(CLI::App& app, action& chosen) {
   CLI::Option* const as_json = command->add_flag("--json", o->as_json, "as one JSON array");
   as_json->excludes(whole)->excludes(only_names);
   only_names->excludes(whole);
+  option_plugins(*command);
   command->callback([&chosen, o] { chosen = [o] { return list(*o); }; });
 }
 

@@ -21,6 +21,7 @@
 #include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/mapped_file.hpp"
+#include "runtime/plugins/plugins.hpp"
 #include "runtime/stack.hpp"
 #include "runtime/streams.hpp"
 #include "search/task/tasks.hpp"
@@ -92,6 +93,7 @@ int run(int argc, char** argv) {
     finish_standard_output();
     return 0;
   }
+  for (const std::string& file : kselect::cli::given_plugins()) load_plugin(file);
   kselect::harness::tune::use_own_table();
   const int code = chosen();
   finish_standard_output();

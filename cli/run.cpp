@@ -114,6 +114,7 @@ void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& argu
                    "see `kselect merge`")
       ->type_name("I/N")
       ->capture_default_str();
+  option_plugins(*command);
   command->callback(
       [&chosen, o, arguments] { chosen = [o, arguments] { return run(*o, arguments); }; });
 }

@@ -141,6 +141,7 @@ void add_select(CLI::App& app, action& chosen) {
   option_algorithm(*command, o->algorithm);
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);
+  option_plugins(*command);
   command->callback([&chosen, o] { chosen = [o] { return select(*o); }; });
 }
 

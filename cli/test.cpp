@@ -144,6 +144,7 @@ void add_test(CLI::App& app, action& chosen) {
       ->capture_default_str();
   command->add_flag("--shared", options->shared,
                     "variants of one file are the same code: each proves a part of the problems");
+  option_plugins(*command);
   command->callback([&chosen, options] { chosen = [options] { return run_test(*options); }; });
 }
 

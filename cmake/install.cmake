@@ -35,6 +35,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/kselect-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/kselect-config-version.cmake
         DESTINATION ${package_dir} COMPONENT library)
 install(FILES cmake/highway.cmake DESTINATION ${package_dir} RENAME kselect-highway.cmake COMPONENT library)
+install(FILES cmake/plugin.cmake DESTINATION ${package_dir} RENAME kselect-plugin.cmake COMPONENT library)
 foreach(component IN ITEMS library program)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ${component})
 endforeach()

@@ -1,8 +1,9 @@
-// Lookup in the generated table. It is built once, on first use.
+// Lookup in the generated table. It is built on first use, and again after an addition.
 
 #include "kselect/registry.hpp"
 
 #include <algorithm>
+#include <deque>
 
 #include "src/registry_table.hpp"
 
@@ -32,7 +33,9 @@ std::vector<registered> collect() {
   const auto append = [&](std::span<const detail::entry_file> files) {
     for (const auto& file : files) {
       for (const algorithm& entry : file.entries()) {
-        if (asked_for(entry, file.file)) table.push_back({&entry, file.file, file.source_hash});
+        if (file.outside || asked_for(entry, file.file)) {
+          table.push_back({&entry, file.file, file.source_hash});
+        }
       }
     }
   };
@@ -41,13 +44,27 @@ std::vector<registered> collect() {
   return table;
 }
 
+// The newest table last. Cells and callers hold rows of older ones.
+std::deque<std::vector<registered>>& tables() {
+  static std::deque<std::vector<registered>> all;
+  return all;
+}
+
+const std::vector<registered>& first_table() {
+  static const auto& first = tables().emplace_back(collect());  // once, if many threads come
+  return first;
+}
+
 }  // namespace
 
-void detail::add_entry_file(const entry_file& file) { added_files().push_back(file); }
+void detail::add_entry_file(const entry_file& file) {
+  added_files().push_back(file);
+  if (!tables().empty()) tables().push_back(collect());
+}
 
 std::span<const registered> registry() {
-  static const std::vector<registered> table = collect();
-  return table;
+  first_table();
+  return tables().back();
 }
 
 std::span<const absent_file> absent_files() { return detail::absent_files(); }

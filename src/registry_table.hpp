@@ -13,6 +13,7 @@ struct entry_file {
   std::span<const algorithm> (*entries)();
   std::string_view file;
   std::string_view source_hash;
+  bool outside = false;  // of a plug-in: `file` is the shared object
 };
 
 std::span<const entry_file> entry_files();
@@ -22,7 +23,9 @@ std::span<const std::string_view> built_globs();
 
 std::span<const absent_file> absent_files();
 
-// Appends entries that tests plant to the table. Call it before the first use of registry().
+// Appends entries to the table: those that tests plant, and those of plug-ins (runtime/plugins.hpp),
+// which are listed whatever globs the build had. The strings must live as long as the program. Not
+// while another thread uses the registry.
 void add_entry_file(const entry_file& file);
 
 }  // namespace kselect::detail

@@ -1,6 +1,8 @@
 // The checks that all entries share: the declared fields and limits against a problem and a device.
 // What passes them gets the entry's plan.
 
+#include <exception>
+
 #include "kselect/algorithm.hpp"
 
 namespace kselect {
@@ -50,9 +52,13 @@ call_plan plan_call(const algorithm& entry, const problem& p, const device& wher
   if (const std::string reason = excluded(entry, p, where); !reason.empty()) {
     return call_plan::refused(reason);
   }
-  call_plan made = entry.plan(p, where);
-  made.made_by(entry);
-  return made;
+  try {
+    call_plan made = entry.plan(p, where);
+    made.made_by(entry);
+    return made;
+  } catch (const std::exception& thrown) {  // of a plug-in; our entries throw nothing
+    return call_plan::refused(std::string("its plan() threw an exception: ") + thrown.what());
+  }
 }
 
 support check_support(const algorithm& entry, const problem& p, const device& where) {

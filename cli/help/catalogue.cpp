@@ -14,6 +14,8 @@ constexpr auto all_examples = std::to_array<example>({
     {"test", "Is this algorithm right? The battery says:", "kselect test one-pass"},
     {"test", "One case of a kernel, on fibers:",
      "kselect test bms-block --executor fiber --case BoundarySizes"},
+    {"test", "A kernel from outside, by its plug-in:",
+     "kselect test warp-list --plugin warp_list.so --case BoundarySizes"},
     {"new", "Begin an algorithm of your own in a source tree:", "kselect new cpu my_select"},
 
     {"select", "The 8 smallest of each row, as a short table:", "kselect select rows.npy --k 8"},
@@ -27,6 +29,9 @@ constexpr auto all_examples = std::to_array<example>({
      "What auto would run on one row of a million:", "kselect explain --n 1000000 --q 1 --k 100"},
     {"explain", "On a GPU that is not in this machine:",
      "kselect explain --n 16384 --q 4096 --k 64 --device 'NVIDIA H200'"},
+
+    {"explain", "What a kernel launches:",
+     "kselect explain --n 16384 --q 64 --k 32 --algorithm bms-block --executor fiber"},
 
     {"knn", "The 10 nearest base vectors of each query, as a short table:",
      "kselect knn base.npy queries.npy --k 10"},

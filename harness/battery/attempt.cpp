@@ -39,6 +39,16 @@ bool left_to_others(const battery_case& one, const contender& c, const battery_m
   return static_cast<int>(pick % static_cast<std::uint64_t>(own.count)) != own.number;
 }
 
+// The wanted value if the set has it, else the first that it has.
+template <class Enum>
+Enum one_of(enum_set<Enum> declared, Enum wanted) {
+  if (declared.contains(wanted)) return wanted;
+  for (const auto& candidate : names<Enum>) {
+    if (declared.contains(candidate.value)) return candidate.value;
+  }
+  return wanted;
+}
+
 bool takes_turns(const contender& c, const battery_mode& mode) {
   if (mode == "full") return false;
   return mode == "shared" || c.executor == executor_kind::fiber;
@@ -84,16 +94,27 @@ backend& battery_attempt::place() {
   return *place_;
 }
 
-workload battery_attempt::admitted(workload p) const {
-  if (!entry().layouts.contains(p.layout)) p.layout = layout::column_major;
-  if (!entry().dtypes.contains(p.type)) p.type = dtype::float64;
-  if (!entry().index_types.contains(p.index)) p.index = index_type::int64;
-  if (!entry().payloads.contains(p.payload)) {
-    for (const auto& candidate : names<payload>) {
-      if (entry().payloads.contains(candidate.value)) p.payload = candidate.value;
-    }
-  }
-  return p;
+workload battery_attempt::admitted(workload p) {
+  p.layout = one_of(entry().layouts, p.layout);
+  p.type = one_of(entry().dtypes, p.type);
+  p.index = one_of(entry().index_types, p.index);
+  p.payload = one_of(entry().payloads, p.payload);
+  // A kernel may select the largest alone, which its `supports` says.
+  workload turned = p;
+  turned.direction = p.direction == direction::smallest ? direction::largest : direction::smallest;
+  const device& where = place().description();
+  return !check_support(entry(), p, where) && check_support(entry(), turned, where) ? turned : p;
+}
+
+std::optional<workload> battery_attempt::fitted(workload p) {
+  const limits& most = entry().promises.limits;
+  p.n = std::min(p.n, most.max_n);
+  p.q = std::min(p.q, most.max_q);
+  p.k = std::min({p.k, most.max_k, p.n});
+  p = admitted(p);
+  if (check_support(entry(), p, place().description())) return p;
+  ++result.beyond_limits;
+  return std::nullopt;
 }
 
 std::vector<workload> battery_attempt::admitted_and_narrow(const workload& p) {

@@ -2,6 +2,7 @@
 // What the cases of the battery share: one contender, an open executor, and the proof of a problem.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,7 +29,10 @@ class battery_attempt {
   runtime::backend& place();
 
   // `p` in the algorithm's own layout and types, where the algorithm does not support those of `p`.
-  workload admitted(workload p) const;
+  workload admitted(workload p);
+  // The same, no larger than the entry's limits. Counts and leaves out what it does not take at
+  // all.
+  std::optional<workload> fitted(workload p);
   // That problem, and the same with a 16-bit type if one is declared; two such types take turns.
   std::vector<workload> admitted_and_narrow(const workload& p);
   // All declared combinations of payload, direction, index type, dtype and layout, with the sizes

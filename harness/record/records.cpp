@@ -8,6 +8,7 @@
 #include "harness/record/ceilings.hpp"
 #include "runtime/environment/gpu.hpp"
 #include "runtime/environment/host.hpp"
+#include "runtime/plugins/plugins.hpp"
 #include "src/gpu_device.hpp"
 
 namespace kselect::harness {
@@ -127,6 +128,17 @@ json gpu_span_json(const gpu_span& seen) {
           {"most_power_w", number(seen.most_power_w)}};
 }
 
+json plugins_json() {
+  json all = json::array();
+  for (const loaded_plugin* const each : loaded_plugins()) {
+    all.push_back({{"file", each->file},
+                   {"hash", each->hash},
+                   {"version", each->version},
+                   {"compiler", each->exported->compiler}});
+  }
+  return all;
+}
+
 json confinement_json(const confinement& to) {
   return {{"used", to.multiprocessors}, {"of", to.of}};
 }
@@ -158,11 +170,13 @@ std::string utc_time(std::chrono::system_clock::time_point when) {
 
 json algorithm_json(const registered& entry) {
   const algorithm& a = *entry.algorithm;
-  return {{"name", a.name},
-          {"family", a.family},
-          {"source", a.source},
-          {"file", entry.file},
-          {"source_hash", entry.source_hash}};
+  json record = {{"name", a.name},
+                 {"family", a.family},
+                 {"source", a.source},
+                 {"file", entry.file},
+                 {"source_hash", entry.source_hash}};
+  if (find_plugin(entry.file) != nullptr) record["plugin"] = entry.file;
+  return record;
 }
 
 namespace {
@@ -243,6 +257,7 @@ std::string meta_record(const run_context& run, run_state state,
       {"floor", std::move(floor)},
   };
   if (run.confined) record["multiprocessors"] = confinement_json(*run.confined);
+  if (!loaded_plugins().empty()) record["plugins"] = plugins_json();
   if (const std::string cut = shared_cut(); !cut.empty()) record["shared_cut_kib"] = cut;
   return dump(record, 2) + "\n";
 }

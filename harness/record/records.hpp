@@ -21,7 +21,7 @@ inline constexpr std::int64_t schema_version = journal_schema;
 // In UTC, such as "2026-11-20T19:00:00Z".
 std::string utc_time(std::chrono::system_clock::time_point when);
 
-// The algorithm's name and the hash of its source.
+// The algorithm's name and the hash of its source; of a plug-in its path, and the file's hash.
 nlohmann::ordered_json algorithm_json(const registered& entry);
 
 struct cell_context {
@@ -54,7 +54,7 @@ struct run_context {
 };
 
 // The text of meta.json: resolved config, shard, build, git, host, GPU, command line, what the
-// GPU's work was confined to, and the memory ceilings of each executor.
+// GPU's work was confined to, plug-ins, and the memory ceilings of each executor.
 std::string meta_record(const run_context& run, run_state state,
                         const std::map<executor_kind, memory_ceilings>& ceilings);
 

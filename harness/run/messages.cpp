@@ -251,6 +251,22 @@ worker_message event_message(const json& event) {
   return read;
 }
 
+json plugins_json(std::span<const plugin_choice> plugins) {
+  json all = json::array();
+  for (const plugin_choice& each : plugins) {
+    all.push_back({{"file", bytes_as_characters(each.file)}, {"hash", each.hash}});
+  }
+  return all;
+}
+
+std::vector<plugin_choice> plugins_of(const json& list) {
+  std::vector<plugin_choice> all;
+  for (const json& each : list) {
+    all.push_back({bytes_of_characters(each.at("file").get<std::string>()), each.at("hash")});
+  }
+  return all;
+}
+
 worker_setup setup_of(const json& setup) {
   known_ceilings ceilings;
   for (const auto& [name, value] : setup.at("ceilings").items()) {
@@ -266,7 +282,8 @@ worker_setup setup_of(const json& setup) {
     choice.task = task_named(setup.at("task"));
     choice.own = own_from(*choice.task, setup.at("own"));
   }
-  return {std::move(choice), setup.at("policy"), std::move(ceilings), setup.at("description")};
+  return {std::move(choice), setup.at("policy"), std::move(ceilings), setup.at("description"),
+          plugins_of(setup.at("plugins"))};
 }
 
 cell cell_of(const json& each) {
@@ -298,9 +315,10 @@ std::string setup_line(const worker_setup& setup) {
   for (const auto& [kind, value] : setup.ceilings) {
     ceilings[std::string(to_string(kind))] = json(to_json(value));
   }
-  json line = {{"input", spec_json(setup.input.spec)}, {"on_gpu", setup.input.on_gpu},
-               {"threads", setup.input.threads},       {"policy", setup.policy},
-               {"description", setup.description},     {"ceilings", std::move(ceilings)}};
+  json line = {{"input", spec_json(setup.input.spec)},  {"on_gpu", setup.input.on_gpu},
+               {"threads", setup.input.threads},        {"policy", setup.policy},
+               {"description", setup.description},      {"ceilings", std::move(ceilings)},
+               {"plugins", plugins_json(setup.plugins)}};
   if (setup.input.task != nullptr) {
     line["task"] = setup.input.task->name();
     line["own"] = own_json(setup.input.own);

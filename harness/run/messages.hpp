@@ -18,11 +18,18 @@ namespace kselect::harness {
 
 using known_ceilings = std::map<executor_kind, memory_ceilings>;
 
+// A plug-in that the parent loaded, and the worker must, too.
+struct plugin_choice {
+  std::string file;  // absolute
+  std::string hash;
+};
+
 struct worker_setup {
   input_choice input;
   measure_policy policy;
   known_ceilings ceilings;  // measured earlier in this sweep
   std::string description;  // text of the input's; a worker must open the same
+  std::vector<plugin_choice> plugins = {};
 };
 
 std::string setup_line(const worker_setup& setup);

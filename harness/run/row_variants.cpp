@@ -105,7 +105,7 @@ void row_variants::forget() {
   to_host_.reset();
 }
 
-const input_rows& row_variants::of_round(int round) {
+input_rows& row_variants::of_round(int round) {
   row_set& set = sets_[static_cast<std::size_t>(round) % sets_.size()];
   const int variant = fresh() ? round : set.variant;
   if (!set.rows || set.variant != variant) make(set, variant);

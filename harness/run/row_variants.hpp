@@ -37,7 +37,8 @@ class row_variants {
   int copies() const { return static_cast<int>(sets_.size()); }
   // Variant 0: the rows that the problem names.
   const input_rows& first() { return of_round(0); }
-  const input_rows& of_round(int round);
+  // May be changed until the next call (input_rows::write), then restored.
+  input_rows& of_round(int round);
   // The rows of all sets, for a batch.
   std::vector<const input_rows*> all() const;
 

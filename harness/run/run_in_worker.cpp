@@ -12,6 +12,7 @@
 #include "harness/run/worker_process.hpp"
 #include "runtime/error.hpp"
 #include "runtime/json.hpp"
+#include "runtime/plugins/plugins.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -107,11 +108,17 @@ class worker_runner final : public group_runner {
                        std::max(limit, quiet_limit_s));
   }
 
+  static std::vector<plugin_choice> chosen_plugins() {
+    std::vector<plugin_choice> all;
+    for (const loaded_plugin* each : loaded_plugins()) all.push_back({each->file, each->hash});
+    return all;
+  }
+
   void hand_over(const std::vector<const cell*>& cells) {
     if (!worker_) {
       worker_.emplace();
-      worker_->send(setup_line(
-          {request_.input, request_.config.measure, ceilings_, to_text(input_.description())}));
+      worker_->send(setup_line({request_.input, request_.config.measure, ceilings_,
+                                to_text(input_.description()), chosen_plugins()}));
     }
     worker_->send(group_line(cells));
   }

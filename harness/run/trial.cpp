@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <exception>
+#include <new>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,7 @@
 #include "harness/verify/device/certificate_on_device.hpp"
 #include "harness/verify/device/words.hpp"
 #include "harness/verify/guard.hpp"
+#include "runtime/backend/ticks.hpp"
 #include "runtime/error.hpp"
 
 namespace kselect::harness {
@@ -26,63 +29,6 @@ std::int64_t some_row(std::int64_t q) {
 }
 
 }  // namespace
-
-input_rows::input_rows(backend& place, std::span<const std::byte> host, const std::byte* device)
-    : place_(&place), bytes_(host.size()), host_(host), device_(device), hash_(hash_of(host)) {}
-
-input_rows::input_rows(backend& place, const std::byte* device, std::size_t bytes)
-    : place_(&place), bytes_(bytes), device_(device), hash_(hash_words(place, device, bytes)) {}
-
-std::uint64_t input_rows::hash_of(std::span<const std::byte> host) const {
-  const int threads = place_->description().threads;
-  return place_->proves_in_place() ? hash_words(host, threads) : hash_bytes(host, threads);
-}
-
-input_rows input_rows::at(backend& place, std::span<const std::byte> host,
-                          const std::byte* device) {
-  return {place, host, device};
-}
-
-input_rows input_rows::made_at(backend& place, const std::byte* device, std::size_t bytes) {
-  return {place, device, bytes};
-}
-
-input_rows::input_rows(backend& place, std::span<const std::byte> host)
-    : input_rows(place, host, host.data()) {
-  if (place.shares_host_memory()) return;
-  copy_ = device_buffer(place, host.size());
-  place.to_device(copy_.data(), host);
-  device_ = copy_.data();
-}
-
-std::span<const std::byte> input_rows::host() const {
-  if (host_.size() == bytes_) return host_;
-  if (const status done = time_to_host().outcome; !done.ok()) {
-    throw error(failure::unsupported, "copying rows to the host: " + done.message);
-  }
-  const std::span<const std::byte> copy(host_copy_.data(), bytes_);
-  if (hash_of(copy) != hash_) {
-    throw error(
-        failure::unsupported,
-        fmt::format("the rows copied from {} to the host differ from the rows made there; either "
-                    "something wrote to them, or the copy failed",
-                    place_->description().name));
-  }
-  return host_ = copy;
-}
-
-timed_run input_rows::time_to_host() const {
-  if (host_copy_.size() < bytes_) host_copy_ = host_buffer(bytes_);
-  return place_->time([&] {
-    place_->to_host({host_copy_.data(), bytes_}, device_);
-    return status{};
-  });
-}
-
-bool input_rows::unchanged() const {
-  if (place_->proves_in_place()) return hash_words(*place_, device_, bytes_) == hash_;
-  return hash_bytes({device_, bytes_}, place_->description().threads) == hash_;
-}
 
 std::byte* trial::guarded::data() const { return memory.data() + guard_bytes; }
 
@@ -109,9 +55,22 @@ trial::trial(const algorithm& entry, const problem& p, const input_rows& input, 
   indices_ = make_guarded(p.indices_bytes());
   workspace_ = make_guarded(plan_.workspace());
   if (entry.promises.modifies_input) own_input_ = device_buffer(place, input.bytes());
-  if (place_.proves_in_place()) return;
-  poison_.resize(std::min(std::max(p.values_bytes(), p.indices_bytes()), largest_poison));
-  poison(poison_);
+  if (!place_.proves_in_place()) {
+    const std::size_t largest = std::max({p.values_bytes(), p.indices_bytes(), workspace_.bytes});
+    poison_.resize(std::min(largest, largest_poison));
+    poison(poison_);
+  }
+  poison_output(workspace_);  // nothing of another entry's may be found there
+}
+
+trial::~trial() {
+  try {
+    for (const guarded* const each : {&values_, &indices_, &workspace_}) poison_output(*each);
+  } catch (const std::exception&) {
+    // A lost GPU gives no memory to anybody any more.
+  }
+  poison(values_host_);
+  poison(indices_host_);
 }
 
 // Outputs may be large. A backend that proves in place also fills in place; for others a block is
@@ -146,9 +105,22 @@ io trial::buffers() const {
           .indices = problem_.has_indices() ? indices_.data() : nullptr};
 }
 
+status trial::guarded_call() {
+  try {
+    return plan_.enqueue(buffers(), {workspace_.data(), workspace_.bytes}, place_.executor());
+  } catch (const std::bad_alloc&) {
+    return {status_code::out_of_memory, "the host is out of memory"};
+  } catch (const std::exception& thrown) {  // of a plug-in; our entries report by value
+    return {status_code::failed, fmt::format("threw an exception: {}", thrown.what())};
+  }
+}
+
 std::function<status()> trial::call() {
   return [this] {
-    return plan_.enqueue(buffers(), {workspace_.data(), workspace_.bytes}, place_.executor());
+    const std::uint64_t before = processor_ticks();
+    status done = guarded_call();
+    ticks_ = processor_ticks() - before;
+    return done;
   };
 }
 
@@ -212,11 +184,14 @@ std::string trial::trespasses() {
   return input_->unchanged() ? std::string() : "changed its input";
 }
 
-std::string trial::refute_copy() {
+void trial::copy_answer() {
   values_host_.resize(problem_.values_bytes());
   indices_host_.resize(problem_.indices_bytes());
   place_.to_host(values_host_, values_.data());
   place_.to_host(indices_host_, indices_.data());
+}
+
+std::string trial::refute_copy() {
   const io answer{.input = input_->host().data(),
                   .values = values_host_.data(),
                   .indices = problem_.has_indices() ? indices_host_.data() : nullptr};
@@ -226,17 +201,22 @@ std::string trial::refute_copy() {
                      to_string(proof.first->failed), proof.first->detail);
 }
 
+void trial::read_row(std::int64_t row, std::vector<std::byte>& values,
+                     std::vector<std::byte>& indices) {
+  problem alone = problem_;
+  alone.q = 1;
+  values.resize(alone.values_bytes());
+  indices.resize(alone.indices_bytes());
+  place_.to_host(values, values_.data() + static_cast<std::size_t>(row) * values.size());
+  place_.to_host(indices, indices_.data() + static_cast<std::size_t>(row) * indices.size());
+}
+
 // Proves one row of an answer with indices on the host. Empty if the proof holds.
 std::string trial::refute_row(std::int64_t row) {
   problem alone = problem_;
   alone.q = 1;
   alone.pitch = problem_.effective_pitch();
-  values_host_.resize(alone.values_bytes());
-  indices_host_.resize(alone.indices_bytes());
-  place_.to_host(values_host_,
-                 values_.data() + static_cast<std::size_t>(row) * values_host_.size());
-  place_.to_host(indices_host_,
-                 indices_.data() + static_cast<std::size_t>(row) * indices_host_.size());
+  read_row(row, values_host_, indices_host_);
   const auto first = static_cast<std::size_t>(problem_.offset(row, 0)) * size_of(problem_.type);
   const io answer{.input = input_->host().data() + first,
                   .values = values_host_.data(),
@@ -245,8 +225,10 @@ std::string trial::refute_row(std::int64_t row) {
   return proof ? std::string() : proof.first->detail;
 }
 
+// The answer is copied first: what is written after that came too late.
 std::string trial::disprove_copy() {
   proven_in_place_ = false;
+  copy_answer();
   if (std::string what = trespasses(); !what.empty()) return what;
   return refute_copy();
 }
@@ -258,8 +240,12 @@ std::string trial::disprove() {
   const auto found = verify_on_device(
       problem_, entry_.promises,
       {.input = input_->device(), .values = values_.data(), .indices = indices_.data()}, place_);
-  if (!found) return refute_copy();
+  if (!found) {
+    copy_answer();
+    return refute_copy();
+  }
   if (!*found) {
+    copy_answer();
     std::string what = refute_copy();
     if (what.empty()) {
       disagree(fmt::format("{} of {} rows are wrong by the former, the first of them row {}",

@@ -14,53 +14,20 @@
 #include <vector>
 
 #include "harness/harness.hpp"
+#include "harness/run/input_rows.hpp"
 #include "kselect/algorithm.hpp"
 #include "runtime/backend/backend.hpp"
-#include "runtime/backend/host_memory.hpp"
 
 namespace kselect::harness {
-
-// The rows of a problem, on the host and in the backend's memory. Many trials share them.
-class input_rows {
- public:
-  // `host` holds problem.input_bytes() bytes and must outlive this object.
-  input_rows(backend& place, std::span<const std::byte> host);
-  // Rows that already lie at `device` in the backend's memory. `host` is a copy, to prove answers
-  // against.
-  static input_rows at(backend& place, std::span<const std::byte> host, const std::byte* device);
-  // Rows made at `device`, for a backend that proves in place. The first host() copies them.
-  static input_rows made_at(backend& place, const std::byte* device, std::size_t bytes);
-
-  std::size_t bytes() const { return bytes_; }
-  // The rows in host memory. Throws error(failure::resources) if a copy does not fit,
-  // error(failure::unsupported) if the copy differs from the rows that were made.
-  std::span<const std::byte> host() const;
-  const std::byte* device() const { return device_; }
-  // Copies rows that were made at the backend to the host, even if a copy exists. The time is by
-  // the backend's clock.
-  timed_run time_to_host() const;
-  // Whether the bytes at the backend are still the ones given.
-  bool unchanged() const;
-
- private:
-  input_rows(backend& place, std::span<const std::byte> host, const std::byte* device);
-  input_rows(backend& place, const std::byte* device, std::size_t bytes);
-  std::uint64_t hash_of(std::span<const std::byte> host) const;
-
-  backend* place_;
-  std::size_t bytes_;
-  mutable host_buffer host_copy_;            // of rows that were made at the backend
-  mutable std::span<const std::byte> host_;  // empty until that copy exists
-  device_buffer copy_;                       // empty if the backend reads host memory
-  const std::byte* device_;
-  std::uint64_t hash_;
-};
 
 class trial {
  public:
   // Allocates the buffers. Throws error(failure::resources) if they do not fit,
   // error(failure::unsupported) if the algorithm does not support the problem.
   trial(const algorithm& entry, const problem& p, const input_rows& input, backend& place);
+  // Leaves no answer in the memory that it frees: the next entry may be given that.
+  ~trial();
+  trial(trial&&) = delete;
 
   // Later runs read these rows, which must have the same shape.
   void use(const input_rows& input) { input_ = &input; }
@@ -75,6 +42,8 @@ class trial {
   // call. Not for an algorithm that modifies its input: its second call would read what the first
   // left.
   timed_run time_batch(std::span<const input_rows* const> inputs, int calls, bool gapless);
+  // The processor's own count around the last call on a host (runtime/backend/ticks.hpp).
+  std::uint64_t ticks() const { return ticks_; }
   // One run without its time.
   status run() { return time().outcome; }
 
@@ -82,6 +51,11 @@ class trial {
   void evict();
   // Captures a call as a CUDA graph and replays it once (backend::capture).
   std::optional<graph_capture> capture();
+  // The answer to one row, as it is now at the backend.
+  void read_row(std::int64_t row, std::vector<std::byte>& values, std::vector<std::byte>& indices);
+  // On a host: makes a call and looks again after `seconds`. What is wrong if the entry goes on
+  // after it has returned: its outputs change or, unless it is `threaded`, another thread works.
+  std::string works_later(double seconds);
   // Whether the outputs change although the backend's queue is held back for `seconds`.
   bool escapes_queue(double seconds);
 
@@ -112,10 +86,12 @@ class trial {
   void poison_output(const guarded& output);
   std::string damaged(const guarded& buffer, const char* name);
   std::string trespasses();
+  void copy_answer();
   std::string refute_copy();
   std::string refute_row(std::int64_t row);
   [[noreturn]] void disagree(const std::string& what) const;
   io buffers() const;
+  status guarded_call();
   std::function<status()> call();
 
   const algorithm& entry_;
@@ -129,6 +105,7 @@ class trial {
   std::vector<std::byte> values_host_,
       indices_host_;  // as large as what was last proven on the host
   bool proven_in_place_ = false;
+  std::uint64_t ticks_ = 0;
 };
 
 }  // namespace kselect::harness

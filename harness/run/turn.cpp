@@ -1,11 +1,16 @@
 #include "harness/run/turn.hpp"
 
 #include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
 
 #include "harness/measure/pinning.hpp"
 #include "harness/run/count_work.hpp"
+#include "harness/run/disturbance.hpp"
 #include "harness/run/group.hpp"
 #include "harness/run/turn_steps.hpp"
+#include "runtime/backend/ticks.hpp"
 #include "runtime/error.hpp"
 
 namespace kselect::harness {
@@ -30,11 +35,22 @@ bool proven(contender& c, trial& attempt, const std::string& when) {
   return true;
 }
 
+// An entry on the host must have ended its work when it returns.
+void look_later(contender& c, trial& attempt, double nanoseconds) {
+  constexpr double shortest_s = 1e-3, longest_s = 0.1;
+  if (std::string what = attempt.works_later(std::clamp(3e-9 * nanoseconds, shortest_s, longest_s));
+      !what.empty()) {
+    end(c, cell_status::error, what);
+  }
+}
+
 // Decides whether the gaps between launches of a proven cell can be hidden, and the calls a batch.
 void choose_timing(contender& c, trial& attempt, double nanoseconds, const turn_context& context) {
   const contract& promises = c.what->entry->algorithm->promises;
   attempt.prepare();
   c.outcome.graph = attempt.capture();
+  if (!c.outcome.graph && c.what->executor != executor_kind::fiber)
+    look_later(c, attempt, nanoseconds);
   if (!c.outcome.graph) return;  // the host has no launches: no gaps to hide, nothing to batch
   if (c.outcome.graph->refused.empty() && !proven(c, attempt, "replayed as a graph: ")) return;
   const int kernels = std::max(1, c.outcome.graph->kernels);
@@ -53,9 +69,34 @@ void choose_timing(contender& c, trial& attempt, double nanoseconds, const turn_
   }
 }
 
+// A time and what the processor's own counter says of the same call.
+struct witnessed {
+  double nanoseconds;
+  std::uint64_t ticks;
+};
+
+// Whether most times of a turn are shorter than the calls that they enclose, by the processor's own
+// counter. Between two readings the system may take the processor away, which is rare.
+bool clock_was_changed(contender& c, const std::vector<witnessed>& runs, const std::string& when) {
+  constexpr double slack = 1.05, slack_ns = 1000;
+  const std::optional<double> rate = nanoseconds_per_tick();
+  if (!rate || runs.empty()) return false;
+  const auto disputed = std::ranges::count_if(runs, [&](const witnessed& run) {
+    return static_cast<double>(run.ticks) * *rate > slack * run.nanoseconds + slack_ns;
+  });
+  if (2 * disputed <= std::ssize(runs)) return false;
+  const witnessed& first = runs.front();
+  end(c, cell_status::error,
+      fmt::format("{}the host's clock was changed: by it a call took {:.3g} us, by the processor's "
+                  "own counter {:.3g} us",
+                  when, first.nanoseconds / 1e3, static_cast<double>(first.ticks) * *rate / 1e3));
+  return true;
+}
+
 struct sampling {
   contender& c;
   trial& attempt;
+  disturbance& rows;
   const turn_context& context;
   std::string when;  // "in round 3: "
 
@@ -69,16 +110,32 @@ struct sampling {
     return true;
   }
 
-  // One timed run, from flushed caches if `cold`. Empty if the cell ended.
+  // One timed call, from flushed caches if `cold`, on rows of which one was just changed. Empty if
+  // the cell ended.
   template <class Time>
   std::optional<timed_run> sample(bool cold, bool prove, const Time& time) {
     context.observer.running(*c.what);
+    rows.stir();
     attempt.prepare();
     if (cold) attempt.evict();
     timed_run run = time();
     if (!went_well(c, run.outcome, when)) return std::nullopt;
-    if (prove && !proven(c, attempt, when)) return std::nullopt;
+    const bool seen = rows.shown();
+    if ((prove || !seen) && !proven(c, attempt, when)) return std::nullopt;
+    // An answer that is right, and was not a moment ago, came after the call had returned.
+    if (!seen && context.place.shares_host_memory() && rows.shown()) {
+      end(c, cell_status::wrong, when + "wrote its answer after it had returned");
+      return std::nullopt;
+    }
     return run;
+  }
+
+  // Calls back to back, each on other rows.
+  std::optional<timed_run> batch(row_variants& all) {
+    context.observer.running(*c.what);
+    attempt.prepare();
+    timed_run run = attempt.time_batch(all.all(), c.batch_calls, c.gapless);
+    return went_well(c, run.outcome, when) ? std::optional(run) : std::nullopt;
   }
 };
 
@@ -87,10 +144,12 @@ bool headline(sampling& s, bool cold, bool prove, round_samples& taken) {
   const int most = s.c.log.samples_of_turn();
   double mhz = 0;
   int readings = 0, fallen = 0;
+  std::vector<witnessed> runs;
   for (int i = 0; i < most; ++i) {
     const auto run = s.sample(cold, prove, [&] { return s.attempt.time(s.c.gapless); });
     if (!run) return false;
     taken.ns.push_back(run->nanoseconds);
+    if (s.context.place.shares_host_memory()) runs.push_back({run->nanoseconds, s.attempt.ticks()});
     if (run->sm_mhz) {
       mhz += *run->sm_mhz;
       ++readings;
@@ -98,6 +157,7 @@ bool headline(sampling& s, bool cold, bool prove, round_samples& taken) {
     }
     if (seconds_since(begin) >= s.c.log.seconds_of_turn()) break;
   }
+  if (clock_was_changed(s.c, runs, s.when)) return false;
   if (readings > 0) taken.sm_mhz = mhz / readings;
   taken.throttled = 2 * fallen > static_cast<int>(taken.ns.size());
   return true;
@@ -111,8 +171,7 @@ bool side_timings(sampling& s, row_variants& rows, int round, round_samples& tak
   if (!run) return false;
   taken.wall_ns.push_back(run->nanoseconds);
   if (s.c.batch_calls == 0) return true;
-  const auto batch = s.sample(
-      false, false, [&] { return s.attempt.time_batch(rows.all(), s.c.batch_calls, s.c.gapless); });
+  const auto batch = s.batch(rows);
   if (batch) taken.batch_ns = batch->nanoseconds;
   return batch.has_value();
 }
@@ -151,14 +210,16 @@ void take_turn(contender& c, row_variants& rows, int round, const turn_context& 
     const bool on_host = context.place.shares_host_memory();
     const bool cold = !on_host || context.policy.cache == cpu_cache::flushed;
     const std::int64_t elements = c.what->problem.input_elements();
-    const input_rows& input = rows.of_round(round);
+    input_rows& input = rows.of_round(round);
     context.observer.running(*c.what);
     std::optional<pinned_team> pinned;
     if (on_host) pinned.emplace(context.place.description().threads);
     c.outcome.pinned = pinned && pinned->complete();
 
     trial attempt(*c.what->entry->algorithm, c.what->problem, input, context.place);
-    sampling s{c, attempt, context, "in round " + std::to_string(round + 1) + ": "};
+    disturbance stirred(c.what->problem, c.what->entry->algorithm->promises, input, attempt,
+                        context.place);
+    sampling s{c, attempt, stirred, context, "in round " + std::to_string(round + 1) + ": "};
     const auto begin = turn_clock::now();
     round_samples taken;
     if (!s.warm_up() || !headline(s, cold, elements <= prove_every_sample, taken) ||

@@ -19,6 +19,7 @@
 #include "harness/run/progress_page.hpp"
 #include "runtime/error.hpp"
 #include "runtime/json.hpp"
+#include "runtime/plugins/plugins.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -63,6 +64,7 @@ class worker {
         setup_(setup),
         input_(open_sweep_input(setup.input)),
         places_(setup.policy) {
+    for (const plugin_choice& each : setup.plugins) load_plugin(each.file, each.hash);
     if (to_text(input_->description()) == setup.description) return;
     throw error(failure::input,
                 fmt::format("the dataset changed since the sweep began: it was {}, now it is {}",

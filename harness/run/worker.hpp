@@ -5,7 +5,8 @@
 // The parent writes one line of setup, then one line a group. The worker answers with a line for
 // each finished cell (its record, see harness/record) and with events:
 //
-//   -> {"input":{...},"on_gpu":false,"threads":2,"policy":{...},"ceilings":{...},"description":...}
+//   -> {"input":{...},"on_gpu":false,"threads":2,"policy":{...},"ceilings":{...},"description":...,
+//      "plugins":[{"file":...,"hash":...}]}
 //   -> {"group":[{"key":...,"algorithm":...,"executor":...,"problem":{...}}, ...]}
 //   <- {"event":"ceilings","executor":"cpu","read":...,"copy":...,"cached_read":...}
 //   <- {"schema":1,"key":...}          one for each cell that ended

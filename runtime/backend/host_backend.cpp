@@ -15,6 +15,7 @@
 #include "runtime/backend/host_ceilings.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/backend/shared_cut.hpp"
+#include "runtime/backend/ticks.hpp"
 #include "runtime/error.hpp"
 
 namespace kselect::runtime {
@@ -45,6 +46,7 @@ class host_backend final : public backend {
     device_.memory_bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                            static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
     device_.cache_bytes = last_level_cache();
+    nanoseconds_per_tick();  // begins to measure it
     if (kind != executor_kind::fiber) return;
     device_.shared_bytes = 227 * 1024;  // as on Hopper
     require_cut(device_);

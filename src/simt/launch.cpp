@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "kselect/plugin.hpp"
 #include "kselect/simt/launch_notes.hpp"
 #include "kselect/simt/shared_fit.hpp"
 #include "src/simt/block.hpp"
@@ -23,6 +24,8 @@ namespace {
 thread_local launch_notes* notes = nullptr;
 
 }  // namespace
+
+void detail::note_launches_in(launch_notes* in) { notes = in; }
 
 launch_notes::launch_notes() { notes = this; }
 launch_notes::~launch_notes() { notes = nullptr; }

@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 from conftest import one_line
+from test_plugins import plugin
 
 COMMAND = re.compile(r"^  (\S+)  +\S", re.MULTILINE)
 
@@ -66,6 +67,7 @@ def save_what_examples_name(folder):
         with (folder / name).open("wb") as file:
             for _ in range(count):
                 file.write(np.int32(5).tobytes() + rng.random(5, dtype=np.float32).tobytes())
+    shutil.copy(plugin("warp_list"), folder)
     words = ["".join(rng.choice(list("abc"), 5)) for _ in range(60)]
     (folder / "words.txt").write_text("\n".join(words) + "\n")
     (folder / "queries.txt").write_text("\n".join(words[:3]) + "\n")

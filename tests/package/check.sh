@@ -15,6 +15,8 @@ rm -rf "$scratch"
 [ "$("$scratch/build/nearest_example" | paste -sd,)" = "1 (0.1),3 (0.4),0 (0.2),2 (0.3)" ]
 "$here/tests/package/knn.sh" "$cmake" "$scratch/prefix" "$scratch/knn"
 [ "$("$scratch/build/kept_plan_example" | tail -4 | paste -sd,)" = "1 (0.1),3 (0.4),2 (0.2),0 (0.5)" ]
+# A plug-in is built from the installed package, listed, proven, and timed and drawn beside `auto`.
+bash "$here/tests/package/plugin.sh" "$cmake" "$scratch" "$python"
 # The program and what it needs stand where a user looks for them.
 installed=$scratch/prefix
 "$installed/bin/kselect" --version

@@ -103,6 +103,7 @@ status peeks(const problem& p, const io& b, std::span<std::byte>, const executor
     for (std::int64_t j = 0; j < p.k; ++j) {
       static_cast<float*>(b.values)[row * p.k + j] =
           static_cast<const float*>(b.input)[p.offset(row, j)];
+      if (b.indices == nullptr) continue;
       static_cast<std::int32_t*>(b.indices)[row * p.k + j] = static_cast<std::int32_t>(j);
     }
   }

@@ -71,12 +71,16 @@ TEST(Messages, ASetupOfNonsenseIsRefused) {
   worker_setup setup;
   setup.input.spec = dataset_input{.base = "b\xff.npy", .query = {}, .self = true, .limit = {}};
   setup.description = "d";
+  setup.plugins = {{"/p\xff.so", "0123456789abcdef"}};
   const std::string line = setup_line(setup);
+  EXPECT_EQ(setup_from(line).plugins.at(0).file, "/p\xff.so");
+  EXPECT_EQ(setup_from(line).plugins.at(0).hash, "0123456789abcdef");
   EXPECT_EQ(std::get<dataset_input>(setup_from(line).input.spec).base, "b\xff.npy");
   for (const auto& [part, other] : std::vector<std::pair<std::string, std::string>>{
            {R"("metric":0)", R"("metric":99)"},
            {R"("cache":0)", R"("cache":7)"},
            {R"("ceilings":{})", R"("ceilings":{"moon":{}})"},
+           {R"("plugins":[)", R"("plugins":[7,)"},
            {R"("description")", R"("prescription")"}}) {
     expect_refused(setup_from, with(line, part, other));
   }

@@ -1,0 +1,61 @@
+// Whether an entry on the host goes on after it has returned: then its time is not that of its
+// work.
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "harness/run/trial.hpp"
+
+namespace kselect::harness {
+namespace {
+
+// Processor time of threads other than this one that is work, and not the system's.
+constexpr double least_work_s = 1e-4;
+
+double seconds_by(clockid_t clock) {
+  timespec used{};
+  clock_gettime(clock, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+// Processor time that all other threads of this process have used.
+double seconds_of_other_threads() {
+  return seconds_by(CLOCK_PROCESS_CPUTIME_ID) - seconds_by(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void sleep_for(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+// OpenMP's waiting threads spin for so long.
+constexpr double settling_s = 0.02;
+
+}  // namespace
+
+std::string trial::works_later(double seconds) {
+  if (!entry_.threaded) sleep_for(settling_s);
+  const double at_first = seconds_of_other_threads();
+  sleep_for(seconds);
+  prepare();
+  const double before = seconds_of_other_threads();
+  const status done = run();
+  copy_answer();
+  sleep_for(seconds);
+  const double idle = before - at_first, worked = seconds_of_other_threads() - before;
+  const std::vector<std::byte> values = values_host_, indices = indices_host_;
+  copy_answer();
+  if (!done.ok()) return done.message;
+  if (values != values_host_ || indices != indices_host_) {
+    return "works after it has returned: its outputs changed later, by another thread";
+  }
+  if (entry_.threaded || worked < 2 * idle + least_work_s) return {};
+  return fmt::format(
+      "works on another thread, for {:.2g} ms, but does not declare that it is threaded",
+      worked * 1e3);
+}
+
+}  // namespace kselect::harness
