@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -198,8 +199,10 @@ class config_plan final : public cell_source {
     counts_ = filter_ ? counted_by_title() : counted();
     for (const algorithm_count& each : counts_) size_ += each.cells;
     if (size_ != 0) return;
-    throw error(failure::usage, fmt::format("{}: no cell is left{}{}", request.config.file_name,
-                                            excluded_text(), omitted_text(omitted_, "; ")));
+    const bool filtered = std::exchange(filter_, std::nullopt).has_value();
+    throw error(failure::usage,
+                fmt::format("{}: no cell is left{}{}", request.config.file_name,
+                            filtered ? excludes_first(*this) : "", omitted_text(omitted_, "; ")));
   }
 
   std::int64_t size() const override { return size_; }
@@ -324,15 +327,6 @@ class config_plan final : public cell_source {
       counts.push_back({what.first->algorithm->name, what.second, cells_of_it});
     }
     return counts;
-  }
-
-  // Why a filter left no cell; empty if there is no filter, or no cell without it.
-  std::string excluded_text() {
-    if (!filter_) return {};
-    filter_.reset();
-    walk cells(*this);
-    cell first;
-    return cells.next(first) ? "; " + excludes_all(first.entry->algorithm->name, first.problem) : "";
   }
 
   plan_request request_;

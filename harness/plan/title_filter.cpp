@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/harness.hpp"
+#include "harness/plan/plan.hpp"
 #include "kselect/registry.hpp"
 #include "runtime/error.hpp"
 
@@ -61,6 +62,12 @@ bool title_filter::matches(std::string_view algorithm, const workload& problem) 
 std::string excludes_all(std::string_view algorithm, const workload& problem) {
   return fmt::format("--filter excludes all; it is a glob for titles such as '{} {}'", algorithm,
                      short_title(problem));
+}
+
+std::string excludes_first(const cell_source& unfiltered) {
+  cell first;
+  if (!unfiltered.begin()->next(first)) return {};
+  return "; " + excludes_all(first.entry->algorithm->name, first.problem);
 }
 
 }  // namespace kselect::harness

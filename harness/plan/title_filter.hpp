@@ -10,6 +10,8 @@ namespace kselect::harness {
 
 inline constexpr std::size_t longest_filter = 1000;
 
+class cell_source;
+
 // A glob that must match somewhere in the title: `*` stands for any characters, `?` for one, `^` at
 // the begin and `$` at the end for the title's ends, `\` makes the next character plain. `.*` is
 // taken as `*`. Matching takes time in proportion to filter times title, whatever they are.
@@ -30,5 +32,7 @@ class title_filter {
 
 // What an error says of a filter that leaves no cell, with the title of one that it excluded.
 std::string excludes_all(std::string_view algorithm, const workload& problem);
+// The same with "; " before it, of a plan without the filter; empty if it has no cell, either.
+std::string excludes_first(const cell_source& unfiltered);
 
 }  // namespace kselect::harness

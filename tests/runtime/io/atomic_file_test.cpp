@@ -92,8 +92,9 @@ TEST(AtomicFile, SaysWhyAWriteFailsAndLeavesNothing) {
 
 TEST(AtomicFile, SaysThatTheDirectoryIsMissing) {
   const folder scratch;
-  EXPECT_THAT(message_of([&] { atomic_file(scratch / "no/x"); }, failure::output),
-              AllOf(HasSubstr("no/x: there is no folder "), HasSubstr("no; make it, or name another")));
+  EXPECT_THAT(
+      message_of([&] { atomic_file(scratch / "no/x"); }, failure::output),
+      AllOf(HasSubstr("no/x: there is no folder "), HasSubstr("no; make it, or name another")));
 }
 
 TEST(AtomicFile, NeverReplacesADeviceOrADirectory) {
