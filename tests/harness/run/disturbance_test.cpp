@@ -140,7 +140,9 @@ TEST_P(Disturbance, NoRightAnswerIsRefused) {
                 changes.stir();
                 attempt.prepare();
                 ASSERT_TRUE(attempt.run().ok());
-                if (!changes.shown()) EXPECT_EQ(attempt.disprove(), "") << to_string(problem_);
+                if (!changes.shown()) {
+                  EXPECT_EQ(attempt.disprove(), "") << to_string(problem_);
+                }
                 EXPECT_TRUE(input.unchanged());
               }
             }
