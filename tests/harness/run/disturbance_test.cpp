@@ -97,13 +97,17 @@ TEST_P(Disturbance, ARememberedAnswerDoesNot) {
     ASSERT_TRUE(attempt.run().ok());
     ASSERT_EQ(attempt.disprove(), "") << to_string(wanted);
     disturbance changes(problem_, stale.promises, input, attempt, *place_);
+    // A k-th value stays right if a lesser element was replaced by another of the k smallest.
+    int caught = 0;
     for (int i = 0; i < 20; ++i) {
       changes.stir();
       attempt.prepare();
       ASSERT_TRUE(attempt.run().ok());
-      EXPECT_FALSE(changes.shown()) << to_string(wanted);
-      EXPECT_NE(attempt.disprove(), "") << to_string(wanted);
+      const bool shown = changes.shown();
+      EXPECT_EQ(shown, attempt.disprove().empty()) << to_string(wanted);
+      caught += shown ? 0 : 1;
     }
+    EXPECT_GE(caught, wanted == payload::kth_value ? 10 : 20) << to_string(wanted);
   }
 }
 
