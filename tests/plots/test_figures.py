@@ -20,7 +20,9 @@ from plots.save import encode, points
 from conftest import CONTENDERS, GPU_CONTENDERS, ROOT, cell, problem, quick_cells, write_run
 
 # Robustness needs other distributions than the quick run has (test_kinds).
-TIMED = [kind for kind in registry().values() if not kind.of_counts and kind.name != "robustness"]
+# Robustness needs several distributions, stages a search: each has tests of its own.
+OTHERS = ("robustness", "stages")
+TIMED = [kind for kind in registry().values() if not kind.of_counts and kind.name not in OTHERS]
 STEADY = dataclasses.replace(GPU_CONTENDERS[0], name="a")
 
 
@@ -58,8 +60,8 @@ def only(drawings: Sequence[Drawing]) -> Drawing:
 
 def test_every_module_of_figures_is_registered_by_its_name() -> None:
     kinds = registry()
-    expected = ["ceiling", "profile", "robustness", "speedup", "time", "updates", "winner", "work"]
-    assert list(kinds) == expected
+    several = ["ceiling", "profile", "robustness", "speedup", "stages", "time", "updates"]
+    assert list(kinds) == [*several, "winner", "work"]
     assert all(kind.description and "\n" not in kind.description for kind in kinds.values())
 
 
