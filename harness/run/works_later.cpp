@@ -31,28 +31,35 @@ void sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-// OpenMP's waiting threads spin for so long.
+// OpenMP's waiting threads spin for so long if they get their processors. On a busy machine they
+// spin on for a while.
 constexpr double settling_s = 0.02;
+// So an entry is blamed only if other threads worked each of so many times.
+constexpr int most_looks = 8;
 
 }  // namespace
 
 std::string trial::works_later(double seconds) {
-  if (!entry_.threaded) sleep_for(settling_s);
-  const double at_first = seconds_of_other_threads();
-  sleep_for(seconds);
-  prepare();
-  const double before = seconds_of_other_threads();
-  const status done = run();
-  copy_answer();
-  sleep_for(seconds);
-  const double idle = before - at_first, worked = seconds_of_other_threads() - before;
-  const std::vector<std::byte> values = values_host_, indices = indices_host_;
-  copy_answer();
-  if (!done.ok()) return done.message;
-  if (values != values_host_ || indices != indices_host_) {
-    return "works after it has returned: its outputs changed later, by another thread";
+  double worked = 0;
+  for (int look = 0; look < most_looks; ++look) {
+    if (!entry_.threaded) sleep_for(settling_s);
+    const double at_first = seconds_of_other_threads();
+    sleep_for(seconds);
+    prepare();
+    const double before = seconds_of_other_threads();
+    const status done = run();
+    copy_answer();
+    sleep_for(seconds);
+    const double idle = before - at_first;
+    worked = seconds_of_other_threads() - before;
+    const std::vector<std::byte> values = values_host_, indices = indices_host_;
+    copy_answer();
+    if (!done.ok()) return done.message;
+    if (values != values_host_ || indices != indices_host_) {
+      return "works after it has returned: its outputs changed later, by another thread";
+    }
+    if (entry_.threaded || worked < 2 * idle + least_work_s) return {};
   }
-  if (entry_.threaded || worked < 2 * idle + least_work_s) return {};
   return fmt::format(
       "works on another thread, for {:.2g} ms, but does not declare that it is threaded",
       worked * 1e3);
