@@ -68,16 +68,21 @@ def search(kselect, tmp_path, *options, **how):
     return done, lambda: (np.load(tmp_path / "i.npy"), np.load(tmp_path / "d.npy"))
 
 
+def assert_nearest(answer, vectors, masks):
+    """The answer is that of all distances, of the vectors that the masks admit."""
+    want, distances = nearest(*vectors, masks, K)
+    found, at = answer()
+    np.testing.assert_array_equal(found, want)
+    np.testing.assert_allclose(at, distances, rtol=2e-7)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_mask_of_all_queries(kselect, tmp_path, vectors, kind, way):
     mask = one_mask(kind)
     np.save(tmp_path / "mask.npy", bits(mask, spare=1))
     _, answer = search(kselect, tmp_path, "--filter", "mask.npy", *WAYS[way])
-    want, distances = nearest(*vectors, mask, K)
-    found, at = answer()
-    np.testing.assert_array_equal(found, want)
-    np.testing.assert_allclose(at, distances, rtol=2e-7)
+    assert_nearest(answer, vectors, mask)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -85,10 +90,7 @@ def test_a_mask_of_each_query(kselect, tmp_path, vectors, way):
     masks = np.stack([one_mask(KINDS[i % len(KINDS)]) for i in range(Q)])
     np.save(tmp_path / "masks.npy", bits(masks, spare=1))
     _, answer = search(kselect, tmp_path, "--filter-each", "masks.npy", *WAYS[way])
-    want, distances = nearest(*vectors, masks, K)
-    found, at = answer()
-    np.testing.assert_array_equal(found, want)
-    np.testing.assert_allclose(at, distances, rtol=2e-7)
+    assert_nearest(answer, vectors, masks)
 
 
 @pytest.mark.parametrize("way", WAYS)
