@@ -162,14 +162,9 @@ template <class T, answer what>
 status start(const simt::grid& shape, const problem& p, const io& buffers,
              std::span<std::byte> memory, const executor& on) {
   simt::carver pieces(memory.data());
-  const auto w = carve<T>(p, pieces);
-  status done;
-  for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
-    done = select_row<T, what>(
-        {kernels::one_row_of<T>(p, buffers, row), kernels::one_answer_in<T>(p, buffers, row), w, 0},
-        shape, on);
-  }
-  return done;
+  return kernels::narrowing::each_row<T>(p, buffers, carve<T>(p, pieces), [&](const auto& row) {
+    return select_row<T, what>(row, shape, on);
+  });
 }
 
 template <int wanted_threads>

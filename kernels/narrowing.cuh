@@ -279,4 +279,17 @@ inline simt::grid shape_of(const problem& p, const device& where, int wanted_thr
   return {kernels::parts_of(p.n, 1, threads, where), threads};
 }
 
+// Selects from one row after another, in the same memory. select_row(round_args) starts one
+// selection. Ends at the first that fails.
+template <class T, class SelectRow>
+status each_row(const problem& p, const io& buffers, const memory<T>& shared,
+                const SelectRow& select_row) {
+  status done;
+  for (std::int64_t row = 0; done.ok() && row < p.q; ++row) {
+    done = select_row(round_args<T>{one_row_of<T>(p, buffers, row),
+                                    one_answer_in<T>(p, buffers, row), shared, 0});
+  }
+  return done;
+}
+
 }  // namespace kselect::kernels::narrowing
