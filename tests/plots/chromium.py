@@ -69,10 +69,15 @@ class Page:
         `choice` is what stands behind "#" in the address.
         """
         self.call("Page.navigate", url=path.as_uri() + (f"#{choice}" if choice else ""))
+        self.wait(f'{ready} === "true"')
+
+    def wait(self, script: str) -> Any:
+        """Evaluate JavaScript until its value is true, and return the value."""
         end = time.monotonic() + _SECONDS
-        while self.run(ready) != "true":
-            assert time.monotonic() < end, f"the page is not ready: {self.errors}"
+        while not (value := self.run(script)):
+            assert time.monotonic() < end, f"{script} stays {value!r}; errors: {self.errors}"
             time.sleep(0.02)
+        return value
 
     def run(self, script: str) -> Any:
         """Evaluate JavaScript in the page and return its value."""

@@ -255,11 +255,7 @@ def test_the_heat_map_follows_the_controls(page: chromium.Page) -> None:
 def test_the_config_is_copied_or_selected(page: chromium.Page) -> None:
     page.run("document.getElementById('config-copy').focus()")
     page.press("Enter", "\r")
-    said = ""
-    for _ in range(100):
-        said = page.run("document.getElementById('config-copied').textContent")
-        if said:
-            break
+    said = page.wait("document.getElementById('config-copied').textContent")
     assert said.startswith(("Copied", "Selected"))
 
 
