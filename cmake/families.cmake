@@ -51,7 +51,7 @@ function(kselect_find_files files kernels parts data)
     set(depends "")  # CONFIGURE_DEPENDS is an error in script mode
   endif()
   file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${depends}
-       algorithms/*/*.cu algorithms/*/*.cpp baselines/*.cu baselines/*.cpp baselines/*/*.cu baselines/*/*.cpp)
+       algorithms/*/*.cu algorithms/*/*.cpp algorithms/*/*/*.cu baselines/*.cu baselines/*.cpp baselines/*/*.cu baselines/*/*.cpp)
   set(found "")
   foreach(source IN LISTS sources)
     get_filename_component(stem ${source} NAME_WE)
@@ -78,7 +78,7 @@ endfunction()
 # file in the folder of its name, declares their entries.
 function(kselect_members_of file stems result)
   get_filename_component(own ${file} NAME_WE)
-  file(GLOB parts ${CMAKE_CURRENT_SOURCE_DIR}/algorithms/${own}/*)
+  file(GLOB_RECURSE parts ${CMAKE_CURRENT_SOURCE_DIR}/algorithms/${own}/*)
   list(FILTER parts EXCLUDE REGEX "\\.json$")
   set(members "")
   foreach(part IN LISTS file parts)
@@ -145,17 +145,17 @@ function(kselect_choose_files chosen left_out)
   set(${left_out} ${others} PARENT_SCOPE)
 endfunction()
 
-# kselect_kernels_of(result kernels sources): the kernel files (FAMILY/*.cu) that the given sources use.
-# FAMILY.cu uses all of its folder, FAMILY_PART.cu those whose names begin with PART.
+# kselect_kernels_of(result kernels sources): the kernel files that the given sources use. FAMILY.cu uses all in its
+# folder; FAMILY_FORM.cu uses those in the folder FAMILY/FORM.
 function(kselect_kernels_of result kernels sources)
   set(used "")
   foreach(kernel IN LISTS kernels)
-    get_filename_component(name ${kernel} NAME_WE)
     get_filename_component(folder ${kernel} DIRECTORY)
-    get_filename_component(folder ${folder} NAME)
+    string(REGEX REPLACE "^[a-z]+/" "" family "${folder}")
+    string(REPLACE "/" "_" family "${family}")
     foreach(source IN LISTS sources)
       get_filename_component(stem ${source} NAME_WE)
-      string(FIND "${folder}_${name}" "${stem}" at)
+      string(FIND "${family}_" "${stem}_" at)
       if(at EQUAL 0)
         list(APPEND used ${kernel})
         break()

@@ -1,6 +1,6 @@
 // Buffered multi-select, several blocks a row (bms-grid), for rows so few that one block each would
-// leave most of the device idle. buffered_multi_select_block.cu explains the algorithm, grid.cuh
-// what several blocks change, and grid_own.cuh the form for short parts.
+// leave most of the device idle. buffered_multi_select_block.cu explains the algorithm,
+// grid/kernel.cuh what several blocks change, and grid/own.cuh the form for short parts.
 //
 // What limits it on an H200: long rows, the rate of memory, and load imbalance at the end, as the
 // multiprocessors do not finish together; short parts, one chain of latencies: the launch, the load

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "algorithms/buffered_multi_select/team.cuh"
+#include "algorithms/buffered_multi_select/steps/team.cuh"
 
 namespace kselect::bms {
 

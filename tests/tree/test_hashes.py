@@ -66,7 +66,7 @@ def test_an_edit_of_a_member_invalidates_what_is_composed_of_it(tree):
 
 
 def test_kernels_compiled_apart_belong_to_their_file(tree):
-    assert changed_by(tree, "algorithms/buffered_multi_select/grid_float64.cu") == COMPOSED | {
+    assert changed_by(tree, "algorithms/buffered_multi_select/grid/float64.cu") == COMPOSED | {
         "buffered_multi_select_grid"
     }
     assert changed_by(tree, "baselines/gpu_full_sort/by_radix.cu") == {"gpu_full_sort"}

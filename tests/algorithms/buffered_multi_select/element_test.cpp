@@ -1,6 +1,6 @@
 // The kernels' form of 16-bit elements, tested on all 65536 bit patterns.
 
-#include "algorithms/buffered_multi_select/element.hpp"
+#include "algorithms/buffered_multi_select/steps/element.hpp"
 
 #include <gtest/gtest.h>
 

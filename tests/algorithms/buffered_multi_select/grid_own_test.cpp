@@ -1,8 +1,6 @@
 // Several blocks a row, each with its own threshold, on fibers: checks which parts are read again,
 // and the answers.
 
-#include "algorithms/buffered_multi_select/grid_own.cuh"
-
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -10,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "algorithms/buffered_multi_select/grid/own.cuh"
 #include "algorithms/buffered_multi_select/shape.hpp"
 #include "tests/simt/fiber_run.hpp"
 

@@ -1,13 +1,12 @@
 // Several blocks a row, on fibers, in shapes that the choice for fibers never makes: more slots
 // than threads to gather them, and parts that leave more survivors than they have slots.
 
-#include "algorithms/buffered_multi_select/grid.cuh"
-
 #include <algorithm>
 #include <numeric>
 #include <random>
 #include <vector>
 
+#include "algorithms/buffered_multi_select/grid/kernel.cuh"
 #include "algorithms/buffered_multi_select/shape.hpp"
 #include "tests/simt/fiber_run.hpp"
 

@@ -1,6 +1,6 @@
 // Which of a thread's elements a bound admits: all implementations follow the order of bits.
 
-#include "algorithms/buffered_multi_select/row.cuh"
+#include "algorithms/buffered_multi_select/steps/row.cuh"
 
 #include <bit>
 #include <cmath>

@@ -1,0 +1,147 @@
+#pragma once
+// Buffered multi-select, a row a block or a warp: the choice of the kernel and its shape, and the
+// launch. Definitions for the files that instantiate them.
+
+#include "algorithms/buffered_multi_select/block/kernel.cuh"
+#include "algorithms/buffered_multi_select/launches.hpp"
+#include "algorithms/buffered_multi_select/shape.hpp"
+#include "algorithms/buffered_multi_select/warp/kernel.cuh"
+
+namespace kselect::bms {
+
+// Whether a warp's registers nearly always hold the survivors, whose number is about Poisson.
+inline bool brief(const filtering& shape) {
+  return shape.tiles == 1 && shape.survivors + 3 * std::sqrt(shape.survivors) <= brief_most;
+}
+
+template <class T>
+reading reading_of(const block_variant& v, const problem& p, const device& where) {
+  constexpr int most = most_loads<T>;
+  if (v.warp) {
+    constexpr std::int64_t held =
+        simt::warp_size * 16 / sizeof(T);  // by a warp, in one load a lane
+    int loads = most / 4;
+    while (loads < most && loads * held < p.n) loads *= 2;
+    return {simt::warp_size, loads};
+  }
+  // Three warps on fibers, to try thread counts that are no powers of two.
+  if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 96 : v.threads, most / 2};
+  return {v.threads == 0 ? fitted<T>(threads_for<T>(p, where), p.n) : v.threads, most};
+}
+
+struct block_choice {
+  reading how;
+  plan shape;
+  form as;
+};
+
+template <class T, bool indexed>
+std::optional<block_choice> choose(const block_variant& v, const problem& p, const device& where) {
+  const reading first = reading_of<T>(v, p, where);
+  const std::size_t rows = v.warp ? rows_per_block : 1;  // of a block
+  const std::size_t most = dynamic_shared(where, rows * sizeof(control<key_of<T>>)) / rows;
+  const bool many = !v.warp && 64 * p.k >= p.n;
+  const auto filtered = [&](reading how) -> std::optional<block_choice> {
+    if (many) how.groups = many_groups;
+    const auto shape = filtering_plan<T, indexed>(p.n, p.k, how, most);
+    if (!shape) return {};
+    if (v.warp && brief(*shape)) return block_choice{how, *shape, form::brief};
+    const bool half_of_lanes =
+        v.warp && 16 * shape->tiles <= shape->survivors;  // have one in a tile
+    const form as = many || half_of_lanes ? form::filtered_many : form::filtered;
+    return block_choice{how, *shape, as};
+  };
+  const auto resident = [&](int threads) -> std::optional<block_choice> {
+    const reading how{threads, most_loads<T>};
+    const auto shape = resident_plan<T, indexed>(p.n, p.k, how, most);
+    if (!shape) return {};
+    return block_choice{how, *shape, form::resident};
+  };
+  std::optional<block_choice> best;
+  if (dense(p) && !v.warp) best = resident(first.threads);
+  if (!best) best = filtered(first);
+  if (!best) best = resident(first.threads);
+  // More threads give more groups and hold more elements.
+  for (int threads = 2 * first.threads; !best && !v.warp && threads <= 512; threads *= 2) {
+    best = filtered({threads, first.loads});
+    if (!best) best = resident(threads);
+  }
+  return best;
+}
+
+template <class Kernel, class T, bool indexed, simt::launched_on where = simt::launched_on::both>
+status start(const block_choice& c, bool warp, const problem& p, const io& buffers,
+             const executor& on) {
+  const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
+  // Rows are cheap to start, so the hardware's scheduler balances them.
+  const std::int64_t blocks = std::min<std::int64_t>((p.q + rows - 1) / rows, 1 << 24);
+  const int threads = warp ? rows_per_block * simt::warp_size : c.how.threads;
+  const std::size_t memory = warp ? team_memory<T, indexed>::bytes(c.shape) * rows
+                                  : team_memory<T, indexed>::bytes(c.shape, threads);
+  return simt::launch<Kernel, where>(
+      on, {blocks, threads, memory},
+      {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), c.shape});
+}
+
+template <class T, bool indexed>
+status start_warps(const block_choice& c, const problem& p, const io& buffers, std::span<std::byte>,
+                   const executor& on) {
+  constexpr int most = most_loads<T>;
+  const auto started = [&]<int loads, form how>() {
+    return start<warp_kernel<T, indexed, loads, how>, T, indexed>(c, true, p, buffers, on);
+  };
+  const auto with_loads = [&]<form how>() {
+    if (c.how.loads == most / 4) return started.template operator()<most / 4, how>();
+    if (c.how.loads == most / 2) return started.template operator()<most / 2, how>();
+    return started.template operator()<most, how>();
+  };
+  switch (c.as) {
+    case form::resident:
+      return started.template operator()<most, form::resident>();
+    case form::filtered:  // a row of one tile that is not brief has many survivors
+      return started.template operator()<most, form::filtered>();
+    case form::filtered_many:
+      return with_loads.template operator()<form::filtered_many>();
+    default:
+      return with_loads.template operator()<form::brief>();
+  }
+}
+
+template <class T, bool indexed>
+status start_blocks(const block_choice& c, const problem& p, const io& buffers,
+                    std::span<std::byte>, const executor& on) {
+  constexpr int most = most_loads<T>;
+  using simt::launched_on;
+  const auto started = [&]<int loads, form how, launched_on where>() {
+    using kernel = block_kernel<T, indexed, loads, how>;
+    return start<kernel, T, indexed, where>(c, false, p, buffers, on);
+  };
+  if (c.as == form::resident) {
+    return started.template operator()<most, form::resident, launched_on::both>();
+  }
+  const bool many = c.as == form::filtered_many;
+  if (c.how.loads == most / 2) {  // reading_of() chooses this on fibers only
+    return many ? started.template operator()<most / 2, form::filtered_many, launched_on::fiber>()
+                : started.template operator()<most / 2, form::filtered, launched_on::fiber>();
+  }
+  return many ? started.template operator()<most, form::filtered_many, launched_on::cuda>()
+              : started.template operator()<most, form::filtered, launched_on::cuda>();
+}
+
+template <class T, bool indexed>
+call_plan block_plan_of(const block_variant& v, const problem& p, const device& where) {
+  const auto c = choose<T, indexed>(v, p, where);
+  if (!c) {
+    return call_plan::refused("k is too large a part of n for a list in shared memory");
+  }
+  return v.warp ? call_plan::of<&start_warps<T, indexed>>(p, 0, *c)
+                : call_plan::of<&start_blocks<T, indexed>>(p, 0, *c);
+}
+
+template <class T>
+call_plan block_plan(const block_variant& v, const problem& p, const device& where) {
+  return p.has_indices() ? block_plan_of<T, true>(v, p, where)
+                         : block_plan_of<T, false>(v, p, where);
+}
+
+}  // namespace kselect::bms

@@ -1,9 +1,0 @@
-// Buffered multi-select, several blocks a row, of float32 rows.
-
-#include "algorithms/buffered_multi_select/grid_launches.cuh"
-
-namespace kselect::bms {
-
-template call_plan grid_plan<float>(const grid_variant&, const problem&, const device&);
-
-}  // namespace kselect::bms
