@@ -7,14 +7,15 @@ checks say it, so that a problem outside is "unsupported" and not a failure.
 import importlib
 import importlib.metadata
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from peers import recorded
+from peers import from_checkout, recorded
 from peers.machine import processor
 from peers.torch_topk import TorchTopk
 
@@ -233,25 +234,50 @@ def _memory(device: str) -> Any:
     return Gpu(torch)
 
 
-def available(device: str, wanted: Sequence[str] = ()) -> tuple[list[Rival], dict[str, str]]:
-    """Return the rivals of a device that can be had here, and why others cannot."""
-    known = [k for k in KNOWN if k.device == device and (not wanted or k.name in wanted)]
-    if unknown := [name for name in wanted if name not in {k.name for k in known}]:
-        names = ", ".join(k.name for k in KNOWN if k.device == device)
-        raise SystemExit(f"peers.rivals: no rival on {device} is called {unknown[0]!r}; there are {names}")
+def available(
+    device: str, wanted: Sequence[str] = (), checkouts: Mapping[str, Path] | None = None, built: Path = Path("built")
+) -> tuple[list[Rival], dict[str, str]]:
+    """Return the rivals of a device that can be had here, and why others cannot.
+
+    Those of `checkouts` (folders by name) are compiled into the folder `built`.
+    """
+    offered: dict[str, Callable[[Any], Rival]] = {
+        k.name: lambda memory, k=k: _installed(k, memory) for k in KNOWN if k.device == device
+    }
+    if device == "cuda":
+        for source in from_checkout.SOURCES:
+            offered[source.name] = lambda memory, s=source: _compiled(s, memory, checkouts or {}, built)
+    if unknown := [name for name in wanted if name not in offered]:
+        raise SystemExit(
+            f"peers.rivals: no rival on {device} is called {unknown[0]!r}; there are {', '.join(offered)}"
+        )
     rivals: list[Rival] = []
     missing: dict[str, str] = {}
     memory = None
-    for k in known:
+    for name, make in offered.items():
+        if wanted and name not in wanted:
+            continue
         try:
             memory = memory or _memory(device)
-            call = k.call(importlib.import_module(k.module))
+            rivals.append(make(memory))
+        except from_checkout.Missing as e:
+            missing[name] = str(e)
         except Exception as e:  # noqa: BLE001 - a library may fail in any way as it is imported
-            missing[k.name] = f"{type(e).__name__}: {(str(e).splitlines() or [''])[0]}"
-            continue
-        facts = _facts(k.name, f"{k.package} {version(k.package)}, {k.what}", device, "peers/callables.py")
-        rivals.append(Rival(facts, call, memory, k.dtypes, k.directions, k.excluded))
+            missing[name] = f"{type(e).__name__}: {(str(e).splitlines() or [''])[0]}"
     return rivals, missing
+
+
+def _installed(k: _Known, memory: Any) -> Rival:
+    call = k.call(importlib.import_module(k.module))
+    facts = _facts(k.name, f"{k.package} {version(k.package)}, {k.what}", k.device, "peers/callables.py")
+    return Rival(facts, call, memory, k.dtypes, k.directions, k.excluded)
+
+
+def _compiled(source: from_checkout.Source, memory: Any, checkouts: Mapping[str, Path], built: Path) -> Rival:
+    call = from_checkout.call_of(from_checkout.library(source, checkouts, built))
+    told = f"{source.repository} {from_checkout.state_of(checkouts[source.name])}, {source.what}"
+    facts = _facts(source.name, told, "cuda", f"peers/checkouts/{source.bridge}")
+    return Rival(facts, call, memory, ("float32",), source.directions, source.excluded)
 
 
 def named_call(text: str, device: str) -> Rival:

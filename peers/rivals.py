@@ -7,6 +7,7 @@ sample a round in rotating order, then proven again. A rival that is not install
 one run; meta.json's `rivals` has the versions. After an interruption the same command goes on. scripts/rivals.sh installs the
 rivals and calls this.
 
+    --checkout NAME=DIR           compiles a rival that no registry has from its sources: rtopk, bits-knn
     --call NAME=MODULE:FUNCTION   a rival of your own: FUNCTION(rows, k, largest) gives values and indices, Q x k each
 
 `rows` is a torch tensor on the GPU, or a numpy array with --device cpu.
@@ -29,6 +30,7 @@ import numpy as np
 
 from peers import program, recorded
 from peers.callables import Rival, available, named_call
+from peers.from_checkout import folders_of
 from plots.errors import PlotError
 
 _TITLE = re.compile(
@@ -197,9 +199,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--device", choices=("cuda", "cpu"), default="cuda", help="(%(default)s)")
     add("--rivals", default="", metavar="NAMES", help="only these, by commas (default: all that can be had)")
     add("--call", action="append", default=[], metavar="NAME=MODULE:FUNCTION", help="one more rival")
+    add("--checkout", action="append", default=[], metavar="NAME=DIR", help="a rival's sources (peers/from_checkout.py)")
     options = parser.parse_args(arguments)
     wanted = [name for name in options.rivals.split(",") if name]
-    rivals, missing = available(options.device, wanted)
+    if options.checkout and options.device != "cuda":
+        raise SystemExit("peers.rivals: rivals of --checkout run on a GPU; use --device cuda")
+    built = options.out.resolve().parent / "built"
+    rivals, missing = available(options.device, wanted, folders_of(options.checkout), built)
     rivals += [named_call(text, options.device) for text in options.call]
     for name, why in missing.items():
         print(f"peers.rivals: left out {name}: {why}", file=sys.stderr)

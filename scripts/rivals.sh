@@ -7,6 +7,7 @@
 #   CONFIG            default: the goal's shapes, orders, types and serving sizes; on a CPU configs/cpu_goal.json
 #   --device cuda|cpu default: cuda if there is a GPU
 #   --with CHECKOUT   installs a rival from a checkout of its repository, such as FlagGems; may be repeated
+#   --checkout NAME=DIR  compiles a rival that no registry has from its sources: rtopk, bits-knn; may be repeated
 #   --call NAME=MODULE:FUNCTION  a rival that is a function of yours (docs/guide/board.md); may be repeated
 #   --no-knn          leaves out the k-NN searches
 #   --plan            says what would be installed and measured, and stops
@@ -19,11 +20,16 @@ usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 say() { printf '== %s\n' "$*" >&2; }
 
 device='' knn=yes plan=no
-checkouts=() calls=() configs=()
+checkouts=() compiled=() calls=() configs=()
 while [[ ${1:-} == --* ]]; do
   case $1 in
     --device) device=${2:?--device needs cuda or cpu}; shift ;;
     --with) checkouts+=("$(realpath -e "${2:?--with needs a checkout}")"); shift ;;
+    --checkout)
+      # Python runs in the root.
+      [[ ${2:?--checkout needs NAME=DIR} == *=* ]] || { echo "rivals.sh: --checkout $2 is not NAME=DIR" >&2; exit 2; }
+      compiled+=(--checkout "${2%%=*}=$(realpath -m "${2#*=}")")
+      shift ;;
     --call) calls+=(--call "${2:?--call needs NAME=MODULE:FUNCTION}"); shift ;;
     --no-knn) knn=no ;;
     --plan) plan=yes ;;
@@ -56,6 +62,7 @@ if [ "$plan" = yes ]; then
   echo "device: $device"
   echo "packages, into $venv: $packages"
   for checkout in "${checkouts[@]}"; do echo "from a checkout: $checkout"; done
+  for checkout in "${compiled[@]}"; do [ "$checkout" = --checkout ] || echo "compiled from a checkout: $checkout"; done
   for config in "${configs[@]}"; do echo "config: $config -> $out/$(basename "$config" .json)_rivals"; done
   [ "$knn" = no ] || echo "k-NN: $out/knn"
   exit 0
@@ -90,7 +97,7 @@ measure_selections() {
     into=$out/$(basename "$config" .json)_rivals
     if [ -e "$into/meta.json" ]; then say "$into is complete"; continue; fi
     say "$config"
-    (cd "$root" && "$venv/bin/python" -m peers.rivals "$config" --out "$into" --device "$device" "${calls[@]}")
+    (cd "$root" && "$venv/bin/python" -m peers.rivals "$config" --out "$into" --device "$device" "${compiled[@]}" "${calls[@]}")
   done
 }
 

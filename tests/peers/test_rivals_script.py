@@ -38,6 +38,8 @@ def test_the_plan_writes_nothing(tmp_path: Path) -> None:
     for word in ("torch", "pylibraft", "flashinfer", "cupy", f"from a checkout: {tmp_path}", "goal_orders_rivals", "k-NN"):
         assert word in told
     assert not (tmp_path / "out").exists()
+    told = script("--device", "cuda", "--plan", "--checkout", f"rtopk={tmp_path}/R", tmp_path / "out").stdout
+    assert f"compiled from a checkout: rtopk={tmp_path}/R" in told
     told = script("--device", "cpu", "--no-knn", "--plan", tmp_path / "out", ROOT / "configs" / "smoke.json").stdout
     assert f"configs/smoke.json -> {tmp_path}/out/smoke_rivals" in told and "k-NN" not in told
 
@@ -45,6 +47,7 @@ def test_the_plan_writes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [(["--fast", "out"], "--fast is no option"), ([], "Usage: scripts/rivals.sh"),
+     (["--checkout", "rtopk", "out"], "--checkout rtopk is not NAME=DIR"),
      (["--device", "tpu", "out"], "--device is cuda or cpu, not tpu")],
 )  # fmt: skip
 def test_a_wrong_call_is_told(arguments: list[str], said: str) -> None:
