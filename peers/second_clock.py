@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from peers.machine import processor, sources
+from plots.words import amount_of
 
 DIFFER, UNDECIDED = 1, 3  # exit codes, as `kselect compare` has them
 LEAST_ROUNDS = 6  # below which no two samples enclose a median at 95 %
@@ -138,7 +139,7 @@ def measure(options: argparse.Namespace) -> tuple[dict[str, list[float]], dict[s
         for name in first:
             own.setdefault(name, []).append(first[name])
             other.setdefault(name, []).append(second[name])
-        print(f"round {number + 1} of {options.rounds}: {len(first)} cells", file=sys.stderr)
+        print(f"round {number + 1} of {options.rounds}: {amount_of(len(first), 'cell')}", file=sys.stderr)
     if not own:
         sys.exit(f"peers.second_clock: {options.config}: no cell has a time here")
     return own, other, meta

@@ -15,6 +15,7 @@ from plots.names import known
 from plots.records import Record, load
 from plots.report.kinds import other_kind
 from plots.save import save
+from plots.words import amount_of
 
 
 class _Parser(argparse.ArgumentParser):
@@ -93,7 +94,7 @@ def _run(options: argparse.Namespace) -> None:
     write_file(index, index_page.page(runs, chosen, left_out, of_drawing).encode())
     print(index, flush=True)
     if left_out:
-        told = f"{len(chosen)} of {len(every)} figures are drawn; --all draws the rest"
+        told = f"drawn: {len(chosen)} of {amount_of(len(every), 'figure')}; --all draws the rest"
         print(f"plots: {told}", file=sys.stderr)
 
 
@@ -101,7 +102,7 @@ def _tell_undrawn(kind: FigureKind, drawings: list[Drawing], records: list[Recor
     drawn = {row.get(column) for d in drawings for row in d.rows for column in KEY_COLUMNS}
     undrawn = sum(record.key not in drawn for record in records if kind.suits(record))
     if undrawn:
-        message = f"{undrawn} of {len(records)} cells suit no figure of this kind: {kind.description}"
+        message = f"{undrawn} of {amount_of(len(records), 'cell')} in no figure of this kind: {kind.description}"
         print(f"plots: {kind.name}: {message}", file=sys.stderr)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from plots.baseline import Baseline, default_name, problem_of
 from plots.errors import Failure, PlotError, exit_code
 from plots.records import Record, load
+from plots.words import amount_of
 
 MOST_LINES = 12
 
@@ -130,7 +131,7 @@ def table(records: Sequence[Record], baseline_name: str | None) -> str:
 
 def _sentence(line: Line, baseline: str) -> str:
     """Return the answer in one sentence."""
-    begin = f"{line.winner} is the fastest, or level with it, in {line.wins} of {line.problems} problems"
+    begin = f"{line.winner} is the fastest, or level with it, in {line.wins} of {amount_of(line.problems, 'problem')}"
     if line.factors is None:
         return f"{begin}."
     mean, least, largest = line.factors
@@ -152,12 +153,11 @@ def headline(records: Sequence[Record], baseline_name: str | None) -> Headline:
     timed = [record for record in records if record.time]
     if not timed:
         counted = sum(bool(record.queue_updates or record.counters) for record in records)
-        what = f"{counted} of {len(records)} cells have counted work" if counted else "see the statuses"
+        what = f"counted work in {counted} of {amount_of(len(records), 'cell')}" if counted else "see the statuses"
         return Headline("No cell has a time", f"{what[0].upper()}{what[1:]}.", "")
     name = baseline_name or default_name(timed, timed)
     line = _line((), contests(timed, Baseline(name, timed)))
-    point = "problem" if line.problems == 1 else "problems"
-    title = f"{line.winner} wins {line.wins} of {line.problems} {point}"
+    title = f"{line.winner} wins {line.wins} of {amount_of(line.problems, 'problem')}"
     level = "An algorithm wins where its 95 % interval overlaps with that of the fastest."
     if line.factors is None or line.factors[2] == 1.0:
         return Headline(title, level, name)

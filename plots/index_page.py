@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from plots.figures import Drawing, FigureKind
+from plots.words import amount_of
 
 NAME = "index.html"
 
@@ -52,7 +53,7 @@ def _section(drawing: Drawing, description: str) -> str:
     return f"""<section id="{_anchor(drawing)}">
 <h2>{heading}</h2>
 <p>{html.escape(description[0].upper() + description[1:])}.</p>
-<p><a href="{name}.pdf">PDF</a> <a href="{name}.csv">CSV, {len(drawing.rows)} rows</a></p>
+<p><a href="{name}.pdf">PDF</a> <a href="{name}.csv">CSV, {amount_of(len(drawing.rows), 'row')}</a></p>
 <a href="{name}.png"><img src="{name}.png" loading="lazy" alt="{heading}"></a>
 </section>"""
 

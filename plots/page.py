@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 
 from plots import slices, style
 from plots.records import Record
+from plots.words import amount_of
 
 MARGIN = 0.14
 TITLE_SIZE, SUBTITLE_SIZE, NOTE_SIZE, FOOTER_SIZE = 9.0, 7.5, 6.5, 6.0
@@ -195,7 +196,7 @@ def footer(records: Sequence[Record]) -> str:
     )
     machines = sorted({r.machine for r in records})
     failed = Counter(r.status for r in records if r.status != "ok")
-    cells = f"{len(records) - failed.total()} of {len(records)} cells ok"
+    cells = f"{len(records) - failed.total()} of {amount_of(len(records), 'cell')} ok"
     if failed:
         cells += ": " + ", ".join(
             f"{count} {_words(name)}" for name, count in sorted(failed.items())

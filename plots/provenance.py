@@ -23,6 +23,7 @@ from plots.files import RUNS, holds, read_bytes, stored
 from plots.journal import decode, read_journal
 from plots.reproduce import older
 from plots.source_hashes import History, Shallow, stem
+from plots.words import amount_of
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
     kept = found if options.first else [f for f in found if f not in new]
     if options.write or options.first:
         older.LIST.write_text(text(kept), encoding="utf-8")
-    print(f"{len(found)} records without provenance, {len(new)} of them not listed")
+    print(f"{amount_of(len(found), 'record')} without provenance, {len(new)} of them not listed")
     return 1 if new and not options.first else 0
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from plots.records import Record, Run
+from plots.words import amount_of
 
 Group = tuple[str, str, str, str, str, str, str]  # a slice without its fixed Q or n * Q
 
@@ -164,7 +165,7 @@ def _qualifiers(members: list[Record]) -> list[str]:
         {
             "layout": r.layout.replace("_", " "),
             "pitch": f"pitch {r.pitch}",
-            "threads": f"{r.threads} threads",
+            "threads": amount_of(r.threads, "thread"),
             "seed": f"seed {r.seed}",
             "run": f"run {runs[r.run]}",
             "source": f"source {r.source_hash[:6]}",

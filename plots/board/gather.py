@@ -10,6 +10,7 @@ from plots.errors import Failure, PlotError
 from plots.files import RUNS, holds
 from plots.records import Record, Whole, load_whole
 from plots.report.kinds import other_kind
+from plots.words import amount_of
 
 # Runs lie in a folder, or in a folder a machine, as under results/. Deeper ones are parts of an experiment:
 # the turns of `kselect ab`, or trials of a program that is made slower on purpose.
@@ -84,4 +85,4 @@ def device_of(record: Record, meta: dict[str, Any]) -> str:
     threads = host.get("threads_online") or host.get("threads")
     model = re.sub(r"\((R|TM|r|tm)\)", "", record.run.cpu)
     model = re.sub(r"\s+(Processor|CPU)\b", "", model).strip()
-    return f"{model}, {threads} threads" if threads else model
+    return f"{model}, {amount_of(threads, 'thread')}" if threads else model

@@ -6,22 +6,20 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from plots import web
 from plots.board.data import Judged, board_data
 from plots.board.details import run_data
 from plots.board.pack import packed_script, script
-from plots.report.build import joined
 from plots.report.data import script_text
 
 _PAGE = Path(__file__).parent / "page"
-_WEB = Path(__file__).parents[1] / "web"
 _SCRIPTS = (
     _PAGE / "data.js",
-    *(_WEB / name for name in ("core.js", "chart.js", "search.js", "facts.js", "cell.js", "scope.js")),
-    *(_WEB / name for name in ("finder.js", "contests.js", "table.js")),
+    *web.SCRIPTS,
     *(_PAGE / name for name in ("site.js", "answer.js", "leaders.js", "map.js", "curves.js")),
     *(_PAGE / name for name in ("algorithm.js", "pages.js")),
 )
-_STYLES = (_WEB / "colours.css", _WEB / "base.css", _PAGE / "site.css")
+_STYLES = (*web.STYLES, _PAGE / "site.css")
 
 # File, title, and the text of its link; "" for a page that only others link to.
 _PAGES = (
@@ -49,8 +47,8 @@ def site(
 ) -> dict[str, bytes]:
     """Return the files of the site by path; `more` has the data of "searches" and of "papers"."""
     files = {
-        "site.css": joined(_STYLES).encode(),
-        "site.js": f'"use strict";\n{joined(_SCRIPTS)}'.encode(),
+        "site.css": web.joined(_STYLES).encode(),
+        "site.js": f'"use strict";\n{web.joined(_SCRIPTS)}'.encode(),
         "data/board.js": script("board", board_data(judged, contracts, sources, pasts)),
     }
     for number, run in enumerate(judged.gathered.runs):
@@ -70,10 +68,16 @@ def _page(name: str, title: str, pages: Sequence[tuple[str, str, str]]) -> str:
     nav = [f'      <a href="{file}.html">{html.escape(text)}</a>' for file, _, text in pages if text]
     scripts = f'<script src="data/{_OF_DATA[name]}.js"></script>' if name in _OF_DATA else ""
     body = Template(_read(_PAGE / f"{name}.html")).substitute(
-        finder=_read(_WEB / "finder.html"), scope=_read(_PAGE / "scope.html")
+        finder=web.fragment("finder"), scope=_read(_PAGE / "scope.html"), results=web.fragment("results")
+    )
+    head = web.head(
+        f"{title}: top-k board",
+        '<link rel="stylesheet" href="site.css">',
+        style_sources="'self' 'unsafe-inline'",
+        script_sources="'self'",
     )
     return Template(_read(_PAGE / "layout.html")).substitute(
-        title=html.escape(f"{title}: top-k board"), page=name, nav="\n".join(nav), body=body, scripts=scripts
+        head=head, page=name, nav="\n".join(nav), body=body, scripts=scripts, dialog=web.fragment("dialog")
     )
 
 

@@ -22,6 +22,7 @@ from plots import slices, style
 from plots.figures import Drawing, Options
 from plots.page import KEY_LINE, Grid, Page, footer, key_columns
 from plots.records import Record
+from plots.words import amount_of
 
 NAME = "profile"
 DESCRIPTION = "Dolan-Moré performance profile over all problems (two or more algorithms)"
@@ -81,7 +82,7 @@ def _figure(head: slices.Slice, found: Ratios, members: Sequence[Record]) -> Fig
     problems = len({problem for by_problem in found.values() for problem in by_problem})
     page = Page(
         "Performance profile",
-        f"{head.title()}  |  {problems} problems (n, Q, k)",
+        f"{head.title()}  |  {amount_of(problems, 'problem')} (n, Q, k)",
         KEY_LINE * -(-len(found) // columns) + 0.08,
         grid,
         _notes(found, members),

@@ -12,6 +12,7 @@ from plots.errors import Failure, PlotError, command_name, exit_code
 from plots.history.change import least_p
 from plots.history.series import Past
 from plots.history.verdict import Verdict, judge, pasts_of
+from plots.words import amount_of
 
 SLOWER = 1  # exit code, as of `kselect compare` for a regression
 
@@ -85,12 +86,12 @@ def _state(past_: Past, alpha: float) -> str:
     """Say what was tested, and whether so few runs could tell anything."""
     longest = max((len(s.runs) for s in past_.algorithms), default=0)
     tested = len(past_.algorithms) + (past_.machine is not None)
-    text = f"{past_.device}: {len(past_.runs)} runs, {tested} series"
+    text = f"{past_.device}: {amount_of(len(past_.runs), 'run')}, {tested} series"
     if past_.machine is None:
         text += "; without 5 cells of unchanged algorithms, a change of the machine counts as the algorithms'"
     if least_p(longest) > alpha / max(1, tested):
         text += (
-            f"; {longest} runs are too few to tell a change of one series among {tested}: "
+            f"; {amount_of(longest, 'run')} are too few to tell a change of one series among {tested}: "
             f"the least p is {least_p(longest):.2g}"
         )
     return text

@@ -15,6 +15,7 @@ from plots.reproduce.library import Library, Source
 from plots.reproduce.manifest import Experiment, load
 from plots.reproduce.work import read_work
 from plots.save import encode
+from plots.words import amount_of
 
 _FOLDER = "reproduction"
 _COMMITTED = ("png", "csv")  # PDFs are written but not committed
@@ -91,7 +92,7 @@ def _run(options: argparse.Namespace) -> int:
     for path, data in files.items():
         write_file(path, data)
     names = sum(path.suffix == ".png" for path in files)
-    print(f"{names} figures in {out / _FOLDER}/, claims in {out / 'REPRODUCTION.md'}")
+    print(f"{amount_of(names, 'figure')} in {out / _FOLDER}/, claims in {out / 'REPRODUCTION.md'}")
     return int(Failure.INPUT) if library.failures or failures else 0
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy
 from PIL import Image
 
+from plots.words import amount_of
+
 # Antialiasing may differ between machines; a moved marker or digit may not. A moved marker changes
 # more than the share _FEW of a page's pixels, each by more than _VISIBLE.
 _VISIBLE, _FEW = 48, 2e-5
@@ -59,7 +61,7 @@ def _first(expected: bytes, found: bytes) -> str:
     for number, (a, b) in enumerate(zip(new, old, strict=False), 1):
         if a != b:
             return f"line {number} would be {a[:120]!r}, it is {b[:120]!r}"
-    return f"{len(new)} lines instead of {len(old)}"
+    return f"{amount_of(len(new), 'line')} instead of {len(old)}"
 
 
 def _pixels_differ(expected: bytes, found: bytes) -> str:

@@ -8,6 +8,7 @@ from plots.errors import Failure, PlotError
 from plots.reproduce.claims import VERDICTS, Tested
 from plots.reproduce.library import Source
 from plots.reproduce.manifest import Experiment, Paper
+from plots.words import amount_of
 
 _HEAD = """# Reproduction
 
@@ -156,7 +157,7 @@ def _drawn(experiment: Experiment, drawn: Drawn, figures: str) -> list[str]:
         for name in drawn.names
     ]
     if len(pictures) > 2 or (pictures and not experiment.claims):
-        count = "1 figure" if len(pictures) == 1 else f"{len(pictures)} figures"
+        count = amount_of(len(pictures), "figure")
         lines += [f"<details><summary>{count}, {drawn.source.machine}</summary>", ""]
         for picture in pictures:
             lines += [picture, ""]

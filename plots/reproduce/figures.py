@@ -29,6 +29,7 @@ from plots.reproduce.cells import (
 )
 from plots.reproduce.library import Source
 from plots.reproduce.manifest import Experiment, FigureSpec, Table, check_keys, size
+from plots.words import amount_of
 
 _Y_LABELS = {
     "speed-up": "speed-up",
@@ -232,8 +233,8 @@ def _compared(
         return []
     found = pairs(cells, over, of, by)
     if len(found) < len(problems):
-        count = f"{len(problems) - len(found)} of {len(problems)} points"
-        lacking.append(f"{count} have no cell of {', '.join(by)} to compare {', '.join(of)} with")
+        count = f"{len(problems) - len(found)} of {amount_of(len(problems), 'point')}"
+        lacking.append(f"{count} without a cell of {', '.join(by)} to compare {', '.join(of)} with")
     return [(pair.at, pair.cell, pair.over) for pair in found]
 
 

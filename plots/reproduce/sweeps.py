@@ -22,6 +22,7 @@ from plots.files import RUNS, holds
 from plots.names import known
 from plots.records import Record, load
 from plots.reproduce.manifest import Experiment, load as load_experiments
+from plots.words import amount_of
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def describe(sweep: Sweep) -> str:
     if sweep.impossible:
         return f"{name}: nothing of it can run here: {sweep.impossible}"
     how = "as last time" if sweep.measured else "at most"
-    return f"{name}: {sweep.cells} cells, {how} about {duration(sweep.seconds)}"
+    return f"{name}: {amount_of(sweep.cells, 'cell')}, {how} about {duration(sweep.seconds)}"
 
 
 def duration(seconds: float) -> str:

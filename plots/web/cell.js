@@ -15,7 +15,7 @@ function cell_body(cell) {
 function cell_facts(cell) {
   const found = [["Status", cell.reason ? `${cell.status}: ${cell.reason}` : cell.status], ["Problem", kind_of(cell)]];
   found.push(["Layout", cell.layout.replaceAll("_", " ")], ["Source", [cell.source, cell.file].filter(Boolean).join(", ")]);
-  found.push(["Ran on", `${cell.executor}, ${cell.threads} threads of the host`]);
+  found.push(["Ran on", `${cell.executor}, ${amount(cell.threads, "thread")} of the host`]);
   const time = cell.time;
   if (time) {
     found.push(["Median", `${duration(time.median)}, 95 % interval ${time.ci95.map(duration).join(" to ")}`]);
@@ -29,7 +29,7 @@ function cell_facts(cell) {
   if (cell.floor) {
     found.push(["Bytes that must move", `${cell.floor.bytes}, moved at ${percent(cell.floor.share)} of the ${cell.floor.ceiling.replaceAll("_", " ")} ceiling`]);
   }
-  if (cell.workspace !== undefined && cell.workspace !== null) found.push(["Workspace", `${cell.workspace} bytes`]);
+  if (cell.workspace !== undefined && cell.workspace !== null) found.push(["Workspace", amount(cell.workspace, "byte")]);
   found.push(["Key", cell.key], ["Again", `kselect run ${cell.config ?? "CONFIG"} --filter '${filter_of(cell)}'`]);
   return found;
 }
@@ -37,7 +37,7 @@ function cell_facts(cell) {
 function proof_in_words({ method, rows, answers, before, after }) {
   if (!before) return "The answer was not proven.";
   const when = after ? "before and after it was timed" : "before it was timed";
-  return `${method}, ${rows} rows${answers ? ` of ${answers} answers` : ""}, ${when}`;
+  return `${method}, ${amount(rows, "row")}${answers ? ` of ${amount(answers, "answer")}` : ""}, ${when}`;
 }
 
 // The filter that matches only this cell in `kselect run --dry-run`.
@@ -55,7 +55,7 @@ function sample_plot(time) {
   const at_x = (i) => left + ((i + 0.5) / time.samples.length) * (width - left - right);
   const root = svg("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-    "aria-label": `${time.samples.length} samples in order, from ${duration(time.min)} to ${duration(time.max)}, median ${duration(time.median)}`,
+    "aria-label": `${amount(time.samples.length, "sample")} in order, from ${duration(time.min)} to ${duration(time.max)}, median ${duration(time.median)}`,
   });
   for (const tick of ticks_of(at_y, 10)) {
     root.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: at_y(tick), y2: at_y(tick) }),

@@ -17,7 +17,7 @@ function plot(x, name, words, series, drawn, box, linear) {
   const at_y = scale(drawn.map((p) => p.y), box.height - box.bottom, box.top, !linear, 0.06);
   const root = svg("svg", {
     viewBox: `0 0 ${box.width} ${box.height}`, width: box.width, height: box.height, role: "group",
-    "aria-label": `${name} over ${axis_name(x)}, ${series.size} lines; arrow keys go from point to point, Enter opens a cell`,
+    "aria-label": `${name} over ${axis_name(x)}, ${amount(series.size, "line")}; arrow keys go from point to point, Enter opens a cell`,
   });
   draw_axes(root, x, name, words, at_x, at_y, box);
   for (const [algorithm, points] of series) draw_line(root, algorithm, points, at_x, at_y, words, box);

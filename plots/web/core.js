@@ -47,6 +47,12 @@ function duration(ns) {
   return `${digits(ns / length)} ${unit}`;
 }
 
+// amount(2, "problem") is "2 problems", amount(1, "query") is "1 query".
+function amount(count, noun) {
+  if (count === 1) return `1 ${noun}`;
+  return `${count} ${/[^aeo]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : noun + (/(s|x|ch)$/.test(noun) ? "es" : "s")}`;
+}
+
 const percent = (share) => `${digits(100 * share, 3)} %`;
 
 // The properties, besides n, Q and k, that must be equal for two cells in one plot.

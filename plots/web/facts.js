@@ -4,7 +4,7 @@
 function doubt(host) {
   const threads = host.threads_online || host.threads;
   if (!threads || host.load_1min === undefined || host.load_1min / threads < 0.1) return "";
-  return `Other programs took part of the machine as the run began (load ${digits(host.load_1min, 3)} on ${threads} threads): its times deserve doubt.`;
+  return `Other programs took part of the machine as the run began (load ${digits(host.load_1min, 3)} on ${amount(threads, "thread")}): its times deserve doubt.`;
 }
 
 // Pairs of a name and a text: when, where, by what commit and command.
@@ -19,7 +19,7 @@ function facts(meta, digest) {
     found.push(["Confined to", `${used} of ${of} multiprocessors`]);
   }
   found.push(
-    ["Processor", host.threads ? `${host.cpu}, ${host.threads} threads` : host.cpu],
+    ["Processor", host.threads ? `${host.cpu}, ${amount(host.threads, "thread")}` : host.cpu],
     ["Memory", host.memory_gib && `${digits(host.memory_gib)} GiB`],
     ["System", [host.system, host.kernel].filter(Boolean).join(", ")],
     ["Virtual machine", host.virtual_machine === undefined ? null : host.virtual_machine ? "yes" : "no"],

@@ -146,7 +146,7 @@ function show_ranking() {
   by_id("find-ranking").tHead.replaceChildren(element("tr", {}, ...heads.map(([name, kind]) => element("th", { scope: "col", class: kind ?? null }, name))));
   by_id("find-ranking").tBodies[0].replaceChildren(...shown.map((cell) => ranking_row(cell, timed[0], shares, runs)));
   by_id("find-all").hidden = shown.length === timed.length;
-  by_id("find-all").textContent = `Show all ${timed.length} algorithms`;
+  by_id("find-all").textContent = `Show all ${amount(timed.length, "algorithm")}`;
 }
 
 function ranking_row(cell, first, shares, runs) {

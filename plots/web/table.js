@@ -77,7 +77,7 @@ function fill_table() {
   table_state.page = Math.min(Math.max(table_state.page, 0), pages - 1);
   const first = table_state.page * PAGE_ROWS;
   by_id("table").tBodies[0].replaceChildren(...rows.slice(first, first + PAGE_ROWS).map(table_row));
-  by_id("table-count").textContent = `${rows.length} of ${cells.length} cells`
+  by_id("table-count").textContent = `${rows.length} of ${amount(cells.length, "cell")}`
     + (rows.length ? "" : `.${why_nothing(search_parts(by_id("table-search").value))}`);
   by_id("table-page").textContent = `page ${table_state.page + 1} of ${pages}`;
   by_id("table-previous").disabled = table_state.page === 0;

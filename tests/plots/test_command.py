@@ -69,7 +69,7 @@ def test_at_most_ten_figures_are_drawn_unless_all_are_asked_for(
     ]
     run = write_run(tmp_path / "run", sweep)
     assert main([str(run), "--out", str(tmp_path / "few")]) == 0
-    assert "plots: 10 of 17 figures are drawn; --all draws the rest" in capsys.readouterr().err
+    assert "plots: drawn: 10 of 17 figures; --all draws the rest" in capsys.readouterr().err
     few = {path.stem for path in (tmp_path / "few").glob("*.png")}
     assert len(few) == 10
     # Each kind is there, first of uniform rows.
@@ -201,5 +201,5 @@ def test_cells_that_no_figure_of_a_kind_shows_are_counted(
     run = write_run(tmp_path / "run", cells)
     assert main([str(run), "--out", str(tmp_path / "out"), "--figure", "time"]) == 0
     said = capsys.readouterr().err
-    assert "plots: time: 2 of 8 cells suit no figure of this kind: time against n" in said
+    assert "plots: time: 2 of 8 cells in no figure of this kind: time against n" in said
     assert "(three or more n)" in said

@@ -15,7 +15,7 @@ function show_algorithms() {
   const fill = () => {
     const word = by_id("algorithms-find").value.trim().toLowerCase();
     const shown = board.algorithms.filter((a) => `${a.name} ${a.family} ${a.source}`.toLowerCase().includes(word));
-    by_id("algorithms-count").textContent = `${shown.length} of ${board.algorithms.length} algorithms`;
+    by_id("algorithms-count").textContent = `${shown.length} of ${amount(board.algorithms.length, "algorithm")}`;
     fill_table_of("algorithms", heads, shown.map((a) => {
       const counts = own.get(a.name);
       return [algorithm_link(a.name), a.family, String(wins.get(a.name) ?? 0), String(counts.timed), String(counts.failed), String(counts.devices.size), a.source];
@@ -52,7 +52,7 @@ function algorithm_facts({ family, source, file, link, contract }) {
   const promised = contract.contract;
   const bounds = [["n", "n"], ["q", "Q"], ["k", "k"]].filter(([key]) => contract.limits[key] !== null)
     .map(([key, text]) => `${text} ≤ ${size(contract.limits[key])}`);
-  if (contract.limits.alignment_bytes) bounds.push(`rows aligned to ${contract.limits.alignment_bytes} bytes`);
+  if (contract.limits.alignment_bytes) bounds.push(`rows aligned to ${amount(contract.limits.alignment_bytes, "byte")}`);
   const words = (list) => list.join(", ").replaceAll("_", " ");
   found.push(
     ["Order of the answer", words([promised.ordering])], ["Ties", words([promised.tie_break])],
@@ -80,8 +80,8 @@ function show_where(name, own) {
   }
   const won = [...kinds_won].filter(([, { wins }]) => wins).sort(([, a], [, b]) => b.wins - a.wins);
   by_id("where-note").textContent = !timed.length ? "It has no time." : !won.length ? "It wins none of the problems that others solved, too."
-    : `It wins ${won.slice(0, 3).map(([key, { wins, of }]) => `${wins} of ${of} problems (${key})`).join("; ")}`
-      + `${won.length > 3 ? `; and some of ${won.length - 3} more kinds` : ""}.`;
+    : `It wins ${won.slice(0, 3).map(([key, { wins, of }]) => `${wins} of ${amount(of, "problem")} (${key})`).join("; ")}`
+      + `${won.length > 3 ? `; and some of ${amount(won.length - 3, "more kind")}` : ""}.`;
   by_id("map-form").hidden = !timed.length;
   if (!timed.length) return;
   // Where it was measured most, unless the address asks for another.
@@ -100,8 +100,8 @@ function show_worst(name, own) {
   const low = own.filter((c) => c.floor).sort((a, b) => a.floor.share - b.floor.share);
   const rows = distinct([...failed, ...slow.slice(0, WORST_ROWS), ...low.slice(0, WORST_ROWS / 2)]).slice(0, 2 * WORST_ROWS);
   const excluded = own.filter((c) => c.status === "unsupported").length;
-  by_id("worst-note").textContent = `${failed.length} failures. Then where others are the most times as fast, and its least shares.`
-    + (excluded ? ` ${excluded} problems are outside its contract.` : "");
+  by_id("worst-note").textContent = `${amount(failed.length, "failure")}. Then where others are the most times as fast, and its least shares.`
+    + (excluded ? ` Outside its contract: ${amount(excluded, "problem")}.` : "");
   const heads = [["Problem"], ["Time", "number"], ["× fastest", "number"], ["Of ceiling", "number"], ["The fastest"], ["On", "wide"]];
   fill_table_of("worst", heads, rows.map((cell) => {
     const text = cell.time ? duration(cell.time.median) : `${cell.status.replaceAll("_", " ")}: ${cell.reason}`;
@@ -126,7 +126,7 @@ function past_of(found, past) {
   const rows = levels.map(({ run, level }) => element("tr", {}, element("td", {}, run.started.slice(0, 10)), element("td", {}, run_link(run.name)),
     element("td", {}, (run.commit || "").slice(0, 9)), element("td", { class: "number" }, digits(level, 4))));
   return element("div", {}, element("h3", {}, past.device),
-    element("p", {}, `${past.cells} cells over ${levels.length} runs. ${verdict} ${machine}`), past_plot(found.name, levels),
+    element("p", {}, `${amount(past.cells, "cell")} over ${amount(levels.length, "run")}. ${verdict} ${machine}`), past_plot(found.name, levels),
     element("details", {}, element("summary", {}, "The runs as a table"), element("div", { class: "scroll" }, element("table", {},
       element("thead", {}, element("tr", {}, ...["Started", "Run", "Commit", "Time over the last run's"].map((text) => element("th", { scope: "col" }, text)))),
       element("tbody", {}, ...rows)))));
@@ -137,7 +137,7 @@ function past_plot(name, levels) {
   const at_y = scale(levels.map((l) => l.level).concat([0.9, 1.1]), height - bottom, top, true, 0.08);
   const at_x = (i) => left + ((i + 0.5) / levels.length) * (width - left - right);
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-    "aria-label": `Time of ${name} over that of the last run, in ${levels.length} runs: ${levels.map((l) => digits(l.level, 3)).join(", ")}` });
+    "aria-label": `Time of ${name} over that of the last run, in ${amount(levels.length, "run")}: ${levels.map((l) => digits(l.level, 3)).join(", ")}` });
   for (const tick of ticks_of(at_y, 10)) {
     root.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: at_y(tick), y2: at_y(tick) }),
       svg("text", { x: left - 6, y: at_y(tick) + 4, "text-anchor": "end" }, digits(tick, 3)));

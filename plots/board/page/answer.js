@@ -4,8 +4,8 @@ const LEADERS = 5;
 
 function show_answer() {
   const timed = cells.filter((c) => c.time).length;
-  by_id("summary").textContent = `Say your n, Q and k. ${algorithms.length} algorithms on ${problems.length} problems and `
-    + `${distinct(cells.map((c) => c.device)).length} devices, ${timed} times, each of a proven answer.`;
+  by_id("summary").textContent = `Say your n, Q and k. ${amount(algorithms.length, "algorithm")} on ${amount(problems.length, "problem")} and `
+    + `${amount(distinct(cells.map((c) => c.device)).length, "device")}, ${amount(timed, "time")}, each of a proven answer.`;
   document.addEventListener("found", (event) => {
     const choice = { ...find_state.scope(), ...event.detail };
     remember(choice);
@@ -21,7 +21,7 @@ function show_leaders({ device, what, input }) {
   const chosen = fullest_grid(own.length ? own : found);
   by_id("leaders").closest("section").hidden = !chosen;
   if (!chosen) return;
-  by_id("leaders-note").textContent = `${GROUPS[chosen.group]}, ${what}, ${chosen.grid} problems of ${chosen.run === null ? "all runs" : `run ${board.runs[chosen.run].name}`}. `
+  by_id("leaders-note").textContent = `${GROUPS[chosen.group]}, ${what}, ${amount(chosen.grid, "problem")} of ${chosen.run === null ? "all runs" : `run ${board.runs[chosen.run].name}`}. `
     + "The score is the geometric mean of the shares of what memory allows.";
   fill_leaderboard("leaders", chosen, unpack(chosen.scores).slice(0, LEADERS));
   const run = chosen.run === null ? "" : board.runs[chosen.run].name;

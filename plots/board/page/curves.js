@@ -109,7 +109,7 @@ function draw_curves() {
   const failed = points.length - drawn.length;
   by_id("curves-note").textContent = !line ? "No two problems of this choice differ in this axis alone."
     : !drawn.length ? "Nothing to draw: choose algorithms."
-      : `${series.size} of ${curves_state.ranked.length} algorithms.${failed ? ` ${failed} cells without a value are hatched at the foot.` : ""}`;
+      : `${series.size} of ${amount(curves_state.ranked.length, "algorithm")}.${failed ? ` Hatched at the foot: ${amount(failed, "cell")} without a value.` : ""}`;
   const box = { ...box_of(by_id("curves-plot")), look: curve_look };
   by_id("curves-plot").replaceChildren(...(drawn.length ? [plot(x, name, words, series, drawn, box, key === "share")] : []));
   by_id("curves-points").replaceChildren(...(drawn.length ? [points_table(x, name, words, series)] : []));

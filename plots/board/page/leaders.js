@@ -71,7 +71,7 @@ function draw_leaderboard() {
   remember({ device, what, group, run: run === "" ? "" : board.runs[Number(run)].name, alone });
   const rows = unpack(chosen.scores);
   const without = rows.filter((s) => s.score === null).length;
-  by_id("board-note").textContent = `${rows.length} algorithms on ${chosen.grid} problems of ${chosen.run === null ? "all runs" : `run ${board.runs[chosen.run].name}`}. ${GROUPS[group]}.`
+  by_id("board-note").textContent = `${amount(rows.length, "algorithm")} on ${amount(chosen.grid, "problem")} of ${chosen.run === null ? "all runs" : `run ${board.runs[chosen.run].name}`}. ${GROUPS[group]}.`
     + (without ? ` ${without} have no score: they solved nothing, or no ceiling was measured.` : "");
   if (board_state.column !== null) {
     const value = SCORES[board_state.column][2];

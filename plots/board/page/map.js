@@ -129,7 +129,7 @@ function draw_map_key(show, found, firsts) {
   const lead = show === "winner" ? "A number is the second's time over the fastest's. " : "";
   by_id("map-note").textContent = (show === "one"
     ? "A number is its time over the fastest's; 1 is the fastest. "
-    : `${lead}${found.length} problems. ${level ? `≈ marks ${level} in which the first two are level. ` : ""}`
+    : `${lead}${amount(found.length, "problem")}. ${level ? `≈ marks ${level} in which the first two are level. ` : ""}`
       + `${few ? `In ${few} that are hatched fewer algorithms were measured. ` : ""}`) + "Each opens its ranking.";
   const key = by_id("winners-key");
   if (key) {
@@ -157,7 +157,7 @@ function winner_words(problem, show, firsts, found) {
   const lead = second ? `${is_level(problem.timed) ? "≈" : ""}${digits(second.time.median / first.time.median, 3)}×` : "alone";
   const label = `${in_words(first)}: ${duration(first.time.median)}`
     + (second ? `; second ${second.algorithm}, ${lead.replace("≈", "level, ")}` : "; no other has a time");
-  if (show !== "tried" && !enough(problem)) return [`of ${problem.timed.length}`, `${label}; ${problem.timed.length} algorithms have a time`, null];
+  if (show !== "tried" && !enough(problem)) return [`of ${problem.timed.length}`, `${label}; timed: ${amount(problem.timed.length, "algorithm")}`, null];
   if (show === "winner") return [`${letter(place)} ${lead}`, label, tint(place)];
   if (show === "tried") return [String(problem.timed.length), label, shade("var(--faster)", problem.timed.length / 20)];
   if (show === "share") {

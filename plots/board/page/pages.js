@@ -67,7 +67,7 @@ function show_papers() {
     const counts = VERDICTS.map((verdict) => [verdict, claims.filter((c) => c.verdict === verdict).length]).filter(([, count]) => count);
     const order = [...claims].sort((a, b) => b.headline - a.headline);
     return element("section", {}, element("h2", {}, cite), ...(hardware ? [element("p", { class: "muted" }, `Measured there on: ${hardware}.`)] : []),
-      element("p", {}, `${claims.length} claims: ${counts.map(([verdict, count]) => `${count} ${verdict}`).join("; ")}. Statements of the abstract or conclusion come first.`),
+      element("p", {}, `${amount(claims.length, "claim")}: ${counts.map(([verdict, count]) => `${count} ${verdict}`).join("; ")}. Statements of the abstract or conclusion come first.`),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Claims of ${cite}` }, element("table", { class: "claims" },
         element("thead", {}, element("tr", {}, ...["It states", "Paper's", "Here", "Verdict", "Why"].map((text) => element("th", { scope: "col", class: text === "Why" ? "wide" : null }, text)))),
         element("tbody", {}, ...order.map(claim_row)))));

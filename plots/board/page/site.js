@@ -28,7 +28,7 @@ function show_frame() {
     go(algorithm_of.has(text) ? address("algorithm.html", { name: text }) : address("results.html", { search: text }));
   });
   const last = board.runs.map((run) => run.started).reduce((a, b) => (a > b ? a : b), "");
-  by_id("about-site").textContent = `Made from ${board.runs.length} runs, the newest of ${last.slice(0, 10)}. `
+  by_id("about-site").textContent = `Made from ${amount(board.runs.length, "run")}, the newest of ${last.slice(0, 10)}. `
     + `Every time is of an answer that was proven before and after it was timed.${board.warnings.map((w) => ` ${w}.`).join("")}`;
 }
 

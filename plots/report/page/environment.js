@@ -10,7 +10,7 @@ function show_environment() {
   const gpu = executors.includes("cuda") && meta.gpu && meta.gpu[0] ? [meta.gpu[0].name] : [];
   const host = executors.some((name) => name !== "cuda") && meta.host ? [meta.host.cpu] : [];
   by_id("summary").textContent =
-    `${[...gpu, ...host].join(", ")}. ${cells.length} cells, ${ok} ok; every time is of an answer proven before and after.${state}`;
+    `${[...gpu, ...host].join(", ")}. ${amount(cells.length, "cell")}, ${ok} ok; every time is of an answer proven before and after.${state}`;
   by_id("about").textContent = about;
   by_id("doubt").textContent = doubt(meta.host || {});
   by_id("doubt").hidden = !by_id("doubt").textContent;

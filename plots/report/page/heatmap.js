@@ -61,7 +61,7 @@ function heat_note(mode, at, values) {
   const what = mode === "speedup" ? `speed-up over ${over}` : VALUES[mode][0];
   const failed = [...at.values()].filter((h) => h && h.value === null).length;
   const rest = failed ? ` ${failed} without a value are hatched; each opens to say why.` : "";
-  return `${name}: ${what}, ${values.length} cells.${rest}`;
+  return `${name}: ${what}, ${amount(values.length, "cell")}.${rest}`;
 }
 
 // Comparisons: vermillion for slower, blue for faster. Other values: larger is bluer. The colours are

@@ -93,7 +93,7 @@ function draw_lines() {
   const failed = points.length - drawn.length;
   const notes = [];
   if (!drawn.length) notes.push("Nothing to draw: choose other values or algorithms.");
-  if (failed) notes.push(`${failed} cells without a value are hatched at the foot of the plot.`);
+  if (failed) notes.push(`Hatched at the foot of the plot: ${amount(failed, "cell")} without a value.`);
   if (shared) notes.push("Several problems share an x; the fastest of each is drawn.");
   by_id("lines-note").textContent = notes.join(" ");
   by_id("lines-points").replaceChildren(points_table(x, name, words, series));

@@ -26,7 +26,7 @@ function draw_winners() {
     ` ${name} wins ${wins(name)} of ${found.length}, fastest in ${firsts(name)}`)));
   const open = found.filter(is_level).length;
   by_id("winners-note").textContent = "A number is the second's time over the fastest's."
-    + (open ? ` ≈ marks ${open} of ${found.length} problems in which their 95 % intervals overlap, so that their order is open.` : "");
+    + (open ? ` ≈ marks ${open} of ${amount(found.length, "problem")} in which their 95 % intervals overlap, so that their order is open.` : "");
   by_id("winners-maps").replaceChildren(...winner_panels(here).map(([title, part]) => winner_map(title, part, names)));
 }
 
