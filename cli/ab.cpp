@@ -15,6 +15,7 @@
 #include "harness/compare/git_build.hpp"
 #include "harness/config/config.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/streams.hpp"
 
@@ -159,9 +160,9 @@ int noise(turn_options o) {
     fmt::print("{:>9}  {:>9}  {}\n", percent(noise.paired), percent(noise.unpaired), cell);
   }
   fmt::print(
-      "{} cells measured against themselves in {} turns each; floor: {}\n"
+      "{} measured against themselves in {} turns each; floor: {}\n"
       "use it: kselect compare BASE NEW --noise {}\n",
-      floor.cells.size(), 2 * o.rounds, file.string(), file.string());
+      amount_of(floor.cells.size(), "cell"), 2 * o.rounds, file.string(), file.string());
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/stock_configs.hpp"
 #include "harness/counters/work_counters.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
 
 namespace kselect::cli {
@@ -32,18 +33,19 @@ int report_check(const work_check& check, const counters_arguments& o, std::size
     fmt::print("GONE       {} {}: recorded, but not counted now\n", algorithm, problem);
   }
   if (!check.added.empty()) {
-    fmt::print("{} cells are not recorded yet, the first {} {}\n", check.added.size(),
+    fmt::print("not recorded yet: {}, the first {} {}\n", amount_of(check.added.size(), "cell"),
                check.added.front().first, check.added.front().second);
   }
   if (check.passed()) {
-    fmt::print("{} cells do exactly the work recorded in {}\n", counted - check.added.size(),
-               o.check);
+    fmt::print("exactly the work recorded in {}: {}\n", o.check,
+               amount_of(counted - check.added.size(), "cell"));
     return 0;
   }
   fmt::print(
-      "{} counters show more work, {} less, {} cells are gone. If that is meant, record it:\n"
+      "more work by {}, less by {}; gone: {}. If that is meant, record it:\n"
       "  kselect counters {} --update {}\n",
-      check.more.size(), check.less.size(), check.gone.size(), o.config, o.check);
+      amount_of(check.more.size(), "counter"), amount_of(check.less.size(), "counter"),
+      amount_of(check.gone.size(), "cell"), o.config, o.check);
   return static_cast<int>(failure::cells);
 }
 
@@ -59,7 +61,7 @@ int counters(counters_arguments o) {
   const work_record counted = count_work(config, *input, filter);
   if (!o.update.empty()) {
     write_work(counted, o.update);
-    fmt::print("{}: recorded the work of {} cells\n", o.update, counted.size());
+    fmt::print("{}: recorded the work of {}\n", o.update, amount_of(counted.size(), "cell"));
     return 0;
   }
   if (o.check.empty()) {

@@ -15,6 +15,7 @@
 #include "kselect/simt/launch_notes.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/plugins/plugins.hpp"
 
 namespace kselect::cli {
@@ -72,7 +73,7 @@ std::string device_text(const device& d) {
   if (d.kind == executor_kind::cuda) {
     return fmt::format("{}, {} multiprocessors", d.name, d.multiprocessors);
   }
-  return fmt::format("{}, {} thread{}", to_string(d.kind), d.threads, d.threads == 1 ? "" : "s");
+  return fmt::format("{}, {}", to_string(d.kind), amount_of(d.threads, "thread"));
 }
 
 double microseconds(double ns) { return ns / 1000; }
@@ -82,8 +83,9 @@ std::string table_text(const choice& c, const device& where) {
   if (c.table == nullptr) return {};
   if (c.table->device == where.name) return fmt::format("{}: {}", c.table->device, c.table->source);
   if (where.kind == executor_kind::cpu) {
-    return fmt::format("{}, for want of one of {}: of {} threads, so the times are rough ({})",
-                       c.table->device, where.name, c.table->multiprocessors, c.table->source);
+    return fmt::format("{}, for want of one of {}: of {}, so the times are rough ({})",
+                       c.table->device, where.name, amount_of(c.table->multiprocessors, "thread"),
+                       c.table->source);
   }
   return fmt::format(
       "{}, the nearest that was tuned: as many rows on each of its {} multiprocessors",
@@ -145,8 +147,9 @@ std::string_view short_name(std::string_view kernel) {
 }
 
 std::string launch_text(const simt::noted_launch& l) {
-  std::string text = fmt::format("{}, {} block{} of {} threads", short_name(l.kernel),
-                                 l.shape.blocks, l.shape.blocks == 1 ? "" : "s", l.shape.threads);
+  std::string text =
+      fmt::format("{}, {} of {}", short_name(l.kernel), amount_of(l.shape.blocks, "block"),
+                  amount_of(l.shape.threads, "thread"));
   if (l.shape.dynamic_shared_bytes != 0) {
     text += fmt::format(", {} bytes of dynamic shared memory", l.shape.dynamic_shared_bytes);
   }

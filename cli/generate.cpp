@@ -13,6 +13,7 @@
 #include "harness/workload/rows.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/io/stream.hpp"
@@ -77,8 +78,8 @@ int generate_vectors(const generate_arguments& o) {
   if (o.output.empty()) throw error(failure::usage, "--output FILE.npy is required");
   write_rows(workload_of(o), o);
   say_beside(outputs_of(o),
-             fmt::format("{}: {} vectors of dimension {}, {}, seed {}\n", output_name(o.output),
-                         o.count, o.dimension, o.distribution, o.seed));
+             fmt::format("{}: {} of dimension {}, {}, seed {}\n", output_name(o.output),
+                         amount_of(o.count, "vector"), o.dimension, o.distribution, o.seed));
   return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/index_commands.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/stream.hpp"
 #include "runtime/io/vectors.hpp"
@@ -68,14 +69,15 @@ std::string described(const indexed_objects& x) {
   switch (x.index.kind) {
     case index_kind::list_of_clusters: {
       const cluster_list& list = x.index.clusters;
-      return fmt::format("{}: {} clusters of {}", of, list.clusters(),
+      return fmt::format("{}: {} of {}", of, amount_of(list.clusters(), "cluster"),
                          list.has_fixed_size()
                              ? std::to_string(list.cluster_size)
                              : fmt::format("radius {:.6g}", list.covering_radius));
     }
     case index_kind::sss:
-      return fmt::format("{}: {} pivots, alpha {}, diameter {:.6g}", of, x.index.pivots.count(),
-                         x.index.pivots.alpha, x.index.pivots.diameter);
+      return fmt::format("{}: {}, alpha {}, diameter {:.6g}", of,
+                         amount_of(x.index.pivots.count(), "pivot"), x.index.pivots.alpha,
+                         x.index.pivots.diameter);
     default:
       return of + ": no index";
   }
@@ -142,8 +144,9 @@ int generate_stand_in(const generate_options& o) {
   const set_holder<euclidean> held(vectors);
   const distance_histogram h =
       sample_distances(find_space("euclidean"), held, histogram_pairs, o.seed);
-  fmt::print("{} vectors of dimension {}; intrinsic dimension {:.2f}, stated {}\n", count,
-             what->dimension, h.intrinsic_dimension(), what->intrinsic_dimension);
+  fmt::print("{} of dimension {}; intrinsic dimension {:.2f}, stated {}\n",
+             amount_of(count, "vector"), what->dimension, h.intrinsic_dimension(),
+             what->intrinsic_dimension);
   return 0;
 }
 

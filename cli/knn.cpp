@@ -16,6 +16,7 @@
 #include "cli/commands.hpp"
 #include "cli/knn_options.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/atomic_file.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
@@ -45,19 +46,19 @@ std::string proof_of(const knn_arguments& o, const backend& place, const cuda_kn
                      std::int64_t queries) {
   if (report.product == knn_product::float16) {
     return fmt::format(
-        "all proven by products in float16; {:.1f} survivors a query, {} queries done again, {} in "
-        "float64",
+        "all proven by products in float16; {:.1f} survivors a query, {} done again, {} in float64",
         static_cast<double>(report.survivors) / static_cast<double>(std::max(queries, 1L)),
-        report.unproven, report.by_float64);
+        amount_of(report.unproven, "query"), report.by_float64);
   }
   if (place.shares_host_memory()) return "all proven";
   const std::string tiles =
       fmt::format("{} x {} tiles{}{}", report.query_tiles, report.corpus_tiles,
                   report.streamed ? ", corpus streamed" : "",
                   report.half_product ? ", half of the product" : "");
-  const std::string selection = fmt::format("selection proven on {} rows ({})", report.rows_proven,
-                                            to_string(cuda_options(o).prove));
-  return fmt::format("{}; {}; {} queries {}", tiles, selection, report.unproven,
+  const std::string selection =
+      fmt::format("selection proven on {} ({})", amount_of(report.rows_proven, "row"),
+                  to_string(cuda_options(o).prove));
+  return fmt::format("{}; {}; {} {}", tiles, selection, amount_of(report.unproven, "query"),
                      o.tf32 ? "not provably right with TF32" : "done again in float64");
 }
 
@@ -79,7 +80,7 @@ class output_files {
     if (distances_) distances_->append(std::as_bytes(block.distances));
     if (shows_) show(block);
     if (isatty(STDERR_FILENO) == 0) return;
-    print_message("\r{} of {} queries", block.first + block.count, queries_);
+    print_message("\r{} of {}", block.first + block.count, amount_of(queries_, "query"));
     if (block.first + block.count == queries_) print_message("\r\033[K");
   }
   void commit(const knn_run& run) {
@@ -128,9 +129,9 @@ std::array<named_file, 3> outputs_of(const knn_arguments& o) {
 void print_outcome(const knn_arguments& o, const knn_request& r, const backend& place) {
   say_beside(
       outputs_of(o),
-      fmt::format("{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, {}\n",
-                  r.entry.name, r.k, r.base.count - (r.exclude_self ? 1 : 0), o.metric,
-                  r.base.dimension, r.queries().count,
+      fmt::format("{}: {} nearest of {} ({}, dimension {}) for each of {}, {}\n", r.entry.name, r.k,
+                  amount_of(r.base.count - (r.exclude_self ? 1 : 0), "vector"), o.metric,
+                  r.base.dimension, amount_of(r.queries().count, "query"),
                   proof_of(o, place, *r.report, r.queries().count)));
   if (!r.report->whole_product_because.empty()) {
     print_message("--half-product was not used: {}\n", r.report->whole_product_because);

@@ -16,6 +16,7 @@
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/atomic_file.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/vectors.hpp"
@@ -53,11 +54,12 @@ std::string passes_of(const tiled_report& r) {
 
 void print_plan(const tiled_report& r, const communicator& ranks) {
   print_message(
-      "{} queries against {} vectors of dimension {}{}: {} tiles of {} queries, {} tiles of "
-      "{} vectors{} ({}); at most {:.0f} MiB of memory{}, {:.0f} MiB of it held already\n",
-      r.queries, r.n, r.dimension,
-      r.queries_before == 0 ? "" : fmt::format(", {} done before", r.queries_before), r.query_tiles,
-      r.plan.query_tile, r.corpus_tiles, r.plan.corpus_tile,
+      "{} against {} of dimension {}{}: {} of {}, {} of {}{} ({}); at most {:.0f} MiB of memory{}, "
+      "{:.0f} MiB of it held already\n",
+      amount_of(r.queries, "query"), amount_of(r.n, "vector"), r.dimension,
+      r.queries_before == 0 ? "" : fmt::format(", {} done before", r.queries_before),
+      amount_of(r.query_tiles, "tile"), amount_of(r.plan.query_tile, "query"),
+      amount_of(r.corpus_tiles, "tile"), amount_of(r.plan.corpus_tile, "vector"),
       ranks.size() == 1 ? "" : fmt::format(" on each of {} ranks", ranks.size()), passes_of(r),
       static_cast<double>(r.held_bytes + r.plan.bytes) / mebibyte,
       ranks.size() == 1 ? "" : " a rank", static_cast<double>(r.held_bytes) / mebibyte);
@@ -72,7 +74,7 @@ tiled_observer observer_for(const communicator& ranks, std::int64_t& queries) {
           .finished_tile =
               [&](std::int64_t done) {
                 if (isatty(STDERR_FILENO) == 0) return;
-                print_message("\r{} of {} queries{}", done, queries,
+                print_message("\r{} of {}{}", done, amount_of(queries, "query"),
                               done == queries ? "\r\033[K" : "");
               }};
 }
@@ -141,12 +143,13 @@ class rank_job {
 
   void print_outcome(const tiled_report& r, const backend& place) const {
     fmt::print(
-        "{}: {} nearest of {} vectors ({}, dimension {}) for each of {} queries, {}; on {} "
-        "rank{}; {:.1f} MiB of the corpus read by the first\n",
-        request_.entry.algorithm->name, request_.k, r.n - (request_.exclude_self ? 1 : 0),
-        to_string(request_.metric), r.dimension, r.queries,
-        place.shares_host_memory() ? "proven" : "proven as --prove says", ranks_.size(),
-        ranks_.size() == 1 ? "" : "s", static_cast<double>(r.shard.bytes_read) / mebibyte);
+        "{}: {} nearest of {} ({}, dimension {}) for each of {}, {}; on {}; {:.1f} MiB of the "
+        "corpus read by the first\n",
+        request_.entry.algorithm->name, request_.k,
+        amount_of(r.n - (request_.exclude_self ? 1 : 0), "vector"), to_string(request_.metric),
+        r.dimension, amount_of(r.queries, "query"),
+        place.shares_host_memory() ? "proven" : "proven as --prove says",
+        amount_of(ranks_.size(), "rank"), static_cast<double>(r.shard.bytes_read) / mebibyte);
   }
 
   tiled_request request_;

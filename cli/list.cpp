@@ -12,6 +12,7 @@
 
 #include "cli/commands.hpp"
 #include "runtime/backend/backend.hpp"
+#include "runtime/format.hpp"
 #include "runtime/plugins/plugins.hpp"
 
 namespace kselect::cli {
@@ -186,9 +187,9 @@ void print_families(const std::vector<const registered*>& entries) {
                fmt::join(line.names, ", "));
   }
   fmt::print(
-      "{} entries; --names lists them, --long says what each promises and why it cannot "
+      "{}; --names lists them, --long says what each promises and why it cannot "
       "run here\n",
-      entries.size());
+      amount_of(entries.size(), "entry"));
 }
 
 struct list_arguments {

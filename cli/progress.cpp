@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/format.hpp"
 #include "runtime/streams.hpp"
 
 namespace kselect::cli {
@@ -52,9 +53,9 @@ void progress::planned(const shard_cells& cells, std::size_t done) {
     note(fmt::format("will not fit: {} on {}: {}", name_of(c), problem_of(c), c.reason));
     ++impossible;
   }
-  print_message("{} cells{}{}\n", cells.size(),
+  print_message("{}{}{}\n", amount_of(cells.size(), "cell"),
                 done == 0 ? "" : fmt::format(", {} done before", done),
-                impossible == 0 ? "" : fmt::format(", {} do not fit into memory", impossible));
+                impossible == 0 ? "" : fmt::format(", too large for memory: {}", impossible));
 }
 
 double progress::seconds_left() const {
@@ -93,7 +94,7 @@ void progress::note(const std::string& line) {
 void print_counts(const sweep_result& result) {
   std::map<cell_status, std::size_t> counts;
   for (const finished_cell& c : result.cells) ++counts[c.status];
-  fmt::print("{} cells run", result.cells.size());
+  fmt::print("{} run", amount_of(result.cells.size(), "cell"));
   for (const auto& [status, count] : counts) fmt::print(", {} {}", count, to_string(status));
   if (result.skipped != 0) fmt::print("; {} done before", result.skipped);
   fmt::print("{}\n", result.interrupted ? "; interrupted, continue with --resume" : "");
@@ -103,7 +104,8 @@ namespace {
 
 void print_counted_plan(const sweep_part& part) {
   for (const auto& each : part.counts) {
-    fmt::print("{:<22} {:<5}  {} cells\n", each.algorithm, to_string(each.executor), each.cells);
+    fmt::print("{:<22} {:<5}  {}\n", each.algorithm, to_string(each.executor),
+               amount_of(each.cells, "cell"));
   }
   fmt::print(
       "A plan of more than {} cells is counted and not listed; --filter lists a part of it.\n",
@@ -127,9 +129,10 @@ void print_plan(const sweep_part& part) {
   } else {
     print_counted_plan(part);
   }
-  if (part.shard.count == 1) return fmt::print("{} cells\n", part.cells.size());
-  fmt::print("{} of {} cells, shard {}/{}; of the longest shard's predicted time {:.0f} %\n",
-             part.cells.size(), part.cells_of_all, part.shard.index, part.shard.count,
+  if (part.shard.count == 1) return fmt::print("{}\n", amount_of(part.cells.size(), "cell"));
+  fmt::print("{} of {}, shard {}/{}; of the longest shard's predicted time {:.0f} %\n",
+             part.cells.size(), amount_of(part.cells_of_all, "cell"), part.shard.index,
+             part.shard.count,
              100.0 * static_cast<double>(part.predicted_us) /
                  static_cast<double>(part.longest_predicted_us));
 }

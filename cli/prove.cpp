@@ -9,6 +9,7 @@
 #include "harness/verify/certificate.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/io/stream.hpp"
@@ -27,7 +28,7 @@ struct prove_arguments {
 npy_file open_matrix(const std::string& name) {
   npy_file file = npy_file::open_or_collect(name);
   if (file.shape().empty() || file.shape().size() > 2) {
-    throw error(failure::input, fmt::format("{}: has {} dimensions, but a matrix, or one row, is "
+    throw error(failure::input, fmt::format("{}: has {}, but a matrix, or one row, is "
                                             "needed",
                                             input_name(name), file.shape().size()));
   }
@@ -115,20 +116,20 @@ int prove(const prove_arguments& o) {
   const io buffers{.input = rows.data(),
                    .values = const_cast<std::byte*>(values.data()),
                    .indices = indices ? const_cast<std::byte*>(indices->data()) : nullptr};
-  const verdict found =
-      verify(p, promised(o), buffers, threads_to_use(o.threads));
+  const verdict found = verify(p, promised(o), buffers, threads_to_use(o.threads));
   rows.require_unchanged();
   values.require_unchanged();
   if (indices) indices->require_unchanged();
   if (found) {
-    fmt::print("{}: the {} {} of {} in each of {} rows, proven\n", o.values, p.k,
-               to_string(p.direction), p.n, p.q);
+    fmt::print("{}: the {} {} of {} in each of {}, proven\n", o.values, p.k, to_string(p.direction),
+               p.n, amount_of(p.q, "row"));
     return 0;
   }
-  throw error(failure::wrong_answer,
-              fmt::format("{}: {} of {} rows are wrong; row {}, position {}: {}: {}", o.values,
-                          found.rows_wrong, p.q, found.first->row, found.first->position,
-                          to_string(found.first->failed), found.first->detail));
+  throw error(
+      failure::wrong_answer,
+      fmt::format("{}: {} of {} wrong; row {}, position {}: {}: {}", o.values, found.rows_wrong,
+                  amount_of(p.q, "row"), found.first->row, found.first->position,
+                  to_string(found.first->failed), found.first->detail));
 }
 
 }  // namespace

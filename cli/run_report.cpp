@@ -11,6 +11,7 @@
 #include "harness/export/text_tables.hpp"
 #include "harness/record/records.hpp"
 #include "runtime/environment/host.hpp"
+#include "runtime/format.hpp"
 #include "runtime/streams.hpp"
 
 namespace kselect::cli {
@@ -65,9 +66,10 @@ std::string unfinished(const recorded_run& run) {
   const auto state = run.fact({"state"}), planned = run.fact({"plan", "cells"});
   if (!state.is_string() || state == to_string(run_state::complete)) return {};
   return fmt::format("WARNING  {:<13} {}{}\n", "unfinished", state.get<std::string>(),
-                     planned.is_number() ? fmt::format(", {} of {} cells are recorded",
-                                                       run.cells.size(), planned.get<std::size_t>())
-                                         : std::string());
+                     planned.is_number()
+                         ? fmt::format(", recorded: {} of {}", run.cells.size(),
+                                       amount_of(planned.get<std::size_t>(), "cell"))
+                         : std::string());
 }
 
 std::string doubtful_cells(const recorded_run& run) {
@@ -79,12 +81,12 @@ std::string doubtful_cells(const recorded_run& run) {
   }
   std::string text;
   if (throttled != 0) {
-    text += fmt::format("WARNING  {:<13} the GPU's clock fell in some round of {} cells\n",
-                        "throttled", throttled);
+    text += fmt::format("WARNING  {:<13} the GPU's clock fell in some round of {}\n", "throttled",
+                        amount_of(throttled, "cell"));
   }
   if (loose != 0) {
-    text += fmt::format("WARNING  {:<13} the threads of {} cells had no processors of their own\n",
-                        "not pinned", loose);
+    text += fmt::format("WARNING  {:<13} the threads of {} had no processors of their own\n",
+                        "not pinned", amount_of(loose, "cell"));
   }
   return text;
 }

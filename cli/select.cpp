@@ -37,9 +37,9 @@ problem problem_of(const select_arguments& o, const npy_file& matrix, const algo
   if (shape.size() == 1) shape.insert(shape.begin(), 1);  // one row
   if (shape.size() != 2) {
     throw error(failure::input,
-                fmt::format("{}: has {} dimensions, but rows are a matrix (Q x n), or one row (n); "
+                fmt::format("{}: has {}, but rows are a matrix (Q x n), or one row (n); "
                             "reshape it with numpy's .reshape(-1, n)",
-                            name, shape.size()));
+                            name, amount_of(shape.size(), "dimension")));
   }
   problem p;
   const auto type = parse<dtype>(to_string(matrix.type()));
@@ -112,9 +112,9 @@ int select(const select_arguments& o) {
   files.add(o.values, matrix.type(), shape, chosen.values);
   files.add(o.indices, element_type::int64, shape, std::as_bytes(std::span(chosen.indices)));
   files.commit();
-  say_beside(outputs, fmt::format("{}: the {} {} of {} in each of {} rows, proven; order: {}\n",
-                                  entry.name, p.k, to_string(p.direction), p.n, p.q,
-                                  to_string(entry.promises.ordering)));
+  say_beside(outputs, fmt::format("{}: the {} {} of {} in each of {}, proven; order: {}\n",
+                                  entry.name, p.k, to_string(p.direction), p.n,
+                                  amount_of(p.q, "row"), to_string(entry.promises.ordering)));
   if (o.values.empty() && o.indices.empty()) print_head(p, chosen, entry.promises.ordering);
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "harness/shards/merge.hpp"
 #include "harness/shards/recorded_shard.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/streams.hpp"
 
 namespace kselect::cli {
@@ -30,7 +31,7 @@ int merge(const merge_options& o) {
                      .partial = o.partial});
   for (const std::string& note : result.notes) print_message("kselect: {}\n", one_line(note));
   for (const shards::merged_run& run : result.runs) {
-    fmt::print("records: {}: {} cells{} from {}\n", run.directory.string(), run.cells,
+    fmt::print("records: {}: {}{} from {}\n", run.directory.string(), amount_of(run.cells, "cell"),
                run.failed == 0 ? "" : fmt::format(", {} of them failed,", run.failed),
                fmt::join(run.hosts, ", "));
   }
@@ -57,13 +58,13 @@ int show_progress(const std::vector<std::string>& directories) {
     const std::string state = s.meta.value("state", "unknown");
     all_complete = all_complete && state == "complete";
     const std::size_t of = std::max(s.planned, s.lines.size());
-    fmt::print("shard {}/{}  {:>5} of {} cells  {:<11}  {} failed  last record {}  {}  {}\n",
-               s.which.index, s.which.count, s.lines.size(), of, state, s.lines.size() - settled,
-               since_last_record(directory), s.host(), directory);
+    fmt::print("shard {}/{}  {:>5} of {}  {:<11}  {} failed  last record {}  {}  {}\n",
+               s.which.index, s.which.count, s.lines.size(), amount_of(of, "cell"), state,
+               s.lines.size() - settled, since_last_record(directory), s.host(), directory);
     done += s.lines.size();
     planned += of;
   }
-  fmt::print("{} of {} cells\n", done, planned);
+  fmt::print("{} of {}\n", done, amount_of(planned, "cell"));
   return all_complete ? 0 : static_cast<int>(failure::cells);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/progress.hpp"
 #include "harness/tune/sweep_time.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/streams.hpp"
 
 namespace kselect::cli {
@@ -45,9 +46,9 @@ std::string estimate_line(planned_sweep& sweep) {
   const tune::sweep_time time =
       tune::estimate_time(sweep.part.cells, sweep.request.config.measure, sweep.places);
   const std::string least = format_duration(time.least_s), most = format_duration(time.most_s);
-  return fmt::format("estimate: {} for {} cells that can run, {}\n",
-                     least == most ? most : fmt::format("{} to {}", least, most), time.cells,
-                     basis_of(time));
+  return fmt::format("estimate: {} for {} that can run, {}\n",
+                     least == most ? most : fmt::format("{} to {}", least, most),
+                     amount_of(time.cells, "cell"), basis_of(time));
 }
 
 sweep_result run_planned(planned_sweep& sweep) {

@@ -13,6 +13,7 @@
 #include "harness/battery/battery.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -71,10 +72,10 @@ void run_and_print(const battery_case& one, const contender& c, const battery_mo
     fmt::print("nothing to prove: it promises or takes no such problem\n");
   } else if (result.passed()) {
     ++counts.passed;
-    fmt::print("passed  {:>6} problems {:>8.2f} s\n", result.proven, took.count());
+    fmt::print("passed  {:>15} {:>8.2f} s\n", amount_of(result.proven, "problem"), took.count());
   } else {
     ++counts.failed;
-    fmt::print("FAILED after {} problems, {:.2f} s\n", result.proven, took.count());
+    fmt::print("FAILED after {}, {:.2f} s\n", amount_of(result.proven, "problem"), took.count());
     print_failure(one, c, result);
   }
   std::fflush(stdout);
@@ -122,8 +123,9 @@ int run_test(const test_options& options) {
     throw error(failure::unsupported, fmt::format("no case of {} could run here: {}", options.name,
                                                   why.empty() ? "see above" : why));
   }
-  fmt::print("{}: {} cases passed, {} failed{}\n", options.name, counts.passed, counts.failed,
-             left_out == 0 ? "" : fmt::format("; {} executors are not here", left_out));
+  fmt::print("{}: {} passed, {} failed{}\n", options.name, amount_of(counts.passed, "case"),
+             counts.failed,
+             left_out == 0 ? "" : fmt::format("; not here: {}", amount_of(left_out, "executor")));
   return counts.failed == 0 ? 0 : static_cast<int>(failure::wrong_answer);
 }
 

@@ -17,6 +17,7 @@
 #include "harness/tune/processor_table.hpp"
 #include "harness/tune/table_file.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/streams.hpp"
 #include "tune_configs.hpp"
@@ -105,8 +106,8 @@ void print_regret(const std::string& what, const tune::regret& r, int shown) {
     fmt::print("{:<28} no problem has the times for it\n", what);
     return;
   }
-  fmt::print("{:<28} {:.4f} geometric mean, {:.3f} worst, {} problems\n", what, r.mean, r.worst,
-             r.choices.size());
+  fmt::print("{:<28} {:.4f} geometric mean, {:.3f} worst, {}\n", what, r.mean, r.worst,
+             amount_of(r.choices.size(), "problem"));
   for (int i = 0; i < shown && i < static_cast<int>(r.choices.size()); ++i) {
     const tune::regretted& c = r.choices[static_cast<std::size_t>(i)];
     if (c.ratio < 1.005) break;
@@ -188,8 +189,8 @@ int learn(const tune_arguments& o, const std::vector<std::string>& arguments) {
   const tune::table_quality quality{data.problems.size(), tune::of_table(data, *view),
                                     tune::held_out(data, how)};
   write_snapshot(o.out, tune::table_text(table, quality));
-  fmt::print("{}: {} members on {}, from {} problems\n", o.out, table.members.size(),
-             table.device.name, data.problems.size());
+  fmt::print("{}: {} on {}, from {}\n", o.out, amount_of(table.members.size(), "member"),
+             table.device.name, amount_of(data.problems.size(), "problem"));
   print_regret("auto as it ran", tune::of_auto(data), o.shown);
   print_regret("the table, fitted", quality.fitted, o.shown);
   print_regret("the table, held out", quality.held_out, o.shown);

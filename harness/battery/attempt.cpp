@@ -9,6 +9,7 @@
 
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::harness {
 using namespace runtime;
@@ -167,7 +168,9 @@ void battery_attempt::prove_on(const workload& p, std::span<const std::byte> row
     return;
   }
   const auto title = [&] {
-    return to_string(p) + (shift == 0 ? "" : fmt::format(", {} elements into the buffer", shift));
+    return to_string(p) +
+           (shift == 0 ? ""
+                       : fmt::format(", {} into the buffer", runtime::amount_of(shift, "element")));
   };
   // The buffer is aligned, so the input is misaligned by exactly the shift.
   const auto lead = static_cast<std::size_t>(shift) * size_of(p.type);

@@ -11,6 +11,7 @@
 #include "harness/workload/rows.hpp"
 #include "kselect/simt/fiber.hpp"
 #include "runtime/backend/host_backend.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::harness {
 using namespace runtime;
@@ -47,8 +48,8 @@ std::vector<T> all_rows(const std::vector<T>& alphabet, const workload& p) {
 // A case whose problems are all beyond the limits proves nothing of the entry.
 void some_proven(const battery_attempt& a) {
   if (a.result.proven == 0) {
-    throw refuted{"", fmt::format("none of the {} problems is within the limits that it declares",
-                                  a.result.beyond_limits)};
+    throw refuted{"", fmt::format("none of {} is within the limits that it declares",
+                                  runtime::amount_of(a.result.beyond_limits, "problem"))};
   }
 }
 
@@ -189,7 +190,8 @@ void deterministic_where_it_promises_so(battery_attempt& a) {
     const input_rows input(*place, rows);
     trial attempt(a.entry(), p, input, *place);
     attempt.prepare();
-    const std::string title = fmt::format("{}, {} threads", to_string(p), threads);
+    const std::string title =
+        fmt::format("{}, {}", to_string(p), runtime::amount_of(threads, "thread"));
     if (const status done = attempt.run(); !done.ok()) throw refuted{title, done.message};
     if (std::string wrong = attempt.disprove_copy(); !wrong.empty()) throw refuted{title, wrong};
     std::vector<std::byte> answer(attempt.values().begin(), attempt.values().end());

@@ -8,6 +8,7 @@
 
 #include "harness/compare/apart.hpp"
 #include "harness/compare/noise.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::harness::compare {
 namespace {
@@ -174,7 +175,8 @@ class comparer {
                          now.time->clock);
     }
     if (base.executor == "cpu" && base.threads != now.threads) {
-      return fmt::format("{} threads in the base, {} in the new run", base.threads, now.threads);
+      return fmt::format("{} in the base, {} in the new run",
+                         runtime::amount_of(base.threads, "thread"), now.threads);
     }
     return {};
   }

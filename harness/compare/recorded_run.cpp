@@ -9,6 +9,7 @@
 #include "harness/record/journal.hpp"
 #include "harness/record/meta.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/json.hpp"
 
 namespace kselect::harness::compare {
@@ -170,9 +171,9 @@ recorded_run read_run(const std::filesystem::path& path) {
   }
   if (without_rounds != 0) {
     run.notes.push_back(fmt::format(
-        "{}: {} records have no rounds; theirs are {} consecutive blocks of samples, which hide "
+        "{}: no rounds in {}; they are made of {} consecutive blocks of samples, which hide "
         "slow drift",
-        run.path, without_rounds, made_rounds));
+        run.path, runtime::amount_of(without_rounds, "record"), made_rounds));
   }
   return run;
 }

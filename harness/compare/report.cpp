@@ -134,7 +134,7 @@ std::vector<std::string> method_of(const comparison& compared) {
                        : "The runs did not take turns: round medians are compared as two samples "
                          "(Mann-Whitney), and drift between the runs is not cancelled.");
   method.push_back(fmt::format(
-      "A change counts beyond a threshold of {:.3g} %{}; {} over {} cells at {:.3g} %; intervals "
+      "A change counts beyond a threshold of {:.3g} %{}; {} over {} at {:.3g} %; intervals "
       "have {:.3g} %.",
       100 * how.threshold,
       how.floor == nullptr ? ", no noise floor given"
@@ -143,7 +143,7 @@ std::vector<std::string> method_of(const comparison& compared) {
       how.corrected == correction::benjamini_hochberg ? "corrected by Benjamini-Hochberg"
       : how.corrected == correction::family_wise      ? "corrected family-wise (Holm)"
                                                       : "not corrected",
-      weighed, 100 * (1 - how.confidence), 100 * how.confidence));
+      runtime::amount_of(weighed, "cell"), 100 * (1 - how.confidence), 100 * how.confidence));
   if (!compared.paired && !how.strict) {
     method.push_back(fmt::format(
         "Without turns or a noise floor, a cell is slower only if its fastest sample takes more "

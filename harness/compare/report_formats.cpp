@@ -10,6 +10,7 @@
 #include "harness/compare/apart.hpp"
 #include "harness/compare/noise.hpp"
 #include "harness/compare/report.hpp"
+#include "runtime/format.hpp"
 #include "runtime/streams.hpp"
 
 namespace kselect::harness::compare {
@@ -34,10 +35,9 @@ std::array<std::string, 8> cells_of(const report_row& row) {
 constexpr bool is_number(std::size_t column) { return column >= 1 && column <= 4; }
 
 std::string hidden_line(const report& r) {
-  return r.hidden == 0
-             ? ""
-             : fmt::format("{} cells that are the same or were added are not shown (--all)",
-                           r.hidden);
+  return r.hidden == 0 ? ""
+                       : fmt::format("not shown: {}, the same or added (--all shows all)",
+                                     runtime::amount_of(r.hidden, "cell"));
 }
 
 // Escapes the characters that would end a table cell or begin markup.

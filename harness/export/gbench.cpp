@@ -7,6 +7,7 @@
 
 #include "harness/compare/statistics.hpp"
 #include "harness/export/exports.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -151,9 +152,10 @@ std::string ci_export(const recorded_run& run) {
          {"unit", "us"},
          {"value", time.median / ns_per_us},
          {"range", fmt::format("± {:.4g}", (time.high - time.low) / 2 / ns_per_us)},
-         {"extra", fmt::format("{} rounds, {} samples, 95 % interval [{:.6g}, {:.6g}] us, clock {}",
-                               time.rounds.size(), time.samples.size(), time.low / ns_per_us,
-                               time.high / ns_per_us, time.clock)}});
+         {"extra", fmt::format("{}, {}, 95 % interval [{:.6g}, {:.6g}] us, clock {}",
+                               runtime::amount_of(time.rounds.size(), "round"),
+                               runtime::amount_of(time.samples.size(), "sample"),
+                               time.low / ns_per_us, time.high / ns_per_us, time.clock)}});
   }
   return rows.dump(1) + "\n";
 }

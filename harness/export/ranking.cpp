@@ -188,7 +188,8 @@ std::string some_of(const std::vector<std::string>& names) {
   if (names.size() <= 3) {
     return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
   }
-  return fmt::format("{}, {} and {} others", names[0], names[1], names.size() - 2);
+  return fmt::format("{}, {} and {}", names[0], names[1],
+                     runtime::amount_of(names.size() - 2, "other"));
 }
 
 std::string answer_at(const ranking& point, const std::string& baseline) {

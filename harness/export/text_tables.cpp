@@ -279,7 +279,7 @@ std::string counted_table(const std::vector<ranking>& rankings, std::size_t widt
 std::string counts_text(const recorded_run& run) {
   std::map<cell_status, std::size_t> counts;
   for (const recorded_cell& cell : run.cells) ++counts[cell.status];
-  std::string text = fmt::format("{} cell{}", run.cells.size(), run.cells.size() == 1 ? "" : "s");
+  std::string text = fmt::format("{}", runtime::amount_of(run.cells.size(), "cell"));
   for (const auto& [status, count] : counts) {
     text += fmt::format(", {} {}", count, to_string(status));
   }

@@ -15,6 +15,7 @@
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/json.hpp"
 
 namespace kselect::harness {
@@ -387,8 +388,8 @@ std::string omitted_text(const std::vector<left_out>& omitted, std::string_view 
   if (omitted.empty()) return {};
   std::vector<std::string> parts;
   for (const left_out& each : omitted) {
-    const std::size_t count = each.algorithms.size();
-    parts.push_back(fmt::format("{} algorithm{} {}", count, count == 1 ? "" : "s", each.reason));
+    parts.push_back(
+        fmt::format("{} {}", runtime::amount_of(each.algorithms.size(), "algorithm"), each.reason));
   }
   return fmt::format("{}left out: {}", before, fmt::join(parts, "; "));
 }

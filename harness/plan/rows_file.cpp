@@ -7,6 +7,7 @@
 
 #include "kselect/order.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/content_hashes.hpp"
 #include "runtime/io/npy.hpp"
 
@@ -16,9 +17,9 @@ namespace {
 dtype row_type_of(const npy_file& matrix, const std::filesystem::path& file) {
   if (matrix.shape().size() != 2) {
     throw error(failure::input,
-                fmt::format("{}: has {} dimensions, but rows are a matrix (Q x n); numpy's "
+                fmt::format("{}: has {}, but rows are a matrix (Q x n); numpy's "
                             ".reshape(1, -1) makes one row",
-                            file.string(), matrix.shape().size()));
+                            file.string(), runtime::amount_of(matrix.shape().size(), "dimension")));
   }
   if (const auto type = parse<dtype>(to_string(matrix.type()))) return *type;
   throw error(failure::input,

@@ -14,6 +14,7 @@
 #include "harness/verify/guard.hpp"
 #include "runtime/backend/ticks.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -197,8 +198,9 @@ std::string trial::refute_copy() {
                   .indices = problem_.has_indices() ? indices_host_.data() : nullptr};
   const verdict proof = verify(problem_, entry_.promises, answer, place_.description().threads);
   if (proof) return {};
-  return fmt::format("{} of {} rows wrong; {}: {}", proof.rows_wrong, proof.rows_checked,
-                     to_string(proof.first->failed), proof.first->detail);
+  return fmt::format("{} of {} wrong; {}: {}", proof.rows_wrong,
+                     runtime::amount_of(proof.rows_checked, "row"), to_string(proof.first->failed),
+                     proof.first->detail);
 }
 
 void trial::read_row(std::int64_t row, std::vector<std::byte>& values,
@@ -248,8 +250,9 @@ std::string trial::disprove() {
     copy_answer();
     std::string what = refute_copy();
     if (what.empty()) {
-      disagree(fmt::format("{} of {} rows are wrong by the former, the first of them row {}",
-                           found->rows_wrong, found->rows_checked, found->first_row));
+      disagree(fmt::format("{} of {} wrong by the former, the first of them row {}",
+                           found->rows_wrong, runtime::amount_of(found->rows_checked, "row"),
+                           found->first_row));
     }
     return what;
   }

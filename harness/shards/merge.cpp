@@ -13,6 +13,7 @@
 #include "harness/record/journal.hpp"
 #include "harness/shards/recorded_shard.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/json.hpp"
 
 namespace kselect::harness::shards {
@@ -103,8 +104,8 @@ std::string how_union_differs(const std::vector<recorded_shard>& all) {
   }
   const std::size_t planned = all.front().cells_of_all;
   if (planned == 0 || owner.size() == planned) return {};
-  return fmt::format("the shards hold {} cells together, and their plan has {}", owner.size(),
-                     planned);
+  return fmt::format("the shards hold {} together, and their plan has {}",
+                     runtime::amount_of(owner.size(), "cell"), planned);
 }
 
 // All shards that ran on one kind of machine.

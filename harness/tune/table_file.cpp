@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/json.hpp"
 
 namespace kselect::harness::tune {
@@ -44,7 +45,8 @@ std::vector<Number> flattened(const json& list, std::size_t columns) {
   std::vector<Number> numbers;
   for (const json& row : list) {
     if (row.size() != columns) {
-      throw error(failure::input, fmt::format("a row has {} numbers, not {}", row.size(), columns));
+      throw error(failure::input, fmt::format("a row has {}, not {}",
+                                              runtime::amount_of(row.size(), "number"), columns));
     }
     for (const json& number : row) numbers.push_back(number.get<Number>());
   }

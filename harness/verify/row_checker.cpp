@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/format.hpp"
+
 namespace kselect::harness::verification {
 
 namespace {
@@ -187,9 +189,9 @@ bool row_checker<T, Index>::count_holds(std::int64_t row, const row_state<T>& st
                                   [&](T value) { return state.tied.tied(value); });
   return fail(check::count, row, worst - returned.begin(), [&] {
     std::string text = fmt::format(
-        "the row holds {} keys better than the worst returned, {}; {} of "
+        "the row holds {} better than the worst returned, {}; {} of "
         "them are returned",
-        state.seen.better, show(*worst), state.better_returned);
+        runtime::amount_of(state.seen.better, "key"), show(*worst), state.better_returned);
     if (problem_.has_indices()) {
       const std::int64_t column = column_left_out(row);
       text += fmt::format("; left out: {} at index {}", show(element(row, column)), column);

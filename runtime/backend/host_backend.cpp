@@ -17,6 +17,7 @@
 #include "runtime/backend/shared_cut.hpp"
 #include "runtime/backend/ticks.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -112,8 +113,8 @@ int threads_to_use(int asked) {
     all_run.count_down();
     throw error(failure::resources,
                 fmt::format("--threads {}: only {} could be started ({}); give a smaller number, "
-                            "best at most the {} processors that this process may use",
-                            asked, started, refused.what(), available));
+                            "best at most the {} that this process may use",
+                            asked, started, refused.what(), amount_of(available, "processor")));
   }
   all_run.count_down();
   return asked;

@@ -28,6 +28,7 @@
 #include <omp.h>
 
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -67,11 +68,10 @@ std::vector<distance_calculator::scratch> distance_calculator::allocate_scratch(
     return std::vector<scratch>(static_cast<std::size_t>(workers),
                                 scratch(query_tile, base_tile, base_.dimension));
   } catch (const std::bad_alloc&) {
-    throw error(
-        failure::resources,
-        fmt::format("distances: tiles of {} x {} for {} threads do not fit into memory; use "
-                    "smaller or fewer ones",
-                    query_tile, base_tile, workers));
+    throw error(failure::resources,
+                fmt::format("distances: tiles of {} x {} for {} do not fit into memory; use "
+                            "smaller or fewer ones",
+                            query_tile, base_tile, amount_of(workers, "thread")));
   }
 }
 
@@ -84,8 +84,8 @@ distance_calculator::distance_calculator(vector_view base, runtime::metric metri
                                          const distance_options& options)
     : base_(base), metric_(metric), options_(options) {
   require(options.query_tile >= 1 && options.base_tile >= 1 && options.threads >= 1,
-          fmt::format("distances: tiles of {} x {} on {} threads; each must be at least 1",
-                      options.query_tile, options.base_tile, options.threads));
+          fmt::format("distances: tiles of {} x {} on {}; each must be at least 1",
+                      options.query_tile, options.base_tile, amount_of(options.threads, "thread")));
   base_images_ = images_of(base.data, base.count, base.dimension, metric, options.threads);
 }
 

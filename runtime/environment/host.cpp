@@ -11,6 +11,7 @@
 
 #include "build_info.hpp"
 #include "runtime/backend/host_backend.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::runtime {
 namespace {
@@ -154,7 +155,8 @@ std::vector<finding_of_doctor> examine(const host_facts& host, const build_facts
                             : host.governor + ": clocks change during a run; use `performance`");
   const double busy = host.load_1min / std::max(host.threads_online, 1);
   say(busy < 0.1, severity::warning, "other load",
-      fmt::format("load average {:.2f} on {} threads{}", host.load_1min, host.threads_online,
+      fmt::format("load average {:.2f} on {}{}", host.load_1min,
+                  amount_of(host.threads_online, "thread"),
                   busy < 0.1 ? "" : ": other programs take part of the machine"));
   say(!host.virtual_machine, severity::note, "machine",
       host.virtual_machine ? "virtual: neighbours may disturb; compare within one run only"

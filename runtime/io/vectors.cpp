@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/io/readers.hpp"
 #include "runtime/io/stream.hpp"
@@ -153,9 +154,9 @@ vector_set allocate_vectors(const std::filesystem::path& file, std::int64_t avai
     set.data.resize(elements);
   } catch (const std::bad_alloc&) {
     throw error(failure::resources,
-                fmt::format("{}: {} vectors of dimension {} do not fit into memory; limit their "
+                fmt::format("{}: {} of dimension {} do not fit into memory; limit their "
                             "number",
-                            file.string(), set.count, dimension));
+                            file.string(), amount_of(set.count, "vector"), dimension));
   }
   return set;
 }

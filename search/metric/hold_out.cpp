@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "search/search.hpp"
 
 namespace kselect::search::metric_space {
@@ -16,9 +17,8 @@ split hold_out(std::int64_t count, double share, std::uint64_t seed) {
   const auto held =
       share > 0 && share < 1 ? std::llround(share * static_cast<double>(count)) : std::int64_t{0};
   if (held < 1 || held >= count) {
-    throw error(
-        failure::usage,
-        fmt::format("cannot hold out a share of {} of {} objects and keep some", share, count));
+    throw error(failure::usage, fmt::format("cannot hold out a share of {} of {} and keep some",
+                                            share, runtime::amount_of(count, "object")));
   }
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), 0);

@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include "harness/verify/certificate.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::search::metric_space {
 namespace {
@@ -65,7 +66,8 @@ std::string wrong_hits(const range_answer& answer, float radius, std::int64_t q,
   const std::int64_t first = answer.starts[static_cast<std::size_t>(q)];
   const std::int64_t count = answer.starts[static_cast<std::size_t>(q) + 1] - first;
   if (count != static_cast<std::int64_t>(expected.size())) {
-    return fmt::format("{} hits, of {} objects within {}", count, expected.size(), radius);
+    return fmt::format("{}, of {} within {}", runtime::amount_of(count, "hit"),
+                       runtime::amount_of(expected.size(), "object"), radius);
   }
   for (std::size_t j = 0; j < expected.size(); ++j) {
     const auto at = static_cast<std::size_t>(first) + j;

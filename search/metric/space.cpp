@@ -10,6 +10,7 @@
 
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "search/metric/cpu/build.hpp"
 #include "search/metric/device_memory.hpp"
 #include "search/metric/sets.hpp"
@@ -106,8 +107,9 @@ void require_useful(const cluster_list& list, std::int64_t objects) {
 
 void require_as_many_pivots(std::int64_t pivots, const pivot_rule& rule) {
   if (pivots >= rule.most) return;
-  throw error(failure::usage, fmt::format("alpha = {} selects {} pivots, fewer than {}; lower it",
-                                          rule.alpha, pivots, rule.most));
+  throw error(failure::usage,
+              fmt::format("alpha = {} selects {}, fewer than {}; lower it", rule.alpha,
+                          runtime::amount_of(pivots, "pivot"), rule.most));
 }
 
 void require_options(const search_options& o, index_kind kind, bool native) {

@@ -13,6 +13,7 @@
 #include "harness/plan/plan.hpp"
 #include "harness/run/whole_runs.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "search/metric/prove.hpp"
 #include "search/metric/space.hpp"
 #include "search/task/objects.hpp"
@@ -163,7 +164,7 @@ class index_subject final : public subject {
                                                        part_of(nearest_, checked_), threads);
   }
   std::string proof() const override {
-    return fmt::format("all distances of {} queries", checked_.size());
+    return fmt::format("all distances of {}", runtime::amount_of(checked_.size(), "query"));
   }
 
  private:

@@ -14,6 +14,7 @@
 #include "harness/plan/plan.hpp"
 #include "harness/run/whole_runs.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "search/knn/knn.hpp"
 #include "search/task/float64_check.hpp"
 #include "search/task/settings.hpp"
@@ -113,8 +114,8 @@ class knn_subject final : public subject {
 
   std::string disprove() override { return check_.disprove(answer_); }
   std::string proof() const override {
-    return fmt::format("the search's certificate; all float64 distances of {} queries",
-                       check_.queries());
+    return fmt::format("the search's certificate; all float64 distances of {}",
+                       runtime::amount_of(check_.queries(), "query"));
   }
 
  private:

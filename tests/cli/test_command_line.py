@@ -123,7 +123,7 @@ def test_one_dimension_is_one_row(kselect, files):
     kselect("select", "row.npy", "--k", 5, "--sorted", "--algorithm", "cpu/sort", "--values", "v.npy", "--indices", "i.npy")
     values = np.load(files / "v.npy")
     np.testing.assert_array_equal(values, np.sort(ROWS[2])[None, :5])
-    assert "in each of 1 rows" in kselect("prove", "row.npy", "v.npy", "i.npy").stdout
+    assert "in each of 1 row, proven" in kselect("prove", "row.npy", "v.npy", "i.npy").stdout
     np.save(files / "flat.npy", values[0])
     kselect("prove", "row.npy", "flat.npy")
     values[0, 0] = 9

@@ -144,7 +144,7 @@ def test_what_an_algorithm_prints_is_not_among_the_results(run_planted):
 def test_resuming_tries_again_what_crashed(run_planted, tmp_path):
     run_planted(algorithms=["planted/crashes", "cpu/heap"])
     done, _ = run_planted("--resume", algorithms=["planted/crashes", "cpu/heap"])
-    assert "1 cells run, 1 error; 1 done before" in done.stdout
+    assert "1 cell run, 1 error; 1 done before" in done.stdout
 
 
 def test_they_are_not_in_the_program_that_is_shipped(kselect):

@@ -183,7 +183,7 @@ def test_torn_tail_is_cut_and_told(kselect, config, tmp_path):
     expected = sorted(keys(tmp_path / "o"))
     path.write_bytes(whole[:-40])
     done = kselect("run", config(), "--out", "o", "--resume")
-    assert "cut" in done.stderr and "1 cells run" in done.stdout
+    assert "cut" in done.stderr and "1 cell run" in done.stdout
     assert sorted(keys(tmp_path / "o")) == expected
 
 
@@ -306,7 +306,7 @@ def test_dry_run_and_filter(kselect, config, tmp_path):
     kselect("run", config(), "--filter", "(", check=2)
     message = kselect("run", config(), "--filter", "nothing matches", check=2).stderr
     title = re.search("no cell is left; --filter excludes all; .* titles such as '(.+)'", message)[1]
-    assert kselect("run", config(), "--dry-run", "--filter", f"^{title}$").stdout.endswith("1 cells\n")
+    assert kselect("run", config(), "--dry-run", "--filter", f"^{title}$").stdout.endswith("\n1 cell\n")
 
 
 @pytest.mark.slow

@@ -83,7 +83,7 @@ def test_a_partial_run_says_so(kselect, ran):
     meta = json.loads((ran / "meta.json").read_text())
     (ran / "meta.json").write_text(json.dumps(meta | {"state": "interrupted"}))
     shown = kselect("show", "o").stdout
-    assert "interrupted, 3 of 8 cells are recorded" in shown and "3 cells, 3 ok" in shown
+    assert "interrupted, recorded: 3 of 8 cells" in shown and "3 cells, 3 ok" in shown
 
 
 def test_a_resumed_run_ends_with_the_whole_table(kselect, config, ran):

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "search/knn/host/block_search.hpp"
 #include "search/search.hpp"
 
@@ -78,13 +79,14 @@ tile_plan plan_tiles(const tiled_sizes& s, std::int64_t bytes, std::int64_t quer
   const std::int64_t least_queries = query_tile > 0 ? asked : std::min(query_unit, s.queries);
   const std::int64_t least = tile_bytes(s, least_corpus, least_queries);
   if (least > bytes) {
-    throw error(failure::resources,
-                fmt::format("the memory limit leaves {} MiB for tiles, but {} x {} vectors of "
-                            "dimension {} with k = {} on {} threads need {} MiB; raise "
-                            "--memory-limit by {} MiB or lower --threads",
-                            std::max<std::int64_t>(0, bytes / mebibyte), least_corpus,
-                            least_queries, s.dimension, s.k, s.threads, units(least, mebibyte),
-                            units(least - bytes, mebibyte)));
+    throw error(
+        failure::resources,
+        fmt::format("the memory limit leaves {} MiB for tiles, but {} x {} vectors of "
+                    "dimension {} with k = {} on {} need {} MiB; raise "
+                    "--memory-limit by {} MiB or lower --threads",
+                    std::max<std::int64_t>(0, bytes / mebibyte), least_corpus, least_queries,
+                    s.dimension, s.k, runtime::amount_of(s.threads, "thread"),
+                    units(least, mebibyte), units(least - bytes, mebibyte)));
   }
   const std::int64_t rest = bytes - least;
   tile_plan plan;

@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/atomic_file.hpp"
 #include "runtime/io/npy_header.hpp"
 #include "runtime/json.hpp"
@@ -200,8 +201,8 @@ void result_store::append(std::int64_t count, std::span<const float> distances,
 
 void result_store::commit() {
   if (done_ != request_.queries) {
-    throw error(failure::output, fmt::format("{}: only {} of {} queries have results",
-                                             directory_.string(), done_, request_.queries));
+    throw error(failure::output, fmt::format("{}: results of only {} of {}", directory_.string(),
+                                             done_, runtime::amount_of(request_.queries, "query")));
   }
   // A network file system may report a failed write only now.
   for (auto* const rows : {&distances_, &indices_}) {

@@ -189,7 +189,7 @@ TEST_P(TrialInPlace, ReportsAnAnswerThatOnlyTheDeviceFindsWrong) {
     FAIL();
   } catch (const error& disagreement) {
     EXPECT_EQ(disagreement.category(), failure::unsupported);
-    EXPECT_THAT(disagreement.what(), HasSubstr("1 of 6 rows are wrong by the former"));
+    EXPECT_THAT(disagreement.what(), HasSubstr("1 of 6 rows wrong by the former"));
     EXPECT_THAT(disagreement.what(), HasSubstr("row 2"));
   }
 }
