@@ -54,14 +54,33 @@ function(kselect_add_python_package)
   endforeach()
 endfunction()
 
-# The program goes into the package, with its configs and its Python side, beside each other as they are installed.
-function(kselect_add_program_to_python_package program)
+# The program goes into the package, with its configs and its Python side, beside each other as they are installed. There
+# it is a shared library, because the module kselect._bench runs sweeps in Python's process, and a small program.
+function(kselect_add_program_to_python_package)
   set(folder kselect/_program)
-  kselect_install_what_runs(${program} python ${folder}/bin ${folder}/share)
-  add_dependencies(kselect_python_package ${program})
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/python/${folder}/bin ${PROJECT_BINARY_DIR}/python/${folder}/share/kselect)
-  file(CREATE_LINK ${PROJECT_BINARY_DIR}/kselect ${PROJECT_BINARY_DIR}/python/${folder}/bin/kselect SYMBOLIC)
+  set(root ${PROJECT_BINARY_DIR}/python)
+  add_library(kselect_outside SHARED python/program/entries.cpp python/program/calls.cpp)
+  set_target_properties(kselect_outside PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                        LIBRARY_OUTPUT_DIRECTORY ${root}/kselect INSTALL_RPATH $ORIGIN)
+  target_link_libraries(kselect_outside PRIVATE kselect_cli)
+  target_compile_options(kselect_outside PRIVATE ${KSELECT_LITTLE_OPTIMISED})
+  target_link_options(kselect_outside PRIVATE -Wl,--exclude-libs,ALL)
+  install(TARGETS kselect_outside LIBRARY DESTINATION kselect COMPONENT python)
+
+  kselect_add_python_module(_bench kselect_outside python/program/bench_module.cpp python/extension/raise.cpp)
+  target_link_libraries(kselect_python_bench PRIVATE kselect_core)
+  set_target_properties(kselect_python_bench PROPERTIES INSTALL_RPATH $ORIGIN)
+
+  add_executable(kselect_packaged python/program/main.cpp)
+  target_include_directories(kselect_packaged PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(kselect_packaged PRIVATE kselect_options kselect_core kselect_outside)
+  set_target_properties(kselect_packaged PROPERTIES OUTPUT_NAME kselect INSTALL_RPATH $ORIGIN/../..
+                        RUNTIME_OUTPUT_DIRECTORY ${root}/${folder}/bin)
+  add_dependencies(kselect_python_package kselect_packaged)
+  kselect_install_what_runs(kselect_packaged python ${folder}/bin ${folder}/share)
+
+  file(MAKE_DIRECTORY ${root}/${folder}/share/kselect)
   foreach(part IN ITEMS configs plots)
-    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${part} ${PROJECT_BINARY_DIR}/python/${folder}/share/kselect/${part} SYMBOLIC)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${part} ${root}/${folder}/share/kselect/${part} SYMBOLIC)
   endforeach()
 endfunction()

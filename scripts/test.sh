@@ -7,7 +7,8 @@
 #              KSELECT_BATTERY=sample:SEED repeats it); the program's tests except slow ones; plots; configs;
 #              the tree.
 #   --all      adds the whole battery, the slow tests, all tests under AddressSanitizer and UBSan, fuzzing,
-#              the documents' site, and the CUDA build if nvcc is found. CI runs this.
+#              the documents' site, the Python package as a wheel, and the CUDA build if nvcc is found. CI runs
+#              this.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 source scripts/stages.sh
@@ -62,6 +63,9 @@ fi
 
 stage "the documents' site"
 scripts/docs.sh
+
+stage "the wheel, in a fresh environment"
+scripts/wheel.sh --reuse build/test-cpu
 
 stage "fuzzing the readers"
 cmake -S tests/fuzz -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ >/dev/null

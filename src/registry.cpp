@@ -62,6 +62,12 @@ void detail::add_entry_file(const entry_file& file) {
   if (!tables().empty()) tables().push_back(collect());
 }
 
+void detail::put_entry_file(const entry_file& file) {
+  std::erase_if(added_files(),
+                [&](const entry_file& added) { return added.entries == file.entries; });
+  add_entry_file(file);
+}
+
 std::span<const registered> registry() {
   first_table();
   return tables().back();

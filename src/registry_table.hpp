@@ -28,4 +28,7 @@ std::span<const absent_file> absent_files();
 // while another thread uses the registry.
 void add_entry_file(const entry_file& file);
 
+// The same, in place of what was added with the same function `entries`.
+void put_entry_file(const entry_file& file);
+
 }  // namespace kselect::detail

@@ -28,6 +28,8 @@ element element_of(std::string_view format, Py_ssize_t size) {
       return element::uint8;
     case 'H':
       return element::uint16;
+    case 'I':
+      return element::uint32;
     case 'i':
     case 'l':
     case 'q':

@@ -18,6 +18,7 @@ enum class element : std::uint8_t {
   int64,
   uint8,
   uint16,
+  uint32,
   other
 };
 
@@ -31,6 +32,7 @@ constexpr std::int64_t size_of(element type) {
       return 2;
     case element::float32:
     case element::int32:
+    case element::uint32:
       return 4;
     default:
       return 8;

@@ -47,6 +47,24 @@ bool read_output(PyObject* given, const char* name, element type, std::int64_t c
   return false;
 }
 
+// The bits that a search may return: None, one sequence of words, or one for each of the queries.
+bool read_filter(PyObject* given, std::int64_t corpus, std::int64_t queries, array& words,
+                 knn_filter& filter) {
+  if (given == Py_None) return true;
+  if (!words.read(given, "filter", false)) return false;
+  const std::int64_t each = knn_filter::words_for(corpus);
+  const bool fits = words.type == element::uint32 && !words.on_gpu && words.dense() &&
+                    (words.dimensions == 1 ? words.shape[0] == each
+                                           : words.dimensions == 2 && words.shape[1] == each &&
+                                                 words.shape[0] == queries);
+  if (!fits) {
+    PyErr_SetString(PyExc_ValueError, "filter is no dense array of a word for 32 vectors");
+    return false;
+  }
+  filter = {static_cast<const std::uint32_t*>(words.data), words.dimensions == 1 ? 0 : each};
+  return true;
+}
+
 }  // namespace
 
 PyObject* prepare_corpus(PyObject*, PyObject* const* given, Py_ssize_t count) {
@@ -71,23 +89,26 @@ PyObject* prepare_corpus(PyObject*, PyObject* const* given, Py_ssize_t count) {
 
 PyObject* search_corpus(PyObject*, PyObject* const* given, Py_ssize_t count) {
   long long k = 0, first_own = 0;
-  if (!has_arguments(count, 6)) return nullptr;
+  if (!has_arguments(count, 7)) return nullptr;
   const auto* corpus =
       static_cast<const held_corpus*>(PyCapsule_GetPointer(given[0], capsule_name));
-  array queries, distances, indices;
+  array queries, distances, indices, words;
   vector_rows rows;
+  knn_filter filter;
   if (corpus == nullptr || !read_vectors(given[1], "queries", queries, rows) ||
       !read_integer(given[2], "k", 1, corpus->prepared.count(), k) ||
       !read_integer(given[5], "first_own", -1, INT64_MAX, first_own) ||
       !read_output(given[3], "distances", element::float32, rows.count * k, distances) ||
-      !read_output(given[4], "indices", element::int64, rows.count * k, indices)) {
+      !read_output(given[4], "indices", element::int64, rows.count * k, indices) ||
+      !read_filter(given[6], corpus->prepared.count(), rows.count, words, filter)) {
     return nullptr;
   }
   const auto size = static_cast<std::size_t>(rows.count * k);
   status done;
-  Py_BEGIN_ALLOW_THREADS done = corpus->prepared.search(
-      rows, k, std::span(static_cast<float*>(distances.data), size),
-      std::span(static_cast<std::int64_t*>(indices.data), size), {.first_own = first_own});
+  Py_BEGIN_ALLOW_THREADS done =
+      corpus->prepared.search(rows, k, std::span(static_cast<float*>(distances.data), size),
+                              std::span(static_cast<std::int64_t*>(indices.data), size),
+                              {.first_own = first_own, .filter = filter});
   Py_END_ALLOW_THREADS if (!done.ok()) return raise(done);
   Py_RETURN_NONE;
 }

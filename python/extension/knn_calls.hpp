@@ -11,8 +11,10 @@ inline constexpr const char* prepare_corpus_help =
 PyObject* prepare_corpus(PyObject*, PyObject* const* given, Py_ssize_t count);
 
 inline constexpr const char* search_corpus_help =
-    "search_corpus(corpus, queries, k, distances, indices, first_own) -> None\n\n"
-    "Writes dense float32 distances and int64 indices, k of each a query.";
+    "search_corpus(corpus, queries, k, distances, indices, first_own, filter) -> None\n\n"
+    "Writes dense float32 distances and int64 indices, k of each a query. filter: None, or words "
+    "of\n"
+    "uint32, for all queries or for each.";
 PyObject* search_corpus(PyObject*, PyObject* const* given, Py_ssize_t count);
 
 }  // namespace kselect::python

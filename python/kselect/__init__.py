@@ -7,6 +7,9 @@ Arrays may be NumPy's, torch's, CuPy's or JAX's, or of any library with DLPack. 
 same kind.
 """
 
+import importlib
+from typing import Any
+
 from kselect._knn import Corpus, Neighbours, knn
 from kselect._plan import Plan, plan
 from kselect._top_k import TopK, top_k
@@ -18,7 +21,15 @@ __all__ = [
     "Plan",
     "TopK",
     "__version__",
+    "bench",
     "knn",
     "plan",
     "top_k",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `kselect.bench`, which loads the harness, when it is first used."""
+    if name == "bench":
+        return importlib.import_module("kselect.bench")
+    raise AttributeError(f"module 'kselect' has no attribute {name!r}")

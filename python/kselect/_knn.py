@@ -41,6 +41,29 @@ def _matrix(given: Any, name: str) -> tuple[Any, np.ndarray]:
     return library, np.require(seen, np.float32, ("C", "A"))
 
 
+def _words(given: Any, corpus: int, queries: int) -> np.ndarray | None:
+    """A filter as words of 32 bits, [words] or [Q, words]; None: no filter."""
+    if given is None:
+        return None
+    library, given = _libraries.of(given)
+    if not hasattr(library, "as_numpy"):
+        raise TypeError("filter is on a GPU; pass it in host memory")
+    mask = library.as_numpy(given)
+    name = mask.dtype.name
+    if name not in ("bool", "uint8"):
+        raise TypeError(f"filter has dtype {name}; pass booleans, or bits of uint8")
+    width = corpus if name == "bool" else (corpus + 7) // 8
+    if mask.shape not in ((width,), (queries, width)):
+        raise ValueError(
+            f"filter has shape {mask.shape} and dtype {name}, but must have ({width},) or "
+            f"({queries}, {width}) for {corpus} vectors and {queries} queries"
+        )
+    packed = mask if name == "uint8" else np.packbits(mask, axis=-1, bitorder="little")
+    words = np.zeros((*packed.shape[:-1], (corpus + 31) // 32 * 4), np.uint8)
+    words[..., : packed.shape[-1]] = packed
+    return words.view("<u4").astype(np.uint32, copy=False)
+
+
 class Corpus:
     """Vectors that are prepared once and searched many times, by any number of threads at once.
 
@@ -87,7 +110,9 @@ class Corpus:
         """The metric that it was prepared for."""
         return self._metric
 
-    def search(self, queries: Any, k: int, /, *, index_dtype: Any = None) -> Neighbours:
+    def search(
+        self, queries: Any, k: int, /, *, filter: Any = None, index_dtype: Any = None
+    ) -> Neighbours:
         """Find the `k` nearest vectors of each query.
 
         The answer is exact and unique: float64 distances between the float32 vectors decide, equal
@@ -96,6 +121,10 @@ class Corpus:
         Args:
             queries: [Q, dimension], as the corpus' vectors.
             k: 1 to the number of vectors.
+            filter: Which vectors may be found: booleans, [n] for all queries or [Q, n] for each; or
+                bits of uint8, [ceil(n / 8)] or [Q, ceil(n / 8)], as
+                `numpy.packbits(mask, axis=-1, bitorder="little")` has them. A query that fewer than
+                `k` may answer gets those, then index -1 at distance infinity.
             index_dtype: int32 or int64 (the default).
 
         Returns:
@@ -104,27 +133,28 @@ class Corpus:
 
         Raises:
             ValueError: A wrong shape or `k`, or a component that is not finite.
-            TypeError: A wrong dtype, or queries on a GPU.
+            TypeError: A wrong dtype, or queries or a filter on a GPU.
         """
         library, rows = _matrix(queries, "queries")
         if rows.shape[1] != self.dimension:
             raise ValueError(
                 f"queries have dimension {rows.shape[1]}, but the corpus has {self.dimension}"
             )
-        found = self._search(rows, k, -1, len(self), index_dtype)
+        found = self._search(rows, k, -1, filter, index_dtype)
         return Neighbours(*library.returned(*found, queries, 1))
 
-    def graph(self, k: int, /, *, index_dtype: Any = None) -> Neighbours:
+    def graph(self, k: int, /, *, filter: Any = None, index_dtype: Any = None) -> Neighbours:
         """Find the `k` nearest other vectors of each vector: the k-NN graph.
 
-        Returns NumPy's arrays of shape [n, k], as `search`. `k` is 1 to n - 1.
+        Returns NumPy's arrays of shape [n, k], as `search`, whose `filter` it has. `k` is 1 to
+        n - 1.
         """
-        return Neighbours(*self._search(self._vectors, k, 0, len(self) - 1, index_dtype))
+        return Neighbours(*self._search(self._vectors, k, 0, filter, index_dtype))
 
     def _search(
-        self, rows: np.ndarray, k: int, first_own: int, most: int, index_dtype: Any
+        self, rows: np.ndarray, k: int, first_own: int, filter: Any, index_dtype: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        k = operator.index(k)
+        k, most = operator.index(k), len(self) - (first_own >= 0)
         if not 1 <= k <= most:
             raise ValueError(f"k = {k}, but must be 1 to {most}")
         wide = is_wide(index_dtype)
@@ -132,7 +162,8 @@ class Corpus:
             raise ValueError(f"index_dtype is int32, but the corpus has {len(self)} vectors")
         distances = np.empty((len(rows), k), np.float32)
         indices = np.empty((len(rows), k), np.int64)
-        _select.search_corpus(self._held, rows, k, distances, indices, first_own)
+        words = _words(filter, len(self), len(rows))
+        _select.search_corpus(self._held, rows, k, distances, indices, first_own, words)
         return distances, indices.astype(np.int32) if wide is False else indices
 
 
@@ -143,6 +174,7 @@ def knn(
     /,
     *,
     metric: str | None = None,
+    filter: Any = None,
     index_dtype: Any = None,
     threads: int | None = None,
 ) -> Neighbours:
@@ -154,6 +186,7 @@ def knn(
         queries: [Q, dimension]. None: the corpus' own vectors, of which none is its own neighbour.
         k: 1 to n; 1 to n - 1 without queries.
         metric: As `Corpus` takes it; "sqeuclidean" by default.
+        filter: Which vectors may be found, for all queries or for each (`Corpus.search`).
         index_dtype: int32 or int64 (the default).
         threads: By default one for each processor.
 
@@ -175,5 +208,5 @@ def knn(
     else:
         corpus = Corpus(corpus, metric=metric or "sqeuclidean", threads=threads)
     if queries is None:
-        return corpus.graph(k, index_dtype=index_dtype)
-    return corpus.search(queries, k, index_dtype=index_dtype)
+        return corpus.graph(k, filter=filter, index_dtype=index_dtype)
+    return corpus.search(queries, k, filter=filter, index_dtype=index_dtype)

@@ -19,5 +19,12 @@ def top_k(
 def workspace_bytes(a: Any, k: int, axis: int, flags: int, threads: int, /) -> int | None: ...
 def prepare_corpus(vectors: Any, metric: int, threads: int, /) -> Any: ...
 def search_corpus(
-    corpus: Any, queries: Any, k: int, distances: Any, indices: Any, first_own: int, /
+    corpus: Any,
+    queries: Any,
+    k: int,
+    distances: Any,
+    indices: Any,
+    first_own: int,
+    filter: Any,
+    /,
 ) -> None: ...

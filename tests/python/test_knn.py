@@ -155,6 +155,10 @@ INFINITE[5, 2] = np.inf
         ((VECTORS, INFINITE, 1), {}, ValueError, "queries"),
         ((kselect.Corpus(VECTORS), VECTORS, 1), {"metric": "cosine"}, ValueError, "metric is 'cosine'"),
         ((kselect.Corpus(VECTORS), VECTORS, 1), {"threads": 1}, ValueError, "threads is given"),
+        ((VECTORS, VECTORS, 1), {"filter": np.ones(8, bool)}, ValueError, "filter has shape (8,) and dtype bool"),
+        ((VECTORS, VECTORS, 1), {"filter": np.ones((8, 9), bool)}, ValueError, "(9,) or (9, 9)"),
+        ((VECTORS, VECTORS, 1), {"filter": np.ones(1, np.uint8)}, ValueError, "(2,) or (9, 2)"),
+        ((VECTORS, VECTORS, 1), {"filter": np.ones(9)}, TypeError, "filter has dtype float64"),
     ],
 )
 def test_refusals(arguments, options, error, message):
@@ -162,14 +166,44 @@ def test_refusals(arguments, options, error, message):
         kselect.knn(*arguments, **options)
 
 
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("n", [31, 32, 70, 4500])
+def test_a_filter_leaves_vectors_out(each, packed, n):
+    random = np.random.default_rng(n)
+    corpus = random.integers(-4, 5, (n, 3)).astype(np.float32)
+    queries = random.integers(-4, 5, (6, 3)).astype(np.float32)
+    mask = random.random((6, n) if each else n) < 0.3
+    mask[..., -1] = True
+    every = distances_of(corpus, queries, "sqeuclidean")
+    k = min(n, 25)
+
+    def check_filtered(found, admitted):
+        distances = np.where(admitted, every if len(found[0]) == 6 else own, np.inf)
+        wanted = np.argsort(distances, axis=1, kind="stable")[:, :k]
+        nearest = np.take_along_axis(distances, wanted, axis=1)
+        assert (found.distances == nearest).all()
+        assert (found.indices == np.where(np.isinf(nearest), -1, wanted)).all()
+
+    given = np.packbits(mask, axis=-1, bitorder="little") if packed else mask
+    check_filtered(kselect.knn(corpus, queries, k, filter=given), mask)
+    check_filtered(kselect.Corpus(corpus).search(queries, k, filter=given, index_dtype="int32"), mask)
+    if not each and n <= 70:
+        own = distances_of(corpus, corpus, "sqeuclidean")
+        np.fill_diagonal(own, np.inf)
+        k = min(k, n - 1)
+        check_filtered(kselect.knn(corpus, None, k, filter=given), mask)
+
+
 def test_the_extension_checks_its_arguments():
     held = _select.prepare_corpus(VECTORS, 0, 1)
-    good = [held, VECTORS, 2, np.empty((9, 2), np.float32), np.empty((9, 2), np.int64), -1]
+    good = [held, VECTORS, 2, np.empty((9, 2), np.float32), np.empty((9, 2), np.int64), -1, None]
     assert _select.search_corpus(*good) is None
     for place, bad in (
         (0, None), (0, VECTORS), (1, VECTORS.T), (1, VECTORS[:, :3].copy()), (1, VECTORS.astype("f8")), (2, 0),
         (2, 10), (3, np.empty((9, 1), np.float32)), (3, np.empty((9, 2))), (4, np.empty((9, 2), np.int32)),
         (4, np.empty((9, 4), np.int64)[:, ::2]), (5, -2), (5, 3),
+        (6, np.zeros(2, np.uint32)), (6, np.zeros((8, 1), np.uint32)), (6, np.zeros(1, np.int32)), (6, np.uint32(3)),
     ):
         given = list(good)
         given[place] = bad

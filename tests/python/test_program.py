@@ -80,6 +80,9 @@ def test_a_missing_program_is_an_error_with_a_name(tmp_path):
     for file in Path(_launch.__file__).parent.iterdir():
         if file.is_file():
             (package / file.name).symlink_to(file)
+    bundled = Path(_launch.__file__).parents[1] / "kselect.libs"  # of a wheel
+    if bundled.exists():
+        (tmp_path / bundled.name).symlink_to(bundled)
     done = run("-m", "kselect", "list", cwd=tmp_path, PYTHONPATH=str(tmp_path))
     assert done.returncode == 4
     assert done.stderr == (

@@ -1,0 +1,9 @@
+"""The extension module for measurements (python/program/bench_module.cpp)."""
+
+from collections.abc import Callable
+
+def put_entry(facts: str, function: Callable[..., object]) -> tuple[int, str]: ...
+def run_sweep(
+    config: str, directory: str, executor: str, filter: str, resume: bool
+) -> tuple[int, str]: ...
+def test_entry(name: str, executor: str, cases: str) -> tuple[int, str]: ...

@@ -1,0 +1,304 @@
+"""Functions of Python's as entries of the harness: proven, timed and recorded as native ones are.
+
+    def mine(rows, k, values, indices, stream): ...
+
+    kselect.bench.register("mine", mine, contract=kselect.bench.Contract(mode="smallest"))
+    run = kselect.bench.run([(4096, 100, 10)], algorithms=["mine", "auto", "numpy.argpartition"])
+    print(run)
+
+One harness (the program's own) measures all: entries take turns in rounds, on fresh rows, with
+poisoned outputs between guard bands, proofs before and after. It works in this process, so a crash
+of an entry ends it.
+"""
+
+import hashlib
+import inspect
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kselect import _bench_arrays, _bench_known, _bench_records
+from kselect._bench_records import Run
+
+try:
+    from kselect import _bench
+except ImportError as _missing:  # a build of the library alone
+    raise ImportError(f"this kselect was built without its harness: {_missing}") from _missing
+
+__all__ = ["Contract", "Run", "register", "run", "test"]
+
+_USAGE, _INPUT, _RESOURCES, _INTERRUPTED = 2, 3, 5, 130  # docs/reference/exit-codes.md
+_FAILED_CELLS = 1
+_MODES = ("largest", "smallest", "both")
+_EXECUTORS = ("cpu", "cuda")
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a function promises, and what it takes. The proof holds it to that."""
+
+    mode: str = "largest"  #: or "smallest"; "both": it is called with `mode=` as well
+    sorted: bool = False  #: best first
+    stable: bool = False  #: of equal elements those with smaller indices
+    nan: str = "unsupported"  #: "total_order": NaN is above all numbers (kselect.top_k)
+    zeros: str = "merged"  #: "distinct": -0 is below +0
+    infinities: bool = True  #: whether rows may have them
+    dtypes: Sequence[str] = ("float32",)  #: of float32, float64, float16, bfloat16
+    index_dtypes: Sequence[str] = ("int32", "int64")
+    max_n: int | None = None  #: the longest row
+    max_q: int | None = None  #: the most rows
+    max_k: int | None = None
+    alignment: int = 0  #: of each row, in bytes; 0: one element
+    threaded: bool = True  #: on the host: whether it may use threads
+    synchronises: bool = False  #: on a GPU: whether it waits for its work
+    modifies_input: bool = False  #: works in place
+
+    def _facts(self) -> dict[str, Any]:
+        """The members of an entry that this says (python/program/outside.hpp)."""
+        if self.mode not in _MODES:
+            raise ValueError(f"contract.mode is {self.mode!r}, but must be one of {_MODES}")
+        ordering = "stable_sorted" if self.stable else "sorted"
+        return {
+            "contract": {
+                "ordering": ordering if self.sorted else "unsorted",
+                "tie_break": "prefer_smaller_index" if self.stable else "unspecified",
+                "determinism": "not_guaranteed",
+                "nan": self.nan,
+                "zeros": self.zeros,
+                "infinities": self.infinities,
+                "synchronises": self.synchronises,
+                "modifies_input": self.modifies_input,
+            },
+            "limits": {
+                "n": self.max_n,
+                "q": self.max_q,
+                "k": self.max_k,
+                "alignment_bytes": self.alignment,
+            },
+            "dtypes": list(self.dtypes),
+            "index_types": list(self.index_dtypes),
+            "payloads": ["values_and_indices"],
+            "directions": ["largest", "smallest"] if self.mode == "both" else [self.mode],
+            "threaded": self.threaded,
+        }
+
+
+_registered: dict[str, tuple[_bench_arrays.Caller, tuple[str, ...]]] = {}
+_one_at_a_time = threading.Lock()
+
+
+def _refuse(code: int, text: str) -> None:
+    """Raise what Python's programs expect of an exit code of the program."""
+    if code == _INTERRUPTED:
+        raise KeyboardInterrupt(text)
+    if code in (_USAGE, _INPUT):
+        raise ValueError(text)
+    if code == _RESOURCES:
+        raise MemoryError(text)
+    raise RuntimeError(text)
+
+
+def _source_of(function: Callable[..., Any]) -> tuple[str, str]:
+    """The file of a function, and the hash of its text, by which a changed one is measured anew."""
+    known = inspect.unwrap(function)
+    known = getattr(known, "fn", known)  # what Triton's and Numba's decorators wrap
+    try:
+        file = inspect.getsourcefile(known) or ""
+        whole = Path(file)
+        text = whole.read_bytes() if whole.is_file() else inspect.getsource(known).encode()
+    except (OSError, TypeError):
+        file = ""
+        code = getattr(known, "__code__", None)
+        text = repr(known).encode() if code is None else code.co_code + repr(code.co_consts).encode()
+    return file, hashlib.sha256(text).hexdigest()[:16]
+
+
+def register(
+    name: str,
+    function: Callable[..., Any],
+    *,
+    contract: Contract | None = None,
+    arrays: str = "numpy",
+    executors: Sequence[str] | None = None,
+    family: str = "python",
+    source: str = "",
+) -> None:
+    """Make a function an entry of the harness, in place of the one of that name.
+
+    Args:
+        name: Of up to 128 printable characters, not one of kselect's own entries.
+        function: `function(rows, k, values, indices, stream)`. It selects `k` elements of each of
+            the `rows`, [Q, n], and writes them to `values`, and where they are in their rows to
+            `indices`, both [Q, k] and dense. `stream`: None on the host; on a GPU the library's
+            stream, which is its current one, where the work must be when the function returns.
+            With `mode="both"` it is called with the keyword `mode`, "largest" or "smallest".
+            What it returns is ignored; an exception is an error of the cell. It must keep no array
+            beyond the call: the memory is the harness'.
+        contract: What it promises and takes.
+        arrays: "numpy", "torch" or "cupy": what it is given.
+        executors: Where it runs: ("cpu",), ("cuda",) or both. By default where `arrays` can be:
+            numpy on the CPU, cupy on a GPU, torch on both.
+        family: What figures group it by.
+        source: Its origin, such as a paper, for the records.
+
+    Raises:
+        ValueError: An argument that the message names makes no sense, or the name is taken.
+        ImportError: The library of `arrays` is not installed.
+    """
+    if not callable(function):
+        raise TypeError(f"function is a {type(function).__name__}, which cannot be called")
+    if arrays not in _bench_arrays.LIBRARIES:
+        raise ValueError(f"arrays is {arrays!r}, but must be numpy, torch or cupy")
+    _require_name(name)
+    possible = {"numpy": ("cpu",), "cupy": ("cuda",), "torch": _EXECUTORS}[arrays]
+    executors = tuple(possible if executors is None else executors)
+    if not executors or not set(executors) <= set(possible):
+        raise ValueError(f"executors are {executors}, but arrays of {arrays} can be on {possible}")
+    contract = contract or Contract()
+    file, source_hash = _source_of(function)
+    caller = _bench_arrays.Caller(
+        function, _bench_arrays.LIBRARIES[arrays](), contract.mode == "both"
+    )
+    facts = {
+        "name": name,
+        "family": family,
+        "source": source or f"Python, {getattr(function, '__name__', type(function).__name__)}",
+        "file": file,
+        "source_hash": source_hash,
+        "executors": list(executors),
+        **contract._facts(),
+    }
+    with _one_at_a_time:
+        code, text = _bench.put_entry(json.dumps(facts), caller)
+        if code:
+            _refuse(code, text)
+        _registered[name] = caller, executors
+
+
+def _require_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"name is a {type(name).__name__}, not a str")
+    if not 0 < len(name) <= 128 or any(not "!" <= c <= "~" or c in "[]\\@*?;," for c in name):
+        raise ValueError(
+            f"name is {name!r}; take up to 128 printable characters other than spaces and []\\@*?;,"
+        )
+
+
+def _register_known(names: Iterable[str]) -> None:
+    """Register the libraries' selections among these names, unless the caller did."""
+    for name in names:
+        if name in _bench_known.KNOWN and name not in _registered:
+            function, arrays, executors, dtypes, index_dtypes = _bench_known.KNOWN[name]
+            contract = Contract(mode="both", dtypes=dtypes, index_dtypes=index_dtypes)
+            version = getattr(__import__(arrays), "__version__", "of unknown version")
+            register(
+                name, function, contract=contract, arrays=arrays, executors=executors,
+                family="library top-k", source=f"{arrays} {version}, {name}",
+            )  # fmt: skip
+
+
+def _config_of(
+    what: Any, algorithms: Sequence[str] | None, axes: Mapping[str, Any], measure: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The config of a sweep: that of a file with other algorithms, or one of shapes."""
+    if isinstance(what, str | Path):
+        file = _bench_records.config_file(what)
+        config = json.loads(file.read_text())
+        if not isinstance(config, dict) or not isinstance(config.get("axes", {}), dict):
+            raise ValueError(f"{file}: is no config, which is an object with axes")
+    else:
+        shapes = [list(map(int, shape)) for shape in what]
+        config = {"schema": "kselect-config/1", "name": "bench", "axes": {"shapes": shapes}}
+        if algorithms is None:
+            raise ValueError("algorithms is None, but shapes say nothing of them: name some")
+    config["axes"] = {"index": "int64", **config.get("axes", {}), **axes}
+    if algorithms is not None:
+        config["algorithms"] = list(algorithms)
+    if measure:
+        config["measure"] = {**config.get("measure", {}), **measure}
+    return config
+
+
+def run(
+    what: Any,
+    *,
+    algorithms: Sequence[str] | None = None,
+    out: str | Path | None = None,
+    executor: str | None = None,
+    axes: Mapping[str, Any] | None = None,
+    measure: Mapping[str, Any] | None = None,
+    filter: str = "",
+    resume: bool = False,
+) -> Run:
+    """Prove and time entries: registered functions, kselect's own, and libraries' selections.
+
+    Args:
+        what: A config: its file, or a stock config's name such as "quick". Or shapes (n, Q, k).
+        algorithms: Names, or globs over names, in place of the config's. Registered are also
+            "numpy.argpartition", "torch.topk" and "cupy.argpartition", where they are installed.
+        out: The folder of the records; by default one in out/ that has the time in its name.
+        executor: "cpu" or "cuda", in place of the config's.
+        axes: Axes beside the config's or in their place: {"dtype": "float16"}. Indices are int64,
+            as Python's libraries have them, unless the config or this says otherwise.
+        measure: The same for the config's measure: {"rounds": 5}.
+        filter: A glob of cells, as `kselect run --filter` takes it.
+        resume: Go on in `out`, and skip what is done.
+
+    Returns:
+        The run. Cells that failed are among its records, as are those that an entry does not take.
+
+    Raises:
+        ValueError: The config, a name or a shape makes no sense.
+        ImportError: A library that `algorithms` names is not installed.
+        RuntimeError: The sweep cannot go on.
+    """
+    config = _config_of(what, algorithms, axes or {}, measure or {})
+    if executor is not None and executor not in _EXECUTORS:
+        raise ValueError(f"executor is {executor!r}, but must be cpu or cuda")
+    _register_known(name for name in config.get("algorithms", []) if isinstance(name, str))
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    folder = Path(out) if out is not None else Path("out") / f"{config.get('name')}-{stamp}"
+    with _one_at_a_time, _bench_records.as_file(config) as file:
+        try:
+            code, text = _bench.run_sweep(file, str(folder), executor or "", filter, resume)
+        finally:
+            for caller, _ in _registered.values():
+                caller.forget()
+    if code not in (0, _FAILED_CELLS):
+        _refuse(code, text or f"{folder}: the sweep was interrupted; go on by resume=True")
+    return Run(folder)
+
+
+def test(name: str, *, executor: str | None = None, cases: str = "*") -> list[dict[str, Any]]:
+    """Hold an entry against the battery: sizes, orders, ties, NaN, -0, guard bands, every type.
+
+    Args:
+        name: A registered function's, or any entry's.
+        executor: "cpu" or "cuda". By default the first that the function was registered for.
+        cases: A glob over the names of the cases: "Boundary*".
+
+    Returns:
+        A dictionary for each case: `case`, `executor`, `proven` (problems with a right answer),
+        `skipped` (why it was not run), `problem` and `reason` (the first that failed, and why) and
+        `seconds`. An entry has passed if every `reason` is empty.
+
+    Raises:
+        ValueError: There is no such entry or case.
+        RuntimeError: The entry cannot run here.
+    """
+    _register_known([name])
+    if executor is None:
+        executor = _registered[name][1][0] if name in _registered else "cpu"
+    with _one_at_a_time:
+        try:
+            code, text = _bench.test_entry(name, executor, cases)
+        finally:
+            if name in _registered:
+                _registered[name][0].forget()
+    if code:
+        _refuse(code, text)
+    return json.loads(text)
