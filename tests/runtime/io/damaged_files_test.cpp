@@ -1,6 +1,7 @@
-// Loads every prefix of a small file in each format, and the file with every byte replaced by
-// several others. Loading must succeed or throw an error of category input that names the file. The
-// sanitizers check that nothing else happens. A few wrong bytes must not cause large allocations.
+// Loads every prefix of a small file in each format (of HDF5 a fifth), and the file with every byte
+// replaced by several others. Loading must succeed or throw an error of category input that names
+// the file. The sanitizers check that nothing else happens. A few wrong bytes must not cause large
+// allocations.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -65,14 +66,18 @@ class victim {
   int descriptor_;
 };
 
-void damage(const std::string& name, const std::string& content) {
+// `every`: of all damages, one in so many is tried. A format that a child process reads takes
+// milliseconds a file.
+void damage(const std::string& name, const std::string& content, std::size_t every = 1) {
+  std::size_t damages = 0;
+  const auto skipped = [&] { return damages++ % every != 0; };
   const folder scratch;
   const victim file(scratch.write(name, content));
   ASSERT_TRUE(file.load());
   for (std::size_t at = 0; at < content.size(); ++at) {
     const auto byte = static_cast<unsigned char>(content[at]);
     for (const int other : {0, 0xff, byte ^ 1, byte ^ 0x80}) {
-      if (other == byte) continue;
+      if (other == byte || skipped()) continue;
       SCOPED_TRACE(name + " with byte " + std::to_string(at) + " = " + std::to_string(other));
       file.put(at, static_cast<unsigned char>(other));
       file.load();
@@ -81,6 +86,7 @@ void damage(const std::string& name, const std::string& content) {
   }
   ASSERT_TRUE(file.load());
   for (std::size_t length = content.size(); length-- > 0;) {
+    if (skipped()) continue;
     SCOPED_TRACE(name + " cut to " + std::to_string(length));
     file.cut(length);
     file.load();
@@ -114,7 +120,7 @@ TEST(DamagedFiles, CompressedIdx) {
 TEST(DamagedFiles, Hdf5) {
   const folder scratch;
   input_files::write_hdf5(scratch / "x", "train", {2, 3}, values.data());
-  damage("x.h5", input_files::read_file(scratch / "x"));
+  damage("x.h5", input_files::read_file(scratch / "x"), 5);
 }
 
 }  // namespace
