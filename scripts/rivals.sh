@@ -47,7 +47,7 @@ fi
 case $device in
   cuda)
     packages=${PACKAGES:-torch triton pylibraft-cu13 flashinfer-python quack-kernels cupy-cuda13x faiss-gpu}
-    default=(goal goal_orders goal_types goal_shapes goal_libraries) ;;
+    default=(goal goal_orders goal_types goal_shapes goal_libraries serving) ;;
   cpu)
     packages=${PACKAGES:-torch faiss-cpu}
     default=(cpu_goal) ;;

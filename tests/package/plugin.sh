@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds examples/plugin against an installed kselect, and a plug-in without CMake, and uses both:
+# Builds against an installed kselect the plug-in that docs/guide/plugins.md shows, examples/plugin, and one without
+# CMake, and uses them:
 #   plugin.sh CMAKE SCRATCH_DIR PYTHON
 # SCRATCH_DIR/prefix is the installed kselect. PYTHON has what plots/requirements.txt names.
 set -euo pipefail
@@ -28,6 +29,21 @@ END
 "$kselect" show out | grep -q cpu/list
 KSELECT_PYTHON=$python "$kselect" plot out --out drawn
 grep -q 'cpu/list' drawn/index.html
+
+# The two files of the guide, as they stand there.
+block() {
+  awk -v fence="^\`\`\`$1\$" '/^```/ && inside { exit } inside { print } $0 ~ fence { inside = 1 }' \
+    "$here/docs/guide/plugins.md"
+}
+mkdir "$scratch/guide"
+cd "$scratch/guide"
+block cmake >CMakeLists.txt
+block cpp >mine.cu
+"$cmake" -S . -B build -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
+"$cmake" --build build
+"$kselect" list my-kernel --plugin build/mine.so | grep -q '^mine '
+"$kselect" test my-kernel --executor fiber --plugin build/mine.so
+cd "$scratch/plugin"
 
 # One entry on the CPU, by the compiler alone.
 cat >alone.cpp <<'END'
