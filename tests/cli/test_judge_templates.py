@@ -95,6 +95,12 @@ def repository(binary, program, tmp_path):  # noqa: F811
     return directory
 
 
+def prepared(repository):
+    """The same repository with its program built."""
+    subprocess.run(["scripts/build.sh"], cwd=repository, check=True)
+    return repository
+
+
 def commit_of(repository, name):
     """The whole name of a commit."""
     return subprocess.run(["git", "-C", repository, "rev-parse", name], check=True, text=True,
@@ -105,7 +111,7 @@ def shell(script, repository, tmp_path, **environment):
     """Runs a script as a runner does; returns its exit code and what it said."""
     given = {"CONFIG": "configs/ci.json", "ROUNDS": "7", "STORE": str(tmp_path / "store"), "KSELECT_PYTHON": sys.executable,
              "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
-    done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], cwd=repository, text=True, timeout=300,
+    done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], cwd=repository, text=True, timeout=900,
                           env=os.environ | given | environment, capture_output=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
@@ -129,6 +135,37 @@ def gitlab(job, repository, tmp_path, **environment):
 
 RUNNERS = [pytest.param(github, "BASE", "GITHUB_SHA", id="github"),
            pytest.param(gitlab, "CI_MERGE_REQUEST_DIFF_BASE_SHA", "CI_COMMIT_SHA", id="gitlab")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("runner", "base", "sha"), RUNNERS)
+def test_a_pull_request_is_judged(runner, base, sha, repository, tmp_path):
+    """The slower commit fails its job, and its pages are there all the same; the faster one then passes."""
+    store = tmp_path / "store"
+    if runner is gitlab:  # the other one measures the floor by its own step
+        shell('build/release/kselect noise "$CONFIG" --rounds 2 --out out/noise && mkdir -p "$STORE" && '
+              'cp out/noise/noise.json "$STORE"', prepared(repository), tmp_path)
+    before = store.exists()
+    ended_well, said = runner("judge", repository, tmp_path, **{base: commit_of(repository, "fast")})
+    assert not ended_well, said
+    pages = repository / "out" / "pages"
+    assert "4 regressions" in (pages / "verdict.md").read_text()
+    assert "turns" in (pages / "report.html").read_text()
+    assert (pages / "board" / "index.html").is_file()
+    told = (tmp_path / "summary.md").read_text() if runner is github else said
+    assert "4 regressions" in told
+    floor = store / "noise.json"
+    assert len(json.loads(floor.read_text())["cells"]) == 4
+    assert before or "measured against themselves in 14 turns" in said
+
+    # The floor stays, and its file is not written again.
+    measured = floor.stat().st_mtime_ns
+    git(repository, "checkout", "-q", "fast")
+    git(repository, "clean", "-q", "-d", "-f", "-x")
+    ended_well, said = runner("judge", repository, tmp_path, **{base: commit_of(repository, "slow")})
+    assert ended_well, said
+    assert "4 improvements" in (pages / "verdict.md").read_text()
+    assert floor.stat().st_mtime_ns == measured
 
 
 @pytest.mark.slow
