@@ -13,6 +13,7 @@
 #include "cli/answer_table.hpp"
 #include "cli/index_commands.hpp"
 #include "cli/index_search_options.hpp"
+#include "cli/job_progress.hpp"
 #include "harness/record/journal.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
@@ -50,6 +51,7 @@ class session {
     options_.distribution = parse<distribution_rule>(o.distribution).value();
     options_.batch = o.batch;
     options_.block_threads = o.block_threads;
+    options_.watch = &shown_;
     if (!o.record.empty())
       journal_.emplace(
           journal::open(o.record, open_mode::resume, system_files(), record_kind::index_search));
@@ -65,13 +67,16 @@ class session {
   template <class Search>
   auto repeat(const Search& search) {
     const auto found = indexed_.in->open(*indexed_.objects, indexed_.index, *place_, options_);
-    while (o_.timing > 1 && warmups_ < o_.warmup) {
+    const int warmups = o_.timing > 1 ? o_.warmup : 0;
+    shown_.begin("searched", queries_->count() * (warmups + o_.timing));
+    for (; warmups_ < warmups; ++warmups_) {
       search_report unrecorded;
       search(*found, unrecorded);
-      ++warmups_;
+      shown_.pass_ended();
     }
     auto answer = search(*found, reports_.emplace_back());
     while (static_cast<int>(reports_.size()) < o_.timing) {
+      shown_.pass_ended();
       answer = search(*found, reports_.emplace_back());
     }
     return answer;
@@ -91,8 +96,9 @@ class session {
     proven_ = static_cast<std::int64_t>(numbers.size());
     if (numbers.empty()) return;
     const auto asked = queries_->gather(numbers);
+    shown_.begin("proven", proven_);
     const std::string wrong = disprove(*indexed_.in, *indexed_.objects, *asked, arguments...,
-                                       part(numbers), available_threads());
+                                       part(numbers), available_threads(), &shown_);
     if (wrong.empty()) return;
     throw error(failure::wrong_answer,
                 fmt::format("{}: a wrong answer, nothing was written: {}", o_.index, wrong));
@@ -161,6 +167,7 @@ class session {
   std::unique_ptr<backend> place_;
   indexed_objects indexed_;
   std::unique_ptr<object_set> queries_;
+  job_progress shown_{"queries", "nothing was written"};
   search_options options_;
   std::optional<journal> journal_;
   int warmups_ = 0;

@@ -8,12 +8,12 @@
 #include <cstdio>
 #include <optional>
 #include <span>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "cli/answer_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/job_progress.hpp"
 #include "cli/knn_options.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
@@ -79,9 +79,6 @@ class output_files {
     if (indices_) indices_->append(std::as_bytes(block.indices));
     if (distances_) distances_->append(std::as_bytes(block.distances));
     if (shows_) show(block);
-    if (isatty(STDERR_FILENO) == 0) return;
-    print_message("\r{} of {}", block.first + block.count, amount_of(queries_, "query"));
-    if (block.first + block.count == queries_) print_message("\r\033[K");
   }
   void commit(const knn_run& run) {
     if (record_) {
@@ -179,6 +176,14 @@ job_files files_of(const knn_arguments& o) {
   return job_files(inputs, outputs_of(o));
 }
 
+// Queries of a block that takes seconds, so that progress shows and a signal is heard. With fewer
+// the corpus would be read too often.
+std::int64_t block_for_progress(const vector_set& base) {
+  constexpr std::int64_t fewest = 1024, products_of_seconds = std::int64_t{1} << 35;
+  return std::max(fewest,
+                  products_of_seconds / std::max<std::int64_t>(base.count * base.dimension, 1));
+}
+
 int find_neighbours(const knn_arguments& given) {
   const knn_arguments o = with_base(given);
   refuse_combinations(o);
@@ -201,12 +206,24 @@ int find_neighbours(const knn_arguments& given) {
                             .k = o.k,
                             .entry = *entry.algorithm,
                             .block_bytes = o.block_mib << 20,
+                            .most_block = block_for_progress(base),
                             .product = parse<knn_product>(o.product).value(),
                             .filter = filter_of(masks),
                             .cuda = cuda_options(o),
                             .report = &report};
-  output_files files(o, request.queries().count);
-  knn(request, *place, [&](const knn_block& block) { files.append(block); });
+  const std::int64_t queries = request.queries().count;
+  output_files files(o, queries);
+  {
+    job_progress shown("queries",
+                       "nothing was written; a search with --memory-limit keeps what it "
+                       "has found, and --resume goes on");
+    shown.begin("searched", queries);
+    knn(request, *place, [&](const knn_block& block) {
+      files.append(block);
+      shown.reached(block.first + block.count);
+      if (block.first + block.count < queries) shown.end_if_stopping();
+    });
+  }
   const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started;
   files.commit({.request = request,
                 .entry = entry,

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/job_progress.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/error.hpp"
@@ -65,18 +66,14 @@ void print_plan(const tiled_report& r, const communicator& ranks) {
       ranks.size() == 1 ? "" : " a rank", static_cast<double>(r.held_bytes) / mebibyte);
 }
 
-tiled_observer observer_for(const communicator& ranks, std::int64_t& queries) {
+tiled_observer observer_for(const communicator& ranks, job_progress& shown) {
   return {.planned =
               [&](const tiled_report& r) {
-                queries = r.queries;
                 print_plan(r, ranks);
+                shown.begin("searched", r.queries, r.queries_before);
               },
-          .finished_tile =
-              [&](std::int64_t done) {
-                if (isatty(STDERR_FILENO) == 0) return;
-                print_message("\r{} of {}{}", done, amount_of(queries, "query"),
-                              done == queries ? "\r\033[K" : "");
-              }};
+          .finished_tile = [&](std::int64_t done) { shown.reached(done); },
+          .stopping = stop_requested};
 }
 
 // The part of the job that one rank does.
@@ -84,8 +81,8 @@ class rank_job {
  public:
   // Ranks of one machine use its GPUs in rotation.
   rank_job(const tiled_options& o, const tiled_request& request, const shared_options& shared,
-           communicator& ranks)
-      : request_(request), shared_(shared), ranks_(ranks) {
+           communicator& ranks, job_progress& shown)
+      : request_(request), shared_(shared), ranks_(ranks), shown_(shown) {
     request_.memory_bytes = memory_for(o, ranks);
     request_.query_tile = o.query_tile;
     request_.exchange = parse<exchange_kind>(o.exchange).value();
@@ -102,8 +99,7 @@ class rank_job {
     if (ranks_.rank() == 0) hold_files(held);
     if (!shared_.record.empty() && ranks_.rank() == 0) record.emplace(shared_.record);
     const auto place = open_backend(kind_, threads_for(shared_.threads, ranks_), number_);
-    std::int64_t queries = 0;
-    const tiled_report r = knn_in_tiles(request_, *place, ranks_, observer_for(ranks_, queries));
+    const tiled_report r = knn_in_tiles(request_, *place, ranks_, observer_for(ranks_, shown_));
     const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started;
     if (!shared_.record.empty()) {
       const auto all = ranks_.gather(rank_record(ranks_, *place, r));
@@ -155,6 +151,7 @@ class rank_job {
   tiled_request request_;
   const shared_options& shared_;
   communicator& ranks_;
+  job_progress& shown_;  // of this process; rank 0 alone has steps
   executor_kind kind_{};
   int number_ = 0;
 };
@@ -224,17 +221,18 @@ int search_in_tiles(const tiled_options& o, const tiled_request& request,
                     const shared_options& shared) {
   if (!o.mpi && started_among_ranks()) refuse_what_needs_tiles(o, 1);
   const int threads = thread_ranks(o, shared.executor);
+  job_progress shown("queries", "the same command with --resume goes on");
   if (threads > 1) {
     int code = 0;
     run_ranks(threads, o.wait_limit_s, [&](communicator& ranks) {
-      rank_job job(o, request, shared, ranks);
+      rank_job job(o, request, shared, ranks, shown);
       const int mine = run_rank(job, ranks);
       if (ranks.rank() == 0) code = mine;
     });
     return code;
   }
   const auto ranks = o.mpi ? open_mpi(o.wait_limit_s) : alone();
-  rank_job job(o, request, shared, *ranks);
+  rank_job job(o, request, shared, *ranks, shown);
   if (ranks->size() > 1) return run_rank(job, *ranks);
   job.run();
   return 0;

@@ -16,10 +16,6 @@
 namespace kselect::cli {
 namespace {
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // A cell that is ok without a time had nothing to select, or ran on fibers, which are never timed.
 std::string outcome_text(const finished_cell& c) {
   if (c.median_ns) return format_time(*c.median_ns);
@@ -41,9 +37,25 @@ std::string format_duration(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
+double progress_clock_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void show_progress_line(std::int64_t done, std::int64_t all, const std::string& text) {
+  constexpr std::int64_t width = 20;
+  const auto filled = static_cast<std::size_t>(all == 0 ? width : width * done / all);
+  std::string line =
+      fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '.'), text);
+  line.resize(std::min(line.size(), terminal_width() - 1));
+  print_message("\r\033[K{}", line);
+  std::fflush(stderr);
+}
+
+void clear_progress_line() { print_message("\r\033[K"); }
+
 void progress::planned(const shard_cells& cells, std::size_t done) {
   total_ = cells.size() - done;
-  begin_s_ = now_s();
+  begin_s_ = progress_clock_s();
   std::size_t impossible = 0;
   // To go through a longer plan takes minutes; its records say what did not fit.
   const bool listed = cells.size() <= static_cast<std::size_t>(most_listed);
@@ -60,22 +72,17 @@ void progress::planned(const shard_cells& cells, std::size_t done) {
 
 double progress::seconds_left() const {
   if (finished_ == 0) return 0;
-  const double each = (now_s() - begin_s_) / static_cast<double>(finished_);
+  const double each = (progress_clock_s() - begin_s_) / static_cast<double>(finished_);
   return each * static_cast<double>(total_ - finished_);
 }
 
 void progress::starting(const cell& c) {
   if (!terminal_) return;
-  constexpr std::size_t width = 20;
-  const std::size_t filled = total_ == 0 ? width : width * finished_ / total_;
-  std::string line =
-      fmt::format("[{}{}] {}/{}{}  {}  {}", std::string(filled, '#'),
-                  std::string(width - filled, '.'), finished_ + 1, total_,
+  show_progress_line(
+      static_cast<std::int64_t>(finished_), static_cast<std::int64_t>(total_),
+      fmt::format("{}/{}{}  {}  {}", finished_ + 1, total_,
                   finished_ == 0 ? std::string() : "  " + format_duration(seconds_left()) + " left",
-                  name_of(c), short_title_of(c));
-  line.resize(std::min(line.size(), terminal_width() - 1));
-  print_message("\r\033[K{}", line);
-  std::fflush(stderr);
+                  name_of(c), short_title_of(c)));
 }
 
 void progress::finished(const finished_cell& c) {
@@ -84,7 +91,7 @@ void progress::finished(const finished_cell& c) {
     print_message("[{}/{}] {} {}: {}\n", finished_, total_, name_of(*c.what),
                   short_title_of(*c.what), outcome_text(c));
   }
-  if (terminal_ && finished_ == total_) print_message("\r\033[K");
+  if (terminal_ && finished_ == total_) clear_progress_line();
 }
 
 void progress::note(const std::string& line) {

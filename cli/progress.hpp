@@ -32,6 +32,12 @@ class progress final : public sweep_observer {
 // "40 s", "2 min 10 s", "3 h 5 min"
 std::string format_duration(double seconds);
 
+// The clock by which the time left is estimated.
+double progress_clock_s();
+// On a terminal: replaces the line of progress by a bar and `text`; removes it.
+void show_progress_line(std::int64_t done, std::int64_t all, const std::string& text);
+void clear_progress_line();
+
 // Prints how many cells were run now, how these ended, and how many were done before.
 void print_counts(const sweep_result& result);
 

@@ -1,7 +1,6 @@
 #include "harness/run/sweep.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <sstream>
@@ -19,35 +18,10 @@
 #include "runtime/environment/host.hpp"
 #include "runtime/error.hpp"
 #include "runtime/json.hpp"
+#include "runtime/stop_signal.hpp"
 
 namespace kselect::harness {
 namespace {
-
-volatile std::sig_atomic_t stop_requested = 0;
-
-// While it lives, the first SIGINT or SIGTERM asks the sweep to end after the running group. A
-// second signal of the same kind has its default effect.
-class stop_on_signal {
- public:
-  stop_on_signal() {
-    stop_requested = 0;
-    struct sigaction ours {};
-    ours.sa_handler = [](int) { stop_requested = 1; };
-    ours.sa_flags = SA_RESETHAND | SA_RESTART;
-    sigaction(SIGINT, &ours, &old_interrupt_);
-    sigaction(SIGTERM, &ours, &old_terminate_);
-  }
-  ~stop_on_signal() {
-    sigaction(SIGINT, &old_interrupt_, nullptr);
-    sigaction(SIGTERM, &old_terminate_, nullptr);
-  }
-  stop_on_signal(const stop_on_signal&) = delete;
-  stop_on_signal& operator=(const stop_on_signal&) = delete;
-
- private:
-  struct sigaction old_interrupt_ {};
-  struct sigaction old_terminate_ {};
-};
 
 // A directory holds records of one shard of one config. Throws error(failure::usage) if the earlier
 // run had another. Returns that run's meta.json; null if there is none.
@@ -121,7 +95,7 @@ class sweep {
                                  (directory / "runs.jsonl").string(), cut->bytes));
     }
     done_ = settled_keys(records);
-    const stop_on_signal guard;
+    const runtime::stop_on_signal guard;
     sweep_result result;
     observer_.planned(part_.cells, count_done());
     // Nothing is left to run after a complete run: keep its meta.json.
@@ -170,7 +144,7 @@ class sweep {
       return false;
     });
     while (true) {
-      if (stop_requested != 0) {
+      if (runtime::stop_requested()) {
         result.interrupted = true;
         return;
       }

@@ -140,6 +140,7 @@ struct knn_request {
   std::int64_t k = 0;
   const algorithm& entry;
   std::int64_t block_bytes = std::int64_t{256} << 20;  // distances held at once; not on cuda
+  std::int64_t most_block = 0;  // queries of a block of the host's search; 0: as block_bytes says
   knn_product product = knn_product::automatic;
   // In the host's memory. The host's search and the fused one have filters; the older products of
   // executor cuda have not.

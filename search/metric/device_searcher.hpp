@@ -89,6 +89,9 @@ class device_searcher final : public searcher {
       std::iota(numbers.begin(), numbers.end(), first);
       f(queries.gather(numbers), first);
       ++report.batches;
+      if (options_.watch == nullptr) continue;
+      options_.watch->reached(std::min(first + size, count));
+      if (first + size < count) options_.watch->end_if_stopping();
     }
     report.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

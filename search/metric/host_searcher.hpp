@@ -8,6 +8,7 @@
 #include "search/metric/cpu/search.hpp"
 #include "search/metric/sets.hpp"
 #include "search/metric/space.hpp"
+#include "search/metric/watched_queries.hpp"
 
 namespace kselect::search::metric_space {
 
@@ -15,8 +16,8 @@ namespace kselect::search::metric_space {
 template <metric M, class Search>
 class host_searcher final : public searcher {
  public:
-  host_searcher(Search search, std::int64_t objects, int threads)
-      : search_(std::move(search)), objects_(objects), threads_(threads) {}
+  host_searcher(Search search, std::int64_t objects, int threads, job_watch* watch)
+      : search_(std::move(search)), objects_(objects), threads_(threads), watch_(watch) {}
 
   knn_answer knn(const object_set& queries, std::int64_t k, const radius_plan&,
                  search_report& report) override {
@@ -59,11 +60,15 @@ class host_searcher final : public searcher {
     const auto start = std::chrono::steady_clock::now();
     std::vector<scratch> scratches(static_cast<std::size_t>(threads_));
     std::vector<work> done(static_cast<std::size_t>(threads_));
+    watched_queries watched(watch_);
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (std::int64_t q = 0; q < set.count(); ++q) {
+      if (watched.stopping()) continue;
       const auto self = static_cast<std::size_t>(omp_get_thread_num());
       done[self] += answer_one(q, M::prepare(set, q), scratches[self]);
+      watched.finished_one();
     }
+    watched.end(set.count());
     report.done = std::accumulate(done.begin(), done.end(), work{},
                                   [](work sum, const work& part) { return sum += part; });
     report.batches = 1;
@@ -74,6 +79,7 @@ class host_searcher final : public searcher {
   Search search_;
   std::int64_t objects_;
   int threads_;
+  job_watch* watch_;
 };
 
 }  // namespace kselect::search::metric_space

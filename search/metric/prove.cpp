@@ -8,6 +8,7 @@
 
 #include "harness/verify/certificate.hpp"
 #include "runtime/format.hpp"
+#include "search/metric/watched_queries.hpp"
 
 namespace kselect::search::metric_space {
 namespace {
@@ -16,20 +17,24 @@ namespace {
 // wrong query; empty if there is none.
 template <class F>
 std::string first_wrong(const space& in, const object_set& objects, const object_set& queries,
-                        int threads, const F& wrong) {
+                        int threads, job_watch* watch, const F& wrong) {
   std::vector<std::vector<float>> rows(static_cast<std::size_t>(threads));
   for (auto& row : rows) row.resize(static_cast<std::size_t>(objects.count()));
   std::vector<std::string> findings(static_cast<std::size_t>(threads));
   std::vector<std::int64_t> where(findings.size(), std::numeric_limits<std::int64_t>::max());
+  watched_queries watched(watch);
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (std::int64_t q = 0; q < queries.count(); ++q) {
+    if (watched.stopping()) continue;
     const auto self = static_cast<std::size_t>(omp_get_thread_num());
     in.distances(objects, queries, q, rows[self]);
     const std::string finding = wrong(q, rows[self]);
+    watched.finished_one();
     if (finding.empty() || q > where[self]) continue;
     where[self] = q;
     findings[self] = fmt::format("query {}: {}", q, finding);
   }
+  watched.end(queries.count());
   const auto first = std::ranges::min_element(where);
   return findings[static_cast<std::size_t>(first - where.begin())];
 }
@@ -119,25 +124,25 @@ range_answer part_of(const range_answer& answer, std::span<const std::int64_t> q
 }
 
 std::string disprove(const space& in, const object_set& objects, const object_set& queries,
-                     const knn_answer& answer, int threads) {
+                     const knn_answer& answer, int threads, job_watch* watch) {
   const auto size = static_cast<std::size_t>(queries.count() * answer.k);
   if (answer.objects.size() != size || answer.distances.size() != size) {
     return "the answer has not k neighbours a query";
   }
-  return first_wrong(in, objects, queries, threads,
+  return first_wrong(in, objects, queries, threads, watch,
                      [&](std::int64_t q, const std::vector<float>& row) {
                        return wrong_neighbours(answer, q, row);
                      });
 }
 
 std::string disprove(const space& in, const object_set& objects, const object_set& queries,
-                     float radius, const range_answer& answer, int threads) {
+                     float radius, const range_answer& answer, int threads, job_watch* watch) {
   if (static_cast<std::int64_t>(answer.starts.size()) != queries.count() + 1 ||
       answer.objects.size() != answer.distances.size() ||
       answer.starts.back() != static_cast<std::int64_t>(answer.objects.size())) {
     return "the answer's parts do not fit together";
   }
-  return first_wrong(in, objects, queries, threads,
+  return first_wrong(in, objects, queries, threads, watch,
                      [&](std::int64_t q, const std::vector<float>& row) {
                        return wrong_hits(answer, radius, q, row);
                      });

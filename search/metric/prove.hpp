@@ -20,10 +20,11 @@ knn_answer part_of(const knn_answer& answer, std::span<const std::int64_t> queri
 range_answer part_of(const range_answer& answer, std::span<const std::int64_t> queries);
 
 // Empty if the answer is right, else the error of the first wrong query. Memory: one row of
-// distances for each thread.
+// distances for each thread. `watch` hears of queries; a proof that it ends throws its error.
 std::string disprove(const space& in, const object_set& objects, const object_set& queries,
-                     const knn_answer& answer, int threads);
+                     const knn_answer& answer, int threads, job_watch* watch = nullptr);
 std::string disprove(const space& in, const object_set& objects, const object_set& queries,
-                     float radius, const range_answer& answer, int threads);
+                     float radius, const range_answer& answer, int threads,
+                     job_watch* watch = nullptr);
 
 }  // namespace kselect::search::metric_space

@@ -13,6 +13,7 @@
 #include "kselect/names.hpp"
 #include "kselect/simt/counters.hpp"
 #include "runtime/backend/backend.hpp"
+#include "runtime/job_watch.hpp"
 #include "search/metric/cpu/heap.hpp"
 #include "search/metric/index.hpp"
 #include "search/search.hpp"
@@ -52,6 +53,7 @@ struct search_options {
   std::int64_t batch = 0;            // queries of one launch; 0: all
   int block_threads = 256;           // of a GPU's block: 32 to 1024, a multiple of 32
   std::int64_t hits_room = 1 << 20;  // initial room for hits of a range search; grows as needed
+  job_watch* watch = nullptr;        // hears of queries; a search that it ends throws its error
 };
 
 // k-NN by increasing radius: the radius of the first turn, and the increase with each turn.

@@ -78,7 +78,7 @@ class space_of final : public space {
     }
     const auto native = [&]<class Search>(Search search) -> std::unique_ptr<searcher> {
       return std::make_unique<host_searcher<M, Search>>(std::move(search), set.count(),
-                                                        place.description().threads);
+                                                        place.description().threads, options.watch);
     };
     switch (index.kind) {
       case index_kind::list_of_clusters:

@@ -32,6 +32,7 @@ void knn_on_host(const knn_request& r, backend& place,
                              .filter = r.filter,
                              .threads = threads,
                              .block_bytes = r.block_bytes,
+                             .most_block = r.most_block,
                              .copies = r.entry.promises.modifies_input ? 2 : 1,
                              .report = r.on_host};
   search_in_blocks(corpus, request, select, [&](const host_block& found) {

@@ -33,7 +33,9 @@ void search_in_blocks(const prepared_corpus& corpus, const host_request& r,
                       const std::function<void(const host_block&)>& sink) {
   const std::int64_t seeds = seed_length(corpus.count(), r.k);
   const std::int64_t a_query = block_bytes_per_query(corpus.count(), r.k, r.copies);
-  const std::int64_t block = std::clamp<std::int64_t>(r.block_bytes / a_query, 1, r.queries.count);
+  const std::int64_t most = r.most_block == 0 ? r.queries.count : r.most_block;
+  const std::int64_t block =
+      std::clamp<std::int64_t>(r.block_bytes / a_query, 1, std::min(most, r.queries.count));
   host_stage_watch watch(r.report);
   block_memory memory(block, r.k, seeds);
   for (std::int64_t first = 0; first < r.queries.count; first += block) {

@@ -23,6 +23,7 @@ struct host_request {
   knn_filter filter = {};       // in the host's memory
   int threads = 1;
   std::int64_t block_bytes = std::int64_t{256} << 20;  // held at once for the queries of a block
+  std::int64_t most_block = 0;                         // queries of a block; 0: as block_bytes says
   std::int64_t copies = 1;            // of the rows that a selection reads: 2 if it changes them
   host_knn_report* report = nullptr;  // adds to it
 };

@@ -224,6 +224,7 @@ class tiled_search {
     tiled_times& times = report_.times;
     for (std::int64_t first = report_.queries_before; first < report_.queries;
          first += report_.plan.query_tile) {
+      end_if_asked(first);
       const vector_set tile =
           read_queries(first, std::min(report_.plan.query_tile, report_.queries - first));
       neighbour_lists best(tile.count, request_.k);
@@ -237,6 +238,23 @@ class tiled_search {
         ranks_.meet();
       }
       write(exchange_->merged(std::move(best)));
+    }
+  }
+
+  // Ranks do not hear a signal at the same time, or not all hear it, and must end together.
+  void end_if_asked(std::int64_t done) {
+    const lap waiting(report_.times.ranks_wait);
+    try {
+      agree(ranks_, [&]() -> json {
+        if (!observer_.stopping()) return json::object();
+        throw error(failure::interrupted,
+                    fmt::format("interrupted: {} of {} queries are done; the same command with "
+                                "--resume goes on",
+                                done, report_.queries));
+      });
+    } catch (const agreed_error&) {
+      await_written();
+      throw;
     }
   }
 

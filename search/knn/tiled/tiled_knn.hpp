@@ -37,16 +37,19 @@ struct tiled_report {
   tiled_times times;                // of this rank
 };
 
-// Callbacks for progress, on rank 0.
+// `planned` and `finished_tile` are for progress, on rank 0.
 struct tiled_observer {
   std::function<void(const tiled_report&)> planned = [](const tiled_report&) {};
   std::function<void(std::int64_t queries_done)> finished_tile = [](std::int64_t) {};
+  // Whether this rank was asked to end. Before each tile of queries all ranks ask each other.
+  std::function<bool()> stopping = [] { return false; };
 };
 
 // Collective. First all ranks compare program, request and files. If one differs or cannot do its
-// part, all ranks throw one agreed_error whose message names that rank. Later errors are thrown
-// only on the rank that has them, which must then end the job (communicator::abort). Also throws
-// the exceptions of vector_files, result_store, plan_tiles and knn.
+// part, all ranks throw one agreed_error whose message names that rank; so they do if one is asked
+// to end, with failure::interrupted, when all finished tiles are kept. Other errors are thrown only
+// on the rank that has them, which must then end the job (communicator::abort). Also throws the
+// exceptions of vector_files, result_store, plan_tiles and knn.
 tiled_report knn_in_tiles(const tiled_request& request, backend& place, communicator& ranks,
                           const tiled_observer& observer = {});
 

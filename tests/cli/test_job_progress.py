@@ -1,0 +1,119 @@
+"""Long searches show how far they are, and end as `run` does when they are asked to."""
+
+import contextlib
+import os
+import pty
+import re
+import signal
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import one_line
+from knn_jobs import finished_tiles, graph_of, here, make_graph, outputs, popen, ranks_in, same, wait_for_tiles
+
+__all__ = ["here", "popen"]  # fixtures
+
+
+@pytest.fixture(scope="module")
+def data(binary, tmp_path_factory):
+    return make_graph(tmp_path_factory.mktemp("progress"), binary, 7000)
+
+
+@pytest.fixture(scope="module")
+def slow(binary, tmp_path_factory):
+    """An index, and a search in it that takes minutes."""
+    at = tmp_path_factory.mktemp("slow")
+    random = np.random.default_rng(1)
+    np.save(at / "base.npy", random.normal(size=(20000, 32)).astype(np.float32))
+    np.save(at / "query.npy", random.normal(size=(2000, 32)).astype(np.float32))
+    subprocess.run([binary, "index", "build", "--metric", "euclidean", "--objects", "base.npy",
+                    "--kind", "none", "--index", "all.kidx"], cwd=at, check=True,
+                   capture_output=True)
+    return at, [binary, "index", "knn", "all.kidx", "query.npy", "--k", "3", "--executor", "cpu",
+                "--threads", "1", "--timing", "1000", "--indices", "found.npy", "--record", "out"]
+
+
+def said_in_log(job):
+    """The first message of progress."""
+    return next(line for line in job.stderr if "left" in line)
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_index_search_writes_nothing(slow, popen, sign):
+    at, command = slow
+    (at / "found.npy").write_bytes(b"older")
+    job = popen(command, cwd=at)
+    done, every = map(int, re.match(r"(\d+) of (\d+) queries searched, .* left$",
+                                    said_in_log(job)).groups())
+    assert 0 < done < every == 2000 * 1001
+    job.send_signal(sign)
+    assert job.wait(timeout=30) == 130
+    last = one_line(job.stderr.read())
+    assert last.startswith("kselect: interrupted: ") and last.endswith("; nothing was written")
+    assert (at / "found.npy").read_bytes() == b"older"
+    assert (at / "out" / "runs.jsonl").read_bytes() == b""
+
+
+def test_a_terminal_shows_a_bar_and_the_time_left(slow):
+    at, command = slow
+    ours, theirs = pty.openpty()
+    job = subprocess.Popen(command, cwd=at, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    shown = ""
+    while not re.search(r"\[#*\.+\] \d+/2002000 queries searched  .* left", shown):
+        shown += os.read(ours, 4096).decode()
+    job.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):  # what a terminal says when its last writer has ended
+        while more := os.read(ours, 4096).decode():
+            shown += more
+    os.close(ours)
+    assert job.wait(timeout=30) == 130
+    assert "\r\033[Kkselect: interrupted" in shown, "the bar is cleared before the message"
+
+
+def test_a_proof_can_be_stopped(binary, tmp_path, popen):
+    """With radius 0 a pivot rules out all but the object itself; the proof looks at every one."""
+    random = np.random.default_rng(2)
+    np.save(tmp_path / "base.npy", random.normal(size=(30000, 32)).astype(np.float32))
+    subprocess.run([binary, "index", "build", "--metric", "euclidean", "--objects", "base.npy",
+                    "--kind", "sss", "--pivots", "1", "--index", "one.kidx"], cwd=tmp_path,
+                   check=True, capture_output=True)
+    one = {min(os.sched_getaffinity(0))}
+    job = popen([binary, "index", "range", "one.kidx", "base.npy", "--radius", "0", "--executor",
+                 "cpu"], cwd=tmp_path, preexec_fn=lambda: os.sched_setaffinity(0, one))
+    while "proven" not in said_in_log(job):
+        pass
+    job.send_signal(signal.SIGINT)
+    assert job.wait(timeout=30) == 130
+    assert "queries proven; nothing was written" in one_line(job.stderr.read())
+
+
+def test_a_stopped_search_in_memory_writes_nothing(binary, tmp_path, popen):
+    random = np.random.default_rng(1)
+    np.save(tmp_path / "base.npy", random.normal(size=(100000, 256)).astype(np.float32))
+    job = popen([binary, *graph_of("base.npy"), *outputs("found"), "--executor", "cpu",
+                 "--threads", "1"], cwd=tmp_path)
+    assert " of 100000 queries searched" in said_in_log(job)
+    job.send_signal(signal.SIGTERM)
+    assert job.wait(timeout=60) == 130
+    last = one_line(job.stderr.read())
+    assert "interrupted" in last and "nothing was written" in last and "--resume" in last
+    assert [path.name for path in tmp_path.iterdir()] == ["base.npy"]
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_stopped_search_in_tiles_goes_on(kselect, here, binary, popen, ranks):
+    command = ranks_in("threads", ranks, binary, *graph_of("base.npy"), *outputs("tiles"),
+                       "--memory-limit", 1000, "--query-tile", 256)
+    job = popen(command, cwd=here)
+    wait_for_tiles(here, "tiles", 1, job)
+    job.send_signal(signal.SIGINT)
+    assert job.wait(timeout=30) == 130
+    last = job.stderr.read().splitlines()[-1]
+    done = int(re.search(r"interrupted: (\d+) of 7000 queries are done; the same command with "
+                         r"--resume goes on$", last)[1])
+    assert done == 256 * finished_tiles(here, "tiles"), "what is said is what is kept"
+    said = kselect(*map(str, command[1:]), "--resume").stderr
+    assert f"{done} done before" in said
+    assert same(here, "tiles", "whole")
