@@ -113,6 +113,15 @@ std::string parse_path(const node& at) {
   return path;
 }
 
+// Of rows of distances. The inner product is a metric of searches.
+runtime::metric parse_metric(const node& at) {
+  const auto metric = at.enumerator<runtime::metric>("metric");
+  if (metric == runtime::metric::inner_product) {
+    at.fail("\"inner_product\" is a metric of searches alone: write \"task\": \"knn\"");
+  }
+  return metric;
+}
+
 // A task that was added has its metrics as an axis. Without queries, those are the base itself.
 dataset_input parse_dataset(const node& at, bool of_selection) {
   std::vector<std::string_view> keys = {"base", "query", "limit"};
@@ -121,7 +130,7 @@ dataset_input parse_dataset(const node& at, bool of_selection) {
   dataset_input dataset;
   dataset.base = parse_path(at.required("base"));
   if (of_selection) {
-    dataset.metric = at.required("metric").enumerator<runtime::metric>("metric");
+    dataset.metric = parse_metric(at.required("metric"));
   }
   if (const auto self = at.optional("self")) dataset.self = self->boolean();
   if (const auto query = at.optional("query")) dataset.query = parse_path(*query);
@@ -146,7 +155,7 @@ generated_input parse_generator(const node& at, bool of_selection) {
   constexpr std::array<std::string_view, 2> vector_keys = {"dimension", "metric"};
   vectors->require_keys(vector_keys);
   return {generated_vectors{vectors->required("dimension").size(1, most_components),
-                            vectors->required("metric").enumerator<runtime::metric>("metric")}};
+                            parse_metric(vectors->required("metric"))}};
 }
 
 rows_input parse_rows(const node& at) {

@@ -8,7 +8,8 @@ import numpy as np
 from kselect import _libraries, _select
 from kselect._top_k import is_wide, thread_count
 
-_METRICS = ("sqeuclidean", "euclidean", "cosine", "pearson")  # include/kselect/metric.hpp
+# include/kselect/metric.hpp
+_METRICS = ("sqeuclidean", "euclidean", "cosine", "pearson", "inner_product")
 # What float32 represents exactly.
 _EXACT = frozenset(("float32", "float16", "bfloat16", "int8", "uint8", "int16", "uint16"))
 
@@ -79,7 +80,8 @@ class Corpus:
         Args:
             vectors: [n, dimension] of float32, or of a type that float32 represents exactly, in
                 host memory: NumPy's, torch's, JAX's or another library's. All must be finite.
-            metric: "sqeuclidean", "euclidean", "cosine" (1 - cosine similarity) or "pearson".
+            metric: "sqeuclidean", "euclidean", "cosine" (1 - cosine similarity), "pearson" or
+                "inner_product" (minus the product, so that the nearest comes first).
             threads: Of this and of each search; by default one for each processor.
 
         Raises:

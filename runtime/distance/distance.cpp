@@ -86,6 +86,7 @@ distance_calculator::distance_calculator(vector_view base, runtime::metric metri
   require(options.query_tile >= 1 && options.base_tile >= 1 && options.threads >= 1,
           fmt::format("distances: tiles of {} x {} on {}; each must be at least 1",
                       options.query_tile, options.base_tile, amount_of(options.threads, "thread")));
+  require(metric != metric::inner_product, "distances: rows have no inner products");
   base_images_ = images_of(base.data, base.count, base.dimension, metric, options.threads);
 }
 

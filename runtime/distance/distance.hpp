@@ -43,7 +43,7 @@ struct distance_options {
 class distance_calculator {
  public:
   // Keeps the view, so the vectors must outlive this object. Throws failure::usage for a tile size
-  // or a number of threads below 1. Takes 24 bytes of memory a base vector.
+  // or a number of threads below 1, and for the inner product, which is a metric of searches alone. Takes 24 bytes of memory a base vector.
   distance_calculator(vector_view base, runtime::metric metric,
                       const distance_options& options = {});
 

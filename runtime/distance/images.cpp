@@ -68,9 +68,20 @@ double ranked_difference(const float* x, const image& of_x, const float* y, cons
   return squared_difference(x, of_x, y, of_y, dimension);
 }
 
+double ranked_distance(metric m, const float* x, const image& of_x, const float* y,
+                       const image& of_y, std::int64_t dimension) {
+  if (m != metric::inner_product) return ranked_difference(x, of_x, y, of_y, dimension);
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t c = 0; c < dimension; ++c) {
+    sum += static_cast<double>(x[c]) * static_cast<double>(y[c]);
+  }
+  return 0 - 2 * sum;  // never -0
+}
+
 double distance_of(double ranked, metric m) {
   if (m == metric::euclidean) return std::sqrt(ranked);
-  return on_unit_sphere(m) ? ranked / 2 : ranked;
+  return on_unit_sphere(m) || m == metric::inner_product ? ranked / 2 : ranked;
 }
 
 }  // namespace kselect::runtime

@@ -5,6 +5,9 @@
 // themselves, or, for cosine and pearson, of unit vectors, where 1 - x.y = |x - y|^2 / 2. The sum
 // of squared differences has no cancellation, is never negative, and is 0 for equal vectors. It
 // depends on the two vectors alone, whichever search, tile, thread or rank computes it.
+//
+// The inner product is the exception: no image has it as a distance from all others. It is a sum of
+// products, which are exact in float64, so only their sum is rounded.
 
 #include <cstdint>
 #include <vector>
@@ -32,12 +35,17 @@ std::vector<image> images_of(const float* vectors, std::int64_t count, std::int6
 double squared_difference(const float* x, const image& of_x, const float* y, const image& of_y,
                           std::int64_t dimension);
 
-// By this a search orders neighbours: squared_difference(), or exactly 2 if a vector has no
+// squared_difference(), or exactly 2 if a vector has no
 // direction, since its distance is 1 by convention.
 double ranked_difference(const float* x, const image& of_x, const float* y, const image& of_y,
                          std::int64_t dimension);
 
-// The distance of a ranked_difference: the same, its root, or half of it.
+// By this a search orders neighbours in metric m: ranked_difference(), or -2 x.y for the inner
+// product. Twice, as for unit vectors: then it is |x|^2 + |y|^2 - 2 x.y without the squares.
+double ranked_distance(metric m, const float* x, const image& of_x, const float* y,
+                       const image& of_y, std::int64_t dimension);
+
+// The distance of a ranked_distance: the same, its root, or half of it.
 double distance_of(double ranked, metric m);
 
 }  // namespace kselect::runtime

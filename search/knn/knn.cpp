@@ -35,8 +35,14 @@ void check(const knn_request& r) {
 }
 
 #if KSELECT_HAS_CUDA
-void refuse_filter_of_older_products(const knn_request& r, const backend& place) {
-  if (r.filter.words == nullptr || place.description().kind != executor_kind::cuda) return;
+void refuse_older_products(const knn_request& r, const backend& place) {
+  if (place.description().kind != executor_kind::cuda) return;
+  if (r.metric == metric::inner_product) {
+    throw error(failure::unsupported,
+                "inner products need products in float16 on executor cuda: name --product float16, "
+                "which says what it lacks, or take --executor cpu");
+  }
+  if (r.filter.words == nullptr) return;
   throw error(failure::unsupported,
               "a filter needs products in float16 on executor cuda: name --product float16, which "
               "says what it lacks, or take --executor cpu");
@@ -50,7 +56,7 @@ void knn(const knn_request& r, backend& place, const std::function<void(const kn
   if (r.queries().count == 0) return;
   if (asks_for_products(r, place.description()) && knn_by_products(r, place, sink)) return;
 #if KSELECT_HAS_CUDA
-  refuse_filter_of_older_products(r, place);
+  refuse_older_products(r, place);
   if (place.description().kind == executor_kind::cuda) return knn_on_cuda(r, place, sink);
 #endif
   knn_on_host(r, place, sink);

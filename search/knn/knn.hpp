@@ -155,7 +155,7 @@ struct knn_request {
 // The neighbours of `count` queries from `first` on: indices into base and distances, count x k,
 // nearest first, equal distances by ascending index; where a query may return fewer than k vectors,
 // the rest has index -1 and infinity. On executors cpu and fiber float64 distances
-// decide (runtime/distance/images.hpp: ranked_difference), and `distances` are these, rounded to
+// decide (runtime/distance/images.hpp: ranked_distance), and `distances` are these, rounded to
 // float32.
 struct knn_block {
   std::int64_t first = 0;
@@ -167,7 +167,7 @@ struct knn_block {
 
 // Calls `sink` for each block in order, after its selection has been proven (on executor cuda, for
 // the rows that request.cuda.prove names). Throws error(failure::usage) if k is out of range or the
-// dimensions differ, error(failure::unsupported) for a filter where only the older products of
+// dimensions differ, error(failure::unsupported) for a filter or inner products where only the older products of
 // executor cuda can do the request, and the exceptions of select_rows.
 void knn(const knn_request& request, backend& place,
          const std::function<void(const knn_block&)>& sink);

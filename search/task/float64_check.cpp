@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -41,17 +42,22 @@ std::string float64_check::disprove(const neighbours& answer, std::int64_t query
   const float* const x = queries_.data.data() + query * d;
   const image of_x = image_of(x, d, metric_);
   const auto ranked = [&](std::int64_t j) {
-    return ranked_difference(x, of_x, base_.data.data() + j * d,
-                             images_[static_cast<std::size_t>(j)], d);
+    return ranked_distance(metric_, x, of_x, base_.data.data() + j * d,
+                           images_[static_cast<std::size_t>(j)], d);
+  };
+  const bool products = metric_ == metric::inner_product;
+  // What rounding may change of a ranked distance: relative to it, but to |x| |y| of products.
+  const auto slack = [&](std::int64_t j, double value) {
+    const double norms = of_x.square * images_[static_cast<std::size_t>(j)].square;
+    return static_cast<double>(d + 3) * 0x1p-51 * (products ? std::sqrt(norms) : value);
   };
   const auto fail = [&](const std::string& what) {
     return fmt::format("query {}: {}, by float64 distances", query, what);
   };
   const auto at = static_cast<std::size_t>(query * answer.k);
   std::vector<bool> chosen(static_cast<std::size_t>(base_.count));
-  double last = -1;
+  double last = -std::numeric_limits<double>::infinity(), allowed = 0;
   std::int64_t last_index = -1;
-  const double slack = exact_ ? 0 : static_cast<double>(d + 3) * 0x1p-51;
   for (std::int64_t j = 0; j < answer.k; ++j) {
     const std::int64_t index = answer.indices[at + static_cast<std::size_t>(j)];
     if (index < 0 || index >= base_.count || (graph_ && index == query)) {
@@ -62,12 +68,15 @@ std::string float64_check::disprove(const neighbours& answer, std::int64_t query
     }
     chosen[static_cast<std::size_t>(index)] = true;
     const double mine = ranked(index);
-    if (mine < last * (1 - slack) || (exact_ && mine == last && index < last_index)) {
+    if (!exact_) allowed = std::max(allowed, slack(index, mine));
+    if (mine < last - allowed || (exact_ && mine == last && index < last_index)) {
       return fail(fmt::format("neighbour {} is before its place", j));
     }
     const double distance = distance_of(mine, metric_);
     const double given = answer.distances[at + static_cast<std::size_t>(j)];
-    if (!(std::abs(given - distance) <= distance_tolerance * distance + 0x1p-126)) {
+    const double rounding = products ? slack(index, mine) : 0;
+    if (!(std::abs(given - distance) <=
+          distance_tolerance * std::abs(distance) + rounding + 0x1p-126)) {
       return fail(fmt::format("vector {} is at {:.9g}, not {:.9g}", index, distance, given));
     }
     last = std::max(last, mine);
@@ -76,7 +85,8 @@ std::string float64_check::disprove(const neighbours& answer, std::int64_t query
   for (std::int64_t j = 0; j < base_.count; ++j) {
     if (chosen[static_cast<std::size_t>(j)] || (graph_ && j == query)) continue;
     const double other = ranked(j);
-    if (other < last * (1 - slack) || (exact_ && other == last && j < last_index)) {
+    const double near = exact_ ? 0 : std::max(allowed, slack(j, last));
+    if (other < last - near || (exact_ && other == last && j < last_index)) {
       return fail(fmt::format("vector {} is nearer than neighbour {}", j, answer.k - 1));
     }
   }

@@ -219,7 +219,7 @@ class knn_of_vectors final : public task {
         dimension_axis(),
         {.name = "metric",
          .preset = std::string(to_string(runtime::metric::sqeuclidean)),
-         .choices = {"sqeuclidean", "euclidean", "cosine", "pearson"}},
+         .choices = {"sqeuclidean", "euclidean", "cosine", "pearson", "inner_product"}},
         {.name = "queries", .preset = std::string("separate"), .choices = {"separate", "graph"}},
         {.name = "product",
          .scope = axis_scope::entry,

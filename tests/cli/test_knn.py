@@ -9,6 +9,7 @@ import pytest
 from conftest import one_line
 
 RNG = np.random.default_rng(11)
+METRICS = ["sqeuclidean", "euclidean", "cosine", "pearson", "inner_product"]
 
 
 def distances(query, base, metric):
@@ -17,6 +18,8 @@ def distances(query, base, metric):
     if metric in ("sqeuclidean", "euclidean"):
         squared = ((query[:, None, :] - base[None, :, :]) ** 2).sum(axis=2)
         return np.sqrt(squared) if metric == "euclidean" else squared
+    if metric == "inner_product":
+        return -(query @ base.T)
     if metric == "pearson":
         query = query - query.mean(axis=1, keepdims=True)
         base = base - base.mean(axis=1, keepdims=True)
@@ -35,7 +38,7 @@ def check(indices, found, exact):
     assert (np.diff(found, axis=1) >= 0).all()
 
 
-@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "cosine", "pearson"])
+@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("block", [1, 256])
 def test_queries(kselect, tmp_path, metric, block):
     base = RNG.standard_normal((300, 17)).astype(np.float32)
@@ -93,7 +96,7 @@ def test_wrong_usage(kselect, tmp_path):
     assert not (tmp_path / "i.npy").exists() and not (tmp_path / "d.npy").exists()
 
 
-@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "cosine", "pearson"])
+@pytest.mark.parametrize("metric", METRICS)
 def test_products_in_float16(kselect, tmp_path, metric):
     """The fused search on fibers: every answer is right, and the output says that all are proven."""
     base = RNG.standard_normal((4200, 40)).astype(np.float32)

@@ -8,12 +8,14 @@ import pytest
 import kselect
 from kselect import _select
 
-METRICS = ["sqeuclidean", "euclidean", "cosine", "pearson"]
+METRICS = ["sqeuclidean", "euclidean", "cosine", "pearson", "inner_product"]
 
 
 def distances_of(corpus, queries, metric):
     """[Q, n] in float64, straightforwardly."""
     x, y = queries.astype(np.float64), corpus.astype(np.float64)
+    if metric == "inner_product":
+        return -(x @ y.T)
     if metric == "pearson":
         x, y = (v - v.mean(axis=1, keepdims=True) for v in (x, y))
     if metric in ("cosine", "pearson"):

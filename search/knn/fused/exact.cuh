@@ -7,7 +7,9 @@
 namespace kselect::search::fused {
 
 // A warp takes vectors in turn and measures each against up to `together` queries.
-struct exact_kernel {
+// `products`: the metric is the inner product.
+template <bool products>
+struct exact_kernel_of {
   // The last of all keys: what is left out follows every vector, also one at a distance of NaN.
   static constexpr std::uint64_t left_out_bits = 0x7fffffffffffffffULL;
   struct storage {};
@@ -41,8 +43,7 @@ struct exact_kernel {
           continue;
         }
         const image_row x = image_of(simt, a.queries, query);
-        const double sum = warp_sum(simt, share_of_difference(simt, x, y, a.corpus.dimension));
-        const double distance = ranked(sum, a.corpus.unit(), x, y);
+        const double distance = measure(simt, a, x, y);
         if (simt.lane() == 0) simt.store(a.distances, row * a.count + i, distance);
       }
     }
@@ -55,8 +56,21 @@ struct exact_kernel {
     if (a.first_own >= 0 && vector == a.first_own + query) return true;
     return !a.allowed.all() && !a.allowed(simt, query, vector);
   }
+  template <class Simt>
+  KSELECT_HD static double measure(Simt& simt, const args& a, const image_row& x,
+                                   const image_row& y) {
+    const std::int64_t dimension = a.corpus.dimension;
+    if constexpr (products) {
+      return ranked_product(warp_sum(simt, share_of_product(simt, x, y, dimension)));
+    } else {
+      const double sum = warp_sum(simt, share_of_difference(simt, x, y, dimension));
+      return ranked(sum, a.corpus.unit(), x, y);
+    }
+  }
   KSELECT_HD static std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 };
+
+using exact_kernel = exact_kernel_of<false>;
 
 // Copies selected answers to the rows of their queries. What was left out was selected only where
 // too few vectors are admitted, and is no answer.

@@ -18,8 +18,10 @@
 #include <limits>
 
 #include "kernels/bitonic.cuh"
+#include "kselect/order.hpp"
 #include "kselect/simt/launch.hpp"
 #include "search/knn/fused/images.cuh"
+#include "search/knn/fused/inner.cuh"
 
 namespace kselect::search::fused {
 
@@ -87,10 +89,13 @@ KSELECT_HD void write_none(Simt& simt, const answers& to, std::int64_t query, st
 struct unproven {
   global<std::uint32_t> counts;  // [0]: how many; [1], [2]: all survivors, lower and upper 32 bits
   global<std::int32_t> ids;      // [rows]
-  global<double> reach;          // [rows]: scaled distance of the k-th survivor, +inf if too few
+  global<double> reach;          // [rows]: scaled distance of the k-th survivor, +inf if too few;
+                                 // of inner products as in inner.cuh
 };
 
-struct finish_kernel {
+// `products`: the metric is the inner product. Its distances have both signs.
+template <bool products>
+struct finish_kernel_of {
   static constexpr int max_threads = 256;
   struct storage {
     std::uint32_t count, lost;
@@ -106,8 +111,16 @@ struct finish_kernel {
     unproven left;
     std::uint32_t room;           // survivors of a query: a power of two
     std::int64_t first_own = -1;  // the vector that query 0 is, if each leaves itself out; -1
+    inner_queries inner = {};
   };
   using survivors = kernels::shared_list<std::uint64_t, true>;
+  // Keys order distances. The bits of distances that are not negative do.
+  KSELECT_HD static std::uint64_t key_of(double distance) {
+    return products ? order_key(distance) : std::bit_cast<std::uint64_t>(distance);
+  }
+  KSELECT_HD static double distance_of_key(std::uint64_t key) {
+    return products ? from_order_key<double>(key) : std::bit_cast<double>(key);
+  }
   static constexpr std::size_t dynamic_bytes(std::uint32_t room, std::int64_t dimension) {
     return room * survivors::item_bytes + static_cast<std::size_t>(dimension) * sizeof(double);
   }
@@ -138,7 +151,7 @@ struct finish_kernel {
         continue;
       }
       const auto item = list.get(static_cast<kernels::position>(j));
-      write_answer(simt, a.to, query, j, std::bit_cast<double>(item.key), item.at);
+      write_answer(simt, a.to, query, j, distance_of_key(item.key), item.at);
     }
     if (simt.thread() == 0) judge(simt, shared, a, row, query, list, count);
   }
@@ -199,7 +212,7 @@ struct finish_kernel {
   }
 
   // A warp measures several survivors at a time, so that their loads overlap. The sums are those of
-  // share_of_difference, bit for bit.
+  // share_of_difference, or of share_of_product, bit for bit.
   static constexpr int at_once = 4;
   template <class Simt>
   KSELECT_HD static void measure(Simt& simt, const args& a, const image_row& x, const double* image,
@@ -219,14 +232,16 @@ struct finish_kernel {
         add_shares<1>(simt, a, image, y, sums);
       }
       KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
-        const double distance = ranked(warp_sum(simt, sums[i]), a.corpus.unit(), x, y[i]);
+        const double sum = warp_sum(simt, sums[i]);
+        const double distance =
+            products ? ranked_product(sum) : ranked(sum, a.corpus.unit(), x, y[i]);
         if (simt.lane() == 0 && first + i < count) {
-          list.keys[first + i] = std::bit_cast<std::uint64_t>(distance);
+          list.keys[first + i] = key_of(distance);
         }
       }
     }
   }
-  // The lane's shares of several squared differences, by vectors of N components.
+  // The lane's shares of several squared differences, or products, by vectors of N components.
   template <int N, class Simt>
   KSELECT_HD static void add_shares(Simt& simt, const args& a, const double* image,
                                     const image_row (&y)[at_once], double (&sums)[at_once]) {
@@ -240,6 +255,10 @@ struct finish_kernel {
         const double of_x = image[N * c + e];
         KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
           double of_y = parts[i][e];
+          if constexpr (products) {
+            sums[i] = std::fma(of_x, of_y, sums[i]);
+            continue;
+          }
           if (unit) of_y = component(y[i], parts[i][e]);
           const double d = of_x - of_y;
           sums[i] = std::fma(d, d, sums[i]);
@@ -255,20 +274,31 @@ struct finish_kernel {
     const query_facts x{simt.load(a.squares, row), simt.load(a.errors, row)};
     double farthest = std::numeric_limits<double>::infinity();
     if (count >= a.to.k) {
-      const auto last = std::bit_cast<double>(list.keys[a.to.k - 1]);
-      farthest = facts.scale * std::sqrt(a.corpus.unit() ? 2 * last : last);
+      const double last = distance_of_key(list.keys[a.to.k - 1]);
+      if constexpr (products) {
+        farthest = inner_reach(simt, a.inner, facts, x.error, query, last);
+      } else {
+        farthest = facts.scale * std::sqrt(a.corpus.unit() ? 2 * last : last);
+      }
     }
     const std::uint32_t before = simt.atomic_add(a.left.counts, 1, count);
     if (before + count < before) simt.atomic_add(a.left.counts, 2, 1);
     const float threshold = simt.load(a.thresholds, row);
     const bool all = threshold == -std::numeric_limits<float>::infinity();
-    const double bound = nearest_left_out(facts, x, threshold);
-    if (shared.lost == 0 && (all || farthest * (1 + 1e-9) < bound)) return;
+    bool proven = false;
+    if constexpr (products) {
+      proven = farthest < -static_cast<double>(threshold);
+    } else {
+      proven = farthest * (1 + 1e-9) < nearest_left_out(facts, x, threshold);
+    }
+    if (shared.lost == 0 && (all || proven)) return;
     const auto place = static_cast<std::int64_t>(simt.atomic_add(a.left.counts, 0, 1));
     simt.store(a.left.ids, place, static_cast<std::int32_t>(query));
     simt.store(a.left.reach, place, farthest);
   }
 };
+
+using finish_kernel = finish_kernel_of<false>;
 
 // Thresholds for queries that are done again: every vector up to their reach exceeds them. A query
 // that found too few survivors has none; if it leaves vectors out, it may have no more, and all

@@ -1,19 +1,19 @@
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "search/knn/fused/admitted.cuh"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/exact.cuh"
 #include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/inner.cuh"
 #include "search/knn/fused/prepare.cuh"
+#include "search/knn/fused/search_memory.hpp"
 #include "search/knn/fused/sharpen.cuh"
 
 namespace kselect::search::fused {
 namespace {
 
-constexpr std::array<std::string_view, 4> rankers = {"bms-block", "bms-warp", "qms-block", "auto"};
 constexpr std::array<std::string_view, 2> settled = {"bms-block+stable", "bms-grid+stable"};
 constexpr std::int64_t float64_bytes = std::int64_t{1} << 30;  // of distances held at once
 constexpr std::int64_t most_by_float64 = 256;                  // queries at once
@@ -23,76 +23,6 @@ std::int64_t blocks_for(std::int64_t items, std::int64_t a_block) {
 }
 
 }  // namespace
-
-// The lists of one pass.
-struct list_memory {
-  list_memory(backend& place, const pass_plan& pass, std::int64_t rows, bool scored)
-      : splits(pass.splits), room(pass.room) {
-    const std::int64_t segments = tiles_of(rows) * tile_rows * splits;
-    counts = make<std::uint32_t>(place, segments);
-    positions = make<std::uint32_t>(place, segments * room);
-    if (scored) scores = make<float>(place, segments * room);
-  }
-  survivor_lists lists() const {
-    return {view<std::uint32_t>(counts), view<std::uint32_t>(positions),
-            scores.data() == nullptr ? global<float>{} : view<float>(scores), splits, room};
-  }
-  int splits, room;
-  device_buffer counts, positions, scores;
-};
-
-// The buffers of one batch of queries. Row r of each is the batch's r-th query.
-struct batch_memory {
-  // `named`: queries that may be unproven.
-  batch_memory(backend& place, std::int64_t rows, std::int64_t slabs, std::int64_t named)
-      : padded(tiles_of(rows) * tile_rows),
-        slabs_(make<chunk>(place, padded / tile_rows * slabs * slab_vectors)),
-        squares(make<double>(place, padded)),
-        errors(make<double>(place, padded)),
-        thresholds(make<float>(place, padded)),
-        counts(make<std::uint32_t>(place, 3)),
-        ids(make<std::int32_t>(place, named)),
-        reach(make<double>(place, named)) {}
-  rounded queries() const {
-    return {view<chunk>(slabs_), view<double>(squares), view<double>(errors)};
-  }
-  unproven left() const {
-    return {view<std::uint32_t>(counts), view<std::int32_t>(ids), view<double>(reach)};
-  }
-  std::int64_t padded;
-  device_buffer slabs_, squares, errors, thresholds, counts, ids, reach;
-};
-
-struct fused_search::memory {
-  memory(backend& place, const prepared_corpus& corpus, std::int64_t queries,
-         const search_plan& plan, filtering leaves_out)
-      : images(place, queries, corpus.dimension(), corpus.measure()) {
-    if (!plan.filters()) return;
-    batch.emplace(place, plan.rows, slabs_of(corpus.dimension()), queries);
-    if (leaves_out == filtering::one) {
-      starts = make<float>(place, tiles_of(corpus.count()) * tile_rows);
-    }
-    if (plan.first.tiles() != 0) first.emplace(place, plan.first, plan.rows, true);
-    second.emplace(place, plan.second, plan.rows, false);
-    const std::int64_t columns = plan.matrix_tiles * tile_rows;
-    matrix = make<float>(place, batch->padded * columns);
-    problem p;
-    p.q = plan.rows;
-    p.n = columns;
-    p.k = plan.matrix_rank;
-    p.direction = direction::largest;
-    p.payload = payload::kth_value;
-    ranking.emplace(place, p, rankers);
-    if (queries % plan.rows != 0) ranking->prepare(place, queries % plan.rows);
-    ranking->prepare(place, plan.rows);
-  }
-  vector_images images;
-  std::optional<batch_memory> batch;
-  std::optional<list_memory> first, second;
-  device_buffer starts;  // of a search whose queries all leave the same out
-  device_buffer matrix;
-  std::optional<chosen_selection> ranking;
-};
 
 // The queries of one call, batch by batch.
 class fused_search::work {
@@ -111,6 +41,8 @@ class fused_search::work {
         starts_(corpus_.starts()) {
     clock(stage::round, [&] {
       queries_ = memory_.images.of(place_, raw, count);
+      rounded_from_ = queries_;
+      if (memory_.directions) take_directions(raw);
       if (plan_.filters() && !allowed.all() && !allowed.each()) leave_out_of_all();
     });
   }
@@ -144,6 +76,16 @@ class fused_search::work {
   static numbering named(const device_buffer& ids, std::int64_t first, std::int64_t count) {
     return {
         .ids = {view<const std::int32_t>(ids).data + first, count}, .count = count, .stride = 1};
+  }
+
+  // The inner product rounds queries as unit vectors.
+  void take_directions(const float* raw) {
+    rounded_from_ = memory_.directions->of(place_, raw, count_);
+    const global<double> offsets = view<double>(memory_.offsets);
+    constexpr int warps = centre_product_kernel::max_threads / simt::warp_size;
+    start<centre_product_kernel>(place_, blocks_for(count_, warps),
+                                 {rounded_from_, count_, corpus_.centre(), offsets});
+    inner_ = {rounded_from_.scales, offsets, corpus_.centre_norm()};
   }
 
   void leave_out_of_all() {
@@ -185,11 +127,11 @@ class fused_search::work {
   void round(const batch_memory& batch, const numbering& queries, std::int64_t rows, bool begins) {
     const auto counts = view<std::uint32_t>(batch.counts);
     start<rounding_kernel>(place_, tiles_of(rows),
-                           {queries_,
+                           {rounded_from_,
                             queries,
                             rows,
-                            corpus_.centre(),
-                            corpus_.facts(),
+                            corpus_.centre_of_queries(),
+                            corpus_.facts_of_queries(),
                             batch.queries(),
                             {},
                             begins ? counts : global<std::uint32_t>{}});
@@ -217,22 +159,28 @@ class fused_search::work {
 
   void finish(const batch_memory& batch, const numbering& queries, std::int64_t rows,
               const survivor_lists& first, const survivor_lists& second, std::uint32_t room) {
-    const finish_kernel::args args{.queries = queries_,
-                                   .corpus = corpus_.source(),
-                                   .query_of = queries,
-                                   .vector_of = corpus_.order(),
-                                   .first = first,
-                                   .second = second,
-                                   .squares = view<const double>(batch.squares),
-                                   .errors = view<const double>(batch.errors),
-                                   .thresholds = view<const float>(batch.thresholds),
-                                   .facts = corpus_.facts(),
-                                   .to = to_,
-                                   .left = batch.left(),
-                                   .room = room,
-                                   .first_own = first_own_};
-    start<finish_kernel>(place_, rows, args, finish_kernel::max_threads,
-                         finish_kernel::dynamic_bytes(room, corpus_.dimension()));
+    const auto with = [&]<bool products>(finish_kernel_of<products>) {
+      using kernel = finish_kernel_of<products>;
+      const typename kernel::args args{.queries = queries_,
+                                       .corpus = corpus_.source(),
+                                       .query_of = queries,
+                                       .vector_of = corpus_.order(),
+                                       .first = first,
+                                       .second = second,
+                                       .squares = view<const double>(batch.squares),
+                                       .errors = view<const double>(batch.errors),
+                                       .thresholds = view<const float>(batch.thresholds),
+                                       .facts = corpus_.facts(),
+                                       .to = to_,
+                                       .left = batch.left(),
+                                       .room = room,
+                                       .first_own = first_own_,
+                                       .inner = inner_};
+      start<kernel>(place_, rows, args, kernel::max_threads,
+                    kernel::dynamic_bytes(room, corpus_.dimension()));
+    };
+    if (of_products()) return with(finish_kernel_of<true>{});
+    with(finish_kernel_of<false>{});
   }
   // How many queries finish() left unproven: [0], and their survivors: [1], [2].
   std::array<std::uint32_t, 3> counts_of(const batch_memory& batch) {
@@ -272,14 +220,16 @@ class fused_search::work {
     constexpr std::uint32_t room = 4096;
     const numbering queries = named(memory_.batch->ids, first, rows);
     round(batch, queries, rows, true);
-    start<again_kernel>(place_, blocks_for(rows, again_kernel::max_threads),
-                        {view<const double>(batch.squares),
-                         view<const double>(batch.errors),
-                         {view<const double>(memory_.batch->reach).data + first, rows},
-                         corpus_.facts(),
-                         view<float>(batch.thresholds),
-                         rows,
-                         !allowed_.all()});
+    const global<const double> reach{view<const double>(memory_.batch->reach).data + first, rows};
+    const global<float> thresholds = view<float>(batch.thresholds);
+    const std::int64_t blocks = blocks_for(rows, again_kernel::max_threads);
+    if (of_products()) {
+      start<inner_again_kernel>(place_, blocks, {reach, thresholds, rows, !allowed_.all()});
+    } else {
+      start<again_kernel>(place_, blocks,
+                          {view<const double>(batch.squares), view<const double>(batch.errors),
+                           reach, corpus_.facts(), thresholds, rows, !allowed_.all()});
+    }
     const pass_plan over =
         plan_pass(0, tiles_of(corpus_.count()), rows, room / 3.0, place_.description(), plan_.body);
     const list_memory lists(place_, over, rows, false);
@@ -323,20 +273,24 @@ class fused_search::work {
     require(place_.synchronise());
   }
   void measure(const numbering& queries, std::int64_t rows, global<double> distances) {
-    const exact_kernel::args args{.queries = queries_,
-                                  .corpus = corpus_.source(),
-                                  .query_of = queries,
-                                  .rows = rows,
-                                  .count = corpus_.count(),
-                                  .vectors_a_block = 256,
-                                  .distances = distances,
-                                  .first_own = first_own_,
-                                  .allowed = allowed_};
-    start<exact_kernel>(
-        place_,
-        blocks_for(rows, exact_kernel::together) * blocks_for(args.count, args.vectors_a_block),
-        args);
+    const auto with = [&]<class Kernel>(Kernel) {
+      const typename Kernel::args args{.queries = queries_,
+                                       .corpus = corpus_.source(),
+                                       .query_of = queries,
+                                       .rows = rows,
+                                       .count = corpus_.count(),
+                                       .vectors_a_block = 256,
+                                       .distances = distances,
+                                       .first_own = first_own_,
+                                       .allowed = allowed_};
+      start<Kernel>(
+          place_, blocks_for(rows, Kernel::together) * blocks_for(args.count, args.vectors_a_block),
+          args);
+    };
+    if (of_products()) return with(exact_kernel_of<true>{});
+    with(exact_kernel_of<false>{});
   }
+  bool of_products() const { return corpus_.measure() == metric::inner_product; }
 
   backend& place_;
   const prepared_corpus& corpus_;
@@ -347,7 +301,8 @@ class fused_search::work {
   const answers to_;
   const stage_clock clock_;
   global<const float> starts_;
-  image_source queries_;
+  image_source queries_, rounded_from_;
+  inner_queries inner_;
   search_report report_;
 };
 

@@ -81,6 +81,10 @@ class prepared_corpus {
   global<const corpus_facts> facts() const;
   const rounded& vectors() const { return rounded_; }
   global<const float> starts() const;
+  // By which queries are rounded: the same, but for the inner product.
+  global<const float> centre_of_queries() const;
+  global<const corpus_facts> facts_of_queries() const;
+  global<const double> centre_norm() const;  // of the inner product alone
 
  private:
   void enqueue();
@@ -92,6 +96,7 @@ class prepared_corpus {
   image_source source_;
   numbering order_;
   device_buffer centre_, variance_, totals_, facts_, slabs_, squares_, errors_, starts_;
+  device_buffer centre_of_queries_, facts_of_queries_, centre_norm_;
   rounded rounded_;
 };
 

@@ -77,10 +77,40 @@ KSELECT_HD double share_of_difference(Simt& simt, const image_row& x, const imag
   return sum;
 }
 
+// The same of the sum of products. They are exact in float64.
+template <class Simt>
+KSELECT_HD double share_of_product(Simt& simt, const image_row& x, const image_row& y,
+                                   std::int64_t dimension) {
+  double sum = 0;
+  if (dimension % 4 == 0) {
+    const auto of_x = simt::as_vec<4>(x.raw), of_y = simt::as_vec<4>(y.raw);
+    for (std::int64_t c = simt.lane(); c < dimension / 4; c += simt::warp_size) {
+      const auto a = simt.load(of_x, c), b = simt.load(of_y, c);
+      KSELECT_UNROLL for (int i = 0; i < 4; ++i) {
+        sum = std::fma(static_cast<double>(a[i]), static_cast<double>(b[i]), sum);
+      }
+    }
+    return sum;
+  }
+  for (std::int64_t c = simt.lane(); c < dimension; c += simt::warp_size) {
+    const double a = simt.load(x.raw, c), b = simt.load(y.raw, c);
+    sum = std::fma(a, b, sum);
+  }
+  return sum;
+}
+
+// A NaN that follows all numbers.
+KSELECT_HD inline double last_of_all() { return std::bit_cast<double>(0x7ff8000000000000ULL); }
+
+// The distance of an inner product. 0 never has a sign.
+KSELECT_HD inline double ranked_product(double product) {
+  return product != product ? last_of_all() : 0 - product;
+}
+
 // The distance that ranks: squared for euclidean metrics, half of the squared one of unit vectors;
 // 1 if one of them has no direction. A NaN is positive, so that it follows infinity.
 KSELECT_HD inline double ranked(double squared, bool unit, const image_row& x, const image_row& y) {
-  if (squared != squared) return std::bit_cast<double>(0x7ff8000000000000ULL);
+  if (squared != squared) return last_of_all();
   if (!unit) return squared;
   return x.scale == 0 || y.scale == 0 ? 1 : squared / 2;
 }

@@ -168,8 +168,10 @@ bool knn_by_products(const knn_request& r, backend& place,
                               r.base.source, std::max(r.base.count, r.queries().count)));
     }
     search.emplace(r, place);
-    // Where float64 would do all of the work, the older ways are faster; but they have no filters.
-    const bool others_can = r.product == knn_product::automatic && r.filter.words == nullptr;
+    // Where float64 would do all of the work, the older ways are faster; but they have neither
+    // filters nor inner products.
+    const bool others_can = r.product == knn_product::automatic && r.filter.words == nullptr &&
+                            r.metric != metric::inner_product;
     if (others_can && !search->filters()) return false;
     search->run(report);
   } catch (const error& failed) {

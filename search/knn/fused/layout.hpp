@@ -94,6 +94,14 @@ struct corpus_facts {
   double sum_error = 0;  // A': of a product's sum, relative to its terms
 };
 
+// What a proof of inner products needs beside the rounded queries (inner.cuh). No data in other
+// metrics.
+struct inner_queries {
+  global<const double> scales;       // [queries]: 1 / |x|
+  global<const double> offsets;      // [queries]: x.c / |x|, with the corpus' centre c
+  global<const double> centre_norm;  // [1]: at least |c|
+};
+
 // Rounded vectors: of a corpus, or of queries with the corpus' centre and scale.
 struct rounded {
   global<chunk> slabs;     // [tiles][slabs][tile_rows][slab_chunks]

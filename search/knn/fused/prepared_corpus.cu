@@ -5,6 +5,7 @@
 #include "kselect/simt/products.hpp"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/inner.cuh"
 #include "search/knn/fused/prepare.cuh"
 
 namespace kselect::search::fused {
@@ -89,6 +90,10 @@ prepared_corpus::prepared_corpus(backend& place, const float* raw, std::int64_t 
   errors_ = make<double>(place, rows);
   starts_ = make<float>(place, rows);
   rounded_ = {view<chunk>(slabs_), view<double>(squares_), view<double>(errors_)};
+  if (m != metric::inner_product) return;
+  centre_of_queries_ = make<float>(place, dimension);
+  facts_of_queries_ = make<corpus_facts>(place, 1);
+  centre_norm_ = make<double>(place, 1);
 }
 
 void prepared_corpus::prepare(const stage_clock& clock) {
@@ -110,13 +115,28 @@ void prepared_corpus::enqueue() {
       {source(), order_, count_, centre(), facts(), rounded_, view<double>(totals_), {}});
   start<facts_kernel>(place_, 1,
                       {view<double>(totals_), tiles, count_, sum_error(dimension()), facts_here});
-  start<start_kernel>(place_, blocks_for(rows, start_kernel::max_threads),
-                      {rounded_, count_, rows, facts(), view<float>(starts_)});
+  const start_kernel::args starts{rounded_, count_, rows, facts(), view<float>(starts_)};
+  if (measure() != metric::inner_product) {
+    return start<start_kernel>(place_, blocks_for(rows, start_kernel::max_threads), starts);
+  }
+  start<inner_start_kernel>(place_, blocks_for(rows, inner_start_kernel::max_threads), starts);
+  start<inner_facts_kernel>(place_, 1,
+                            {centre(), dimension(), view<float>(centre_of_queries_),
+                             view<corpus_facts>(facts_of_queries_), view<double>(centre_norm_)});
 }
 
 global<const float> prepared_corpus::centre() const { return view<const float>(centre_); }
 global<const corpus_facts> prepared_corpus::facts() const {
   return view<const corpus_facts>(facts_);
+}
+global<const float> prepared_corpus::centre_of_queries() const {
+  return measure() == metric::inner_product ? view<const float>(centre_of_queries_) : centre();
+}
+global<const corpus_facts> prepared_corpus::facts_of_queries() const {
+  return measure() == metric::inner_product ? view<const corpus_facts>(facts_of_queries_) : facts();
+}
+global<const double> prepared_corpus::centre_norm() const {
+  return view<const double>(centre_norm_);
 }
 global<const float> prepared_corpus::starts() const { return view<const float>(starts_); }
 

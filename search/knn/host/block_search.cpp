@@ -22,7 +22,8 @@ constexpr std::int64_t limited_vectors = 128;
 constexpr std::int64_t most_compared = 16;
 
 // Values of floats are within this factor of the numbers that they were rounded from.
-constexpr double above = 1 + 0x1p-22, below = 1 - 0x1p-22;
+double above(double value) { return value + std::abs(value) * 0x1p-22; }
+double below(double value) { return value - std::abs(value) * 0x1p-22; }
 // In a row of the first vectors; no distance has it.
 constexpr float left_out = std::numeric_limits<float>::max();
 
@@ -71,6 +72,7 @@ block_search::block_search(const prepared_corpus& corpus, const moved_vectors& q
       tile_queries_(tile_length(queries.vectors.count, corpus.dimension(), threads)),
       parts_(0),
       scale_(scale_for(corpus.base(), queries)),
+      weight_(corpus.weight_of_squares()),
       single_(corpus, queries, 24, scale_),
       double_(corpus, queries, 53, scale_),
       lists_(0, k) {
@@ -98,9 +100,9 @@ bool block_search::none_wanted(std::int64_t first, std::int64_t count) const {
 
 double block_search::exact_differences::operator()(std::int64_t neighbour) const {
   const moved_vectors& base = of.corpus_.base();
-  return ranked_difference(of.queries_.vector(query), of.queries_.images[at(query)],
-                           base.vector(neighbour), base.images[at(neighbour)],
-                           of.corpus_.dimension());
+  return ranked_distance(of.corpus_.metric(), of.queries_.vector(query),
+                         of.queries_.images[at(query)], base.vector(neighbour),
+                         base.images[at(neighbour)], of.corpus_.dimension());
 }
 
 void block_search::exact_differences::fetch(std::int64_t neighbour) const {
@@ -115,7 +117,9 @@ void block_search::exact_differences::fetch(std::int64_t neighbour) const {
 
 void block_search::rows(float* out) const {
   const std::int64_t count = queries_.vectors.count;
-  const double unit = scale_ * scale_;
+  const double unit = scale_ * scale_ * weight_;
+  // No difference of Euclidean images is negative.
+  const double least = weight_ == 0 ? -std::numeric_limits<double>::infinity() : 0;
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
   for (std::int64_t first = 0; first < count; first += tile_queries_) {
     const std::int64_t width = std::min(tile_queries_, count - first);
@@ -134,7 +138,7 @@ void block_search::rows(float* out) const {
 #pragma omp simd
             for (std::int64_t j = 0; j < columns; ++j) {
               const double value = (square + squares[j]) * unit - 2 * static_cast<double>(own[j]);
-              row[j] = static_cast<float>(value < 0 ? 0 : value);
+              row[j] = static_cast<float>(value < least ? least : value);
             }
           }
         });
@@ -170,14 +174,14 @@ void block_search::add_seeds(std::int64_t query, const float* row, const float* 
   const float last = *std::max_element(selected, selected + k_);
   // With fewer than k vectors that it may return, the row says nothing of the rest.
   const double bound = last == left_out ? std::numeric_limits<double>::infinity()
-                                        : last * above / unit + single_.of(norm, largest);
+                                        : above(last) / unit + single_.of(norm, largest);
   for (std::int64_t part = 0; part < parts_; ++part) lists_.lower(list_of(query, part), bound);
   const std::int64_t list = list_of(query, 0);
-  const auto limit = static_cast<float>((bound + single_.of(norm, largest)) * unit * above * above);
+  const auto limit = static_cast<float>(above(above((bound + single_.of(norm, largest)) * unit)));
   for (std::int64_t j = 0; j < seeds_; ++j) {
     if (row[j] > limit || leaves_out(query, j)) continue;
     const double error = single_.of(norm, std::sqrt(squares[at(j)]));
-    const candidate c{row[j] * below / unit - error, row[j] * above / unit + error, j};
+    const candidate c{below(row[j]) / unit - error, above(row[j]) / unit + error, j};
     if (c.least > lists_.threshold(list)) continue;
     lists_.add(list, c, exact(query));
   }
@@ -187,7 +191,8 @@ void block_search::add_seeds(std::int64_t query, const float* row, const float* 
 void block_search::add_all_seeds(std::int64_t query) {
   for (std::int64_t j = 0; j < seeds_; ++j) {
     if (leaves_out(query, j)) continue;
-    lists_.add(list_of(query, 0), {0, std::numeric_limits<double>::infinity(), j}, exact(query));
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    lists_.add(list_of(query, 0), {-infinity, infinity, j}, exact(query));
   }
 }
 
@@ -234,7 +239,8 @@ void block_search::search(const tile& t) {
 void block_search::consider(const pair& p, const product_error& error) {
   if (leaves_out(p.query, p.neighbour)) return;
   const double square = corpus_.base().squares[at(p.neighbour)];
-  const double middle = queries_.squares[at(p.query)] + square - 2 * p.product / (scale_ * scale_);
+  const double squares = weight_ * (queries_.squares[at(p.query)] + square);
+  const double middle = squares - 2 * p.product / (scale_ * scale_);
   const double wrong = error.of(norms_[at(p.query)], std::sqrt(square));
   const std::int64_t list = list_of(p.query, p.part);
   if (middle - wrong > lists_.threshold(list)) return;
@@ -245,7 +251,7 @@ template <class T>
 void block_search::meet(const tile& t, const packed_queries<T>& packed, const product_error& error,
                         std::int64_t from, std::int64_t to) {
   const double* const squares = corpus_.base().squares.data();
-  panel_limits<T> limits(scale_, t.count);
+  panel_limits<T> limits(scale_, weight_, t.count);
   std::vector<double> thresholds(at(t.count));
   std::int64_t panel = 0, columns = 0;
   std::int64_t limited = from;  // the limits are of vectors before this one

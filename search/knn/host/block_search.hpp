@@ -98,7 +98,7 @@ class block_search {
   knn_filter filter_;
   int threads_;
   std::int64_t seeds_, tile_queries_, parts_;
-  double scale_;
+  double scale_, weight_;  // the weight is of squared norms
   product_error single_, double_;
   std::vector<double> norms_;  // of the queries
   candidate_lists lists_;

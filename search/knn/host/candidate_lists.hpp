@@ -1,7 +1,7 @@
 #pragma once
 // For every query the corpus vectors that may be among its k nearest.
 //
-// A candidate is known by a range that holds its ranked_difference(). The k-th smallest upper end
+// A candidate is known by a range that holds its ranked_distance(). The k-th smallest upper end
 // of a list is a threshold: whatever begins beyond it is not among the k nearest. A list that is
 // full drops such candidates. If that leaves little room, the rest is compared by its float64
 // differences, of which the k least are kept. So a list has a fixed length whatever the data, and

@@ -15,13 +15,15 @@
 
 namespace kselect::search {
 
-// The largest |y|^2 / 2 - x.y, in T and in scaled units, at which y may still be below a query's
-// threshold.
+// The largest w |y|^2 / 2 - x.y, in T and in scaled units, at which y may still be below a query's
+// threshold. w is the weight of squares: 0 for the inner product, else 1.
 template <class T>
 class panel_limits {
  public:
-  panel_limits(double scale, std::int64_t queries)
-      : unit_(scale * scale), limits_(static_cast<std::size_t>(in_groups(queries))) {}
+  panel_limits(double scale, double weight, std::int64_t queries)
+      : unit_(scale * scale),
+        weight_(weight),
+        limits_(static_cast<std::size_t>(in_groups(queries))) {}
 
   // For vectors whose squares are at most `largest`.
   void set(double largest, const product_error& error, std::span<const double> thresholds,
@@ -30,8 +32,8 @@ class panel_limits {
     // Of T, whose halves and differences are rounded, and of the limit itself.
     const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
     for (std::size_t q = 0; q < thresholds.size(); ++q) {
-      const double exact = thresholds[q] - of_queries[q] + error.of(norms[q], longest) +
-                           2 * rounding * (largest + norms[q] * longest);
+      const double exact = thresholds[q] - weight_ * of_queries[q] + error.of(norms[q], longest) +
+                           2 * rounding * (weight_ * largest + norms[q] * longest);
       const double limit = exact * unit_ / 2;
       limits_[q] = static_cast<T>(limit + std::abs(limit) * 4 * rounding);
     }
@@ -40,7 +42,8 @@ class panel_limits {
   // Columns from `count` on are beyond any limit but an infinite one.
   void begin_panel(const double* squares, std::int64_t count) {
     std::fill(halves_ + count, halves_ + panel_columns<T>, std::numeric_limits<T>::infinity());
-    for (std::int64_t j = 0; j < count; ++j) halves_[j] = static_cast<T>(squares[j] * unit_ / 2);
+    const double half = weight_ * unit_ / 2;
+    for (std::int64_t j = 0; j < count; ++j) halves_[j] = static_cast<T>(squares[j] * half);
   }
 
   // Calls accept(j) for each column that is not beyond the query's limit.
@@ -52,7 +55,7 @@ class panel_limits {
   }
 
  private:
-  double unit_;
+  double unit_, weight_;
   T halves_[panel_columns<T>] = {};
   std::vector<T> limits_;
 };

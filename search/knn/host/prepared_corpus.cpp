@@ -68,6 +68,7 @@ bool prepared_corpus::has_integers(vector_view set) const {
 void prepared_corpus::find_centre(vector_view base, bool whole, int threads) {
   const std::int64_t dimension = base.dimension;
   centre_.assign(index(dimension), 0);
+  if (metric_ == metric::inner_product) return;
   const std::int64_t stride = std::max<std::int64_t>(1, base.count / sampled_vectors);
   std::vector<image> images;
   for (std::int64_t i = 0; i < base.count; i += stride) {
@@ -133,6 +134,7 @@ product_error::product_error(const prepared_corpus& corpus, const moved_vectors&
   const double rounding = std::ldexp(1, -digits);
   const double roundings = (terms + 4) * rounding;
   known_ = roundings < 0.25;
+  of_products_ = corpus.metric() == metric::inner_product;
   factor_ = 2 * roundings / (1 - roundings);
   sums_ = std::ldexp(terms + 8, -51);
   // What underflows, even where denormal numbers count as zero; and for unit vectors the rounding

@@ -40,6 +40,8 @@ class prepared_corpus {
   std::int64_t count() const { return base_.vectors.count; }
   std::int64_t dimension() const { return base_.vectors.dimension; }
   runtime::metric metric() const { return metric_; }
+  // What |x|^2 and |y|^2 count in a ranked distance: 0 for the inner product.
+  double weight_of_squares() const { return metric_ == metric::inner_product ? 0 : 1; }
 
   // The queries' numbers. Throws as the constructor.
   moved_vectors move(vector_view queries, const std::string& name, int threads) const;
@@ -59,8 +61,8 @@ class prepared_corpus {
 // integers.
 double scale_for(const moved_vectors& base, const moved_vectors& queries);
 
-// How far |x|^2 + |y|^2 - 2 x.y may be from ranked_difference(x, y), with the product x.y in T, for
-// images with these norms about the centre. Grows with either norm.
+// How far |x|^2 + |y|^2 - 2 x.y (for the inner product -2 x.y) may be from the ranked distance,
+// with the product x.y in T, for images with these norms about the centre. Grows with either norm.
 class product_error {
  public:
   // `digits`: of T, 24 or 53. `scale`: see scale_for().
@@ -71,11 +73,12 @@ class product_error {
   bool known() const { return known_; }
   double of(double norm_x, double norm_y) const {
     const double product = norm_x * norm_y, sum = norm_x + norm_y;
-    return (product < exact_below_ ? 0 : factor_ * product) + sums_ * sum * sum + least_;
+    const double terms = of_products_ ? 4 * product : sum * sum;
+    return (product < exact_below_ ? 0 : factor_ * product) + sums_ * terms + least_;
   }
 
  private:
-  bool known_;
+  bool known_, of_products_;
   double factor_, sums_, least_;
   double exact_below_ = 0;  // products of integers whose partial sums stay below 2^digits
 };

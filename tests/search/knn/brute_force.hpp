@@ -37,6 +37,10 @@ inline const float* row(const vector_set& set, std::int64_t i) {
 // The distance before any rounding to float32.
 inline long double distance(metric m, const float* x, const float* y, std::int64_t dimension) {
   long double mean_x = 0, mean_y = 0, xx = 0, yy = 0, square = 0;
+  if (m == metric::inner_product) {
+    for (std::int64_t c = 0; c < dimension; ++c) square += static_cast<long double>(x[c]) * y[c];
+    return -square;
+  }
   if (m == metric::pearson) {
     for (std::int64_t c = 0; c < dimension; ++c) mean_x += x[c], mean_y += y[c];
     mean_x /= static_cast<long double>(dimension);
@@ -85,8 +89,18 @@ inline ranked all_of(const question& q, std::int64_t i) {
   return all;
 }
 
+// |x| |y| of query i and base vector j.
+inline long double lengths(const question& q, std::int64_t i, std::int64_t j) {
+  const auto square = [&](const float* x) {
+    return -distance(metric::inner_product, x, x, q.base.dimension);
+  };
+  const vector_set& queries = q.query == nullptr ? q.base : *q.query;
+  return std::sqrt(square(row(queries, i)) * square(row(q.base, j)));
+}
+
 // Expects the right neighbours in the right order for every query. Distances that agree within
-// `tolerance`, relative or as a multiple of the metric's unit for unit vectors, may stand in either
+// `tolerance`, relative or as a multiple of the metric's unit for unit vectors or of |x| |y| for
+// inner products, may stand in either
 // order; 0: equal distances only by index.
 inline void expect_right(const question& q, const answer& found, long double tolerance) {
   for (std::int64_t i = 0; i < found.queries; ++i) {
@@ -104,16 +118,25 @@ inline void expect_right(const question& q, const answer& found, long double tol
       seen[static_cast<std::size_t>(j)] = true;
       const auto& [right, index] = all[static_cast<std::size_t>(place)];
       const long double got = of[static_cast<std::size_t>(j)];
+      // What float64 sums of products may lose, which cancel.
+      const long double products =
+          q.m == metric::inner_product ? lengths(q, i, index) + lengths(q, i, j) : 0;
       if (tolerance == 0) {
         ASSERT_EQ(j, index) << "query " << i << ", place " << place;
       } else {
-        ASSERT_LE(std::abs(got - right), tolerance * (unit ? std::sqrt(right) + tolerance : right))
+        ASSERT_LE(std::abs(got - right), tolerance * (products != 0 ? products
+                                                      : unit        ? std::sqrt(right) + tolerance
+                                                                    : std::abs(right)))
             << "query " << i << ", place " << place << ": " << j << " instead of " << index;
       }
       const auto rounded = static_cast<float>(got);
+      if (std::isinf(rounded)) {
+        ASSERT_EQ(found.distances[at], rounded) << "query " << i << ", place " << place;
+        continue;
+      }
       ASSERT_LE(std::abs(found.distances[at] - got),
                 std::abs(std::nextafter(rounded, std::numeric_limits<float>::infinity()) - got) +
-                    (unit ? 1e-17L : 0))
+                    (unit ? 1e-17L : 1e-13L * products))
           << "query " << i << ", place " << place;
     }
   }

@@ -31,12 +31,17 @@ trial_data beyond_24_bits(metric m, std::int64_t count) {
   const bool unit = m == metric::cosine || m == metric::pearson;
   for (const std::int64_t i : mixed(count)) {
     const auto a = static_cast<float>(i);
+    if (m == metric::inner_product) {  // the distance is -1 + a 2^-36
+      data.insert(data.end(), {1, -std::ldexp(a, -36), 0, 0});
+      continue;
+    }
     if (unit) {  // the distance is 1 - a 2^-36
       data.insert(data.end(), {std::ldexp(a, -36), -std::ldexp(a, -36), 1, -1});
     } else {  // the squared distance is 1 + a^2 2^-46
       data.insert(data.end(), {1, std::ldexp(a, -23), 0, 0});
     }
   }
+  if (m == metric::inner_product) return {make_set(4, std::move(data)), make_set(4, {1, 1, 0, 0})};
   return {make_set(4, std::move(data)),
           make_set(4, unit ? std::vector<float>{1, -1, 0, 0} : std::vector<float>{0, 0, 0, 0})};
 }
@@ -55,6 +60,9 @@ trial_data denormal(metric m, std::int64_t count) {
     }
   }
   const bool unit = m == metric::cosine || m == metric::pearson;
+  if (m == metric::inner_product) {
+    return {make_set(4, std::move(data)), make_set(4, {least, 0, 0, 0})};
+  }
   return {make_set(4, std::move(data)), make_set(4, unit ? std::vector<float>{least, -least, 0, 0}
                                                          : std::vector<float>{0, 0, 0, 0})};
 }
@@ -97,7 +105,7 @@ TEST_P(Float64Order, DecidesInTheGraph) {
 
 INSTANTIATE_TEST_SUITE_P(Of, Float64Order,
                          testing::Values(metric::sqeuclidean, metric::euclidean, metric::cosine,
-                                         metric::pearson),
+                                         metric::pearson, metric::inner_product),
                          [](const auto& of) { return std::string(to_string(of.param)); });
 
 }  // namespace

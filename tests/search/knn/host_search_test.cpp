@@ -105,7 +105,8 @@ TEST_P(HostSearch, IsThatOfABruteForce) {
   const auto [of, m] = GetParam();
   // Ties that rounding makes or breaks differ between float64 and long double; integers have none
   // of those.
-  const bool exact = m == metric::sqeuclidean && std::string(of.name).ends_with("bytes");
+  const bool exact = (m == metric::sqeuclidean || m == metric::inner_product) &&
+                     std::string(of.name).ends_with("bytes");
   for (const shape s :
        {shape{1, 3, 4, 1}, {13, 13, 1, 13}, {40, 1, 3, 39}, {5200, 7, 20, 3}, {4700, 14, 5, 300}}) {
     SCOPED_TRACE(to_text(s));
@@ -144,7 +145,8 @@ TEST_P(HostSearch, IsThatOfABruteForceAsAGraph) {
 INSTANTIATE_TEST_SUITE_P(Of, HostSearch,
                          testing::Combine(testing::ValuesIn(kinds),
                                           testing::Values(metric::sqeuclidean, metric::euclidean,
-                                                          metric::cosine, metric::pearson)),
+                                                          metric::cosine, metric::pearson,
+                                                          metric::inner_product)),
                          [](const auto& of) {
                            return std::string(std::get<0>(of.param).name) + "_" +
                                   std::string(to_string(std::get<1>(of.param)));

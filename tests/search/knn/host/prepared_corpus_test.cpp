@@ -40,11 +40,11 @@ std::int64_t beyond(const vector_set& base, const vector_set& query, metric m, d
           const auto q = static_cast<std::size_t>(g * group_rows + r);
           for (std::int64_t j = 0; j < columns; ++j) {
             const auto b = static_cast<std::size_t>(panel + j);
-            const double exact = ranked_difference(
-                queries.vector(g * group_rows + r), queries.images[q],
-                corpus.base().vector(panel + j), corpus.base().images[b], base.dimension);
+            const double exact = ranked_distance(m, queries.vector(g * group_rows + r),
+                                                 queries.images[q], corpus.base().vector(panel + j),
+                                                 corpus.base().images[b], base.dimension);
             const double from_product =
-                queries.squares[q] + corpus.base().squares[b] -
+                corpus.weight_of_squares() * (queries.squares[q] + corpus.base().squares[b]) -
                 2 * static_cast<double>(products[r * panel_columns<float> + j]) / scale / scale;
             const double bound =
                 error.of(std::sqrt(queries.squares[q]), std::sqrt(corpus.base().squares[b]));
@@ -57,7 +57,8 @@ std::int64_t beyond(const vector_set& base, const vector_set& query, metric m, d
 }
 
 TEST(ProductError, BoundsEveryProduct) {
-  for (const metric m : {metric::sqeuclidean, metric::cosine, metric::pearson}) {
+  for (const metric m :
+       {metric::sqeuclidean, metric::cosine, metric::pearson, metric::inner_product}) {
     for (const std::int64_t dimension : {1, 2, 31, 300}) {
       for (const float spread : {1e-44F, 1e-30F, 1.0F, 1e37F}) {
         for (const float centre : {0.0F, 1000 * spread}) {

@@ -1,0 +1,91 @@
+#pragma once
+// What a fused search holds in a backend's memory (fused_search.cu).
+
+#include <array>
+#include <optional>
+
+#include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/fused_search.hpp"
+
+namespace kselect::search::fused {
+
+inline constexpr std::array<std::string_view, 4> rankers = {"bms-block", "bms-warp", "qms-block",
+                                                            "auto"};
+
+// The lists of one pass.
+struct list_memory {
+  list_memory(backend& place, const pass_plan& pass, std::int64_t rows, bool scored)
+      : splits(pass.splits), room(pass.room) {
+    const std::int64_t segments = tiles_of(rows) * tile_rows * splits;
+    counts = make<std::uint32_t>(place, segments);
+    positions = make<std::uint32_t>(place, segments * room);
+    if (scored) scores = make<float>(place, segments * room);
+  }
+  survivor_lists lists() const {
+    return {view<std::uint32_t>(counts), view<std::uint32_t>(positions),
+            scores.data() == nullptr ? global<float>{} : view<float>(scores), splits, room};
+  }
+  int splits, room;
+  device_buffer counts, positions, scores;
+};
+
+// The buffers of one batch of queries. Row r of each is the batch's r-th query.
+struct batch_memory {
+  // `named`: queries that may be unproven.
+  batch_memory(backend& place, std::int64_t rows, std::int64_t slabs, std::int64_t named)
+      : padded(tiles_of(rows) * tile_rows),
+        slabs_(make<chunk>(place, padded / tile_rows * slabs * slab_vectors)),
+        squares(make<double>(place, padded)),
+        errors(make<double>(place, padded)),
+        thresholds(make<float>(place, padded)),
+        counts(make<std::uint32_t>(place, 3)),
+        ids(make<std::int32_t>(place, named)),
+        reach(make<double>(place, named)) {}
+  rounded queries() const {
+    return {view<chunk>(slabs_), view<double>(squares), view<double>(errors)};
+  }
+  unproven left() const {
+    return {view<std::uint32_t>(counts), view<std::int32_t>(ids), view<double>(reach)};
+  }
+  std::int64_t padded;
+  device_buffer slabs_, squares, errors, thresholds, counts, ids, reach;
+};
+
+struct fused_search::memory {
+  memory(backend& place, const prepared_corpus& corpus, std::int64_t queries,
+         const search_plan& plan, filtering leaves_out)
+      : images(place, queries, corpus.dimension(), corpus.measure()) {
+    if (!plan.filters()) return;
+    if (corpus.measure() == metric::inner_product) {
+      directions.emplace(place, queries, corpus.dimension(), metric::cosine);
+      offsets = make<double>(place, queries);
+    }
+    batch.emplace(place, plan.rows, slabs_of(corpus.dimension()), queries);
+    if (leaves_out == filtering::one) {
+      starts = make<float>(place, tiles_of(corpus.count()) * tile_rows);
+    }
+    if (plan.first.tiles() != 0) first.emplace(place, plan.first, plan.rows, true);
+    second.emplace(place, plan.second, plan.rows, false);
+    const std::int64_t columns = plan.matrix_tiles * tile_rows;
+    matrix = make<float>(place, batch->padded * columns);
+    problem p;
+    p.q = plan.rows;
+    p.n = columns;
+    p.k = plan.matrix_rank;
+    p.direction = direction::largest;
+    p.payload = payload::kth_value;
+    ranking.emplace(place, p, rankers);
+    if (queries % plan.rows != 0) ranking->prepare(place, queries % plan.rows);
+    ranking->prepare(place, plan.rows);
+  }
+  vector_images images;
+  std::optional<vector_images> directions;  // of the inner product's queries
+  device_buffer offsets;
+  std::optional<batch_memory> batch;
+  std::optional<list_memory> first, second;
+  device_buffer starts;  // of a search whose queries all leave the same out
+  device_buffer matrix;
+  std::optional<chosen_selection> ranking;
+};
+
+}  // namespace kselect::search::fused
