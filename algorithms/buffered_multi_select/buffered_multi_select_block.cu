@@ -5,6 +5,7 @@
 // Each element is read once, in 16-byte loads, and compared with a threshold (buffered search). The
 // few survivors stay in shared memory. Multi-selection, by counting instead of partitioning, cuts
 // them down to k. Device memory is not touched again.
+// (The files named below are in steps/ and warp/.)
 //
 //   1. The first tile of the row stays in registers. Minima of disjoint groups of its elements give
 //      the threshold (threshold.cuh).

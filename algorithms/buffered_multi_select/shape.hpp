@@ -38,14 +38,18 @@ inline bool dense(const problem& p) { return 16 * p.k >= p.n; }
 // Threads of a block that selects from one row. In small blocks fewer threads wait for each other.
 // Large blocks hold more of a row at once, and leave less of the device idle if rows are few. If
 // long rows are no more than multiprocessors, a block takes all registers of its multiprocessor.
+// The record results/nvidia-h200/goal_many_rows has the times of each count at each shape; the
+// limits lie between the shapes where another count became the fastest.
 template <class T>
 int threads_for(const problem& p, const device& where) {
-  if (p.q <= where.multiprocessors && p.n > 1 << 16) return 1024;
-  if (p.q < where.multiprocessors * 2 || (p.k >= 2048 && p.n > 16384)) return 512;
+  constexpr std::int64_t very_long = 1 << 16, lengthy = 16384, middling = 4096;  // rows
+  constexpr std::int64_t large_k = 2048;
+  if (p.q <= where.multiprocessors && p.n > very_long) return 1024;
+  if (p.q < where.multiprocessors * 2 || (p.k >= large_k && p.n > lengthy)) return 512;
   // An eighth of the row or more is wanted, and fewer threads would not hold the row.
   constexpr std::int64_t held = held_by_thread<T>;
   if (8 * p.k >= p.n && p.n > 256 * held && p.n <= 512 * held) return 512;
-  if (p.n > 16384 || (dense(p) && p.n > 4096)) return 256;
+  if (p.n > lengthy || (dense(p) && p.n > middling)) return 256;
   return 128;
 }
 
@@ -127,9 +131,12 @@ struct filtering : plan {
   position survivors;  // expected of a row
 };
 
+// ---- a plan for rows filtered by a threshold, step by step
+
 // The threshold's rank may be at most this share of the number of group minima; otherwise groups
 // are doubled. More groups let fewer elements pass and have more minima to rank. A warp, which
-// waits for each step, gains from more groups than a block of few groups does.
+// waits for each step, gains from more groups than a block of few groups does. (From trials that
+// were not recorded, like the other constants here.)
 constexpr double most_passing_in_warp = 0.35, most_passing_of_many = 0.45,
                  most_passing_of_few = 0.6;
 // If the share is above this with the most groups, the threshold holds back too little for a pass.
@@ -139,6 +146,55 @@ constexpr double spare_room = 1.6;
 constexpr double spare_places = 64;
 // Positions have 32 bits.
 constexpr double largest_position = 4e9;
+
+// Chooses the threshold: the rank that is safe for one of the row's tiles, and the fewest groups
+// that hold enough back. `holding`: threads that hold elements.
+template <class T>
+void choose_threshold(plan& p, std::int64_t k, double holding, const reading& how,
+                      const sharing& shared) {
+  const bool one_warp = how.threads == simt::warp_size;
+  const bool many = how.groups != 0;
+  const auto wanted = static_cast<position>(k);
+  p.rank = p.tiles == 1 ? wanted
+                        : safe_rank(static_cast<double>(k) / p.tiles, wanted,
+                                    shared.parts > 1 ? of_all : of_one_among_many);
+  // Less slack lets fewer elements pass but takes more steps of narrowing. It pays for many groups.
+  p.slack = p.rank / (many ? 32 : 8) + 1;
+  const double most_passing = one_warp ? most_passing_in_warp
+                              : many   ? most_passing_of_many
+                                       : most_passing_of_few;
+  const auto most = static_cast<position>(many ? how.groups : few_groups<T>);
+  p.groups = 1;
+  while (p.groups < most && p.rank + p.slack > most_passing * holding * p.groups) p.groups *= 2;
+}
+
+// The elements expected to pass a threshold, of n in random order. `minima`: of the first tile,
+// which has `in_tile` elements.
+inline double survivors_of(const plan& p, std::int64_t n, double minima, double in_tile) {
+  // The probability that a group's minimum passes. It implies that of one of the group's elements.
+  const double passing = (p.rank + p.slack) / minima;
+  return static_cast<double>(n) * (1 - std::pow(1 - passing, minima / std::max(in_tile, minima)));
+}
+
+// Sizes the list: room for the survivors of a part of the row, and for a cut to free some of it.
+inline void size_list(plan& p, double survivors, std::int64_t k, const reading& how,
+                      const sharing& shared) {
+  const auto wanted = static_cast<position>(k);
+  p.kept_most = wanted + wanted / 8 + 1;
+  const double room = std::max(spare_room * survivors / shared.parts + spare_places,
+                               p.kept_most + std::max(spare_places, wanted / 2.0));
+  p.capacity = static_cast<position>(std::min(room, largest_position)) / 32 * 32 + 32;
+  // Several times as many pass in sorted rows, where the segments of a tile are no random sample.
+  if (how.threads != simt::warp_size) {
+    p.capacity = std::max(p.capacity, static_cast<position>(4 * how.threads));
+  }
+  if (shared.parts > 1) {  // the last team gathers the survivors of all
+    constexpr double most_together = 4096;
+    const auto together =
+        static_cast<position>(std::min(spare_room * survivors + spare_places, most_together));
+    p.capacity = std::max(p.capacity, together / 32 * 32 + 32);
+  }
+}
 
 // A plan for rows of n elements filtered by a threshold. None if k is so large that the threshold
 // would hold back too little, or that the team would need more than `most_bytes` of shared memory.
@@ -151,44 +207,16 @@ std::optional<filtering> filtering_plan(std::int64_t n, std::int64_t k, const re
   filtering p{};
   p.tiles = static_cast<position>(std::max<std::int64_t>(1, (n + tile - 1) / tile));
   const double in_tile = static_cast<double>(n) / p.tiles;
-  const auto wanted = static_cast<position>(k);
-  p.rank = p.tiles == 1 ? wanted
-                        : safe_rank(static_cast<double>(k) / p.tiles, wanted,
-                                    shared.parts > 1 ? of_all : of_one_among_many);
-  const bool one_warp = how.threads == simt::warp_size;
-  const bool many = how.groups != 0;
-  // Less slack lets fewer elements pass but takes more steps of narrowing. It pays for many groups.
-  p.slack = p.rank / (many ? 32 : 8) + 1;
   // Threads that hold elements; a tile may be partly empty. Unaligned rows have one vector less.
   const double holding =
       std::min(static_cast<double>(readers), std::max(1.0, in_tile / width - 1)) / shared.lanes;
-  p.groups = 1;
-  const double most_passing = one_warp ? most_passing_in_warp
-                              : many   ? most_passing_of_many
-                                       : most_passing_of_few;
-  const auto most = static_cast<position>(many ? how.groups : few_groups<T>);
-  while (p.groups < most && p.rank + p.slack > most_passing * holding * p.groups) p.groups *= 2;
+  choose_threshold<T>(p, k, holding, how, shared);
   const double minima = holding * p.groups;
   if (p.rank + p.slack > most_passing_at_all * minima) return {};
-  // The probability that a group's minimum passes. It implies that of one of the group's elements.
-  const double passing = (p.rank + p.slack) / minima;
-  const double survivors =
-      static_cast<double>(n) * (1 - std::pow(1 - passing, minima / std::max(in_tile, minima)));
+  const double survivors = survivors_of(p, n, minima, in_tile);
   p.survivors = static_cast<position>(std::min(survivors, largest_position));
-  p.kept_most = wanted + wanted / 8 + 1;
-  const double room = std::max(spare_room * survivors / shared.parts + spare_places,
-                               p.kept_most + std::max(spare_places, wanted / 2.0));
-  p.capacity = static_cast<position>(std::min(room, largest_position)) / 32 * 32 + 32;
-  // Several times as many pass in sorted rows, where the segments of a tile are no random sample.
-  if (!one_warp) {
-    p.capacity = std::max(p.capacity, static_cast<position>(4 * how.threads));
-  }
-  if (shared.parts > 1) {  // the last team gathers the survivors of all
-    constexpr double most_together = 4096;
-    const auto together =
-        static_cast<position>(std::min(spare_room * survivors + spare_places, most_together));
-    p.capacity = std::max(p.capacity, together / 32 * 32 + 32);
-  }
+  size_list(p, survivors, k, how, shared);
+  const bool one_warp = how.threads == simt::warp_size;
   p.bin_bits = one_warp ? 0 : bin_bits_for(how.threads);  // a filtering warp uses no bins
   if (team_memory<T, indexed>::bytes(p, how.threads) > most_bytes) return {};
   return p;

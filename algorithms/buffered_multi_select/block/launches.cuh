@@ -39,7 +39,7 @@ template <class T, bool indexed>
 std::optional<block_choice> choose(const block_variant& v, const problem& p, const device& where) {
   const reading first = reading_of<T>(v, p, where);
   const std::size_t rows = v.warp ? rows_per_block : 1;  // of a block
-  const std::size_t most = dynamic_shared(where, rows * sizeof(control<key_of<T>>)) / rows;
+  const std::size_t most = dynamic_shared(where, rows * sizeof(team_storage<key_of<T>>)) / rows;
   const bool many = !v.warp && 64 * p.k >= p.n;
   const auto filtered = [&](reading how) -> std::optional<block_choice> {
     if (many) how.groups = many_groups;

@@ -14,7 +14,7 @@ inline constexpr position own_minima = simt::warp_size;
 // A block's static shared memory.
 template <class T>
 struct own_storage {
-  control<key_of<T>> team;
+  team_storage<key_of<T>> team;
   std::uint64_t tag;  // of messages
   key_of<T> minima[own_minima];
   key_of<T> least, complete;  // over all parts, in the last block
@@ -69,7 +69,7 @@ class parts_again {
   template <class Wanted>
   KSELECT_HD void read_others(survivors<Team>& list, key least, const Wanted& wanted) {
     list.lower(limit_of_posted(least));
-    const key limit = team_.shared.bound;
+    const key limit = team_.shared.list.bound;
     const auto is_complete = [&](position part) { return told_[part].complete > limit; };
     enter_posted(list, [&](position part) { return wanted(part) && is_complete(part); });
     list.finish();

@@ -23,8 +23,8 @@ namespace kselect::bms {
 
 // Selects from a whole row, by one block alone.
 template <class T, bool indexed, int loads, class Simt>
-KSELECT_HD void select_alone(Simt& simt, control<key_of<T>>& shared, const grid_args<T, indexed>& a,
-                             position row) {
+KSELECT_HD void select_alone(Simt& simt, team_storage<key_of<T>>& shared,
+                             const grid_args<T, indexed>& a, position row) {
   using Team = team<Simt, T, indexed, false>;
   const auto memory = team_memory<T, indexed>::at(simt.dynamic_shared(), a.shape);
   Team whole(simt, shared, memory, a.alone);
@@ -43,7 +43,7 @@ struct grid_kernel {
   static constexpr int min_blocks = 2;
   using args = grid_args<T, indexed>;
   struct storage {
-    control<key_of<T>> team;
+    team_storage<key_of<T>> team;
     grouped_minima<T> minima;
   };
 
@@ -56,13 +56,16 @@ struct grid_kernel {
     const std::uint64_t tag_before = simt.load(a.tags, row);
     const auto memory = team_memory<T, indexed>::at(simt.dynamic_shared(), a.shape);
     Team block(simt, shared.team, memory, a.shape);
+    // Reads the block's part of the row's first tile.
     row_share<Team, loads> share(block, a.matrix, row, part.number, a.parts);
     narrowing<Team> narrow(block);
     narrow.prepare();
+    // 1. The threshold of the row, from the minima of all blocks.
     posted_minima<Team> minima(block, shared.minima, a, part);
     minima.post(share.minima(), tag_after(tag_before, a.call));
     block.sync();  // so that the last block need not wait for itself
     const auto [bound, no_nans] = minima.threshold(narrow);
+    // 2. One pass over the block's part of the row. 3. A full list is cut (steps/survivors.cuh).
     survivors<Team> list(block, narrow, a.matrix.k);
     list.start(bound, no_nans);
     const position own = share.filter(list);
@@ -70,6 +73,7 @@ struct grid_kernel {
         grid_shared<T, indexed, crowded_part<T>>::told(simt.dynamic_shared(), a.shape);
     posted_survivors<Team> others(block, a, part, shared.minima.tag, told);
     if (!part.is_last(a.parts)) return others.leave(own);
+    // 4. The row's last block gathers the survivors of all parts, and selects from them.
     others.prepare();
     block.sync();  // all have seen the size
     const position size = others.gather(list);

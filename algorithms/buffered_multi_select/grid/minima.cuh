@@ -26,7 +26,9 @@ class posted_minima {
   using storage = grouped_minima<T>;
 
   KSELECT_HD posted_minima(Team& team, storage& shared, const args& a, const row_part& part)
-      : team_(team), shared_(shared), a_(a), part_(part) {}
+      : team_(team), shared_(shared), a_(a), part_(part) {
+    KSELECT_ASSERT((a.lanes & (a.lanes - 1)) == 0);  // shuffles join lanes
+  }
 
   // Posts the block's minima; `least` are those of the caller's groups.
   template <class Minima>
@@ -81,7 +83,7 @@ class posted_minima {
   // minima are searched in shared memory, where the list will be. After a sync of the threads that
   // posted.
   KSELECT_HD found_threshold<key> threshold(narrowing<Team>& narrow) {
-    key* const minima = reinterpret_cast<key*>(team_.memory.list);
+    key* const minima = team_.memory.minima();
     const position messages = a_.parts * a_.messages;
     const auto each = static_cast<int>(minima_each<T>(a_.shape));
     const auto from = all();

@@ -43,7 +43,7 @@ class posted_survivors {
       auto e = entry::nothing();
       if (crowded) {
         if (i == slot_of_size) e.key = size;
-        if (i == slot_of_least) e.key = team_.shared.lowest;
+        if (i == slot_of_least) e.key = team_.shared.list.lowest;
       } else if (i < size) {
         e = entry_of<Team>(list[i]);
       }
@@ -142,6 +142,7 @@ class posted_survivors {
     const auto from = overflow_of(part);
     constexpr position each = gathered_at_once * simt::warp_size;
     const position warps = team_.warps();
+    KSELECT_ASSERT((warps & (warps - 1)) == 0);
     const position turn = (team_.warp() - part) & (warps - 1);
     for (position first = turn * each; first < size && list.admits(least); first += warps * each) {
       const auto at = [&](int c) {

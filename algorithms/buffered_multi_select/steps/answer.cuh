@@ -27,6 +27,7 @@ class answer {
   // Writes the k smallest of the list's first `size` entries, at least k, whose keys lie in `all`.
   // After a sync.
   KSELECT_HD void write(const key_range<key>& all, position size) {
+    KSELECT_ASSERT(size >= k_);
     const candidate* const list = team_.memory.list;
     constexpr position most = Team::one_warp && Team::quarters ? brief_most : ranked_most;
     if (size <= most) {
@@ -84,6 +85,7 @@ class answer {
   // After a sync.
   template <class Each>
   KSELECT_HD void write_held(const key_range<key>& all, const Each& each) {
+    KSELECT_ASSERT(all.count() >= k_);
     auto& shared = team_.shared;
     const auto r = narrow_.to_rank(all, k_, 0, simt::warp_size, [&](const auto& f) {
       each([&](bool has, const candidate& c) {
@@ -120,6 +122,7 @@ class answer {
   // `read(i)` reads the i-th.
   template <class Read>
   KSELECT_HD void write_few(position size, key highest, const Read& read) {
+    KSELECT_ASSERT(k_ <= size && size <= brief_most);
     constexpr position lanes = simt::warp_size;
     if (size <= lanes) {
       rank_lanes(size, 0, k_, read);

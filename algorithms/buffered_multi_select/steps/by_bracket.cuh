@@ -72,6 +72,7 @@ class selection_by_bracket {
   // `listed`, so are left_out, unlike and refuted. All threads of the team, after a sync.
   template <class Answer>
   KSELECT_HD bool write(const bracket& found, Answer& out) {
+    KSELECT_ASSERT(k_ <= 1U << 15);  // counts are 16-bit halves of a word
     const part below = own_.not_above(found.low);
     const part inside = own_.not_above(found.high).without(below);
     const position size = below.size(team_.simt), size_inside = inside.size(team_.simt);
@@ -89,14 +90,14 @@ class selection_by_bracket {
       if (!holds_kth()) return false;
       if (all_inside() > ranked_few) {
         const key tied = candidates::key(staged_.at(k_));
-        if (!any_has(inside.without(equal_to(tied)).any(), team_.shared.unlike)) {
+        if (!any_has(inside.without(equal_to(tied)).any(), team_.shared.proof.unlike)) {
           put_some(inside, size_inside, to_inside, k_ - all_below(), tied);
           team_.sync();
           return copy(k_, out);
         }
         if (all_inside() > ranked_most) return false;
       }
-      if (team_.shared.left_out != 0) return false;
+      if (team_.shared.proof.left_out != 0) return false;
     }
     const bool numbers = copy(all_below(), out);
     out.rank(all_inside(), all_below(), k_ - all_below(),
@@ -163,7 +164,7 @@ class selection_by_bracket {
       many = size > Elements::most_keys || (2 * with_some > simt::warp_size && size > 1);
     }
     const part few = p.limited(size, many && room != 0 ? 1 : room);
-    if (many) team_.shared.left_out = 1;
+    if (many) team_.shared.proof.left_out = 1;
     own_.each_key(few, [&](key k, position place) { staged_.put(k_ + to++, k, place); });
   }
 
@@ -181,7 +182,7 @@ class selection_by_bracket {
     out.copy_staged(count, staged_, [&](value x) {
       if (!listed) nans = nans || is_nan(x);
     });
-    return listed || !any_has(nans, team_.shared.refuted);
+    return listed || !any_has(nans, team_.shared.proof.refuted);
   }
 
   // Whether `own` is true in any thread of the team.
@@ -273,7 +274,7 @@ KSELECT_HD void write_list(Team& team, narrowing<Team>& narrow,
     if (size > most / 4 && size <= most && numbers) {
       if (team.thread() == 0) {
         team.shared.written = 0;
-        team.shared.bin = ~position{0};
+        team.shared.found.bin = ~position{0};
       }
       const registers own(team, size);
       const bracket found =

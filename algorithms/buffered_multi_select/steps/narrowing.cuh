@@ -38,8 +38,8 @@ class narrowing {
   // Between calls of extremes() for different rows, with a sync before and one after.
   KSELECT_HD void forget_extremes() {
     if (Team::one_warp || team_.thread() != 0) return;
-    team_.shared.low = static_cast<key>(~key{0});
-    team_.shared.high = 0;
+    team_.shared.seen.low = static_cast<key>(~key{0});
+    team_.shared.seen.high = 0;
   }
 
   // Narrows `r`, which holds the key of rank `wanted` (counted from 1 over the whole source), until
@@ -50,6 +50,7 @@ class narrowing {
   template <class Source>
   KSELECT_HD range to_rank(range r, position wanted, position slack, position few,
                            const Source& visit) {
+    KSELECT_ASSERT(r.below < wanted && wanted <= r.up_to);
     if constexpr (Team::one_warp) {
       if (sign_of(r.high - r.low) != 0) {  // the source is too wide for signs of differences
         while (!narrow_enough(r, wanted, slack, few)) {
@@ -92,14 +93,14 @@ class narrowing {
   }
 
   // The bin of the `wanted`-th element; `visit(f)` calls f(bin) for the caller's share. Bins are
-  // numbered up to 2^bin_bits. The last is not searched: if the element is there, shared.bin stays
-  // what it was, and that is returned. All threads of the team, after a sync.
+  // numbered up to 2^bin_bits. The last is not searched: if the element is there, shared.found.bin
+  // stays what it was, and that is returned. All threads of the team, after a sync.
   template <class Source>
   KSELECT_HD position bin_of_rank(position wanted, const Source& visit) {
     visit([&](position bin) { team_.simt.atomic_add(team_.memory.bins[bin], 1U); });
     team_.sync();
     find_bin(wanted);
-    return team_.shared.bin;
+    return team_.shared.found.bin;
   }
 
   // The extremes of all threads' keys, as a range of `count`. A thread without keys passes the
@@ -120,15 +121,15 @@ class narrowing {
     if constexpr (!Team::one_warp) {
       auto& shared = team_.shared;
       if (team_.lane() == 0) {
-        team_.simt.atomic_min(shared.low, low);
-        // The minimum, as the maximum of complements, as shared.high starts at 0. 0: no keys.
+        team_.simt.atomic_min(shared.seen.low, low);
+        // The minimum, as the maximum of complements, as shared.seen.high starts at 0. 0: no keys.
         if (!inner || high != 0) {
-          team_.simt.atomic_max(shared.high, inner ? static_cast<key>(~high) : high);
+          team_.simt.atomic_max(shared.seen.high, inner ? static_cast<key>(~high) : high);
         }
       }
       team_.sync();
-      low = shared.low;
-      high = inner ? static_cast<key>(~shared.high) : shared.high;
+      low = shared.seen.low;
+      high = inner ? static_cast<key>(~shared.seen.high) : shared.seen.high;
     }
     return {low, high, 0, count};
   }
@@ -231,7 +232,7 @@ class narrowing {
     });
     team_.sync();
     find_bin(wanted - r.below);
-    const auto& found = team_.shared;  // not overwritten before the next step's first sync
+    const auto& found = team_.shared.found;  // not overwritten before the next step's first sync
     const key low = r.low + (static_cast<key>(found.bin) << shift);
     const key high = low + ((key{1} << shift) - 1);
     const key most = open ? greatest : r.high;
@@ -257,9 +258,10 @@ class narrowing {
     for (int i = 0; i < bins_each; ++i) sum += own[i];
     position up_to = team_.scan(sum);
     if constexpr (!Team::one_warp) {
-      if (team_.lane() == simt::warp_size - 1) shared.warp_totals[team_.warp()] = up_to;
+      if (team_.lane() == simt::warp_size - 1) shared.found.warp_totals[team_.warp()] = up_to;
       team_.sync();
-      const position total = team_.lane() < team_.warp() ? shared.warp_totals[team_.lane()] : 0;
+      const position total =
+          team_.lane() < team_.warp() ? shared.found.warp_totals[team_.lane()] : 0;
       up_to += team_.simt.reduce_add(simt::full_mask, total);
     }
     position before = up_to - sum;
@@ -267,14 +269,14 @@ class narrowing {
       KSELECT_UNROLL
       for (int i = 0; i < bins_each; ++i) {
         if (before < wanted && wanted <= before + own[i]) {
-          shared.bin = first + static_cast<position>(i);
-          shared.before = before;
-          shared.in_bin = own[i];
+          shared.found.bin = first + static_cast<position>(i);
+          shared.found.before = before;
+          shared.found.in_bin = own[i];
         }
         before += own[i];
       }
-      shared.low = static_cast<key>(~key{0});  // for drawn_in()
-      shared.high = 0;
+      shared.seen.low = static_cast<key>(~key{0});  // for drawn_in()
+      shared.seen.high = 0;
     }
     team_.sync();
   }

@@ -30,11 +30,11 @@ class survivors {
   KSELECT_HD void start(key bound, bool no_nans) {
     if (team_.thread() == 0) {
       team_.shared.claimed = 0;
-      team_.shared.bound = bound;
-      team_.shared.lowest = static_cast<key>(~key{0});
-      team_.shared.highest = bound;
-      team_.shared.closed = 0;
-      team_.shared.no_nans = no_nans ? 1U : 0U;
+      team_.shared.list.bound = bound;
+      team_.shared.list.lowest = static_cast<key>(~key{0});
+      team_.shared.list.highest = bound;
+      team_.shared.list.closed = 0;
+      team_.shared.list.no_nans = no_nans ? 1U : 0U;
     }
     least_ = static_cast<key>(~key{0});
     team_.sync();
@@ -43,13 +43,13 @@ class survivors {
   // start() in steps: one thread calls empty(), one admit(); after a sync all call start().
   KSELECT_HD void empty() {
     team_.shared.claimed = 0;
-    team_.shared.lowest = static_cast<key>(~key{0});
-    team_.shared.closed = 0;
+    team_.shared.list.lowest = static_cast<key>(~key{0});
+    team_.shared.list.closed = 0;
   }
   KSELECT_HD void admit(key bound, bool no_nans) {
-    team_.shared.bound = bound;
-    team_.shared.highest = bound;
-    team_.shared.no_nans = no_nans ? 1U : 0U;
+    team_.shared.list.bound = bound;
+    team_.shared.list.highest = bound;
+    team_.shared.list.no_nans = no_nans ? 1U : 0U;
   }
   KSELECT_HD void start() {
     least_ = static_cast<key>(~key{0});
@@ -58,7 +58,7 @@ class survivors {
   // Lowers the bound to a key that k elements of the row are not above. All threads, after a sync;
   // ends with a sync.
   KSELECT_HD void lower(key bound) {
-    if (team_.thread() == 0 && bound < team_.shared.bound) team_.shared.bound = bound;
+    if (team_.thread() == 0 && bound < team_.shared.list.bound) team_.shared.list.bound = bound;
     team_.sync();
     see_bound();
   }
@@ -66,7 +66,7 @@ class survivors {
   KSELECT_HD bool admits(key k) const { return k <= as_element::key_of(limit_) && !closed(); }
   // Whether the first tile certainly has no NaN. In shared memory: a stream has no register to
   // spare.
-  KSELECT_HD bool first_without_nans() const { return team_.shared.no_nans != 0; }
+  KSELECT_HD bool first_without_nans() const { return team_.shared.list.no_nans != 0; }
   // The oriented values that are admitted; `no_nans`: certainly none is NaN.
   template <int items>
   KSELECT_HD item_set admitted(const value (&x)[items], bool no_nans) const {
@@ -79,13 +79,13 @@ class survivors {
   // that are admitted after a cut has lowered the bound. All lanes of the warp.
   template <class Read, class Again>
   KSELECT_HD void enter(item_set items, const Read& candidate_of, const Again& again) {
-    const auto put = [&](item_set set) { return put_while_room(set, candidate_of); };
+    const auto put = [&](item_set set) { return put_one_by_one(set, candidate_of); };
     enter_by(put, items, [&](item_set late) { return late & again(); });
   }
   // enter() that reads late items again one by one instead.
   template <class Read>
   KSELECT_HD void enter(item_set items, const Read& candidate_of) {
-    const auto put = [&](item_set set) { return put_while_room(set, candidate_of); };
+    const auto put = [&](item_set set) { return put_one_by_one(set, candidate_of); };
     enter_by(put, items, [&](item_set late) {
       item_set admitted = 0;
       for (; late != 0; late &= late - 1) {
@@ -101,9 +101,9 @@ class survivors {
                              item_set items, const Again& again) {
     const auto put = [&](item_set set) {
       if constexpr (Team::one_warp) {
-        return put_while_room(row, set, [&](int i) { return row.place(t, i); });
+        return put_by_places(row, t, set);
       } else {
-        return put_while_room(row, own, t, set);
+        return put_from_registers(row, own, t, set);
       }
     };
     enter_by(put, items, [&](item_set late) { return late & again(); });
@@ -114,6 +114,7 @@ class survivors {
   KSELECT_HD position finish() {
     while (meet()) {
     }
+    KSELECT_ASSERT(team_.shared.claimed <= team_.shape.capacity);
     return team_.shared.claimed;
   }
 
@@ -133,8 +134,12 @@ class survivors {
     }
   }
 
+  // Three ways into the list. Each enters the lanes' items as long as there is room, and returns
+  // those of the caller that found none.
+
+  // Each lane its own, one after the other: fastest if few lanes have one.
   template <class Read>
-  KSELECT_HD item_set put_while_room(item_set items, const Read& candidate_of) {
+  KSELECT_HD item_set put_one_by_one(item_set items, const Read& candidate_of) {
     position to = team_.claim(team_.shared.claimed, static_cast<position>(team_.simt.popc(items)));
     for (; items != 0 && to < team_.shape.capacity; items &= items - 1, ++to) {
       put(to, candidate_of(team_.simt.ffs(items) - 1));
@@ -145,15 +150,15 @@ class survivors {
   // For a team of one warp. First the lanes write the places of their items to the list. Then all
   // lanes read the elements, an equal share each and all at once: one load after the other would
   // take longer than everything else here.
-  template <class Reader, class Place>
-  KSELECT_HD item_set put_while_room(Reader& row, item_set items, const Place& place_of) {
+  template <class Reader>
+  KSELECT_HD item_set put_by_places(Reader& row, position t, item_set items) {
     const auto own = static_cast<position>(team_.simt.popc(items));
     position to = team_.claim(team_.shared.claimed, own);
     const position first = team_.simt.shfl(simt::full_mask, to, 0);
     position end = team_.simt.shfl(simt::full_mask, to + own, simt::warp_size - 1);
     if (end > team_.shape.capacity) end = team_.shape.capacity;
     for (; items != 0 && to < team_.shape.capacity; items &= items - 1, ++to) {
-      const position place = place_of(team_.simt.ffs(items) - 1);
+      const position place = row.place(t, team_.simt.ffs(items) - 1);
       team_.memory.list[to] =
           Team::indexed ? candidates::make(0, place) : static_cast<candidate>(place);
     }
@@ -168,8 +173,8 @@ class survivors {
   // For a block. First the lanes stage their items' bits, straight from registers. Then all lanes
   // make keys of them, an equal share each. (A loop over each lane's own items has load imbalance.)
   template <class Reader>
-  KSELECT_HD item_set put_while_room(Reader& row, const typename Reader::tile& own, position t,
-                                     item_set items) {
+  KSELECT_HD item_set put_from_registers(Reader& row, const typename Reader::tile& own, position t,
+                                         item_set items) {
     const auto count = static_cast<position>(team_.simt.popc(items));
     const position to = team_.claim(team_.shared.claimed, count);
     const position first = team_.simt.shfl(simt::full_mask, to, 0);
@@ -208,13 +213,13 @@ class survivors {
   }
 
   KSELECT_HD key_range<key> range_of(position size) const {
-    return {team_.shared.lowest, team_.shared.highest, 0, size};
+    return {team_.shared.list.lowest, team_.shared.list.highest, 0, size};
   }
 
   // Waits for all warps. If the list is full, cuts it and returns true.
   KSELECT_HD bool meet() {
     const key least = team_.warp_min(least_);
-    if (team_.lane() == 0) team_.simt.atomic_min(team_.shared.lowest, least);
+    if (team_.lane() == 0) team_.simt.atomic_min(team_.shared.list.lowest, least);
     team_.sync();
     const bool full = team_.shared.claimed > team_.shape.capacity;
     if (full) cut();
@@ -234,42 +239,43 @@ class survivors {
     const auto r = narrow_.to_rank(range_of(size), k_, team_.shape.kept_most - k_, 0, visit);
     const bool tied = r.up_to > team_.shape.kept_most;
     const position kept = tied ? k_ : r.up_to;
+    KSELECT_ASSERT(kept < size);  // a cut frees some room
     if (team_.thread() == 0) {
       team_.simt.count(simt::counter::buffer_flushes);
-      shared.tied = 0;
-      shared.holes = 0;
-      shared.moved = 0;
+      shared.cut.tied = 0;
+      shared.cut.holes = 0;
+      shared.cut.moved = 0;
     }
     team_.sync();
     const auto keeps = [&](key k) {
       if (!tied || k < r.low) return k <= r.high;
-      return k == r.low && team_.simt.atomic_add(shared.tied, 1U) < k_ - r.below;
+      return k == r.low && team_.simt.atomic_add(shared.cut.tied, 1U) < k_ - r.below;
     };
     // Kept entries move to the front, into the holes that dropped entries leave.
     for (position i = team_.thread(); i < kept; i += team_.threads()) {
       if (!keeps(candidates::key(team_.memory.list[i]))) {
-        team_.memory.holes[team_.simt.atomic_add(shared.holes, 1U)] = i;
+        team_.memory.holes[team_.simt.atomic_add(shared.cut.holes, 1U)] = i;
       }
     }
     team_.sync();
     for (position i = kept + team_.thread(); i < size; i += team_.threads()) {
       const candidate c = team_.memory.list[i];
       if (keeps(candidates::key(c))) {
-        team_.memory.list[team_.memory.holes[team_.simt.atomic_add(shared.moved, 1U)]] = c;
+        team_.memory.list[team_.memory.holes[team_.simt.atomic_add(shared.cut.moved, 1U)]] = c;
       }
     }
     if (team_.thread() == 0) {
       shared.claimed = kept;
-      shared.highest = r.high;
-      shared.bound = tied ? static_cast<key>(r.low - 1) : r.high;
-      shared.closed = tied && r.low == 0 ? 1U : 0U;
+      shared.list.highest = r.high;
+      shared.list.bound = tied ? static_cast<key>(r.low - 1) : r.high;
+      shared.list.closed = tied && r.low == 0 ? 1U : 0U;
     }
     team_.sync();
     see_bound();
   }
 
-  KSELECT_HD void see_bound() { limit_ = as_element::value_of(team_.shared.bound); }
-  KSELECT_HD bool closed() const { return team_.shared.closed != 0; }  // rare
+  KSELECT_HD void see_bound() { limit_ = as_element::value_of(team_.shared.list.bound); }
+  KSELECT_HD bool closed() const { return team_.shared.list.closed != 0; }  // rare
 
   Team& team_;
   narrowing<Team>& narrow_;

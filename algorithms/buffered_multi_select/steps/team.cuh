@@ -8,6 +8,7 @@
 #include "algorithms/buffered_multi_select/steps/element.hpp"
 #include "kernels/gpu_rows.cuh"
 #include "kselect/candidate.hpp"
+#include "kselect/simt/assert.hpp"
 
 namespace kselect::bms {
 
@@ -15,15 +16,19 @@ using kernels::answer_view;
 using kernels::position;
 using kernels::rows_view;
 
-// The numbers of a launch, the same for all rows; shape.hpp chooses them.
+// The numbers of a launch, the same for all rows; shape.hpp chooses them. (They are grouped by
+// comments: as members of a struct each, they make nvcc allocate registers in another way.)
 struct plan {
-  position tiles;      // tiles of a row; 1: the row stays in registers
-  position groups;     // groups of a thread in the first tile: a power of two
-  position rank;       // the threshold is at least the rank-th smallest group minimum,
-  position slack;      // and at most `slack` more minima are not above it
-  position capacity;   // entries of the list
+  position tiles;  // of a row; 1: the row stays in registers
+  // The threshold (threshold.cuh).
+  position groups;  // of a thread in the first tile: a power of two
+  position rank;    // the threshold is at least the rank-th smallest group minimum,
+  position slack;   // and at most `slack` more minima are not above it
+  // The list (survivors.cuh).
+  position capacity;   // entries
   position kept_most;  // entries after a cut of the full list: at least k, less than the capacity
-  int bin_bits;        // 2^bin_bits counting bins
+  // Counting (narrowing.cuh).
+  int bin_bits;  // 2^bin_bits bins
 };
 
 inline constexpr int most_warps = 32;
@@ -37,24 +42,47 @@ inline constexpr int many_groups = 8;
 // Counting bins of each thread: one 16-byte access.
 inline constexpr int bins_each = 4;
 
-// The team's static shared memory.
+// A team's static shared memory, by the step that writes it.
+//
+// narrowing.cuh. `seen` is reset (low: worst key, high: 0) before each search for extremes.
 template <class Key>
-struct control {
-  position claimed;             // places claimed in the list; above the capacity, it has overflowed
-  Key low, high;                // extremes of keys so far
-  Key bound;                    // nothing above it enters the list
-  Key lowest, highest;          // the keys of the list lie between them
-  std::uint32_t closed;         // the list admits nothing
-  std::uint32_t no_nans;        // the first tile is known to have no NaN
-  position gathered;            // answer: candidates to be ranked
-  position tied, holes, moved;  // cut: ties kept, holes found, entries moved
-  position written;             // answer: places written
-  // Narrowing's result. It is read in one 16-byte access with `written`, which no cut changes.
-  position bin, before, in_bin;
+struct seen_keys {
+  Key low, high;
+};
+// narrowing.cuh: where a search has ended; valid until the first sync of the next one.
+struct found_bin {
+  position bin, before, in_bin;  // the bin of the wanted rank, keys before it, keys in it
   position warp_totals[most_warps];
+};
+// survivors.cuh, from start() to finish().
+template <class Key>
+struct list_state {
+  Key bound;              // nothing above it enters the list
+  Key lowest, highest;    // the keys of the list lie between them
+  std::uint32_t closed;   // the list admits nothing
+  std::uint32_t no_nans;  // the first tile is known to have no NaN
+};
+// survivors.cuh, during a cut.
+struct cut_counts {
+  position tied, holes, moved;  // ties kept, holes found, entries moved
+};
+// by_bracket.cuh. All are zero before.
+struct bracket_proof {
   std::uint32_t refuted;   // some thread found an assumption wrong
   std::uint32_t left_out;  // some elements were not staged
   std::uint32_t unlike;    // there are two different values
+};
+
+template <class Key>
+struct team_storage {
+  position claimed;  // places claimed in the list; above the capacity, it has overflowed
+  seen_keys<Key> seen;
+  list_state<Key> list;
+  position gathered;  // answer.cuh: candidates to be ranked
+  cut_counts cut;
+  position written;  // answer.cuh: places written; read with `found` in one 16-byte access,
+  found_bin found;   // so it lies beside it. No cut changes it.
+  bracket_proof proof;
 };
 
 // The most entries that are ranked, each against all, if the answer takes only some of a bin.
@@ -69,21 +97,27 @@ using key_of = typename element<T>::key;
 template <class T, bool indexed, class Value = typename element<T>::value>
 using candidate_of = std::conditional_t<indexed, keyed_candidate<Value>, bare_candidate<Value>>;
 
-// A team's dynamic shared memory.
+// A team's dynamic shared memory. The first array serves one step after the other: a grid's blocks
+// search the row's minima there until there is a threshold; then it holds the survivors, or for
+// brief rows their numbers; and in the end the staged answer (staging.cuh).
 template <class T, bool indexed>
 struct team_memory {
   using candidate = typename candidate_of<T, indexed>::type;
-  candidate* list;    // [capacity]
+  candidate* list;    // [capacity]: survivors
   candidate* ranked;  // [ranked_most]
   // [2^bin_bits + 1], zero between uses except the last. If the thread count is no power of two,
   // the last threads own bins beyond the array, in `holes`. `holes` is not in use while bins are.
   std::uint32_t* bins;
   position* holes;  // [kept_most]
 
-  // The list as two arrays: [capacity] keys, then, with indices, [capacity] places of the same
-  // width. (If a key and a place were stored as one pair, ptxas would keep their registers paired
-  // throughout.)
   using key = key_of<T>;
+  // In place of the list: a row's minima, as many as fit.
+  KSELECT_HD key* minima() const { return reinterpret_cast<key*>(list); }
+  // In place of the list: numbers of a brief row's survivors.
+  KSELECT_HD position* numbers() const { return reinterpret_cast<position*>(list); }
+  // In place of the list: two arrays, [capacity] keys and then, with indices, [capacity] places of
+  // the same width. (If a key and a place were stored as one pair, ptxas would keep their registers
+  // paired throughout.)
   KSELECT_HD key* keys() const { return reinterpret_cast<key*>(list); }
 
   static constexpr std::size_t bytes(const plan& p, int threads = 0) {
@@ -118,7 +152,7 @@ class team {
   static constexpr bool one_warp = one_warp_;
   static constexpr bool quarters = quarters_;
 
-  KSELECT_HD team(Simt& on, control<key>& storage, const team_memory<T, indexed>& own,
+  KSELECT_HD team(Simt& on, team_storage<key>& storage, const team_memory<T, indexed>& own,
                   const plan& numbers)
       : simt(on), shared(storage), memory(own), shape(numbers) {}
 
@@ -182,7 +216,7 @@ class team {
   }
 
   Simt& simt;
-  control<key>& shared;
+  team_storage<key>& shared;
   const team_memory<T, indexed>& memory;
   const plan& shape;
 };

@@ -119,7 +119,7 @@ class brief_row {
     const position item = number & ((1U << number_bits) - 1);
     return item == end_number ? row_.end_place(lane) : row_.place(0, static_cast<int>(item), lane);
   }
-  KSELECT_HD position* numbers() const { return reinterpret_cast<position*>(team_.memory.list); }
+  KSELECT_HD position* numbers() const { return team_.memory.numbers(); }
 
   Team& team_;
   narrowing<Team>& narrow_;
