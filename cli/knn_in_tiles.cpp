@@ -8,7 +8,6 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
