@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "runtime/environment/gpu.hpp"
 #include "runtime/environment/host.hpp"
+#include "runtime/format.hpp"
 #include "src/gpu_device.hpp"
 
 namespace kselect::cli {
@@ -33,8 +34,8 @@ std::vector<finding_of_doctor> examine_all(const host_facts& host) {
 void print_text(const host_facts& host, const std::vector<finding_of_doctor>& findings,
                 std::ptrdiff_t warnings) {
   fmt::print("{}\n", version_line());
-  fmt::print("{} ({} of {} threads, {:.0f} GiB), {}, {}\n\n", host.cpu, host.threads_available,
-             host.threads_online, host.memory_gib, host.system, host.kernel);
+  fmt::print("{} ({} of {}, {:.0f} GiB), {}, {}\n\n", host.cpu, host.threads_available,
+             amount_of(host.threads_online, "thread"), host.memory_gib, host.system, host.kernel);
   for (const finding_of_doctor& found : findings) {
     const char* const mark = found.severity == level::good      ? "ok"
                              : found.severity == level::warning ? "WARNING"

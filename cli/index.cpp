@@ -63,9 +63,19 @@ indexed_objects load_objects(const build_options& o) {
   return loaded;
 }
 
+}  // namespace
+
+std::string objects_text(const indexed_objects& indexed) {
+  // The metric names them in the plural.
+  std::string_view one = indexed.in->objects_name();
+  one.remove_suffix(1);
+  return amount_of(indexed.objects->count(), one);
+}
+
+namespace {
+
 std::string described(const indexed_objects& x) {
-  const std::string of =
-      fmt::format("{} {} under {}", x.objects->count(), x.in->objects_name(), x.in->metric_name());
+  const std::string of = fmt::format("{} under {}", objects_text(x), x.in->metric_name());
   switch (x.index.kind) {
     case index_kind::list_of_clusters: {
       const cluster_list& list = x.index.clusters;

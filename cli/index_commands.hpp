@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "search/metric/index_file.hpp"
 
 namespace kselect::cli {
 
@@ -12,5 +13,8 @@ void add_index_range(CLI::App& group, action& chosen);
 
 // Like require_executor, for searches, which run on every executor.
 executor_kind index_executor(const std::string& name);
+
+// "300 vectors", "1 word".
+std::string objects_text(const metric_space::indexed_objects& indexed);
 
 }  // namespace kselect::cli

@@ -136,10 +136,9 @@ class session {
 
   void print(const search_run& run) const {
     const search_report& last = reports_.back();
-    std::string text =
-        fmt::format("{} of {} {}, {}; {} proven", amount_of(queries_->count(), "query"),
-                    indexed_.objects->count(), indexed_.in->objects_name(),
-                    amount_of(run.hits, "hit"), amount_of(proven_, "query"));
+    std::string text = fmt::format("{} of {}, {}; {} proven", amount_of(queries_->count(), "query"),
+                                   objects_text(indexed_), amount_of(run.hits, "hit"),
+                                   amount_of(proven_, "query"));
     if (last.done && queries_->count() != 0) {
       text += fmt::format("; {:.1f} distances a query", static_cast<double>(last.done->distances) /
                                                             static_cast<double>(queries_->count()));

@@ -46,10 +46,10 @@ bool by_columns(const npy_file& file) { return file.fortran_order() && rows_in(f
 npy_file open_answer(const std::string& name, const problem& p) {
   npy_file file = open_matrix(name);
   if (rows_in(file) != p.q || (p.k != 0 && columns_in(file) != p.k)) {
-    throw error(failure::input,
-                fmt::format("{}: is {} x {}, but an answer of {} rows and k = {} "
-                            "is needed",
-                            input_name(name), rows_in(file), columns_in(file), p.q, p.k));
+    throw error(failure::input, fmt::format("{}: is {} x {}, but an answer of {} and k = {} "
+                                            "is needed",
+                                            input_name(name), rows_in(file), columns_in(file),
+                                            amount_of(p.q, "row"), p.k));
   }
   if (by_columns(file)) {
     throw error(failure::input, fmt::format("{}: is in Fortran order; convert it with numpy's "

@@ -27,8 +27,10 @@ command_facts facts_at(const std::vector<const CLI::App*>& chain, std::size_t le
   return facts_of(*chain[level], std::move(path));
 }
 
-std::string see(const command_facts& command) {
-  return fmt::format("; see `kselect help{}{}`", command.path.empty() ? "" : " ", command.name());
+// What is wrong, and which help says how it is right.
+std::string with_help(const std::string& wrong, const command_facts& command) {
+  return fmt::format("{}{} `kselect help{}{}`", wrong, wrong.ends_with('?') ? " See" : "; see",
+                     command.path.empty() ? "" : " ", command.name());
 }
 
 // Of a word that a command does not know.
@@ -77,7 +79,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& problem) {
     return problem.get_exit_code() == static_cast<int>(code);
   };
   const bool incomplete = is(CLI::ExitCodes::RequiredError);
-  if (!incomplete && !is(CLI::ExitCodes::ExtrasError)) return problem.what() + see(last);
+  if (!incomplete && !is(CLI::ExitCodes::ExtrasError)) return with_help(problem.what(), last);
   for (std::size_t level = 0; level < chain.size(); ++level) {
     const std::vector<std::string> rest = chain[level]->remaining(false);
     if (rest.empty()) continue;
@@ -86,10 +88,11 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& problem) {
         rest, [](const std::string& w) { return w.starts_with("-") && w != "-"; });
     const command_facts command = facts_at(chain, level);
     const bool no_command = !command.commands.empty() && chain.back() == chain[level];
-    return unknown(command, option == rest.end() || no_command ? rest.front() : *option) +
-           see(command);
+    return with_help(unknown(command, option == rest.end() || no_command ? rest.front() : *option),
+                     command);
   }
-  return (incomplete ? missing(last, *chain.back(), problem.what()) : problem.what()) + see(last);
+  return with_help(incomplete ? missing(last, *chain.back(), problem.what()) : problem.what(),
+                   last);
 }
 
 }  // namespace kselect::cli::help

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "harness/config/node.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -166,12 +167,14 @@ void combinations::check_size(const workload& p) const {
 void combinations::check_dataset(const workload& p) const {
   if (p.n > most_.base) {
     fail(config_, "/axes/n",
-         fmt::format("n = {} is more than the {} candidates of the dataset{}", p.n, most_.base,
+         fmt::format("n = {} is more than the {} of the dataset{}", p.n,
+                     runtime::amount_of(most_.base, "candidate"),
                      dataset_->exclude_self ? ", the query itself left out" : ""));
   }
   if (p.q > most_.queries) {
     fail(config_, "/axes/q",
-         fmt::format("q = {} is more than the dataset's {} queries", p.q, most_.queries));
+         fmt::format("q = {} is more than the dataset's {}", p.q,
+                     runtime::amount_of(most_.queries, "query")));
   }
   // A query can be left out only if it is among the candidates.
   if (dataset_->exclude_self && p.q > p.n + 1) {
@@ -195,11 +198,13 @@ void combinations::require_type_of_file() const {
 void combinations::check_rows(const workload& p) const {
   if (p.n > most_.base) {
     fail(config_, "/axes/n",
-         fmt::format("n = {} is more than the {} columns of {}", p.n, most_.base, file_->file));
+         fmt::format("n = {} is more than the {} of {}", p.n,
+                     runtime::amount_of(most_.base, "column"), file_->file));
   }
   if (p.q > most_.queries) {
     fail(config_, "/axes/q",
-         fmt::format("q = {} is more than the {} rows of {}", p.q, most_.queries, file_->file));
+         fmt::format("q = {} is more than the {} of {}", p.q,
+                     runtime::amount_of(most_.queries, "row"), file_->file));
   }
 }
 

@@ -82,7 +82,8 @@ std::vector<std::string> what_is_missing(const std::vector<recorded_shard>& all)
   }
   for (const recorded_shard& s : all) {
     if (s.planned != 0 && s.lines.size() < s.planned) {
-      found.push_back(fmt::format("{} has {} of {} cells", s.name(), s.lines.size(), s.planned));
+      found.push_back(fmt::format("{} has {} of {}", s.name(), s.lines.size(),
+                                  runtime::amount_of(s.planned, "cell")));
     } else if (s.planned == 0 && s.meta.value("state", "complete") != "complete") {
       found.push_back(fmt::format("{} is {}", s.name(), s.meta.at("state").get<std::string>()));
     }

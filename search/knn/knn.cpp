@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "search/knn/fused/knn_by_products.hpp"
 #include "search/knn/host/knn_on_host.hpp"
 #if KSELECT_HAS_CUDA
@@ -27,10 +28,10 @@ void check(const knn_request& r) {
   }
   const std::int64_t candidates = r.base.count - (r.exclude_self ? 1 : 0);
   if (r.k < 1 || r.k > candidates) {
-    throw error(
-        failure::usage,
-        fmt::format("k = {} is not in 1 .. {}: {} has {} vectors{}", r.k, candidates, r.base.source,
-                    r.base.count, r.exclude_self ? ", one of which is the query itself" : ""));
+    throw error(failure::usage,
+                fmt::format("k = {} is not in 1 .. {}: {} has {}{}", r.k, candidates, r.base.source,
+                            runtime::amount_of(r.base.count, "vector"),
+                            r.exclude_self ? ", one of which is the query itself" : ""));
   }
 }
 

@@ -212,6 +212,9 @@ def test_wrong_usage_exits_2(kselect, run_directory, tmp_path):
     assert "nowhere" in one_line(done.stderr)
     done = kselect("compare", run_directory, run_directory, "--threshold", "much", check=2)
     assert "--threshold" in one_line(done.stderr)
+    # 5 could be meant as 5 or as 500 %.
+    done = kselect("compare", run_directory, run_directory, "--threshold", "5", check=2)
+    assert "neither a share such as 0.05 nor a percentage such as 5%" in one_line(done.stderr)
     kselect("compare", run_directory, run_directory, "--fail-on", "bad-weather", check=2)
     kselect("compare", run_directory, check=2)
     path = run_directory / "runs.jsonl"

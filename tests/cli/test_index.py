@@ -162,6 +162,16 @@ def test_errors(kselect, tmp_path, vectors, change, code, message):
     assert not (tmp_path / "i.npy").exists()
 
 
+def test_one_object_and_one_query_are_singular(kselect, tmp_path):
+    np.save(tmp_path / "one.npy", np.ones((1, 3), np.float32))
+    made = kselect("index", "build", "one.npy", "one.kidx", "--metric", "euclidean", "--kind", "list_of_clusters",
+                   "--cluster-size", 1).stdout
+    assert made.startswith("1 vector under euclidean: 1 cluster of 1; ")
+    found = kselect("index", "knn", "one.kidx", "one.npy", "--k", 1).stdout
+    assert "1 query of 1 vector, 1 hit; 1 query proven" in found
+    assert "1 nearest of 1 vector " in kselect("knn", "one.npy", "one.npy", "--k", 1).stdout
+
+
 def test_errors_of_building(kselect, tmp_path, vectors):
     for options, message in (
         (("--alpha", "nan"), "alpha = nan"),

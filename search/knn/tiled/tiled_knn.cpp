@@ -24,6 +24,7 @@
 #include "search/knn/tiled/cuda/shard_on_gpu.hpp"
 #endif
 #include "harness/select/select_rows.hpp"
+#include "runtime/format.hpp"
 
 namespace kselect::search {
 namespace {
@@ -158,16 +159,17 @@ class tiled_search {
     const std::int64_t candidates = base_->count() - (request_.exclude_self ? 1 : 0);
     if (request_.k < 1 || request_.k > candidates) {
       throw error(failure::usage,
-                  fmt::format("k = {} is not in 1 .. {}: {} has {} vectors{}", request_.k,
-                              candidates, base_->name(), base_->count(),
+                  fmt::format("k = {} is not in 1 .. {}: {} has {}{}", request_.k, candidates,
+                              base_->name(), runtime::amount_of(base_->count(), "vector"),
                               request_.exclude_self ? ", one of which is the query itself" : ""));
     }
     const std::int64_t parts = (base_->count() + corpus_unit - 1) / corpus_unit;
     if (ranks_.size() > parts) {
       throw error(failure::usage,
-                  fmt::format("{} has {} vectors, a part of {} for each of at most {} ranks; start "
+                  fmt::format("{} has {}, a part of {} for each of at most {}; start "
                               "no more",
-                              base_->name(), base_->count(), corpus_unit, parts));
+                              base_->name(), runtime::amount_of(base_->count(), "vector"),
+                              corpus_unit, runtime::amount_of(parts, "rank")));
     }
   }
 
