@@ -1,7 +1,7 @@
 #pragma once
 // Quick multi-select: the kernels. Each gives teams their rows and calls the steps.
 
-#include "algorithms/quick_multi_select/selection.cuh"
+#include "algorithms/quick_multi_select/algorithm_1.cuh"
 
 namespace kselect::qms {
 
@@ -123,7 +123,7 @@ struct round_kernel {
     using block_team = team<Simt, T, indexed, true>;
     block_team block(simt, shared.team, simt.dynamic_shared(), view);
     const auto pivot = pivots<block_team>(block).choose(mine.s, a.rule);
-    const position left = partitions<block_team>(block).round(mine.s, pivot, a.rule);
+    const position left = rounds<block_team>(block).round(mine.s, pivot, a.rule);
     if (simt.thread() == 0) simt.store(a.results, simt.block(), {pivot, left});
   }
 };

@@ -4,9 +4,9 @@
 // Quickselect on all rows at once. A pivot partitions a row into the elements below it and the
 // rest. If the k wanted elements are in the left part, the right part is dropped. Otherwise the
 // left part is kept, and the search for the others goes on in the right part. The steps have the
-// paper's names and are in quick_multi_select/, in the order of the text: state (Algorithm 1's
-// decisions), pivot, partition (Fig. 2-4), selection (Algorithm 1). This file has the launch shapes
-// and the entries:
+// paper's names and a file each: algorithm_1.cuh, state.cuh (its decisions), pivot.cuh,
+// partition.cuh (Fig. 2-4), answer.cuh. Ours alone are filter.cuh, and ranks of small rests in
+// answer.cuh. This file has the launch shapes and the entries:
 //
 //   qms-warp   a row a warp      (Methods, first form)
 //   qms-block  a row a block     (Methods, "one thread block per query": inter-warp offsets)

@@ -21,7 +21,7 @@ struct bracket {
 
 // The bracket of the k-th of all values; `visit(f)` calls f(value) for the caller's share. The k-th
 // should lie in `guess`. Bins reach from guess.low to at most twice the distance of guess.high,
-// times 2^wider. All threads of the team call it and return the same. shared.found.bin is ~0
+// times 2^wider. All threads of the team call it and return the same. shared.bin is ~0
 // before. If the bracket is known, there has been a sync.
 template <class Team, class Source>
 KSELECT_HD bracket bracket_of(Team& team, narrowing<Team>& narrow,

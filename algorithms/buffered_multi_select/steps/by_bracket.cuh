@@ -274,7 +274,7 @@ KSELECT_HD void write_list(Team& team, narrowing<Team>& narrow,
     if (size > most / 4 && size <= most && numbers) {
       if (team.thread() == 0) {
         team.shared.written = 0;
-        team.shared.found.bin = ~position{0};
+        team.shared.bin = ~position{0};
       }
       const registers own(team, size);
       const bracket found =

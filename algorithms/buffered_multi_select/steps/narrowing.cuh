@@ -93,14 +93,14 @@ class narrowing {
   }
 
   // The bin of the `wanted`-th element; `visit(f)` calls f(bin) for the caller's share. Bins are
-  // numbered up to 2^bin_bits. The last is not searched: if the element is there, shared.found.bin
+  // numbered up to 2^bin_bits. The last is not searched: if the element is there, shared.bin
   // stays what it was, and that is returned. All threads of the team, after a sync.
   template <class Source>
   KSELECT_HD position bin_of_rank(position wanted, const Source& visit) {
     visit([&](position bin) { team_.simt.atomic_add(team_.memory.bins[bin], 1U); });
     team_.sync();
     find_bin(wanted);
-    return team_.shared.found.bin;
+    return team_.shared.bin;
   }
 
   // The extremes of all threads' keys, as a range of `count`. A thread without keys passes the
@@ -232,7 +232,7 @@ class narrowing {
     });
     team_.sync();
     find_bin(wanted - r.below);
-    const auto& found = team_.shared.found;  // not overwritten before the next step's first sync
+    const auto& found = team_.shared;  // not overwritten before the next step's first sync
     const key low = r.low + (static_cast<key>(found.bin) << shift);
     const key high = low + ((key{1} << shift) - 1);
     const key most = open ? greatest : r.high;
@@ -258,10 +258,9 @@ class narrowing {
     for (int i = 0; i < bins_each; ++i) sum += own[i];
     position up_to = team_.scan(sum);
     if constexpr (!Team::one_warp) {
-      if (team_.lane() == simt::warp_size - 1) shared.found.warp_totals[team_.warp()] = up_to;
+      if (team_.lane() == simt::warp_size - 1) shared.warp_totals[team_.warp()] = up_to;
       team_.sync();
-      const position total =
-          team_.lane() < team_.warp() ? shared.found.warp_totals[team_.lane()] : 0;
+      const position total = team_.lane() < team_.warp() ? shared.warp_totals[team_.lane()] : 0;
       up_to += team_.simt.reduce_add(simt::full_mask, total);
     }
     position before = up_to - sum;
@@ -269,9 +268,9 @@ class narrowing {
       KSELECT_UNROLL
       for (int i = 0; i < bins_each; ++i) {
         if (before < wanted && wanted <= before + own[i]) {
-          shared.found.bin = first + static_cast<position>(i);
-          shared.found.before = before;
-          shared.found.in_bin = own[i];
+          shared.bin = first + static_cast<position>(i);
+          shared.before = before;
+          shared.in_bin = own[i];
         }
         before += own[i];
       }

@@ -38,7 +38,7 @@ class resident_row {
       team_.shared.proof.refuted = 0;
       team_.shared.proof.left_out = 0;
       team_.shared.proof.unlike = 0;
-      team_.shared.found.bin = ~position{0};
+      team_.shared.bin = ~position{0};
     }
     row_.load(0, own_);
     end_ = row_.has_end() ? element<stored>::value_of(row_.key_at(row_.end_place())) : value{};

@@ -49,11 +49,6 @@ template <class Key>
 struct seen_keys {
   Key low, high;
 };
-// narrowing.cuh: where a search has ended; valid until the first sync of the next one.
-struct found_bin {
-  position bin, before, in_bin;  // the bin of the wanted rank, keys before it, keys in it
-  position warp_totals[most_warps];
-};
 // survivors.cuh, from start() to finish().
 template <class Key>
 struct list_state {
@@ -80,8 +75,12 @@ struct team_storage {
   list_state<Key> list;
   position gathered;  // answer.cuh: candidates to be ranked
   cut_counts cut;
-  position written;  // answer.cuh: places written; read with `found` in one 16-byte access,
-  found_bin found;   // so it lies beside it. No cut changes it.
+  position written;  // answer.cuh: places written
+  // narrowing.cuh: the bin of the wanted rank, keys before it, keys in it. Valid until the first
+  // sync of the next search. They are read in one 16-byte access with `written`, which no cut
+  // changes. (In a struct of their own they give one kernel other registers.)
+  position bin, before, in_bin;
+  position warp_totals[most_warps];
   bracket_proof proof;
 };
 

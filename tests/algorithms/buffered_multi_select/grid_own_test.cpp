@@ -15,7 +15,7 @@
 namespace kselect::bms::own_rows {
 namespace {
 
-constexpr int loads = 4, width = 4, threads = 64;
+constexpr int loads = 8, width = 4, threads = 64;  // loads as on a GPU
 constexpr std::int64_t of_tile = threads * loads * width;
 using simt::over;
 

@@ -13,7 +13,7 @@
 namespace kselect::bms {
 namespace {
 
-constexpr int loads = 4, width = 4, threads = 64;
+constexpr int loads = 8, width = 4, threads = 64;  // loads as on a GPU
 using simt::over;
 
 struct shape {
