@@ -1,0 +1,19 @@
+"""The package's type hints, which mypy checks."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kselect
+
+
+def test_hints_are_consistent(tmp_path):
+    pytest.importorskip("mypy", reason="mypy is not installed (tests/requirements.txt)")
+    package = Path(kselect.__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--ignore-missing-imports", "--cache-dir", tmp_path / "cache", package],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
