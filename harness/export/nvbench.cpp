@@ -165,8 +165,9 @@ json devices_of(const recorded_run& run) {
     for (const auto& [ours, theirs] : members) {
       if (gpu.contains(ours)) device[theirs] = gpu[ours];
     }
-    if (gpu.contains("compute_capability") && gpu["compute_capability"].is_number_integer()) {
-      device["sm_version"] = gpu["compute_capability"].get<int>() * 10;
+    const auto capability = gpu.value("compute_capability", json());
+    if (capability.is_number_integer() && capability > 0 && capability < 10'000) {
+      device["sm_version"] = capability.get<int>() * 10;  // 90 for 9.0 here, 900 there
     }
     if (gpu.contains("ecc")) device["ecc_state"] = gpu["ecc"];
     devices.push_back(std::move(device));
