@@ -130,6 +130,12 @@ void plan_for_h200(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(plan_call(*entry->algorithm, p, gpu));
 }
 
+// The CPU's place, which a call by default asks for each time.
+void place_of_all_threads(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(place::cpu());
+}
+
+BENCHMARK(place_of_all_threads)->Unit(benchmark::kMicrosecond);
 BENCHMARK(call_with_kept_plan)->UseManualTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK(call_without)->UseManualTime()->Unit(benchmark::kMicrosecond);
 BENCHMARK(plan_for_h200)->Unit(benchmark::kMicrosecond);

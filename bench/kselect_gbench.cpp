@@ -16,6 +16,7 @@
 
 #include "harness/export/exports.hpp"
 #include "harness/plan/plan.hpp"
+#include "harness/run/plugins_of_config.hpp"
 #include "harness/run/row_variants.hpp"
 #include "harness/run/trial.hpp"
 #include "runtime/environment/host.hpp"
@@ -134,6 +135,7 @@ int run(int argc, char** argv) {
   }
 
   const sweep_config config = load_config(o.config);
+  load_plugins_of(config);
   require_selection(config, "Google Benchmark");
   const auto given = [](const std::string& text) {
     return text.empty() ? std::nullopt : std::optional(text);

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/stock_configs.hpp"
 #include "harness/counters/work_counters.hpp"
+#include "harness/run/plugins_of_config.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
@@ -55,6 +56,7 @@ int counters(counters_arguments o) {
   const std::array<named_file, 1> outputs = {{{"--update", o.update}}};
   const job_files held(inputs, outputs);
   const sweep_config config = load_config(o.config);
+  load_plugins_of(config);
   require_selection(config, "`kselect counters`");
   const auto input = open_input(choose_input(config, std::nullopt, 1, executor_kind::fiber));
   const auto filter = o.filter.empty() ? std::nullopt : std::optional(o.filter);

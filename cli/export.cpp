@@ -34,10 +34,11 @@ job_files files_of(const export_arguments& o) {
 int export_run(const export_arguments& o) {
   const job_files held = files_of(o);
   const compare::recorded_run run = compare::read_run(o.run);
-  const std::string text = o.format == "gbench" ? gbench_export(run)
-                           : o.format == "ci"   ? ci_export(run)
-                           : o.format == "csv"  ? csv_export(run)
-                                                : markdown_export(run);
+  const std::string text = o.format == "gbench"    ? gbench_export(run)
+                           : o.format == "nvbench" ? nvbench_export(run)
+                           : o.format == "ci"      ? ci_export(run)
+                           : o.format == "csv"     ? csv_export(run)
+                                                   : markdown_export(run);
   for (const std::string& note : run.notes) print_message("kselect: {}\n", one_line(note));
   if (o.output.empty()) {
     fmt::print("{}", text);
@@ -57,11 +58,11 @@ void add_export(CLI::App& app, action& chosen) {
   const auto o = std::make_shared<export_arguments>();
   command->add_option("RUN", o->run, "directory of the run")->required()->type_name("DIR");
   command
-      ->add_option(
-          "--format", o->format,
-          "for Google Benchmark's tools (gbench), for customSmallerIsBetter (ci), or a table")
+      ->add_option("--format", o->format,
+                   "for Google Benchmark's tools (gbench), for nvbench's (nvbench), for "
+                   "customSmallerIsBetter (ci), or a table")
       ->required()
-      ->check(CLI::IsMember({"gbench", "ci", "csv", "markdown"}));
+      ->check(CLI::IsMember({"gbench", "nvbench", "ci", "csv", "markdown"}));
   option_output(*command, "--output", o->output, "file to write instead of standard output");
   command->callback([&chosen, o] { chosen = [o] { return export_run(*o); }; });
 }

@@ -20,7 +20,7 @@ namespace {
 struct prove_arguments {
   std::string rows, values, indices;
   std::int64_t k = 0;
-  bool largest = false, sorted = false, stable = false;
+  bool largest = false, sorted = false, stable = false, bfloat16 = false;
   int threads = 0;
 };
 
@@ -59,15 +59,22 @@ npy_file open_answer(const std::string& name, const problem& p) {
   return file;
 }
 
+// numpy has no bfloat16, so files hold its bits.
+dtype type_of(const prove_arguments& o, const npy_file& rows) {
+  const std::string_view held = to_string(rows.type());
+  if (o.bfloat16 && rows.type() == element_type::int16) return dtype::bfloat16;
+  const auto type = o.bfloat16 ? std::nullopt : parse<dtype>(held);
+  if (type) return *type;
+  throw error(failure::input,
+              fmt::format("{}: holds {}, but rows {}", o.rows, held,
+                          o.bfloat16 ? "of bfloat16 are saved as int16: array.view(numpy.int16)"
+                                     : "are float16, float32 or float64; or bfloat16 as int16, "
+                                       "with --bfloat16"));
+}
+
 problem problem_of(const prove_arguments& o, const npy_file& rows) {
   problem p;
-  const auto type = parse<dtype>(to_string(rows.type()));
-  if (!type) {
-    throw error(failure::input, fmt::format("{}: holds {}, but rows are float16, float32 or "
-                                            "float64",
-                                            o.rows, to_string(rows.type())));
-  }
-  p.type = *type;
+  p.type = type_of(o, rows);
   p.q = rows_in(rows);
   p.n = columns_in(rows);
   p.k = o.k;
@@ -154,6 +161,7 @@ void add_prove(CLI::App& app, action& chosen) {
   command->add_option("--k", o->k, "k; default: the answer's")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command->add_flag("--largest", o->largest, "the k largest were asked for");
+  command->add_flag("--bfloat16", o->bfloat16, "rows and values are bits of bfloat16, as int16");
   auto* const sorted = command->add_flag("--sorted", o->sorted, "best first");
   command
       ->add_flag("--stable", o->stable,

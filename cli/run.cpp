@@ -10,6 +10,7 @@
 #include "cli/run_report.hpp"
 #include "cli/stock_configs.hpp"
 #include "cli/sweep.hpp"
+#include "harness/run/plugins_of_config.hpp"
 #include "harness/tune/own_table.hpp"
 #include "runtime/error.hpp"
 #include "runtime/streams.hpp"
@@ -55,6 +56,7 @@ void print_idle_entries(const sweep_config& config) {
 int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   sweep_request request;
   request.config = load_config(config_path(o.config));
+  load_plugins_of(request.config);
   if (o.multiprocessors != 0) request.config.measure.multiprocessors = o.multiprocessors;
   const shard which = parse_shard(o.shard);
   request.directory = o.out.empty() ? default_directory(request.config, which) : o.out;

@@ -101,8 +101,12 @@ class _Tree:
         wanted = {n: o for n, o in files.items() if sources.search(n) and not n.startswith(others)}
         history.fetch(wanted.values())
         self._files = wanted
-        listed = [n for n in wanted if re.fullmatch(
-            r"(algorithms/[^/]+/|baselines/([^/]+/)?)[^/]+\.(cu|cpp)", n)]  # fmt: skip
+        # A family's kernels may lie in folders by form: algorithms/FAMILY/FORM.
+        self._by_form = self._globs_forms(history, files)
+        pattern = r"(algorithms/[^/]+/|baselines/([^/]+/)?)[^/]+\.(cu|cpp)"
+        if self._by_form:
+            pattern += r"|algorithms/[^/]+/[^/]+/[^/]+\.cu"
+        listed = [n for n in wanted if re.fullmatch(pattern, n)]
         self._entries = sorted(n for n in listed if self._defines(n))
         others = [n for n in listed if n not in self._entries]
         self._kernels = [n for n in others if n.endswith(".cu")]
@@ -113,6 +117,14 @@ class _Tree:
             if re.fullmatch(r"algorithms/[^/]+\.(cu|cpp)", n) and self._defines(n)
         )  # fmt: skip
         self._of_stem = {stem(n): n for n in self._entries}
+
+    @staticmethod
+    def _globs_forms(history: History, files: Mapping[str, str]) -> bool:
+        script = files.get("cmake/families.cmake")
+        if script is None:
+            return False
+        history.fetch([script])
+        return b"algorithms/*/*/*.cu" in history.content(script)
 
     def _text(self, name: str) -> bytes:
         return self._history.content(self._files[name])
@@ -146,8 +158,8 @@ class _Tree:
     def _members(self, name: str) -> Iterator[str]:
         own = stem(name)
         folder = f"algorithms/{own}/"
-        parts = [n for n in self._files if n.startswith(folder) and "/" not in n[len(folder):]
-                 and not n.endswith(".json")]  # fmt: skip
+        parts = [n for n in self._files if n.startswith(folder) and not n.endswith(".json")
+                 and (self._by_form or "/" not in n[len(folder):])]  # fmt: skip
         for part in (name, *sorted(parts)):
             for match in _MEMBER.findall(self._text(part)):
                 member = match.decode()
@@ -157,8 +169,13 @@ class _Tree:
     def _own(self, source: str) -> Iterator[str]:
         own = stem(source)
         for kernel in self._kernels:
-            folder = posixpath.basename(posixpath.dirname(kernel))
-            if f"{folder}_{stem(kernel)}".startswith(own):
+            if self._by_form:
+                family = posixpath.dirname(kernel).partition("/")[2].replace("/", "_")
+                uses = f"{family}_".startswith(f"{own}_")
+            else:
+                folder = posixpath.basename(posixpath.dirname(kernel))
+                uses = f"{folder}_{stem(kernel)}".startswith(own)
+            if uses:
                 yield kernel
         for part in self._parts:
             if posixpath.basename(posixpath.dirname(part)) == own:

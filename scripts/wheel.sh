@@ -63,7 +63,7 @@ test_wheel() { # WHEEL
   local fresh=$root/$out/fresh
   "${KSELECT_WHEEL_PYTHON:-python3}" -m venv --clear "$fresh"
   "$fresh/bin/python" -m pip install -q --disable-pip-version-check "$1[plots]" \
-    $(grep -E '^(pytest|ml_dtypes)==' tests/requirements.txt)
+    $(grep -E '^(pytest|ml_dtypes|mypy|jsonschema)==' tests/requirements.txt)
   mkdir -p "$out/elsewhere"
   (cd "$out/elsewhere" && env -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive \
     "$fresh/bin/python" -m pytest -q -p no:cacheprovider "$root/tests/python")

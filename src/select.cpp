@@ -156,9 +156,12 @@ device described_cpu(int threads) {
 }  // namespace
 
 place place::cpu(int threads) {
+  // Read once: asking the system takes longer than a small selection.
+  static const kselect::device all =
+      described_cpu(std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  if (threads <= 0 || threads == all.threads) return {&all, nullptr, -1, {}};
   static std::mutex guard;
   static std::vector<std::unique_ptr<kselect::device>> known;
-  if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::scoped_lock lock(guard);
   for (const auto& d : known) {
     if (d->threads == threads) return {d.get(), nullptr, -1, {}};

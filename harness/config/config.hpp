@@ -178,6 +178,7 @@ struct sweep_config {
   input_spec input;
   measure_policy measure;
   std::vector<executor_kind> executors;  // empty: "auto", whatever is available here
+  std::vector<std::string> plugins;      // as written, see dataset_path
 
   bool operator==(const sweep_config&) const = default;
 };
@@ -211,9 +212,9 @@ const algorithm_filter* filter_for(const sweep_config& config, std::string_view 
 std::vector<std::string> idle_entries(const sweep_config& config,
                                       std::span<const std::string_view> known);
 
-// A dataset path for the file system: every ${NAME} is replaced by that environment variable, and a
-// relative path starts at the config file's folder. Throws error(failure::usage) if a variable is
-// not set.
+// A path of a dataset or a plug-in for the file system: every ${NAME} is replaced by that
+// environment variable, and a relative path starts at the config file's folder. Throws
+// error(failure::usage) if a variable is not set.
 std::filesystem::path dataset_path(const sweep_config& config, const std::string& written);
 
 }  // namespace kselect::harness

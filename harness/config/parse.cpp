@@ -225,6 +225,19 @@ std::vector<executor_kind> parse_executors(const node& at) {
   return executors;
 }
 
+// The files themselves are loaded before the sweep is planned (harness/run/plugins_of_config.hpp).
+std::vector<std::string> parse_plugins(const node& at) {
+  std::vector<std::string> files;
+  for (const node& entry : at.list()) {
+    const std::string file = parse_path(entry);
+    if (std::ranges::find(files, file) != files.end()) {
+      entry.fail(fmt::format("repeats {}; keep one of them", in_quotes(file)));
+    }
+    files.push_back(file);
+  }
+  return files;
+}
+
 // Null for selection.
 const task* parse_task(const node& at) {
   const std::string& name = at.string();
@@ -235,9 +248,9 @@ const task* parse_task(const node& at) {
 }
 
 sweep_config parse_root(const node& root, const std::string& file_name) {
-  constexpr std::array<std::string_view, 12> keys = {
-      "schema",      "name",    "description", "task",  "seed",    "axes",
-      "constraints", "exclude", "algorithms",  "input", "measure", "executor"};
+  constexpr std::array<std::string_view, 13> keys = {
+      "schema",  "name",       "description", "task",    "seed",     "axes",   "constraints",
+      "exclude", "algorithms", "input",       "measure", "executor", "plugins"};
   root.require_keys(keys);
   check_schema(root.required("schema"));
   sweep_config config;
@@ -263,8 +276,8 @@ sweep_config parse_root(const node& root, const std::string& file_name) {
   }
   config.algorithms = parse_algorithms(root.required("algorithms"));
   if (const auto measure = root.optional("measure")) config.measure = parse_measure(*measure);
-  if (const auto executor = root.optional("executor"))
-    config.executors = parse_executors(*executor);
+  if (const auto where = root.optional("executor")) config.executors = parse_executors(*where);
+  if (const auto plugins = root.optional("plugins")) config.plugins = parse_plugins(*plugins);
   if (config.task != nullptr) config.task->check(config);
   return config;
 }

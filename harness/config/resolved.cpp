@@ -153,6 +153,7 @@ nlohmann::ordered_json resolved_json(const sweep_config& config) {
   out["input"] = input_json(config);
   out["measure"] = measure_json(config.measure);
   out["executor"] = config.executors.empty() ? json("auto") : list_of(config.executors);
+  if (!config.plugins.empty()) out["plugins"] = config.plugins;
   return out;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Exports a recorded run to other programs' formats, from its journal alone. Cells without a time
-// (failed, unsupported) are in `csv` and `markdown` with their reason. The other two formats leave
-// them out, because their readers would take any number for a time.
+// (failed, unsupported) are in `csv`, `markdown` and `nvbench` with their reason. The other two
+// formats leave them out, because their readers would take any number for a time.
 
 #include <string>
 
@@ -24,6 +24,10 @@ std::string gbench_export(const compare::recorded_run& run);
 // github-action-benchmark's customSmallerIsBetter: the median of each cell in us. The range is half
 // the width of its 95 % interval.
 std::string ci_export(const compare::recorded_run& run);
+
+// nvbench's JSON, file version 1.0.0, for its nvbench_compare.py: a benchmark an entry, a state a
+// cell. Times are in seconds, of the single samples. Cells without a time are skipped states.
+std::string nvbench_export(const compare::recorded_run& run);
 
 // CSV with a header and one line per cell; times in nanoseconds.
 std::string csv_export(const compare::recorded_run& run);

@@ -10,6 +10,7 @@
 
 #include "python/extension/array.hpp"
 #include "python/extension/knn_calls.hpp"
+#include "python/extension/knn_gpu_calls.hpp"
 #include "python/extension/limited_python.hpp"
 #include "python/extension/raise.hpp"
 #include "python/extension/request.hpp"
@@ -175,11 +176,16 @@ int set_constants(PyObject* module) {
 
 PyMODINIT_FUNC PyInit__select() {
   using namespace kselect::python;
-  static PyMethodDef methods[] = {method<top_k>("top_k", top_k_help),
-                                  method<workspace_bytes>("workspace_bytes", workspace_help),
-                                  method<prepare_corpus>("prepare_corpus", prepare_corpus_help),
-                                  method<search_corpus>("search_corpus", search_corpus_help),
-                                  {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef methods[] = {
+      method<top_k>("top_k", top_k_help),
+      method<workspace_bytes>("workspace_bytes", workspace_help),
+      method<prepare_corpus>("prepare_corpus", prepare_corpus_help),
+      method<search_corpus>("search_corpus", search_corpus_help),
+      method<gpu_corpus_bytes>("gpu_corpus_bytes", gpu_corpus_bytes_help),
+      method<prepare_gpu_corpus>("prepare_gpu_corpus", prepare_gpu_corpus_help),
+      method<gpu_search_bytes>("gpu_search_bytes", gpu_search_bytes_help),
+      method<search_gpu_corpus>("search_gpu_corpus", search_gpu_corpus_help),
+      {nullptr, nullptr, 0, nullptr}};
   static PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(&set_constants)},
                                      {0, nullptr}};
   static PyModuleDef definition = {};

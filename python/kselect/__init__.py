@@ -25,11 +25,12 @@ __all__ = [
     "knn",
     "plan",
     "top_k",
+    "trace",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import `kselect.bench`, which loads the harness, when it is first used."""
-    if name == "bench":
-        return importlib.import_module("kselect.bench")
+    """Import `kselect.bench`, which loads the harness, and `kselect.trace` when first used."""
+    if name in ("bench", "trace"):
+        return importlib.import_module(f"kselect.{name}")
     raise AttributeError(f"module 'kselect' has no attribute {name!r}")

@@ -21,6 +21,21 @@ def config_file(given: str | Path) -> Path:
     raise ValueError(f"{given}: there is no such config, neither as a file nor among kselect's own")
 
 
+def anchor_paths(config: dict[str, Any], folder: Path) -> None:
+    """Make paths that are relative to the config's folder absolute: its copy lies elsewhere."""
+
+    def anchored(path: Any) -> Any:
+        return str(folder / path) if isinstance(path, str) and not path.startswith("${") else path
+
+    if isinstance(config.get("plugins"), list):
+        config["plugins"] = [anchored(path) for path in config["plugins"]]
+    given = config.get("input")
+    for of, member in (("rows", "file"), ("dataset", "base"), ("dataset", "query")):
+        spec = given.get(of) if isinstance(given, dict) else None
+        if isinstance(spec, dict) and member in spec:
+            spec[member] = anchored(spec[member])
+
+
 @contextmanager
 def as_file(config: dict[str, Any]) -> Iterator[str]:
     """A file of this config, until the end."""

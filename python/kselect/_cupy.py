@@ -80,3 +80,36 @@ def within(stream: Any, a: Any) -> Any:
     inside = cupy.cuda.ExternalStream(handle, a.device.id)
     inside.wait_event(before.record())
     return inside
+
+
+def float_rows(a: Any) -> Any:
+    """Dense, of float32, where `a` is."""
+    return cupy.ascontiguousarray(a, dtype=cupy.float32)
+
+
+def mark(a: Any) -> Any:
+    return cupy.cuda.get_current_stream(a.device.id).record()
+
+
+def wait(event: Any, a: Any) -> None:
+    cupy.cuda.get_current_stream(a.device.id).wait_event(event)
+
+
+def narrowed(indices: Any) -> Any:
+    return indices.astype(cupy.int32)
+
+
+def filter_words(given: Any, corpus: int, queries: int, a: Any) -> Any:
+    """A filter (kselect._knn) as words of 32 bits, where `a` is."""
+    mask = cupy.asarray(given)
+    width, bits = _libraries.filter_shape(mask.shape, type_name(mask), corpus, queries)
+    words = (corpus + 31) // 32
+    padded = cupy.zeros((*mask.shape[:-1], words * 32 // bits), mask.dtype)
+    padded[..., :width] = mask
+    if bits == 8:
+        return padded.view(cupy.int32)
+    places = cupy.arange(32, dtype=cupy.uint32)
+    summed = (padded.reshape(*mask.shape[:-1], words, 32).astype(cupy.uint32) << places).sum(
+        -1, dtype=cupy.uint32
+    )
+    return summed.view(cupy.int32)

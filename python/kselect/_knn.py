@@ -1,4 +1,4 @@
-"""Exact k nearest neighbours, in host memory."""
+"""Exact k nearest neighbours, in host memory and on a GPU."""
 
 import operator
 from typing import Any, NamedTuple
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kselect import _libraries, _select
+from kselect._knn_gpu import GpuVectors
 from kselect._top_k import is_wide, thread_count
 
 # include/kselect/metric.hpp
@@ -21,24 +22,43 @@ class Neighbours(NamedTuple):
     indices: Any  #: [Q, k]; rows of the corpus
 
 
+def _is_on_gpu(given: Any, name: str) -> bool:
+    library, given = _libraries.of(given)
+    try:
+        return library.check(given) and hasattr(library, "float_rows")
+    except TypeError as error:
+        raise TypeError(f"{name}{str(error).removeprefix('a')}") from None
+
+
+def _check_vectors(shape: tuple[int, ...], dtype: str, name: str) -> None:
+    if dtype not in _EXACT:
+        raise TypeError(
+            f"{name} has dtype {dtype}; distances are between vectors of float32: "
+            f"pass {name}.astype(numpy.float32)"
+        )
+    if len(shape) != 2:
+        raise ValueError(f"{name} has shape {shape}; vectors are the rows of a matrix")
+    if shape[1] == 0:
+        raise ValueError(f"{name} has shape {shape}; vectors have at least one component")
+
+
+def _gpu_matrix(given: Any, name: str) -> tuple[Any, Any]:
+    """The same on a GPU."""
+    library, given = _libraries.of(given)
+    _check_vectors(tuple(given.shape), library.type_name(given), name)
+    return library, library.float_rows(given)
+
+
 def _matrix(given: Any, name: str) -> tuple[Any, np.ndarray]:
     """The module of the library of `given`, and its vectors as a dense matrix of float32."""
     library, given = _libraries.of(given)
     if not hasattr(library, "as_numpy"):
-        raise TypeError(f"{name} is on a GPU, where `kselect knn` searches; pass it in host memory")
+        raise TypeError(f"{name} is on a GPU, but the corpus is in host memory")
     try:
         seen = library.as_numpy(given)
     except TypeError as error:
         raise TypeError(f"{name}{str(error).removeprefix('a')}") from None
-    if seen.dtype.name not in _EXACT:
-        raise TypeError(
-            f"{name} has dtype {seen.dtype.name}; distances are between vectors of float32: "
-            f"pass {name}.astype(numpy.float32)"
-        )
-    if seen.ndim != 2:
-        raise ValueError(f"{name} has shape {seen.shape}; vectors are the rows of a matrix")
-    if seen.shape[1] == 0:
-        raise ValueError(f"{name} has shape {seen.shape}; vectors have at least one component")
+    _check_vectors(seen.shape, seen.dtype.name, name)
     return library, np.require(seen, np.float32, ("C", "A"))
 
 
@@ -51,14 +71,7 @@ def _words(given: Any, corpus: int, queries: int) -> np.ndarray | None:
         raise TypeError("filter is on a GPU; pass it in host memory")
     mask = library.as_numpy(given)
     name = mask.dtype.name
-    if name not in ("bool", "uint8"):
-        raise TypeError(f"filter has dtype {name}; pass booleans, or bits of uint8")
-    width = corpus if name == "bool" else (corpus + 7) // 8
-    if mask.shape not in ((width,), (queries, width)):
-        raise ValueError(
-            f"filter has shape {mask.shape} and dtype {name}, but must have ({width},) or "
-            f"({queries}, {width}) for {corpus} vectors and {queries} queries"
-        )
+    _libraries.filter_shape(mask.shape, name, corpus, queries)
     packed = mask if name == "uint8" else np.packbits(mask, axis=-1, bitorder="little")
     words = np.zeros((*packed.shape[:-1], (corpus + 31) // 32 * 4), np.uint8)
     words[..., : packed.shape[-1]] = packed
@@ -69,7 +82,7 @@ class Corpus:
     """Vectors that are prepared once and searched many times, by any number of threads at once.
 
     It keeps the vectors. They are not copied if they are dense and of float32, so they must not be
-    changed. It takes 32 bytes a vector and 8 bytes a component beside them.
+    changed. In host memory it takes 32 bytes a vector and 8 bytes a component beside them.
     """
 
     def __init__(
@@ -78,22 +91,31 @@ class Corpus:
         """Read the vectors and prepare them.
 
         Args:
-            vectors: [n, dimension] of float32, or of a type that float32 represents exactly, in
-                host memory: NumPy's, torch's, JAX's or another library's. All must be finite.
+            vectors: [n, dimension] of float32, or of a type that float32 represents exactly:
+                NumPy's, torch's, JAX's or another library's in host memory, all finite; or torch's
+                or CuPy's on a GPU, where it is searched.
             metric: "sqeuclidean", "euclidean", "cosine" (1 - cosine similarity), "pearson" or
                 "inner_product" (minus the product, so that the nearest comes first).
             threads: Of this and of each search; by default one for each processor.
 
         Raises:
             ValueError: A wrong shape, an unknown metric, or a component that is not finite.
-            TypeError: A wrong dtype, or vectors on a GPU.
+            TypeError: A wrong dtype, or vectors that are not where the others are.
         """
         if not isinstance(metric, str) or metric not in _METRICS:
             raise ValueError(f"metric is {metric!r}, but must be one of {', '.join(_METRICS)}")
-        _, self._vectors = _matrix(vectors, "corpus")
+        self._gpu: GpuVectors | None = None
+        self._vectors: Any
+        on_gpu = _is_on_gpu(vectors, "corpus")
+        library, self._vectors = (_gpu_matrix if on_gpu else _matrix)(vectors, "corpus")
         if len(self._vectors) == 0:
-            raise ValueError(f"corpus has shape {self._vectors.shape}; it has no vectors")
+            raise ValueError(f"corpus has shape {tuple(self._vectors.shape)}; it has no vectors")
         self._metric = metric
+        if on_gpu:
+            if threads is not None:
+                raise ValueError("threads is given, but corpus is on a GPU")
+            self._gpu = GpuVectors(library, self._vectors, _METRICS.index(metric))
+            return
         self._held = _select.prepare_corpus(
             self._vectors, _METRICS.index(metric), thread_count(threads)
         )
@@ -135,33 +157,40 @@ class Corpus:
 
         Raises:
             ValueError: A wrong shape or `k`, or a component that is not finite.
-            TypeError: A wrong dtype, or queries or a filter on a GPU.
+            TypeError: A wrong dtype, or queries that are not where the corpus is.
         """
-        library, rows = _matrix(queries, "queries")
+        of_gpu = self._gpu is not None
+        if of_gpu and not _is_on_gpu(queries, "queries"):
+            raise TypeError("queries are in host memory, but the corpus is on a GPU")
+        library, rows = (_gpu_matrix if of_gpu else _matrix)(queries, "queries")
         if rows.shape[1] != self.dimension:
             raise ValueError(
                 f"queries have dimension {rows.shape[1]}, but the corpus has {self.dimension}"
             )
         found = self._search(rows, k, -1, filter, index_dtype)
+        if of_gpu:
+            return Neighbours(*found)
         return Neighbours(*library.returned(*found, queries, 1))
 
     def graph(self, k: int, /, *, filter: Any = None, index_dtype: Any = None) -> Neighbours:
         """Find the `k` nearest other vectors of each vector: the k-NN graph.
 
-        Returns NumPy's arrays of shape [n, k], as `search`, whose `filter` it has. `k` is 1 to
-        n - 1.
+        Returns arrays of shape [n, k] as `search`, whose `filter` it has: NumPy's, or on a GPU its
+        library's. `k` is 1 to n - 1.
         """
         return Neighbours(*self._search(self._vectors, k, 0, filter, index_dtype))
 
     def _search(
-        self, rows: np.ndarray, k: int, first_own: int, filter: Any, index_dtype: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, rows: Any, k: int, first_own: int, filter: Any, index_dtype: Any
+    ) -> tuple[Any, Any]:
         k, most = operator.index(k), len(self) - (first_own >= 0)
         if not 1 <= k <= most:
             raise ValueError(f"k = {k}, but must be 1 to {most}")
         wide = is_wide(index_dtype)
         if wide is False and len(self) > np.iinfo(np.int32).max:
             raise ValueError(f"index_dtype is int32, but the corpus has {len(self)} vectors")
+        if self._gpu is not None:
+            return self._gpu.search(rows, k, first_own, filter, wide is not False)
         distances = np.empty((len(rows), k), np.float32)
         indices = np.empty((len(rows), k), np.int64)
         words = _words(filter, len(self), len(rows))
@@ -180,7 +209,7 @@ def knn(
     index_dtype: Any = None,
     threads: int | None = None,
 ) -> Neighbours:
-    """Find the exact `k` nearest corpus vectors of each query, in host memory.
+    """Find the exact `k` nearest corpus vectors of each query, in host memory or on a GPU.
 
     Args:
         corpus: [n, dimension], as `Corpus` takes it; or a `Corpus`, which then has metric and
@@ -196,11 +225,12 @@ def knn(
         Distances (float32) and indices, both [Q, k], nearest first. The answer is exact and unique
         (`Corpus.search`).
 
-    Vectors on a GPU are searched by the command `kselect knn`, not here.
+    Both are in host memory, or both on one GPU; there the call waits for the answer, because what
+    is not proven by products is searched again.
 
     Raises:
         ValueError: A wrong shape, `k` or metric, or a component that is not finite.
-        TypeError: A wrong dtype, or vectors on a GPU.
+        TypeError: A wrong dtype, or vectors that are not where the others are.
     """
     if isinstance(corpus, Corpus):
         if threads is not None:

@@ -28,6 +28,14 @@ and if its arrays can be on a GPU or a plan's
     current_stream(a) -> int         the cudaStream_t that the library works on
     within(stream, a)                a context in which that is the library's stream; it waits for
                                      what made `a`
+
+and if its vectors can be searched on a GPU (_knn_gpu.py)
+
+    float_rows(a)                    `a` as dense rows of float32
+    mark(a), wait(mark, a)           an event on the current stream; that stream waits for it
+    narrowed(indices)                int64 as int32
+    filter_words(given, corpus, queries, a)
+                                     a filter as words of 32 bits
 """
 
 import importlib
@@ -39,6 +47,20 @@ import numpy as np
 from kselect import _numpy
 
 TYPES = ("float16", "bfloat16", "float32", "float64")
+
+
+def filter_shape(shape: tuple[int, ...], name: str, corpus: int, queries: int) -> tuple[int, int]:
+    """A filter's elements a query, and the vectors in each. Raises if it has a wrong shape."""
+    if name not in ("bool", "uint8"):
+        raise TypeError(f"filter has dtype {name}; pass booleans, or bits of uint8")
+    bits = 1 if name == "bool" else 8
+    width = (corpus + bits - 1) // bits
+    if shape not in ((width,), (queries, width)):
+        raise ValueError(
+            f"filter has shape {shape} and dtype {name}, but must have ({width},) or "
+            f"({queries}, {width}) for {corpus} vectors and {queries} queries"
+        )
+    return width, bits
 
 
 def stream_handle(stream: Any) -> int:
@@ -68,7 +90,8 @@ def _module_of(kind: type) -> Any:
 
 def of(a: Any) -> tuple[Any, Any]:
     """The module of the library of `a`, and `a`. Nested sequences become NumPy's arrays."""
-    module = _module_of(type(a))
+    kind: Any = type(a)
+    module = _module_of(kind)
     if module is not None:
         return module, a
     if hasattr(a, "__dlpack__") and hasattr(a, "__array_namespace__"):

@@ -92,7 +92,7 @@ class Plan:
         )
         if found is not None:
             self._copy = None  # it may never be needed
-        return max(found or 0, copied)
+        return max(found or 0, copied or 0)
 
 
 def plan(

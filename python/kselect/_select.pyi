@@ -28,3 +28,20 @@ def search_corpus(
     filter: Any,
     /,
 ) -> None: ...
+def gpu_corpus_bytes(vectors: Any, metric: int, /) -> int: ...
+def prepare_gpu_corpus(vectors: Any, metric: int, memory: Any, stream: int, /) -> Any: ...
+def gpu_search_bytes(
+    corpus: Any, queries: Any, k: int, first_own: int, filter: Any, /
+) -> int: ...
+def search_gpu_corpus(
+    corpus: Any,
+    queries: Any,
+    k: int,
+    distances: Any,
+    indices: Any,
+    first_own: int,
+    filter: Any,
+    workspace: Any,
+    stream: int,
+    /,
+) -> None: ...

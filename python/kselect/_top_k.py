@@ -193,7 +193,7 @@ class Call:
         if axis is None:
             a, axis = a.reshape(-1), 0
         self.a, self.last = a, len(a.shape) - 1
-        self.axis = _normalised(axis, self.last + 1)
+        self.axis: int = _normalised(axis, self.last + 1)
         shape = tuple(a.shape)
         length = shape[self.axis]
         if not 1 <= k <= length:
@@ -244,11 +244,12 @@ class Call:
         return library.empty(self.answer_shape, target)
 
     def _select(self, values: Any, indices: Any, workspace: Any, on_gpu: bool) -> None:
-        library, a, axis = self.library, self.a, self.axis
+        library, a = self.library, self.a
+        axis = self.axis
         stream = library.current_stream(a) if on_gpu else 0
         rows = library.exported(a)
         outputs = library.exported(values), library.exported(indices)
-        needed = 0
+        needed: int | None = 0
         if on_gpu and workspace is None:
             needed = _select.workspace_bytes(rows, self.k, axis, self.flags, self.threads)
         if needed is not None:

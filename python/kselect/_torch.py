@@ -72,7 +72,7 @@ def prepared(a: Any) -> Any:
 
 def as_numpy(a: Any) -> Any:
     if check(a):
-        raise TypeError("a is on a GPU, where `kselect knn` searches; pass a.cpu()")
+        raise TypeError("a is on a GPU, but the others are in host memory; pass a.cpu()")
     a = prepared(a)
     return (a.float() if a.dtype is torch.bfloat16 else a).numpy()
 
@@ -146,3 +146,35 @@ def within(stream: Any, a: Any) -> Any:
     inside.wait_stream(before)
     a.record_stream(inside)
     return torch.cuda.stream(inside)
+
+
+def float_rows(a: Any) -> Any:
+    """Dense, of float32, where `a` is."""
+    return prepared(a).to(torch.float32).contiguous()
+
+
+def mark(a: Any) -> Any:
+    return torch.cuda.current_stream(a.device).record_event()
+
+
+def wait(event: Any, a: Any) -> None:
+    torch.cuda.current_stream(a.device).wait_event(event)
+
+
+def narrowed(indices: Any) -> Any:
+    return indices.to(torch.int32)
+
+
+def filter_words(given: Any, corpus: int, queries: int, a: Any) -> Any:
+    """A filter (kselect._knn) as words of 32 bits, where `a` is."""
+    mask = torch.as_tensor(given, device=a.device)
+    width, bits = _libraries.filter_shape(tuple(mask.shape), type_name(mask), corpus, queries)
+    words = (corpus + 31) // 32
+    padded = mask.new_zeros((*mask.shape[:-1], words * 32 // bits))
+    padded[..., :width] = mask
+    if bits == 8:
+        return padded.view(torch.int32)
+    places = torch.arange(32, device=a.device)
+    # The sum has 33 bits with its sign; int32 keeps the low ones.
+    summed = (padded.reshape(*mask.shape[:-1], words, 32).long() << places).sum(-1)
+    return torch.where(summed < 2**31, summed, summed - 2**32).to(torch.int32)

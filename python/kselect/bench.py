@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kselect import _bench_arrays, _bench_known, _bench_records
+import numpy as np
+
+from kselect import _bench_arrays, _bench_known, _bench_records, _libraries
 from kselect._bench_records import Run
 
 try:
@@ -29,7 +31,7 @@ try:
 except ImportError as _missing:  # a build of the library alone
     raise ImportError(f"this kselect was built without its harness: {_missing}") from _missing
 
-__all__ = ["Contract", "Run", "register", "run", "test"]
+__all__ = ["Contract", "Run", "refute", "register", "run", "test"]
 
 _USAGE, _INPUT, _RESOURCES, _INTERRUPTED = 2, 3, 5, 130  # docs/reference/exit-codes.md
 _FAILED_CELLS = 1
@@ -210,6 +212,7 @@ def _config_of(
         config = json.loads(file.read_text())
         if not isinstance(config, dict) or not isinstance(config.get("axes", {}), dict):
             raise ValueError(f"{file}: is no config, which is an object with axes")
+        _bench_records.anchor_paths(config, file.resolve().parent)
     else:
         shapes = [list(map(int, shape)) for shape in what]
         config = {"schema": "kselect-config/1", "name": "bench", "axes": {"shapes": shapes}}
@@ -302,3 +305,70 @@ def test(name: str, *, executor: str | None = None, cases: str = "*") -> list[di
     if code:
         _refuse(code, text)
     return json.loads(text)
+
+
+def _on_host(array: Any) -> np.ndarray:
+    """A dense array in host memory; bfloat16 of torch's as its bits."""
+    if hasattr(array, "detach"):  # torch
+        array = array.detach().cpu()
+        bits = array.view(_torch_int16()) if str(array.dtype) == "torch.bfloat16" else array
+        array = bits.numpy()
+    elif hasattr(array, "get"):  # CuPy
+        array = array.get()
+    return np.ascontiguousarray(array)
+
+
+def _torch_int16() -> Any:
+    return __import__("torch").int16
+
+
+def refute(
+    rows: Any, values: Any, indices: Any = None, *, contract: Contract | None = None
+) -> str | None:
+    """Hold an answer against its rows by the certificate: exact, without a second selection.
+
+    Args:
+        rows: [Q, n] of float16, bfloat16, float32 or float64; of NumPy's, torch's or CuPy's.
+        values: [Q, k] of the same dtype.
+        indices: [Q, k] of int32 or int64. None: the values are proven as those of some k elements.
+        contract: What the answer promises; its mode is "largest" or "smallest".
+
+    Returns:
+        What is wrong, in one line; None if the answer is proven.
+
+    Raises:
+        ValueError, TypeError: A shape or dtype that the message names.
+    """
+    contract = contract or Contract()
+    if contract.mode == "both":
+        raise ValueError("contract.mode is 'both', but an answer is of the largest or the smallest")
+    library, _ = _libraries.of(rows)
+    dtype = library.type_name(rows)
+    if dtype not in _libraries.TYPES:
+        raise TypeError(f"rows have dtype {dtype}; {', '.join(_libraries.TYPES)} are supported")
+    given, best = _on_host(rows), _on_host(values)
+    places = np.empty((0,), np.int64) if indices is None else _on_host(indices)
+    if given.ndim != 2 or best.ndim != 2 or len(best) != len(given):
+        raise ValueError(f"rows have shape {given.shape} and values {best.shape}: [Q, n] and [Q, k]")
+    if best.dtype != given.dtype:
+        raise TypeError(f"values have dtype {best.dtype}, but rows have {given.dtype}")
+    if indices is not None and places.shape != best.shape:
+        raise ValueError(f"indices have shape {places.shape}, but values have {best.shape}")
+    if places.dtype.name not in ("int32", "int64"):
+        raise TypeError(f"indices have dtype {places.dtype}, but must have int32 or int64")
+    facts = contract._facts()
+    facts |= {
+        "n": given.shape[1],
+        "q": len(given),
+        "k": best.shape[1],
+        "dtype": dtype,
+        "index": places.dtype.name,
+        "direction": contract.mode,
+        "payload": "values" if indices is None else "values_and_indices",
+    }
+    code, text = _bench.refute(
+        json.dumps(facts), *(array.view(np.uint8).data for array in (given, best, places))
+    )
+    if code:
+        _refuse(code, text)
+    return text or None

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 #include "python/extension/limited_python.hpp"
 #include "python/extension/raise.hpp"
@@ -121,6 +122,42 @@ PyObject* test_entry(PyObject*, PyObject* const* given, Py_ssize_t count) {
   Py_END_ALLOW_THREADS return pair_of(done);
 }
 
+// The bytes of an object, for as long as this lives.
+class bytes_of {
+ public:
+  bytes_of() = default;
+  bytes_of(const bytes_of&) = delete;
+  bytes_of& operator=(const bytes_of&) = delete;
+  ~bytes_of() {
+    if (held_) PyBuffer_Release(&buffer_);
+  }
+  // False: a Python exception is set.
+  bool read(PyObject* source) {
+    held_ = PyObject_GetBuffer(source, &buffer_, PyBUF_SIMPLE) == 0;
+    return held_;
+  }
+  std::string_view text() const {
+    return {static_cast<const char*>(buffer_.buf), static_cast<std::size_t>(buffer_.len)};
+  }
+
+ private:
+  Py_buffer buffer_{};
+  bool held_ = false;
+};
+
+PyObject* refute(PyObject*, PyObject* const* given, Py_ssize_t count) {
+  std::string facts;
+  bytes_of rows, values, indices;
+  if (!has_arguments(count, 4) || !read_text(given[0], "facts", facts) || !rows.read(given[1]) ||
+      !values.read(given[2]) || !indices.read(given[3])) {
+    return nullptr;
+  }
+  outside::outcome done;
+  Py_BEGIN_ALLOW_THREADS done =
+      outside::refute(facts, {rows.text(), values.text(), indices.text()});
+  Py_END_ALLOW_THREADS return pair_of(done);
+}
+
 template <PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)>
 PyMethodDef method(const char* name, const char* help) {
   return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
@@ -141,6 +178,9 @@ PyMODINIT_FUNC PyInit__bench() {
       method<test_entry>("test_entry",
                          "test_entry(name, executor, cases) -> (code, text)\n\n"
                          "Runs the battery on an entry; the text is JSON."),
+      method<refute>("refute",
+                     "refute(facts, rows, values, indices) -> (code, text)\n\n"
+                     "Says what is wrong with an answer, given as bytes; \"\" if it is proven."),
       {nullptr, nullptr, 0, nullptr}};
   static PyModuleDef_Slot slots[] = {{0, nullptr}};
   static PyModuleDef definition = {};

@@ -9,6 +9,7 @@
 #include "cli/program.hpp"
 #include "cli/sweep.hpp"
 #include "harness/battery/battery.hpp"
+#include "harness/run/plugins_of_config.hpp"
 #include "python/program/outside.hpp"
 #include "runtime/json.hpp"
 #include "search/task/tasks.hpp"
@@ -60,6 +61,7 @@ outcome run_sweep(const sweep& wanted) {
     search::add_search_tasks();
     sweep_request request;
     request.config = load_config(wanted.config);
+    load_plugins_of(request.config);
     request.directory = wanted.directory;
     request.resume = wanted.resume;
     request.in_process = true;

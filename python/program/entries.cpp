@@ -1,13 +1,16 @@
-// Entries whose function is the caller's. An entry's plan is a plain function that is not told
-// whose it is, so there is a fixed number of places, each with functions of its own.
+// Entries whose function is the caller's, and proofs of a caller's answers. An entry's plan is a
+// plain function that is not told whose it is, so there is a fixed number of places, each with
+// functions of its own.
 
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "harness/verify/certificate.hpp"
 #include "python/program/outside.hpp"
 #include "runtime/json.hpp"
 #include "src/registry_table.hpp"
@@ -159,7 +162,45 @@ int put(const json& facts, function call) {
   return number;
 }
 
+problem problem_of(const json& facts) {
+  problem p;
+  p.n = whole<std::int64_t>(facts.at("n"));
+  p.q = whole<std::int64_t>(facts.at("q"));
+  p.k = whole<std::int64_t>(facts.at("k"));
+  p.type = enumerator<dtype>(facts.at("dtype"));
+  p.index = enumerator<index_type>(facts.at("index"));
+  p.direction = enumerator<direction>(facts.at("direction"));
+  p.payload = enumerator<payload>(facts.at("payload"));
+  return p;
+}
+
+std::string refuted(const json& facts, const answer& given) {
+  const problem p = problem_of(facts);
+  if (given.rows.size() != p.input_bytes() || given.values.size() != p.values_bytes() ||
+      given.indices.size() != p.indices_bytes()) {
+    throw error(failure::usage, "a buffer has another size than the problem says");
+  }
+  io buffers{.input = given.rows.data()};  // the certificate reads alone
+  buffers.values = const_cast<char*>(given.values.data());
+  if (p.has_indices()) buffers.indices = const_cast<char*>(given.indices.data());
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const harness::verdict proof = harness::verify(p, contract_of(facts), buffers, threads);
+  if (proof) return {};
+  return fmt::format("{} of {} rows wrong; {}: {}", proof.rows_wrong, proof.rows_checked,
+                     to_string(proof.first->failed), proof.first->detail);
+}
+
 }  // namespace
+
+outcome refute(const std::string& facts, const answer& given) {
+  try {
+    return {0, refuted(parse_json(facts, "answer"), given)};
+  } catch (const error& wrong) {
+    return {wrong.exit_code(), wrong.what()};
+  } catch (const std::exception& wrong) {
+    return {static_cast<int>(failure::usage), "answer: " + reason_of(wrong)};
+  }
+}
 
 outcome put_entry(const std::string& facts, function call) {
   try {

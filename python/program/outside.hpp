@@ -5,6 +5,7 @@
 // One call at a time, all from threads that may use the registry (kselect/registry.hpp).
 
 #include <string>
+#include <string_view>
 
 #include "kselect/algorithm.hpp"
 
@@ -46,6 +47,14 @@ struct sweep {
 [[gnu::visibility("default")]] outcome test_entry(const std::string& name,
                                                   const std::string& executor,
                                                   const std::string& cases);
+
+// Holds an answer in host memory against its rows by the certificate (harness/verify). `facts` is
+// JSON: n, q, k, dtype, direction, payload, index, contract and limits. The buffers are row-major
+// and dense, of the sizes that these say. The text is what is wrong, or "".
+struct answer {
+  std::string_view rows, values, indices;  // bytes
+};
+[[gnu::visibility("default")]] outcome refute(const std::string& facts, const answer& given);
 
 // The program itself.
 [[gnu::visibility("default")]] int program(int argc, char** argv);

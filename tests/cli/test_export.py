@@ -120,6 +120,46 @@ def test_wrong_usage(kselect, run_directory):
     kselect("export", "nowhere", "--format", "csv", check=3)
 
 
+def test_nvbench_has_a_benchmark_an_entry_and_a_state_a_cell(kselect, run_directory):
+    told = strict_json(export(kselect, run_directory, "nvbench"))
+    assert told["meta"]["version"]["json"] == {"major": 1, "minor": 0, "patch": 0, "string": "1.0.0"}
+    assert told["devices"] == []
+    every = records(run_directory)
+    assert [b["name"] for b in told["benchmarks"]] == list(dict.fromkeys(r["algorithm"]["name"] for r in every))
+    for benchmark in told["benchmarks"]:
+        own = [r for r in every if r["algorithm"]["name"] == benchmark["name"]]
+        assert len(benchmark["states"]) == len(own) == len({state["name"] for state in benchmark["states"]})
+        axes = {axis["name"]: axis for axis in benchmark["axes"]}
+        assert axes["k"]["type"] == "int64" and axes["dtype"]["type"] == "string"
+        assert {value["value"] for value in axes["n"]["values"]} == {r["problem"]["n"] for r in own}
+        for state, record in zip(benchmark["states"], own, strict=True):
+            values = {v["name"]: v["value"] for v in state["axis_values"]}
+            assert (values["n"], values["k"]) == (str(record["problem"]["n"]), str(record["problem"]["k"]))
+            # nvbench_compare.py reads summaries so: by tag, then the datum "value".
+            found = {s["tag"]: {d["name"]: d for d in s["data"]}["value"] for s in state["summaries"]}
+            assert state["is_skipped"] == (record["status"] != "ok")
+            if state["is_skipped"]:
+                assert state["skip_reason"] == f"unsupported: {record['reason']}" and not found
+                continue
+            samples = [sample * 1e-9 for sample in record["time"]["samples"]]
+            mean = found["nv/cpu_only/time/cpu/mean"]
+            assert mean["type"] == "float64" and float(mean["value"]) == pytest.approx(sum(samples) / len(samples))
+            assert found["nv/cpu_only/sample_size"] == {"name": "value", "type": "int64", "value": str(len(samples))}
+            assert float(found["nv/cpu_only/time/cpu/stdev/relative"]["value"]) >= 0
+            assert float(found["nv/cpu_only/time/cpu/min"]["value"]) == pytest.approx(min(samples))
+
+
+def test_nvbench_calls_a_gpu_s_times_cold(kselect):
+    root = Path(__file__).resolve().parents[2]
+    told = strict_json(export(kselect, root / "results" / "nvidia-h200" / "goal_many_rows", "nvbench"))
+    (device,) = told["devices"]
+    assert (device["id"], device["name"], device["sm_version"]) == (0, "NVIDIA H200", 900)
+    (state, *_) = told["benchmarks"][0]["states"]
+    assert told["benchmarks"][0]["devices"] == [0] and state["device"] == 0 and state["name"].startswith("Device=0 n=")
+    tags = {summary["tag"] for summary in state["summaries"]}
+    assert {"nv/cold/time/gpu/mean", "nv/cold/time/gpu/stdev/relative", "nv/cold/bw/global/bytes_per_second"} <= tags
+
+
 def gbench(tmp_path, *arguments, check=0):
     """Runs kselect-gbench."""
     program = os.environ.get("KSELECT_GBENCH")

@@ -81,6 +81,24 @@ def test_a_sweep_times_it_beside_others(kselect, mine, config, tmp_path):
     assert "cpu/list" in kselect("show", "o").stdout
 
 
+def test_a_config_names_its_plugins(kselect, mine, config, tmp_path, monkeypatch):
+    path = Path(config(algorithms=["cpu/list", "cpu/sort"], plugins=["./mine.so"], axes={"n": 64, "q": 2, "k": 3}))
+    missing = one_line(kselect("run", path, "--out", "o", check=3).stderr)
+    assert f"{path}: /plugins/0: " in missing and "mine.so" in missing
+    (path.parent / "mine.so").symlink_to(mine)
+    kselect("run", path, "--out", "o")
+    found = {r["algorithm"]["name"]: r for r in records(tmp_path / "o")}
+    assert found["cpu/list"]["status"] == "ok" and found["cpu/list"]["algorithm"]["plugin"] == str(mine)
+    meta = json.loads((tmp_path / "o" / "meta.json").read_text())
+    assert meta["config"]["plugins"] == ["./mine.so"] and meta["plugins"][0]["file"] == str(mine)
+    monkeypatch.setenv("MINE", str(mine))
+    kselect("run", config(algorithms=["cpu/list"], plugins=["${MINE}"], axes={"n": 9, "q": 1, "k": 3}), "--out", "p")
+    twice = kselect("run", config(algorithms=["auto"], plugins=["a.so", "a.so"]), "--out", "q", check=2)
+    assert '/plugins/1: repeats "a.so"' in one_line(twice.stderr)
+    empty = kselect("run", config(algorithms=["auto"], plugins=[]), "--out", "q", check=2)
+    assert "/plugins" in one_line(empty.stderr)
+
+
 def test_bench_ranks_it(kselect, mine):
     done = kselect("bench", "--n", 512, "--q", 4, "--k", 8, "--algorithms", "cpu/list,cpu/sort", "--seconds", "0.05",
                    "--rounds", 2, "--plugin", mine)

@@ -58,6 +58,26 @@ def test_a_right_answer_is_proven(kselect, tmp_path, index):
     kselect("prove", "--rows", "rows.npy", *files, "--largest")
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, "bfloat16"])
+def test_answers_of_every_type_are_proven(kselect, tmp_path, dtype):
+    numbers = np.random.default_rng(3).integers(-9, 9, (5, 40)).astype(np.float32)
+    bits = dtype == "bfloat16"
+    order = np.argsort(numbers, axis=1, kind="stable")[:, :6]
+
+    def saved(array):
+        return (array.view(np.uint32) >> 16).astype(np.uint16).view(np.int16) if bits else array.astype(dtype)
+
+    np.save(tmp_path / "rows.npy", saved(numbers))
+    values = saved(np.take_along_axis(numbers, order, axis=1).copy())
+    flags = ["--stable", *(["--bfloat16"] if bits else [])]
+    kselect("prove", "--rows", "rows.npy", *save(tmp_path, values, order), *flags)
+    values[4, 5] = values[4, 0]
+    done = kselect("prove", "--rows", "rows.npy", *save(tmp_path, values, order), *flags, check=7)
+    assert "row 4, position 5: value_bits" in one_line(done.stderr)
+    if bits:
+        assert "--bfloat16" in kselect("prove", "--rows", "rows.npy", *save(tmp_path, values, order), check=3).stderr
+
+
 @pytest.mark.parametrize(
     ("spoil", "reason"),
     [

@@ -7,6 +7,7 @@
 #include <bit>
 #include <gmock/gmock.h>
 #include <numeric>
+#include <sched.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -344,6 +345,25 @@ TEST(select, finds_the_smallest_on_the_gpu_or_says_why_not) {
       EXPECT_EQ(data[at], values[static_cast<std::size_t>(r * k + j)]);
     }
   }
+}
+
+// Asking the system each time took longer than a small selection.
+TEST(Place, CountsTheProcessorsOnce) {
+  const device* const first = &place::cpu().device();
+  cpu_set_t allowed{};
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  if (CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "one processor";
+  cpu_set_t one{};
+  for (int i = 0; CPU_COUNT(&one) == 0; ++i) {
+    if (CPU_ISSET(i, &allowed)) CPU_SET(i, &one);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  const device* const second = &place::cpu(0).device();
+  ASSERT_EQ(sched_setaffinity(0, sizeof allowed, &allowed), 0);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(first->threads, CPU_COUNT(&allowed));
+  EXPECT_EQ(&place::cpu(first->threads).device(), first);
+  EXPECT_EQ(place::cpu(first->threads + 1).device().threads, first->threads + 1);
 }
 
 }  // namespace

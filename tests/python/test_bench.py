@@ -182,8 +182,55 @@ def test_a_config_s_file_or_name_is_taken(tmp_path):
     (tmp_path / "own.json").write_text(json.dumps(config))
     run = bench.run(tmp_path / "own.json", out=tmp_path / "run")
     assert [(r["algorithm"]["name"], r["problem"]["index"]) for r in run.records] == [("cpu/sort", "int64")] * 2
+    np.save(tmp_path / "rows.npy", np.random.default_rng(1).random((2, 50), np.float32))
+    config |= {"input": {"rows": {"file": "rows.npy"}}, "plugins": ["./absent.so"]}
+    (tmp_path / "own.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=f"/plugins/0: {tmp_path / 'absent.so'}"):
+        bench.run(tmp_path / "own.json", out=tmp_path / "plugins")
+    (tmp_path / "own.json").write_text(json.dumps(config | {"plugins": ["${KSELECT_ABSENT}"]}))
+    with pytest.raises(ValueError, match="KSELECT_ABSENT"):
+        bench.run(tmp_path / "own.json", out=tmp_path / "variable")
+    del config["plugins"]
+    (tmp_path / "own.json").write_text(json.dumps(config))
+    read = bench.run(tmp_path / "own.json", out=tmp_path / "read", axes={"index": "int32"})
+    assert [(r["status"], r["input"]["kind"]) for r in read.records] == [("ok", "rows")] * 2, read
     planned = bench._config_of("goal.json", ["mine", "auto", "torch.topk"], {}, {})
     assert len(planned["axes"]["shapes"]) == 53 and planned["algorithms"] == ["mine", "auto", "torch.topk"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_an_answer_is_proven_or_refuted(dtype):
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    rows = np.random.default_rng(2).integers(-9, 9, (4, 30)).astype(dtype)
+    values, indices = kselect.top_k(rows, 5, stable=True)
+    largest = bench.Contract(sorted=True, stable=True)
+    assert bench.refute(rows, values, indices) is None
+    assert bench.refute(rows, values, indices.astype(np.int32), contract=largest) is None
+    assert bench.refute(rows, values) is None
+    assert "row 0" in bench.refute(rows, values, indices, contract=SMALLEST)
+    values[2, 1] += 20
+    assert "value_bits: row 2, position 1" in bench.refute(rows, values, indices)
+    values, indices = kselect.top_k(rows, 5)
+    assert "ordering" in bench.refute(rows, values[:, ::-1], indices[:, ::-1], contract=bench.Contract(sorted=True))
+    indices[3, 0] = 30
+    assert "index_range: row 3, position 0" in bench.refute(rows, values, indices)
+
+
+def test_what_is_no_answer_is_refused():
+    rows, values, places = np.zeros((2, 9), np.float32), np.zeros((2, 3), np.float32), np.zeros((2, 3), np.int64)
+    for error, message, given in (
+        (ValueError, "rows have shape", (rows[0], values, places)),
+        (ValueError, "rows have shape", (rows, values[:1], places[:1])),
+        (ValueError, "indices have shape", (rows, values, places[:, :2])),
+        (TypeError, "values have dtype float64", (rows, values.astype(float), places)),
+        (TypeError, "indices have dtype int8", (rows, values, places.astype(np.int8))),
+        (TypeError, "rows have dtype int64", (places, places, places)),
+    ):
+        with pytest.raises(error, match=message):
+            bench.refute(*given)
+    with pytest.raises(ValueError, match="'both'"):
+        bench.refute(rows, values, places, contract=bench.Contract(mode="both"))
 
 
 def test_bad_arguments_are_named(tmp_path):

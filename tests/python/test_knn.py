@@ -211,6 +211,15 @@ def test_the_extension_checks_its_arguments():
         given[place] = bad
         with pytest.raises((TypeError, ValueError)):
             _select.search_corpus(*given)
-    for bad in ((VECTORS, 4, 1), (VECTORS, -1, 1), (VECTORS, 0, -1), (VECTORS[0], 0, 1), (b"1234", 0, 1)):
+    for bad in ((VECTORS, 0), (VECTORS, 5), (None, 0)):
+        with pytest.raises((TypeError, ValueError)):
+            _select.gpu_corpus_bytes(*bad)
+    with pytest.raises(ValueError, match="corpus is no dense array on the GPU"):
+        _select.prepare_gpu_corpus(VECTORS, 0, np.empty(9, np.uint8), 0)
+    with pytest.raises(ValueError):
+        _select.gpu_search_bytes(held, VECTORS, 1, -1, None)  # a corpus in host memory
+    with pytest.raises(ValueError):
+        _select.search_gpu_corpus(held, *good[1:6], None, np.empty(9, np.uint8), 0)
+    for bad in ((VECTORS, 5, 1), (VECTORS, -1, 1), (VECTORS, 0, -1), (VECTORS[0], 0, 1), (b"1234", 0, 1)):
         with pytest.raises((TypeError, ValueError)):
             _select.prepare_corpus(*bad)
