@@ -19,6 +19,7 @@
 #include "kselect/algorithm.hpp"
 #include "kselect/candidate.hpp"
 #include "kselect/order.hpp"
+#include "kselect/ragged.hpp"
 
 namespace kselect::baselines {
 
@@ -104,34 +105,41 @@ struct cpu_rows {
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (parallel)
     for (std::int64_t r = 0; r < p.q; ++r) {
       candidate* const own = scratch + Selector::scratch(p.n, p.k) * omp_get_thread_num();
-      const T* const first = static_cast<const T*>(buffers.input) + p.offset(r, 0);
+      const row_extent e = p.ragged() ? extent_of(p, buffers, r) : row_extent{p.offset(r, 0), p.n};
+      const std::int64_t wanted = std::min(p.k, e.length);
+      const T* const first = static_cast<const T*>(buffers.input) + e.first;
+      if (p.ragged()) fill_row(p, buffers, r, wanted);
+      if (wanted == 0) continue;
       if (stride == 1) {
-        Selector::select(candidate_row<T, Candidate, true>(first, 1, p.n, p.direction), p.k, own);
-      } else {
-        Selector::select(candidate_row<T, Candidate, false>(first, stride, p.n, p.direction), p.k,
+        Selector::select(candidate_row<T, Candidate, true>(first, 1, e.length, p.direction), wanted,
                          own);
+      } else {
+        Selector::select(candidate_row<T, Candidate, false>(first, stride, e.length, p.direction),
+                         wanted, own);
       }
-      write<T, Candidate>(p, r, own, buffers);
+      write<T, Candidate>(p, r, own, buffers, wanted);
     }
     return {};
   }
 
   template <class T, class Candidate>
   static void write(const problem& p, std::int64_t row, const typename Candidate::type* best,
-                    const io& buffers) {
-    T* const values = static_cast<T*>(buffers.values) + row * p.outputs_per_row();
+                    const io& buffers, std::int64_t wanted) {
     if (p.payload == payload::kth_value) {
-      *values =
+      static_cast<T*>(buffers.values)[row] =
           from_selection_key<T>(Candidate::key(*std::max_element(best, best + p.k)), p.direction);
       return;
     }
-    for (std::int64_t j = 0; j < p.k; ++j) {
-      values[j] = from_selection_key<T>(Candidate::key(best[j]), p.direction);
+    if (p.has_values()) {
+      T* const to = static_cast<T*>(buffers.values) + row * p.k;
+      for (std::int64_t j = 0; j < wanted; ++j) {
+        to[j] = from_selection_key<T>(Candidate::key(best[j]), p.direction);
+      }
     }
     if (!p.has_indices()) return;
     visit(p.index, [&]<class Index>(Index) {
       Index* const indices = static_cast<Index*>(buffers.indices) + row * p.k;
-      for (std::int64_t j = 0; j < p.k; ++j) {
+      for (std::int64_t j = 0; j < wanted; ++j) {
         indices[j] = static_cast<Index>(Candidate::index(best[j]));
       }
     });
@@ -155,9 +163,11 @@ constexpr algorithm cpu_entry(std::string_view name, std::string_view family,
   entry.promises.synchronises = true;
   entry.executors = set_of(executor_kind::cpu);
   entry.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
-  entry.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
+  entry.payloads =
+      set_of(payload::values, payload::values_and_indices, payload::kth_value, payload::indices);
   entry.layouts = set_of(layout::row_major, layout::column_major);
   entry.threaded = parallel;
+  entry.ragged = true;
   entry.plan = &cpu_rows<Selector, parallel>::plan;
   return entry;
 }

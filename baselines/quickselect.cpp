@@ -60,13 +60,16 @@ void quickselect_row(const problem& p, std::int64_t row, const io& buffers,
   hit_list<key_of<T>> list{own, own + needs.list, 0};
   key_of<T>* const scratch = own + 2 * needs.list;
   take_all<lanes, with_indices>(keys, list);
-  T* const values = static_cast<T*>(buffers.values) + row * p.outputs_per_row();
+  const auto values = [&] { return static_cast<T*>(buffers.values) + row * p.outputs_per_row(); };
   if (p.payload == payload::kth_value) {
-    *values = keys.value(kth_smallest<lanes>(list.keys, p.n, p.k - 1, scratch).key);
+    *values() = keys.value(kth_smallest<lanes>(list.keys, p.n, p.k - 1, scratch).key);
     return;
   }
   cut<lanes, with_indices>(list, p.k, scratch);
-  for (std::int64_t j = 0; j < p.k; ++j) values[j] = keys.value(list.keys[j]);
+  if (p.has_values()) {
+    T* const to = values();
+    for (std::int64_t j = 0; j < p.k; ++j) to[j] = keys.value(list.keys[j]);
+  }
   if constexpr (with_indices) {
     visit(p.index, [&]<class Index>(Index) {
       Index* const indices = static_cast<Index*>(buffers.indices) + row * p.k;

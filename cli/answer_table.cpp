@@ -11,7 +11,11 @@ void answer_table::add(std::int64_t width, std::vector<shown_hit> first) {
   row next{.width = width, .hits = {}};
   for (const shown_hit& hit : first) {
     if (static_cast<std::int64_t>(next.hits.size()) == most_columns) break;
-    next.hits.push_back(fmt::format("{:.6g} [{}]", hit.value, hit.index));
+    std::string text = values_.empty() ? "" : fmt::format("{:.6g}", hit.value);
+    if (!indices_.empty()) {
+      text += fmt::format("{}[{}]", values_.empty() ? "" : " ", hit.index);
+    }
+    next.hits.push_back(std::move(text));
   }
   rows_.push_back(std::move(next));
 }
@@ -33,7 +37,8 @@ std::string answer_table::text(std::string_view shape, std::string_view options)
     const auto shown = static_cast<std::int64_t>(rows_[i].hits.size());
     out += line + (rows_[i].width > shown ? "  ...\n" : "\n");
   }
-  return out + fmt::format("{} {} [indices]; {}\n", shape, values_, options);
+  const char* const between = values_.empty() || indices_.empty() ? "" : " ";
+  return out + fmt::format("{} {}{}{}; {}\n", shape, values_, between, indices_, options);
 }
 
 }  // namespace kselect::cli

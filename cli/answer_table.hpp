@@ -20,9 +20,10 @@ class answer_table {
  public:
   static constexpr std::int64_t most_rows = 5, most_columns = 4;
 
-  // `row_name` is "row" or "query"; `values` and `indices` say what a hit is, as in "distances".
-  answer_table(std::string row_name, std::string values)
-      : row_name_(std::move(row_name)), values_(std::move(values)) {}
+  // `row_name` is "row" or "query"; `values` says what a hit is, as in "distances". Empty: hits
+  // have no value, or no index.
+  answer_table(std::string row_name, std::string values, std::string indices = "[indices]")
+      : row_name_(std::move(row_name)), values_(std::move(values)), indices_(std::move(indices)) {}
 
   // Whether another row would be shown.
   bool wants_more() const { return static_cast<std::int64_t>(rows_.size()) < most_rows; }
@@ -36,7 +37,7 @@ class answer_table {
     std::int64_t width;
     std::vector<std::string> hits;
   };
-  std::string row_name_, values_;
+  std::string row_name_, values_, indices_;
   std::vector<row> rows_;
 };
 

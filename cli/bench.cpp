@@ -232,7 +232,7 @@ void add_problem_options(CLI::App& command, bench_arguments& o) {
   list("--k", o.k, "how many to select from each row; several as --n")->required();
   list("--dtype", o.dtype, "float32 (default), float64, float16, bfloat16");
   list("--distribution", o.distribution, "of the rows, as in a config: uniform (default), ...");
-  list("--payload", o.payload, "values_and_indices (default), values, kth_value");
+  list("--payload", o.payload, "values_and_indices (default), values, indices, kth_value");
   list("--direction", o.direction, "smallest (default), largest");
   list("--layout", o.layout, "row_major (default), column_major");
   command.add_option("--input", o.input,

@@ -296,7 +296,7 @@ void add_explain(CLI::App& app, action& chosen) {
   command->add_option("--layout", o->layout, "row_major or column_major")
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--payload", o->payload, "values, values_and_indices or kth_value")
+  command->add_option("--payload", o->payload, "values, values_and_indices, indices or kth_value")
       ->type_name("NAME")
       ->capture_default_str();
   option_order(*command, o->require);

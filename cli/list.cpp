@@ -71,6 +71,7 @@ json entry_json(const registered& row) {
           {"index_types", members(entry.index_types)},
           {"payloads", members(entry.payloads)},
           {"layouts", members(entry.layouts)},
+          {"ragged", entry.ragged},
           {"threaded", entry.threaded},
           {"executors", executors}};
 }
@@ -100,8 +101,9 @@ void print_entry(const registered& row) {
              promises.infinities ? "" : "; no infinities",
              promises.synchronises ? "; synchronises" : "",
              promises.modifies_input ? "; modifies its input" : "");
-  fmt::print("  takes      {}; {}; {}\n", fmt::join(members(entry.dtypes), ", "),
-             fmt::join(members(entry.payloads), ", "), fmt::join(members(entry.layouts), ", "));
+  fmt::print("  takes      {}; {}; {}{}\n", fmt::join(members(entry.dtypes), ", "),
+             fmt::join(members(entry.payloads), ", "), fmt::join(members(entry.layouts), ", "),
+             entry.ragged ? "; ragged rows" : "");
   fmt::print("  limits     {}\n", limits_text(promises.limits));
   std::vector<std::string> places;
   for (const auto& kind : names<executor_kind>) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -11,9 +12,11 @@
 #include "cli/answer_files.hpp"
 #include "cli/answer_table.hpp"
 #include "cli/commands.hpp"
+#include "cli/ragged_rows.hpp"
 #include "cli/required_order.hpp"
 #include "harness/select/select_rows.hpp"
 #include "runtime/error.hpp"
+#include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/io/stream.hpp"
@@ -25,11 +28,20 @@ struct select_arguments {
   std::string algorithm = "auto";
   std::string input, values, indices;
   std::string executor = "auto";
+  kselect::payload payload = payload::values_and_indices;
   std::int64_t k = 0;
   bool largest = false;
   requirements require;
+  ragged_options ragged;
   int threads = 0;
 };
+
+payload payload_named(const std::string& name) {
+  const auto found = parse<payload>(name);
+  if (found && *found != payload::kth_value) return *found;
+  throw error(failure::usage,
+              fmt::format("--payload: {} is not values_and_indices, indices or values", name));
+}
 
 problem problem_of(const select_arguments& o, const npy_file& matrix, const algorithm& entry) {
   const std::string name = input_name(o.input);
@@ -57,7 +69,8 @@ problem problem_of(const select_arguments& o, const npy_file& matrix, const algo
   if (matrix.fortran_order() && p.q != 1) p.layout = layout::column_major;
   p.direction = o.largest ? direction::largest : direction::smallest;
   p.index = preferred_index(entry);
-  p.payload = payload::values_and_indices;
+  p.payload = o.payload;
+  if (o.ragged.any()) return p;
   if (p.k > p.n && p.n != 0) {
     throw error(failure::usage,
                 fmt::format("--k {} is more than the {} columns of {}", p.k, p.n, name));
@@ -80,41 +93,66 @@ double value_at(dtype type, std::span<const std::byte> values, std::int64_t at) 
 }
 
 void print_head(const problem& p, const selection& chosen, output_ordering order) {
-  answer_table table("row", "values");
+  answer_table table("row", p.has_values() ? "values" : "", p.has_indices() ? "[indices]" : "");
   for (std::int64_t row = 0; row < p.q && table.wants_more(); ++row) {
     std::vector<shown_hit> first;
     for (std::int64_t j = 0; j < std::min(p.k, answer_table::most_columns); ++j) {
       const std::int64_t at = row * p.k + j;
-      first.push_back(
-          {value_at(p.type, chosen.values, at), chosen.indices[static_cast<std::size_t>(at)]});
+      shown_hit hit;
+      if (p.has_values()) hit.value = value_at(p.type, chosen.values, at);
+      if (p.has_indices()) hit.index = chosen.indices[static_cast<std::size_t>(at)];
+      first.push_back(hit);
     }
     table.add(p.k, std::move(first));
   }
-  const std::string files = "--values FILE and --indices FILE write all of them";
+  const std::string files = p.payload == payload::values ? "--values FILE writes all of them"
+                            : !p.has_values()
+                                ? "--indices FILE writes all of them"
+                                : "--values FILE and --indices FILE write all of them";
   const char* const sorted =
       order == output_ordering::unsorted && p.k > 1 ? "; --sorted puts the best first" : "";
   fmt::print("{}", table.text(fmt::format("{} x {}", p.q, p.k), files + sorted));
 }
 
+// An output that the payload leaves out would stay empty.
+void require_in_payload(const select_arguments& o) {
+  const auto refuse = [&](const char* option, bool given, payload lacking) {
+    if (!given || o.payload != lacking) return;
+    throw error(failure::usage, fmt::format("{} has no part in --payload {}; leave one of them out",
+                                            option, to_string(lacking)));
+  };
+  refuse("--values", !o.values.empty(), payload::indices);
+  refuse("--indices", !o.indices.empty(), payload::values);
+}
+
 int select(const select_arguments& o) {
-  const std::array<named_file, 1> inputs = {{{"--input", o.input, true}}};
+  require_in_payload(o);
+  const std::array<named_file, 4> inputs = {{{"--input", o.input, true},
+                                             {"--lengths", o.ragged.lengths, true},
+                                             {"--starts", o.ragged.starts, true},
+                                             {"--offsets", o.ragged.offsets, true}}};
   const std::array<named_file, 2> outputs = {
       {{"--values", o.values, true}, {"--indices", o.indices, true}}};
   const job_files held(inputs, outputs);
   const algorithm& entry = *require_algorithm(o.algorithm, o.require).algorithm;
   const auto place = open_backend(require_executor(o.executor, entry), o.threads);
   const npy_file matrix = npy_file::open_or_collect(o.input);
-  const problem p = problem_of(o, matrix, entry);
-  const selection chosen = select_rows(entry, p, {matrix.data(), p.input_bytes()}, *place);
+  problem p = problem_of(o, matrix, entry);
+  std::optional<ragged_arrays> ragged;
+  if (o.ragged.any()) ragged.emplace(o.ragged, p, input_name(o.input));
+  const selection chosen = select_rows(entry, p, {matrix.data(), p.input_bytes()}, *place,
+                                       ragged ? ragged->places() : row_places{});
   matrix.require_unchanged();
+  if (ragged) ragged->require_unchanged();
   const std::array shape = {p.q, p.k};
   answer_files files;
   files.add(o.values, matrix.type(), shape, chosen.values);
   files.add(o.indices, element_type::int64, shape, std::as_bytes(std::span(chosen.indices)));
   files.commit();
-  say_beside(outputs, fmt::format("{}: the {} {} of {} in each of {}, proven; order: {}\n",
-                                  entry.name, p.k, to_string(p.direction), p.n,
-                                  amount_of(p.q, "row"), to_string(entry.promises.ordering)));
+  say_beside(outputs,
+             fmt::format("{}: the {} {} of {}{} in each of {}, proven; order: {}\n", entry.name,
+                         p.k, to_string(p.direction), p.ragged() ? "up to " : "", p.n,
+                         amount_of(p.q, "row"), to_string(entry.promises.ordering)));
   if (o.values.empty() && o.indices.empty()) print_head(p, chosen, entry.promises.ordering);
   return 0;
 }
@@ -131,11 +169,16 @@ void add_select(CLI::App& app, action& chosen) {
                    "standard input")
       ->required()
       ->type_name("FILE");
-  command->add_option("--k", o->k, "how many of each row, at most n")
+  command
+      ->add_option("--k", o->k, "how many of each row, at most n; of rows of their own lengths any")
       ->required()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   option_output(*command, "--values", o->values, "the values, Q x k (.npy); - is standard output");
   option_output(*command, "--indices", o->indices, "the indices, int64 Q x k (.npy), or -");
+  command->add_option_function<std::string>(
+      "--payload", [o](const std::string& name) { o->payload = payload_named(name); },
+      "values_and_indices (default), indices or values: what is selected and written");
+  option_ragged(*command, o->ragged);
   command->add_flag("--largest", o->largest, "the k largest instead");
   option_order(*command, o->require);
   option_algorithm(*command, o->algorithm);

@@ -54,7 +54,9 @@ rows_view<T> rows_of(const problem& p, const io& buffers) {
 template <class T>
 answer_view<T> answer_in(const problem& p, const io& buffers) {
   answer_view<T> out;
-  out.values = {static_cast<T*>(buffers.values), p.q * p.outputs_per_row()};
+  if (p.has_values()) {
+    out.values = {static_cast<T*>(buffers.values), p.q * p.outputs_per_row()};
+  }
   if (!p.has_indices()) return out;
   if (p.index == index_type::int32) {
     out.indices_32 = {static_cast<std::int32_t*>(buffers.indices), p.q * p.k};

@@ -70,7 +70,7 @@ def default_name(members: Sequence[Record], records: Sequence[Record]) -> str:
 
 def problem_of(record: Record) -> Problem:
     """Return the problem of a cell, without its machine and layout."""
-    index = record.index if record.payload == "values_and_indices" else ""
+    index = record.index if "indices" in record.payload else ""
     return (
         record.workload,
         record.dtype,

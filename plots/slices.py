@@ -146,7 +146,7 @@ def integer(value: int) -> str:
 
 
 def _group(record: Record) -> Group:
-    index = record.index if record.payload == "values_and_indices" else ""
+    index = record.index if "indices" in record.payload else ""
     return (
         record.executor,
         record.machine,

@@ -59,12 +59,29 @@ call_plan planned(const algorithm& entry, const problem& p, const place& where,
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
+std::string objection_to_ragged(const problem& p) {
+  if (p.k < 1) return "k = " + number(p.k) + ", but must be at least 1";
+  if (p.pitch < 0) return "pitch = " + number(p.pitch) + ", but must be 0 or more";
+  if (p.elements < 0) return "elements = " + number(p.elements) + ", but must be 0 or more";
+  const std::int64_t last = std::max(p.n, p.effective_pitch());
+  if (p.index == index_type::int32 && p.has_indices() &&
+      p.fill != static_cast<std::int32_t>(p.fill)) {
+    return "fill = " + number(p.fill) + " does not fit indices of 32 bits";
+  }
+  if (!p.segments && p.elements == 0 && last > p.effective_pitch() && p.q > 1) {
+    return "pitch = " + number(p.pitch) + " is less than n = " + number(p.n) +
+           ", so say how many elements the input has";
+  }
+  return {};
+}
+
 // The reason why a problem is invalid, as a sentence; empty if it is valid.
 std::string objection(const problem& p) {
   const std::int64_t shortest = p.layout == layout::row_major ? p.n : p.q;
   if (p.q < 1 || p.n < 1) {
     return "the matrix is empty: Q = " + number(p.q) + ", n = " + number(p.n);
   }
+  if (p.ragged()) return objection_to_ragged(p);
   if (p.k < 1 || p.k > p.n) {
     return "k = " + number(p.k) + ", but must be 1 to n = " + number(p.n);
   }
@@ -80,8 +97,14 @@ std::string objection(const problem& p, const detail::call_buffers& buffers) {
     return std::string(name) + " has " + number(elements) +
            " elements, but Q * k = " + number(p.q * p.k) + " are written";
   };
-  if (buffers.rows == nullptr) return "rows.data is null";
-  if (buffers.value_count < p.q * p.k) return too_few("values", buffers.value_count);
+  if (buffers.rows == nullptr && p.input_elements() > 0) return "rows.data is null";
+  if (p.lengths != row_numbers::none && buffers.lengths == nullptr) return "rows.lengths is null";
+  if (p.starts != row_numbers::none && buffers.starts == nullptr) {
+    return p.segments ? "rows.offsets is null" : "rows.starts is null";
+  }
+  if (p.has_values() && buffers.value_count < p.q * p.k) {
+    return too_few("values", buffers.value_count);
+  }
   if (p.has_indices() && buffers.index_count < p.q * p.k) {
     return too_few("indices", buffers.index_count);
   }
@@ -188,9 +211,11 @@ place place::cuda(void* stream) {
 
 namespace {
 
-// The most that either payload needs: for values alone, `auto` may choose another member.
+// The most that values with or without indices need: for values alone, `auto` may choose another
+// member.
 std::size_t most_workspace(const algorithm& entry, const problem& p, const place& where,
                            const requirements& wanted) {
+  if (!p.has_values()) return planned(entry, p, where, wanted).workspace();
   problem values_only = p;
   values_only.payload = payload::values;
   return std::max(planned(entry, p, where, wanted).workspace(),
@@ -212,7 +237,9 @@ status refusal(const algorithm& entry, const call_plan& plan) {
 
 status start(const call_plan& plan, const detail::call_buffers& buffers,
              std::span<std::byte> aligned, const executor& on) {
-  return plan.enqueue({buffers.rows, buffers.values, buffers.indices}, aligned, on);
+  return plan.enqueue(
+      {buffers.rows, buffers.values, buffers.indices, buffers.lengths, buffers.starts}, aligned,
+      on);
 }
 
 // With a workspace of the caller's.

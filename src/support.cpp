@@ -24,11 +24,22 @@ std::string exceeded(const limits& most, const problem& p) {
   return {};
 }
 
+// Why an entry does not take ragged rows; empty if it does.
+std::string excluded_ragged(const algorithm& entry, const problem& p) {
+  if (!entry.ragged) return "rows of lengths or starts of their own are not supported";
+  if (p.layout != layout::row_major) return lacks("layout of ragged rows", p.layout);
+  if (p.payload == payload::kth_value) return lacks("payload of ragged rows", p.payload);
+  return {};
+}
+
 // Why the declared fields exclude a problem; empty if they do not.
 std::string excluded(const algorithm& entry, const problem& p, const device& where) {
   if (!entry.missing.empty()) return std::string(entry.missing);
   if (!entry.executors.contains(where.kind)) return lacks("executor", where.kind);
   if (!entry.dtypes.contains(p.type)) return lacks("dtype", p.type);
+  if (std::string reason = p.ragged() ? excluded_ragged(entry, p) : ""; !reason.empty()) {
+    return reason;
+  }
   if (!entry.payloads.contains(p.payload)) return lacks("payload", p.payload);
   if (!entry.layouts.contains(p.layout)) return lacks("layout", p.layout);
   if (p.has_indices() && !entry.index_types.contains(p.index)) {
@@ -46,9 +57,7 @@ std::string excluded(const algorithm& entry, const problem& p, const device& whe
   return {};
 }
 
-}  // namespace
-
-call_plan plan_call(const algorithm& entry, const problem& p, const device& where) {
+call_plan plan_checked(const algorithm& entry, const problem& p, const device& where) {
   if (const std::string reason = excluded(entry, p, where); !reason.empty()) {
     return call_plan::refused(reason);
   }
@@ -59,6 +68,49 @@ call_plan plan_call(const algorithm& entry, const problem& p, const device& wher
   } catch (const std::exception& thrown) {  // of a plug-in; our entries throw nothing
     return call_plan::refused(std::string("its plan() threw an exception: ") + thrown.what());
   }
+}
+
+// Indices alone, from an entry that also writes values: these go to scratch memory.
+using pairs_plan = basic_plan<328>;  // of a composed entry, too
+struct unwanted_values {
+  pairs_plan pairs;
+  std::size_t pairs_workspace;  // rounded up to the alignment of what follows
+};
+
+status start_without_values(const unwanted_values& c, const problem&, const io& buffers,
+                            std::span<std::byte> workspace, const executor& on) {
+  io both = buffers;
+  both.values = workspace.subspan(c.pairs_workspace).data();
+  return c.pairs.enqueue(both, workspace.first(c.pairs.workspace()), on);
+}
+
+}  // namespace
+
+problem with_values(problem p) {
+  if (p.payload == payload::indices) p.payload = payload::values_and_indices;
+  return p;
+}
+
+call_plan plan_without_values(const call_plan& pairs) {
+  const pairs_plan member(pairs);
+  if (!member) return call_plan::refused(member.reason());
+  constexpr std::size_t alignment = 256;  // of a workspace
+  const std::size_t first = (member.workspace() + alignment - 1) / alignment * alignment;
+  problem p = member.problem();
+  const std::size_t values = p.values_bytes();
+  p.payload = payload::indices;
+  call_plan made =
+      call_plan::of<&start_without_values>(p, first + values, unwanted_values{member, first});
+  if (member.entry() != nullptr) made.made_by(*member.entry());
+  return made;
+}
+
+call_plan plan_call(const algorithm& entry, const problem& p, const device& where) {
+  const bool left_out = p.payload == payload::indices &&
+                        !entry.payloads.contains(payload::indices) &&
+                        entry.payloads.contains(payload::values_and_indices);
+  if (!left_out) return plan_checked(entry, p, where);
+  return plan_without_values(plan_checked(entry, with_values(p), where));
 }
 
 support check_support(const algorithm& entry, const problem& p, const device& where) {

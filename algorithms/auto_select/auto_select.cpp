@@ -160,9 +160,11 @@ constexpr algorithm entry() {
   a.source = "kselect";
   a.executors = set_of(executor_kind::cpu, executor_kind::fiber, executor_kind::cuda);
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
-  a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
+  a.payloads =
+      set_of(payload::values, payload::values_and_indices, payload::kth_value, payload::indices);
   a.layouts = set_of(layout::row_major, layout::column_major);
   a.threaded = true;
+  a.ragged = true;
   a.plan = &plan_for;
   return a;
 }

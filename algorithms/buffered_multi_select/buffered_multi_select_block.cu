@@ -33,6 +33,8 @@
 // converts it. So only a stream that few elements pass keeps up with memory. Ties are many and cost
 // nothing extra.
 //
+// Rows of lengths of their own have kernels of their own (block/ragged_kernel.cuh).
+//
 // Exact on every input, in the total order on bits. Floats are compared as numbers only to pass
 // over tiles. They are subtracted only where there is no NaN (row.cuh) or where a NaN would be seen
 // (by_bracket.cuh). Everything else compares integer keys. Which of equal elements are chosen, and
@@ -48,7 +50,12 @@ namespace {
 
 template <block_variant v>
 call_plan plan_for(const problem& p, const device& where) {
-  return visit_bits(p.type, [&]<class T>(T) { return block_plan<T>(v, p, where); });
+  return visit_bits(p.type, [&]<class T>(T) {
+    if (p.ragged()) return ragged_plan<T>(v, p, where);
+    if (p.has_values()) return block_plan<T>(v, p, where);
+    // The kernels of equal rows are tuned with values; a store of k of them is little.
+    return plan_without_values(block_plan<T>(v, with_values(p), where));
+  });
 }
 
 template <block_variant v>
@@ -56,6 +63,8 @@ constexpr algorithm entry(std::string_view name) {
   algorithm a = kernels::gpu_entry(name, "buffered multi-select",
                                    "kselect, after Tang et al. 2015 and Komarov et al. 2014");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
+  a.payloads = set_of(payload::values, payload::values_and_indices, payload::indices);
+  a.ragged = true;
   a.plan = &plan_for<v>;
   return a;
 }

@@ -18,6 +18,10 @@ struct block_variant {
 template <class T>
 call_plan block_plan(const block_variant& v, const problem& p, const device& where);
 
+// The same for rows of lengths of their own.
+template <class T>
+call_plan ragged_plan(const block_variant& v, const problem& p, const device& where);
+
 // A registered variant with several blocks a row. 0 threads: n and the device decide.
 struct grid_variant {
   int threads;

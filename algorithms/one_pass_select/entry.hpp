@@ -18,7 +18,8 @@ constexpr algorithm entry_on_lanes(std::string_view name, std::string_view famil
   a.promises.limits.max_n = std::numeric_limits<std::int32_t>::max();  // lanes count in 32 bits
   a.promises.synchronises = true;
   a.executors = set_of(executor_kind::cpu);
-  a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
+  a.payloads =
+      set_of(payload::values, payload::values_and_indices, payload::kth_value, payload::indices);
   return a;
 }
 

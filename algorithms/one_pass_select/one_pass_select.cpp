@@ -40,6 +40,7 @@
 #include "algorithms/one_pass_select/lanes.hpp"
 #include "algorithms/one_pass_select/select_row.hpp"
 #include "kselect/algorithm.hpp"
+#include "kselect/ragged.hpp"
 
 KSELECT_TARGET_BEGIN();
 namespace kselect::one_pass::KSELECT_TARGET {
@@ -61,14 +62,17 @@ struct division {
     d.n = p.n;
     d.k = p.k;
     d.parts = p.q < available ? (available + p.q - 1) / p.q : 1;
-    d.parts = std::clamp<std::int64_t>(p.n / shortest, 1, d.parts);
+    d.parts = p.ragged() ? 1 : std::clamp<std::int64_t>(p.n / shortest, 1, d.parts);
     d.part_length = (p.n + d.parts - 1) / d.parts;
     d.threads = std::min(available, p.q * d.parts);
     d.part = plan::of(d.part_length, p.k);
     // The last part is shorter, and may have another plan.
     const plan last = plan::of(p.n - (d.parts - 1) * d.part_length, p.k);
-    d.list = rounded(std::max(d.part.capacity, last.capacity) + padding);
-    d.scratch = rounded(std::max(d.part.scratch(), last.scratch()));
+    // A ragged row may be shorter: its list is longest where it takes the whole row.
+    const plan shorter =
+        p.ragged() ? plan::of(std::min(p.n, plan::longest_without_threshold(p.k)), p.k) : last;
+    d.list = rounded(std::max({d.part.capacity, last.capacity, shorter.capacity}) + padding);
+    d.scratch = rounded(std::max({d.part.scratch(), last.scratch(), shorter.scratch()}));
     if (d.parts > 1) {
       d.merged = rounded(d.parts * p.k + padding);
       d.scratch = std::max(d.scratch, rounded(order_statistic_scratch(d.merged)));
@@ -109,7 +113,9 @@ class rows_selection {
 #pragma omp parallel for num_threads(static_cast <int>(d_.threads)) \
     schedule(dynamic, together) if (parallel)
     for (std::int64_t unit = 0; unit < units; ++unit) {
-      if (d_.parts == 1) {
+      if (p_.ragged()) {
+        ragged_row<with_indices>(unit);
+      } else if (d_.parts == 1) {
         whole_row<with_indices>(unit);
       } else {
         part_of_row<with_indices>(unit / d_.parts, unit % d_.parts);
@@ -118,6 +124,19 @@ class rows_selection {
     if (d_.parts == 1) return;
 #pragma omp parallel for num_threads(static_cast <int>(std::min(d_.threads, p_.q))) if (parallel)
     for (std::int64_t row = 0; row < p_.q; ++row) merge<with_indices>(row);
+  }
+
+  template <bool with_indices>
+  void ragged_row(std::int64_t row) {
+    const row_extent e = extent_of(p_, buffers_, row);
+    const std::int64_t wanted = std::min(p_.k, e.length);
+    fill_row(p_, buffers_, row, wanted);
+    if (wanted == 0) return;
+    const key_row<T> keys = {static_cast<const T*>(buffers_.input) + e.first, e.length,
+                             p_.direction};
+    auto list = own_list();
+    find_hits<lanes, with_indices>(keys, plan::of(e.length, wanted), list, own_scratch());
+    write<with_indices>(row, keys, list, wanted);
   }
 
   template <bool with_indices>
@@ -151,16 +170,25 @@ class rows_selection {
   template <bool with_indices>
   void finish(std::int64_t row, hit_list<Int> list) {
     const key_row<T> keys = part(row, 0, p_.n);
-    T* const values = static_cast<T*>(buffers_.values) + row * p_.outputs_per_row();
     if (p_.payload == payload::kth_value) {
-      *values = keys.value(kth_smallest<lanes>(list.keys, list.count, p_.k - 1, own_scratch()).key);
+      static_cast<T*>(buffers_.values)[row] =
+          keys.value(kth_smallest<lanes>(list.keys, list.count, p_.k - 1, own_scratch()).key);
       return;
     }
-    if (list.count > p_.k) cut<lanes, with_indices>(list, p_.k, own_scratch());
-    for (std::int64_t j = 0; j < p_.k; ++j) values[j] = keys.value(list.keys[j]);
+    write<with_indices>(row, keys, list, p_.k);
+  }
+
+  // Writes the `wanted` best elements of the list to the row's first outputs.
+  template <bool with_indices>
+  void write(std::int64_t row, const key_row<T>& keys, hit_list<Int>& list, std::int64_t wanted) {
+    if (list.count > wanted) cut<lanes, with_indices>(list, wanted, own_scratch());
+    if (p_.has_values()) {
+      T* const to = static_cast<T*>(buffers_.values) + row * p_.k;
+      for (std::int64_t j = 0; j < wanted; ++j) to[j] = keys.value(list.keys[j]);
+    }
     if constexpr (with_indices) {
       Index* const indices = static_cast<Index*>(buffers_.indices) + row * p_.k;
-      for (std::int64_t j = 0; j < p_.k; ++j) {
+      for (std::int64_t j = 0; j < wanted; ++j) {
         indices[j] = static_cast<Index>(static_cast<order_word_t<T>>(list.indices[j]));
       }
     }
@@ -236,6 +264,7 @@ constexpr algorithm entry(std::string_view name) {
       "ours; threshold after Tang et al. 2015, Sec. III-E; cut after Floyd & Rivest 1975");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
   a.threaded = parallel;
+  a.ragged = true;
   a.plan = &plan_for<parallel>;
   return a;
 }

@@ -25,9 +25,13 @@ struct plan {
   sampling sample;        // groups == 0: the whole row is the list
   std::int64_t capacity;  // of the hit list
 
+  // With fewer elements for each wanted one, a threshold costs more than it saves.
+  static constexpr std::int64_t least_ratio = 10;
+
+  static std::int64_t longest_without_threshold(std::int64_t k) {
+    return std::max<std::int64_t>(longest_short_row, least_ratio * k - 1);
+  }
   static plan of(std::int64_t n, std::int64_t k) {
-    // With fewer elements for each wanted one, a threshold costs more than it saves.
-    constexpr std::int64_t least_ratio = 10;
     plan p{n, k, {}, n};
     if (n > longest_short_row && n >= least_ratio * k) p.sample = plan_sampling(n, k);
     if (p.sample.groups != 0) p.capacity = std::min(n + 256, list_capacity(k));

@@ -10,6 +10,7 @@
 #include "algorithms/auto_select/choose.hpp"
 #include "algorithms/ordered_select/ordered.hpp"
 #include "kselect/candidate.hpp"
+#include "kselect/ragged.hpp"
 
 namespace kselect::ordered {
 
@@ -33,20 +34,20 @@ inline std::size_t sorting_bytes(const problem& p, int threads) {
 }
 
 template <class T, class Index>
-void sort_row(const problem& p, T* values, Index* indices, sortable<T>* own) {
-  for (std::int64_t j = 0; j < p.k; ++j) {
+void sort_row(const problem& p, std::int64_t count, T* values, Index* indices, sortable<T>* own) {
+  for (std::int64_t j = 0; j < count; ++j) {
     own[j] = keyed_candidate<T>::make(selection_key(values[j], p.direction), indices[j]);
   }
-  std::sort(own, own + p.k);
-  for (std::int64_t j = 0; j < p.k; ++j) {
+  std::sort(own, own + count);
+  for (std::int64_t j = 0; j < count; ++j) {
     values[j] = from_selection_key<T>(keyed_candidate<T>::key(own[j]), p.direction);
     indices[j] = static_cast<Index>(keyed_candidate<T>::index(own[j]));
   }
 }
 
 template <class T>
-void sort_row(const problem& p, T* values) {
-  std::sort(values, values + p.k, [&](T a, T b) {
+void sort_row(const problem& p, std::int64_t count, T* values) {
+  std::sort(values, values + count, [&](T a, T b) {
     return selection_key(a, p.direction) < selection_key(b, p.direction);
   });
 }
@@ -59,11 +60,14 @@ inline void sort_answers(const problem& p, const io& buffers, std::span<std::byt
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
       for (std::int64_t r = 0; r < p.q; ++r) {
         T* const values = static_cast<T*>(buffers.values) + r * p.k;
+        // Of a short row, what stands for no element stays behind.
+        const std::int64_t count =
+            p.ragged() ? std::min(p.k, extent_of(p, buffers, r).length) : p.k;
         if (p.has_indices()) {
-          sort_row(p, values, static_cast<Index*>(buffers.indices) + r * p.k,
+          sort_row(p, count, values, static_cast<Index*>(buffers.indices) + r * p.k,
                    own + omp_get_thread_num() * p.k);
         } else {
-          sort_row(p, values);
+          sort_row(p, count, values);
         }
       }
     });
@@ -95,7 +99,13 @@ inline call_plan plan_sorted(const call_plan& member, const problem& p, const de
 
 inline choice choose_ordered(const problem& p, const device& where, answer_order wanted) {
   if (p.payload == payload::kth_value) return choose_algorithm(p, where);
+  if (!p.has_values()) return choose_ordered(with_values(p), where, wanted);
   const bool on_host = where.kind == executor_kind::cpu;
+  if (p.ragged() && !on_host) {
+    choice none;
+    none.plan = call_plan::refused("ragged rows are ordered on the CPU alone");
+    return none;
+  }
   // Some members are asked for k + 1, and the choice of `auto` may depend on it.
   problem asked = p;
   if (!on_host && wanted == answer_order::stable && p.has_indices() && p.k < p.n) ++asked.k;
@@ -117,6 +127,8 @@ struct of_auto {
     plain.name = name;
     plain.promises = promises_of(plain.promises, wanted);
     plain.plan = &plan_for;
+    // The steps that order an answer need its values.
+    plain.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
     return plain;
   }
 };

@@ -135,6 +135,8 @@ std::vector<workload> battery_attempt::variants(const workload& p) {
   std::vector<workload> all;
   for (const auto& type : names<dtype>) {
     for (const auto& answer : names<payload>) {
+      if (!entry().payloads.contains(answer.value))
+        continue;  // by plan_call() and not by the entry
       for (const auto& order : names<layout>) {
         for (const auto& index : names<index_type>) {
           for (const auto& wanted : names<direction>) {
@@ -176,12 +178,28 @@ void battery_attempt::prove_on(const workload& p, std::span<const std::byte> row
   const auto lead = static_cast<std::size_t>(shift) * size_of(p.type);
   const device_buffer shifted(place(), lead + rows.size());
   place().to_device(shifted.data() + lead, rows);
-  const input_rows input = input_rows::at(place(), rows, shifted.data() + lead);
+  prove_input(p, input_rows::at(place(), rows, shifted.data() + lead), title());
+}
+
+void battery_attempt::prove_ragged(const workload& p, std::span<const std::byte> rows,
+                                   std::span<const std::byte> lengths,
+                                   std::span<const std::byte> starts) {
+  if (!check_support(entry(), p, place().description())) {
+    ++result.beyond_limits;
+    return;
+  }
+  input_rows input(place(), rows);
+  input.give_numbers(lengths, starts);
+  prove_input(p, input, to_string(p));
+}
+
+void battery_attempt::prove_input(const workload& p, const input_rows& input,
+                                  const std::string& title) {
   trial attempt(entry(), p, input, place());
   attempt.prepare();
   const status done = attempt.run();
-  if (!done.ok()) throw refuted{title(), done.message};
-  if (std::string wrong = attempt.disprove(); !wrong.empty()) throw refuted{title(), wrong};
+  if (!done.ok()) throw refuted{title, done.message};
+  if (std::string wrong = attempt.disprove(); !wrong.empty()) throw refuted{title, wrong};
   ++result.proven;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/battery/battery.hpp"
+#include "harness/run/input_rows.hpp"
 #include "harness/workload/workload.hpp"
 #include "runtime/backend/backend.hpp"
 
@@ -44,6 +45,9 @@ class battery_attempt {
   // The same on given rows. `shift` elements precede the first row, so that the input is
   // misaligned.
   void prove_on(const workload& p, std::span<const std::byte> rows, std::int64_t shift = 0);
+  // The same on ragged rows, whose arrays are of the problem's types.
+  void prove_ragged(const workload& p, std::span<const std::byte> rows,
+                    std::span<const std::byte> lengths, std::span<const std::byte> starts);
   // Counts a problem that the case itself has proven.
   void count_proven() { ++result.proven; }
 
@@ -54,6 +58,8 @@ class battery_attempt {
   case_result result;
 
  private:
+  void prove_input(const workload& p, const input_rows& input, const std::string& title);
+
   contender contender_;
   int problem_number_ = 0, share_ = 1, offset_ = 0;
   int narrow_turn_ = 0;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "harness/battery/attempt.hpp"
+#include "harness/battery/ragged_case.hpp"
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
 #include "kselect/simt/fiber.hpp"
@@ -260,6 +261,10 @@ constexpr battery_case cases[] = {
                  {},
                  &misaligned_input_and_pitch},
     battery_case{"ManyShortRows", "more rows than the y extent of a grid", {}, &many_short_rows},
+    battery_case{"RowsOfTheirOwnLengths",
+                 "ragged rows: empty, shorter than k, from any start, as segments",
+                 {},
+                 &rows_of_their_own_lengths},
     battery_case{"OneLongRow", "one row alone", {}, &one_long_row},
     battery_case{"DeterministicWhereItPromisesSo",
                  "the same bytes again, with other threads",

@@ -24,6 +24,7 @@ std::string shown(const sweep_axes::shape& value) {
   return fmt::format("[{}, {}, {}]", value.n, value.q, value.k);
 }
 std::string shown(const distribution& value) { return to_string(value); }
+std::string shown(const row_lengths& value) { return to_string(value); }
 template <named_enum Enum>
 std::string shown(Enum value) {
   return std::string(to_string(value));
@@ -121,6 +122,20 @@ void read_distributions(const node& axes, rows_origin from, std::vector<distribu
   }
 }
 
+void read_row_lengths(const node& axes, std::vector<row_lengths>& values) {
+  const auto axis = axes.optional("lengths");
+  if (!axis) return;
+  values.clear();
+  for (const node& entry : axis->list_or_single()) {
+    const auto parsed = parse_row_lengths(entry.string());
+    if (!parsed) {
+      entry.fail(fmt::format("{} is not equal, uniform, zipf(0 to 8) or two_sizes(0 to 1)",
+                             in_quotes(entry.string())));
+    }
+    append_unique(values, *parsed, entry);
+  }
+}
+
 void read_selection_axes(const node& axes, rows_origin from, sweep_axes& parsed) {
   read_enum_axis(axes, "dtype", parsed.types);
   if (from == rows_origin::dataset && parsed.types != std::vector{dtype::float32}) {
@@ -130,6 +145,7 @@ void read_selection_axes(const node& axes, rows_origin from, sweep_axes& parsed)
   read_enum_axis(axes, "direction", parsed.directions);
   read_enum_axis(axes, "layout", parsed.layouts);
   read_enum_axis(axes, "index", parsed.indices);
+  read_row_lengths(axes, parsed.row_lengths);
 }
 
 // n_times_q fixes the product. Either n or q is given and must divide it.
@@ -184,7 +200,7 @@ void check_count(const node& axes, const sweep_axes& parsed) {
         std::max<std::size_t>(parsed.k.size(), 1), std::max<std::size_t>(parsed.shapes.size(), 1),
         parsed.types.size(), parsed.payloads.size(), parsed.directions.size(),
         parsed.layouts.size(), parsed.indices.size(), parsed.distributions.size(),
-        own_settings(parsed)}) {
+        parsed.row_lengths.size(), own_settings(parsed)}) {
     count *= static_cast<std::int64_t>(values);
     if (count > largest_sweep) {
       axes.fail(
@@ -205,7 +221,7 @@ void read_enum(const node& where, std::string_view key, std::optional<Enum>& val
 sweep_axes parse_axes(const node& axes, rows_origin from, const task* of) {
   std::vector<std::string_view> keys = {"n", "q", "n_times_q", "k", "shapes"};
   if (of == nullptr) {
-    keys.insert(keys.end(), {"dtype", "payload", "direction", "layout", "index"});
+    keys.insert(keys.end(), {"dtype", "payload", "direction", "layout", "index", "lengths"});
   } else {
     for (const task_axis& own : of->axes()) keys.push_back(own.name);
   }

@@ -1,6 +1,7 @@
 #include "harness/config/combinations.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -157,6 +158,12 @@ void combinations::check_size(const workload& p) const {
          fmt::format("n * q is beyond 2^56 at {}; add a constraint such as \"n*q <= 2^32\"",
                      shape_of(p)));
   }
+  if (p.ragged() && p.n > std::numeric_limits<std::int32_t>::max()) {
+    fail(config_, "/axes/lengths",
+         fmt::format("n is beyond 2^31 - 1 at {}, and lengths are int32; add the constraint "
+                     "\"n < 2^31\"",
+                     shape_of(p)));
+  }
   if (p.k > p.n) {
     fail(config_, "/axes/k",
          fmt::format("k > n at {}; add the constraint \"k <= n\" to leave such combinations out",
@@ -252,6 +259,7 @@ bool combinations::walk::advance() {
   const bool last_row = wraps(row_number_, all_.rows());
   row_ = all_.row(row_number_);
   return !last_row || !wraps(layout_, axes.layouts.size()) ||
+         !wraps(row_lengths_, axes.row_lengths.size()) ||
          !wraps(distribution_, axes.distributions.size()) || !wraps(type_, axes.types.size());
 }
 
@@ -260,6 +268,7 @@ const workload* combinations::walk::next() {
   while (advance()) {
     at_.type = axes.types[type_];
     at_.distribution = axes.distributions[distribution_];
+    at_.give_lengths(axes.row_lengths[row_lengths_]);
     at_.layout = axes.layouts[layout_];
     at_.n = row_.n;
     at_.q = row_.q;

@@ -61,8 +61,8 @@ class combinations {
     bool begun_ = false;
     rows_to_try row_;
     std::int64_t row_number_ = 0;
-    std::size_t type_ = 0, distribution_ = 0, layout_ = 0, direction_ = 0, payload_ = 0, index_ = 0,
-                k_ = 0;
+    std::size_t type_ = 0, row_lengths_ = 0, distribution_ = 0, layout_ = 0, direction_ = 0,
+                payload_ = 0, index_ = 0, k_ = 0;
   };
 
  private:

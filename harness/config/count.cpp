@@ -255,7 +255,7 @@ void for_each_setting(const combinations& all, const Visit& visit) {
           p.payload = payload;
           for (const auto index : all.indices(payload)) {
             p.index = index;
-            visit(p);
+            for (std::size_t i = 0; i < axes.row_lengths.size(); ++i) visit(p);
           }
         }
       }

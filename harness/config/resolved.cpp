@@ -14,6 +14,7 @@ using json = nlohmann::ordered_json;
 json to_json(std::int64_t value) { return value; }
 json to_json(const extent& value) { return value ? json(*value) : json("all"); }
 json to_json(const distribution& value) { return to_string(value); }
+json to_json(const row_lengths& value) { return to_string(value); }
 template <named_enum Enum>
 json to_json(Enum value) {
   return to_string(value);
@@ -47,6 +48,8 @@ json axes_json(const sweep_config& config) {
     out["direction"] = list_of(axes.directions);
     out["layout"] = list_of(axes.layouts);
     out["index"] = list_of(axes.indices);
+    // Records of equal rows are older than this axis.
+    if (axes.row_lengths != sweep_axes{}.row_lengths) out["lengths"] = list_of(axes.row_lengths);
   }
   for (const axis_values& own : axes.own) {
     json& values = out[std::string(own.axis)] = json::array();

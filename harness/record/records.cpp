@@ -29,6 +29,7 @@ json problem_json(const cell& c) {
                   {"pitch", p.pitch},
                   {"distribution", to_string(p.distribution)},
                   {"seed", p.seed}};
+  if (p.ragged()) problem["lengths"] = to_string(p.row_lengths);
   for (const setting& s : c.of_problem) problem[std::string(s.axis)] = to_json(s.value);
   return problem;
 }

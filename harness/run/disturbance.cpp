@@ -78,6 +78,14 @@ void disturbance::write(std::int64_t row, std::int64_t column, std::uint64_t bit
   rows_.write(static_cast<std::size_t>(problem_.offset(row, column)) * bytes, element);
 }
 
+// The value of output j of the row that was read; without values, that of the column it names.
+std::uint64_t disturbance::value_given(std::int64_t row, std::int64_t j,
+                                       std::int64_t column) const {
+  if (!problem_.has_values()) return bits_at(row, column);
+  const std::size_t bytes = size_of(problem_.type);
+  return bits_of_element(values_.data() + static_cast<std::size_t>(j) * bytes, bytes);
+}
+
 // A column that the last answer names for the row, if the row holds the value that it gives.
 std::optional<std::int64_t> disturbance::answered(std::int64_t row) {
   if (!problem_.has_indices()) return std::nullopt;
@@ -85,9 +93,7 @@ std::optional<std::int64_t> disturbance::answered(std::int64_t row) {
   const std::int64_t j = draw(problem_.k);
   const std::int64_t column = index_at(indices_, problem_.index, j);
   if (column < 0 || column >= problem_.n) return std::nullopt;
-  const std::size_t bytes = size_of(problem_.type);
-  const std::uint64_t value =
-      bits_of_element(values_.data() + static_cast<std::size_t>(j) * bytes, bytes);
+  const std::uint64_t value = value_given(row, j, column);
   return value == bits_at(row, column) ? std::optional(column) : std::nullopt;
 }
 
@@ -124,7 +130,8 @@ std::optional<std::int64_t> disturbance::best_of(std::int64_t row) {
 void disturbance::stir() {
   rows_.restore();
   moved_.reset();
-  if (problem_.q == 0 || problem_.n < 2) return;
+  // A ragged row may have no element to move.
+  if (problem_.q == 0 || problem_.n < 2 || problem_.ragged()) return;
   const std::int64_t row = draw(problem_.q);
   std::optional<std::int64_t> from = answered(row);
   if (!from) from = best_of(row);
@@ -149,13 +156,11 @@ bool disturbance::shown() {
 }
 
 bool disturbance::shows_move(const moved& m) {
-  const std::size_t bytes = size_of(problem_.type);
   bool there = false;
   for (std::int64_t j = 0; j < problem_.k; ++j) {
     const std::int64_t column = index_at(indices_, problem_.index, j);
     if (column != m.to && column != m.from) continue;
-    const std::uint64_t value =
-        bits_of_element(values_.data() + static_cast<std::size_t>(j) * bytes, bytes);
+    const std::uint64_t value = value_given(m.row, j, column);
     if (column == m.from && value == m.bits) return false;
     there = there || (column == m.to && value == m.bits);
   }

@@ -44,6 +44,7 @@ class disturbance {
   std::optional<std::int64_t> answered(std::int64_t row);
   std::optional<std::int64_t> best_of(std::int64_t row);
   std::uint64_t bits_at(std::int64_t row, std::int64_t column) const;
+  std::uint64_t value_given(std::int64_t row, std::int64_t j, std::int64_t column) const;
   void write(std::int64_t row, std::int64_t column, std::uint64_t bits);
   bool shows_move(const moved& m);
   bool proves_row();

@@ -15,8 +15,8 @@ namespace {
 constexpr double implausible_on_gpu = 1.25, implausible_on_host = 2;
 
 floor_share against_floor(const cell& c, const timing& time, const char* ceiling, double rate) {
-  const problem& p = c.problem;
-  const std::size_t rows = static_cast<std::size_t>(p.n * p.q) * size_of(p.type);
+  const workload& p = c.problem;
+  const std::size_t rows = static_cast<std::size_t>(elements_of(p)) * size_of(p.type);
   const std::size_t bytes = rows + p.values_bytes() + p.indices_bytes();
   return {static_cast<std::int64_t>(bytes), ceiling,
           static_cast<double>(bytes) / (time.result.median * 1e-9) / rate};

@@ -1,6 +1,7 @@
 #include "harness/run/input_rows.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -65,8 +66,29 @@ timed_run input_rows::time_to_host() const {
   });
 }
 
+void input_rows::give_numbers(std::span<const std::byte> lengths,
+                              std::span<const std::byte> starts) {
+  for (const auto& [to, from] : {std::pair{&lengths_, lengths}, std::pair{&starts_, starts}}) {
+    if (from.empty()) continue;
+    to->host.assign(from.begin(), from.end());
+    to->device = device_buffer(*place_, from.size());
+    place_->to_device(to->device.data(), from);
+  }
+}
+
+void input_rows::give_lengths(const workload& p) {
+  if (!p.ragged()) return;
+  const auto lengths = make_lengths(p.row_lengths, p.n, p.q, p.seed);
+  give_numbers(std::as_bytes(std::span(lengths)), {});
+}
+
 bool input_rows::unchanged() const {
   if (!shows_changes()) return false;
+  for (const numbers* const each : {&lengths_, &starts_}) {
+    std::vector<std::byte> now(each->host.size());
+    if (!now.empty()) place_->to_host(now, each->device.data());
+    if (now != each->host) return false;
+  }
   undo();
   const std::uint64_t now = place_->proves_in_place()
                                 ? hash_words(*place_, device_, bytes_)

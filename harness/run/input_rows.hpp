@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/harness.hpp"
+#include "harness/workload/workload.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/backend/host_memory.hpp"
 
@@ -23,6 +24,18 @@ class input_rows {
   static input_rows at(backend& place, std::span<const std::byte> host, const std::byte* device);
   // Rows made at `device`, for a backend that proves in place. The first host() copies them.
   static input_rows made_at(backend& place, const std::byte* device, std::size_t bytes);
+
+  // Gives the rows lengths and starts of their own, as the problem's arrays say (problem.hpp).
+  // Copies them.
+  void give_numbers(std::span<const std::byte> lengths, std::span<const std::byte> starts);
+  // The lengths that a workload draws; none if its rows are equal.
+  void give_lengths(const workload& p);
+  struct numbers {
+    std::vector<std::byte> host;
+    device_buffer device;
+  };
+  const numbers& lengths() const { return lengths_; }
+  const numbers& starts() const { return starts_; }
 
   std::size_t bytes() const { return bytes_; }
   // The rows in host memory. Throws error(failure::resources) if a copy does not fit,
@@ -62,6 +75,7 @@ class input_rows {
   const std::byte* device_;
   std::uint64_t hash_;
   std::vector<change> changes_;
+  numbers lengths_, starts_;  // empty if the rows are not ragged
 };
 
 }  // namespace kselect::harness

@@ -22,8 +22,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(measure_policy, warmup, rounds, min_samples, 
                                    multiprocessors)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(generated_vectors, dimension, metric)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(distribution, kind, parameter)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(row_lengths, kind, parameter)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(workload, n, q, k, type, index, direction, payload, layout,
-                                   pitch, distribution, seed)
+                                   lengths, pitch, distribution, seed, row_lengths)
 
 namespace {
 
@@ -193,6 +194,8 @@ void require_problem(const json& problem) {
   require_named<payload>(problem, "payload");
   require_named<layout>(problem, "layout");
   require_named<distribution_kind>(problem.at("distribution"), "kind");
+  require_named<row_numbers>(problem, "lengths");
+  require_named<length_kind>(problem.at("row_lengths"), "kind");
   for (const char* const size : {"n", "q", "k", "pitch"}) {
     if (!problem.at(size).is_number_integer() || problem.at(size) < 0) {
       refuse(fmt::format("\"{}\" is {}", size, problem.at(size).dump()));

@@ -102,8 +102,10 @@ void trial::prepare() {
 
 io trial::buffers() const {
   return {.input = entry_.promises.modifies_input ? own_input_.data() : input_->device(),
-          .values = values_.data(),
-          .indices = problem_.has_indices() ? indices_.data() : nullptr};
+          .values = problem_.has_values() ? values_.data() : nullptr,
+          .indices = problem_.has_indices() ? indices_.data() : nullptr,
+          .lengths = input_->lengths().device.data(),
+          .starts = input_->starts().device.data()};
 }
 
 status trial::guarded_call() {
@@ -194,8 +196,10 @@ void trial::copy_answer() {
 
 std::string trial::refute_copy() {
   const io answer{.input = input_->host().data(),
-                  .values = values_host_.data(),
-                  .indices = problem_.has_indices() ? indices_host_.data() : nullptr};
+                  .values = problem_.has_values() ? values_host_.data() : nullptr,
+                  .indices = problem_.has_indices() ? indices_host_.data() : nullptr,
+                  .lengths = input_->lengths().host.data(),
+                  .starts = input_->starts().host.data()};
   const verdict proof = verify(problem_, entry_.promises, answer, place_.description().threads);
   if (proof) return {};
   return fmt::format("{} of {} wrong; {}: {}", proof.rows_wrong,

@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include "harness/run/trial.hpp"
+#include "kselect/ragged.hpp"
 #include "runtime/error.hpp"
 
 namespace kselect::harness {
 namespace {
 
 // Throws if the rows hold values that the contract excludes.
-void refuse_excluded(const algorithm& entry, const problem& p, std::span<const std::byte> rows) {
+void refuse_excluded(const algorithm& entry, const problem& p, std::span<const std::byte> rows,
+                     const row_places& ragged) {
   const bool takes_nan = entry.promises.nan == nan_policy::total_order;
   if (takes_nan && entry.promises.infinities) return;
   visit_number(p.type, [&]<class T>(T) {
@@ -21,9 +23,12 @@ void refuse_excluded(const algorithm& entry, const problem& p, std::span<const s
                       "algorithm with {} (`kselect list`)",
                       r, c, what, entry.name, wanted));
     };
+    const io numbers{.lengths = ragged.lengths.data(), .starts = ragged.starts.data()};
+    const std::int64_t step = p.layout == layout::row_major ? 1 : p.effective_pitch();
     for (std::int64_t r = 0; r < p.q; ++r) {
-      for (std::int64_t c = 0; c < p.n; ++c) {
-        const T value = data[p.offset(r, c)];
+      const row_extent e = p.ragged() ? extent_of(p, numbers, r) : row_extent{p.offset(r, 0), p.n};
+      for (std::int64_t c = 0; c < e.length; ++c) {
+        const T value = data[e.first + c * step];
         if (is_nan(value)) {
           if (!takes_nan) refuse(r, c, "NaN", "`NaN: total_order`");
         } else if (!entry.promises.infinities && is_infinite(value)) {
@@ -48,10 +53,11 @@ index_type preferred_index(const algorithm& entry) {
 }
 
 selection select_rows(const algorithm& entry, const problem& p, std::span<const std::byte> rows,
-                      backend& place) {
+                      backend& place, const row_places& ragged) {
   if (p.q == 0 || p.n == 0) return {};
-  refuse_excluded(entry, p, rows);
-  const input_rows input(place, rows);
+  refuse_excluded(entry, p, rows, ragged);
+  input_rows input(place, rows);
+  if (p.ragged()) input.give_numbers(ragged.lengths, ragged.starts);
   trial attempt(entry, p, input, place);
   attempt.prepare();
   if (const status result = attempt.run(); !result.ok()) {

@@ -17,12 +17,17 @@ struct selection {
   std::vector<std::int64_t> indices;  // Q x k; empty if the payload has no indices
 };
 
+// The arrays of a ragged problem, in host memory; empty where it has none.
+struct row_places {
+  std::span<const std::byte> lengths, starts;
+};
+
 // Runs the algorithm once and proves its answer. Throws error(failure::unsupported) if the
 // algorithm does not support the problem, error(failure::input) if the rows hold a NaN or an
 // infinity that its contract excludes, and error(failure::wrong_answer) if the certificate fails.
 // If there are no rows or n is 0, the selection is empty.
 selection select_rows(const algorithm& entry, const problem& p, std::span<const std::byte> rows,
-                      backend& place);
+                      backend& place, const row_places& ragged = {});
 
 // int64 if the algorithm writes it, else int32.
 index_type preferred_index(const algorithm& entry);

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +18,7 @@
 
 #include "harness/harness.hpp"
 #include "harness/verify/row_checker.hpp"
+#include "kselect/ragged.hpp"
 #include "runtime/error.hpp"
 
 namespace kselect::harness {
@@ -156,14 +160,124 @@ void require(bool holds, std::string_view what, const problem& of) {
   if (!holds) throw error(failure::usage, fmt::format("verify {}: {}", to_string(of), what));
 }
 
+// The values that the indices of an answer name. An index outside the row, which the certificate
+// refuses, has the value zero.
+std::vector<std::byte> values_named(const problem& what, const io& buffers) {
+  const std::size_t size = size_of(what.type);
+  std::vector<std::byte> named(static_cast<std::size_t>(what.q * what.k) * size);
+  const auto* const input = static_cast<const std::byte*>(buffers.input);
+  visit(what.index, [&]<class Index>(Index) {
+    for (std::int64_t at = 0; at < what.q * what.k; ++at) {
+      const auto column = static_cast<std::int64_t>(static_cast<const Index*>(buffers.indices)[at]);
+      if (column < 0 || column >= what.n) continue;
+      const auto from = static_cast<std::size_t>(what.offset(at / what.k, column)) * size;
+      std::memcpy(named.data() + static_cast<std::size_t>(at) * size, input + from, size);
+    }
+  });
+  return named;
+}
+
+// The first output of a ragged row from `first` on that is not the fill; empty if all are.
+std::optional<finding> wrong_fill(const problem& what, const io& buffers, std::int64_t row,
+                                  std::int64_t first) {
+  const std::size_t size = size_of(what.type);
+  const std::uint64_t wanted = fill_bits(what.type, what.direction);
+  for (std::int64_t j = first; j < what.k; ++j) {
+    const std::int64_t at = row * what.k + j;
+    std::uint64_t bits = wanted;
+    std::int64_t index = what.fill;
+    if (what.has_values()) {
+      bits = 0;
+      std::memcpy(
+          &bits,
+          static_cast<const std::byte*>(buffers.values) + static_cast<std::size_t>(at) * size,
+          size);
+    }
+    if (what.has_indices()) {
+      index = visit(what.index, [&]<class Index>(Index) {
+        return static_cast<std::int64_t>(static_cast<const Index*>(buffers.indices)[at]);
+      });
+    }
+    if (bits == wanted && index == what.fill) continue;
+    return finding{check::fill, row, j,
+                   fmt::format("fill: row {}, position {}: the row has {} elements, so index {} "
+                               "and bits 0x{:x} should stand here; found are {} and 0x{:x}",
+                               row, j, first, what.fill, wanted, index, bits)};
+  }
+  return std::nullopt;
+}
+
+// What is wrong with a ragged row; empty if nothing is.
+std::optional<finding> wrong_row(const problem& what, const contract& promises, const io& buffers,
+                                 std::int64_t row, int threads) {
+  const row_extent e = extent_of(what, buffers, row);
+  problem alone = what;
+  alone.lengths = alone.starts = row_numbers::none;
+  alone.segments = false;
+  alone.pitch = alone.elements = 0;
+  alone.q = 1;
+  alone.n = e.length;
+  alone.k = std::min(what.k, e.length);
+  const auto part = [&](auto* all, std::int64_t first, std::size_t size) {
+    using byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(all)>>,
+                                    const std::byte, std::byte>;
+    return all == nullptr ? nullptr
+                          : static_cast<byte*>(all) + static_cast<std::size_t>(first) * size;
+  };
+  const io own{.input = part(buffers.input, e.first, size_of(what.type)),
+               .values = part(buffers.values, row * what.k, size_of(what.type)),
+               .indices = part(buffers.indices, row * what.k, size_of(what.index))};
+  verdict found = verify(alone, promises, own, threads);
+  if (found) return wrong_fill(what, buffers, row, alone.k);
+  finding first = *found.first;
+  // The text names row 0 of the one that was proven.
+  const std::string zero = ": row 0,";
+  if (const auto at = first.detail.find(zero); at != std::string::npos) {
+    first.detail.replace(at, zero.size(), fmt::format(": row {},", row));
+  }
+  first.row = row;
+  return first;
+}
+
+verdict verify_ragged(const problem& what, const contract& promises, const io& buffers,
+                      int threads) {
+  verdict total{what.q, 0, std::nullopt};
+  const int within = what.q < threads ? threads : 1;
+  const int side_by_side = what.q < threads ? 1 : threads;
+#pragma omp parallel for num_threads(side_by_side) schedule(dynamic)
+  for (std::int64_t row = 0; row < what.q; ++row) {
+    const auto wrong = wrong_row(what, promises, buffers, row, within);
+    if (!wrong) continue;
+#pragma omp critical(kselect_ragged_verdict)
+    merge({1, 1, wrong}, total);
+  }
+  return total;
+}
+
 }  // namespace
 
 verdict verify(const problem& what, const contract& promises, const io& buffers, int threads) {
   require(threads >= 1, "threads must be at least 1", what);
   if (what.n == 0 || what.q == 0 || what.k == 0) return {};
   require(buffers.input != nullptr, "the input is null", what);
-  require(buffers.values != nullptr, "the values are null", what);
+  require(buffers.values != nullptr || !what.has_values(), "the values are null", what);
   require(buffers.indices != nullptr || !what.has_indices(), "the indices are null", what);
+  if (what.ragged()) {
+    require(buffers.lengths != nullptr || what.lengths == row_numbers::none, "the lengths are null",
+            what);
+    require(buffers.starts != nullptr || what.starts == row_numbers::none, "the starts are null",
+            what);
+    require(what.payload != payload::kth_value, "ragged rows have no k-th value", what);
+    return verify_ragged(what, promises, buffers, threads);
+  }
+  if (!what.has_values()) {
+    std::vector<std::byte> named = values_named(what, buffers);
+    problem both = what;
+    both.payload = payload::values_and_indices;
+    io answer = buffers;
+    answer.values = named.data();
+    return verify(both, promises, answer, threads);
+  }
   return visit_number(what.type, [&](auto t) {
     return visit(what.index, [&](auto i) {
       return verify_as<decltype(t), decltype(i)>(what, promises, buffers, threads);

@@ -9,9 +9,13 @@
 // This takes one linear pass and no sort. There is no tolerance, because selection computes no new
 // values.
 //
-// Without indices, one check replaces 1-3: no bit pattern is returned more often than the row holds
-// it. The contract's further promises (order, stability, choice among ties) are checked too.
-// Nothing that the contract does not promise is checked.
+// Without values, those that the indices name stand for them, and (3) falls away. Without indices,
+// one check replaces 1-3: no bit pattern is returned more often than the row holds it. The
+// contract's further promises (order, stability, choice among ties) are checked too. Nothing that
+// the contract does not promise is checked.
+//
+// A ragged row is proven by itself, by its own length: its first outputs are the certificate's, and
+// the others have the index and the bits of the fill.
 
 #include <array>
 #include <cstdint>
@@ -34,7 +38,8 @@ enum class check : std::uint8_t {
   stability,       // equal keys out of index order, although the contract promises stable_sorted
   tie_break,       // a tie with the k-th key is chosen, one of smaller index is not
   value_multiplicity,  // a bit pattern returned more often than the row holds it (no indices)
-  kth_rank             // the k-th value is an element of the row, but not of rank k
+  kth_rank,            // the k-th value is an element of the row, but not of rank k
+  fill                 // an output that a ragged row has no element for is not the fill
 };
 
 constexpr auto names_of(check) {
@@ -46,7 +51,8 @@ constexpr auto names_of(check) {
                                       {check::stability, "stability"},
                                       {check::tie_break, "tie_break"},
                                       {check::value_multiplicity, "value_multiplicity"},
-                                      {check::kth_rank, "kth_rank"}});
+                                      {check::kth_rank, "kth_rank"},
+                                      {check::fill, "fill"}});
 }
 
 // The first check that a row failed, and where. Membership checks come before those of order and

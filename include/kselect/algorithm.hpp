@@ -24,21 +24,32 @@ struct algorithm {
   enum_set<executor_kind> executors;
   enum_set<dtype> dtypes = set_of(dtype::float32);
   enum_set<index_type> index_types = set_of(index_type::int32, index_type::int64);
+  // An entry with values and indices also gives indices alone: plan_call() then adds scratch memory
+  // for the values. One that declares payload::indices writes none.
   enum_set<payload> payloads = set_of(payload::values, payload::values_and_indices);
   enum_set<layout> layouts = set_of(layout::row_major);
   // On a CPU it may use all of device::threads; else it works on the thread that calls it.
   bool threaded = false;
+  // It reads row-major rows of lengths and starts of their own (problem.hpp), and gives values,
+  // indices or both; not the k-th value.
+  bool ragged = false;
   // Why this build cannot run it at all: an adapter whose library is missing. Empty if it can.
   std::string_view missing = {};
 
   // Decides all about a call on a problem that the fields above and the limits admit, with
-  // 1 <= k <= n and Q >= 1: whether it is possible, its workspace, its launches (call_plan.hpp).
-  // Allocates nothing and starts nothing. Null only where `missing` says why.
+  // 1 <= k <= n (any k if rows are ragged) and Q >= 1: whether it is possible, its workspace, its
+  // launches (call_plan.hpp). Allocates nothing and starts nothing. Null only where `missing` says
+  // why.
   call_plan (*plan)(const problem&, const device&) = nullptr;
 };
 
 // The entry's plan, after everything that it declares was checked.
 call_plan plan_call(const algorithm&, const problem&, const device&);
+
+// The problem with the payload values_and_indices instead of indices, and a plan of indices alone
+// by a plan of that problem: its values go to scratch memory.
+problem with_values(problem p);
+call_plan plan_without_values(const call_plan& pairs);
 
 // Whether there is one, or the reason why not.
 support check_support(const algorithm&, const problem&, const device&);

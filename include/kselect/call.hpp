@@ -48,8 +48,10 @@ struct executor {
 // The buffers of one call. Sizes, types and layout are the problem's.
 struct io {
   const void* input = nullptr;  // read only, unless the contract says `modifies_input`
-  void* values = nullptr;       // [Q][k] of problem.type; [Q] for payload kth_value
-  void* indices = nullptr;      // [Q][k] of problem.index; null unless values_and_indices
+  void* values = nullptr;       // [Q][k] of problem.type; [Q] for payload kth_value; null: indices
+  void* indices = nullptr;      // [Q][k] of problem.index; null if the payload has none
+  const void* lengths = nullptr;  // [Q] of problem.lengths; null if that is none
+  const void* starts = nullptr;   // of problem.starts, as that says; null if that is none
 };
 
 enum class status_code : std::uint8_t { ok, invalid, unsupported, out_of_memory, failed };

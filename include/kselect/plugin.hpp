@@ -34,7 +34,7 @@ namespace detail {
 inline constexpr char library_version[] = "0.1.0";
 
 // Raised by every change of a struct below, or of what its members mean.
-inline constexpr std::uint32_t plugin_abi = 1;
+inline constexpr std::uint32_t plugin_abi = 2;
 
 // The exported symbol.
 inline constexpr char plugin_symbol[] = "kselect_plugin";
@@ -77,16 +77,16 @@ struct plugin {
 }  // namespace kselect
 
 // Exports the entries of some sources: {{&kselect::entries::mine, "mine.cu"}, ...}.
-#define KSELECT_EXPORT_PLUGIN(...)                                                               \
-  namespace {                                                                                    \
-  constexpr ::kselect::plugin_source kselect_plugin_sources[] = __VA_ARGS__;                     \
-  }                                                                                              \
-  extern "C" {                                                                                   \
-  [[gnu::visibility("default")]] extern const ::kselect::plugin kselect_plugin;                  \
-  const ::kselect::plugin kselect_plugin = {                                                     \
-      .sources = kselect_plugin_sources,                                                         \
-      .source_count = sizeof kselect_plugin_sources / sizeof kselect_plugin_sources[0]};         \
-  }                                                                                              \
+#define KSELECT_EXPORT_PLUGIN(...)                                                       \
+  namespace {                                                                            \
+  constexpr ::kselect::plugin_source kselect_plugin_sources[] = __VA_ARGS__;             \
+  }                                                                                      \
+  extern "C" {                                                                           \
+  [[gnu::visibility("default")]] extern const ::kselect::plugin kselect_plugin;          \
+  const ::kselect::plugin kselect_plugin = {                                             \
+      .sources = kselect_plugin_sources,                                                 \
+      .source_count = sizeof kselect_plugin_sources / sizeof kselect_plugin_sources[0]}; \
+  }                                                                                      \
   static_assert(true)
 
 // The same for one source, in that source: KSELECT_PLUGIN(mine) for kselect::entries::mine().

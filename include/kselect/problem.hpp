@@ -27,7 +27,10 @@ enum class layout : std::uint8_t { row_major, column_major };
 
 // The parts of the answer. Outputs are dense and row-major: values[Q][k] and indices[Q][k], or
 // values[Q] for kth_value.
-enum class payload : std::uint8_t { values, values_and_indices, kth_value };
+enum class payload : std::uint8_t { values, values_and_indices, kth_value, indices };
+
+// An array with one number a row, in the memory where the rows are: its type, or none.
+enum class row_numbers : std::uint8_t { none, int32, int64 };
 
 constexpr auto names_of(direction) {
   return std::to_array<named<direction>>(
@@ -50,7 +53,12 @@ constexpr auto names_of(layout) {
 constexpr auto names_of(payload) {
   return std::to_array<named<payload>>({{payload::values, "values"},
                                         {payload::values_and_indices, "values_and_indices"},
-                                        {payload::kth_value, "kth_value"}});
+                                        {payload::kth_value, "kth_value"},
+                                        {payload::indices, "indices"}});
+}
+constexpr auto names_of(row_numbers) {
+  return std::to_array<named<row_numbers>>(
+      {{row_numbers::none, "none"}, {row_numbers::int32, "int32"}, {row_numbers::int64, "int64"}});
 }
 
 constexpr bool is_16_bits(dtype type) { return type == dtype::float16 || type == dtype::bfloat16; }
@@ -58,17 +66,32 @@ constexpr std::size_t size_of(dtype type) {
   return is_16_bits(type) ? 2 : type == dtype::float32 ? 4 : 8;
 }
 constexpr std::size_t size_of(index_type type) { return type == index_type::int32 ? 4 : 8; }
+constexpr std::size_t size_of(row_numbers type) {
+  return type == row_numbers::none ? 0 : type == row_numbers::int32 ? 4 : 8;
+}
 
+// Rows are *ragged* if `lengths`, `starts` or both say where each lies. Row r then begins starts[r]
+// elements (0 without starts) after its place in the matrix and has lengths[r] elements; without
+// lengths it ends where the matrix' row ends. `segments`: row r is the elements starts[r] to
+// starts[r + 1] of the input, wherever they are. n is the most that a row has: of a longer one the
+// first n count, and a negative length is 0. An index of the answer counts from the row's start. A
+// row of fewer than k elements gives all of them first. The rest of its outputs have the index
+// `fill` and the value +inf, or -inf if the largest are wanted.
 struct problem {
   std::int64_t n = 0;  // row length (corpus size)
   std::int64_t q = 0;  // Q, the number of rows (queries)
-  std::int64_t k = 0;  // number of elements to select from each row, 1 <= k <= n
+  std::int64_t k = 0;  // number of elements to select from each row, 1 <= k; ragged or k <= n
   dtype type = dtype::float32;
   index_type index = index_type::int32;
   kselect::direction direction = kselect::direction::smallest;
   kselect::payload payload = kselect::payload::values_and_indices;
   kselect::layout layout = kselect::layout::row_major;
-  std::int64_t pitch = 0;  // elements between neighbouring rows (columns); 0 means dense
+  row_numbers lengths = row_numbers::none;  // of io::lengths, [Q]
+  row_numbers starts = row_numbers::none;   // of io::starts, [Q], or [Q + 1] for segments
+  bool segments = false;
+  std::int64_t pitch = 0;     // elements between neighbouring rows (columns); 0 means dense
+  std::int64_t elements = 0;  // of the input; 0: those of the matrix. Segments need it
+  std::int64_t fill = -1;     // ragged: the index of outputs that the row has no element for
 
   bool operator==(const problem&) const = default;
 
@@ -84,18 +107,31 @@ struct problem {
   }
   // Elements from the first to the end of the last row, gaps between rows included.
   constexpr std::int64_t input_elements() const {
+    if (elements != 0 || segments) return elements;
     return n == 0 || q == 0 ? 0 : offset(q - 1, n - 1) + 1;
   }
   constexpr std::size_t input_bytes() const {
     return static_cast<std::size_t>(input_elements()) * size_of(type);
   }
-  constexpr bool has_indices() const { return payload == payload::values_and_indices; }
+  constexpr bool ragged() const {
+    return lengths != row_numbers::none || starts != row_numbers::none;
+  }
+  constexpr bool has_indices() const {
+    return payload == payload::values_and_indices || payload == payload::indices;
+  }
+  constexpr bool has_values() const { return payload != payload::indices; }
   constexpr std::int64_t outputs_per_row() const { return payload == payload::kth_value ? 1 : k; }
   constexpr std::size_t values_bytes() const {
-    return static_cast<std::size_t>(q * outputs_per_row()) * size_of(type);
+    return has_values() ? static_cast<std::size_t>(q * outputs_per_row()) * size_of(type) : 0;
   }
   constexpr std::size_t indices_bytes() const {
     return has_indices() ? static_cast<std::size_t>(q * k) * size_of(index) : 0;
+  }
+  constexpr std::size_t lengths_bytes() const {
+    return static_cast<std::size_t>(q) * size_of(lengths);
+  }
+  constexpr std::size_t starts_bytes() const {
+    return static_cast<std::size_t>(q + (segments ? 1 : 0)) * size_of(starts);
   }
 };
 
@@ -116,6 +152,14 @@ inline std::string to_string(const problem& p) {
   text += '/';
   text += to_string(p.layout);
   if (p.pitch != 0) text += ":pitch=" + std::to_string(p.pitch);
+  const auto numbers = [&](const char* name, row_numbers type) {
+    if (type == row_numbers::none) return;
+    text += name;
+    text += to_string(type);
+  };
+  numbers("/lengths:", p.lengths);
+  numbers(p.segments ? "/segments:" : "/starts:", p.starts);
+  if (p.ragged() && p.fill != -1) text += "/fill=" + std::to_string(p.fill);
   return text;
 }
 

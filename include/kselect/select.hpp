@@ -11,6 +11,8 @@
 //     kselect::status done =
 //         kselect::select(rows, 100, values, indices, workspace, gpu);  // spans of device memory
 //
+// ragged_rows.hpp has the same calls for rows of lengths of their own.
+//
 // Calls of one shape may share a plan, which costs each of them less time of the host:
 //     kselect::select_plan plan = kselect::plan_select(rows, 100, gpu);
 //     kselect::status done = kselect::select(plan, rows, values, indices, workspace);
@@ -62,11 +64,18 @@ struct place_access;  // tests make places of fibers
 // A caller's buffers: the outputs' sizes are in elements.
 struct call_buffers {
   const void* rows;
-  void* values;
+  void* values;  // null: indices alone are wanted
   std::int64_t value_count;
   void* indices;  // null: values alone are wanted
   std::int64_t index_count;
+  const void* lengths = nullptr;  // of ragged rows
+  const void* starts = nullptr;
 };
+// What the buffers that are not empty can hold.
+constexpr payload payload_of(bool values, bool indices) {
+  if (!indices) return payload::values;
+  return values ? payload::values_and_indices : payload::indices;
+}
 std::size_t workspace_for(const problem& p, const place& where, const select_options& options);
 status select_checked(const problem& p, const call_buffers& buffers, std::span<std::byte> workspace,
                       const place& where, const select_options& options);
@@ -142,7 +151,7 @@ constexpr index_type index_type_of() {
 }
 
 template <class T, class Index>
-problem problem_of(const row_matrix<T>& rows, std::int64_t k, bool indexed,
+problem problem_of(const row_matrix<T>& rows, std::int64_t k, payload wanted,
                    const select_options& options) {
   problem p;
   p.n = rows.n;
@@ -154,7 +163,7 @@ problem problem_of(const row_matrix<T>& rows, std::int64_t k, bool indexed,
   p.type = *dtype_of<T>;
   p.index = index_type_of<Index>();
   p.direction = options.direction;
-  p.payload = indexed ? payload::values_and_indices : payload::values;
+  p.payload = wanted;
   p.layout = rows.layout;
   p.pitch = rows.pitch;
   return p;
@@ -162,8 +171,9 @@ problem problem_of(const row_matrix<T>& rows, std::int64_t k, bool indexed,
 
 template <class T, class Index>
 call_buffers buffers_of(const row_matrix<T>& rows, std::span<T> values, std::span<Index> indices) {
-  return {rows.data, values.data(), static_cast<std::int64_t>(values.size()),
-          indices.empty() ? nullptr : indices.data(), static_cast<std::int64_t>(indices.size())};
+  return {rows.data, values.empty() ? nullptr : values.data(),
+          static_cast<std::int64_t>(values.size()), indices.empty() ? nullptr : indices.data(),
+          static_cast<std::int64_t>(indices.size())};
 }
 
 // A vector, an array or a span that takes indices.
@@ -178,25 +188,35 @@ using index_in = std::ranges::range_value_t<Range>;
 template <class T, class Index>
 std::size_t select_workspace(const row_matrix<T>& rows, std::int64_t k, const place& where,
                              const select_options& options = {}) {
-  return detail::workspace_for(detail::problem_of<T, Index>(rows, k, true, options), where,
-                               options);
+  return detail::workspace_for(
+      detail::problem_of<T, Index>(rows, k, payload::values_and_indices, options), where, options);
+}
+
+// The same for calls without values. An algorithm that has to write values writes them here.
+template <class T, class Index>
+std::size_t select_indices_workspace(const row_matrix<T>& rows, std::int64_t k, const place& where,
+                                     const select_options& options = {}) {
+  return detail::workspace_for(detail::problem_of<T, Index>(rows, k, payload::indices, options),
+                               where, options);
 }
 
 // Selects the k best elements of each row. Row r: values[r * k ...] and their columns in indices[r
 // * k ...].
 //
 // values, indices: at least Q * k elements each. An empty `indices` selects only values; the same
-// workspace suffices. All memory is the place's own. Errors start no work: `invalid` (k not in
+// workspace suffices. An empty `values` selects only indices; ask select_indices_workspace(). All
+// memory is the place's own. Errors start no work: `invalid` (k not in
 // 1..n, a span or the workspace too short, null data, a pitch shorter than a row), `unsupported`,
 // and `failed` or `out_of_memory` from the launch.
 //
 // This overload is for calls that name the types, select<float, std::int32_t>(...); `indices` may
-// then be {}. The others deduce them.
+// then be {}. The others deduce them. `values` may be {} in all.
 template <class T, class Index>
 status select(const row_matrix<T>& rows, std::int64_t k, std::type_identity_t<std::span<T>> values,
               std::type_identity_t<std::span<Index>> indices, std::span<std::byte> workspace,
               const place& where, const select_options& options = {}) {
-  const problem p = detail::problem_of<T, Index>(rows, k, !indices.empty(), options);
+  const problem p = detail::problem_of<T, Index>(
+      rows, k, detail::payload_of(!values.empty(), !indices.empty()), options);
   return detail::select_checked(p, detail::buffers_of<T, Index>(rows, values, indices), workspace,
                                 where, options);
 }
@@ -219,7 +239,8 @@ status select(const row_matrix<T>& rows, std::int64_t k, std::type_identity_t<st
               const select_options& options = {}) {
   using index = detail::index_in<Indices>;
   const std::span<index> found(indices);
-  const problem p = detail::problem_of<T, index>(rows, k, !found.empty(), options);
+  const problem p = detail::problem_of<T, index>(
+      rows, k, detail::payload_of(!values.empty(), !found.empty()), options);
   return detail::select_allocating(p, detail::buffers_of<T, index>(rows, values, found), where,
                                    options);
 }
@@ -263,16 +284,26 @@ select_plan plan_select(const row_matrix<T>& rows, std::int64_t k, const place& 
                         const select_options& options = {}) {
   constexpr bool indexed = !std::is_void_v<Index>;
   using index = std::conditional_t<indexed, Index, std::int32_t>;
-  return detail::plan_checked(detail::problem_of<T, index>(rows, k, indexed, options), where,
-                              options);
+  return detail::plan_checked(
+      detail::problem_of<T, index>(rows, k, detail::payload_of(true, indexed), options), where,
+      options);
+}
+
+// The same for calls without values.
+template <class Index = std::int32_t, class T>
+select_plan plan_select_indices(const row_matrix<T>& rows, std::int64_t k, const place& where,
+                                const select_options& options = {}) {
+  return detail::plan_checked(detail::problem_of<T, Index>(rows, k, payload::indices, options),
+                              where, options);
 }
 
 namespace detail {
 template <class Index, class T>
 status select_with(const select_plan& plan, const row_matrix<T>& rows, std::span<T> values,
                    std::span<Index> indices, std::span<std::byte> workspace, const place* where) {
-  const problem p = problem_of<T, Index>(rows, plan.problem().k, !indices.empty(),
-                                         {.direction = plan.problem().direction});
+  const problem p =
+      problem_of<T, Index>(rows, plan.problem().k, payload_of(!values.empty(), !indices.empty()),
+                           {.direction = plan.problem().direction});
   return select_planned(plan, p, buffers_of<T, Index>(rows, values, indices), workspace, where);
 }
 }  // namespace detail

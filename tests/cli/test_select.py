@@ -27,6 +27,32 @@ def test_agrees_with_numpy(kselect, tmp_path, algorithm, largest, dtype, order):
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("algorithm, executor", [("auto", "cpu"), ("one-pass+omp", "cpu"), ("cpu/sort", "cpu"),
+                                                 ("cpu/quickselect", "cpu"), ("auto+sorted", "cpu"),
+                                                 ("auto", "fiber"), ("radix-select", "fiber")])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_selects_indices_alone(kselect, tmp_path, algorithm, executor, dtype):
+    rows = RNG.standard_normal((3, 400)).astype(dtype)
+    np.save(tmp_path / "rows.npy", rows)
+    base = ["select", "--algorithm", algorithm, "--executor", executor, "rows.npy", "--k", 9]
+    kselect(*base, "--payload", "indices", "--indices", "i.npy")
+    indices = np.load(tmp_path / "i.npy")
+    assert indices.dtype == np.int64
+    np.testing.assert_array_equal(np.sort(indices), np.sort(np.argsort(rows)[:, :9]))
+
+
+def test_shows_and_writes_what_the_payload_has(kselect, tmp_path):
+    np.save(tmp_path / "rows.npy", np.array([[3, 1, 2]], np.float32))
+    base = ["select", "--executor", "cpu", "--algorithm", "cpu/sort", "rows.npy", "--k", 2, "--payload"]
+    assert "row 0  [1]  [2]\n1 x 2 [indices]; --indices FILE" in kselect(*base, "indices").stdout
+    assert "row 0  1  2\n1 x 2 values; --values FILE" in kselect(*base, "values").stdout
+    for payload, output in (("indices", "--values"), ("values", "--indices")):
+        done = kselect(*base, payload, output, "x.npy", check=2)
+        assert f"{output} has no part in --payload {payload}" in one_line(done.stderr)
+        assert not (tmp_path / "x.npy").exists()
+    assert "kth is not values_and_indices" in one_line(kselect(*base, "kth", check=2).stderr)
+
+
 @pytest.mark.parametrize("algorithm", ["auto", "one-pass", "cpu/sort"])
 @pytest.mark.parametrize("largest", [False, True])
 def test_orders_the_answer_when_asked(kselect, tmp_path, algorithm, largest):

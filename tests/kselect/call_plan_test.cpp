@@ -63,7 +63,7 @@ TEST(CallPlan, IsRefusedWithAReasonThatCallsRepeat) {
   EXPECT_FALSE(call_plan{});
   EXPECT_EQ(call_plan{}.reason(), "no plan was made");
   const std::string endless(1000, 'x');
-  EXPECT_EQ(call_plan::refused(endless).reason(), endless.substr(0, 440));
+  EXPECT_EQ(call_plan::refused(endless).reason(), endless.substr(0, 424));
 }
 
 TEST(CallPlan, OfAMemberIsKeptInAPlan) {
@@ -113,6 +113,33 @@ TEST(CallPlan, OfEveryEntryNamesItAndIsMadeAlike) {
       }
     }
   }
+}
+
+// An entry that writes pairs is given memory for the values that nobody wants.
+TEST(CallPlan, OfIndicesAloneAddsMemoryForTheValuesOfAnEntryThatWritesThem) {
+  constexpr auto start = [](const problem& p, const io& to, std::span<std::byte> memory,
+                            const executor&) {
+    EXPECT_EQ(p.payload, payload::values_and_indices);
+    EXPECT_EQ(memory.size(), 300U);
+    EXPECT_EQ(static_cast<std::byte*>(to.values) - memory.data(), 512);
+    return status{status_code::ok, "started"};
+  };
+  algorithm pairs;
+  pairs.name = "pairs";
+  pairs.executors = set_of(executor_kind::cpu);
+  pairs.plan = [](const problem& p, const device&) { return call_plan::of<start>(p, 300); };
+  problem p = shaped(9, 2, 5, dtype::float64);
+  p.type = dtype::float32;
+  p.payload = payload::indices;
+  const call_plan plan = plan_call(pairs, p, device{});
+  ASSERT_TRUE(plan) << plan.reason();
+  EXPECT_EQ(plan.problem(), p);
+  EXPECT_EQ(plan.entry(), &pairs);
+  EXPECT_EQ(plan.workspace(), 512U + 2 * 5 * 4);
+  std::vector<std::byte> memory(plan.workspace());
+  EXPECT_EQ(plan.enqueue({}, memory, {}).message, "started");
+  pairs.payloads = set_of(payload::values);
+  EXPECT_EQ(plan_call(pairs, p, device{}).reason(), "payload indices is not supported");
 }
 
 // Composed entries keep their members' plans, which have less room.

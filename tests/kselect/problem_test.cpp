@@ -37,6 +37,9 @@ TEST(Problem, SizesFollowFromLayoutAndPayload) {
   p.payload = payload::kth_value;
   EXPECT_EQ(p.values_bytes(), 3U * 4);
   EXPECT_EQ(p.indices_bytes(), 0U);
+  p.payload = payload::indices;
+  EXPECT_EQ(p.values_bytes(), 0U);
+  EXPECT_EQ(p.indices_bytes(), 3U * 4 * 4);
   p.n = 0;
   EXPECT_EQ(p.input_bytes(), 0U);
 }

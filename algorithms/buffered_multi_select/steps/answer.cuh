@@ -225,7 +225,8 @@ class answer {
       simt::vec<stored, 4> selected;
       KSELECT_UNROLL
       for (int e = 0; e < 4; ++e) selected[e] = element_of(own[e]);
-      team_.simt.store(values, i, selected);
+      if (is_wanted(row.values)) team_.simt.store(values, i, selected);
+      if (!is_wanted(row.indices)) continue;
       if constexpr (Team::indexed) {
         const four_keys at = staged_places[i];
         simt::vec<Index, 4> index;
@@ -314,12 +315,23 @@ class answer {
   }
   template <class Index>
   KSELECT_HD void store(const outputs<Index>& row, position to, stored x, std::int64_t index) {
-    team_.simt.store(row.values, to, x);
-    if constexpr (Team::indexed) team_.simt.store(row.indices, to, static_cast<Index>(index));
+    if (is_wanted(row.values)) team_.simt.store(row.values, to, x);
+    if constexpr (Team::indexed) {
+      if (is_wanted(row.indices)) team_.simt.store(row.indices, to, static_cast<Index>(index));
+    }
+  }
+  // Known when compiled, but for ragged rows.
+  template <class T>
+  KSELECT_HD static bool is_wanted(simt::global<T> output) {
+    return !Team::ragged || output.size != 0;
   }
 
   // store() for a thread that stores once.
   KSELECT_HD void store_one(position to, candidate c) {
+    if constexpr (Team::ragged) {
+      with_outputs([&](const auto& row) { store(row, to, c); });
+      return;
+    }
     constexpr auto what = Team::indexed ? kernels::answer::pairs : kernels::answer::values;
     kernels::write_answer<what>(team_.simt, out_, row_ * k_ + to,
                                 static_cast<order_key_t<stored>>(candidates::key(c)),

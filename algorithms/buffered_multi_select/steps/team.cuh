@@ -138,8 +138,10 @@ struct team_memory {
 
 // `quarters`: a warp narrows by quarters, not by halves. This takes half the steps, and a warp
 // mostly waits for the step before. It also takes more registers, which costs more than it saves in
-// a stream that few elements pass.
-template <class Simt, class T, bool indexed_, bool one_warp_, bool quarters_ = false>
+// a stream that few elements pass. `ragged`: the plan differs from row to row, and outputs that are
+// not wanted are empty.
+template <class Simt, class T, bool indexed_, bool one_warp_, bool quarters_ = false,
+          bool ragged_ = false>
 class team {
  public:
   using stored = T;  // the row's type
@@ -150,6 +152,7 @@ class team {
   static constexpr bool indexed = indexed_;
   static constexpr bool one_warp = one_warp_;
   static constexpr bool quarters = quarters_;
+  static constexpr bool ragged = ragged_;
 
   KSELECT_HD team(Simt& on, team_storage<key>& storage, const team_memory<T, indexed>& own,
                   const plan& numbers)

@@ -33,8 +33,8 @@ struct device_proof_shape {
 };
 
 // Checks every row of the answer in `buffers` (addresses at `place`), after all work enqueued
-// there. Returns empty if the host must check instead: the payload has no indices, the records of
-// one row exceed the scratch memory, or that memory cannot be allocated.
+// there. Returns empty if the host must check instead: the payload lacks values or indices, rows
+// are ragged, the records of one row exceed the scratch memory, or that memory cannot be allocated.
 //
 // Throws failure::usage if a buffer is null, failure::unsupported if a kernel fails.
 std::optional<device_verdict> verify_on_device(const problem&, const contract&, const io& buffers,

@@ -28,7 +28,8 @@ struct inner_question {
   }
 };
 
-components normal(std::int64_t count, unsigned seed, float centre = 0, float spread = 1) {
+components normal_components(std::int64_t count, unsigned seed, float centre = 0,
+                             float spread = 1) {
   std::mt19937 bits(seed);
   std::normal_distribution<float> value(centre, spread);
   components made(static_cast<std::size_t>(count));
@@ -42,8 +43,8 @@ inner_question normal_question(std::int64_t n, std::int64_t queries, std::int64_
           queries,
           dimension,
           k,
-          normal(n * dimension, 1, centre),
-          normal(queries * dimension, 2, centre)};
+          normal_components(n * dimension, 1, centre),
+          normal_components(queries * dimension, 2, centre)};
 }
 
 struct inner_answer {
@@ -208,7 +209,7 @@ TEST(fused_inner, orders_equal_products_by_index) {
 }
 
 TEST(fused_inner, answers_when_all_vectors_are_equal) {
-  inner_question q{4200, 5, 8, 10, components(4200 * 8, 0.7F), normal(5 * 8, 17)};
+  inner_question q{4200, 5, 8, 10, components(4200 * 8, 0.7F), normal_components(5 * 8, 17)};
   const inner_answer found = search(q);
   for (std::size_t i = 0; i < 50; ++i) {
     EXPECT_EQ(found.indices[i], static_cast<std::int64_t>(i % 10));

@@ -7,17 +7,9 @@
 
 #include "../brute_force.hpp"
 #include "kselect/knn.hpp"
+#include "tests/fibers.hpp"
 
 namespace kselect {
-
-// Fibers stand for a device: the host's memory is theirs.
-struct detail::place_access {
-  static place fibers() {
-    static const kselect::device device{
-        .kind = executor_kind::fiber, .name = "fibers", .threads = 2, .shared_bytes = 227 * 1024};
-    return {&device, nullptr, -1, {}};
-  }
-};
 
 namespace {
 

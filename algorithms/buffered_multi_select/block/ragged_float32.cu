@@ -1,0 +1,9 @@
+// Buffered multi-select of ragged rows, a row a block or a warp, of float32 rows.
+
+#include "algorithms/buffered_multi_select/block/ragged_launches.cuh"
+
+namespace kselect::bms {
+
+template call_plan ragged_plan<float>(const block_variant&, const problem&, const device&);
+
+}  // namespace kselect::bms

@@ -1,0 +1,156 @@
+#include "cli/ragged_rows.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "kselect/ragged.hpp"
+#include "runtime/error.hpp"
+#include "runtime/format.hpp"
+
+namespace kselect::cli {
+namespace {
+
+row_numbers type_of(const npy_file& file) {
+  return file.type() == element_type::int32 ? row_numbers::int32 : row_numbers::int64;
+}
+
+std::span<const std::byte> bytes_of(const npy_file& file) {
+  return {file.data(), static_cast<std::size_t>(file.shape().front() * size_of(file.type()))};
+}
+
+// An array of one dimension, of int32 or int64.
+npy_file open_numbers(const std::string& name, const char* option) {
+  npy_file file = npy_file::open_or_collect(name);
+  if (file.shape().size() != 1) {
+    throw error(failure::input, fmt::format("{}: has {} dimensions, but {} takes one number a row; "
+                                            "reshape it with numpy's .reshape(-1)",
+                                            name, file.shape().size(), option));
+  }
+  if (file.type() != element_type::int32 && file.type() != element_type::int64) {
+    throw error(failure::input,
+                fmt::format("{}: holds {}, but {} takes int32 or int64; convert it with numpy's "
+                            ".astype(numpy.int64)",
+                            name, to_string(file.type()), option));
+  }
+  return file;
+}
+
+void require_rows(const npy_file& file, const std::string& name, std::int64_t q,
+                  const std::string& rows) {
+  if (file.shape().front() == q) return;
+  throw error(failure::input,
+              fmt::format("{}: has {}, but {} has {}", name,
+                          amount_of(file.shape().front(), "number"), rows, amount_of(q, "row")));
+}
+
+}  // namespace
+
+void option_ragged(CLI::App& command, ragged_options& o) {
+  command
+      .add_option("--lengths", o.lengths,
+                  "how many elements each row has, at most n: int32 or int64 (.npy)")
+      ->type_name("FILE");
+  command
+      .add_option("--starts", o.starts,
+                  "the column at which each row begins; without --lengths it ends with the matrix")
+      ->type_name("FILE");
+  command
+      .add_option("--offsets", o.offsets,
+                  "row r is elements OFFSETS[r] to OFFSETS[r + 1] of the input, which then has one "
+                  "dimension")
+      ->type_name("FILE");
+  command.add_option("--fill", o.fill,
+                     "the index where a row has fewer than k elements; its value is infinity "
+                     "(default: -1)");
+}
+
+ragged_arrays::ragged_arrays(const ragged_options& o, problem& p, const std::string& name) {
+  if (p.layout == layout::column_major) {
+    throw error(failure::input, fmt::format("{}: is in Fortran order; rows of lengths of their own "
+                                            "need numpy's ascontiguousarray",
+                                            name));
+  }
+  if (p.n == 0 && o.offsets.empty()) {
+    throw error(failure::input, fmt::format("{}: its rows have no columns", name));
+  }
+  p.fill = o.fill;
+  if (!o.offsets.empty()) {
+    cut_to_segments(o, p, name);
+    return;
+  }
+  if (!o.lengths.empty()) {
+    lengths_ = open_numbers(o.lengths, "--lengths");
+    require_rows(*lengths_, o.lengths, p.q, name);
+    p.lengths = type_of(*lengths_);
+  }
+  if (!o.starts.empty()) {
+    starts_ = open_numbers(o.starts, "--starts");
+    require_rows(*starts_, o.starts, p.q, name);
+    p.starts = type_of(*starts_);
+  }
+  require_inside(o, p, name);
+}
+
+void ragged_arrays::cut_to_segments(const ragged_options& o, problem& p, const std::string& name) {
+  if (!o.lengths.empty() || !o.starts.empty()) {
+    throw error(failure::usage,
+                "--offsets says where rows begin and end; leave --lengths and --starts out");
+  }
+  if (p.q != 1) {
+    throw error(failure::input, fmt::format("{}: has {} rows, but --offsets takes an array of one "
+                                            "dimension; reshape it with numpy's .reshape(-1)",
+                                            name, p.q));
+  }
+  starts_ = open_numbers(o.offsets, "--offsets");
+  const std::int64_t count = starts_->shape().front();
+  if (count < 1) throw error(failure::input, fmt::format("{}: is empty", o.offsets));
+  p.starts = type_of(*starts_);
+  p.segments = true;
+  p.elements = p.n;
+  p.q = count - 1;
+  p.n = 1;
+  std::int64_t before = 0;
+  for (std::int64_t r = 0; r < count; ++r) {
+    const std::int64_t here = row_number(p.starts, starts_->data(), r);
+    if (here < before || here > p.elements) {
+      throw error(failure::input,
+                  fmt::format("{}: offset {} is {}, but must be {} to {}, the elements of {}",
+                              o.offsets, r, here, before, p.elements, name));
+    }
+    if (r != 0) p.n = std::max(p.n, here - before);
+    before = here;
+  }
+}
+
+void ragged_arrays::require_inside(const ragged_options& o, const problem& p,
+                                   const std::string& name) const {
+  for (std::int64_t r = 0; r < p.q; ++r) {
+    const std::int64_t start = starts_ ? row_number(p.starts, starts_->data(), r) : 0;
+    if (start < 0 || start > p.n) {
+      throw error(failure::input, fmt::format("{}: row {} starts at column {}, but {} has {}",
+                                              o.starts, r, start, name, p.n));
+    }
+    if (!lengths_) continue;
+    const std::int64_t length = row_number(p.lengths, lengths_->data(), r);
+    if (length < 0 || length > p.n - start) {
+      throw error(failure::input,
+                  fmt::format("{}: row {} has {} from column {} on, but {} has {}", o.lengths, r,
+                              amount_of(length, "element"), start, name, amount_of(p.n, "column")));
+    }
+  }
+}
+
+row_places ragged_arrays::places() const {
+  row_places found;
+  if (lengths_) found.lengths = bytes_of(*lengths_);
+  if (starts_) found.starts = bytes_of(*starts_);
+  return found;
+}
+
+void ragged_arrays::require_unchanged() const {
+  if (lengths_) lengths_->require_unchanged();
+  if (starts_) starts_->require_unchanged();
+}
+
+}  // namespace kselect::cli

@@ -1,0 +1,41 @@
+#pragma once
+// Rows of lengths of their own for `kselect select`: --lengths, --starts, --offsets and --fill.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "harness/select/select_rows.hpp"
+#include "kselect/problem.hpp"
+#include "runtime/io/npy.hpp"
+
+namespace kselect::cli {
+
+struct ragged_options {
+  std::string lengths, starts, offsets;
+  std::int64_t fill = -1;
+  bool any() const { return !lengths.empty() || !starts.empty() || !offsets.empty(); }
+};
+
+void option_ragged(CLI::App& command, ragged_options& o);
+
+// The arrays that the options name, proven to lie in the rows.
+class ragged_arrays {
+ public:
+  // Opens the arrays and makes `p`, which is of a matrix, the problem of ragged rows. Throws
+  // failure::usage if the options do not go together, and failure::input if an array has the wrong
+  // size or type, or a number that leads out of the rows of `name`.
+  ragged_arrays(const ragged_options& o, problem& p, const std::string& name);
+
+  row_places places() const;
+  void require_unchanged() const;
+
+ private:
+  void cut_to_segments(const ragged_options& o, problem& p, const std::string& name);
+  void require_inside(const ragged_options& o, const problem& p, const std::string& name) const;
+
+  std::optional<npy_file> lengths_, starts_;
+};
+
+}  // namespace kselect::cli

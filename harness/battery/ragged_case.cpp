@@ -1,0 +1,115 @@
+#include "harness/battery/ragged_case.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "harness/battery/attempt.hpp"
+#include "harness/workload/rows.hpp"
+
+namespace kselect::harness {
+namespace {
+
+// How rows are given.
+enum class row_form : std::uint8_t { lengths, lengths_and_starts, starts, segments };
+constexpr std::array row_forms = {row_form::lengths, row_form::lengths_and_starts, row_form::starts,
+                                  row_form::segments};
+
+constexpr std::int64_t gap = 8;  // elements of the matrix beyond n
+
+std::vector<std::byte> as_numbers(row_numbers type, const std::vector<std::int64_t>& numbers) {
+  std::vector<std::byte> bytes(numbers.size() * size_of(type));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto narrow = static_cast<std::int32_t>(numbers[i]);
+    const bool wide = type == row_numbers::int64;
+    std::memcpy(bytes.data() + i * size_of(type),
+                wide ? static_cast<const void*>(&numbers[i]) : &narrow, size_of(type));
+  }
+  return bytes;
+}
+
+std::vector<std::int64_t> lengths_around(std::int64_t n, std::int64_t k) {
+  std::vector<std::int64_t> all = {n, 0, 1, k - 1, k, k + 1, 33, n / 2, n - 1};
+  for (std::int64_t& length : all) length = std::clamp<std::int64_t>(length, 0, n);
+  return all;
+}
+
+// The declared enumerator whose turn it is.
+template <class Enum>
+Enum turn_of(enum_set<Enum> declared, int turn, std::initializer_list<Enum> of) {
+  std::vector<Enum> mine;
+  for (const Enum each : of) {
+    if (declared.contains(each)) mine.push_back(each);
+  }
+  return mine.empty() ? *of.begin() : mine[static_cast<std::size_t>(turn) % mine.size()];
+}
+
+// A problem of that form, in types that take turns.
+workload ragged_problem(const algorithm& entry, row_form form, std::int64_t n, std::int64_t k,
+                        int turn) {
+  workload p;
+  p.n = n;
+  p.k = k;
+  p.seed = 20261125;
+  p.type = turn_of(entry.dtypes, turn,
+                   {dtype::float32, dtype::bfloat16, dtype::float64, dtype::float16});
+  p.payload = turn_of(entry.payloads, turn / 2,
+                      {payload::values_and_indices, payload::indices, payload::values});
+  p.index = turn_of(entry.index_types, turn / 3, {index_type::int64, index_type::int32});
+  p.direction = turn % 3 == 0 ? direction::largest : direction::smallest;
+  p.distribution = parse_distribution(turn % 2 == 0 ? "uniform" : "few_distinct(7)").value();
+  p.fill = turn % 5 == 0 ? n : -1;
+  const auto type = turn % 2 == 0 ? row_numbers::int32 : row_numbers::int64;
+  if (form == row_form::lengths || form == row_form::lengths_and_starts) p.lengths = type;
+  if (form != row_form::lengths) p.starts = type;
+  p.segments = form == row_form::segments;
+  return p;
+}
+
+void prove_form(battery_attempt& a, row_form form, std::int64_t n, std::int64_t k, int turn) {
+  workload p = ragged_problem(a.entry(), form, n, k, turn);
+  const std::vector<std::int64_t> lengths = lengths_around(n, k);
+  p.q = static_cast<std::int64_t>(lengths.size());
+  workload matrix = p;  // in whose memory the rows lie
+  matrix.lengths = matrix.starts = row_numbers::none;
+  matrix.segments = false;
+  matrix.n = n + gap;
+  matrix.k = 1;
+  std::vector<std::byte> rows(matrix.input_bytes());
+  generate_rows(matrix, rows, a.place().description().threads);
+  std::vector<std::int64_t> starts;
+  std::int64_t at = 3;  // segments begin anywhere
+  for (std::size_t r = 0; r < lengths.size(); ++r) {
+    starts.push_back(p.segments ? at : static_cast<std::int64_t>(r) % gap);
+    at += lengths[r];
+  }
+  if (p.segments) starts.push_back(at);
+  if (!p.segments) p.pitch = n + gap;
+  p.elements = matrix.input_elements();
+  a.prove_ragged(p, rows, as_numbers(p.lengths, lengths), as_numbers(p.starts, starts));
+}
+
+}  // namespace
+
+void rows_of_their_own_lengths(battery_attempt& a) {
+  struct shape {
+    std::int64_t n, k;
+  };
+  // A warp's row, tiles of a block, a large part of the row, and more than the row has.
+  constexpr std::array shapes = {shape{40, 5},     shape{1000, 32}, shape{9000, 17},
+                                 shape{5000, 900}, shape{20, 50},   shape{300, 300}};
+  int turn = 0;
+  for (const shape& s : shapes) {
+    for (const row_form form : row_forms) {
+      if (a.mine()) prove_form(a, form, s.n, s.k, turn);
+      ++turn;
+    }
+  }
+  if (a.entry().ragged && a.result.proven == 0) {
+    throw refuted{"", "none of the problems with ragged rows is within the limits it declares"};
+  }
+}
+
+}  // namespace kselect::harness

@@ -1,0 +1,72 @@
+#include "harness/workload/row_lengths.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <random>
+
+namespace kselect::harness {
+namespace {
+
+struct bounds {
+  double preset, high;
+};
+std::optional<bounds> parameter_of(length_kind kind) {
+  if (kind == length_kind::zipf) return bounds{1, 8};
+  if (kind == length_kind::two_sizes) return bounds{0.1, 1};
+  return std::nullopt;
+}
+
+// A number in [0, 1) from the generator's bits, the same with every standard library.
+double fraction(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+
+}  // namespace
+
+std::string to_string(const row_lengths& l) {
+  std::string text{to_string(l.kind)};
+  if (!parameter_of(l.kind)) return text;
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), l.parameter).ptr;
+  return text + '(' + std::string(digits.data(), end) + ')';
+}
+
+std::optional<row_lengths> parse_row_lengths(std::string_view text) {
+  const std::size_t bracket = text.find('(');
+  const auto kind = parse<length_kind>(text.substr(0, bracket));
+  if (!kind) return std::nullopt;
+  const auto range = parameter_of(*kind);
+  row_lengths parsed{*kind, range ? range->preset : 0};
+  if (bracket == std::string_view::npos) return parsed;
+  if (!range || text.back() != ')') return std::nullopt;
+  const char* const last = text.data() + text.size() - 1;
+  const auto [end, error] = std::from_chars(text.data() + bracket + 1, last, parsed.parameter);
+  const bool inside = parsed.parameter >= 0 && parsed.parameter <= range->high;
+  if (error != std::errc{} || end != last || !inside) return std::nullopt;
+  return parsed;
+}
+
+std::vector<std::int32_t> make_lengths(const row_lengths& l, std::int64_t n, std::int64_t q,
+                                       std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::int32_t> lengths(static_cast<std::size_t>(q));
+  const auto longest = static_cast<double>(n);
+  for (std::int32_t& length : lengths) {
+    double wanted = longest;
+    if (l.kind == length_kind::uniform) wanted = std::floor(fraction(random) * (longest + 1));
+    if (l.kind == length_kind::zipf) {
+      const double rank = 1 + std::floor(fraction(random) * static_cast<double>(q));
+      wanted = std::floor(longest / std::pow(rank, l.parameter));
+    }
+    if (l.kind == length_kind::two_sizes && fraction(random) >= l.parameter) {
+      wanted = std::max(1.0, std::floor(longest / 1000));
+    }
+    length = static_cast<std::int32_t>(std::min(wanted, longest));
+  }
+  if (!lengths.empty()) {
+    lengths[static_cast<std::size_t>(random() % lengths.size())] = static_cast<std::int32_t>(n);
+  }
+  return lengths;
+}
+
+}  // namespace kselect::harness

@@ -1,0 +1,258 @@
+// Rows of lengths of their own, by the library's call: thousands of random problems with all
+// options mixed, on the CPU and on fibers, against a sort of each row; and what is wrong with a
+// call.
+
+#include "kselect/ragged_rows.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <gmock/gmock.h>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "kselect/float16.hpp"
+#include "kselect/ragged.hpp"
+#include "tests/fibers.hpp"
+
+namespace kselect {
+namespace {
+
+using testing::HasSubstr;
+
+// A random problem: rows anywhere in a buffer, as segments or with lengths, starts or both.
+template <class T, class Number>
+struct random_rows {
+  explicit random_rows(std::mt19937& random, std::int64_t longest) : bits(random) {
+    n = 1 + below(longest);
+    q = 1 + below(6);
+    k = 1 + below(2 * n);
+    pitch = n + below(9);
+    data.resize(static_cast<std::size_t>(q * pitch + 8));
+    const std::int64_t values = below(2) == 0 ? 5 : 100'000;  // few: full of ties
+    for (T& x : data) x = element(values);
+    const std::int64_t form = below(4);
+    std::int64_t at = below(5);
+    for (std::int64_t r = 0; r < q; ++r) {
+      const std::int64_t length = below(4) == 0 ? std::min(k, n) : below(n + 1);
+      lengths.push_back(static_cast<Number>(length));
+      starts.push_back(static_cast<Number>(form == 2 ? below(n + 1) : below(8)));
+      offsets.push_back(static_cast<Number>(at));
+      at += std::min(length, static_cast<std::int64_t>(data.size()) - at);
+    }
+    offsets.push_back(static_cast<Number>(at));
+    segments = form == 0;
+    if (form == 1) starts.clear();
+    if (form == 2) lengths.clear();
+    fill = below(2) == 0 ? -1 : below(n);
+  }
+
+  std::int64_t below(std::int64_t end) {
+    return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(end));
+  }
+  T element(std::int64_t values) {
+    if (below(50) == 0) return std::bit_cast<T>(static_cast<order_key_t<T>>(bits()));  // NaN, too
+    const auto x = static_cast<float>(below(values) - values / 2);
+    if constexpr (sizeof(T) == 2) {
+      return from_float<T>(x);
+    } else {
+      return static_cast<T>(x);
+    }
+  }
+  std::span<const T> row(std::int64_t r) const {
+    const auto at = static_cast<std::size_t>(r);
+    std::int64_t first = r * pitch, length = n;
+    if (segments) {
+      first = offsets[at];
+      length = offsets[at + 1] - first;
+    } else {
+      const std::int64_t start = starts.empty() ? 0 : starts[at];
+      first += start;
+      length = lengths.empty() ? n - start : lengths[at];
+    }
+    return std::span(data).subspan(
+        static_cast<std::size_t>(first),
+        static_cast<std::size_t>(std::clamp<std::int64_t>(length, 0, n)));
+  }
+
+  std::mt19937& bits;
+  std::int64_t n, q, k, pitch, fill;
+  bool segments;
+  std::vector<T> data;
+  std::vector<Number> lengths, starts, offsets;
+};
+
+// The k best keys of a row, best first.
+template <class T>
+std::vector<order_key_t<T>> best_keys(std::span<const T> row, std::int64_t k, direction wanted) {
+  std::vector<order_key_t<T>> keys;
+  for (const T x : row) keys.push_back(selection_key(x, wanted));
+  const auto count = std::min(keys.size(), static_cast<std::size_t>(k));
+  std::partial_sort(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(count), keys.end());
+  keys.resize(count);
+  return keys;
+}
+
+// What is wrong with a row's answer, of which values or indices may be empty.
+template <class T, class Index>
+std::string wrong_row(std::span<const T> row, std::int64_t k, direction wanted, std::int64_t fill,
+                      bool ordered, std::span<const T> values, std::span<const Index> indices) {
+  const auto expected = best_keys(row, k, wanted);
+  std::vector<order_key_t<T>> keys;
+  std::vector<Index> seen;
+  for (std::size_t j = 0; j < static_cast<std::size_t>(k); ++j) {
+    if (j >= expected.size()) {
+      if (!indices.empty() && indices[j] != static_cast<Index>(fill)) return "index of the fill";
+      if (!values.empty() && bits_of(values[j]) != fill_bits<T>(wanted)) return "value of the fill";
+      continue;
+    }
+    T value{};
+    if (!indices.empty()) {
+      if (indices[j] < 0 || indices[j] >= static_cast<Index>(row.size())) return "index range";
+      seen.push_back(indices[j]);
+      value = row[static_cast<std::size_t>(indices[j])];
+      if (!values.empty() && bits_of(value) != bits_of(values[j])) return "value of the index";
+    } else {
+      value = values[j];
+    }
+    keys.push_back(selection_key(value, wanted));
+  }
+  std::ranges::sort(seen);
+  if (std::ranges::adjacent_find(seen) != seen.end()) return "index twice";
+  if (ordered && !std::ranges::is_sorted(keys)) return "order";
+  std::ranges::sort(keys);
+  return keys == expected ? "" : "keys";
+}
+
+// Selects by random options and compares each row. Returns what is wrong.
+template <class T, class Index, class Number>
+std::string wrong_selection(std::mt19937& random, std::int64_t longest, const place& where) {
+  random_rows<T, Number> p(random, longest);
+  select_options options;
+  if (p.below(2) == 0) options.direction = direction::largest;
+  const bool on_host = where.device().kind == executor_kind::cpu;
+  const bool ordered = on_host && p.below(3) == 0;
+  if (ordered) options.require.ordering = output_ordering::sorted;
+  const std::int64_t payload = p.below(3);
+  std::vector<T> values(payload == 0 ? 0 : static_cast<std::size_t>(p.q * p.k));
+  std::vector<Index> indices(payload == 1 ? 0 : static_cast<std::size_t>(p.q * p.k));
+  const auto run = [&](const auto& rows) {
+    const std::size_t bytes = std::max(select_workspace<Index>(rows, p.k, where, options),
+                                       select_indices_workspace<Index>(rows, p.k, where, options));
+    std::vector<std::byte> memory(bytes);
+    return select(rows, p.k, values, indices, memory, where, options);
+  };
+  const auto size = static_cast<std::int64_t>(p.data.size());
+  const status done =
+      p.segments
+          ? run(row_segments<T, Number>{.data = p.data.data(),
+                                        .elements = size,
+                                        .q = p.q,
+                                        .n = p.n,
+                                        .offsets = p.offsets.data(),
+                                        .fill = p.fill})
+          : run(ragged_rows<T, Number>{.data = p.data.data(),
+                                       .q = p.q,
+                                       .n = p.n,
+                                       .pitch = p.pitch,
+                                       .lengths = p.lengths.empty() ? nullptr : p.lengths.data(),
+                                       .starts = p.starts.empty() ? nullptr : p.starts.data(),
+                                       .elements = size,
+                                       .fill = p.fill});
+  if (!done.ok()) return done.message;
+  for (std::int64_t r = 0; r < p.q; ++r) {
+    const auto first = static_cast<std::size_t>(r * p.k), count = static_cast<std::size_t>(p.k);
+    const auto part = [&](const auto& all) {
+      using element = typename std::decay_t<decltype(all)>::value_type;
+      return all.empty() ? std::span<const element>()
+                         : std::span<const element>(all).subspan(first, count);
+    };
+    std::string wrong = wrong_row<T, Index>(p.row(r), p.k, options.direction, p.fill, ordered,
+                                            part(values), part(indices));
+    if (!wrong.empty()) {
+      return wrong + " in row " + std::to_string(r) + " of n = " + std::to_string(p.n) +
+             ", k = " + std::to_string(p.k) + ", length " + std::to_string(p.row(r).size());
+    }
+  }
+  return {};
+}
+
+// One of the types' combinations, in turn.
+std::string wrong_problem(unsigned seed, std::int64_t longest, const place& where) {
+  std::mt19937 random(seed);
+  using half = float16;
+  switch (seed % 6) {
+    case 0:
+      return wrong_selection<float, std::int32_t, std::int32_t>(random, longest, where);
+    case 1:
+      return wrong_selection<float, std::int64_t, std::int64_t>(random, longest, where);
+    case 2:
+      return wrong_selection<double, std::int32_t, std::int64_t>(random, longest, where);
+    case 3:
+      return wrong_selection<half, std::int64_t, std::int32_t>(random, longest, where);
+    case 4:
+      return wrong_selection<bfloat16, std::int32_t, std::int32_t>(random, longest, where);
+    default:
+      return wrong_selection<float, std::int32_t, std::int64_t>(random, longest, where);
+  }
+}
+
+TEST(RaggedRows, AgreeWithASortOnTheCpu) {
+  for (unsigned seed = 0; seed < 9000; ++seed) {
+    ASSERT_EQ(wrong_problem(seed, seed % 50 == 0 ? 3000 : 90, place::cpu(1)), "")
+        << "seed " << seed;
+  }
+}
+
+TEST(RaggedRows, AgreeWithASortOnFibers) {
+  const place fibers = detail::place_access::fibers();
+  for (unsigned seed = 0; seed < 1000; ++seed) {
+    ASSERT_EQ(wrong_problem(seed, seed % 20 == 0 ? 3000 : 60, fibers), "") << "seed " << seed;
+  }
+}
+
+// The numbers are read when the call runs: a kept plan serves other lengths of the same bound.
+TEST(RaggedRows, OfOtherLengthsShareAPlan) {
+  std::vector<float> data(100);
+  std::iota(data.begin(), data.end(), 0.0F);
+  std::vector<std::int32_t> lengths = {50, 3};
+  const ragged_rows<float> rows{.data = data.data(), .q = 2, .n = 50, .lengths = lengths.data()};
+  const select_plan plan = plan_select<std::int32_t>(rows, 2, place::cpu(1));
+  ASSERT_TRUE(plan) << plan.outcome().message;
+  std::vector<std::byte> memory(plan.workspace());
+  std::vector<float> values(4);
+  std::vector<std::int32_t> indices(4);
+  ASSERT_TRUE(select(plan, rows, values, indices, memory).ok());
+  EXPECT_THAT(indices, testing::ElementsAre(0, 1, 0, 1));
+  lengths = {0, 1};
+  ASSERT_TRUE(select(plan, rows, values, indices, memory).ok());
+  EXPECT_THAT(indices, testing::ElementsAre(-1, -1, 0, -1));
+  const row_matrix<float> equal{.data = data.data(), .q = 2, .n = 50};
+  EXPECT_EQ(select(plan, equal, values, indices, memory).code, status_code::invalid);
+}
+
+TEST(RaggedRows, OfWrongCallsSayWhatIsWrong) {
+  std::vector<float> data(100), values(4);
+  std::vector<std::int32_t> lengths = {50, 3}, indices(4);
+  ragged_rows<float> rows{.data = data.data(), .q = 2, .n = 50, .lengths = lengths.data()};
+  const auto message = [&](const ragged_rows<float>& r, std::int64_t k) {
+    return select(r, k, values, indices).message;
+  };
+  EXPECT_EQ(message(rows, 2), "");
+  EXPECT_THAT(message(rows, 0), HasSubstr("k = 0"));
+  EXPECT_THAT(message(rows, 3), HasSubstr("values has 4"));
+  rows.pitch = 40;
+  EXPECT_THAT(message(rows, 2), HasSubstr("how many elements"));
+  rows.pitch = 0;
+  rows.fill = std::int64_t{1} << 40;
+  EXPECT_THAT(message(rows, 2), HasSubstr("does not fit indices of 32 bits"));
+  const row_segments<float, std::int32_t> none{
+      .data = data.data(), .elements = 100, .q = 2, .n = 50, .offsets = nullptr};
+  EXPECT_THAT(select(none, 2, values, indices).message, HasSubstr("rows.offsets is null"));
+}
+
+}  // namespace
+}  // namespace kselect
