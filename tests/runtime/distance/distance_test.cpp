@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <limits>
 #include <random>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -69,9 +70,16 @@ std::vector<float> all_rows(const vector_set& base, const vector_set& queries, m
   return out;
 }
 
+// Rows of distances have every metric but the inner product, which is one of searches.
+auto metrics_of_rows() {
+  return names<metric> | std::views::filter([](const named<metric>& one) {
+           return one.value != metric::inner_product;
+         });
+}
+
 // Expects every distance, in every metric, to be within the promised error.
 void expect_accurate(const vector_set& base, const vector_set& queries) {
-  for (const auto& [m, name] : names<metric>) {
+  for (const auto& [m, name] : metrics_of_rows()) {
     if (m == metric::pearson && base.dimension == 1) continue;  // constant vectors: a test below
     const std::vector<float> out = all_rows(base, queries, m);
     for (std::int64_t i = 0; i < queries.count; ++i) {
@@ -166,7 +174,7 @@ TEST(Distance, OfEqualVectorsIsZeroInEveryMetric) {
       std::vector<float> copies;
       for (int i = 0; i < 20; ++i) copies.insert(copies.end(), one.data.begin(), one.data.end());
       const vector_set base = make_set(20, d, copies);
-      for (const auto& [m, name] : names<metric>) {
+      for (const auto& [m, name] : metrics_of_rows()) {
         EXPECT_THAT(all_rows(base, one, m), Each(0.0F)) << name << ", dimension " << d;
       }
     }
@@ -243,7 +251,7 @@ TEST(Distance, OfAPrefixIsTheSame) {
 TEST(Distance, DoesNotDependOnTheNumberOfThreads) {
   const vector_set base = random_set(1500, 33, 1);
   const vector_set queries = random_set(300, 33, 2);
-  for (const auto& [m, name] : names<metric>) {
+  for (const auto& [m, name] : metrics_of_rows()) {
     EXPECT_EQ(all_rows(base, queries, m, {.threads = 1}),
               all_rows(base, queries, m, {.threads = 3}))
         << name;
