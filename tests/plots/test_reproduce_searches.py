@@ -1,6 +1,7 @@
 """Searches in metric indexes: their figures, and the claims that their records decide."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from plots.reproduce import causes, claims, searches
