@@ -20,6 +20,7 @@ constexpr std::array row_forms = {row_form::lengths, row_form::lengths_and_start
 constexpr std::int64_t gap = 8;  // elements of the matrix beyond n
 
 std::vector<std::byte> as_numbers(row_numbers type, const std::vector<std::int64_t>& numbers) {
+  if (type == row_numbers::none) return {};
   std::vector<std::byte> bytes(numbers.size() * size_of(type));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const auto narrow = static_cast<std::int32_t>(numbers[i]);
