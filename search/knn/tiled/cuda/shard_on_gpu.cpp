@@ -6,6 +6,7 @@
 #include <future>
 #include <vector>
 
+#include "runtime/error.hpp"
 #include "search/knn/cuda/knn_on_cuda.hpp"
 #include "search/knn/cuda/stages.hpp"
 #include "search/knn/tiled/plan.hpp"
@@ -198,6 +199,12 @@ class shard_on_gpu final : public shard_search {
 
 gpu_tile_bounds bound_gpu_tiles(const tiled_request& request, std::int64_t dimension,
                                 std::int64_t queries, std::int64_t vectors, backend& place) {
+  if (request.metric == metric::inner_product) {
+    throw error(
+        failure::unsupported,
+        "executor cuda has inner products in memory alone: leave out --memory-limit, --gpus, --mpi "
+        "and --ranks, or take --executor cpu");
+  }
   const shard_request asked(request, vectors, dimension, queries);
   const memory_bounds limit = device_memory(request.cuda);
   gpu_tile_bounds bounds{};
