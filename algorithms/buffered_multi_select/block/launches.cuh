@@ -69,17 +69,21 @@ std::optional<block_choice> choose(const block_variant& v, const problem& p, con
   return best;
 }
 
+// A warp or a block a row. Rows are cheap to start, so the hardware's scheduler balances them.
+template <class T, bool indexed>
+simt::grid launch_of(const reading& how, const plan& shape, bool warp, std::int64_t q) {
+  using memory = team_memory<T, indexed>;
+  const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
+  const std::int64_t blocks = std::min<std::int64_t>((q + rows - 1) / rows, 1 << 24);
+  if (warp) return {blocks, rows_per_block * simt::warp_size, memory::bytes(shape) * rows};
+  return {blocks, how.threads, memory::bytes(shape, how.threads)};
+}
+
 template <class Kernel, class T, bool indexed, simt::launched_on where = simt::launched_on::both>
 status start(const block_choice& c, bool warp, const problem& p, const io& buffers,
              const executor& on) {
-  const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
-  // Rows are cheap to start, so the hardware's scheduler balances them.
-  const std::int64_t blocks = std::min<std::int64_t>((p.q + rows - 1) / rows, 1 << 24);
-  const int threads = warp ? rows_per_block * simt::warp_size : c.how.threads;
-  const std::size_t memory = warp ? team_memory<T, indexed>::bytes(c.shape) * rows
-                                  : team_memory<T, indexed>::bytes(c.shape, threads);
   return simt::launch<Kernel, where>(
-      on, {blocks, threads, memory},
+      on, launch_of<T, indexed>(c.how, c.shape, warp, p.q),
       {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), c.shape});
 }
 

@@ -73,11 +73,6 @@ std::optional<ragged_choice> choose_ragged(const block_variant& v, const problem
 template <class Kernel, class T, simt::launched_on where = simt::launched_on::both>
 status start_ragged(const ragged_choice& c, bool warp, const problem& p, const io& buffers,
                     const executor& on) {
-  const std::int64_t rows = warp ? rows_per_block : 1;  // of a block
-  const std::int64_t blocks = std::min<std::int64_t>((p.q + rows - 1) / rows, 1 << 24);
-  const int threads = warp ? rows_per_block * simt::warp_size : c.how.threads;
-  const std::size_t memory = warp ? team_memory<T, true>::bytes(c.shape) * rows
-                                  : team_memory<T, true>::bytes(c.shape, threads);
   ragged_args<T> a;
   a.matrix = kernels::ragged_rows_of<T>(p, buffers);
   a.out = kernels::answer_in<T>(p, buffers);
@@ -91,7 +86,7 @@ status start_ragged(const ragged_choice& c, bool warp, const problem& p, const i
   a.slack_part = many_of_block ? 32 : 8;
   const std::int64_t tile = std::int64_t{c.how.threads} * c.how.loads * 16 / sizeof(T);
   a.ranks = ranks_of(p.n, std::min(p.k, p.n), tile);
-  return simt::launch<Kernel, where>(on, {blocks, threads, memory}, a);
+  return simt::launch<Kernel, where>(on, launch_of<T, true>(c.how, c.shape, warp, p.q), a);
 }
 
 template <class T>
