@@ -1,6 +1,6 @@
 """Figures of searches with metric indexes: `python -m plots.index_searches DIR [DIR ...]`.
 
-Reads the records that `kselect index knn|range --record DIR` appends to DIR/runs.jsonl. For each
+Reads the cells of sweeps with `"task": "index"`. For each
 database it draws the figures that have enough searches (figures of Barrientos 2011 in brackets):
 
     k       k-NN: time, distances and bytes a query against k (Fig. 3.2, 4.3, Table 3.1)
@@ -25,8 +25,9 @@ from plots import style
 from plots.command import draw_command
 from plots.errors import Failure, PlotError
 from plots.figures import Drawing
-from plots.files import RUNS, stored
-from plots.journal import read_journal
+from plots.files import RUNS
+from plots.index_cells import kind_of, traits_of, values_of
+from plots.records import load_whole
 
 _KIND = {"none": "exhaustive", "list_of_clusters": "List of Clusters", "sss": "SSS-Index"}
 
@@ -60,17 +61,16 @@ def read(directories: Iterable[Path]) -> list[Search]:
     """Read the searches of run directories; raises PlotError."""
     searches: dict[object, Search] = {}
     for directory in directories:
-        path = stored(directory, RUNS)
-        objects, warnings = read_journal(path)
-        for warning in warnings:
+        whole = load_whole(directory)
+        for warning in whole.warnings:
             print(f"plots: {warning}", file=sys.stderr)
-        for line, value in enumerate(objects, 1):
-            if value.get("what") != "index_search":
+        for number, cell in enumerate(whole.cells, 1):
+            if cell.get("task") != "index" or cell["status"] != "ok":
                 continue
             try:
-                search = _search(value)
+                search = _search(cell)
             except (KeyError, TypeError) as e:
-                raise PlotError(Failure.INPUT, f"{path}:{line}: lacks {e}") from e
+                raise PlotError(Failure.INPUT, f"{directory}: cell {number} lacks {e}") from e
             identity = (search.database, search.method, search.what, search.executor,
                         search.threads, search.k, search.share, search.radius,
                         search.batch)  # fmt: skip
@@ -78,42 +78,39 @@ def read(directories: Iterable[Path]) -> list[Search]:
     return list(searches.values())
 
 
-def _search(value: Mapping[str, Any]) -> Search:
-    index, search = value["index"], value["search"]
-    queries = search["queries"]
-    work = (value["work"] or {}).get("per_query", {})
-    traffic = None
-    if "bytes_read" in work:
-        traffic = work["bytes_read"] + work["bytes_written"]
+def _search(cell: Mapping[str, Any]) -> Search:
+    traits, values = traits_of(cell), values_of(cell)
+    queries = cell["problem"]["q"]
     return Search(
-        database=f"{Path(index['source']).stem}-{index['objects']}",
-        method=_method(index, search),
-        family=_KIND[index["kind"]],
-        what=search["what"],
-        executor=value["executor"],
-        threads=value["threads"],
-        k=search.get("k"),
-        share=search.get("share"),
-        radius=None if "share" in search else search.get("radius"),
-        alpha=index.get("alpha"),
-        batch=search.get("batch", 0),
-        time=value["time"]["median"] / queries if value["time"] and queries else None,
-        distances=work.get("distances"),
-        traffic=traffic,
+        database=f"{traits['source']}-{cell['problem']['n']}",
+        method=_method(traits),
+        family=_KIND[kind_of(cell)],
+        what=traits["what"],
+        executor=cell["executor"],
+        threads=traits["threads"],
+        k=traits.get("k"),
+        share=traits.get("share"),
+        radius=traits.get("radius"),
+        alpha=traits.get("alpha"),
+        batch=traits.get("batch", 0),
+        time=values["time"] / queries if "time" in values and queries else None,
+        distances=values.get("distances"),
+        traffic=values.get("bytes"),
     )
 
 
-def _method(index: Mapping[str, Any], search: Mapping[str, Any]) -> str:
-    words = [_KIND[index["kind"]]]
-    if index["kind"] == "list_of_clusters":
-        radius = index.get("cluster_radius")
-        words.append(f"of {index['cluster_size']}" if radius is None else f"of radius {radius:g}")
-        if search.get("radius_rule") == "decreasing":
-            words.append("decreasing")
-    if index["kind"] == "sss":
-        words.append(f"alpha {index['alpha']:g}")
-        if search.get("distribution") == "pivots":
-            words.append("by pivots")
+def _method(traits: Mapping[str, Any]) -> str:
+    words = [_KIND.get(traits["kind"], _KIND["list_of_clusters"])]
+    if "cluster_size" in traits:
+        words.append(f"of {traits['cluster_size']}")
+    if "cluster_radius" in traits:
+        words.append(f"of radius {traits['cluster_radius']:g}")
+    if traits.get("radius_rule") == "decreasing":
+        words.append("decreasing")
+    if "alpha" in traits:
+        words.append(f"alpha {traits['alpha']:g}")
+    if traits.get("distribution") == "pivots":
+        words.append("by pivots")
     return ", ".join(words)
 
 

@@ -1,12 +1,12 @@
 """The stages of k-NN on a GPU and their times: `python -m plots.knn_end_to_end DIR [DIR ...]`.
 
-Reads DIR/knn_end_to_end.jsonl, written by scripts/knn_end_to_end.sh, prints a Markdown table and
-draws for each GPU:
+Reads the cells of sweeps with `"task": "knn"` on GPUs, such as `kselect run knn_end_to_end`, prints
+a Markdown table and draws for each GPU:
 
     stages      each stage's share of the search time
     selection   selection time over the floor, the time to read all distances once at the ceiling
 
-Times are medians of the counted repeats by the GPU's clock, spreads are quartiles. The stage
+Times are medians of the rounds by the GPU's clock, spreads are quartiles. The stage
 `distance` is the bare matrix product and a pass that adds the norms. `adds` is the search time
 without that stage; it includes the gaps between kernels.
 """
@@ -25,13 +25,14 @@ from matplotlib.figure import Figure
 
 from plots import style
 from plots.command import draw_command
+from plots.cell_record import Run
+from plots.errors import Failure, PlotError
 from plots.figures import Drawing
-from plots.files import read_lines
+from plots.files import RUNS
+from plots.records import load_whole
 
-FILE = "knn_end_to_end.jsonl"
 GOAL = 1.15  # for the selection time over the floor
-STAGES = ("norms", "distance", "selection", "merge", "order", "redo")
-_OTHERS = ("elapsed", "bare_product")
+STAGES = ("norms", "threshold", "distance", "selection", "merge", "order", "redo")
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,10 @@ class Search:
     queries: int
     dimension: int
     k: int
-    tf32: bool
+    product: str  # the setting: "float32", "tf32", ...
     place: str
     algorithm: str
-    repeats: int  # the counted ones
+    rounds: int
     medians: Mapping[str, float]  # by stage, and `adds`
     quartiles: Mapping[str, tuple[float, float]]
     ceiling: float  # bytes read a second: the highest that any process measured
@@ -71,7 +72,16 @@ class Search:
 
 def read(directories: Iterable[Path]) -> list[Search]:
     """Read the searches of directories; raises PlotError."""
-    searches = list(read_lines(directories, FILE, _search, "record of a timed search"))
+    searches = []
+    for directory in directories:
+        whole = load_whole(directory)
+        for number, cell in enumerate(whole.cells, 1):
+            try:
+                if cell.get("task") == "knn" and cell["stages"].get("selection"):
+                    searches.append(_search(cell, whole.run, whole.meta))
+            except (KeyError, TypeError) as e:
+                message = f"{directory}: cell {number} is no timed search: {e!r}"
+                raise PlotError(Failure.INPUT, message) from e
     # A low ceiling would make a selection look better, so the highest of the GPU counts.
     highest: dict[str, float] = defaultdict(float)
     for s in searches:
@@ -79,31 +89,35 @@ def read(directories: Iterable[Path]) -> list[Search]:
     return [replace(s, ceiling=highest[s.place]) for s in searches]
 
 
-def _search(record: Mapping[str, Any]) -> Search:
-    request, time = record["request"], record["time"]
-    samples = {
-        stage: numpy.array(time["samples"][stage][time["left_out"] :]) / 1e6
-        for stage in (*STAGES, *_OTHERS)
-    }
+def _search(cell: Mapping[str, Any], run: Run, meta: Mapping[str, Any]) -> Search:
+    problem, counts = cell["problem"], cell["counts"]
+    whole = numpy.array(cell["time"]["rounds"])
+    samples = {name: _rounds(cell, name, len(whole)) / 1e6 for name in (*STAGES, "bare_product")}
+    samples["elapsed"] = whole / 1e6
     samples["adds"] = samples["elapsed"] - samples["distance"]
     quartiles = {stage: numpy.percentile(s, [25, 50, 75]) for stage, s in samples.items()}
-    n, queries = request["base"]["count"], request["queries"]
     return Search(
-        n=n,
-        queries=queries,
-        dimension=request["base"]["dimension"],
-        k=request["k"],
-        tf32=record["options"]["tf32"],
-        place=record["gpu"][0]["name"],
-        algorithm=record["algorithm"]["name"],
-        repeats=len(samples["elapsed"]),
+        n=problem["n"],
+        queries=problem["q"],
+        dimension=problem["dimension"] or cell["input"]["dimension"],
+        k=problem["k"],
+        product=cell["algorithm"]["settings"]["product"],
+        place=run.gpu,
+        algorithm=cell["algorithm"]["name"].split("+product=")[0],
+        rounds=len(whole),
         medians={stage: float(q[1]) for stage, q in quartiles.items()},
         quartiles={stage: (float(q[0]), float(q[2])) for stage, q in quartiles.items()},
-        ceiling=record["ceilings"]["read"],
-        tiles=(record["tiles"]["queries"], record["tiles"]["corpus"]),
-        proven=record["verify"]["rows"],
-        unproven=record["verify"]["unproven_queries"],
+        ceiling=meta["floor"]["cuda"]["read"],
+        tiles=(int(counts["query_tiles"]), int(counts["corpus_tiles"])),
+        proven=int(counts.get("rows_proven", cell["verify"]["rows"])),
+        unproven=int(counts["done_again"]),
     )
+
+
+def _rounds(cell: Mapping[str, Any], stage: str, rounds: int) -> Any:
+    """Return the stage's times by round, in ns; 0 of a stage that the search has not."""
+    found = cell["stages"].get(stage)
+    return numpy.array(found["rounds"]) if found else numpy.zeros(rounds)
 
 
 _COLUMNS = ("n · Q · d · k", "product", "distance", "of it the bare product", "selection", "floor",
@@ -122,7 +136,7 @@ def markdown(searches: Sequence[Search]) -> str:
         plain = {name: _short(ms) for name, ms in s.medians.items()}
         spread = {name: f"{plain[name]} [{_short(low)}, {_short(high)}]"
                   for name, (low, high) in s.quartiles.items()}  # fmt: skip
-        cells = [s.name, "TF32" if s.tf32 else "float32", spread["distance"], plain["bare_product"],
+        cells = [s.name, s.product, spread["distance"], plain["bare_product"],
                  spread["selection"], _short(s.floor), f"{s.over_floor:.2f}",
                  plain["merge"], plain["order"], plain["redo"], plain["norms"],
                  spread["elapsed"], plain["adds"], f"{s.unproven:,}"]  # fmt: skip
@@ -147,28 +161,29 @@ def _drawing(place: str, searches: Sequence[Search]) -> Drawing:
     _over_floor(right, searches)
     left.set_yticks(range(len(searches)), [_label(s) for s in searches])
     left.invert_yaxis()
-    rows = [_row(s, stage) for s in searches for stage in (*s.medians, "floor")]
+    told = [stage for stage in searches[0].medians if any(s.medians[stage] for s in searches)]
+    rows = [_row(s, stage) for s in searches for stage in (*told, "floor")]
     return Drawing(f"knn-end-to-end-{'-'.join(place.lower().split())}", figure, rows)
 
 
 def _label(s: Search) -> str:
-    return f"{s.name}, {'TF32' if s.tf32 else 'float32'}"
+    return f"{s.name}, {s.product}"
 
 
 def _row(s: Search, stage: str) -> dict[str, object]:
     floor = stage == "floor"
     low, high = (s.floor, s.floor) if floor else s.quartiles[stage]
     return {"n": s.n, "queries": s.queries, "dimension": s.dimension, "k": s.k,
-            "product": "tf32" if s.tf32 else "float32", "stage": stage,
+            "product": s.product, "stage": stage,
             "median_ms": s.floor if floor else s.medians[stage], "q1_ms": low, "q3_ms": high,
-            "repeats": s.repeats, "query_tiles": s.tiles[0], "corpus_tiles": s.tiles[1],
+            "rounds": s.rounds, "query_tiles": s.tiles[0], "corpus_tiles": s.tiles[1],
             "rows_proven": s.proven, "unproven_queries": s.unproven}  # fmt: skip
 
 
 def _stages(axes: Axes, searches: Sequence[Search]) -> None:
     lefts = [0.0] * len(searches)
     looks = style.looks_in_order(STAGES)
-    for stage in STAGES:
+    for stage in [stage for stage in STAGES if any(s.medians[stage] for s in searches)]:
         widths = [s.medians[stage] / s.medians["elapsed"] for s in searches]
         axes.barh(range(len(searches)), widths, left=lefts, height=0.7,
                   color=looks[stage].colour, label=stage)  # fmt: skip
@@ -198,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m plots.knn_end_to_end", description="Tell where the time of k-NN goes."
     )
-    return draw_command(parser, arguments, FILE, read, _print_and_draw, "no searches to draw")
+    return draw_command(parser, arguments, RUNS, read, _print_and_draw, "no searches to draw")
 
 
 if __name__ == "__main__":

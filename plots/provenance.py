@@ -45,28 +45,21 @@ def check(folder: Path, history: History) -> Finding | None:
 
 
 def _reason(folder: Path, records: list[dict[str, object]], history: History) -> str:
-    is_search = bool(records) and records[0].get("what") == "index_search"
-    if is_search:
-        made = {_made(record) for record in records}
-    else:
-        meta = decode(read_bytes(folder / "meta.json"), str(folder / "meta.json"))
-        made = {_made(meta)}
-    for commit, dirty in sorted(made):
-        if commit not in history.commits:
-            return f"its commit {commit[:9] or 'unknown'} is not in the history"
-        if dirty:
-            return f"it was made by a changed tree of {commit[:9]}, whose changes are not recorded"
-    if is_search and any("source_hash" not in _index(record) for record in records):
+    meta = decode(read_bytes(folder / "meta.json"), str(folder / "meta.json"))
+    commit, dirty = _made(meta)
+    if commit not in history.commits:
+        return f"its commit {commit[:9] or 'unknown'} is not in the history"
+    if dirty:
+        return f"it was made by a changed tree of {commit[:9]}, whose changes are not recorded"
+    if any(record.get("task") == "index" and not _source_hash(record) for record in records):
         return "its searches name no source hash"
-    (commit, _), *others = sorted(made)
-    if others or is_search:
-        return ""
     return _hashes_differ(records, commit, history)
 
 
-def _index(record: dict[str, object]) -> dict[str, object]:
-    index = record.get("index")
-    return {**(index if isinstance(index, dict) else {}), **record}
+def _source_hash(record: dict[str, object]) -> object:
+    algorithm = record["algorithm"]
+    assert isinstance(algorithm, dict)
+    return algorithm.get("source_hash")
 
 
 def _made(value: dict[str, object]) -> tuple[str, bool]:

@@ -48,6 +48,16 @@ def load_whole(directory: Path) -> Whole:
     return Whole(run, meta, cells, records, warnings)
 
 
+def task_of(directory: Path) -> str:
+    """Return the task of a run's cells, such as "index"; "select" without one, "" for no run."""
+    try:
+        meta = decode(read_bytes(directory / "meta.json"), str(directory / "meta.json"))
+    except PlotError:
+        return ""
+    config = meta.get("config")
+    return str(config.get("task", "select")) if isinstance(config, dict) else "select"
+
+
 def _read(
     directory: Path, number: int
 ) -> tuple[Run, dict[str, Any], list[tuple[Record, dict[str, Any]]], tuple[str, ...]]:

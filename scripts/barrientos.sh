@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the experiments of Barrientos 2011 with metric indexes: Fig. 3.2, 3.3, 4.3 to 4.5, Table 3.1, and what
 # Sec. 3.2 and Chapter 5 say without a figure. Each search writes one record to OUT/runs.jsonl;
-# `python -m plots.index_searches OUT` draws them. Fig. 4.1 and 4.2 are the sweep configs/barrientos_fig4.json,
+# `python -m plots.older_searches OUT` makes cells of them, which `python -m plots.index_searches OUT` draws. Fig. 4.1 and 4.2 are the sweep configs/barrientos_fig4.json,
 # on the vectors of the same Faces. Needs no network.
 #
 # Usage: scripts/barrientos.sh KSELECT OUT [EXECUTOR [QUERIES [COUNT]]]

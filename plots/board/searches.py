@@ -8,7 +8,8 @@ from typing import Any
 
 from plots import index_searches, knn_end_to_end, scaling
 from plots.errors import Failure, PlotError
-from plots.files import RUNS, begins_with, holds
+from plots.files import holds
+from plots.records import task_of
 
 _HOST_FILE = "knn_on_host.json"
 
@@ -67,7 +68,7 @@ def _end_to_end(folder: Path) -> list[Table]:
     return [
         _table(f"Search end to end on one {place}", about, heads, [
             (
-                s.n, s.queries, s.dimension, s.k, "TF32" if s.tf32 else "float32", s.algorithm,
+                s.n, s.queries, s.dimension, s.k, s.product, s.algorithm,
                 *(_short(s.medians[stage]) for stage in ("elapsed", "distance", "selection")),
                 _short(s.over_floor, 3), s.proven,
             )
@@ -161,8 +162,8 @@ def _short(value: float, digits: int = 4) -> str:
 
 
 _KINDS: tuple[tuple[Callable[[Path], bool], Callable[[Path], list[Table]]], ...] = (
-    (lambda folder: holds(folder, knn_end_to_end.FILE), _end_to_end),
+    (lambda folder: task_of(folder) == "knn", _end_to_end),
     (lambda folder: (folder / _HOST_FILE).is_file(), _on_host),
     (lambda folder: holds(folder, "scaling.jsonl"), _scaling),
-    (lambda folder: begins_with(folder, RUNS, b'"what":"index_search"'), _indexes),
+    (lambda folder: task_of(folder) == "index", _indexes),
 )

@@ -1,31 +1,25 @@
-"""Recognises directories of records other than sweeps, and names the commands that draw them."""
+"""Recognises directories of records other than sweeps, and names the commands that read them."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from plots.files import RUNS, begins_with, holds
 
-# (kind of record, test that recognises it, command that draws it)
+# (kind of record, test that recognises it, command that draws or converts it)
 _KINDS: tuple[tuple[str, Callable[[Path], bool], str], ...] = (
-    (
-        "searches in metric indexes",
-        lambda d: begins_with(d, RUNS, b'"what":"index_search"'),
-        "python -m plots.index_searches {}",
-    ),
-    (
-        "k-NN searches end to end",
-        lambda d: holds(d, "knn_end_to_end.jsonl"),
-        "python -m plots.knn_end_to_end {}",
-    ),
     (
         "k-NN searches on growing numbers of GPUs",
         lambda d: holds(d, "scaling.jsonl"),
         "python -m plots.scaling {}",
     ),
     (
-        "times of a k-NN search's stages",
-        lambda d: any(begins_with(d, path.name, b'"what": "knn"') for path in d.glob("*.json")),
-        "scripts/reproduce.sh --from {} K-knng",
+        "searches in an older form",
+        lambda d: (
+            begins_with(d, RUNS, b'"what":"index_search"')
+            or holds(d, "knn_end_to_end.jsonl")
+            or any(begins_with(d, path.name, b'"what": "knn"') for path in d.glob("*.json"))
+        ),
+        "python -m plots.older_searches {}",
     ),
 )
 
@@ -37,5 +31,5 @@ def other_kind(directory: Path) -> str:
     for what, holds, command in _KINDS:
         if holds(directory):
             how = command.format(directory)
-            return f"{directory}: a record of {what}, not of a sweep; `{how}` draws it"
+            return f"{directory}: a record of {what}, not of a sweep; see `{how}`"
     return ""

@@ -4,22 +4,22 @@ The library is a tree `results/<machine>/<run>/`. An unreadable run is reported 
 a damaged file costs only its own figures.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from plots.errors import Failure, PlotError
-from plots.files import RUNS, begins_with, holds
-from plots.records import Record, Run, load
+from plots.files import RUNS, holds
+from plots.records import Record, Run, load, load_whole
 from plots.reproduce.manifest import Experiment
-from plots.reproduce.searches import Search, holds_searches, searches_of
+from plots.reproduce.searches import Search, searches_of
 
 
 @dataclass(frozen=True)
 class StageRecord:
-    """A record of `kselect knn --record`: the median time of every stage, in ns."""
+    """A cell with stages, of a run of k-NN searches: the median of each part of its time, in ns."""
 
     path: str
     name: str
@@ -66,7 +66,7 @@ class Library:
         self._single = _is_run(root)
         self._folders = [root] if self._single else sorted(p for p in _folders(root) if _is_run(p))
         if not self._folders:
-            message = f"{root}: holds no run: no folder with {RUNS} or a record of kselect knn"
+            message = f"{root}: holds no run: no folder with {RUNS}"
             raise PlotError(Failure.INPUT, message)
 
     def sources(self, experiment: Experiment) -> Iterator[Source]:
@@ -87,7 +87,7 @@ class Library:
                     f for name in experiment.slices_of for f in folders if self._name(f) == name
                 ]
                 source = self._source(machine, slices, is_slice=True)
-            found = [s for f in folders if self._of_stages(f, experiment) for s in self._stages(f)]
+            found = [s for f in folders if self._name(f) in experiment.stages_of for s in self._stages(f)]
             indexed = [
                 s for f in folders if f.name in experiment.searches_of for s in self._searches(f)
             ]
@@ -98,7 +98,7 @@ class Library:
 
     def _name(self, folder: Path) -> str:
         """Return a run's name: that of its folder; a single run, which may lie anywhere, says it."""
-        if not self._single or not holds(folder, RUNS):
+        if not self._single:
             return folder.name
         read = self._run(folder)
         return read[0].name if read else folder.name
@@ -133,8 +133,6 @@ class Library:
         return [record for _, own in newest.values() for record in own]
 
     def _run(self, folder: Path) -> tuple[Run, tuple[Record, ...]] | None:
-        if holds_searches(folder):
-            return None
         if folder not in self._read:
             self._read[folder] = None
             try:
@@ -158,20 +156,16 @@ class Library:
         self.warnings += [warning for warning in told if warning not in self.warnings]
         return searches
 
-    def _of_stages(self, folder: Path, experiment: Experiment) -> bool:
-        """Tell whether a folder holds the experiment's stages; a single one may have any name."""
-        if self._single and not holds(folder, RUNS):
-            return bool(experiment.stages_of)
-        return folder.name in experiment.stages_of
-
     def _stages(self, folder: Path) -> Iterator[StageRecord]:
-        for path in sorted(folder.glob("*.json")):
-            try:
-                yield _stage_record(path)
-            except (OSError, ValueError, KeyError, TypeError, IndexError) as e:
-                message = f"{path}: no record of kselect knn that is known: {e!r}"
-                if message not in self.failures:
-                    self.failures.append(message)
+        try:
+            whole = load_whole(folder)
+            for cell in whole.cells:
+                if cell["status"] == "ok" and cell.get("stages"):
+                    yield _stage_record(cell, whole.run, folder)
+        except (KeyError, TypeError, PlotError) as e:
+            message = str(e) if isinstance(e, PlotError) else f"{folder}: has no stages: {e!r}"
+            if message not in self.failures:
+                self.failures.append(message)
 
 
 def _newest(sources: list[Source]) -> Iterator[Source]:
@@ -196,24 +190,16 @@ def _folders(root: Path) -> Iterator[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    return holds(folder, RUNS) or any(
-        begins_with(folder, path.name, b'"what": "knn"') for path in folder.glob("*.json")
-    )
+    return holds(folder, RUNS)
 
 
-def _stage_record(path: Path) -> StageRecord:
-    value = json.loads(path.read_text(encoding="utf-8"))
-    if value["schema"] != 1 or value["what"] != "knn":
-        raise ValueError(f"schema {value['schema']!r} of {value['what']!r} is not known")
-    if value["time"]["unit"] != "ns":
-        raise ValueError(f"time.unit is {value['time']['unit']!r}, not 'ns'")
-    on_gpu = value["executor"] == "cuda" and value["gpu"]
+def _stage_record(cell: Mapping[str, Any], run: Run, folder: Path) -> StageRecord:
     return StageRecord(
-        path=str(path),
-        name=path.stem,
-        machine=value["gpu"][0]["name"] if on_gpu else value["host"]["cpu"],
-        algorithm=value["algorithm"]["name"],
-        commit=value["git"]["commit"],
-        request=value["request"],
-        stages={name: float(ns) for name, ns in value["time"]["median"].items()},
+        path=str(folder),
+        name=str(cell["key"]),
+        machine=run.gpu if cell["executor"] == "cuda" else run.cpu,
+        algorithm=cell["algorithm"]["name"],
+        commit=run.commit,
+        request=cell["problem"] | {"source": cell["input"].get("name", "generated vectors")},
+        stages={name: float(s["median"]) for name, s in cell["stages"].items() if s["of_time"]},
     )

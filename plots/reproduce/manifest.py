@@ -7,8 +7,8 @@ A file has one `[paper]` (key, cite, hardware) and its `[[experiment]]`s in the 
     config        configs/CONFIG.json; its records are runs of that name under results/MACHINE/
     records       other names of its runs; for each model of device the newest run is drawn
     slices_of     other runs, whose cells are used while the experiment has no run of its own
-    stages_of     folders with records of `kselect knn --record`, instead of runs
-    searches_of   folders with records of `kselect index ... --record`, instead of runs
+    stages_of     runs of k-NN searches, whose stages are drawn, instead of runs of selections
+    searches_of   runs of searches in metric indexes, instead of runs of selections
     command       the command that makes the record, if it is not `kselect run CONFIG`
     needs         a missing requirement; the experiment is then listed but cannot be tested
     like          another experiment whose figures (not claims) are used, with `where` replaced

@@ -1,4 +1,4 @@
-"""Reads, compares and draws searches in metric indexes (`kselect index ... --record`).
+"""Reads and compares searches in metric indexes: cells of sweeps with `"task": "index"`.
 
 A search is identified by its traits: kind of index, source (the objects' file without ending),
 what, k, share (of the objects within the radius), radius, radius_rule, distribution, alpha, pivots,
@@ -10,15 +10,16 @@ launch left), and for each query `distances` and `bytes` (read and written, coun
 a record.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
+from plots.cell_record import Run
 from plots.errors import Failure, PlotError
-from plots.files import RUNS, begins_with, read_bytes, stored
-from plots.journal import read_journal
+from plots.files import RUNS
+from plots.index_cells import traits_of, values_of
+from plots.records import load_whole
 from plots.reproduce.manifest import Table, check_keys
 
 TRAITS = (
@@ -69,80 +70,40 @@ class Search:
         )
 
 
-def holds_searches(folder: Path) -> bool:
-    """Tell whether a folder's journal holds searches instead of cells."""
-    return begins_with(folder, RUNS, b'"what":"index_search"')
-
-
 def searches_of(folder: Path) -> tuple[list[Search], tuple[str, ...]]:
     """Read a folder's searches, and warnings about a torn tail; raises PlotError(INPUT)."""
-    path = stored(folder, RUNS)
-    values, told = read_journal(path)
-    digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
-    source = f"{folder / RUNS} (sha256 {digest})"
+    whole = load_whole(folder)
     found = []
-    for number, value in enumerate(values, 1):
+    for number, cell in enumerate(whole.cells, 1):
         try:
-            found.append(_search(value, str(folder), source, digest))
+            if cell["status"] == "ok" and cell["task"] == "index":
+                found.append(_search(cell, whole.run, str(folder)))
         except (KeyError, TypeError, IndexError) as e:
-            message = f"{path}:{number}: no record of a search that is known: {e!r}"
+            message = f"{folder}: cell {number} is no record of a search that is known: {e!r}"
             raise PlotError(Failure.INPUT, message) from e
-    return found, told
+    return found, whole.warnings
 
 
-def _search(value: Mapping[str, Any], folder: str, path: str, digest: str) -> Search:
-    if value["what"] != "index_search":
-        raise KeyError(value["what"])
-    index, search = value["index"], value["search"]
-    traits = {name: search[name] for name in TRAITS if name in search}
-    if "share" in search:
-        traits.pop("radius", None)  # which follows from it
-    of_index = ("kind", "alpha", "cluster_size", "cluster_radius", "pivots")
-    traits |= {name: index[name] for name in of_index if name in index}
-    if "cluster_radius" in index:
-        traits["kind"] = "list_of_clusters_of_radius"
-    traits |= {"executor": value["executor"], "threads": value["threads"]}
-    traits["source"] = PurePosixPath(index["source"]).name.split(".")[0]
-    gpu = value["gpu"][0]["name"] if value["executor"] == "cuda" else value["host"]["cpu"]
+def _search(cell: Mapping[str, Any], run: Run, folder: str) -> Search:
     return Search(
         folder,
-        path,
-        gpu,
-        value["git"]["commit"],
-        traits,
-        _values(value, traits),
-        _interval(value["time"]),
-        int(search["queries"]),
-        digest,
-        bool(value["git"].get("dirty")),
+        f"{folder}/{RUNS} (sha256 {run.digest})",
+        run.gpu if cell["executor"] == "cuda" else run.cpu,
+        run.commit,
+        traits_of(cell),
+        values_of(cell),
+        _interval(cell["time"]),
+        int(cell["problem"]["q"]),
+        run.digest,
+        run.dirty,
     )
 
 
-def _values(value: Mapping[str, Any], traits: Mapping[str, Any]) -> dict[str, float]:
-    per_query = (value["work"] or {}).get("per_query", {})
-    queries = value["search"]["queries"]
-    values = {}
-    if value["time"] is not None:
-        values["time"] = float(value["time"]["median"])
-        values["throughput"] = queries / values["time"] * 1e9
-    increasing = traits.get("radius_rule") == "increasing" and traits["kind"] != "none"
-    if increasing and traits["what"] == "knn" and "pending" in value:
-        values["second_turns"] = value["pending"] / queries
-    if "distances" in per_query:
-        values["distances"] = float(per_query["distances"])
-    if "bytes_read" in per_query:
-        values["bytes"] = float(per_query["bytes_read"] + per_query["bytes_written"])
-    return values
-
-
 def _interval(time: Mapping[str, Any] | None) -> tuple[float, float] | None:
-    """Return the time's interval in ns, that of its samples in records without; None of one."""
-    if time is None:
+    """Return the time's interval in ns; None of a single sample."""
+    if time is None or len(time["samples"]) < 2:
         return None
-    samples = time.get("samples", ())
-    if len(samples) < 2:
-        return None
-    low, high = time.get("ci95") or (min(samples), max(samples))
+    low, high = time["ci95"]
     return float(low), float(high)
 
 

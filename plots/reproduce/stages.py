@@ -1,4 +1,4 @@
-"""Draws the stages of k-NN searches: one bar for each record of `kselect knn --record`."""
+"""Draws the stages of k-NN searches: one bar for each cell with stages."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,9 +12,8 @@ from plots.page import KEY_LINE, Grid, Page, key_columns
 from plots.reproduce.library import Source, StageRecord
 from plots.reproduce.manifest import Experiment
 
-# The stages in pipeline order, and other recorded times.
-_STAGES = ("norms", "distance", "selection", "merge", "order", "redo")
-_BESIDE = {"bare_product", "elapsed", "prepare", "total"}
+# The stages in pipeline order.
+_STAGES = ("norms", "threshold", "distance", "selection", "merge", "order", "redo")
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
 _BAR = 0.34  # inches
 
@@ -39,7 +38,7 @@ def draw(experiment: Experiment, source: Source) -> Drawing:
 
 def _stages(record: StageRecord) -> list[str]:
     known = [stage for stage in _STAGES if record.stages.get(stage)]
-    others = sorted(set(record.stages) - {*_STAGES, *_BESIDE})
+    others = sorted(set(record.stages) - set(_STAGES))
     return [*known, *(stage for stage in others if record.stages[stage])]
 
 
@@ -49,7 +48,7 @@ def _total(record: StageRecord) -> float:
 
 def _figure(experiment: Experiment, source: Source, records: Sequence[StageRecord]) -> Figure:
     names = list(dict.fromkeys(stage for r in records for stage in _stages(r)))
-    labels = [f"{r.name.replace('_', ' ')}, {r.algorithm}" for r in records]
+    labels = [r.algorithm for r in records]
     left = 0.15 + max(style.width(style.literal(label), 7.0) for label in labels)
     grid = Grid(1, 1, 4.6, _BAR * len(records) + 0.1, left, 0.08, 0.22, 0.17, 0.1)
     faces = {name: style.COLOURS[i % len(style.COLOURS)] for i, name in enumerate(names)}
@@ -113,8 +112,8 @@ def _bars(
 
 
 def _request(record: StageRecord) -> str:
-    base = record.request["base"]
+    r = record.request
     return (
-        f"{base['source']}: n = {base['count']}, d = {base['dimension']}, "  # type: ignore[index]
-        f"Q = {record.request['queries']}, k = {record.request['k']}, {record.request['metric']}"
+        f"{r['source']}: n = {r['n']}, d = {r['dimension']}, Q = {r['q']}, k = {r['k']}, "
+        f"{r['metric']}"
     )

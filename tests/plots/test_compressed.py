@@ -9,7 +9,6 @@ from plots import compress
 from plots.errors import Failure, PlotError
 from plots.files import read_lines
 from plots.records import load
-from plots.reproduce.searches import holds_searches
 from test_records import refused, three_cells
 
 from conftest import ROOT, write_run
@@ -79,13 +78,6 @@ def test_lines_without_checksums_are_read_alike(tmp_path: Path) -> None:
     (tmp_path / "scaling.jsonl.gz").write_bytes(b"none")
     with pytest.raises(PlotError, match=r"scaling\.jsonl\.gz: is damaged"):
         list(read_lines([tmp_path], "scaling.jsonl", lambda v: v["a"], "record"))
-
-
-def test_searches_are_known_when_compressed(tmp_path: Path) -> None:
-    (tmp_path / "runs.jsonl").write_text('{"schema":1,"what":"index_search"}\n')
-    assert holds_searches(tmp_path)
-    assert compress.main([str(tmp_path)]) == 0
-    assert holds_searches(tmp_path)
 
 
 def test_committed_records_are_compressed_once() -> None:

@@ -1,17 +1,19 @@
-"""`python -m plots.index_searches` on records as `kselect index --record` writes them."""
+"""`python -m plots.index_searches` on cells of searches in metric indexes."""
 
 import csv
-import json
-import zlib
 
 import pytest
-from plots import index_searches
+from conftest import line, write_run
+from plots import index_searches, older_searches
+from plots.journal import read_journal
 
 
 def record(kind, executor, time, *, k=None, share=None, batch=0, alpha=0.5, threads=2, **search):
     """One record; `time` in ns for 10 queries, or the distances of a query on fibers."""
     index = {"kind": kind, "source": "images.npy", "objects": 96, "metric": "euclidean"}
-    index |= {"list_of_clusters": {"cluster_size": 64}, "sss": {"alpha": alpha}}.get(kind, {})
+    index |= {"list_of_clusters": {"cluster_size": 64}, "sss": {"alpha": alpha, "pivots": 2}}.get(kind, {})
+    if kind == "sss":
+        search = {"distribution": "elements"} | search
     search |= {"what": "knn" if share is None else "range", "queries": 10, "batch": batch}
     search |= {name: x for name, x in (("k", k), ("share", share)) if x is not None}
     counted = {"per_query": {"distances": time, "bytes_read": 10.0, "bytes_written": 5.0}}
@@ -25,17 +27,18 @@ def record(kind, executor, time, *, k=None, share=None, batch=0, alpha=0.5, thre
         "threads": threads,
         "time": None if fiber else {"median": time},
         "work": counted if fiber else None,
+        "started": "2026-11-22T08:36:55Z",
+        "git": {"commit": "0123456", "dirty": False},
+        "host": {"cpu": "a CPU"},
+        "gpu": [{"name": "a GPU"}],
     }
 
 
 def write(directory, records):
-    """Writes runs.jsonl with checksums."""
+    """Writes a run of cells, from records in the older form."""
     directory.mkdir(exist_ok=True)
-    lines = []
-    for value in records:
-        text = json.dumps(value)
-        lines.append(f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n')
-    (directory / "runs.jsonl").write_text("".join(lines))
+    (directory / "runs.jsonl").write_bytes(b"".join(line(value) for value in records))
+    assert older_searches.rewrite(directory) == [directory]
     return directory
 
 
@@ -77,8 +80,11 @@ def test_the_last_of_equal_searches_counts(tmp_path):
 def test_errors(tmp_path, capsys):
     out = ["--out", str(tmp_path / "out")]
     assert index_searches.main([str(tmp_path / "none"), *out]) == 3
-    assert index_searches.main([str(write(tmp_path, [])), *out]) == 3
-    broken = record("sss", "cuda", 1.0, k=8)
-    del broken["search"]
-    assert index_searches.main([str(write(tmp_path, [broken])), *out]) == 3
-    assert "runs.jsonl:1: lacks 'search'" in capsys.readouterr().err
+    assert index_searches.main([str(write_run(tmp_path / "empty", [])), *out]) == 3
+    run = write(tmp_path / "one", [record("sss", "cuda", 1.0, k=8)])
+    cells, _ = read_journal(run / "runs.jsonl.gz")
+    (run / "runs.jsonl.gz").unlink()
+    del cells[0]["counts"], cells[0]["crc32"]
+    (run / "runs.jsonl").write_bytes(line(cells[0]))
+    assert index_searches.main([str(run), *out]) == 3
+    assert "one: cell 1 lacks 'counts'" in capsys.readouterr().err

@@ -42,10 +42,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("name", "text", "command"),
     [
-        ("runs.jsonl", '{"schema":1,"what":"index_search"', "python -m plots.index_searches"),
-        ("knn_end_to_end.jsonl", "{}", "python -m plots.knn_end_to_end"),
+        ("runs.jsonl", '{"schema":1,"what":"index_search"', "python -m plots.older_searches"),
+        ("knn_end_to_end.jsonl", "{}", "python -m plots.older_searches"),
         ("scaling.jsonl", "{}", "python -m plots.scaling"),
-        ("whole.json", '{\n  "schema": 1,\n  "what": "knn",', "scripts/reproduce.sh --from"),
+        ("whole.json", '{\n  "schema": 1,\n  "what": "knn",', "python -m plots.older_searches"),
         ("runs.jsonl", '{"schema":1,"key":"0"', "meta.json: cannot be read"),
     ],
 )

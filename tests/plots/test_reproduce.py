@@ -199,36 +199,24 @@ def test_trials_are_drawn_as_mean_and_deviation(tmp_path: Path) -> None:
     assert [row["data_sets"] for row in (fresh, same, unknown)] == ["3", "1", ""]
 
 
-def stage_record(**stages: float) -> JsonObject:
-    """Return a record of `kselect knn --record`, as far as it is read."""
-    return {
-        "schema": 1,
-        "what": "knn",
-        "request": {
-            "base": {"source": "x.gz", "count": 10, "dimension": 3},
-            "queries": 10, "k": 2, "metric": "euclidean",
-        },
-        "algorithm": {"name": "qms-warp"},
-        "executor": "cuda",
-        "time": {"unit": "ns", "median": stages},
-        "git": {"commit": "0123456789"},
-        "host": {"cpu": "a CPU"},
-        "gpu": [{"name": "a GPU"}],
-    }  # fmt: skip
-
-
 def test_time_is_split_by_stage(tmp_path: Path) -> None:
-    folder = tmp_path / "gpu" / "mnist_knng"
-    folder.mkdir(parents=True)
-    record = stage_record(distance=600.0, selection=300.0, redo=0.0, order=100.0, total=1000.0)
-    (folder / "a.json").write_text(json.dumps(record, indent=2))
-    (folder / "b.json").write_text(json.dumps(record | {"schema": 2}, indent=2))
-    library = Library(tmp_path)
-    (source,) = library.sources(EXPERIMENTS["K-knng"])
+    def stage(median: float, of_time: bool = True) -> JsonObject:
+        return {"unit": "ns", "of_time": of_time, "median": median, "ci95": [median, median]}
+
+    made = cell(QMS, problem(10, 10, 2))
+    made["stages"] = {"distance": stage(600.0), "selection": stage(300.0), "redo": stage(0.0),
+                      "order": stage(100.0), "prepare": stage(50.0, of_time=False)}  # fmt: skip
+    made["problem"] |= {"dimension": 3, "metric": "euclidean"}
+    folder = write_run(tmp_path / "gpu" / "mnist_knng", [made | {"task": "knn", "counts": {}}])
+    (source,) = Library(tmp_path).sources(EXPERIMENTS["K-knng"])
     (drawing,) = figures.draw(EXPERIMENTS["K-knng"], EXPERIMENTS["K-knng"].figures[0], source)
     shares = {row["stage"]: float(row["share"]) for row in rows(drawing)}
     assert shares == {"distance": 0.6, "selection": 0.3, "order": 0.1}
-    assert "b.json: no record of kselect knn that is known" in library.failures[0]
+    del made["stages"]["order"]["of_time"]
+    write_run(folder, [made])
+    library = Library(tmp_path)
+    assert not list(library.sources(EXPERIMENTS["K-knng"]))
+    assert "of_time" in library.failures[0]
 
 
 def test_equal_points_are_drawn_whatever_their_values() -> None:

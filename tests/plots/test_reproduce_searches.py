@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plots import older_searches
+from plots.journal import read_journal
 from plots.reproduce import causes, claims, searches
 from plots.reproduce.library import Library
 
@@ -12,7 +14,7 @@ from reproduced import EXPERIMENTS, drawn, rows, texts
 
 
 def search(**changes: Any) -> JsonObject:
-    """Return a record of `kselect index knn --record`, as far as it is read."""
+    """Return an old record of a search, as far as its conversion needs it."""
     found: JsonObject = {
         "schema": 1,
         "what": "index_search",
@@ -22,7 +24,8 @@ def search(**changes: Any) -> JsonObject:
         "threads": 2,
         "time": {"unit": "ns", "median": 1e6},
         "work": {"per_query": {"distances": 50.0}},
-        "git": {"commit": "0123456789"},
+        "started": "2026-11-22T08:36:55Z",
+        "git": {"commit": "0123456789", "dirty": False},
         "host": {"cpu": "a CPU"},
         "gpu": [{"name": "a GPU"}],
     }
@@ -35,11 +38,17 @@ def search(**changes: Any) -> JsonObject:
     return found
 
 
-def write_searches(tree: Path, found: list[JsonObject]) -> None:
-    """Write the journal that scripts/barrientos.sh would."""
+def write_searches(tree: Path, found: list[JsonObject]) -> Path:
+    """Write searches as cells of a run."""
     folder = tree / "gpu" / "barrientos"
+    for record in found:
+        if record["index"]["kind"] == "sss":
+            record["index"] = {"alpha": 0.66, "pivots": 1} | record["index"]
+            record["search"] = {"distribution": "elements"} | record["search"]
     folder.mkdir(parents=True)
     (folder / "runs.jsonl").write_bytes(b"".join(line(record) for record in found))
+    assert older_searches.rewrite(folder) == [folder]
+    return folder
 
 
 def test_searches_are_bars_of_their_traits_and_decide_claims(tmp_path: Path) -> None:
@@ -147,9 +156,11 @@ def test_a_list_of_a_fixed_radius_is_another_kind(tmp_path: Path) -> None:
 
 
 def test_a_search_of_another_kind_is_named(tmp_path: Path) -> None:
-    broken = search()
-    del broken["index"]
-    write_searches(tmp_path, [search(), broken])
+    folder = write_searches(tmp_path, [search(), search(search__k=16)])
+    cells, _ = read_journal(folder / "runs.jsonl.gz")
+    (folder / "runs.jsonl.gz").unlink()
+    del cells[1]["counts"], cells[1]["crc32"], cells[0]["crc32"]
+    (folder / "runs.jsonl").write_bytes(b"".join(line(made) for made in cells))
     library = Library(tmp_path)
     assert list(library.sources(EXPERIMENTS["B-fig3.2"])) == []
-    assert "runs.jsonl:2: no record of a search that is known" in library.failures[0]
+    assert "barrientos: cell 2 is no record of a search that is known" in library.failures[0]

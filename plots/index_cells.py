@@ -1,0 +1,72 @@
+"""What a cell of task `index` says of its search, for figures and claims."""
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+# Generated objects that stand for a database of Barrientos 2011: distribution, dimension.
+_STAND_INS = {("decaying(5)", 20): "images", ("decaying(64)", 254): "faces"}
+
+
+def kind_of(cell: Mapping[str, Any]) -> str:
+    """Return the kind of index: the entry's name without its variants."""
+    return str(cell["algorithm"]["name"].split("+")[0])
+
+
+def source_of(cell: Mapping[str, Any]) -> str:
+    """Return what the objects are: their file without ending, or what they stand for."""
+    if cell["input"]["kind"] != "generated":
+        return PurePosixPath(cell["input"]["name"]).name.split(".")[0]
+    problem = cell["problem"]
+    made = (problem["distribution"], problem["dimension"])
+    return _STAND_INS.get(made, f"{made[0]}, d = {made[1]}")
+
+
+def traits_of(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the traits by which searches are compared (`plots.reproduce.searches`)."""
+    problem, own = cell["problem"], cell["algorithm"]["settings"]
+    counts, kind = cell["counts"], kind_of(cell)
+    is_range = problem["radius"] > 0 or problem["share"] > 0
+    kernels = cell["executor"] != "cpu"  # there alone the radius' rule, batches and distribution matter
+    traits = {
+        "kind": "list_of_clusters_of_radius" if own.get("cluster_radius") else kind,
+        "source": source_of(cell),
+        "what": "range" if is_range else "knn",
+        "executor": cell["executor"],
+        "threads": own.get("threads") or cell["threads"],
+    }
+    if is_range:
+        name = "share" if problem["share"] > 0 else "radius"
+        traits[name] = problem[name]
+    else:
+        traits["k"] = problem["k"]
+    if kernels:
+        traits |= {name: own[name] for name in ("batch",) if name in own}
+        if not is_range:
+            traits["radius_rule"] = own.get("radius_rule", "increasing")
+        if kind == "sss":
+            traits["distribution"] = own["distribution_rule"]
+    if kind == "list_of_clusters":
+        size = "cluster_radius" if own.get("cluster_radius") else "cluster_size"
+        traits[size] = own[size]
+    if kind == "sss":
+        traits |= {"alpha": own["alpha"], "pivots": int(counts["pivots"])}
+    return traits
+
+
+def values_of(cell: Mapping[str, Any]) -> dict[str, float]:
+    """Return the quantities of a search (`plots.reproduce.searches.QUANTITIES`)."""
+    queries, counts = cell["problem"]["q"], cell["counts"]
+    traits = traits_of(cell)
+    values = {}
+    if cell["time"] is not None:
+        values["time"] = float(cell["time"]["median"])
+        values["throughput"] = queries / values["time"] * 1e9
+    increasing = traits.get("radius_rule") == "increasing" and traits["kind"] != "none"
+    if increasing and traits["what"] == "knn" and "pending" in counts:
+        values["second_turns"] = counts["pending"] / queries
+    if "distances" in counts:
+        values["distances"] = counts["distances"] / queries
+    if "bytes_read" in counts:
+        values["bytes"] = (counts["bytes_read"] + counts["bytes_written"]) / queries
+    return values
