@@ -1,7 +1,6 @@
 """The reproduction from records to files: what is drawn, what is told, what --check sees."""
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
