@@ -7,8 +7,8 @@ Before searches were cells (`"task": "knn"` and `"index"` in configs), they had 
     *.json with "what": "knn"                the same, a file a search
 
 Such a folder is rewritten in place: runs.jsonl.gz with a cell a search, and meta.json, whose
-`converted_from` names the form, each old file with its SHA-256, and the last commit that has it
-(`git show COMMIT:FILE` shows the original). No number is changed: medians, quartiles and intervals
+`converted_from` names the form, each old file with the SHA-256 of its (unpacked) bytes, and a commit
+that has it (`git show COMMIT:FILE` shows the original; `plots.provenance` checks it). No number is changed: medians, quartiles and intervals
 are computed from the old samples; totals of work are the old means times the queries. What was not
 recorded is empty.
 """
@@ -20,6 +20,7 @@ import json
 import subprocess
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -261,39 +262,41 @@ def _line(cell: Json) -> bytes:
     return f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'.encode()
 
 
-def rewrite(folder: Path) -> list[Path]:
-    """Convert a folder in place; returns the runs, none without old records. Raises PlotError.
+def rewrite(folder: Path) -> bool:
+    """Convert a folder in place; returns whether it had old records. Raises PlotError.
 
-    A run is of one commit: the records of each further one go to FOLDER_COMMIT.
+    meta.json names the commit that made most of the records; a cell that another one made names it.
     """
     old = old_records(folder)
     if old is None:
-        return []
-    history = {path: _commit_of(path) for path in old.files}
-    made: dict[Path, tuple[bytes, Json]] = {}
+        return False
     try:
-        for commit in dict.fromkeys(r["git"]["commit"] for r in old.records):
-            own = tuple(r for r in old.records if r["git"]["commit"] == commit)
-            into = folder.with_name(f"{folder.name}_{commit[:7]}") if made else folder
-            data = b"".join(_line(cell) for cell in convert(old.form, own))
-            made[into] = data, meta_of(into.name, replace(old, records=own), history)
+        commits = Counter(r["git"]["commit"] for r in old.records)
+        most = commits.most_common(1)[0][0] if commits else ""
+        # The machine and the build are read from the first record: one of that commit.
+        ordered = tuple(sorted(old.records, key=lambda r: bool(r["git"]["commit"] != most)))
+        cells = convert(old.form, old.records)
+        for cell, record in zip(cells, old.records, strict=True):
+            if record["git"]["commit"] != most:
+                cell["git"] = record["git"]
+        history = {path: _commit_of(path) for path in old.files}
+        meta = meta_of(folder.name, replace(old, records=ordered), history)
+        data = b"".join(_line(cell) for cell in cells)
     except (KeyError, TypeError, ValueError) as e:
         raise PlotError(Failure.INPUT, f"{folder}: no record of searches that is known: {e!r}") from e
-    for into, (data, meta) in made.items():
-        into.mkdir(exist_ok=True)
-        write_file(packed(into / RUNS), gzip.compress(data, compresslevel=9, mtime=0))
-        write_file(into / "meta.json", (json.dumps(meta, indent=1) + "\n").encode())
+    write_file(packed(folder / RUNS), gzip.compress(data, compresslevel=9, mtime=0))
+    write_file(folder / "meta.json", (json.dumps(meta, indent=1) + "\n").encode())
     for path in old.files:
         if path != packed(folder / RUNS):
             path.unlink()
-    return list(made)
+    return True
 
 
 def _commit_of(path: Path) -> str:
-    """Return the last commit that changed a file; "" outside of a checkout."""
-    done = subprocess.run(["git", "log", "-1", "--format=%H", "--", path.name], cwd=path.parent,
+    """Return the last commit that wrote a file; "" outside of a checkout."""
+    done = subprocess.run(["git", "log", "--diff-filter=AM", "--format=%H", "--", path.name], cwd=path.parent,
                           capture_output=True, text=True, check=False)  # fmt: skip
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return done.stdout.split("\n")[0] if done.returncode == 0 else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -306,10 +309,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         for folder in options.runs:
-            made = rewrite(folder)
-            if not made:
+            if not rewrite(folder):
                 raise PlotError(Failure.INPUT, f"{folder}: has no old records of searches")
-            print("\n".join(str(path) for path in made))
+            print(folder)
 
     return exit_code("plots", work)
 

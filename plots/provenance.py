@@ -11,12 +11,14 @@ It needs the history: in a shallow clone it says so.
 """
 
 import argparse
+import gzip
 import hashlib
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from plots.errors import Failure, PlotError
 from plots.files import RUNS, holds, read_bytes, stored
@@ -33,6 +35,7 @@ class Finding:
     folder: str
     digest: str
     reason: str
+    converted: bool = False  # from a record of an older form, which the history has
 
 
 def check(folder: Path, history: History) -> Finding | None:
@@ -40,20 +43,43 @@ def check(folder: Path, history: History) -> Finding | None:
     path = stored(folder, RUNS)
     digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
     records, _ = read_journal(path)
-    reason = _reason(folder, records, history)
-    return Finding(folder.as_posix(), digest, reason) if reason else None
-
-
-def _reason(folder: Path, records: list[dict[str, object]], history: History) -> str:
     meta = decode(read_bytes(folder / "meta.json"), str(folder / "meta.json"))
-    commit, dirty = _made(meta)
-    if commit not in history.commits:
-        return f"its commit {commit[:9] or 'unknown'} is not in the history"
-    if dirty:
-        return f"it was made by a changed tree of {commit[:9]}, whose changes are not recorded"
+    reason = _lost_origin(folder, meta, history) or _reason(meta, records, history)
+    converted = "converted_from" in meta
+    return Finding(folder.as_posix(), digest, reason, converted) if reason else None
+
+
+def _lost_origin(folder: Path, meta: Mapping[str, Any], history: History) -> str:
+    """Return which record a run was converted from that the history does not have; "" if none."""
+    for file in meta.get("converted_from", {"files": ()})["files"]:
+        at, name = str(file["commit"]), (folder / file["name"]).as_posix()
+        if at not in history.commits:
+            return f"the history has no commit {at[:9]!r} of {name}, which it was converted from"
+        one = history.files(at).get(name, "")
+        history.fetch([one] if one else [])
+        data = history.content(one) if one else b""
+        if name.endswith(".gz") and data:
+            data = gzip.decompress(data)
+        if hashlib.sha256(data).hexdigest() != file["sha256"]:
+            return f"commit {at[:9]} does not have the {name} that it was converted from"
+    return ""
+
+
+def _reason(meta: dict[str, object], records: list[dict[str, object]], history: History) -> str:
+    # A cell that another commit made than most of its run names it.
+    made = dict.fromkeys(_made(record if "git" in record else meta) for record in records)
+    for commit, dirty in made or [_made(meta)]:
+        if commit not in history.commits:
+            return f"its commit {commit[:9] or 'unknown'} is not in the history"
+        if dirty:
+            return f"it was made by a changed tree of {commit[:9]}, whose changes are not recorded"
     if any(record.get("task") == "index" and not _source_hash(record) for record in records):
         return "its searches name no source hash"
-    return _hashes_differ(records, commit, history)
+    for commit, _ in made:
+        own = [r for r in records if _made(r if "git" in r else meta)[0] == commit]
+        if reason := _hashes_differ(own, commit, history):
+            return reason
+    return ""
 
 
 def _source_hash(record: dict[str, object]) -> object:
@@ -106,10 +132,12 @@ def text(found: Iterable[Finding]) -> str:
         "their\n"
         "# commit does not have the kernels. Documents mark them as older records. The list may only "
         "shrink:\n"
-        "# `python -m plots.provenance --write` removes what was recorded again.\n"
+        "# `python -m plots.provenance --write` removes what was recorded again. A converted one was made from\n"
+        "# a record of an older form, which the history has as meta.json names it.\n"
     )
     return head + "".join(
         f'\n[[record]]\nfolder = "{f.folder}"\ndigest = "{f.digest}"\nreason = "{f.reason}"\n'
+        + ("converted = true\n" if f.converted else "")
         for f in found
     )
 

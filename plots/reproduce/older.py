@@ -20,6 +20,7 @@ class Older:
     """The listed runs: by folder the digest of its records and the reason."""
 
     runs: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    converted: frozenset[str] = frozenset()  # of them, those made from records of an older form
 
     def reason(self, folder: str, digest: str) -> str | None:
         """Return why a run has no provenance; None if it is not listed, or was recorded again."""
@@ -32,7 +33,11 @@ def read(path: Path = LIST) -> Older:
     try:
         with path.open("rb") as file:
             value = tomllib.load(file)
-        return Older({r["folder"]: (r["digest"], r["reason"]) for r in value.get("record", ())})
+        records = value.get("record", ())
+        return Older(
+            {r["folder"]: (r["digest"], r["reason"]) for r in records},
+            frozenset(r["folder"] for r in records if r.get("converted")),
+        )
     except FileNotFoundError:
         return Older()
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as e:

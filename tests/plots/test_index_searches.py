@@ -38,7 +38,7 @@ def write(directory, records):
     """Writes a run of cells, from records in the older form."""
     directory.mkdir(exist_ok=True)
     (directory / "runs.jsonl").write_bytes(b"".join(line(value) for value in records))
-    assert older_searches.rewrite(directory) == [directory]
+    assert older_searches.rewrite(directory)
     return directory
 
 
