@@ -49,7 +49,7 @@ class Search:
     rounds: int
     medians: Mapping[str, float]  # by stage, and `adds`
     quartiles: Mapping[str, tuple[float, float]]
-    ceiling: float  # bytes read a second: the highest that any process measured
+    ceiling: float  # bytes read a second: the highest that any process measured; 0: none did
     tiles: tuple[int, int]  # numbers of query tiles and corpus tiles
     proven: int  # rows whose selection was proven
     unproven: int  # queries whose neighbours were not provably the nearest at first
@@ -60,14 +60,14 @@ class Search:
         return f"{self.n:,} · {self.queries:,} · {self.dimension:,} · {self.k:,}"
 
     @property
-    def floor(self) -> float:
-        """The time to read all distances once, in milliseconds."""
-        return self.n * self.queries * 4 / self.ceiling * 1e3
+    def floor(self) -> float | None:
+        """The time to read all distances once, in milliseconds; None without a ceiling."""
+        return self.n * self.queries * 4 / self.ceiling * 1e3 if self.ceiling else None
 
     @property
-    def over_floor(self) -> float:
-        """The selection time over the time to read its input."""
-        return self.medians["selection"] / self.floor
+    def over_floor(self) -> float | None:
+        """The selection time over the time to read its input; None without a ceiling."""
+        return self.medians["selection"] / self.floor if self.floor else None
 
 
 def read(directories: Iterable[Path]) -> list[Search]:
@@ -107,7 +107,7 @@ def _search(cell: Mapping[str, Any], run: Run, meta: Mapping[str, Any]) -> Searc
         rounds=len(whole),
         medians={stage: float(q[1]) for stage, q in quartiles.items()},
         quartiles={stage: (float(q[0]), float(q[2])) for stage, q in quartiles.items()},
-        ceiling=meta["floor"]["cuda"]["read"],
+        ceiling=meta["floor"].get("cuda", {"read": 0.0})["read"],
         tiles=(int(counts["query_tiles"]), int(counts["corpus_tiles"])),
         proven=int(counts.get("rows_proven", cell["verify"]["rows"])),
         unproven=int(counts["done_again"]),
@@ -137,7 +137,8 @@ def markdown(searches: Sequence[Search]) -> str:
         spread = {name: f"{plain[name]} [{_short(low)}, {_short(high)}]"
                   for name, (low, high) in s.quartiles.items()}  # fmt: skip
         cells = [s.name, s.product, spread["distance"], plain["bare_product"],
-                 spread["selection"], _short(s.floor), f"{s.over_floor:.2f}",
+                 spread["selection"], _short(s.floor) if s.floor else "-",
+                 f"{s.over_floor:.2f}" if s.over_floor else "-",
                  plain["merge"], plain["order"], plain["redo"], plain["norms"],
                  spread["elapsed"], plain["adds"], f"{s.unproven:,}"]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
@@ -162,7 +163,8 @@ def _drawing(place: str, searches: Sequence[Search]) -> Drawing:
     left.set_yticks(range(len(searches)), [_label(s) for s in searches])
     left.invert_yaxis()
     told = [stage for stage in searches[0].medians if any(s.medians[stage] for s in searches)]
-    rows = [_row(s, stage) for s in searches for stage in (*told, "floor")]
+    rows = [_row(s, stage) for s in searches for stage in told]
+    rows += [_floor_row(s, s.floor) for s in searches if s.floor]
     return Drawing(f"knn-end-to-end-{'-'.join(place.lower().split())}", figure, rows)
 
 
@@ -171,13 +173,16 @@ def _label(s: Search) -> str:
 
 
 def _row(s: Search, stage: str) -> dict[str, object]:
-    floor = stage == "floor"
-    low, high = (s.floor, s.floor) if floor else s.quartiles[stage]
+    low, high = s.quartiles[stage]
     return {"n": s.n, "queries": s.queries, "dimension": s.dimension, "k": s.k,
             "product": s.product, "stage": stage,
-            "median_ms": s.floor if floor else s.medians[stage], "q1_ms": low, "q3_ms": high,
+            "median_ms": s.medians[stage], "q1_ms": low, "q3_ms": high,
             "rounds": s.rounds, "query_tiles": s.tiles[0], "corpus_tiles": s.tiles[1],
             "rows_proven": s.proven, "unproven_queries": s.unproven}  # fmt: skip
+
+
+def _floor_row(s: Search, floor: float) -> dict[str, object]:
+    return _row(s, "selection") | {"stage": "floor", "median_ms": floor, "q1_ms": floor, "q3_ms": floor}
 
 
 def _stages(axes: Axes, searches: Sequence[Search]) -> None:
@@ -196,7 +201,7 @@ def _stages(axes: Axes, searches: Sequence[Search]) -> None:
 
 def _over_floor(axes: Axes, searches: Sequence[Search]) -> None:
     colour = style.looks_in_order(STAGES)["selection"].colour
-    axes.barh(range(len(searches)), [s.over_floor for s in searches], height=0.7, color=colour)
+    axes.barh(range(len(searches)), [s.over_floor or 0.0 for s in searches], height=0.7, color=colour)
     for at in (1.0, GOAL):
         axes.axvline(at, color=style.MUTED, linewidth=0.8, linestyle=":" if at == GOAL else "-")
     axes.set_xlabel("selection over reading the distances once")

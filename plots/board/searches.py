@@ -70,7 +70,7 @@ def _end_to_end(folder: Path) -> list[Table]:
             (
                 s.n, s.queries, s.dimension, s.k, s.product, s.algorithm,
                 *(_short(s.medians[stage]) for stage in ("elapsed", "distance", "selection")),
-                _short(s.over_floor, 3), s.proven,
+                None if s.over_floor is None else _short(s.over_floor, 3), s.proven,
             )
             for s in of
         ])

@@ -234,8 +234,8 @@ def test_an_algorithm_has_a_page(site: Path, page: chromium.Page) -> None:
     assert re.match(r"It wins \d+ of \d+ problems", text(page, "where-note"))
     assert len(texts(page, "#worst tbody tr")) > 5
     assert "runs" in text(page, "past") and page.run("document.querySelector('#past svg circle') !== null")
-    show(page, site, "algorithm", "name=none")
-    assert text(page, "name") == "No algorithm is called none"
+    show(page, site, "algorithm", "name=nothing")
+    assert text(page, "name") == "No algorithm is called nothing"
 
 
 def test_search_finds_algorithms_and_cells(site: Path, page: chromium.Page) -> None:

@@ -82,13 +82,25 @@ def test_equal_records_give_equal_files(measured, tmp_path):
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
+def test_without_a_ceiling_there_is_no_floor(tmp_path, capsys):
+    run = write(tmp_path / "one", [record()])
+    meta = json.loads((tmp_path / "one" / "meta.json").read_text())
+    (tmp_path / "one" / "meta.json").write_text(json.dumps(meta | {"floor": {}}))
+    assert knn_end_to_end.main([run, "--out", str(tmp_path / "out")]) == 0
+    head, _, row = capsys.readouterr().out.splitlines()[:3]
+    cells = dict(zip(head.split("|"), row.split("|"), strict=True))
+    assert cells[" floor "] == cells[" selection / floor "] == " - "
+    (table,) = (tmp_path / "out").glob("*.csv")
+    assert "floor" not in table.read_text()
+
+
 def test_bad_input(tmp_path, capsys):
     assert knn_end_to_end.main([str(tmp_path / "none")]) == 3
     assert "no such run directory" in capsys.readouterr().err
     run = write(tmp_path / "one", [record()])
     meta = json.loads((tmp_path / "one" / "meta.json").read_text())
-    (tmp_path / "one" / "meta.json").write_text(json.dumps(meta | {"floor": {}}))
+    (tmp_path / "one" / "meta.json").write_text(json.dumps(meta | {"floor": {"cuda": {}}}))
     assert knn_end_to_end.main([run]) == 3
-    assert "cell 1 is no timed search: KeyError('cuda')" in capsys.readouterr().err
+    assert "cell 1 is no timed search: KeyError('read')" in capsys.readouterr().err
     assert knn_end_to_end.main([str(write_run(tmp_path / "empty", []))]) == 3
     assert "no searches to draw" in capsys.readouterr().err
