@@ -137,9 +137,12 @@ if(KSELECT_SANITIZE)
   target_link_options(kselect_options INTERFACE -fsanitize=${KSELECT_SANITIZE})
 endif()
 
-# For code on no timed path. With sanitizers even -O1 compiles slowly, so they get -O0.
+# For code on no timed path. With sanitizers even -O1 compiles slowly, so they get -O0. So does a build that is only to
+# show that everything compiles (scripts/test.sh of the CUDA build, which no GPU runs).
+option(KSELECT_COMPILE_ONLY "Optimise little: nobody waits for the programs of this build" OFF)
+mark_as_advanced(KSELECT_COMPILE_ONLY)
 set(little -O1)
-if(KSELECT_SANITIZE)
+if(KSELECT_SANITIZE OR KSELECT_COMPILE_ONLY)
   set(little -O0)
 endif()
 set(KSELECT_LITTLE_OPTIMISED $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:${little}>)
