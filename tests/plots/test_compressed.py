@@ -88,3 +88,24 @@ def test_committed_records_are_compressed_once() -> None:
         assert header[3] == 0 and header[4:8] == b"\0\0\0\0", f"{path}: has a name or a time"
         first = gzip.decompress(path.read_bytes()).partition(b"\n")[0]
         assert isinstance(json.loads(first), dict), path
+
+
+def test_rounded_times_keep_a_tenth_of_a_nanosecond(run: Path) -> None:
+    fine = [json.loads(line) for line in (run / "runs.jsonl").read_text().splitlines()]
+    timed = [record for record in fine if record["time"]]
+    for record in fine:
+        del record["crc32"]
+    for record in timed:
+        record["time"]["samples"] = [8863.999973982573, 2.25e6]
+    write_run(run, fine)
+    digest = load(run).run.digest
+    assert compress.main(["--round", str(run)]) == 0
+    path = run / "runs.jsonl.gz"
+    kept = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    assert [record["key"] for record in kept] == [record["key"] for record in fine]
+    samples = [record["time"]["samples"] for record in kept if record["time"]]
+    assert samples == [[8864.0, 2250000.0]] * len(timed) != []
+    assert load(run).run.digest != digest
+    once = path.read_bytes()
+    assert compress.main(["--round", str(run)]) == 0  # rounding again changes nothing
+    assert path.read_bytes() == once
