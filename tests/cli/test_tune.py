@@ -34,6 +34,16 @@ def learned(binary, tmp_path_factory):
     return out, done.stdout
 
 
+def test_the_h100s_table_is_of_its_own_records(kselect, tmp_path):
+    runs = [ROOT / "results/nvidia-h100-x2" / run for run in ("tune", "tune_types", "regret_random")]
+    out = tmp_path / "table.json"
+    kselect("tune", "--from", *runs, "--out", out)
+    table = json.loads(out.read_text())
+    own = json.loads((TABLE.parent / "nvidia-h100.json").read_text())
+    assert table["device"] == own["device"] and table["device"]["name"] == "NVIDIA H100 80GB HBM3"
+    assert table["sources"] == own["sources"] and table["costs"] == own["costs"]
+
+
 def judged(kselect, *arguments):
     return json.loads(kselect("tune", "--regret", *arguments, "--json").stdout)
 
