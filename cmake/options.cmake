@@ -24,6 +24,7 @@ set(KSELECT_MARCH "" CACHE STRING "-march of the host code, e.g. native; empty: 
 whose vector units the CPU's selections find when they run")
 
 option(KSELECT_OBJECT_TIMES "Append each object's processor time to object_times.txt in the build folder" OFF)
+option(KSELECT_COMPILE_ONLY "Optimise no host code: the build only shows that everything compiles" OFF)
 
 # ccache speeds builds up and does not change their results. With paths relative to the project, two clones
 # share cached objects.
@@ -129,7 +130,11 @@ if(KSELECT_WERROR)
 endif()
 target_compile_options(kselect_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:${host_flags} ${host_warnings}>
-  $<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${march}>:-Xcompiler=${march}> --expt-relaxed-constexpr -lineinfo>)
+  $<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${march}>:-Xcompiler=${march}> --expt-relaxed-constexpr -lineinfo
+                             $<$<BOOL:${KSELECT_OBJECT_TIMES}>:-Xptxas=-v>>)
+if(KSELECT_COMPILE_ONLY)
+  target_compile_options(kselect_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-O0>)
+endif()
 if(KSELECT_SANITIZE)
   target_compile_options(kselect_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${KSELECT_SANITIZE} -fno-omit-frame-pointer
@@ -137,10 +142,7 @@ if(KSELECT_SANITIZE)
   target_link_options(kselect_options INTERFACE -fsanitize=${KSELECT_SANITIZE})
 endif()
 
-# For code on no timed path. With sanitizers even -O1 compiles slowly, so they get -O0. So does a build that is only to
-# show that everything compiles (scripts/test.sh of the CUDA build, which no GPU runs).
-option(KSELECT_COMPILE_ONLY "Optimise little: nobody waits for the programs of this build" OFF)
-mark_as_advanced(KSELECT_COMPILE_ONLY)
+# For code on no timed path. With sanitizers even -O1 compiles slowly, so they get -O0.
 set(little -O1)
 if(KSELECT_SANITIZE OR KSELECT_COMPILE_ONLY)
   set(little -O0)
