@@ -45,5 +45,5 @@ def empty_indices(shape: tuple[int, ...], wide: bool, a: Any) -> Any:
     return _numpy.empty_indices(shape, wide, a)
 
 
-def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+def returned(values: Any, indices: Any, a: Any, axis: int, ragged: Any = None) -> tuple[Any, Any]:
     return jax.numpy.asarray(values), jax.numpy.asarray(indices)

@@ -120,10 +120,14 @@ def refuse_out(a: Any) -> None:
         raise ValueError("out has no gradient, but a requires it; use torch.no_grad()")
 
 
-def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+def returned(values: Any, indices: Any, a: Any, axis: int, ragged: Any = None) -> tuple[Any, Any]:
     if isinstance(values, np.ndarray):  # distances, which have no gradient
         return torch.from_numpy(values), torch.from_numpy(indices)
-    if _is_differentiated(a):
+    if values is not indices and _is_differentiated(a):
+        if ragged is not None:
+            from kselect import _torch_ragged
+
+            return _torch_ragged.gathered(values, indices, a, axis, ragged), indices
         # All axes may have been one.
         rows = a.reshape(*values.shape[:axis], -1, *values.shape[axis + 1 :])
         values = rows.gather(axis, indices.long())  # the same numbers; their gradient is a scatter
@@ -134,7 +138,7 @@ def current_stream(a: Any) -> int:
     return torch.cuda.current_stream(a.device).cuda_stream
 
 
-def within(stream: Any, a: Any) -> Any:
+def within(stream: Any, a: Any, *others: Any) -> Any:
     handle = _libraries.stream_handle(stream)
     before = torch.cuda.current_stream(a.device)
     if handle == before.cuda_stream:
@@ -144,8 +148,18 @@ def within(stream: Any, a: Any) -> Any:
     else:
         inside = torch.cuda.ExternalStream(handle, device=a.device)
     inside.wait_stream(before)
-    a.record_stream(inside)
+    for one in (a, *others):
+        one.record_stream(inside)
     return torch.cuda.stream(inside)
+
+
+_INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def nan_last(a: Any, largest: bool) -> Any:
+    bits = _INTEGERS[a.element_size()]
+    worst = -1 if largest else torch.iinfo(bits).max  # all bits but perhaps the sign
+    return torch.where(a.isnan(), worst, a.view(bits)).view(a.dtype)
 
 
 def float_rows(a: Any) -> Any:
