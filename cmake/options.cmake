@@ -23,6 +23,8 @@ set(KSELECT_CCCL "" CACHE PATH "Include folder of a CCCL (Thrust, CUB, libcu++) 
 set(KSELECT_MARCH "" CACHE STRING "-march of the host code, e.g. native; empty: any machine of the kind, \
 whose vector units the CPU's selections find when they run")
 
+option(KSELECT_LINEINFO "GPU code names its source lines, for profilers; it is then several times as large" ON)
+option(KSELECT_COMPRESSED "Compress GPU code as far as nvcc can (12.9 or newer)" OFF)
 option(KSELECT_OBJECT_TIMES "Append each object's processor time to object_times.txt in the build folder" OFF)
 
 # ccache speeds builds up and does not change their results. With paths relative to the project, two clones
@@ -129,7 +131,9 @@ if(KSELECT_WERROR)
 endif()
 target_compile_options(kselect_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:${host_flags} ${host_warnings}>
-  $<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${march}>:-Xcompiler=${march}> --expt-relaxed-constexpr -lineinfo>)
+  $<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${march}>:-Xcompiler=${march}> --expt-relaxed-constexpr
+                               $<$<BOOL:${KSELECT_LINEINFO}>:-lineinfo>
+                               $<$<BOOL:${KSELECT_COMPRESSED}>:--compress-mode=size>>)
 if(KSELECT_SANITIZE)
   target_compile_options(kselect_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${KSELECT_SANITIZE} -fno-omit-frame-pointer

@@ -83,6 +83,10 @@ function(kselect_add_program_to_python_package)
                         LIBRARY_OUTPUT_DIRECTORY ${root}/kselect INSTALL_RPATH $ORIGIN)
   # The packaged library first: what it has is then taken from there.
   target_link_libraries(kselect_outside PRIVATE kselect_packaged_library kselect_cli)
+  if(KSELECT_HAS_CUDA)  # not linked: --as-needed drops cuBLAS, whose functions are then all defined
+    target_sources(kselect_outside PRIVATE python/program/cublas.cpp)
+    target_link_options(kselect_outside PRIVATE -Wl,--as-needed)
+  endif()
   target_compile_options(kselect_outside PRIVATE ${KSELECT_LITTLE_OPTIMISED})
   target_link_options(kselect_outside PRIVATE -Wl,--exclude-libs,ALL)
   install(TARGETS kselect_outside LIBRARY DESTINATION kselect COMPONENT python)

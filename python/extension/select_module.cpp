@@ -9,6 +9,7 @@
 #include <string>
 
 #include "python/extension/array.hpp"
+#include "python/extension/kept_plans.hpp"
 #include "python/extension/knn_calls.hpp"
 #include "python/extension/knn_gpu_calls.hpp"
 #include "python/extension/limited_python.hpp"
@@ -94,24 +95,42 @@ struct question {
   unsigned flags = 0;
 };
 
-status run(const question& q, const outputs& out, const place& at) {
-  const auto& [rows, ragged, asked, flags] = q;
-  const detail::call_buffers buffers{rows.data,         out.values.data,     out.values.count(),
-                                     out.indices.data,  out.indices.count(), ragged.lengths.data,
-                                     ragged.starts.data};
-  const bool in_order = (flags & nan_last) == 0;
-  if (!in_order && rows.on_gpu) {
-    return {status_code::invalid, "nan: on a GPU, a must have no NaN that would be selected first"};
+detail::call_buffers buffers_of(const question& q, const outputs& out) {
+  return {q.rows.data,         out.values.data,       out.values.count(),  out.indices.data,
+          out.indices.count(), q.ragged.lengths.data, q.ragged.starts.data};
+}
+
+std::span<std::byte> bytes_of(const outputs& out) {
+  if (!out.has_workspace) return {};
+  return {static_cast<std::byte*>(out.workspace.data),
+          static_cast<std::size_t>(out.workspace.count())};
+}
+
+status run_on_host(const question& q, const outputs& out, const place& at) {
+  const request& asked = q.asked;
+  const detail::call_buffers buffers = buffers_of(q, out);
+  status done =
+      out.has_workspace
+          ? detail::select_checked(asked.problem, buffers, bytes_of(out), at, asked.options)
+          : detail::select_allocating(asked.problem, buffers, at, asked.options);
+  return (q.flags & nan_last) == 0 || !done.ok() ? done : put_nan_last(asked, buffers, at);
+}
+
+// No algorithm takes columns of this type: the rows must be copied.
+bool takes_no_columns(const select_plan& plan, const question& q) {
+  return !plan && q.asked.problem.layout == layout::column_major;
+}
+
+// `done` is not set if the answer is outcome::other_layout.
+outcome run_on_gpu(const question& q, const outputs& out, const place& at, status& done) {
+  if ((q.flags & nan_last) != 0) {
+    done = {status_code::invalid, "nan: on a GPU, a must have no NaN that would be selected first"};
+    return outcome::made;
   }
-  if (!out.has_workspace && !rows.on_gpu) {
-    status done = detail::select_allocating(asked.problem, buffers, at, asked.options);
-    return in_order || !done.ok() ? done : put_nan_last(asked, buffers, at);
-  }
-  const std::span workspace(
-      static_cast<std::byte*>(out.workspace.data),
-      out.has_workspace ? static_cast<std::size_t>(out.workspace.count()) : 0);
-  status done = detail::select_checked(asked.problem, buffers, workspace, at, asked.options);
-  return in_order || !done.ok() ? done : put_nan_last(asked, buffers, at);
+  const select_plan plan = plan_for(q.asked, at, q.rows.gpu);
+  if (takes_no_columns(plan, q)) return outcome::other_layout;
+  done = detail::select_planned(plan, q.asked.problem, buffers_of(q, out), bytes_of(out), &at);
+  return outcome::made;
 }
 
 // The arguments that both functions begin with: a, k, axis, flags. `ragged`: those of
@@ -162,10 +181,16 @@ PyObject* top_k(PyObject*, PyObject* const* given, Py_ssize_t count) {
     return nullptr;
   }
   status done;
+  outcome how = outcome::made;
   Py_BEGIN_ALLOW_THREADS const where at(q.rows, static_cast<int>(threads),
                                         reinterpret_cast<void*>(stream));
-  done = run(q, out, at.place());
-  Py_END_ALLOW_THREADS if (!done.ok()) return raise(done);
+  if (q.rows.on_gpu) {
+    how = run_on_gpu(q, out, at.place(), done);
+  } else {
+    done = run_on_host(q, out, at.place());
+  }
+  Py_END_ALLOW_THREADS if (how == outcome::other_layout) Py_RETURN_FALSE;
+  if (!done.ok()) return raise(done);
   Py_RETURN_TRUE;
 }
 
@@ -197,7 +222,12 @@ PyObject* workspace_bytes(PyObject*, PyObject* const* given, Py_ssize_t count) {
   if (!at.place().obstacle().empty()) {
     return raise({status_code::unsupported, at.place().obstacle()});
   }
-  return PyLong_FromSize_t(detail::workspace_for(q.asked.problem, at.place(), q.asked.options));
+  if (!q.rows.on_gpu) {
+    return PyLong_FromSize_t(detail::workspace_for(q.asked.problem, at.place(), q.asked.options));
+  }
+  const select_plan plan = plan_for(q.asked, at.place(), q.rows.gpu);
+  if (takes_no_columns(plan, q)) Py_RETURN_NONE;
+  return PyLong_FromSize_t(plan ? plan.workspace() : 0);
 }
 
 template <PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)>

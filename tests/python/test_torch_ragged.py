@@ -36,8 +36,8 @@ def test_random_problems(device, seed):
     random = np.random.default_rng(seed)
     q, n = int(random.integers(1, 30)), int(random.integers(1, 300 if device == "cpu" else 6000))
     a = awkward(random, (q, n), random.choice([np.float16, np.float32, np.float64]))
-    # Ordered answers of ragged rows on a GPU are a later step of their own; both are asked for.
-    options = {**OPTIONS, "mode": str(random.choice(["largest", "smallest"])), "nan": str(random.choice(["last", "total_order"]))}
+    options = {**OPTIONS, "mode": str(random.choice(["largest", "smallest"]))}
+    options["nan"] = str(random.choice(["last", "total_order"]))
     options["sorted"], options["stable"] = bool(random.integers(2)), bool(random.integers(2))
     kind, k, only = random.integers(4), int(random.integers(1, min(n, 200) + 1)), bool(random.integers(2))
     starts = random.integers(0, n + 1, q).astype(random.choice([np.int32, np.int64]))
@@ -98,7 +98,8 @@ def test_the_operators_pass_torchs_checks(device):
         matrix = (a, 3, axis, 7, True, 1, lengths, None, None, 0, -1)
         torch.library.opcheck(operators.top_k_of_ragged.default, matrix)
         torch.library.opcheck(operators.top_k_indices.default, matrix)
-        assert torch.autograd.gradcheck(lambda x, rest=matrix[1:]: operators.top_k_of_ragged(x, *rest)[0], (a,))
+        rest = (2, *matrix[2:])  # two of two: what fills a row up is infinite, which no difference can measure
+        assert torch.autograd.gradcheck(lambda x, rest=rest: operators.top_k_of_ragged(x, *rest)[0], (a,))
     flat = torch.randn(30, dtype=torch.float64, device=device, requires_grad=True)
     segments = (flat, 3, 0, 7, False, 1, None, None, torch.tensor([0, 9, 30], device=device), 0, -1)
     torch.library.opcheck(operators.top_k_of_ragged.default, segments)
@@ -117,7 +118,7 @@ def test_compiled_without_a_break(device):
     wanted = loss(a, lengths)
     (wanted_gradient,) = torch.autograd.grad(wanted, a)
     found = torch.compile(loss, fullgraph=True, backend="aot_eager", dynamic=True)(a, lengths)
-    assert torch.equal(found, wanted)
+    assert torch.allclose(found, wanted)  # sums, whose terms may lie in another order
     (gradient,) = torch.autograd.grad(found, a)
     assert torch.equal(gradient, wanted_gradient)
 
@@ -167,25 +168,24 @@ def test_refusals_on_a_gpu():
 @pytest.mark.skipif(not HAS_GPU, reason="no GPU")
 def test_the_call_waits_for_nothing_and_the_kernel_for_the_lengths():
     side = torch.cuda.Stream()
-    warm = torch.ones(2, 8, device="cuda")
-    kselect.top_k(warm, 1, lengths=torch.ones(2, device="cuda").int(), nan="last")
-    torch.cuda.synchronize()
-    for make_on, select_on in ((None, None), (side, None), (None, side)):
-        with torch.cuda.stream(make_on):
-            a = torch.arange(1 << 20, device="cuda", dtype=torch.float32).expand(64, -1).contiguous()
-            lengths = torch.zeros(64, device="cuda", dtype=torch.int32)
-            torch.cuda._sleep(200_000_000)  # about a tenth of a second
-            lengths += 1000
-            begun = torch.cuda.Event()
-            torch.cuda.set_sync_debug_mode("error")
-            try:
-                found = kselect.top_k(a, 4, lengths=lengths, stream=select_on, indices_only=True, nan="last")
-            finally:
-                torch.cuda.set_sync_debug_mode("default")
-            begun.record(select_on or torch.cuda.current_stream())
-        assert not begun.query(), "the call waited for the GPU"
-        torch.cuda.synchronize()
-        assert (found.cpu().sort().values == torch.arange(996, 1000)).all()
+    # A kernel is loaded when it is first used, which may wait for the GPU. So the first round is not judged.
+    for is_judged in (False, True):
+        for make_on, select_on in ((None, None), (side, None), (None, side)):
+            with torch.cuda.stream(make_on):
+                a = torch.arange(1 << 20, device="cuda", dtype=torch.float32).expand(64, -1).contiguous()
+                lengths = torch.zeros(64, device="cuda", dtype=torch.int32)
+                torch.cuda._sleep(200_000_000)  # about a tenth of a second
+                lengths += 1000
+                begun = torch.cuda.Event()
+                torch.cuda.set_sync_debug_mode("error" if is_judged else "default")
+                try:
+                    found = kselect.top_k(a, 4, lengths=lengths, stream=select_on, indices_only=True, nan="last")
+                finally:
+                    torch.cuda.set_sync_debug_mode("default")
+                begun.record(select_on or torch.cuda.current_stream())
+            assert not is_judged or not begun.query(), "the call waited for the GPU"
+            torch.cuda.synchronize()
+            assert (found.cpu().sort().values == torch.arange(996, 1000)).all()
 
 
 @pytest.mark.skipif(not HAS_GPU, reason="no GPU")
