@@ -23,6 +23,8 @@ set(KSELECT_CCCL "" CACHE PATH "Include folder of a CCCL (Thrust, CUB, libcu++) 
 set(KSELECT_MARCH "" CACHE STRING "-march of the host code, e.g. native; empty: any machine of the kind, \
 whose vector units the CPU's selections find when they run")
 
+option(KSELECT_LINEINFO "GPU code names its source lines, for profilers; it is then several times as large" ON)
+option(KSELECT_COMPRESSED "Compress GPU code as far as nvcc can (12.9 or newer)" OFF)
 option(KSELECT_OBJECT_TIMES "Append each object's processor time to object_times.txt in the build folder" OFF)
 option(KSELECT_COMPILE_ONLY "Optimise no host code: the build only shows that everything compiles" OFF)
 
@@ -130,7 +132,9 @@ if(KSELECT_WERROR)
 endif()
 target_compile_options(kselect_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:${host_flags} ${host_warnings}>
-  $<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${march}>:-Xcompiler=${march}> --expt-relaxed-constexpr -lineinfo
+  $<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${march}>:-Xcompiler=${march}> --expt-relaxed-constexpr
+                             $<$<BOOL:${KSELECT_LINEINFO}>:-lineinfo>
+                             $<$<BOOL:${KSELECT_COMPRESSED}>:--compress-mode=size>
                              $<$<BOOL:${KSELECT_OBJECT_TIMES}>:-Xptxas=-v>>)
 if(KSELECT_COMPILE_ONLY)
   target_compile_options(kselect_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-O0>)

@@ -31,19 +31,22 @@ fail() {
 keep_configuration() {
   local name
   options=(-C "build-dir=$reuse")
-  for name in KSELECT_MARCH KSELECT_TESTS KSELECT_MPI KSELECT_UNITY KSELECT_CUDA CMAKE_CUDA_ARCHITECTURES; do
+  for name in KSELECT_MARCH KSELECT_TESTS KSELECT_MPI KSELECT_UNITY KSELECT_CUDA CMAKE_CUDA_ARCHITECTURES \
+              KSELECT_LINEINFO KSELECT_COMPRESSED; do
     options+=(-C "cmake.define.$name=$(sed -n "s/^$name:[A-Z]*=//p" "$reuse/CMakeCache.txt")")
   done
 }
 
 build_wheel() {
   local options=(-C "build-dir=$out/cmake")
+  # GPU code is most of the wheel. Older compilers do not know the option.
+  if nvcc --help 2>/dev/null | grep -q -e --compress-mode; then export KSELECT_COMPRESSED=ON; fi
   [ -z "$reuse" ] || keep_configuration
   python -m pip wheel . --no-build-isolation --no-deps --disable-pip-version-check -w "$out/raw" "${options[@]}"
 }
 
 # Puts the shared libraries that it needs into the wheel, and says which systems it then runs on. CUDA's libraries are
-# the user's own: the driver's, and cuBLAS, which the program uses for k-NN.
+# the user's own: the driver's, and cuBLAS, which the program uses for k-NN and finds by name.
 repair_wheel() {
   auditwheel repair "$out"/raw/*.whl -w "$out" --exclude 'libcuda.so*' --exclude 'libcublas*.so*' >"$out/repair.log" 2>&1 ||
     fail "$(cat "$out/repair.log")"

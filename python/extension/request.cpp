@@ -72,9 +72,20 @@ select_options options_of(unsigned flags) {
   return o;
 }
 
+outcome make_ragged(const array& a, int axis, const ragged_arguments& ragged, problem& p) {
+  if (p.layout != layout::row_major) return outcome::other_layout;
+  if (ragged.segments && p.q != 1) {
+    PyErr_SetString(PyExc_ValueError, "offsets are given, so a must have one dimension");
+    return outcome::failed;
+  }
+  const bool right = ragged.complete(p, a.shape[axis]) && ragged.check(p, a, a.shape[axis]);
+  return right ? outcome::made : outcome::failed;
+}
+
 }  // namespace
 
-outcome make_request(const array& a, std::int64_t k, int axis, unsigned flags, request& made) {
+outcome make_request(const array& a, std::int64_t k, int axis, unsigned flags,
+                     const ragged_arguments* ragged, request& made) {
   const auto type = type_of(a, flags);
   if (!type) {
     PyErr_SetString(PyExc_TypeError,
@@ -88,7 +99,7 @@ outcome make_request(const array& a, std::int64_t k, int axis, unsigned flags, r
   p.type = *type;
   p.index = (flags & wide_indices) != 0 ? index_type::int64 : index_type::int32;
   p.direction = made.options.direction;
-  if (k < 1 || k > p.n) {
+  if (k < 1 || (ragged == nullptr && k > p.n)) {
     PyErr_Format(PyExc_ValueError, "k = %lld, but must be 1 to %lld, the length of that axis of a",
                  static_cast<long long>(k), static_cast<long long>(p.n));
     return outcome::failed;
@@ -96,7 +107,9 @@ outcome make_request(const array& a, std::int64_t k, int axis, unsigned flags, r
   const auto rows = rows_of(a, axis);
   if (!rows || !a.addressable()) return outcome::other_layout;
   p.q = rows->count;
-  return lay_out(p, *rows, a.strides[axis], a.on_gpu) ? outcome::made : outcome::other_layout;
+  if (!lay_out(p, *rows, a.strides[axis], a.on_gpu)) return outcome::other_layout;
+  if (ragged == nullptr) return outcome::made;
+  return make_ragged(a, axis, *ragged, p);
 }
 
 }  // namespace kselect::python

@@ -7,6 +7,7 @@
 
 #include "kselect/select.hpp"
 #include "python/extension/array.hpp"
+#include "python/extension/ragged_arguments.hpp"
 
 namespace kselect::python {
 
@@ -16,8 +17,10 @@ enum flag : unsigned {
   sorted = 2,
   stable = 4,
   is_bfloat16 = 8,  // NumPy has no bfloat16: such rows come as uint16
-  wide_indices = 16
+  wide_indices = 16,
+  nan_last = 32  // else NaN are ordered as kselect/order.hpp says
 };
+constexpr unsigned most_flags = 63;
 
 struct request {
   kselect::problem problem;
@@ -30,7 +33,8 @@ enum class outcome : std::uint8_t {
   failed         // a Python exception is set
 };
 
-// `axis` is in 0 .. a.dimensions - 1.
-outcome make_request(const array& a, std::int64_t k, int axis, unsigned flags, request& made);
+// `axis` is in 0 .. a.dimensions - 1. `ragged` is null if the rows are as long as the axis.
+outcome make_request(const array& a, std::int64_t k, int axis, unsigned flags,
+                     const ragged_arguments* ragged, request& made);
 
 }  // namespace kselect::python

@@ -9,9 +9,12 @@
 #include <string>
 
 #include "python/extension/array.hpp"
+#include "python/extension/kept_plans.hpp"
 #include "python/extension/knn_calls.hpp"
 #include "python/extension/knn_gpu_calls.hpp"
 #include "python/extension/limited_python.hpp"
+#include "python/extension/nan_last.hpp"
+#include "python/extension/ragged_arguments.hpp"
 #include "python/extension/raise.hpp"
 #include "python/extension/request.hpp"
 #include "python/extension/where.hpp"
@@ -22,6 +25,7 @@ namespace {
 // The outputs and the workspace of a call.
 struct outputs {
   array values, indices, workspace;
+  bool has_workspace = false;
 };
 
 bool holds_answer(const array& out, const char* name, const problem& p, const array& rows) {
@@ -51,69 +55,119 @@ element element_of(dtype type) {
   return names[static_cast<std::size_t>(type)];
 }
 
-bool read_outputs(PyObject* const* given, const request& asked, const array& rows, unsigned flags,
-                  outputs& out) {
-  const problem& p = asked.problem;
-  const element index = p.index == index_type::int64 ? element::int64 : element::int32;
-  if (!out.values.read(given[0], "values", true) || !out.indices.read(given[1], "indices", true) ||
-      !has_type(out.values, "values", element_of(p.type), flags) ||
-      !has_type(out.indices, "indices", index, flags) ||
-      !holds_answer(out.values, "values", p, rows) ||
-      !holds_answer(out.indices, "indices", p, rows)) {
-    return false;
-  }
-  if (given[2] == Py_None) return true;
-  if (!out.workspace.read(given[2], "workspace", true)) return false;
-  if (out.workspace.on_gpu != rows.on_gpu || out.workspace.gpu != rows.gpu) {
+bool read_output(array& out, PyObject* given, const char* name, element wanted,
+                 const request& asked, const array& rows, unsigned flags) {
+  return out.read(given, name, true) && has_type(out, name, wanted, flags) &&
+         holds_answer(out, name, asked.problem, rows);
+}
+
+bool read_workspace(array& workspace, PyObject* given, const array& rows) {
+  if (!workspace.read(given, "workspace", true)) return false;
+  if (workspace.on_gpu != rows.on_gpu || workspace.gpu != rows.gpu) {
     PyErr_SetString(PyExc_ValueError, "workspace is not on the device of a");
     return false;
   }
-  if (out.workspace.type == element::uint8 && out.workspace.dense()) return true;
+  if (workspace.type == element::uint8 && workspace.dense()) return true;
   PyErr_SetString(PyExc_TypeError, "workspace is not a dense array of uint8");
   return false;
 }
 
-status run(const request& asked, const array& rows, const outputs& out, bool has_workspace,
-           const place& at) {
-  const detail::call_buffers buffers{rows.data, out.values.data, out.values.count(),
-                                     out.indices.data, out.indices.count()};
-  if (!has_workspace && !rows.on_gpu) {
-    return detail::select_allocating(asked.problem, buffers, at, asked.options);
+// values (None: indices alone are wanted), indices, workspace.
+bool read_outputs(PyObject* const* given, request& asked, const array& rows, unsigned flags,
+                  outputs& out) {
+  problem& p = asked.problem;
+  if (given[0] == Py_None) {
+    p.payload = payload::indices;
+  } else if (!read_output(out.values, given[0], "values", element_of(p.type), asked, rows, flags)) {
+    return false;
   }
-  const std::span workspace(static_cast<std::byte*>(out.workspace.data),
-                            has_workspace ? static_cast<std::size_t>(out.workspace.count()) : 0);
-  return detail::select_checked(asked.problem, buffers, workspace, at, asked.options);
+  const element index = p.index == index_type::int64 ? element::int64 : element::int32;
+  if (!read_output(out.indices, given[1], "indices", index, asked, rows, flags)) return false;
+  out.has_workspace = given[2] != Py_None;
+  return !out.has_workspace || read_workspace(out.workspace, given[2], rows);
 }
 
-struct numbers {
-  long long k = 0, axis = 0, flags = 0;
+// What a call is about.
+struct question {
+  array rows;
+  ragged_arguments ragged;
+  request asked;
+  unsigned flags = 0;
 };
 
-// The arguments that both functions begin with: a, k, axis, flags.
-outcome read_request(PyObject* const* given, array& rows, numbers& n, request& asked) {
-  if (!rows.read(given[0], "a", false)) return outcome::failed;
-  if (!read_integer(given[1], "k", INT64_MIN, INT64_MAX, n.k) ||
-      !read_integer(given[2], "axis", 0, rows.dimensions - 1, n.axis) ||
-      !read_integer(given[3], "flags", 0, 31, n.flags)) {
+detail::call_buffers buffers_of(const question& q, const outputs& out) {
+  return {q.rows.data,         out.values.data,       out.values.count(),  out.indices.data,
+          out.indices.count(), q.ragged.lengths.data, q.ragged.starts.data};
+}
+
+std::span<std::byte> bytes_of(const outputs& out) {
+  if (!out.has_workspace) return {};
+  return {static_cast<std::byte*>(out.workspace.data),
+          static_cast<std::size_t>(out.workspace.count())};
+}
+
+status run_on_host(const question& q, const outputs& out, const place& at) {
+  const request& asked = q.asked;
+  const detail::call_buffers buffers = buffers_of(q, out);
+  status done =
+      out.has_workspace
+          ? detail::select_checked(asked.problem, buffers, bytes_of(out), at, asked.options)
+          : detail::select_allocating(asked.problem, buffers, at, asked.options);
+  return (q.flags & nan_last) == 0 || !done.ok() ? done : put_nan_last(asked, buffers, at);
+}
+
+// No algorithm takes columns of this type: the rows must be copied.
+bool takes_no_columns(const select_plan& plan, const question& q) {
+  return !plan && q.asked.problem.layout == layout::column_major;
+}
+
+// `done` is not set if the answer is outcome::other_layout.
+outcome run_on_gpu(const question& q, const outputs& out, const place& at, status& done) {
+  if ((q.flags & nan_last) != 0) {
+    done = {status_code::invalid, "nan: on a GPU, a must have no NaN that would be selected first"};
+    return outcome::made;
+  }
+  const select_plan plan = plan_for(q.asked, at, q.rows.gpu);
+  if (takes_no_columns(plan, q)) return outcome::other_layout;
+  done = detail::select_planned(plan, q.asked.problem, buffers_of(q, out), bytes_of(out), &at);
+  return outcome::made;
+}
+
+// The arguments that both functions begin with: a, k, axis, flags. `ragged`: those of
+// ragged_arguments, or null.
+outcome read_question(PyObject* const* given, PyObject* const* ragged, question& q) {
+  long long k = 0, axis = 0, flags = 0;
+  if (!q.rows.read(given[0], "a", false)) return outcome::failed;
+  if (!read_integer(given[1], "k", INT64_MIN, INT64_MAX, k) ||
+      !read_integer(given[2], "axis", 0, q.rows.dimensions - 1, axis) ||
+      !read_integer(given[3], "flags", 0, most_flags, flags)) {
     return outcome::failed;
   }
-  return make_request(rows, n.k, static_cast<int>(n.axis), static_cast<unsigned>(n.flags), asked);
+  if (ragged != nullptr && !q.ragged.read(ragged)) return outcome::failed;
+  q.flags = static_cast<unsigned>(flags);
+  return make_request(q.rows, k, static_cast<int>(axis), q.flags,
+                      ragged == nullptr ? nullptr : &q.ragged, q.asked);
+}
+
+// The rest of `count` arguments if there are more than `plain`: those of ragged rows.
+PyObject* const* ragged_part(PyObject* const* given, Py_ssize_t count, Py_ssize_t plain) {
+  return count == plain + ragged_arguments::count ? given + plain : nullptr;
 }
 
 constexpr const char* top_k_help =
-    "top_k(a, k, axis, flags, values, indices, workspace, threads, stream) -> bool\n\n"
-    "Selects along one axis of a into dense arrays. False: a must be copied first, because its "
-    "rows\n"
-    "lie neither one after another nor side by side.";
+    "top_k(a, k, axis, flags, values, indices, workspace, threads, stream\n"
+    "      [, lengths, starts, offsets, fill, max_length]) -> bool\n\n"
+    "Selects along one axis of a into dense arrays; values may be None. False: a must be copied\n"
+    "first, because its rows lie neither one after another nor, on a GPU, side by side.";
 
 PyObject* top_k(PyObject*, PyObject* const* given, Py_ssize_t count) {
-  array rows;
-  numbers n;
-  request asked;
+  constexpr Py_ssize_t plain = 9;
+  PyObject* const* const ragged = ragged_part(given, count, plain);
+  question q;
   outputs out;
   long long threads = 0, stream = 0;
-  if (!has_arguments(count, 9)) return nullptr;
-  switch (read_request(given, rows, n, asked)) {
+  if (ragged == nullptr && !has_arguments(count, plain)) return nullptr;
+  switch (read_question(given, ragged, q)) {
     case outcome::failed:
       return nullptr;
     case outcome::other_layout:
@@ -121,31 +175,37 @@ PyObject* top_k(PyObject*, PyObject* const* given, Py_ssize_t count) {
     case outcome::made:
       break;
   }
-  if (!read_outputs(given + 4, asked, rows, static_cast<unsigned>(n.flags), out) ||
+  if (!read_outputs(given + 4, q.asked, q.rows, q.flags, out) ||
       !read_integer(given[7], "threads", 0, INT32_MAX, threads) ||
       !read_integer(given[8], "stream", 0, INT64_MAX, stream)) {
     return nullptr;
   }
-  const bool has_workspace = given[6] != Py_None;
   status done;
-  Py_BEGIN_ALLOW_THREADS const where at(rows, static_cast<int>(threads),
+  outcome how = outcome::made;
+  Py_BEGIN_ALLOW_THREADS const where at(q.rows, static_cast<int>(threads),
                                         reinterpret_cast<void*>(stream));
-  done = run(asked, rows, out, has_workspace, at.place());
-  Py_END_ALLOW_THREADS if (!done.ok()) return raise(done);
+  if (q.rows.on_gpu) {
+    how = run_on_gpu(q, out, at.place(), done);
+  } else {
+    done = run_on_host(q, out, at.place());
+  }
+  Py_END_ALLOW_THREADS if (how == outcome::other_layout) Py_RETURN_FALSE;
+  if (!done.ok()) return raise(done);
   Py_RETURN_TRUE;
 }
 
 constexpr const char* workspace_help =
-    "workspace_bytes(a, k, axis, flags, threads) -> int | None\n\n"
+    "workspace_bytes(a, k, axis, flags, threads, has_values\n"
+    "                [, lengths, starts, offsets, fill, max_length]) -> int | None\n\n"
     "Bytes of workspace that top_k() needs for it; None: a must be copied first.";
 
 PyObject* workspace_bytes(PyObject*, PyObject* const* given, Py_ssize_t count) {
-  array rows;
-  numbers n;
-  request asked;
-  long long threads = 0;
-  if (!has_arguments(count, 5)) return nullptr;
-  switch (read_request(given, rows, n, asked)) {
+  constexpr Py_ssize_t plain = 6;
+  PyObject* const* const ragged = ragged_part(given, count, plain);
+  question q;
+  long long threads = 0, has_values = 0;
+  if (ragged == nullptr && !has_arguments(count, plain)) return nullptr;
+  switch (read_question(given, ragged, q)) {
     case outcome::failed:
       return nullptr;
     case outcome::other_layout:
@@ -153,12 +213,21 @@ PyObject* workspace_bytes(PyObject*, PyObject* const* given, Py_ssize_t count) {
     case outcome::made:
       break;
   }
-  if (!read_integer(given[4], "threads", 0, INT32_MAX, threads)) return nullptr;
-  const where at(rows, static_cast<int>(threads), nullptr);
+  if (!read_integer(given[4], "threads", 0, INT32_MAX, threads) ||
+      !read_integer(given[5], "has_values", 0, 1, has_values)) {
+    return nullptr;
+  }
+  if (has_values == 0) q.asked.problem.payload = payload::indices;
+  const where at(q.rows, static_cast<int>(threads), nullptr);
   if (!at.place().obstacle().empty()) {
     return raise({status_code::unsupported, at.place().obstacle()});
   }
-  return PyLong_FromSize_t(detail::workspace_for(asked.problem, at.place(), asked.options));
+  if (!q.rows.on_gpu) {
+    return PyLong_FromSize_t(detail::workspace_for(q.asked.problem, at.place(), q.asked.options));
+  }
+  const select_plan plan = plan_for(q.asked, at.place(), q.rows.gpu);
+  if (takes_no_columns(plan, q)) Py_RETURN_NONE;
+  return PyLong_FromSize_t(plan ? plan.workspace() : 0);
 }
 
 template <PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)>

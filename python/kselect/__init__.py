@@ -10,9 +10,10 @@ same kind.
 import importlib
 from typing import Any
 
+from kselect._call import TopK
 from kselect._knn import Corpus, Neighbours, knn
 from kselect._plan import Plan, plan
-from kselect._top_k import TopK, top_k
+from kselect._top_k import top_k
 from kselect._version import __version__
 
 __all__ = [

@@ -35,6 +35,6 @@ def as_numpy(a: Any) -> Any:
     return prepared(a)
 
 
-def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+def returned(values: Any, indices: Any, a: Any, axis: int, ragged: Any = None) -> tuple[Any, Any]:
     from_dlpack = a.__array_namespace__().from_dlpack
     return from_dlpack(values), from_dlpack(indices)

@@ -64,7 +64,7 @@ def refuse_out(a: Any) -> None:
     pass
 
 
-def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+def returned(values: Any, indices: Any, a: Any, axis: int, ragged: Any = None) -> tuple[Any, Any]:
     return values, indices
 
 
@@ -72,7 +72,7 @@ def current_stream(a: Any) -> int:
     return cupy.cuda.get_current_stream(a.device.id).ptr
 
 
-def within(stream: Any, a: Any) -> Any:
+def within(stream: Any, a: Any, *others: Any) -> Any:
     handle = _libraries.stream_handle(stream)
     before = cupy.cuda.get_current_stream(a.device.id)
     if handle == before.ptr:
@@ -80,6 +80,18 @@ def within(stream: Any, a: Any) -> Any:
     inside = cupy.cuda.ExternalStream(handle, a.device.id)
     inside.wait_event(before.record())
     return inside
+
+
+_INTEGERS = {2: cupy.int16, 4: cupy.int32, 8: cupy.int64}
+_INFINITY = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF << 52}
+
+
+def nan_last(a: Any, largest: bool) -> Any:
+    kind = _INTEGERS[a.dtype.itemsize]
+    bits, most = a.view(kind), int(cupy.iinfo(kind).max)
+    worst = kind(-1 if largest else most)  # all bits but perhaps the sign
+    is_nan = (bits & kind(most)) > kind(_INFINITY[type_name(a)])
+    return cupy.where(is_nan, worst, bits).view(a.dtype)
 
 
 def float_rows(a: Any) -> Any:

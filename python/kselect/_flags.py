@@ -5,6 +5,9 @@ SORTED = 2
 STABLE = 4
 BFLOAT16 = 8  # rows and values are uint16, because NumPy's buffers have no bfloat16
 WIDE_INDICES = 16
+NAN_LAST = 32
+
+_NAN = {"total_order": 0, "last": NAN_LAST}
 
 _MODES = {"largest": LARGEST, "smallest": 0}
 _OF = {
@@ -23,3 +26,10 @@ def of(mode: str, in_order: bool, stable: bool) -> int:
         if not isinstance(mode, str) or mode not in _MODES:
             raise ValueError(f"mode is {mode!r}, but must be 'largest' or 'smallest'") from None
         return _OF[mode, bool(in_order), bool(stable)]
+
+
+def of_nan(nan: str) -> int:
+    """The flag of this policy. Raises ValueError if it is unknown."""
+    if not isinstance(nan, str) or nan not in _NAN:
+        raise ValueError(f"nan is {nan!r}, but must be 'total_order' or 'last'")
+    return _NAN[nan]

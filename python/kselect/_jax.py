@@ -23,7 +23,7 @@ def check(a: Any) -> bool:
     if isinstance(a, jax.core.Tracer):
         raise TypeError("a is being traced by JAX; call kselect outside of jit, grad and vmap")
     if any(device.platform != "cpu" for device in a.devices()):
-        raise TypeError("a is JAX's and on a GPU, where torch's and CuPy's arrays are supported")
+        raise TypeError("a is JAX's and on a GPU; pass torch.from_dlpack(a) or cupy.from_dlpack(a)")
     return False
 
 
@@ -45,5 +45,5 @@ def empty_indices(shape: tuple[int, ...], wide: bool, a: Any) -> Any:
     return _numpy.empty_indices(shape, wide, a)
 
 
-def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+def returned(values: Any, indices: Any, a: Any, axis: int, ragged: Any = None) -> tuple[Any, Any]:
     return jax.numpy.asarray(values), jax.numpy.asarray(indices)

@@ -7,7 +7,7 @@ import numpy as np
 
 from kselect import _libraries, _select
 from kselect._knn_gpu import GpuVectors
-from kselect._top_k import is_wide, thread_count
+from kselect._call import is_wide, thread_count
 
 # include/kselect/metric.hpp
 _METRICS = ("sqeuclidean", "euclidean", "cosine", "pearson", "inner_product")

@@ -13,13 +13,11 @@ SHARE = _FOLDER / "share" / "kselect"
 UNSUPPORTED = 4  # docs/reference/exit-codes.md
 
 
-def _let_it_find_cublas() -> None:
-    """Name the folders of pip's packages of cuBLAS, which torch brings."""
-    known = os.environ.get("LD_LIBRARY_PATH", "")
-    packaged = {
-        str(file.parent) for at in sys.path for file in Path(at).glob("nvidia/*/lib/libcublas.so.*")
-    }
-    os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [known, *sorted(packaged)]))
+def name_cublas() -> None:
+    """Name the newest of pip's packages of cuBLAS, which torch brings (python/program/cublas.cpp)."""
+    files = [file for at in sys.path for file in Path(at).glob("nvidia/*/lib/libcublas.so.*")]
+    if files:
+        os.environ.setdefault("KSELECT_CUBLAS", str(max(files, key=lambda file: file.suffix)))
 
 
 def main() -> NoReturn:
@@ -27,7 +25,7 @@ def main() -> NoReturn:
     program = _FOLDER / "bin" / "kselect"
     os.environ.setdefault("KSELECT_PYTHON", sys.executable)
     if _select.HAS_CUDA:
-        _let_it_find_cublas()
+        name_cublas()
     try:
         os.execv(program, ["kselect", *sys.argv[1:]])
     except OSError as error:

@@ -15,8 +15,9 @@ Each library has a module here with these functions:
     may_overlap(a, other) -> bool
     refuse_out(a)                    raises if the caller cannot have outputs of its own
     place(a)                         its device, to be compared
-    returned(values, indices, a, axis)
-                                     the answer as arrays of the caller's library
+    returned(values, indices, a, axis, ragged=None)
+                                     the answer as arrays of the caller's library; `ragged` is
+                                     _ragged.Rows; indices may stand for values
 
 if its arrays can be in host memory
 
@@ -26,8 +27,9 @@ and if its arrays can be on a GPU or a plan's
 
     empty_bytes(count, a)            uint8, where `a` is
     current_stream(a) -> int         the cudaStream_t that the library works on
-    within(stream, a)                a context in which that is the library's stream; it waits for
-                                     what made `a`
+    within(stream, a, *others)       a context in which that is the library's stream; it waits for
+                                     what made `a` and the others
+    nan_last(a, largest)             a copy in which each NaN is the one that comes after all else
 
 and if its vectors can be searched on a GPU (_knn_gpu.py)
 

@@ -70,5 +70,5 @@ def refuse_out(a: Any) -> None:
     pass
 
 
-def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+def returned(values: Any, indices: Any, a: Any, axis: int, ragged: Any = None) -> tuple[Any, Any]:
     return values, indices

@@ -4,7 +4,7 @@ import operator
 from typing import Any
 
 from kselect import _flags, _libraries, _select
-from kselect._top_k import Call, TopK, is_wide, thread_count
+from kselect._call import Call, TopK, is_wide, thread_count
 
 
 class Plan:
@@ -14,9 +14,9 @@ class Plan:
     and CUDA graphs of torch and CuPy can capture it. Two threads need two plans.
     """
 
-    def __init__(self, library: Any, call: Call, on_gpu: bool) -> None:
+    def __init__(self, library: Any, call: Call) -> None:
         """Allocate outputs and workspace. `kselect.plan` makes plans."""
-        self._library, self._call, self._on_gpu = library, call, on_gpu
+        self._library, self._call, self._on_gpu = library, call, call.on_gpu
         a = call.a
         self._shape, self._type = tuple(a.shape), library.type_name(a)
         self._kind, self._place = type(a), library.place(a)
@@ -85,10 +85,10 @@ class Plan:
         """The bytes of workspace for `a` where it is, or for a copy of it, whichever are more."""
         library, call = self._library, self._call
         found = _select.workspace_bytes(
-            library.exported(a), call.k, call.axis, call.flags, call.threads
+            library.exported(a), call.k, call.axis, call.flags, call.threads, True
         )
         copied = _select.workspace_bytes(
-            library.exported(self._copied(a)), call.k, call.last, call.flags, call.threads
+            library.exported(self._copied(a)), call.k, call.last, call.flags, call.threads, True
         )
         if found is not None:
             self._copy = None  # it may never be needed
@@ -120,11 +120,11 @@ def plan(
     """
     flags = _flags.of(mode, sorted, stable)
     library, a = _libraries.of(a)
-    on_gpu = library.check(a)
+    library.check(a)
     if not hasattr(library, "empty_bytes"):
         raise TypeError(
             f"a is a {type(a).__name__}; plans are for NumPy's, torch's and CuPy's arrays"
         )
     wide, count = is_wide(index_dtype), thread_count(threads)
     call = Call(library, a, operator.index(k), operator.index(axis), flags, wide, None, count)
-    return Plan(library, call, on_gpu)
+    return Plan(library, call)

@@ -26,20 +26,40 @@ _PLAIN = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 def of_plain_rows(a: Any, k: Any, flags: int, threads: int) -> Any:
     """The most frequent call by the shortest way; None if it is another call or a wrong one."""
-    if type(a) is not torch.Tensor or a.dtype not in _PLAIN or type(k) is not int or not a.is_cpu:
+    if type(a) is not torch.Tensor or a.dtype not in _PLAIN or type(k) is not int:
         return None
     if a.requires_grad or a.layout is not torch.strided or a.is_neg():
         return None
     shape = a.shape
     if not shape or 0 in shape or not 1 <= k <= shape[-1]:
         return None
-    shape = (*shape[:-1], k)
-    values, indices = a.new_empty(shape), torch.empty(shape, dtype=torch.int64)
+    axis, shape = len(shape) - 1, (*shape[:-1], k)
     flags |= _flags.WIDE_INDICES
+    rows, workspace, stream = to_dlpack(a), None, 0
+    if a.is_cuda:
+        if flags & _flags.NAN_LAST:
+            return None
+        needed = _select.workspace_bytes(rows, k, axis, flags, threads, True)
+        if needed is None:
+            return None
+        if needed:
+            workspace = to_dlpack(torch.empty(needed, dtype=torch.uint8, device=a.device))
+        stream = _raw_stream(a.device.index)
+    elif not a.is_cpu:
+        return None
+    values, indices = a.new_empty(shape), a.new_empty(shape, dtype=torch.int64)
     outputs = to_dlpack(values), to_dlpack(indices)
-    if _select.top_k(to_dlpack(a), k, len(shape) - 1, flags, *outputs, None, threads, 0):
+    if _select.top_k(rows, k, axis, flags, *outputs, workspace, threads, stream):
         return values, indices
     return None
+
+
+def _raw_stream_by_object(gpu: int) -> int:
+    return torch.cuda.current_stream(gpu).cuda_stream
+
+
+# What torch's own compiler calls: the number without an object.
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", _raw_stream_by_object)
 
 
 def by_operator(*arguments: Any) -> Any:
@@ -120,10 +140,14 @@ def refuse_out(a: Any) -> None:
         raise ValueError("out has no gradient, but a requires it; use torch.no_grad()")
 
 
-def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
+def returned(values: Any, indices: Any, a: Any, axis: int, ragged: Any = None) -> tuple[Any, Any]:
     if isinstance(values, np.ndarray):  # distances, which have no gradient
         return torch.from_numpy(values), torch.from_numpy(indices)
-    if _is_differentiated(a):
+    if values is not indices and _is_differentiated(a):
+        if ragged is not None:
+            from kselect import _torch_ragged
+
+            return _torch_ragged.gathered(values, indices, a, axis, ragged), indices
         # All axes may have been one.
         rows = a.reshape(*values.shape[:axis], -1, *values.shape[axis + 1 :])
         values = rows.gather(axis, indices.long())  # the same numbers; their gradient is a scatter
@@ -131,10 +155,10 @@ def returned(values: Any, indices: Any, a: Any, axis: int) -> tuple[Any, Any]:
 
 
 def current_stream(a: Any) -> int:
-    return torch.cuda.current_stream(a.device).cuda_stream
+    return _raw_stream(a.device.index)
 
 
-def within(stream: Any, a: Any) -> Any:
+def within(stream: Any, a: Any, *others: Any) -> Any:
     handle = _libraries.stream_handle(stream)
     before = torch.cuda.current_stream(a.device)
     if handle == before.cuda_stream:
@@ -144,8 +168,18 @@ def within(stream: Any, a: Any) -> Any:
     else:
         inside = torch.cuda.ExternalStream(handle, device=a.device)
     inside.wait_stream(before)
-    a.record_stream(inside)
+    for one in (a, *others):
+        one.record_stream(inside)
     return torch.cuda.stream(inside)
+
+
+_INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def nan_last(a: Any, largest: bool) -> Any:
+    bits = _INTEGERS[a.element_size()]
+    worst = -1 if largest else torch.iinfo(bits).max  # all bits but perhaps the sign
+    return torch.where(a.isnan(), worst, a.view(bits)).view(a.dtype)
 
 
 def float_rows(a: Any) -> Any:

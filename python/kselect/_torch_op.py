@@ -1,6 +1,6 @@
 """`torch.ops.kselect.top_k`: torch.compile, fake tensors and autograd see through it."""
 
-from typing import Any
+from typing import Any, Optional
 
 import torch
 
@@ -11,11 +11,11 @@ from kselect import _flags
 def top_k(
     a: torch.Tensor, k: int, axis: int, flags: int, wide: bool, threads: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Select as `kselect.top_k` does. `flags`: LARGEST, SORTED and STABLE of _flags.py."""
-    from kselect import _top_k, _torch
+    """Select as `kselect.top_k` does. `flags`: LARGEST, SORTED, STABLE, NAN_LAST of _flags.py."""
+    from kselect import _call, _torch
 
-    call = _top_k.Call(_torch, a.detach(), k, axis, flags, wide, None, threads)
-    return tuple(call.run(None, _torch.check(a)))
+    call = _call.Call(_torch, a.detach(), k, axis, flags, wide, None, threads)
+    return tuple(call.run(None))
 
 
 @top_k.register_fake
@@ -47,21 +47,149 @@ def _scatter(ctx: Any, of_values: Any, of_indices: Any) -> tuple[Any, ...]:
 top_k.register_autograd(_scatter, setup_context=_keep)
 
 
+def _ragged_fake(
+    a: Any, k: Any, axis: int, wide: bool, lengths: Any, starts: Any, offsets: Any
+) -> tuple[Any, Any]:
+    dtype = torch.int64 if wide else torch.int32
+    torch._check(k >= 1, lambda: f"k = {k}, but must be at least 1")
+    if offsets is not None:
+        shape = (offsets.shape[0] - 1, k)
+        return a.new_empty(shape), a.new_empty(shape, dtype=dtype)
+    axis %= a.dim()
+    if lengths is None and starts is None:
+        torch._check(k <= a.shape[axis], lambda: f"k = {k}, but must be at most {a.shape[axis]}")
+    shape = (*a.shape[:axis], *a.shape[axis + 1 :], k)
+    return (
+        a.new_empty(shape).movedim(-1, axis),
+        a.new_empty(shape, dtype=dtype).movedim(-1, axis),
+    )
+
+
+@torch.library.custom_op("kselect::top_k_of_ragged", mutates_args=())
+def top_k_of_ragged(
+    a: torch.Tensor,
+    k: int,
+    axis: int,
+    flags: int,
+    wide: bool,
+    threads: int,
+    lengths: Optional[torch.Tensor],  # noqa: UP045 (torch reads the annotation)
+    starts: Optional[torch.Tensor],  # noqa: UP045
+    offsets: Optional[torch.Tensor],  # noqa: UP045
+    max_length: int,
+    fill: int,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Select from rows of lengths of their own. A max_length of 0 stands for none."""
+    from kselect import _call, _ragged, _torch
+
+    given = _ragged.given(lengths, starts, offsets, fill, max_length or None)
+    call = _call.Call(_torch, a.detach(), k, axis, flags, wide, None, threads, given=given)
+    return tuple(call.run(None))
+
+
+@top_k_of_ragged.register_fake
+def _(
+    a: Any, k: Any, axis: int, flags: int, wide: bool, threads: int,
+    lengths: Any, starts: Any, offsets: Any, max_length: int, fill: int,
+) -> tuple[Any, Any]:  # fmt: skip
+    return _ragged_fake(a, k, axis, wide, lengths, starts, offsets)
+
+
+def _keep_ragged(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, Any]) -> None:
+    a, _, axis, _, _, _, lengths, starts, offsets, max_length, _ = inputs
+    ctx.axis, ctx.shape, ctx.most = axis % a.dim(), tuple(a.shape), max_length
+    ctx.mark_non_differentiable(output[1])
+    ctx.save_for_backward(output[1], lengths, starts, offsets)
+
+
+def _scatter_ragged(ctx: Any, of_values: Any, of_indices: Any) -> tuple[Any, ...]:
+    from kselect import _torch_ragged
+
+    indices, lengths, starts, offsets = ctx.saved_tensors
+    if offsets is None:
+        indices, of_values = indices.movedim(ctx.axis, -1), of_values.movedim(ctx.axis, -1)
+    length = ctx.shape[ctx.axis]
+    most = ctx.most or length
+    at, is_element = _torch_ragged.positions(indices, length, lengths, starts, offsets, most)
+    gradient = _torch_ragged.scattered(of_values, ctx.shape, ctx.axis, at, is_element)
+    return (gradient, *[None] * 10)
+
+
+top_k_of_ragged.register_autograd(_scatter_ragged, setup_context=_keep_ragged)
+
+
+@torch.library.custom_op("kselect::top_k_indices", mutates_args=())
+def top_k_indices(
+    a: torch.Tensor,
+    k: int,
+    axis: int,
+    flags: int,
+    wide: bool,
+    threads: int,
+    lengths: Optional[torch.Tensor],  # noqa: UP045
+    starts: Optional[torch.Tensor],  # noqa: UP045
+    offsets: Optional[torch.Tensor],  # noqa: UP045
+    max_length: int,
+    fill: int,
+) -> torch.Tensor:
+    """The indices alone, of rows of the axis' length or of lengths of their own."""
+    from kselect import _call, _ragged, _torch
+
+    given = _ragged.given(lengths, starts, offsets, fill, max_length or None)
+    call = _call.Call(
+        _torch, a.detach(), k, axis, flags, wide, None, threads, given=given, has_values=False
+    )
+    return call.run(None)
+
+
+@top_k_indices.register_fake
+def _(
+    a: Any, k: Any, axis: int, flags: int, wide: bool, threads: int,
+    lengths: Any, starts: Any, offsets: Any, max_length: int, fill: int,
+) -> Any:  # fmt: skip
+    return _ragged_fake(a, k, axis, wide, lengths, starts, offsets)[1]
+
+
 def select(
-    a: Any, k: int, axis: int | None, flags: int, wide: bool | None, out: Any, threads: int
+    a: Any,
+    k: int,
+    axis: int | None,
+    flags: int,
+    wide: bool | None,
+    out: Any,
+    threads: int,
+    given: Any,
+    has_values: bool,
 ) -> Any:
-    """`kselect.top_k` by the operator. `out` is the caller's or None."""
+    """`kselect.top_k` by the operators. `out` is the caller's or None, `given` is _ragged.Given."""
     if axis is None:
         a, axis = a.reshape(-1), 0
     elif not -a.dim() <= axis < a.dim():
         raise ValueError(f"axis: axis {axis} is out of bounds for array of dimension {a.dim()}")
+    out = out if has_values or out is None else (out,)
     if wide is None:
-        wide = out is None or out[1].dtype == torch.int64
-    answer = top_k(
-        a, k, axis, flags & (_flags.LARGEST | _flags.SORTED | _flags.STABLE), wide, threads
-    )
+        wide = out is None or out[-1].dtype == torch.int64
+    common = a, k, axis, flags & _KNOWN, wide, threads
+    if given is None and has_values:
+        answer = top_k(*common)
+    else:
+        operator = top_k_of_ragged if has_values else top_k_indices
+        answer = operator(*common, *_tensors(given, a))
     if out is None:
         return answer
-    for target, found in zip(out, answer, strict=True):
+    for target, found in zip(out, answer if has_values else (answer,), strict=True):
         target.copy_(found)
-    return out
+    return out if has_values else out[0]
+
+
+_KNOWN = _flags.LARGEST | _flags.SORTED | _flags.STABLE | _flags.NAN_LAST
+
+
+def _tensors(given: Any, a: Any) -> tuple[Any, ...]:
+    """lengths, starts, offsets, max_length and fill as the operators take them."""
+    if given is None:
+        return None, None, None, 0, -1
+    arrays: tuple[Any, ...] = (given.lengths, given.starts, given.offsets)
+    if a.is_cpu:
+        arrays = tuple(None if one is None else torch.as_tensor(one) for one in arrays)
+    return (*arrays, given.max_length or 0, given.fill)

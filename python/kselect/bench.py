@@ -23,13 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from kselect import _bench_arrays, _bench_known, _bench_records, _libraries
+from kselect import _bench_arrays, _bench_known, _bench_records, _launch, _libraries, _select
 from kselect._bench_records import Run
 
 try:
     from kselect import _bench
 except ImportError as _missing:  # a build of the library alone
     raise ImportError(f"this kselect was built without its harness: {_missing}") from _missing
+
+if _select.HAS_CUDA:
+    _launch.name_cublas()
 
 __all__ = ["Contract", "Run", "refute", "register", "run", "test"]
 

@@ -37,6 +37,7 @@ def test_the_guides_programs_run(tmp_path, monkeypatch):
     assert names["values"].shape == (1000, 10)
     assert names["indices"].shape == (1000, 10)
     assert names["columns"].indices.shape == (10, 4096)
+    assert names["segments"].shape == (200, 3)
     assert {record["status"] for record in names["run"].records} == {"ok"}
 
 

@@ -7,6 +7,7 @@ import reference
 import kselect
 
 jax = pytest.importorskip("jax")
+jax.config.update("jax_platforms", "cpu")  # also beside a GPU, where JAX would take most of the memory
 jnp = jax.numpy
 
 

@@ -121,6 +121,8 @@ def test_other_layouts_and_types():
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_other_libraries(library):
     module = pytest.importorskip(library)
+    if library == "jax":
+        module.config.update("jax_platforms", "cpu")
     make = module.from_numpy if library == "torch" else module.numpy.asarray
     random = np.random.default_rng(3)
     vectors, queries = random.random((90, 8), np.float32), random.random((5, 8), np.float32)

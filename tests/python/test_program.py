@@ -43,7 +43,9 @@ def test_the_command_becomes_the_program(tmp_path):
 def test_an_installed_package_has_the_command():
     if not is_installed():
         pytest.skip("the package is not installed")
-    command = Path(sys.executable).parent / "kselect"
+    folders = Path(sys.executable).parent, Path(kselect.__file__).parents[1] / "bin"  # of pip's --target
+    command = next((folder / "kselect" for folder in folders if (folder / "kselect").exists()), None)
+    assert command is not None, f"none in {folders}"
     done = subprocess.run([command, "version"], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and f"kselect {kselect.__version__}" in done.stdout
 

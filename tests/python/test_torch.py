@@ -100,7 +100,7 @@ def test_compiled_without_a_break(device, axis):
     wanted = loss(a)
     (wanted_gradient,) = torch.autograd.grad(wanted, a)
     found = torch.compile(loss, fullgraph=True, backend="aot_eager", dynamic=True)(a)
-    assert torch.equal(found, wanted)
+    assert torch.allclose(found, wanted)  # sums, whose terms may lie in another order
     (gradient,) = torch.autograd.grad(found, a)
     assert torch.equal(gradient, wanted_gradient)
 
@@ -138,17 +138,23 @@ def test_shapes_without_numbers():
 def test_streams_on_a_gpu():
     """The selection waits for what made its rows, on its stream, and the host does not wait for it."""
     side = torch.cuda.Stream()
-    for make_on, select_on in ((None, None), (side, None), (None, side)):
-        with torch.cuda.stream(make_on):
-            a = torch.zeros(64, 1 << 20, device="cuda")
-            torch.cuda._sleep(200_000_000)  # about a tenth of a second
-            a += torch.arange(1 << 20, device="cuda", dtype=torch.float32)
-            begun = torch.cuda.Event()
-            _, indices = kselect.top_k(a, 4, stream=select_on)
-            begun.record(select_on or torch.cuda.current_stream())
-        assert not begun.query(), "the call waited for the GPU"
-        torch.cuda.synchronize()
-        assert (indices.cpu() == torch.arange((1 << 20) - 1, (1 << 20) - 5, -1)).all()
+    # A kernel is loaded when it is first used, which may wait for the GPU. So the first round is not judged.
+    for is_judged in (False, True):
+        for make_on, select_on in ((None, None), (side, None), (None, side)):
+            with torch.cuda.stream(make_on):
+                a = torch.zeros(64, 1 << 20, device="cuda")
+                torch.cuda._sleep(200_000_000)  # about a tenth of a second
+                a += torch.arange(1 << 20, device="cuda", dtype=torch.float32)
+                begun = torch.cuda.Event()
+                torch.cuda.set_sync_debug_mode("error" if is_judged else "default")
+                try:
+                    _, indices = kselect.top_k(a, 4, stream=select_on)
+                finally:
+                    torch.cuda.set_sync_debug_mode("default")
+                begun.record(select_on or torch.cuda.current_stream())
+            assert not is_judged or not begun.query(), "the call waited for the GPU"
+            torch.cuda.synchronize()
+            assert (indices.cpu() == torch.arange((1 << 20) - 1, (1 << 20) - 5, -1)).all()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")

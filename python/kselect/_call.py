@@ -1,0 +1,243 @@
+"""A call of `top_k` whose arguments have been read."""
+
+import operator
+import os
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kselect import _flags, _libraries, _ragged, _select
+
+_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_MOST_THREADS = 1 << 20
+_MOST_INT32 = (1 << 31) - 1
+
+
+# NumPy 1.24 has it elsewhere.
+_AxisError = getattr(np, "exceptions", np).AxisError
+
+
+class TopK(NamedTuple):
+    """What `top_k` returns. It unpacks: `values, indices = top_k(a, k)`."""
+
+    values: Any  #: the selected elements
+    indices: Any  #: where each of them is along the axis
+
+
+@cache
+def _dtype_name(dtype: Any) -> str:
+    try:
+        return np.dtype(dtype).name
+    except TypeError:
+        return str(dtype)
+
+
+def is_wide(index_dtype: Any) -> bool | None:
+    """Whether indices are int64; None: as the library of the array likes it."""
+    if index_dtype is None:
+        return None
+    name = str(index_dtype)
+    name = name[6:] if name.startswith("torch.") else _dtype_name(index_dtype)
+    if name not in ("int32", "int64"):
+        raise ValueError(f"index_dtype is {index_dtype!r}, but must be int32 or int64")
+    return name == "int64"
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads; None: one for each processor that the process may use."""
+    if threads is None:
+        return _THREADS
+    count = operator.index(threads)
+    if not 1 <= count <= _MOST_THREADS:
+        raise ValueError(f"threads = {count}, but must be at least 1")
+    return count
+
+
+def _normalised(axis: int, dimensions: int) -> int:
+    """The axis as 0 .. dimensions - 1."""
+    given = operator.index(axis)
+    if not -dimensions <= given < dimensions:
+        raise _AxisError(given, dimensions, "axis")
+    return given % dimensions
+
+
+class Call:
+    """A call whose arguments have been read: its shapes, and where its answer goes."""
+
+    def __init__(
+        self,
+        library: Any,
+        a: Any,
+        k: int,
+        axis: int | None,
+        flags: int,
+        wide: bool | None,
+        out: Any,
+        threads: int,
+        *,
+        given: _ragged.Given | None = None,
+        has_values: bool = True,
+    ) -> None:
+        self.library, self.k, self.threads, self.caller = library, k, threads, a
+        self.has_values = has_values
+        self.on_gpu: bool = library.check(a)
+        a = library.prepared(a)
+        name = library.type_name(a)
+        if name not in _libraries.TYPES:
+            raise TypeError(f"a has dtype {name}; {', '.join(_libraries.TYPES)} are supported")
+        if axis is None:
+            a, axis = a.reshape(-1), 0
+        self.a, self.last = a, len(a.shape) - 1
+        self.axis: int = _normalised(axis, self.last + 1)
+        shape = tuple(a.shape)
+        length = shape[self.axis]
+        rows = shape[: self.axis] + shape[self.axis + 1 :]
+        self.rows: _ragged.Rows | None = None  # of lengths of their own
+        if given is None:
+            if not 1 <= k <= length:
+                raise ValueError(
+                    f"k = {k}, but must be 1 to {length}, the length of axis {self.axis}"
+                )
+        else:
+            rows = self._ragged(given, rows, length)
+        if out is not None and wide is None:
+            wide = is_wide(self._out_dtype(out))
+        self.wide = library.DEFAULT_WIDE if wide is None else wide
+        if not self.wide and (length if self.rows is None else self.rows.most) > _MOST_INT32:
+            raise ValueError(f"index_dtype is int32, but the axis has {length} elements")
+        self.flags = flags | (_flags.WIDE_INDICES if self.wide else 0)
+        if name == "bfloat16":
+            self.flags |= _flags.BFLOAT16
+        self.empty = 0 in rows
+        self.answer_shape = (*rows, k)  # with the axis last, as the extension writes it
+        self.hollow = length == 0 and not self.empty  # no row has an element
+        self.out = None if out is None else self._checked(out)
+
+    def _ragged(self, given: _ragged.Given, rows: tuple[int, ...], length: int) -> tuple[int, ...]:
+        """Reads rows of lengths of their own. Returns their shape."""
+        if given.offsets is not None and self.last != 0:
+            raise ValueError(
+                f"offsets are given, so a must have one dimension, not {self.last + 1}; or axis=None"
+            )
+        if self.k < 1:
+            raise ValueError(f"k = {self.k}, but must be at least 1")
+        rows = given.shape(rows)
+        self.rows = _ragged.Rows(given, self.library, self.a, rows, length, self.on_gpu)
+        return rows
+
+    def run(self, workspace: Any) -> Any:
+        """Select. `workspace` is the caller's or None. Returns a TopK, or indices alone."""
+        library = self.library
+        if self.out is None:
+            indices = library.empty_indices(self.answer_shape, self.wide, self.a)
+            values = library.empty(self.answer_shape, self.a) if self.has_values else None
+        else:
+            values, indices = map(self._direct, self.out)
+        if self.hollow:
+            self._fill(values, indices)
+        elif not self.empty:
+            if self.on_gpu and self.flags & _flags.NAN_LAST:
+                self.a = library.nan_last(self.a, bool(self.flags & _flags.LARGEST))
+                self.flags &= ~_flags.NAN_LAST
+            self._select(values, indices, workspace)
+        if self.out is None:
+            return self._returned(values, indices)
+        for target, written in zip(self.out, (values, indices), strict=True):
+            if written is not target:
+                target[...] = self.moved(written)
+        return TopK(*self.out) if self.has_values else self.out[1]
+
+    def _returned(self, values: Any, indices: Any) -> Any:
+        indices = self.moved(indices)
+        if values is None:
+            return self.library.returned(indices, indices, self.caller, self.axis, None)[1]
+        values = self.moved(values)
+        return TopK(*self.library.returned(values, indices, self.caller, self.axis, self.rows))
+
+    def _fill(self, values: Any, indices: Any) -> None:
+        assert self.rows is not None
+        if values is not None:
+            values[...] = -np.inf if self.flags & _flags.LARGEST else np.inf
+        indices[...] = self.rows.fill
+
+    def moved(self, written: Any) -> Any:
+        """The answer as the caller wants it: with the axis where it was."""
+        if self.axis == self.last:
+            return written
+        return self.library.moved(written, self.last, self.axis)
+
+    def _direct(self, target: Any) -> Any:
+        """The output itself if the extension can write it, else an array to be copied there."""
+        if target is None:
+            return None
+        library = self.library
+        is_laid_out = self.axis == self.last and library.is_dense(target)
+        if is_laid_out and not library.may_overlap(self.a, target):
+            return target
+        return library.empty(self.answer_shape, target)
+
+    def numbers(self) -> list[Any]:
+        """The arrays besides `a` that it reads."""
+        return [] if self.rows is None else self.rows.arrays()
+
+    def ragged_arguments(self) -> tuple[Any, ...]:
+        """The extension's last arguments; none if the rows are as long as the axis."""
+        return () if self.rows is None else self.rows.exported(self.library, self.on_gpu)
+
+    def _select(self, values: Any, indices: Any, workspace: Any) -> None:
+        library, a = self.library, self.a
+        axis = self.axis
+        stream = library.current_stream(a) if self.on_gpu else 0
+        rows, ragged = library.exported(a), self.ragged_arguments()
+        outputs = None if values is None else library.exported(values), library.exported(indices)
+        needed: int | None = 0
+        if self.on_gpu and workspace is None:
+            needed = _select.workspace_bytes(
+                rows, self.k, axis, self.flags, self.threads, self.has_values, *ragged
+            )
+        if needed is not None:
+            if needed:
+                workspace = library.empty_bytes(needed, a)
+            scratch = None if workspace is None else library.exported(workspace)
+            if _select.top_k(
+                rows, self.k, axis, self.flags, *outputs, scratch, self.threads, stream, *ragged
+            ):
+                return
+        self.a, self.axis = library.dense_copy(library.moved(a, axis, self.last)), self.last
+        self._select(values, indices, workspace)
+        self.axis = axis
+
+    def _checked(self, out: Any) -> tuple[Any, Any]:
+        """The caller's outputs. Raises if one is not as the answer."""
+        self.library.refuse_out(self.caller)
+        rows = self.answer_shape[:-1]
+        shape = (*rows[: self.axis], self.k, *rows[self.axis :])
+        if self.rows is not None and self.rows.offsets is not None:
+            shape = self.answer_shape
+        dtypes = self.library.type_name(self.a), "int64" if self.wide else "int32"
+        pair = self._outputs(out)
+        for name, array, dtype in zip(("values", "indices"), pair, dtypes, strict=True):
+            kind, found = type(self.a), self.library.type_name
+            if array is None:
+                continue
+            if not isinstance(array, kind):
+                raise TypeError(f"out: {name} are a {type(array).__name__}, not a {kind.__name__}")
+            if tuple(array.shape) != shape:
+                raise ValueError(f"out: {name} have shape {tuple(array.shape)}, not {shape}")
+            if found(array) != dtype:
+                raise TypeError(f"out: {name} have dtype {found(array)}, not {dtype}")
+        return pair
+
+    def _outputs(self, out: Any) -> tuple[Any, Any]:
+        """The caller's arrays for values, or None, and indices."""
+        return _pair(out) if self.has_values else (None, out)
+
+    def _out_dtype(self, out: Any) -> Any:
+        return getattr(self._outputs(out)[1], "dtype", None)
+
+
+def _pair(out: Any) -> tuple[Any, Any]:
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise TypeError("out is not a tuple of two arrays, values and indices")
+    return out
