@@ -22,9 +22,10 @@ from peers.torch_topk import TorchTopk
 Call = Callable[[Any, int, bool], Any]  # rows, k, largest: values and indices
 BOTH = ("smallest", "largest")
 FLOATS = ("float32", "float64", "float16")
+OF_NETWORKS = ("float32", "float16", "bfloat16")
 
 
-@dataclass
+@dataclass(eq=False)
 class Rival:
     """A library's selection on one device."""
 
@@ -43,9 +44,9 @@ class Rival:
         """Return meta.json's facts of the GPUs."""
         return self.memory.gpus()
 
-    def rows(self, rows: np.ndarray) -> Any:
-        """Return the whole input in the device's memory."""
-        return self.memory.rows(rows)
+    def rows(self, rows: np.ndarray, dtype: str = "float32") -> Any:
+        """Return the whole input in the device's memory; rows of bfloat16 are given as their bits."""
+        return self.memory.typed(rows, dtype)
 
     def select(self, rows: Any, record: Any) -> Any:
         """Call the library once."""
@@ -56,19 +57,35 @@ class Rival:
         return self.memory.timed_call(lambda: self.select(rows, record))
 
     def on_host(self, answer: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return values and indices in host memory."""
+        """Return values and indices in host memory; those of bfloat16 as their bits, which NumPy lacks."""
         values, indices = answer
-        return _host(values), _host(indices).astype(np.int64)
+        found = _host(indices)
+        return _host(values), found if found.dtype.itemsize >= 4 else found.astype(np.int32)
+
+    def wait(self) -> None:
+        """Wait for the device; raise what its work failed by."""
+        self.memory.wait()
 
 
 def _host(array: Any) -> np.ndarray:
     if hasattr(array, "get"):  # CuPy
         return np.asarray(array.get())
+    if str(getattr(array, "dtype", "")) == "torch.bfloat16":
+        array = array.view(importlib.import_module("torch").int16)
     return np.asarray(array.cpu().numpy() if hasattr(array, "cpu") else array)
 
 
 class Gpu(TorchTopk):
     """Memory and clock of torch's GPU, for every rival on it."""
+
+    def typed(self, rows: np.ndarray, dtype: str) -> Any:
+        """Copy rows to the GPU; those of bfloat16 are given as their bits."""
+        there = self.rows(rows)
+        return there.view(self.torch.bfloat16) if dtype == "bfloat16" else there
+
+    def wait(self) -> None:
+        """Wait for the GPU; raise what its work failed by."""
+        self.torch.cuda.synchronize()
 
     def timed_call(self, call: Callable[[], Any]) -> tuple[Any, float]:
         """Time a call by two events, cold, after the call before it is queued (peers/torch_topk.py)."""
@@ -91,9 +108,12 @@ class Host:
     def gpus(self) -> None:
         """Return None: no GPU is used."""
 
-    def rows(self, rows: np.ndarray) -> np.ndarray:
+    def typed(self, rows: np.ndarray, _dtype: str) -> np.ndarray:
         """Return the rows unchanged."""
         return rows
+
+    def wait(self) -> None:
+        """Return: a call has ended when it returns."""
 
     def timed_call(self, call: Callable[[], Any]) -> tuple[Any, float]:
         """Time a call by the host's clock."""
@@ -165,6 +185,21 @@ def flag_gems_topk(ops: ModuleType) -> Call:
     return lambda rows, k, largest: ops.topk(rows, k, dim=1, largest=largest, sorted=True)
 
 
+def triton_kernels_topk(topk: ModuleType) -> Call:
+    """Triton's own kernels, by which servers choose experts; older ones return values, indices and a mask."""
+
+    def call(rows: Any, k: int, largest: bool) -> Any:
+        found = topk.topk(rows, k, apply_softmax=False)
+        return (found[0], found[1]) if isinstance(found, tuple) else (found.vals, found.indx)
+
+    return call
+
+
+def _of_triton_kernels(n: int, k: int) -> str:
+    """Triton's kernels' own assertion (triton_kernels/topk.py), and the k that their sorting network is meant for."""
+    return "n >= 32768" if n >= 32768 else "k > 32" if k > 32 else ""
+
+
 def _of_quack(n: int, k: int) -> str:
     """QuACK's own assertions (quack/topk.py)."""
     if n & (n - 1) or k & (k - 1):
@@ -191,17 +226,19 @@ KNOWN = (
     _Known("numpy-argpartition", "cpu", "numpy", "numpy", numpy_argpartition,
            "numpy.argpartition", FLOATS),
     _Known("torch-cpu-topk", "cpu", "torch", "torch", torch_on_host, "torch.topk", FLOATS),
-    _Known("torch-topk", "cuda", "torch", "torch", torch_topk, "torch.topk", FLOATS),
+    _Known("torch-topk", "cuda", "torch", "torch", torch_topk, "torch.topk", (*FLOATS, "bfloat16")),
     _Known("raft-python", "cuda", "pylibraft", "pylibraft.matrix", raft_select_k,
            "pylibraft.matrix.select_k"),
     _Known("flashinfer-top-k", "cuda", "flashinfer-python", "flashinfer", flashinfer_top_k,
-           "flashinfer.top_k", ("float32", "float16"), ("largest",)),
+           "flashinfer.top_k", OF_NETWORKS, ("largest",)),
     _Known("cupy-argpartition", "cuda", "cupy", "cupy", cupy_argpartition,
            "cupy.argpartition", ("float32", "float64")),
     _Known("quack-topk", "cuda", "quack-kernels", "quack.topk", quack_topk, "quack.topk",
-           ("float32", "float16"), ("largest",), _of_quack),
+           OF_NETWORKS, ("largest",), _of_quack),
     _Known("flaggems-topk", "cuda", "flag_gems", "flag_gems.ops", flag_gems_topk,
-           "flag_gems.ops.topk", ("float32", "float16")),
+           "flag_gems.ops.topk", OF_NETWORKS),
+    _Known("triton-kernels-topk", "cuda", "triton_kernels", "triton_kernels.topk", triton_kernels_topk,
+           "triton_kernels.topk.topk", OF_NETWORKS, ("largest",), _of_triton_kernels),
 )  # fmt: skip
 
 
@@ -274,8 +311,10 @@ def _installed(k: _Known, memory: Any) -> Rival:
 
 
 def _compiled(source: from_checkout.Source, memory: Any, checkouts: Mapping[str, Path], built: Path) -> Rival:
-    call = from_checkout.call_of(from_checkout.library(source, checkouts, built))
-    told = f"{source.repository} {from_checkout.state_of(checkouts[source.name])}, {source.what}"
+    checkout = from_checkout.checkout_of(source, checkouts)
+    linked = [checkout / file for file in source.libraries]
+    call = from_checkout.call_of(from_checkout.library(source, checkouts, built), linked)
+    told = f"{source.repository} {from_checkout.state_of(checkout, source.version)}, {source.what}"
     facts = _facts(source.name, told, "cuda", f"peers/checkouts/{source.bridge}")
     return Rival(facts, call, memory, ("float32",), source.directions, source.excluded)
 

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,20 +31,37 @@ def kselect(*arguments: object, fine: Sequence[int] = ()) -> subprocess.Complete
 
 
 def generate_rows(record: Record, folder: Path) -> Path:
-    """Write a problem's rows, Q x n, to a file in the folder; return the file."""
+    """Write a problem's rows, Q x n, to a file in the folder; return the file.
+
+    Rows of bfloat16 are those of float32, rounded as the harness rounds them, and the file has their bits as int16.
+    """
     file = folder / "rows.npy"
+    half = record.dtype == "bfloat16"  # NumPy has no such numbers
     kselect(
-        "generate", "rows", "--n", record.n, "--q", record.q, "--k", record.k, "--dtype", record.dtype,
+        "generate", "rows", "--n", record.n, "--q", record.q, "--k", record.k,
+        "--dtype", "float32" if half else record.dtype,
         "--distribution", record.workload, "--seed", record.seed, "--output", file,
     )  # fmt: skip
+    if half:
+        np.save(file, _bits_of_bfloat16(np.load(file)))
     return file
 
 
-def disprove(rows: Path, values: np.ndarray, indices: np.ndarray, *, largest: bool) -> str | None:
-    """Return what is wrong with an answer (values and indices, Q x k each), or None."""
-    folder = rows.parent
-    np.save(folder / "values.npy", np.ascontiguousarray(values))
-    np.save(folder / "indices.npy", np.ascontiguousarray(indices))
-    answer = ["--values", folder / "values.npy", "--indices", folder / "indices.npy"]
-    done = kselect("prove", "--rows", rows, *answer, *(["--largest"] if largest else []))
+def _bits_of_bfloat16(rows: np.ndarray) -> np.ndarray:
+    """Return the bits of the nearest bfloat16 of each float32, ties to the even one, as int16. None may be NaN."""
+    bits = rows.view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16).view(np.int16)
+
+
+def disprove(
+    rows: Path, values: np.ndarray, indices: np.ndarray, *, largest: bool, bfloat16: bool = False
+) -> str | None:
+    """Return what is wrong with an answer (values and indices, Q x k each), or None. Several threads may ask at once."""
+    with tempfile.TemporaryDirectory(dir=rows.parent) as name:
+        folder = Path(name)
+        np.save(folder / "values.npy", np.ascontiguousarray(values))
+        np.save(folder / "indices.npy", np.ascontiguousarray(indices))
+        answer = ["--values", folder / "values.npy", "--indices", folder / "indices.npy"]
+        options = [*(["--largest"] if largest else []), *(["--bfloat16"] if bfloat16 else [])]
+        done = kselect("prove", "--rows", rows, *answer, *options)
     return done.stderr.strip() if done.returncode == WRONG_ANSWER else None

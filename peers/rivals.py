@@ -3,11 +3,11 @@
     python -m peers.rivals configs/goal.json --out results/MACHINE/goal_rivals
 
 For each problem of a config first kselect measures its own algorithms, then the rivals take turns: each is proven, then one
-sample a round in rotating order, then proven again. A rival that is not installed is named and left out. All records are in
-one run; meta.json's `rivals` has the versions. After an interruption the same command goes on. scripts/rivals.sh installs the
-rivals and calls this.
+sample a round in rotating order, then proven again. A rival that is not installed is named and left out. One that breaks the
+GPU's context costs itself the problem, and the rest goes on in a new process. All records are in one run; meta.json's `rivals`
+has the versions. After an interruption the same command goes on. scripts/rivals.sh installs the rivals and calls this.
 
-    --checkout NAME=DIR           compiles a rival that no registry has from its sources: rtopk, bits-knn
+    --checkout NAME=DIR           compiles a rival from its sources: rtopk, bits-knn, raft
     --call NAME=MODULE:FUNCTION   a rival of your own: FUNCTION(rows, k, largest) gives values and indices, Q x k each
 
 `rows` is a torch tensor on the GPU, or a numpy array with --device cpu.
@@ -15,12 +15,16 @@ rivals and calls this.
 
 import argparse
 import json
+import math
+import os
 import re
 import shutil
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,6 +42,26 @@ _TITLE = re.compile(
     r"(?P<payload>\w+)/(?P<layout>\w+)/(?P<workload>\S+)#(?P<seed>\d+)"
 )
 _PARTS = "parts"  # folder of what a run is made from, until it is complete
+_BROKE = "it broke the GPU's context: "
+_MOST_BREAKS = 2  # by one rival, each of which costs a new process
+
+
+class Broken(Exception):  # noqa: N818 - not an error of this program
+    """A rival after which the device does no more work for this process."""
+
+    def __init__(self, rival: Rival, reason: str) -> None:
+        """Keep who it was, and why."""
+        super().__init__(f"{rival.facts.name}: {reason}")
+        self.rival, self.reason = rival, reason
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What of a config is measured, and how."""
+
+    cells: str = ""  # a glob, as `kselect run --filter` takes it
+    own_first: bool = False  # kselect measures all problems in one process, before the rivals
+    seconds: float = math.inf  # after which no further problem begins
 
 
 def problems_of(listing: str) -> dict[str, Any]:
@@ -92,91 +116,139 @@ def _measured(
     taking: Sequence[Rival], problem: Any, folder: Path
 ) -> dict[str, tuple[str, str, list[float]]]:
     file = program.generate_rows(problem, folder)
-    rows = taking[0].rows(np.load(file))  # all have the same memory
+    rows = taking[0].rows(np.load(file), problem.dtype)  # all have the same memory
     outcomes: dict[str, tuple[str, str, list[float]]] = {}
-
-    def proven(rival: Rival, answer: Any) -> bool:
-        largest = problem.direction == "largest"
-        try:
-            wrong = program.disprove(file, *rival.on_host(answer), largest=largest)
-        except (ValueError, TypeError, AttributeError) as e:
-            wrong = f"its answer cannot be read: {e}"
-        if wrong:
-            outcomes[rival.facts.name] = ("wrong", wrong, [])
-        return wrong is None
-
-    left = []
-    for rival in taking:
-        answer = _tried(rival, lambda r=rival: r.select(rows, problem), outcomes)
-        if answer is not None and proven(rival, answer):
-            left.append(rival)
+    _prove_all(file, problem, {r: _tried(r, lambda r=r: r.select(rows, problem), outcomes) for r in taking}, outcomes)
+    left = [rival for rival in taking if rival.facts.name not in outcomes]
     samples: dict[str, list[float]] = {rival.facts.name: [] for rival in left}
+    last: dict[Rival, Any] = {}
     for number in range(recorded.ROUNDS):
         at = number % max(1, len(left))
         for rival in [*left[at:], *left[:at]]:
             if rival.facts.name in outcomes:
                 continue
             timed = _tried(rival, lambda r=rival: r.timed(rows, problem), outcomes)
-            if timed is None:
-                continue
-            samples[rival.facts.name].append(timed[1])
-            if number == recorded.ROUNDS - 1:
-                proven(rival, timed[0])
+            if timed is not None:
+                samples[rival.facts.name].append(timed[1])
+                last[rival] = timed[0] if number == recorded.ROUNDS - 1 else None
+    _prove_all(file, problem, {r: a for r, a in last.items() if r.facts.name not in outcomes}, outcomes)
     for rival in left:
         outcomes.setdefault(rival.facts.name, ("ok", "", samples[rival.facts.name]))
     return outcomes
 
 
+def _prove_all(
+    file: Path, problem: Any, answers: dict[Rival, Any], outcomes: dict[str, tuple[str, str, list[float]]]
+) -> None:
+    """Prove the answers at the same time; what is wrong with one is its rival's outcome. None: it has an outcome."""
+    facts = {"largest": problem.direction == "largest", "bfloat16": problem.dtype == "bfloat16"}
+    with ThreadPoolExecutor(max_workers=max(1, (os.cpu_count() or 1) // 2)) as pool:
+        proofs: dict[str, Future[str | None]] = {}
+        for rival, answer in answers.items():
+            if answer is None:
+                continue
+            try:
+                proofs[rival.facts.name] = pool.submit(program.disprove, file, *rival.on_host(answer), **facts)
+            except (ValueError, TypeError, AttributeError) as e:
+                outcomes[rival.facts.name] = ("wrong", f"its answer cannot be read: {e}", [])
+        for name, proof in proofs.items():
+            wrong = proof.result()
+            if wrong:
+                outcomes[name] = ("wrong", wrong, [])
+
+
 def _tried(rival: Rival, work: Any, outcomes: dict[str, tuple[str, str, list[float]]]) -> Any:
-    """Return what `work` gives; None, with an outcome, if the rival raises."""
+    """Return what `work` gives; None, with an outcome, if the rival raises. Raises Broken if no other can go on."""
     try:
-        return work()
+        given = work()
+        rival.wait()
     except Exception as e:  # noqa: BLE001 - what a rival raises costs that rival this problem alone
         first = (str(e).strip().splitlines() or [""])[0]
+        reason = f"{type(e).__name__}: {first}"[:300]
         status = "out_of_memory" if "out of memory" in str(e).lower() else "error"
-        outcomes[rival.facts.name] = (status, f"{type(e).__name__}: {first}"[:300], [])
+        outcomes[rival.facts.name] = (status, reason, [])
+        try:
+            rival.wait()
+        except Exception:  # noqa: BLE001 - whatever it is, the device works no more
+            raise Broken(rival, f"{_BROKE}{reason}") from None
         return None
+    return given
 
 
-def run(config: Path, out: Path, rivals: Sequence[Rival]) -> None:
-    """Measure a config; write the run directory `out`."""
-    parts = out / _PARTS
+def run(config: Path, out: Path, rivals: Sequence[Rival], scope: Scope | None = None) -> None:
+    """Measure a config; write the run directory `out`. Raises Broken if it must go on in a new process."""
+    scope = scope or Scope()
+    parts, began = out / _PARTS, time.monotonic()
     if (out / "meta.json").exists():
         raise SystemExit(f"peers.rivals: {out}: already has a run; name another folder")
     parts.mkdir(parents=True, exist_ok=True)
-    titles = problems_of(program.kselect("run", config, "--dry-run").stdout)
+    only = ("--filter", scope.cells) if scope.cells else ()
+    titles = problems_of(program.kselect("run", config, "--dry-run", *only).stdout)
     if not titles:
         raise SystemExit(f"peers.rivals: {config}: plans no cell here")
-    journal = parts / "rivals.jsonl"
-    done = _done(journal)
+    if scope.own_first:
+        _own(config, parts, only)
     for number, (title, problem) in enumerate(titles.items(), 1):
+        if time.monotonic() - began > scope.seconds:
+            print(f"peers.rivals: {scope.seconds:g} s are over before problem {number}; the rest is left out", file=sys.stderr)
+            break
         print(f"problem {number} of {len(titles)}: {title}", file=sys.stderr)
-        arguments = ("run", config, "--filter", filter_of(title), "--out", parts / "own", "--resume")
-        program.kselect(*arguments, fine=(program.FAILED_CELLS,))
-        waiting = [rival for rival in rivals if (title, rival.facts.name) not in done]
-        lines = turns(waiting, problem)
-        with journal.open("a") as file:
-            file.write("".join(lines))
+        if not scope.own_first:
+            _own(config, parts, ("--filter", filter_of(title)))
+        _take(parts / "rivals.jsonl", rivals, title, problem)
     _join(parts, out, rivals)
 
 
-def _done(journal: Path) -> set[tuple[str, str]]:
-    """Return problems and rivals that an interrupted run has already; a torn last line is cut off."""
+def _own(config: Path, parts: Path, only: Sequence[str]) -> None:
+    """Let kselect measure its own cells."""
+    program.kselect("run", config, *only, "--out", parts / "own", "--resume", fine=(program.FAILED_CELLS,))
+
+
+def _take(journal: Path, rivals: Sequence[Rival], title: str, problem: Any) -> None:
+    """Let the rivals that an interrupted run has not measured on a problem take their turns; add their lines."""
+    done, breaks = _done(journal)
+    waiting = [rival for rival in rivals if (title, rival.facts.name) not in done]
+    lines = [
+        recorded.line(r, problem, datetime.now(UTC), 0.0, "error", f"not called: {_BROKE}{_MOST_BREAKS} times before", [])
+        for r in waiting
+        if breaks.get(r.facts.name, 0) >= _MOST_BREAKS
+    ]
+    waiting = [rival for rival in waiting if breaks.get(rival.facts.name, 0) < _MOST_BREAKS]
+    broken = None
+    try:
+        lines += turns(waiting, problem)
+    except Broken as e:
+        broken = e
+        lines.append(recorded.line(e.rival, problem, datetime.now(UTC), 0.0, "error", e.reason, []))
+    with journal.open("a") as file:
+        file.write("".join(lines))
+    if broken is not None:
+        raise broken
+
+
+def _done(journal: Path) -> tuple[set[tuple[str, str]], dict[str, int]]:
+    """Return problems and rivals that an interrupted run has already, and how often each rival broke the device.
+
+    A torn last line is cut off.
+    """
+    found: set[tuple[str, str]] = set()
+    breaks: dict[str, int] = {}
     if not journal.exists():
-        return set()
+        return found, breaks
     text = journal.read_text()
     whole = text[: text.rfind("\n") + 1]
-    journal.write_text(whole)
-    found = set()
+    if whole != text:
+        journal.write_text(whole)
     for line in whole.splitlines():
         value = json.loads(line)
-        p = value["problem"]
+        p, name = value["problem"], value["algorithm"]["name"]
         title = (
             f"{p['dtype']}/{p['direction']}/Q={p['q']}/n={p['n']}/k={p['k']}/{p['payload']}/"
             f"{p['layout']}/{p['distribution']}#{p['seed']}"
         )
-        found.add((title, value["algorithm"]["name"]))
-    return found
+        found.add((title, name))
+        breaks[name] = breaks.get(name, 0) + value["reason"].startswith(_BROKE)
+    return found, breaks
 
 
 def _join(parts: Path, out: Path, rivals: Sequence[Rival]) -> None:
@@ -185,7 +257,8 @@ def _join(parts: Path, out: Path, rivals: Sequence[Rival]) -> None:
     meta |= {"run": out.name, "arguments": sys.argv, "state": "complete"}
     meta["rivals"] = [{"name": r.facts.name, "source": r.facts.source} for r in rivals]
     own = (parts / "own" / "runs.jsonl").read_bytes()
-    (out / "runs.jsonl").write_bytes(own + (parts / "rivals.jsonl").read_bytes())
+    theirs = parts / "rivals.jsonl"
+    (out / "runs.jsonl").write_bytes(own + (theirs.read_bytes() if theirs.exists() else b""))
     (out / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
     shutil.rmtree(parts)
 
@@ -200,6 +273,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add("--rivals", default="", metavar="NAMES", help="only these, by commas (default: all that can be had)")
     add("--call", action="append", default=[], metavar="NAME=MODULE:FUNCTION", help="one more rival")
     add("--checkout", action="append", default=[], metavar="NAME=DIR", help="a rival's sources (peers/from_checkout.py)")
+    add("--filter", default="", metavar="GLOB", help="only cells that match, as `kselect run --filter` takes it")
+    add("--own-first", action="store_true", help="kselect measures all problems in one process, before the rivals")
+    add("--seconds", type=float, default=math.inf, help="begin no further problem after so long, and end the run")
     options = parser.parse_args(arguments)
     wanted = [name for name in options.rivals.split(",") if name]
     if options.checkout and options.device != "cuda":
@@ -212,7 +288,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not rivals:
         raise SystemExit("peers.rivals: no rival can be had here; scripts/rivals.sh installs them")
     try:
-        run(options.config, options.out, rivals)
+        run(options.config, options.out, rivals, Scope(options.filter, options.own_first, options.seconds))
+    except Broken as e:
+        print(f"peers.rivals: {e}; going on in a new process", file=sys.stderr, flush=True)
+        os.execv(sys.executable, sys.orig_argv)
     except PlotError as problem:
         raise SystemExit(f"peers.rivals: {problem}") from None
 

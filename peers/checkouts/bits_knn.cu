@@ -44,7 +44,7 @@ void launch_tuned(const request& r) {
 // Selects the smallest k of each of q rows of n elements, Q x n row-major on the device, into Q x
 // k. Returns CUDA's error; cudaErrorInvalidValue for k > 2048, which it does not take.
 extern "C" int kselect_peer(const float* rows, float* values, int* indices, int q, int n, int k,
-                            void* stream) {
+                            int /*largest*/, void* stream) {
   const request r{rows,
                   values,
                   indices,

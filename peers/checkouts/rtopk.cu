@@ -23,7 +23,7 @@ void launch(const float* rows, float* values, int* indices, int q, int n, int k,
 // Selects the largest k of each of q rows of n elements, Q x n row-major on the device, into Q x k.
 // Returns CUDA's error.
 extern "C" int kselect_peer(const float* rows, float* values, int* indices, int q, int n, int k,
-                            void* stream) {
+                            int /*largest*/, void* stream) {
   const auto on = static_cast<cudaStream_t>(stream);
   if (n <= 1024) {
     launch<8>(rows, values, indices, q, n, k, on);

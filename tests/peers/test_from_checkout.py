@@ -13,7 +13,7 @@ import pytest
 from peers import callables, from_checkout, rivals
 from peers.from_checkout import Missing, Source
 
-RTOPK, BITS = from_checkout.SOURCES
+RTOPK, BITS, RAFT = from_checkout.SOURCES
 # Selects the largest k of each row as the bridges of peers/checkouts do, in memory of the host.
 LARGEST = """
 #include <stdlib.h>
@@ -22,8 +22,8 @@ static int compare(const void *a, const void *b) {
   const float x = row[*(const int *)a], y = row[*(const int *)b];
   return x < y ? 1 : x > y ? -1 : 0;
 }
-int kselect_peer(const float *rows, float *values, int *indices, int q, int n, int k, void *stream) {
-  if (stream != (void *)7) return 1;
+int kselect_peer(const float *rows, float *values, int *indices, int q, int n, int k, int largest, void *stream) {
+  if (stream != (void *)7 || !largest) return 1;
   int *order = malloc(n * sizeof(int));
   for (int i = 0; i < q; ++i) {
     row = rows + (long)i * n;
@@ -117,6 +117,30 @@ def test_a_rival_that_cannot_be_had_is_left_out_with_a_reason(
     assert not list((tmp_path / "built").glob("*.so"))
 
 
+def test_sources_of_an_installed_package_serve_as_a_checkout(
+    tmp_path: Path, nvcc: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "libraft is not installed, and no folder is named by --checkout raft=DIR" in why(RAFT, {}, tmp_path)
+    site = checkout(RAFT, tmp_path / "site", commit=False)
+    for name, text in (("libraft/__init__.py", ""), ("libraft/VERSION", "26.10.00\n")):
+        (site / name).write_text(text)
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setenv("RIVALS_ARCH", "sm_90")
+    first = from_checkout.library(RAFT, {}, tmp_path / "built")
+    (command,) = nvcc.read_text().splitlines()
+    for word in ("-arch=sm_90", f"-I {site}/libraft/include/rapids", f"{site}/librmm/lib64/librmm.so", "raft.cu"):
+        assert word in command
+    assert from_checkout.state_of(site, RAFT.version) == "26.10.00"
+    # What is compiled elsewhere, from the same sources in another folder, is taken without a compiler.
+    copy = tmp_path / "copy"
+    shutil.copytree(site, copy)
+    monkeypatch.setenv("NVCC", str(tmp_path / "none"))
+    assert from_checkout.library(RAFT, {"raft": copy}, tmp_path / "built") == first
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace())
+    with pytest.raises(Missing, match="it does not load: .*librmm.so"):
+        from_checkout.call_of(first, [site / RAFT.libraries[1]])
+
+
 def test_it_is_compiled_once_for_each_state_of_the_checkout(tmp_path: Path, nvcc: Path) -> None:
     named = {"bits-knn": checkout(BITS, tmp_path / "bits")}
     first = from_checkout.library(BITS, named, tmp_path / "built")
@@ -171,7 +195,7 @@ def test_both_stand_among_the_rivals(
 
 @pytest.mark.parametrize("option", ["rtopk", "rtopk=", "radik=/tmp"])
 def test_a_wrong_name_is_told(option: str) -> None:
-    with pytest.raises(SystemExit, match="is not NAME=DIR with a NAME of rtopk, bits-knn"):
+    with pytest.raises(SystemExit, match="is not NAME=DIR with a NAME of rtopk, bits-knn, raft"):
         from_checkout.folders_of([option])
 
 

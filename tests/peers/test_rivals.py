@@ -12,38 +12,10 @@ import pytest
 
 from peers import callables, recorded, rivals
 from plots.records import load
+from stand_ins import config_file, own, partition, problem
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "results" / "record.schema.json").read_text())
-CONFIG = {
-    "schema": "kselect-config/1", "name": "small",
-    "axes": {
-        "n": [64, 256], "q": [4], "k": [8], "dtype": ["float32", "float16"],
-        "direction": ["smallest", "largest"], "distribution": ["uniform", "few_distinct(16)"],
-    },
-    "algorithms": ["cpu/heap", "cpu/sort"], "executor": "cpu",
-    "measure": {"warmup": 0, "rounds": 2, "min_samples": 2, "max_samples": 2, "max_seconds": 0.05},
-}  # fmt: skip
-
-
-def config_file(folder: Path, **axes: Any) -> Path:
-    """Write the config with other axes."""
-    path = folder / "small.json"
-    path.write_text(json.dumps(CONFIG | {"axes": CONFIG["axes"] | axes}))
-    return path
-
-
-def own(name: str, call: Any, **more: Any) -> callables.Rival:
-    """Return a rival on the host."""
-    facts = callables._facts(name, f"{name} 1.0", "cpu", "peers/callables.py")
-    return callables.Rival(facts, call, callables.Host(), callables.FLOATS, **more)
-
-
-def partition(rows: np.ndarray, k: int, largest: bool) -> Any:
-    """Return a right answer."""
-    return callables._partition(np, rows, k, largest)
-
-
 def test_the_plan_s_titles_are_read() -> None:
     listing = (
         "390f  cpu/heap  cpu  float32/smallest/Q=8/n=256/k=4/values_and_indices/row_major/uniform#42\n"
@@ -88,15 +60,6 @@ def test_kselect_and_rivals_are_in_one_run(tmp_path: Path) -> None:
         jsonschema.Draft202012Validator(SCHEMA).validate(json.loads(line))
     with pytest.raises(SystemExit, match="already has a run"):
         rivals.run(config_file(tmp_path), tmp_path / "out", found)
-
-
-def problem(**changes: Any) -> Any:
-    """Return a problem as the plan has it."""
-    usual = {
-        "n": 64, "q": 4, "k": 8, "dtype": "float32", "direction": "smallest", "seed": 42,
-        "payload": "values_and_indices", "layout": "row_major", "workload": "uniform",
-    }  # fmt: skip
-    return SimpleNamespace(**usual | changes)
 
 
 def test_a_wrong_or_failing_rival_costs_itself_alone() -> None:
@@ -187,13 +150,24 @@ def test_gpu_libraries_are_called_as_documented(fake_torch: Any, monkeypatch: py
     for name, module in (("torch", torch), ("flashinfer", flashinfer), ("quack", ModuleType("quack")),
                          ("quack.topk", quack), ("flag_gems", ModuleType("flag_gems")), ("flag_gems.ops", gems)):  # fmt: skip
         monkeypatch.setitem(sys.modules, name, module)
-    names = ["torch-topk", "flashinfer-top-k", "quack-topk", "flaggems-topk"]
+    made = ModuleType("triton_kernels.topk")
+    made.topk = lambda rows, k, apply_softmax: SimpleNamespace(
+        vals=torch.topk(rows, k, 1, True, False)[0],
+        indx=torch.topk(rows, k, 1, True, False)[1].astype(np.int16), softmax=said.update(softmax=apply_softmax),
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "triton_kernels", ModuleType("triton_kernels"))
+    monkeypatch.setitem(sys.modules, "triton_kernels.topk", made)
+    names = ["torch-topk", "flashinfer-top-k", "quack-topk", "flaggems-topk", "triton-kernels-topk"]
     found, missing = callables.available("cuda", names)
     assert not missing and [rival.facts.name for rival in found] == names
     lines = [json.loads(line) for line in rivals.turns(found, problem(direction="largest"))]
-    assert [value["status"] for value in lines] == ["ok"] * 4
+    assert [(value["status"], value["reason"]) for value in lines] == [("ok", "")] * 5
     assert all(value["executor"] == "cuda" and value["time"]["cache"] == "cold" for value in lines)
-    assert said["gems"] == (1, True, True)
+    assert said["gems"] == (1, True, True) and said["softmax"] is False
+    made.topk = lambda rows, k, apply_softmax: (*torch.topk(rows, k, 1, True, False), "a mask")  # older ones
+    assert json.loads(rivals.turns(found[-1:], problem(direction="largest"))[0])["status"] == "ok"
+    assert callables._of_triton_kernels(1 << 15, 8) == "n >= 32768"
+    assert callables._of_triton_kernels(512, 64) == "k > 32" and callables._of_triton_kernels(512, 8) == ""
     reasons = [json.loads(line)["reason"] for line in rivals.turns(found, problem())]
     assert reasons[1] == reasons[2] == "it selects the largest elements alone"
 

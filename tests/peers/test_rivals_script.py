@@ -35,13 +35,15 @@ def script(*arguments: object, code: int = 0, **environment: str) -> subprocess.
 
 def test_the_plan_writes_nothing(tmp_path: Path) -> None:
     told = script("--device", "cuda", "--plan", "--with", tmp_path, tmp_path / "out").stdout
-    for word in ("torch", "pylibraft", "flashinfer", "cupy", f"from a checkout: {tmp_path}", "goal_orders_rivals", "k-NN"):
+    for word in ("torch", "libraft", "flashinfer", "cupy", f"from a checkout: {tmp_path}", "goal_orders_rivals", "k-NN"):
         assert word in told
     assert not (tmp_path / "out").exists()
     told = script("--device", "cuda", "--plan", "--checkout", f"rtopk={tmp_path}/R", tmp_path / "out").stdout
     assert f"compiled from a checkout: rtopk={tmp_path}/R" in told
     told = script("--device", "cpu", "--no-knn", "--plan", tmp_path / "out", ROOT / "configs" / "smoke.json").stdout
     assert f"configs/smoke.json -> {tmp_path}/out/smoke_rivals" in told and "k-NN" not in told
+    told = script("--device", "cuda", "--no-install", "--plan", tmp_path / "out", PYTHON="/opt/p/bin/python3").stdout
+    assert "nothing is installed; rivals are those that /opt/p/bin/python3 can import" in told and "packages" not in told
 
 
 @pytest.mark.parametrize(
@@ -79,3 +81,21 @@ def test_what_cannot_be_installed_is_left_out_and_the_rest_is_measured(tmp_path:
     before = (run / "runs.jsonl").read_bytes()
     assert f"{run} is complete" in script(*arguments, **given).stderr
     assert (run / "runs.jsonl").read_bytes() == before
+
+
+def test_where_nothing_can_be_installed_what_is_there_is_measured(tmp_path: Path) -> None:
+    if not os.environ.get("KSELECT_BINARY"):
+        pytest.skip("needs a kselect program")
+    config = CONFIG | {"axes": {"n": [64, 128], "q": [4], "k": [8]}}
+    (tmp_path / "tiny.json").write_text(json.dumps(config))
+    arguments = ("--device", "cpu", "--no-knn", "--no-install", "--filter", "*/n=128/*", "--own-first", "--rivals",
+                 "numpy-argpartition", tmp_path / "out", tmp_path / "tiny.json")  # fmt: skip
+    script(*arguments, PYTHON=sys.executable)
+    lines = (tmp_path / "out" / "tiny_rivals" / "runs.jsonl").read_text().splitlines()
+    cells = [(value["algorithm"]["name"], value["problem"]["n"]) for value in map(json.loads, lines)]
+    assert cells == [("cpu/heap", 128), ("numpy-argpartition", 128)]
+    assert not (tmp_path / "out" / "venv").exists()
+    bare = tmp_path / "python"
+    bare.write_text("#!/bin/sh\nexit 1\n")
+    bare.chmod(0o755)
+    assert "has no numpy" in script(*arguments, code=3, PYTHON=str(bare)).stderr
