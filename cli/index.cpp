@@ -13,6 +13,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/index_commands.hpp"
+#include "cli/job_progress.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
@@ -21,8 +22,8 @@
 #include "runtime/io/vectors.hpp"
 #include "search/metric/hold_out.hpp"
 #include "search/metric/index_file.hpp"
+#include "search/metric/index_json.hpp"
 #include "search/metric/metrics/euclidean.hpp"
-#include "search/metric/search_record.hpp"
 #include "search/metric/sets.hpp"
 #include "search/metric/stand_ins.hpp"
 
@@ -93,20 +94,31 @@ std::string described(const indexed_objects& x) {
   }
 }
 
+index_data built(const build_options& o, const indexed_objects& of, backend& place,
+                 job_progress& shown) {
+  index_data index{.kind = parse<index_kind>(o.kind).value(), .clusters = {}, .pivots = {}};
+  if (index.kind == index_kind::list_of_clusters) {
+    index.clusters =
+        o.cluster_radius
+            ? of.in->build_clusters_within(*of.objects, *o.cluster_radius, place, &shown)
+            : of.in->build_clusters(*of.objects, o.cluster_size, place, &shown);
+  } else if (index.kind == index_kind::sss) {
+    index.pivots = of.in->build_pivots(*of.objects, o.pivots, place, &shown);
+  }
+  return index;
+}
+
 int build(const build_options& o) {
   const std::array<named_file, 1> inputs = {{{"--objects", container_of(o.objects), true}}};
   const std::array<named_file, 2> outputs = {{{"--index", o.file}, {"--queries", o.held_out}}};
   const job_files held(inputs, outputs);
   const auto place = open_backend(index_executor(o.executor), o.threads);
   indexed_objects made = load_objects(o);
-  made.index.kind = parse<index_kind>(o.kind).value();
   const auto start = std::chrono::steady_clock::now();
-  if (made.index.kind == index_kind::list_of_clusters) {
-    made.index.clusters =
-        o.cluster_radius ? made.in->build_clusters_within(*made.objects, *o.cluster_radius, *place)
-                         : made.in->build_clusters(*made.objects, o.cluster_size, *place);
-  } else if (made.index.kind == index_kind::sss) {
-    made.index.pivots = made.in->build_pivots(*made.objects, o.pivots, *place);
+  {
+    job_progress shown("objects", "no index was written");
+    shown.begin("indexed", made.objects->count());
+    made.index = built(o, made, *place, shown);
   }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   write_index_file(o.file, made);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <optional>
 
@@ -14,7 +13,6 @@
 #include "cli/index_commands.hpp"
 #include "cli/index_search_options.hpp"
 #include "cli/job_progress.hpp"
-#include "harness/record/journal.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
@@ -24,7 +22,6 @@
 #include "search/knn/knn.hpp"
 #include "search/metric/index_file.hpp"
 #include "search/metric/prove.hpp"
-#include "search/metric/search_record.hpp"
 #include "search/metric/sets.hpp"
 
 namespace kselect::cli {
@@ -39,8 +36,6 @@ class session {
   explicit session(const index_search_arguments& o)
       : o_(o),
         held_(inputs_of(o), outputs_of(o)),
-        started_(std::chrono::system_clock::now()),
-        host_(observe_host()),
         place_(open_backend(index_executor(o.executor), o.threads)),
         indexed_(read_index_file(o.index)),
         queries_(indexed_.in->load(o.queries)) {
@@ -49,12 +44,10 @@ class session {
     indexed_.in->adapt(*queries_, *indexed_.objects);
     options_.radius = parse<metric_space::radius_rule>(o.radius_rule).value();
     options_.distribution = parse<distribution_rule>(o.distribution).value();
+    options_.walk = parse<walk_rule>(o.walk).value();
     options_.batch = o.batch;
     options_.block_threads = o.block_threads;
     options_.watch = &shown_;
-    if (!o.record.empty())
-      journal_.emplace(
-          journal::open(o.record, open_mode::resume, system_files(), record_kind::index_search));
   }
 
   const indexed_objects& indexed() const { return indexed_; }
@@ -62,24 +55,12 @@ class session {
   int threads() const { return place_->description().threads; }
   bool runs_kernels() const { return place_->description().kind != executor_kind::cpu; }
 
-  // Searches as often as --timing asks, at least once; if more often, --warmup times before.
-  // Returns the last answer.
+  // Returns the answer.
   template <class Search>
-  auto repeat(const Search& search) {
+  auto search(const Search& with) {
     const auto found = indexed_.in->open(*indexed_.objects, indexed_.index, *place_, options_);
-    const int warmups = o_.timing > 1 ? o_.warmup : 0;
-    shown_.begin("searched", queries_->count() * (warmups + o_.timing));
-    for (; warmups_ < warmups; ++warmups_) {
-      search_report unrecorded;
-      search(*found, unrecorded);
-      shown_.pass_ended();
-    }
-    auto answer = search(*found, reports_.emplace_back());
-    while (static_cast<int>(reports_.size()) < o_.timing) {
-      shown_.pass_ended();
-      answer = search(*found, reports_.emplace_back());
-    }
-    return answer;
+    shown_.begin("searched", queries_->count());
+    return with(*found, report_);
   }
 
   // Proves the answer. Throws failure::wrong_answer. `part` gives the answer to some queries. A
@@ -104,27 +85,19 @@ class session {
                 fmt::format("{}: a wrong answer, nothing was written: {}", o_.index, wrong));
   }
 
-  void record(search_run run) {
-    run.warmups = warmups_;
-    run.repeats = reports_;
-    run.host = host_;
-    run.queries_proven = proven_;
-    run.started = started_;
-    print(run);
-    if (journal_) journal_->append(search_record(run));
-  }
-  search_run run() const {
-    return {.indexed = indexed_,
-            .queries = *queries_,
-            .place = *place_,
-            .options = options_,
-            .k = {},
-            .radius = {},
-            .share = {},
-            .plan = {},
-            .repeats = {},
-            .host = {},
-            .started = {}};
+  void print(std::int64_t hits) const {
+    std::string text =
+        fmt::format("{} of {}, {}; {} proven", amount_of(queries_->count(), "query"),
+                    objects_text(indexed_), amount_of(hits, "hit"), amount_of(proven_, "query"));
+    if (report_.done && queries_->count() != 0) {
+      text +=
+          fmt::format("; {:.1f} distances a query", static_cast<double>(report_.done->distances) /
+                                                        static_cast<double>(queries_->count()));
+    }
+    if (place_->description().kind != executor_kind::fiber) {
+      text += fmt::format("; {}", format_time(report_.seconds * 1e9));
+    }
+    say_beside(outputs_of(o_), text + '\n');
   }
 
  private:
@@ -132,21 +105,6 @@ class session {
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) numbers[static_cast<std::size_t>(i)] = i;
     return numbers;
-  }
-
-  void print(const search_run& run) const {
-    const search_report& last = reports_.back();
-    std::string text = fmt::format("{} of {}, {}; {} proven", amount_of(queries_->count(), "query"),
-                                   objects_text(indexed_), amount_of(run.hits, "hit"),
-                                   amount_of(proven_, "query"));
-    if (last.done && queries_->count() != 0) {
-      text += fmt::format("; {:.1f} distances a query", static_cast<double>(last.done->distances) /
-                                                            static_cast<double>(queries_->count()));
-    }
-    if (place_->description().kind != executor_kind::fiber) {
-      text += fmt::format("; {}", format_time(last.seconds * 1e9));
-    }
-    say_beside(outputs_of(o_), text + '\n');
   }
 
   static std::vector<named_file> inputs_of(const index_search_arguments& o) {
@@ -161,16 +119,12 @@ class session {
 
   const index_search_arguments& o_;
   job_files held_;
-  std::chrono::system_clock::time_point started_;
-  host_facts host_;
   std::unique_ptr<backend> place_;
   indexed_objects indexed_;
   std::unique_ptr<object_set> queries_;
   job_progress shown_{"queries", "nothing was written"};
   search_options options_;
-  std::optional<journal> journal_;
-  int warmups_ = 0;
-  std::vector<search_report> reports_;
+  search_report report_;
   std::int64_t proven_ = 0;
 };
 
@@ -238,7 +192,7 @@ void print_head(const index_search_arguments& o, const session& s, const range_a
   fmt::print("{}", table.text(shape, "--indices, --distances and --json FILE write all of them"));
 }
 
-radius_plan planned(const index_search_arguments& o, const session& s, double& seconds) {
+radius_plan planned(const index_search_arguments& o, const session& s) {
   if (!s.runs_kernels() || s.indexed().index.kind == index_kind::none) return {};
   if (o.first_radius) {
     require_radius(*o.first_radius);
@@ -247,19 +201,14 @@ radius_plan planned(const index_search_arguments& o, const session& s, double& s
     }
     return {*o.first_radius, o.radius_step};
   }
-  const auto start = std::chrono::steady_clock::now();
-  const radius_plan plan =
-      train_radius(*s.indexed().in, *s.indexed().objects, s.indexed().index, o.k, s.threads());
-  seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return plan;
+  return train_radius(*s.indexed().in, *s.indexed().objects, s.indexed().index, o.k, s.threads());
 }
 
 int knn_search(const index_search_arguments& o) {
   session s(o);
   require_k(o.k, s.indexed().objects->count());
-  double training = 0;
-  const radius_plan plan = planned(o, s, training);
-  const knn_answer answer = s.repeat([&](searcher& with, search_report& report) {
+  const radius_plan plan = planned(o, s);
+  const knn_answer answer = s.search([&](searcher& with, search_report& report) {
     return with.knn(s.queries(), o.k, plan, report);
   });
   s.prove([&](const std::vector<std::int64_t>& numbers) { return part_of(answer, numbers); });
@@ -270,15 +219,7 @@ int knn_search(const index_search_arguments& o) {
   files.add(o.distances, element_type::float32, shape, std::as_bytes(std::span(answer.distances)));
   add_json(files, o, s, as_range(answer, s.queries().count()));
   files.commit();
-  search_run run = s.run();
-  run.k = o.k;
-  run.hits = static_cast<std::int64_t>(answer.objects.size());
-  if (s.runs_kernels() && o.radius_rule == "increasing" &&
-      s.indexed().index.kind != index_kind::none) {
-    run.plan = plan;
-    run.training_seconds = training;
-  }
-  s.record(std::move(run));
+  s.print(static_cast<std::int64_t>(answer.objects.size()));
   print_head(o, s, as_range(answer, s.queries().count()),
              fmt::format("{} x {}", s.queries().count(), o.k));
   return 0;
@@ -292,7 +233,7 @@ int range_search(const index_search_arguments& o) {
   const float radius = o.share > 0 ? radius_of_share(*s.indexed().in, *s.indexed().objects,
                                                      s.indexed().index, o.share, s.threads())
                                    : o.radius;
-  const range_answer answer = s.repeat([&](searcher& with, search_report& report) {
+  const range_answer answer = s.search([&](searcher& with, search_report& report) {
     return with.range(s.queries(), radius, report);
   });
   s.prove([&](const std::vector<std::int64_t>& numbers) { return part_of(answer, numbers); },
@@ -307,11 +248,7 @@ int range_search(const index_search_arguments& o) {
             std::as_bytes(std::span(answer.distances)));
   add_json(files, o, s, answer);
   files.commit();
-  search_run run = s.run();
-  run.radius = radius;
-  if (o.share > 0) run.share = o.share;
-  run.hits = hits;
-  s.record(std::move(run));
+  s.print(hits);
   print_head(o, s, answer, std::to_string(hits));
   return 0;
 }

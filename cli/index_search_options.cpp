@@ -17,6 +17,13 @@ void add_kernel_options(CLI::App& command, index_search_arguments& o) {
       ->check(CLI::IsMember({"elements", "pivots"}))
       ->capture_default_str()
       ->group(kernels);
+  command
+      .add_option("--walk", o.walk,
+                  "list_of_clusters: what threads take turns at: all members, as in the thesis, or "
+                  "the clusters that are not ruled out")
+      ->check(CLI::IsMember({"members", "clusters"}))
+      ->capture_default_str()
+      ->group(kernels);
   command.add_option("--batch", o.batch, "queries in a launch; 0: all")
       ->check(CLI::Range(std::int64_t{0}, most_objects))
       ->group(kernels);
@@ -49,17 +56,6 @@ void add_search_options(CLI::App& command, index_search_arguments& o) {
                   "queries whose answer is proven against all distances; sample: 16")
       ->check(CLI::IsMember(scopes))
       ->capture_default_str();
-  command.add_option("--timing", o.timing, "search so often, for the record")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  command.add_option("--warmup", o.warmup, "searches before these, if --timing is more than 1")
-      ->check(CLI::Range(0, 10000))
-      ->capture_default_str();
-  command
-      .add_option("--record", o.record,
-                  "directory whose runs.jsonl gets a record of this search appended")
-      ->type_name("DIR")
-      ->group(output_group);
   add_kernel_options(command, o);
   option_executor(command, o.executor);
   option_threads(command, o.threads);

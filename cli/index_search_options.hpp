@@ -12,14 +12,15 @@
 namespace kselect::cli {
 
 struct index_search_arguments {
-  std::string index, queries, indices, distances, starts, json_file, record;
-  std::string executor = "auto", radius_rule = "increasing", distribution = "elements";
+  std::string index, queries, indices, distances, starts, json_file;
+  std::string executor = "auto", radius_rule = "increasing", distribution = "elements",
+              walk = "members";
   std::string prove = "all";
   std::int64_t k = 0, limit = 0, batch = 0;
   float radius = -1, radius_step = 0;
   std::optional<float> first_radius;
   double share = 0;
-  int threads = 0, block_threads = 256, timing = 1, warmup = 1;
+  int threads = 0, block_threads = 256;
   bool exhaustive = false;
 };
 

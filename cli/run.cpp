@@ -46,6 +46,8 @@ void report(const std::string& directory, const sweep_result& result) {
 }
 
 void print_idle_entries(const sweep_config& config) {
+  for (const sweep_config& part : config.parts) print_idle_entries(part);
+  if (!config.parts.empty()) return;
   std::vector<std::string_view> names;
   for (const registered& row : task_of(config.task).entries()) names.push_back(row.algorithm->name);
   for (const std::string& note : idle_entries(config, names)) {
@@ -58,6 +60,7 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   request.config = load_config(config_path(o.config));
   load_plugins_of(request.config);
   if (o.multiprocessors != 0) request.config.measure.multiprocessors = o.multiprocessors;
+  for (sweep_config& part : request.config.parts) part.measure = request.config.measure;
   const shard which = parse_shard(o.shard);
   request.directory = o.out.empty() ? default_directory(request.config, which) : o.out;
   request.resume = o.resume;

@@ -41,6 +41,7 @@ std::string default_directory() {
 // Runs one tuning sweep. Returns the directory of its records.
 std::string measure(const sweep_config& config, const std::string& directory,
                     const std::vector<std::string>& arguments) {
+  require_selection(config, "`kselect tune`");
   sweep_request request;
   request.config = config;
   request.directory = fmt::format("{}/{}", directory, request.config.name);

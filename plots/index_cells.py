@@ -8,6 +8,21 @@ from typing import Any
 _STAND_INS = {("decaying(5)", 20): "images", ("decaying(64)", 254): "faces"}
 
 
+# What the thesis runs beside the indexes: heaps on rows of distances that were computed before.
+_APART = "batch-heap-reduction"
+
+
+def is_search(cell: Mapping[str, Any]) -> bool:
+    """Tell whether a cell is of task `index`, or the thesis' exhaustive search in two steps."""
+    return cell.get("task") == "index" or _is_apart(cell)
+
+
+def _is_apart(cell: Mapping[str, Any]) -> bool:
+    """Tell whether a cell selects by the thesis' heaps from distances whose time it has."""
+    own = "task" not in cell and kind_of(cell) == _APART
+    return bool(own and "vectors" in cell["input"] and cell["inputs"].get("distances"))
+
+
 def kind_of(cell: Mapping[str, Any]) -> str:
     """Return the kind of index: the entry's name without its variants."""
     return str(cell["algorithm"]["name"].split("+")[0])
@@ -18,12 +33,16 @@ def source_of(cell: Mapping[str, Any]) -> str:
     if cell["input"]["kind"] != "generated":
         return PurePosixPath(cell["input"]["name"]).name.split(".")[0]
     problem = cell["problem"]
-    made = (problem["distribution"], problem["dimension"])
+    vectors = cell["input"].get("vectors", problem)
+    made = (problem["distribution"], vectors["dimension"])
     return _STAND_INS.get(made, f"{made[0]}, d = {made[1]}")
 
 
 def traits_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     """Return the traits by which searches are compared (`plots.reproduce.searches`)."""
+    if _is_apart(cell):
+        return {"kind": "none_apart", "source": source_of(cell), "what": "knn", "executor": cell["executor"],
+                "threads": cell["threads"], "k": cell["problem"]["k"]}  # fmt: skip
     problem, own = cell["problem"], cell["algorithm"]["settings"]
     counts, kind = cell["counts"], kind_of(cell)
     is_range = problem["radius"] > 0 or problem["share"] > 0
@@ -42,6 +61,8 @@ def traits_of(cell: Mapping[str, Any]) -> dict[str, Any]:
         traits["k"] = problem["k"]
     if kernels:
         traits |= {name: own[name] for name in ("batch",) if name in own}
+        if kind == "list_of_clusters":
+            traits["walk"] = own.get("walk", "members")
         if not is_range:
             traits["radius_rule"] = own.get("radius_rule", "increasing")
         if kind == "sss":
@@ -56,11 +77,13 @@ def traits_of(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 def values_of(cell: Mapping[str, Any]) -> dict[str, float]:
     """Return the quantities of a search (`plots.reproduce.searches.QUANTITIES`)."""
-    queries, counts = cell["problem"]["q"], cell["counts"]
+    queries, counts = cell["problem"]["q"], {} if _is_apart(cell) else cell["counts"]
     traits = traits_of(cell)
     values = {}
     if cell["time"] is not None:
         values["time"] = float(cell["time"]["median"])
+        if _is_apart(cell):
+            values["time"] += float(cell["inputs"]["distances"]["median"])
         values["throughput"] = queries / values["time"] * 1e9
     increasing = traits.get("radius_rule") == "increasing" and traits["kind"] != "none"
     if increasing and traits["what"] == "knn" and "pending" in counts:

@@ -48,14 +48,15 @@ def load_whole(directory: Path) -> Whole:
     return Whole(run, meta, cells, records, warnings)
 
 
-def task_of(directory: Path) -> str:
-    """Return the task of a run's cells, such as "index"; "select" without one, "" for no run."""
+def tasks_of(directory: Path) -> frozenset[str]:
+    """Return the tasks of a run's cells, such as "index"; "select" where none is said; none of no run."""
     try:
         meta = decode(read_bytes(directory / "meta.json"), str(directory / "meta.json"))
     except PlotError:
-        return ""
+        return frozenset()
     config = meta.get("config")
-    return str(config.get("task", "select")) if isinstance(config, dict) else "select"
+    parts = config.get("parts", [config]) if isinstance(config, dict) else [{}]
+    return frozenset(str(part.get("task", "select")) for part in parts)
 
 
 def _read(

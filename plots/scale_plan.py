@@ -1,6 +1,6 @@
 """Plans a k-NN search from a measured one: `python -m plots.scale_plan DIR --n N --queries Q`.
 
-Takes the five rates of docs/scale.md from DIR/scaling.jsonl (scripts/scaling.sh), evaluates the
+Takes the five rates of docs/scale.md from DIR/scaling.jsonl (configs/templates/scaling.sh), evaluates the
 formulas of that page for several numbers of GPUs and prints them as Markdown. A rate without a
 record is named as missing, and values that depend on it are left open.
 """

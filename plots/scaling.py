@@ -1,6 +1,6 @@
 """The figure of k-NN over several GPUs: `python -m plots.scaling DIR [DIR ...]`.
 
-Reads DIR/scaling.jsonl, written by scripts/scaling.sh, and draws for each search (n, Q, d, k):
+Reads DIR/scaling.jsonl, written by configs/templates/scaling.sh, and draws for each search (n, Q, d, k):
 
     efficiency   time on one GPU over time on G GPUs; with equal total work (strong) divided by G,
                  with equal vectors for each GPU (weak) not divided

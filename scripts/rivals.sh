@@ -17,7 +17,7 @@
 #   --no-knn          leaves out the k-NN searches
 #   --plan            says what would be installed and measured, and stops
 # Environment: KSELECT_BINARY (a program that is built), PYTHON (python3), RIVALS_VENV (OUT/venv), PACKAGES (instead of
-#   the list below), RIVALS_ARCH (compile --checkout for this GPU, such as sm_90), DATA (of scripts/knn_end_to_end.sh)
+#   the list below), RIVALS_ARCH (compile --checkout for this GPU, such as sm_90)
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -120,11 +120,13 @@ measure_selections() {
 }
 
 measure_searches() {
+  local bench config
   if [ "$device" = cuda ]; then
-    "$root/scripts/knn_end_to_end.sh" "$KSELECT_BINARY" "$out/knn" ${DATA:+"$DATA"}
+    for config in knn_end_to_end knn_end_to_end_784 knn_end_to_end_960; do
+      "$KSELECT_BINARY" run "$root/configs/$config.json" --resume --out "$out/$config"
+    done
     return
   fi
-  local bench
   bench=$(dirname "$KSELECT_BINARY")/bench/kselect_knn_on_host
   if [ ! -x "$bench" ]; then say "left out k-NN: $bench is not built"; return; fi
   if ! "$python" -c 'import faiss' 2>/dev/null; then say "left out k-NN: faiss is not installed"; return; fi

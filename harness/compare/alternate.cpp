@@ -33,10 +33,16 @@ json turn_config(const fs::path& file, bool with_rounds) {
   const sweep_config config = load_config(file);  // only for the paths of datasets
   json text = parse_strict_json(text_of(file), file.string());
   if (with_rounds) text["measure"]["rounds"] = 1;
-  const json::json_pointer dataset("/input/dataset");
-  for (const char* const member : {"base", "query"}) {
-    if (!text.contains(dataset) || !text[dataset].contains(member)) continue;
-    text[dataset][member] = fs::absolute(dataset_path(config, text[dataset][member])).string();
+  const auto make_absolute = [&](json& part) {
+    const json::json_pointer dataset("/input/dataset");
+    for (const char* const member : {"base", "query"}) {
+      if (!part.contains(dataset) || !part[dataset].contains(member)) continue;
+      part[dataset][member] = fs::absolute(dataset_path(config, part[dataset][member])).string();
+    }
+  };
+  make_absolute(text);
+  if (text.contains("parts")) {
+    for (json& part : text["parts"]) make_absolute(part);
   }
   return text;
 }

@@ -16,7 +16,7 @@ constexpr std::int64_t largest_input = std::int64_t{1} << 56;
 
 [[noreturn]] void fail(const sweep_config& config, std::string_view pointer,
                        std::string_view what) {
-  throw config_error(config.file_name, std::string(pointer), what);
+  throw config_error(config.file_name, config.pointer + std::string(pointer), what);
 }
 
 std::string shape_of(const workload& p) {

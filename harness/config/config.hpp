@@ -181,6 +181,16 @@ struct sweep_config {
   measure_policy measure;
   std::vector<executor_kind> executors;  // empty: "auto", whatever is available here
   std::vector<std::string> plugins;      // as written, see dataset_path
+  // Sweeps of several tasks or axes that are run as one ("parts"). Each has a task, axes,
+  // algorithms, an input and executors of its own, and all else of the whole. The whole then has
+  // none of these.
+  std::vector<sweep_config> parts;
+  std::string pointer;  // of a part: "/parts/1"
+
+  // What begins a message about the value at a JSON pointer below this sweep: "FILE: /axes/k".
+  std::string place(std::string_view below) const {
+    return file_name + ": " + pointer + std::string(below);
+  }
 
   bool operator==(const sweep_config&) const = default;
 };
@@ -201,7 +211,8 @@ nlohmann::ordered_json resolved_json(const sweep_config& config);
 void check_algorithms(const sweep_config& config, std::span<const std::string_view> known,
                       std::string_view hint = {});
 
-// Throws error(failure::usage) unless the task is selection. `who` does nothing else: "counters".
+// Throws error(failure::usage) unless the only task is selection. `who` does nothing else:
+// "counters".
 void require_selection(const sweep_config& config, std::string_view who);
 
 // The entry of /algorithms that applies to an algorithm: the last that matches its name. So

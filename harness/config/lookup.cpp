@@ -17,10 +17,11 @@ namespace {
 std::string environment_value(const sweep_config& config, const std::string& variable) {
   const char* const value = std::getenv(variable.c_str());
   if (value == nullptr || *value == '\0') {
-    throw error(failure::usage,
-                fmt::format("{}: /input/dataset: the environment variable {} is not set; set it to "
-                            "the file's path, or give --dataset PATH",
-                            config.file_name, variable));
+    throw error(
+        failure::usage,
+        fmt::format("{}: the environment variable {} is not set; set it to the file's path, "
+                    "or give --dataset PATH",
+                    config.place("/input/dataset"), variable));
   }
   return value;
 }
@@ -36,16 +37,21 @@ void check_algorithms(const sweep_config& config, std::span<const std::string_vi
       continue;
     }
     const auto near = nearest_names(glob, known);
-    throw error(failure::usage,
-                fmt::format("{}: /algorithms/{}: no algorithm matches {}; {}{}", config.file_name,
-                            i, in_quotes(glob),
-                            near.empty() ? "see `kselect list`"
-                                         : fmt::format("near: {}", fmt::join(near, ", ")),
-                            hint));
+    throw error(
+        failure::usage,
+        fmt::format(
+            "{}/{}: no algorithm matches {}; {}{}", config.place("/algorithms"), i, in_quotes(glob),
+            near.empty() ? "see `kselect list`" : fmt::format("near: {}", fmt::join(near, ", ")),
+            hint));
   }
 }
 
 void require_selection(const sweep_config& config, std::string_view who) {
+  if (!config.parts.empty()) {
+    throw error(failure::usage, fmt::format("{}: /parts: {} is for configs of one task; use "
+                                            "`kselect run`",
+                                            config.file_name, who));
+  }
   if (config.task == nullptr) return;
   throw error(failure::usage,
               fmt::format("{}: /task: {} is for selections, this config is of task {}; use "
@@ -70,9 +76,8 @@ std::vector<std::string> idle_entries(const sweep_config& config,
     });
     if (decides) continue;
     notes.push_back(
-        fmt::format("{}: /algorithms/{}: {} decides nothing: later entries match all "
-                    "that it matches; remove it",
-                    config.file_name, i, in_quotes(entry.glob)));
+        fmt::format("{}/{}: {} decides nothing: later entries match all that it matches; remove it",
+                    config.place("/algorithms"), i, in_quotes(entry.glob)));
   }
   return notes;
 }

@@ -247,19 +247,28 @@ const task* parse_task(const node& at) {
   return found;
 }
 
-sweep_config parse_root(const node& root, const std::string& file_name) {
-  constexpr std::array<std::string_view, 13> keys = {
-      "schema",  "name",       "description", "task",    "seed",     "axes",   "constraints",
-      "exclude", "algorithms", "input",       "measure", "executor", "plugins"};
-  root.require_keys(keys);
+constexpr std::array<std::string_view, 6> keys_of_whole = {"schema", "name",    "description",
+                                                           "seed",   "measure", "plugins"};
+constexpr std::array<std::string_view, 7> keys_of_part = {
+    "task", "axes", "constraints", "exclude", "algorithms", "input", "executor"};
+
+// What a sweep has once, however many parts it has.
+sweep_config parse_whole(const node& root, const std::string& file_name) {
   check_schema(root.required("schema"));
   sweep_config config;
   config.file_name = file_name;
   config.name = parse_name(root.required("name"));
   if (const auto text = root.optional("description")) config.description = text->string();
+  if (const auto seed = root.optional("seed")) config.seed = seed->unsigned_integer();
+  if (const auto measure = root.optional("measure")) config.measure = parse_measure(*measure);
+  if (const auto plugins = root.optional("plugins")) config.plugins = parse_plugins(*plugins);
+  return config;
+}
+
+// Adds the task, with all that belongs to it.
+void parse_part(const node& root, sweep_config& config) {
   if (const auto task = root.optional("task")) config.task = parse_task(*task);
   const bool of_selection = config.task == nullptr;
-  if (const auto seed = root.optional("seed")) config.seed = seed->unsigned_integer();
   if (const auto input = root.optional("input")) config.input = parse_input(*input, of_selection);
   config.axes = parse_axes(root.required("axes"), origin_of(config.input), config.task);
   const auto* const generated = std::get_if<generated_input>(&config.input);
@@ -275,10 +284,37 @@ sweep_config parse_root(const node& root, const std::string& file_name) {
     for (const node& entry : exclude->list()) config.excludes.push_back(parse_exclusion(entry));
   }
   config.algorithms = parse_algorithms(root.required("algorithms"));
-  if (const auto measure = root.optional("measure")) config.measure = parse_measure(*measure);
   if (const auto where = root.optional("executor")) config.executors = parse_executors(*where);
-  if (const auto plugins = root.optional("plugins")) config.plugins = parse_plugins(*plugins);
   if (config.task != nullptr) config.task->check(config);
+}
+
+std::vector<std::string_view> keys_with(std::span<const std::string_view> more) {
+  std::vector<std::string_view> keys(keys_of_whole.begin(), keys_of_whole.end());
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
+sweep_config parse_root(const node& root, const std::string& file_name) {
+  const auto parts = root.is_object() ? root.optional("parts") : std::nullopt;
+  for (const std::string_view key : keys_of_part) {
+    if (!parts) break;
+    if (const auto beside = root.optional(key)) beside->fail("belongs into each of the parts");
+  }
+  constexpr std::array<std::string_view, 1> only_parts = {"parts"};
+  root.require_keys(parts ? keys_with(only_parts) : keys_with(keys_of_part));
+  sweep_config config = parse_whole(root, file_name);
+  if (!parts) {
+    parse_part(root, config);
+    return config;
+  }
+  std::vector<sweep_config> all;
+  for (const node& entry : parts->list()) {
+    entry.require_keys(keys_of_part);
+    all.push_back(config);
+    all.back().pointer = fmt::format("/parts/{}", all.size() - 1);
+    parse_part(entry, all.back());
+  }
+  config.parts = std::move(all);
   return config;
 }
 

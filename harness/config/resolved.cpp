@@ -138,6 +138,27 @@ json measure_json(const measure_policy& policy) {
           {"timeout_s", policy.timeout_s},     {"multiprocessors", policy.multiprocessors}};
 }
 
+// Of the config, or of one of its parts.
+void add_task(json& out, const sweep_config& config) {
+  out["axes"] = axes_json(config);
+  // Empty lists are left out: the parser refuses them, and absence means the same.
+  if (!config.constraints.empty()) out["constraints"] = constraints_json(config.constraints);
+  if (!config.excludes.empty()) out["exclude"] = exclude_json(config.excludes);
+  out["algorithms"] = algorithms_json(config.algorithms);
+  out["input"] = input_json(config);
+}
+
+json executors_json(const sweep_config& config) {
+  return config.executors.empty() ? json("auto") : list_of(config.executors);
+}
+
+json part_json(const sweep_config& part) {
+  json out = {{"task", part.task == nullptr ? selection_name : part.task->name()}};
+  add_task(out, part);
+  out["executor"] = executors_json(part);
+  return out;
+}
+
 }  // namespace
 
 nlohmann::ordered_json resolved_json(const sweep_config& config) {
@@ -148,14 +169,10 @@ nlohmann::ordered_json resolved_json(const sweep_config& config) {
   // Configs of selection, which are older than tasks, are recorded without it.
   if (config.task != nullptr) out["task"] = config.task->name();
   out["seed"] = config.seed;
-  out["axes"] = axes_json(config);
-  // Empty lists are left out: the parser refuses them, and absence means the same.
-  if (!config.constraints.empty()) out["constraints"] = constraints_json(config.constraints);
-  if (!config.excludes.empty()) out["exclude"] = exclude_json(config.excludes);
-  out["algorithms"] = algorithms_json(config.algorithms);
-  out["input"] = input_json(config);
+  if (config.parts.empty()) add_task(out, config);
+  for (const sweep_config& part : config.parts) out["parts"].push_back(part_json(part));
   out["measure"] = measure_json(config.measure);
-  out["executor"] = config.executors.empty() ? json("auto") : list_of(config.executors);
+  if (config.parts.empty()) out["executor"] = executors_json(config);
   if (!config.plugins.empty()) out["plugins"] = config.plugins;
   return out;
 }

@@ -13,8 +13,8 @@ constexpr std::size_t open_at_once = names<executor_kind>.size();
 bool same_group(const cell& a, const cell& b) {
   workload other = b.problem;
   other.layout = a.problem.layout;
-  return a.executor == b.executor && a.task == b.task && a.of_problem == b.of_problem &&
-         a.problem == other;
+  return a.executor == b.executor && a.part == b.part && a.task == b.task &&
+         a.of_problem == b.of_problem && a.problem == other;
 }
 
 std::vector<cell> grouping::next() {

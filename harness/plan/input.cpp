@@ -267,6 +267,16 @@ input_choice choose_input(const sweep_config& config, const std::optional<std::s
                           int threads, std::optional<executor_kind> executor) {
   input_choice chosen{config.input, uses_gpu(config, executor), threads_to_use(threads),
                       config.task, config.axes.own};
+  if (!config.parts.empty() && dataset) {
+    throw error(failure::usage,
+                fmt::format("{}: --dataset given, but the config has parts: write each dataset "
+                            "into its part",
+                            config.file_name));
+  }
+  for (const sweep_config& part : config.parts) {
+    chosen.parts.push_back(choose_input(part, dataset, threads, executor));
+  }
+  if (!config.parts.empty()) return chosen;
   auto* const spec = std::get_if<dataset_input>(&chosen.spec);
   if (spec == nullptr && dataset) {
     throw error(failure::usage,

@@ -77,23 +77,24 @@ class input_source : public sweep_input {
 
 // What open_input() needs. Plain data, so that another process can open the same input.
 struct input_choice {
-  input_spec spec;                      // file paths are ready for the file system
-  bool on_gpu = false;                  // distances between generated vectors are made on the GPU
-  int threads = 1;                      // of the host
-  const harness::task* task = nullptr;  // as in sweep_config
-  std::vector<axis_values> own = {};    // as in sweep_axes
+  input_spec spec;                       // file paths are ready for the file system
+  bool on_gpu = false;                   // distances between generated vectors are made on the GPU
+  int threads = 1;                       // of the host
+  const harness::task* task = nullptr;   // as in sweep_config
+  std::vector<axis_values> own = {};     // as in sweep_axes
+  std::vector<input_choice> parts = {};  // of a config with parts; the other members are then idle
 };
 
 // `dataset` overrides the base path of the config's dataset, `executor` the executors of the
 // config. `threads`: 0 means all that this process may use. Throws error(failure::usage) if there
-// is no dataset to override, and whatever dataset_path() throws.
+// is no dataset to override, or the config has parts, and whatever dataset_path() throws.
 input_choice choose_input(const sweep_config& config, const std::optional<std::string>& dataset,
                           int threads, std::optional<executor_kind> executor = std::nullopt);
 
 // The rows of selections. Loads the dataset, if there is one. Throws whatever the file readers
 // throw.
 std::unique_ptr<input_source> open_input(const input_choice& choice);
-// What the choice's task is measured on.
+// What the choice's task is measured on; of parts a parts_input (parts.hpp).
 std::unique_ptr<sweep_input> open_sweep_input(const input_choice& choice);
 
 }  // namespace kselect::harness

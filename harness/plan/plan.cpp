@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "harness/config/combinations.hpp"
+#include "harness/plan/parts.hpp"
 #include "harness/plan/selection.hpp"
 #include "harness/plan/title_filter.hpp"
 #include "runtime/backend/host_memory.hpp"
@@ -199,11 +200,6 @@ class config_plan final : public cell_source {
     if (request.filter) filter_.emplace(*request.filter);
     counts_ = filter_ ? counted_by_title() : counted();
     for (const algorithm_count& each : counts_) size_ += each.cells;
-    if (size_ != 0) return;
-    const bool filtered = std::exchange(filter_, std::nullopt).has_value();
-    throw error(failure::usage,
-                fmt::format("{}: no cell is left{}{}", request.config.file_name,
-                            filtered ? excludes_first(*this) : "", omitted_text(omitted_, "; ")));
   }
 
   std::int64_t size() const override { return size_; }
@@ -236,7 +232,7 @@ class config_plan final : public cell_source {
     explicit walk(const config_plan& plan) : plan_(plan), problems_(plan.problems_) {}
 
     bool next(cell& c) override {
-      while (next_place()) {
+      while (!plan_.entries_.empty() && next_place()) {
         const wanted_entry& wanted = plan_.entries_[entry_];
         c = cell();
         c.task = plan_.request_.config.task;
@@ -348,6 +344,7 @@ class config_plan final : public cell_source {
 const task& task_of(const task* added) { return added == nullptr ? selection_task() : *added; }
 
 std::unique_ptr<sweep_input> open_sweep_input(const input_choice& choice) {
+  if (!choice.parts.empty()) return std::make_unique<parts_input>(choice.parts);
   return task_of(choice.task).open(choice);
 }
 
@@ -363,35 +360,8 @@ std::optional<confinement> backends::confined() {
   return open(executor_kind::cuda).confined();
 }
 
-std::unique_ptr<cell_source> make_plan(const plan_request& request, backends& places) {
+std::unique_ptr<cell_source> plan_of_part(const plan_request& request, backends& places) {
   return std::make_unique<config_plan>(request, places);
-}
-
-std::vector<cell> plan_cells(const plan_request& request, backends& places) {
-  const auto plan = make_plan(request, places);
-  if (plan->size() > most_listed) {
-    throw error(failure::usage,
-                fmt::format("{}: {} cells are more than {}, which can be listed: name fewer "
-                            "algorithms or executors, or shorten the axes",
-                            request.config.file_name, plan->size(), most_listed));
-  }
-  std::vector<cell> cells;
-  const auto cursor = plan->begin();
-  for (cell c; cursor->next(c);) {
-    plan->complete(c);
-    cells.push_back(c);
-  }
-  return cells;
-}
-
-std::string omitted_text(const std::vector<left_out>& omitted, std::string_view before) {
-  if (omitted.empty()) return {};
-  std::vector<std::string> parts;
-  for (const left_out& each : omitted) {
-    parts.push_back(
-        fmt::format("{} {}", runtime::amount_of(each.algorithms.size(), "algorithm"), each.reason));
-  }
-  return fmt::format("{}left out: {}", before, fmt::join(parts, "; "));
 }
 
 }  // namespace kselect::harness

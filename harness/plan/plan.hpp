@@ -53,6 +53,7 @@ struct cell {
   cell_status foreseen = cell_status::ok;
   std::string reason;
   std::int64_t number = 0;  // in its plan, from 0
+  std::int32_t part = 0;    // of sweep_config::parts, from 0
 };
 
 // What is known of a cell before it runs.
@@ -142,9 +143,9 @@ class cell_source {
 // The cells of a config: problems in the config's order, and for each the algorithms in the
 // registry's order. An algorithm that does not read the problem's layout gets one that it reads.
 // Counts them; combinations.hpp says how fast. With a filter every title is read, about 10^6 a
-// second. All of the request and `places` must outlive the source. Throws error(failure::usage) if
-// the filter is not possible or leaves no cell, or if the policy names multiprocessors and a cell
-// is not for a GPU or the GPU cannot set them aside.
+// second. The parts of a config follow each other. All of the request and `places` must outlive the
+// source. Throws error(failure::usage) if the filter is not possible or leaves no cell, or if the
+// policy names multiprocessors and a cell is not for a GPU or the GPU cannot set them aside.
 std::unique_ptr<cell_source> make_plan(const plan_request& request, backends& places);
 
 // All cells of make_plan(). Throws error(failure::usage) also if there are more than most_listed.

@@ -37,11 +37,10 @@ inline constexpr std::int64_t journal_schema = 1;
 
 // What a journal is a journal of. Every record says it by its member "what"; a sweep's cells, which
 // are older than the other kinds, have none.
-enum class record_kind : std::uint8_t { cell, index_search, knn_tile };
+enum class record_kind : std::uint8_t { cell, knn_tile };
 constexpr auto names_of(record_kind) {
-  return std::to_array<named<record_kind>>({{record_kind::cell, "cell"},
-                                            {record_kind::index_search, "index_search"},
-                                            {record_kind::knn_tile, "knn_tile"}});
+  return std::to_array<named<record_kind>>(
+      {{record_kind::cell, "cell"}, {record_kind::knn_tile, "knn_tile"}});
 }
 
 struct record_line {

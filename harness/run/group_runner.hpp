@@ -20,8 +20,9 @@ class group_runner {
   virtual ~group_runner() = default;
   // Runs every cell of one group and calls `done` once for each.
   virtual void run(std::span<const cell* const> group, const sink& done) = 0;
-  // The memory ceilings measured so far, by executor.
+  // The memory ceilings measured so far, by executor. Those that are known are not measured again.
   const std::map<executor_kind, memory_ceilings>& ceilings() const { return ceilings_; }
+  void know(const std::map<executor_kind, memory_ceilings>& ceilings) { ceilings_ = ceilings; }
 
  protected:
   std::map<executor_kind, memory_ceilings> ceilings_;

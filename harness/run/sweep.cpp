@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/plan/groups.hpp"
+#include "harness/plan/parts.hpp"
 #include "harness/record/file.hpp"
 #include "harness/record/journal.hpp"
 #include "harness/record/meta.hpp"
@@ -75,10 +76,9 @@ class sweep {
       : request_(request),
         part_(part),
         input_(input),
+        places_(places),
         observer_(observer),
         confined_(places.confined()),
-        runner_(request.in_process ? run_in_process(request, input, places)
-                                   : run_in_worker(request, input, places)),
         started_(std::chrono::system_clock::now()),
         host_(to_json(observe_host())) {}
 
@@ -172,12 +172,29 @@ class sweep {
       outcome.status = c.foreseen;
       outcome.reason = c.reason;
       outcome.started = std::chrono::system_clock::now();
-      done(c, cell_record(c, outcome, {input_.description(), 0}));
+      done(c, cell_record(c, outcome, {input_of_part(input_, c.part).description(), 0}));
     }
     if (possible.empty()) return;
-    const std::size_t known = runner_->ceilings().size();
-    runner_->run(possible, done);
-    if (runner_->ceilings().size() != known) write_meta(run_state::running);
+    group_runner& runner = runner_of(possible.front()->part);
+    runner.run(possible, done);
+    if (runner.ceilings().size() == ceilings_.size()) return;
+    ceilings_ = runner.ceilings();
+    write_meta(run_state::running);
+  }
+
+  // A part has a task, an input and so a worker of its own. Its groups follow each other.
+  group_runner& runner_of(std::int32_t part) {
+    if (runner_ && part == part_of_runner_) return *runner_;
+    runner_.reset();
+    request_of_part_ = request_;
+    request_of_part_.config = config_of_part(request_.config, part);
+    request_of_part_.input = choice_of_part(request_.input, part);
+    const sweep_input& input = input_of_part(input_, part);
+    runner_ = request_.in_process ? run_in_process(request_of_part_, input, places_)
+                                  : run_in_worker(request_of_part_, input, places_);
+    runner_->know(ceilings_);
+    part_of_runner_ = part;
+    return *runner_;
   }
 
   static finished_cell summary_of(std::shared_ptr<const cell> c, const std::string& text) {
@@ -192,15 +209,19 @@ class sweep {
     write_snapshot(std::filesystem::path(request_.directory) / "meta.json",
                    meta_record({request_.config, part_, input_, request_.arguments,
                                 request_.cost_table, confined_, started_, host_},
-                               state, runner_->ceilings()));
+                               state, ceilings_));
   }
 
   const sweep_request& request_;
   const sweep_part& part_;
   const sweep_input& input_;
+  backends& places_;
   sweep_observer& observer_;
   std::optional<confinement> confined_;
+  sweep_request request_of_part_;  // of the runner, which refers to it
   std::unique_ptr<group_runner> runner_;
+  std::int32_t part_of_runner_ = 0;
+  std::map<executor_kind, memory_ceilings> ceilings_;
   std::chrono::system_clock::time_point started_;
   std::unordered_set<std::string> done_;  // keys of cells that an earlier run settled
   nlohmann::ordered_json host_;

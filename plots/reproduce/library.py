@@ -78,6 +78,8 @@ class Library:
 
     def _all(self, experiment: Experiment) -> Iterator[Source]:
         names = (experiment.config, *experiment.records) if experiment.config else ()
+        if experiment.stages_of or experiment.searches_of:
+            names = ()  # these are read by their stages and traits alone
         for machine in sorted({folder.parent.name for folder in self._folders}):
             folders = [f for f in self._folders if f.parent.name == machine]
             own = [f for f in folders if self._name(f) in names]

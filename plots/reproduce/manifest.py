@@ -68,7 +68,7 @@ _CLAIM_OWN = (
 )
 _MEASURE_KEYS = (
     *("of", "over", "among", "over_where", "where", "take", "along", "from", "to", "unit"),
-    *("mine", "theirs", "quantity", "than_of", "than_over", "source"),
+    *("mine", "theirs", "quantity", "than_of", "than_over", "source", "with_distances"),
 )
 _CAUSE_KEYS = (
     *("kind", "says", "record", "multiprocessors", "of", "over", "where", "over_where", "take"),

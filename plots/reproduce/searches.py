@@ -1,8 +1,8 @@
 """Reads and compares searches in metric indexes: cells of sweeps with `"task": "index"`.
 
 A search is identified by its traits: kind of index, source (the objects' file without ending),
-what, k, share (of the objects within the radius), radius, radius_rule, distribution, alpha, pivots,
-cluster_size, cluster_radius, batch, executor, threads; "-" stands for an absent trait. The kind of a
+(`none_apart`: every distance, then a selection of rows), what, k, share (of the objects within the radius), radius, radius_rule, distribution, alpha, pivots,
+walk (of kernels on a list of clusters), cluster_size, cluster_radius, batch, executor, threads; "-" stands for an absent trait. The kind of a
 list whose clusters have a fixed radius is `list_of_clusters_of_radius`. Its quantities are `time`
 (ns, all queries; compared by the query), `throughput` (queries a second), `second_turns` (the share of the queries that the first
 launch left), and for each query `distances` and `bytes` (read and written, counted on fibers).
@@ -18,13 +18,13 @@ from typing import Any
 from plots.cell_record import Run
 from plots.errors import Failure, PlotError
 from plots.files import RUNS
-from plots.index_cells import traits_of, values_of
+from plots.index_cells import is_search, traits_of, values_of
 from plots.records import load_whole
 from plots.reproduce.manifest import Table, check_keys
 
 TRAITS = (
     *("kind", "source", "what", "k", "share", "radius", "radius_rule", "distribution", "alpha"),
-    *("cluster_size", "cluster_radius", "pivots", "batch", "executor", "threads"),
+    *("walk", "cluster_size", "cluster_radius", "pivots", "batch", "executor", "threads"),
 )
 QUANTITIES = {
     "time": "time of all queries (ms)",
@@ -42,6 +42,7 @@ _LABELS = {
     "list_of_clusters_of_radius": "list of clusters of a fixed radius",
     "sss": "SSS-Index",
     "none": "exhaustive",
+    "none_apart": "exhaustive, distances and heaps apart",
 }
 # If several executors have a quantity, the first of these counts.
 _EXECUTORS = ("cuda", "fiber", "cpu")
@@ -76,7 +77,7 @@ def searches_of(folder: Path) -> tuple[list[Search], tuple[str, ...]]:
     found = []
     for number, cell in enumerate(whole.cells, 1):
         try:
-            if cell["status"] == "ok" and cell["task"] == "index":
+            if cell["status"] == "ok" and is_search(cell):
                 found.append(_search(cell, whole.run, str(folder)))
         except (KeyError, TypeError, IndexError) as e:
             message = f"{folder}: cell {number} is no record of a search that is known: {e!r}"
@@ -142,7 +143,7 @@ def in_words(search: Search) -> str:
     """Return the traits that distinguish a search."""
     t = search.traits
     parts = [label("kind", t["kind"]), label("source", t["source"])]
-    told = ("k", "share", "radius", "radius_rule", "distribution", "alpha", "pivots", "batch")
+    told = ("k", "share", "radius", "radius_rule", "walk", "distribution", "alpha", "pivots", "batch")
     parts += [_trait(name, t[name]) for name in told if name in t]
     on = {"cuda": "GPU", "fiber": "fibers", "cpu": f"{t.get('threads', 1)} thread(s)"}
     return ", ".join([*(part for part in parts if part), on.get(t["executor"], t["executor"])])
@@ -151,6 +152,8 @@ def in_words(search: Search) -> str:
 def _trait(name: str, value: object) -> str:
     if name == "k":
         return f"k = {value}"
+    if name == "walk":
+        return "by clusters" if value == "clusters" else ""
     if name == "batch":
         return f"{value} a launch" if value else ""
     if name == "share":

@@ -52,7 +52,7 @@ class Sweep:
 def wanted(experiments: Iterable[Experiment]) -> list[Wanted]:
     """Return the runs of the experiments, then those that only causes of their claims name."""
     experiments = list(experiments)
-    found = [Wanted(e.config) for e in experiments if e.config]
+    found = [Wanted(name) for e in experiments if e.config for name in (e.config, *e.searches_of)]
     for experiment in experiments:
         for cause in (cause for claim in experiment.claims for cause in claim.causes):
             if "record" in cause and cause["kind"] != "stalls":

@@ -41,8 +41,14 @@ class cluster_builder {
     sums_.fill(0);
   }
 
-  cluster_list build() {
-    for (int cluster = 0; cluster < clusters_; ++cluster) add(cluster);
+  cluster_list build(job_watch* watch) {
+    constexpr int launched_at_once = 64;  // clusters; then the host waits, and tells
+    for (int cluster = 0; cluster < clusters_; ++cluster) {
+      add(cluster);
+      if (watch == nullptr || (cluster + 1) % launched_at_once != 0) continue;
+      require_ok(place_.synchronise());
+      tell(watch, std::min(n_, (cluster + 1) * (cluster_size_ + 1)));
+    }
     require_ok(place_.synchronise());
     cluster_list list;
     list.cluster_size = cluster_size_;
@@ -94,8 +100,8 @@ class cluster_builder {
 };
 
 template <metric M>
-pivot_table build_pivots_on(backend& place, const typename M::set& objects,
-                            const pivot_rule& rule) {
+pivot_table build_pivots_on(backend& place, const typename M::set& objects, const pivot_rule& rule,
+                            job_watch* watch) {
   const std::int64_t n = objects.count();
   pivot_table table = table_for(rule);
   const std::size_t staged = M::staged_bytes(objects);
@@ -123,6 +129,7 @@ pivot_table build_pivots_on(backend& place, const typename M::set& objects,
     table.distances.insert(table.distances.end(), distances.begin(), distances.end());
     if (table.count() == rule.most) return table;
     pivot = next.download()[0];
+    tell(watch, pivot == no_object ? n : pivot);
   }
   require_as_many_pivots(table.count(), rule);
   return table;

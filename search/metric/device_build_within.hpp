@@ -14,8 +14,8 @@ cluster_list arranged(float radius, std::vector<std::int64_t> centres,
                       const std::vector<int>& owner, const std::vector<float>& away);
 
 template <metric M>
-cluster_list build_clusters_within_on(backend& place, const typename M::set& objects,
-                                      float radius) {
+cluster_list build_clusters_within_on(backend& place, const typename M::set& objects, float radius,
+                                      job_watch* watch) {
   constexpr std::int64_t launches_at_once = 64;  // before the host looks whether all is done
   const std::int64_t n = objects.count();
   const std::size_t staged = M::staged_bytes(objects);
@@ -49,6 +49,11 @@ cluster_list build_clusters_within_on(backend& place, const typename M::set& obj
     require_ok(place.synchronise());
     const std::vector<std::uint32_t> so_far = centres.download(cluster);
     chosen.assign(so_far.begin(), std::ranges::find(so_far, no_object));
+    const auto indexed = [&] {
+      const auto all = owner.download();
+      return std::ranges::count_if(all, [](int of) { return of != free_object; });
+    };
+    if (watch != nullptr) tell(watch, indexed());
     if (cluster == n) break;
   }
   return arranged(radius, std::move(chosen), owner.download(), away.download());

@@ -14,8 +14,8 @@ template <metric M>
 class device_index {
  public:
   device_index(backend& place, const typename M::set& objects, const index_data& index,
-               distribution_rule rule)
-      : kind_(index.kind), rule_(rule), slack_(M::tolerance_of(objects)) {
+               distribution_rule rule, walk_rule walk)
+      : kind_(index.kind), rule_(rule), walk_(walk), slack_(M::tolerance_of(objects)) {
     if (kind_ == index_kind::list_of_clusters) {
       upload(place, objects, index.clusters);
     } else {
@@ -29,6 +29,9 @@ class device_index {
   decltype(auto) visit(F&& f) const {
     switch (kind_) {
       case index_kind::list_of_clusters:
+        if (walk_ == walk_rule::clusters) {
+          return f.template operator()<listed_cluster_walk<M>>(clusters());
+        }
         return f.template operator()<cluster_walk<M>>(clusters());
       case index_kind::sss:
         if (rule_ == distribution_rule::pivots) {
@@ -90,6 +93,7 @@ class device_index {
 
   index_kind kind_;
   distribution_rule rule_;
+  walk_rule walk_;
   tolerance slack_;
   std::int64_t cluster_size_ = 0;      // 0: the clusters have a fixed radius
   std::optional<uploaded<M>> first_;   // objects; for clusters their members

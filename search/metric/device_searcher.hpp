@@ -23,7 +23,7 @@ class device_searcher final : public searcher {
       : place_(place),
         options_(options),
         objects_(objects.count()),
-        index_(place, objects, index, options.distribution),
+        index_(place, objects, index, options.distribution, options.walk),
         exhaustive_(index.kind == index_kind::none),
         on_(place.executor()) {
     if (on_.fiber == nullptr) return;

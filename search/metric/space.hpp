@@ -47,9 +47,14 @@ enum class radius_rule : std::uint8_t { increasing, decreasing };
 // What the threads of a GPU take turns at with an SSS-Index.
 enum class distribution_rule : std::uint8_t { elements, pivots };
 
+// What the threads of a GPU take turns at with a List of Clusters: all members, as in the thesis,
+// or the clusters that are not ruled out. A decreasing radius always goes through the members.
+enum class walk_rule : std::uint8_t { members, clusters };
+
 struct search_options {
   radius_rule radius = radius_rule::increasing;
   distribution_rule distribution = distribution_rule::elements;
+  walk_rule walk = walk_rule::members;
   std::int64_t batch = 0;            // queries of one launch; 0: all
   int block_threads = 256;           // of a GPU's block: 32 to 1024, a multiple of 32
   std::int64_t hits_room = 1 << 20;  // initial room for hits of a range search; grows as needed
@@ -112,15 +117,16 @@ class space {
   // Makes queries comparable with the objects; throws failure::usage if that is impossible.
   virtual void adapt(object_set& queries, const object_set& objects) const = 0;
 
-  // Every backend builds the same index.
+  // Every backend builds the same index. `watch` hears of the objects that are indexed; a build
+  // that it ends throws its error.
   virtual cluster_list build_clusters(const object_set& objects, std::int64_t cluster_size,
-                                      backend& place) const = 0;
+                                      backend& place, job_watch* watch = nullptr) const = 0;
   // Throws failure::usage for a radius that leaves every object alone or puts all in one cluster.
   virtual cluster_list build_clusters_within(const object_set& objects, float radius,
-                                             backend& place) const = 0;
+                                             backend& place, job_watch* watch = nullptr) const = 0;
   // Throws failure::usage if the rule selects too many pivots, or fewer than it is to take.
-  virtual pivot_table build_pivots(const object_set& objects, pivot_rule rule,
-                                   backend& place) const = 0;
+  virtual pivot_table build_pivots(const object_set& objects, pivot_rule rule, backend& place,
+                                   job_watch* watch = nullptr) const = 0;
 
   virtual std::unique_ptr<searcher> open(const object_set& objects, const index_data& index,
                                          backend& place, const search_options& options) const = 0;
@@ -158,6 +164,10 @@ distance_histogram sample_distances(const space& in, const object_set& objects, 
 constexpr auto names_of(radius_rule) {
   return std::to_array<named<radius_rule>>(
       {{radius_rule::increasing, "increasing"}, {radius_rule::decreasing, "decreasing"}});
+}
+constexpr auto names_of(walk_rule) {
+  return std::to_array<named<walk_rule>>(
+      {{walk_rule::members, "members"}, {walk_rule::clusters, "clusters"}});
 }
 constexpr auto names_of(distribution_rule) {
   return std::to_array<named<distribution_rule>>(

@@ -38,35 +38,35 @@ class space_of final : public space {
     M::adapt(own->get(), set_of<M>(objects));
   }
 
-  cluster_list build_clusters(const object_set& objects, std::int64_t cluster_size,
-                              backend& place) const override {
+  cluster_list build_clusters(const object_set& objects, std::int64_t cluster_size, backend& place,
+                              job_watch* watch) const override {
     require_buildable(objects.count(), cluster_size);
     const typename M::set& set = set_of<M>(objects);
     if (is_native(place)) {
-      return metric_space::build_clusters<M>(set, cluster_size, place.description().threads);
+      return metric_space::build_clusters<M>(set, cluster_size, place.description().threads, watch);
     }
-    return cluster_builder<M>(place, set, cluster_size).build();
+    return cluster_builder<M>(place, set, cluster_size).build(watch);
   }
 
-  cluster_list build_clusters_within(const object_set& objects, float radius,
-                                     backend& place) const override {
+  cluster_list build_clusters_within(const object_set& objects, float radius, backend& place,
+                                     job_watch* watch) const override {
     require_buildable(objects.count(), radius);
     const typename M::set& set = set_of<M>(objects);
     cluster_list list = is_native(place) ? metric_space::build_clusters_within<M>(
-                                               set, radius, place.description().threads)
-                                         : build_clusters_within_on<M>(place, set, radius);
+                                               set, radius, place.description().threads, watch)
+                                         : build_clusters_within_on<M>(place, set, radius, watch);
     require_useful(list, set.count());
     return list;
   }
 
-  pivot_table build_pivots(const object_set& objects, pivot_rule rule,
-                           backend& place) const override {
+  pivot_table build_pivots(const object_set& objects, pivot_rule rule, backend& place,
+                           job_watch* watch) const override {
     require_buildable(objects.count(), rule);
     const typename M::set& set = set_of<M>(objects);
     const int threads = place.description().threads;
     if (rule.diameter == 0) rule.diameter = estimate_diameter<M>(set, threads);
-    if (is_native(place)) return metric_space::build_pivots<M>(set, rule, threads);
-    return build_pivots_on<M>(place, set, rule);
+    if (is_native(place)) return metric_space::build_pivots<M>(set, rule, threads, watch);
+    return build_pivots_on<M>(place, set, rule, watch);
   }
 
   std::unique_ptr<searcher> open(const object_set& objects, const index_data& index, backend& place,

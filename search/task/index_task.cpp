@@ -16,6 +16,7 @@
 #include "runtime/format.hpp"
 #include "search/metric/prove.hpp"
 #include "search/metric/space.hpp"
+#include "search/task/index_axes.hpp"
 #include "search/task/objects.hpp"
 #include "search/task/settings.hpp"
 #include "search/task/tasks.hpp"
@@ -24,9 +25,6 @@ namespace kselect::search {
 namespace {
 
 using namespace metric_space;
-
-constexpr std::string_view clusters_only[] = {"list_of_clusters"};
-constexpr std::string_view pivots_only[] = {"sss"};
 
 double seconds_of(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
@@ -54,6 +52,9 @@ search_options options_of(const cell& c) {
   if (const auto* const rule = find_setting(c.of_entry, "radius_rule")) {
     o.radius = parse<radius_rule>(std::get<std::string>(*rule)).value();
   }
+  if (const auto* const rule = find_setting(c.of_entry, "walk")) {
+    o.walk = parse<walk_rule>(std::get<std::string>(*rule)).value();
+  }
   if (const auto* const rule = find_setting(c.of_entry, "distribution_rule")) {
     o.distribution = parse<distribution_rule>(std::get<std::string>(*rule)).value();
   }
@@ -67,16 +68,21 @@ struct indexed {
   std::shared_ptr<const problem_objects> of;
   index_data index;
   double build_seconds = 0;
+  double intrinsic_dimension = 0;  // of the objects
 };
 
 indexed built(const cell& c, std::shared_ptr<const problem_objects> of, backend& place) {
   const space& in = space_of_cell(c);
-  indexed made{std::move(of), {}, 0};
+  constexpr std::int64_t pairs = 100'000;
+  const distance_histogram sampled = sample_distances(in, *of->objects, pairs, 1);
+  indexed made{std::move(of), {}, 0, sampled.intrinsic_dimension()};
   made.index.kind = parse<index_kind>(c.entry->algorithm->name).value();
   made.build_seconds = seconds_of([&] {
     if (made.index.kind == index_kind::list_of_clusters) {
-      made.index.clusters = in.build_clusters(
-          *made.of->objects, value_of<std::int64_t>(c.of_entry, "cluster_size"), place);
+      const auto radius = static_cast<float>(value_of<double>(c.of_entry, "cluster_radius"));
+      const auto size = value_of<std::int64_t>(c.of_entry, "cluster_size");
+      made.index.clusters = radius > 0 ? in.build_clusters_within(*made.of->objects, radius, place)
+                                       : in.build_clusters(*made.of->objects, size, place);
     } else if (made.index.kind == index_kind::sss) {
       made.index.pivots = in.build_pivots(*made.of->objects,
                                           {.alpha = value_of<double>(c.of_entry, "alpha"),
@@ -87,18 +93,26 @@ indexed built(const cell& c, std::shared_ptr<const problem_objects> of, backend&
   return made;
 }
 
+// The backend of a cell that has threads of its own; null if it has none.
+std::unique_ptr<backend> own_place(const cell& c) {
+  const auto threads = static_cast<int>(value_of<std::int64_t>(c.of_entry, "threads"));
+  return threads == 0 ? nullptr : open_backend(c.executor, threads);
+}
+
 class index_subject final : public subject {
  public:
   index_subject(const cell& c, std::shared_ptr<const indexed> with, backend& place)
       : in_(space_of_cell(c)),
         with_(std::move(with)),
-        place_(place),
+        own_(own_place(c)),
+        place_(own_ ? *own_ : place),
+        all_threads_(place.description().threads),
         wanted_(wanted_of(c)),
         radius_(static_cast<float>(wanted_.radius)),
-        searcher_(in_.open(objects(), with_->index, place, options_of(c))),
+        searcher_(in_.open(objects(), with_->index, place_, options_of(c))),
         checked_(sampled_queries(queries().count(), most_checked)),
         asked_(queries().gather(checked_)) {
-    const int threads = place.description().threads;
+    const int threads = all_threads_;
     training_seconds_ = seconds_of([&] {
       if (wanted_.share > 0) {
         radius_ = radius_of_share(in_, objects(), with_->index, wanted_.share, threads);
@@ -116,7 +130,7 @@ class index_subject final : public subject {
     if (wanted_.is_range()) {
       within_ = searcher_->range(queries(), radius_, report_);
     } else {
-      nearest_ = searcher_->knn(queries(), wanted_.k, plan_, report_);
+      nearest_ = searcher_->knn(queries(), wanted_.k, plan_.value_or(radius_plan{}), report_);
     }
     return {{}, report_.seconds * ns_per_second};
   }
@@ -129,7 +143,8 @@ class index_subject final : public subject {
 
   named_numbers counts() const override {
     const auto number = [](std::int64_t count) { return static_cast<double>(count); };
-    named_numbers all = {{"build_seconds", with_->build_seconds},
+    named_numbers all = {{"intrinsic_dimension", with_->intrinsic_dimension},
+                         {"build_seconds", with_->build_seconds},
                          {"training_seconds", training_seconds_},
                          {"hits", number(hits())},
                          {"batches", number(report_.batches)},
@@ -140,8 +155,13 @@ class index_subject final : public subject {
     }
     if (with_->index.kind == index_kind::sss) {
       all.emplace_back("pivots", number(with_->index.pivots.count()));
+      all.emplace_back("diameter", with_->index.pivots.diameter);
     }
     if (wanted_.is_range()) all.emplace_back("radius", radius_);
+    if (plan_) {
+      all.emplace_back("first_radius", plan_->first);
+      all.emplace_back("radius_step", plan_->step);
+    }
     // Of all queries.
     if (report_.done) {
       all.emplace_back("distances", number(report_.done->distances));
@@ -157,7 +177,7 @@ class index_subject final : public subject {
   }
 
   std::string disprove() override {
-    const int threads = place_.description().threads;
+    const int threads = all_threads_;
     return wanted_.is_range() ? metric_space::disprove(in_, objects(), *asked_, radius_,
                                                        part_of(within_, checked_), threads)
                               : metric_space::disprove(in_, objects(), *asked_,
@@ -176,13 +196,15 @@ class index_subject final : public subject {
 
   const space& in_;
   std::shared_ptr<const indexed> with_;
+  std::unique_ptr<backend> own_;
   backend& place_;
+  int all_threads_;  // of training and proofs, which are not timed
   wanted wanted_;
   float radius_;
   std::unique_ptr<searcher> searcher_;
   std::vector<std::int64_t> checked_;
   std::unique_ptr<object_set> asked_;
-  radius_plan plan_;
+  std::optional<radius_plan> plan_;  // of a radius that grows
   double training_seconds_ = 0;
   knn_answer nearest_;
   range_answer within_;
@@ -197,8 +219,7 @@ class index_runs final : public whole_runs {
   std::unique_ptr<subject> open(const cell& c) override {
     if (!objects_ || !same_objects(c)) {
       forget_inputs();
-      objects_ = input_.objects(c.problem, value_of<std::int64_t>(c.of_problem, "dimension"),
-                                space_of_cell(c));
+      objects_ = input_.objects(c, space_of_cell(c));
       of_ = c;
     }
     auto& index = indexes_[index_of(c)];
@@ -216,13 +237,14 @@ class index_runs final : public whole_runs {
     same.k = of_.problem.k;
     return same == of_.problem &&
            space_of_cell(c).metric_name() == space_of_cell(of_).metric_name() &&
-           *find_setting(c.of_problem, "dimension") == *find_setting(of_.of_problem, "dimension");
+           *find_setting(c.of_problem, "dimension") == *find_setting(of_.of_problem, "dimension") &&
+           *find_setting(c.of_problem, "stand_in") == *find_setting(of_.of_problem, "stand_in");
   }
 
   // Kind and parameters: cells that search one index in several ways share it.
   static std::string index_of(const cell& c) {
     std::string text{c.entry->algorithm->name};
-    for (const char* const axis : {"cluster_size", "alpha", "pivots"}) {
+    for (const char* const axis : {"cluster_size", "cluster_radius", "alpha", "pivots"}) {
       if (const auto* const value = find_setting(c.of_entry, axis)) text += ' ' + to_string(*value);
     }
     return text;
@@ -251,7 +273,7 @@ class search_with_index final : public task {
   std::string_view about() const override { return "k-NN or range search with a metric index"; }
 
   std::span<const task_axis> axes() const override {
-    static const std::vector<task_axis> all = made_axes();
+    static const std::vector<task_axis> all = index_axes();
     return all;
   }
 
@@ -276,18 +298,17 @@ class search_with_index final : public task {
   void check(const sweep_config& config) const override {
     const auto* const dataset = std::get_if<dataset_input>(&config.input);
     refuse_dimension(config, dataset != nullptr);
+    refuse_stand_ins(config, dataset != nullptr);
     if (dataset != nullptr && !dataset->query) {
-      throw error(failure::usage,
-                  fmt::format("{}: /input/dataset: \"query\" is missing: the objects to search for",
-                              config.file_name));
+      throw error(failure::usage, fmt::format("{}: \"query\" is missing: the objects to search for",
+                                              config.place("/input/dataset")));
     }
     for (const setting_value& metric : own_values(config, "metric")) {
       const space& in = find_space(std::get<std::string>(metric));
       if (dataset != nullptr || takes_vectors(in)) continue;
       throw error(failure::usage,
-                  fmt::format("{}: /axes/metric: {} compares {}, which are not generated; give "
-                              "/input/dataset",
-                              config.file_name, in.metric_name(), in.objects_name()));
+                  fmt::format("{}: {} compares {}, which are not generated; give /input/dataset",
+                              config.place("/axes/metric"), in.metric_name(), in.objects_name()));
     }
   }
 
@@ -301,6 +322,17 @@ class search_with_index final : public task {
     const workload& p = c.problem;
     std::string why;
     if (what.radius > 0 && what.share > 0) why = "give either a radius or a share";
+    if (c.executor != executor_kind::cpu && value_of<std::int64_t>(c.of_entry, "threads") != 0) {
+      why = fmt::format("threads are for executor cpu, this is {}", to_string(c.executor));
+    }
+    if (const auto* const walk = find_setting(c.of_entry, "walk");
+        walk != nullptr && std::get<std::string>(*walk) == "clusters") {
+      const auto& rule = value_of<std::string>(c.of_entry, "radius_rule");
+      if (c.executor == executor_kind::cpu)
+        why = "the walk is one of kernels, this is executor cpu";
+      if (rule == "decreasing")
+        why = "a decreasing radius goes through the members, by no other walk";
+    }
     if (p.n > most_objects) why = fmt::format("more than {} objects", most_objects);
     if (may_contain_nan(p.distribution) || may_contain_infinities(p.distribution)) {
       why = "the components of vectors must be finite";
@@ -316,59 +348,6 @@ class search_with_index final : public task {
   std::unique_ptr<group_subjects> subjects(const sweep_input& input,
                                            backend& place) const override {
     return std::make_unique<index_runs>(dynamic_cast<const objects_input&>(input), place);
-  }
-
- private:
-  static std::vector<task_axis> axes_of_problem() {
-    task_axis metric{.name = "metric", .preset = std::string("euclidean")};
-    for (const space* s : spaces()) metric.choices.push_back(s->metric_name());
-    constexpr double far = 1e30;
-    return {dimension_axis(),
-            metric,
-            {.name = "radius", .preset = 0.0, .low = 0, .high = far},
-            {.name = "share", .preset = 0.0, .low = 0, .high = 1}};
-  }
-
-  static std::vector<task_axis> made_axes() {
-    constexpr auto entry = axis_scope::entry;
-    constexpr double most = most_objects;
-    std::vector<task_axis> all = axes_of_problem();
-    all.push_back({.name = "cluster_size",
-                   .scope = entry,
-                   .preset = std::int64_t{64},
-                   .low = 1,
-                   .high = most,
-                   .entries = clusters_only});
-    all.push_back({.name = "radius_rule",
-                   .scope = entry,
-                   .preset = std::string("increasing"),
-                   .choices = {"increasing", "decreasing"},
-                   .entries = clusters_only});
-    all.push_back({.name = "alpha",
-                   .scope = entry,
-                   .preset = 0.5,
-                   .low = 0.001,
-                   .high = 1,
-                   .entries = pivots_only});
-    all.push_back({.name = "pivots",
-                   .scope = entry,
-                   .preset = std::int64_t{0},
-                   .low = 0,
-                   .high = most,
-                   .entries = pivots_only});
-    all.push_back({.name = "distribution_rule",
-                   .scope = entry,
-                   .preset = std::string("elements"),
-                   .choices = {"elements", "pivots"},
-                   .entries = pivots_only});
-    all.push_back(
-        {.name = "batch", .scope = entry, .preset = std::int64_t{0}, .low = 0, .high = most});
-    all.push_back({.name = "block_threads",
-                   .scope = entry,
-                   .preset = std::int64_t{256},
-                   .low = 32,
-                   .high = 1024});
-    return all;
   }
 };
 

@@ -32,13 +32,15 @@ struct knn_settings {
   runtime::metric metric;
   bool graph;
   knn_product product;
+  bool half_product;  // of a graph: each distance once
 };
 
 knn_settings read(const cell& c) {
   return {value_of<std::int64_t>(c.of_problem, "dimension"),
           parse<runtime::metric>(value_of<std::string>(c.of_problem, "metric")).value(),
           value_of<std::string>(c.of_problem, "queries") == "graph",
-          parse<knn_product>(value_of<std::string>(c.of_entry, "product")).value()};
+          parse<knn_product>(value_of<std::string>(c.of_entry, "product")).value(),
+          value_of<std::string>(c.of_entry, "half_product") == "yes"};
 }
 
 // One cell with its vectors.
@@ -125,6 +127,7 @@ class knn_subject final : public subject {
     cuda_knn_options o;
     o.sum_by_warp = settings_.product == knn_product::float32;
     if (place_.shares_host_memory()) return o;
+    o.half_product = settings_.half_product;
     o.repeats = proves_selections_ ? 1 : 2;
     o.prove = proves_selections_ ? proof_scope::sample : proof_scope::none;
     return o;
@@ -201,6 +204,10 @@ std::string impossible(const cell& c, const knn_settings& s) {
   if (s.product == knn_product::float16 && c.entry->algorithm->name != "auto") {
     return "products in float16 select by themselves: measure them with the algorithm auto alone";
   }
+  const bool in_float32 = c.executor == executor_kind::cuda && s.product == knn_product::float32;
+  if (s.half_product && !(s.graph && in_float32)) {
+    return "half of the product is for graphs on executor cuda, product float32";
+  }
   if (may_contain_nan(p.distribution) || may_contain_infinities(p.distribution)) {
     return "the components of vectors must be finite";
   }
@@ -224,7 +231,11 @@ class knn_of_vectors final : public task {
         {.name = "product",
          .scope = axis_scope::entry,
          .preset = std::string(to_string(knn_product::automatic)),
-         .choices = {"auto", "float16", "float32", "float64"}}};
+         .choices = {"auto", "float16", "float32", "float64"}},
+        {.name = "half_product",
+         .scope = axis_scope::entry,
+         .preset = std::string("no"),
+         .choices = {"no", "yes"}}};
     return all;
   }
   std::span<const registered> entries() const override { return registry(); }
@@ -243,7 +254,7 @@ class knn_of_vectors final : public task {
         std::ranges::find(queries, setting_value(std::string("graph"))) != queries.end();
     const bool graphs = has_graph && queries.size() == 1;
     const auto fail = [&](const char* what) {
-      throw error(failure::usage, fmt::format("{}: /axes/queries: {}", config.file_name, what));
+      throw error(failure::usage, fmt::format("{}: {}", config.place("/axes/queries"), what));
     };
     if (dataset->self && !graphs) {
       fail("without /input/dataset/query every vector is a query; write \"graph\"");

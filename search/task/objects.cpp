@@ -11,6 +11,8 @@
 #include "harness/workload/vectors.hpp"
 #include "runtime/error.hpp"
 #include "search/metric/metrics/euclidean.hpp"
+#include "search/metric/stand_ins.hpp"
+#include "search/task/settings.hpp"
 
 namespace kselect::search {
 namespace {
@@ -19,10 +21,22 @@ using metric_space::euclidean;
 using metric_space::object_set;
 using metric_space::space;
 
-// Every space of vectors reads the sections that euclidean writes.
-std::unique_ptr<object_set> generated(const workload& components, const space& in, int threads) {
+// The rows of a stand-in, if it is one, have outliers that the generator alone does not make.
+std::vector<float> rows_of(const workload& components, std::string_view stand_in, int threads) {
+  const auto known =
+      std::ranges::find(metric_space::stand_ins, stand_in, &metric_space::stand_in::name);
+  if (known != metric_space::stand_ins.end()) {
+    return metric_space::generate(*known, components.q, components.seed, threads);
+  }
   std::vector<float> data(static_cast<std::size_t>(components.input_elements()));
   generate_rows(components, std::as_writable_bytes(std::span(data)), threads);
+  return data;
+}
+
+// Every space of vectors reads the sections that euclidean writes.
+std::unique_ptr<object_set> generated(const workload& components, std::string_view stand_in,
+                                      const space& in, int threads) {
+  const std::vector<float> data = rows_of(components, stand_in, threads);
   metric_space::sections written;
   euclidean::write(euclidean::set(data, components.q, components.n), written);
   return in.read(written);
@@ -34,11 +48,12 @@ class generated_objects final : public objects_input {
 
   std::optional<dataset_sizes> sizes() const override { return std::nullopt; }
   nlohmann::ordered_json description() const override { return {{"kind", "generated"}}; }
-  std::shared_ptr<const problem_objects> objects(const workload& p, std::int64_t dimension,
-                                                 const space& in) const override {
+  std::shared_ptr<const problem_objects> objects(const cell& c, const space& in) const override {
     auto made = std::make_shared<problem_objects>();
-    made->objects = generated(corpus_of(p, dimension), in, threads_);
-    made->queries = generated(queries_of(p, dimension, 0), in, threads_);
+    const auto dimension = value_of<std::int64_t>(c.of_problem, "dimension");
+    const auto& stand_in = value_of<std::string>(c.of_problem, "stand_in");
+    made->objects = generated(corpus_of(c.problem, dimension), stand_in, in, threads_);
+    made->queries = generated(queries_of(c.problem, dimension, 0), stand_in, in, threads_);
     in.adapt(*made->queries, *made->objects);
     return made;
   }
@@ -83,12 +98,11 @@ class objects_of_files final : public objects_input {
     about["query_hash"] = fmt::format("{:016x}", loaded.queries->hash());
     return about;
   }
-  std::shared_ptr<const problem_objects> objects(const workload& p, std::int64_t,
-                                                 const space& in) const override {
+  std::shared_ptr<const problem_objects> objects(const cell& c, const space& in) const override {
     const problem_objects& all = by_metric_.at(std::string(in.metric_name()));
     auto made = std::make_shared<problem_objects>();
-    made->objects = first_of(*all.objects, p.n);
-    made->queries = first_of(*all.queries, p.q);
+    made->objects = first_of(*all.objects, c.problem.n);
+    made->queries = first_of(*all.queries, c.problem.q);
     in.adapt(*made->queries, *made->objects);
     return made;
   }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "harness/plan/input.hpp"
+#include "harness/plan/plan.hpp"
 #include "search/metric/space.hpp"
 #include "search/search.hpp"
 
@@ -16,8 +17,8 @@ struct problem_objects {
 
 class objects_input : public sweep_input {
  public:
-  // The first n objects and Q queries under a metric. `dimension` is 0 for files.
-  virtual std::shared_ptr<const problem_objects> objects(const workload& p, std::int64_t dimension,
+  // The first n objects and Q queries of a cell's problem, under its metric.
+  virtual std::shared_ptr<const problem_objects> objects(const cell& c,
                                                          const metric_space::space& in) const = 0;
 };
 

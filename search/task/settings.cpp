@@ -24,7 +24,7 @@ void refuse_dimension(const sweep_config& config, bool has_dataset) {
   const setting_value none = std::int64_t{0};
   const bool lacks = std::ranges::find(given, none) != given.end();
   if (lacks == has_dataset && (lacks ? given.size() == 1 : true)) return;
-  throw error(failure::usage, fmt::format("{}: /axes/dimension: {}", config.file_name,
+  throw error(failure::usage, fmt::format("{}: {}", config.place("/axes/dimension"),
                                           has_dataset ? "is the data set's; leave it away"
                                                       : "generated vectors need one, such as 128"));
 }

@@ -25,13 +25,12 @@ def slow(binary, tmp_path_factory):
     """An index, and a search in it that takes minutes."""
     at = tmp_path_factory.mktemp("slow")
     random = np.random.default_rng(1)
-    np.save(at / "base.npy", random.normal(size=(20000, 32)).astype(np.float32))
-    np.save(at / "query.npy", random.normal(size=(2000, 32)).astype(np.float32))
+    np.save(at / "base.npy", random.normal(size=(40000, 256)).astype(np.float32))
     subprocess.run([binary, "index", "build", "--metric", "euclidean", "--objects", "base.npy",
                     "--kind", "none", "--index", "all.kidx"], cwd=at, check=True,
                    capture_output=True)
-    return at, [binary, "index", "knn", "all.kidx", "query.npy", "--k", "3", "--executor", "cpu",
-                "--threads", "1", "--timing", "1000", "--indices", "found.npy", "--record", "out"]
+    return at, [binary, "index", "knn", "all.kidx", "base.npy", "--k", "3", "--executor", "cpu",
+                "--threads", "1", "--indices", "found.npy"]
 
 
 def said_in_log(job):
@@ -46,13 +45,12 @@ def test_a_stopped_index_search_writes_nothing(slow, popen, sign):
     job = popen(command, cwd=at)
     done, every = map(int, re.match(r"(\d+) of (\d+) queries searched, .* left$",
                                     said_in_log(job)).groups())
-    assert 0 < done < every == 2000 * 1001
+    assert 0 < done < every == 40000
     job.send_signal(sign)
     assert job.wait(timeout=30) == 130
     last = one_line(job.stderr.read())
     assert last.startswith("kselect: interrupted: ") and last.endswith("; nothing was written")
     assert (at / "found.npy").read_bytes() == b"older"
-    assert (at / "out" / "runs.jsonl").read_bytes() == b""
 
 
 def test_a_terminal_shows_a_bar_and_the_time_left(slow):
@@ -61,7 +59,7 @@ def test_a_terminal_shows_a_bar_and_the_time_left(slow):
     job = subprocess.Popen(command, cwd=at, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     shown = ""
-    while not re.search(r"\[#*\.+\] \d+/2002000 queries searched  .* left", shown):
+    while not re.search(r"\[#*\.+\] \d+/40000 queries searched  .* left", shown):
         shown += os.read(ours, 4096).decode()
     job.send_signal(signal.SIGINT)
     with contextlib.suppress(OSError):  # what a terminal says when its last writer has ended
@@ -70,6 +68,19 @@ def test_a_terminal_shows_a_bar_and_the_time_left(slow):
     os.close(ours)
     assert job.wait(timeout=30) == 130
     assert "\r\033[Kkselect: interrupted" in shown, "the bar is cleared before the message"
+
+
+def test_a_stopped_build_writes_no_index(slow, popen):
+    at, command = slow
+    job = popen([str(part) for part in (command[0], "index", "build", "--metric", "euclidean", "base.npy", "new.kidx",
+                 "--kind", "list_of_clusters", "--cluster-size", "1", "--executor", "cpu", "--threads", "1")],
+                cwd=at)
+    done, every = map(int, re.match(r"(\d+) of (\d+) objects indexed, .* left$", said_in_log(job)).groups())
+    assert 0 < done < every == 40000
+    job.send_signal(signal.SIGINT)
+    assert job.wait(timeout=30) == 130
+    assert one_line(job.stderr.read()).endswith("; no index was written")
+    assert not (at / "new.kidx").exists()
 
 
 def test_a_proof_can_be_stopped(binary, tmp_path, popen):

@@ -1,4 +1,4 @@
-"""`scripts/scaling.sh` from end to end, small and on the processor."""
+"""`configs/templates/scaling.sh` from end to end, small and on the processor."""
 
 import json
 import os
@@ -14,7 +14,7 @@ def test_searches_are_recorded_compared_and_drawn(binary, tmp_path):
     small = {"N": "12000", "Q": "300", "D": "16", "K": "5", "GPUS": "1 2", "REPEATS": "1",
              "MEMORY": "600", "ALGORITHM": "cpu/heap", "EXECUTOR": "cpu", "TRUTH": "4"}
     (tmp_path / "data").mkdir()
-    done = subprocess.run([ROOT / "scripts" / "scaling.sh", binary, tmp_path / "out",
+    done = subprocess.run([ROOT / "configs" / "templates" / "scaling.sh", binary, tmp_path / "out",
                            tmp_path / "data", tmp_path], env=os.environ | small, text=True,
                           capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

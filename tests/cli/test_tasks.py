@@ -207,3 +207,124 @@ def test_exports_tell_settings_apart(kselect, write, tmp_path):
 
 def test_other_measurements_are_of_selections(kselect, write):
     assert "/task" in one_line(kselect("counters", write(KNN), check=2).stderr)
+
+
+def parts_of(*configs):
+    """The keys of each config that a part may have."""
+    own = ("task", "axes", "algorithms", "input", "executor")
+    return [{key: config[key] for key in own if key in config} for config in configs]
+
+
+SELECTION = {"axes": {"n": 512, "q": 8, "k": 4}, "algorithms": ["cpu/heap"], "executor": "cpu"}
+
+
+@pytest.fixture
+def three(tmp_path):
+    """A config of a selection, k-NN and index searches, twice with the same task and other axes."""
+    other = INDEX | {"axes": {"n": 300, "q": 10, "k": 2, "dimension": 4, "threads": 1},
+                     "algorithms": ["sss"]}  # fmt: skip
+    path = tmp_path / "three.json"
+    path.write_text(json.dumps({"schema": "kselect-config/1", "name": "three", "measure": MEASURE,
+                                "parts": parts_of(SELECTION, KNN, INDEX, other)}))
+    return path
+
+
+def test_one_config_runs_selections_and_both_searches(kselect, three, tmp_path):
+    kselect("run", three, "--out", "out")
+    found = records(tmp_path / "out")
+    assert {r["status"] for r in found} == {"ok"}
+    tasks = [r.get("task", "select") for r in found]
+    assert tasks == ["select"] + ["knn"] * 4 + ["index"] * 9, "in the order of the parts"
+    assert found[-1]["algorithm"]["name"] == "sss+threads=1" and found[-1]["problem"]["n"] == 300
+    meta = json.loads((tmp_path / "out" / "meta.json").read_text())
+    assert [part["task"] for part in meta["config"]["parts"]] == ["select", "knn", "index", "index"]
+    again = kselect("run", three, "--out", "out", "--resume").stdout
+    assert "done before" in again and len(records(tmp_path / "out")) == 14
+    shown = kselect("show", "out", "--table", "cells").stdout
+    assert "cpu/heap" in shown and "sss+threads=1" in shown
+    (tmp_path / "resolved.json").write_text(json.dumps(meta["config"]))
+    kselect("run", "resolved.json", "--out", "out", "--resume")  # the record's config is the same
+
+
+def test_runs_of_parts_compare_and_their_shards_merge(kselect, three, tmp_path):
+    for out in ("base", "new"):
+        kselect("run", three, "--out", out)
+    compared = json.loads(kselect("compare", "base", "new", "--format", "json", check=None).stdout)
+    assert len(compared["cells"]) == 14
+    assert not {"missing", "added", "not_comparable"} & {c["verdict"] for c in compared["cells"]}
+    for part in "12":
+        kselect("run", three, "--shard", f"{part}/2", "--out", f"part{part}")
+    kselect("merge", "part1", "part2", "--out", "merged")
+    merged = next((tmp_path / "merged").rglob("runs.jsonl")).parent
+    assert {r["key"] for r in records(merged)} == {r["key"] for r in records(tmp_path / "base")}
+
+
+def test_a_filter_may_leave_one_part(kselect, three, tmp_path):
+    kselect("run", three, "--filter", "cpu/heap*dimension=12/metric=cosine", "--out", "out")
+    (found,) = records(tmp_path / "out")
+    assert found["task"] == "knn" and found["problem"]["metric"] == "cosine"
+    assert "no cell is left" in one_line(kselect("run", three, "--filter", "nothing", check=2).stderr)
+
+
+def test_a_part_may_have_no_cell_here(kselect, tmp_path):
+    """Without a GPU its algorithms are left out, as "*" asks for."""
+    here = {"schema": "kselect-config/1", "name": "here", "measure": MEASURE, "parts": [
+        SELECTION | {"algorithms": ["*"], "executor": "cuda"}, SELECTION]}  # fmt: skip
+    (tmp_path / "here.json").write_text(json.dumps(here))
+    done = kselect("run", "here.json", "--filter", "n=512", "--out", "out")
+    assert {r["executor"] for r in records(tmp_path / "out")} >= {"cpu"}
+    assert "cpu/heap" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"axes": {"n": 1, "q": 1, "k": 1}}, "/axes: belongs into each of the parts"),
+        ({"parts": []}, "/parts"),
+        ({"parts": [SELECTION, SELECTION | {"measure": MEASURE}]}, "/parts/1"),
+        ({"parts": [SELECTION, SELECTION | {"algorithms": ["cpu/hepa"]}]}, "/parts/1/algorithms/0"),
+        ({"parts": [SELECTION | {"axes": {"n": 4, "q": 1, "k": 9}}]}, "/parts/0/axes/k"),
+        ({"parts": [SELECTION, *parts_of(KNN | {"axes": {"n": 4, "q": 1, "k": 1}})]}, "/parts/1/axes/dimension"),
+    ],
+)
+def test_a_message_names_the_part(kselect, tmp_path, change, said):
+    (tmp_path / "parts.json").write_text(json.dumps(
+        {"schema": "kselect-config/1", "name": "parts", "parts": [SELECTION]} | change))
+    message = one_line(kselect("run", "parts.json", "--dry-run", check=2).stderr)
+    assert "parts.json" in message and said in message
+
+
+def test_other_commands_take_no_parts(kselect, three):
+    assert "/parts" in one_line(kselect("counters", three, check=2).stderr)
+    said = one_line(kselect("run", three, "--dataset", "x.npy", check=2).stderr)
+    assert "--dataset" in said and "parts" in said
+
+
+def test_a_list_of_clusters_has_a_size_or_a_radius(kselect, write, tmp_path):
+    axes = {"share": None, "cluster_size": 16, "cluster_radius": [0, 0.8], "threads": [0, 1]}
+    kselect("run", write(INDEX, axes, algorithms=["list_of_clusters"]), "--out", "out")
+    found = {r["algorithm"]["name"]: r for r in records(tmp_path / "out")}
+    name = "list_of_clusters+cluster_size=16"
+    assert set(found) == {name, f"{name}+threads=1", f"{name}+cluster_radius=0.8",
+                          f"{name}+cluster_radius=0.8+threads=1"}  # fmt: skip
+    assert {r["status"] for r in found.values()} == {"ok"}
+    sizes = {n: r["counts"]["clusters"] for n, r in found.items()}
+    assert sizes[name] == 36 != sizes[f"{name}+cluster_radius=0.8"]
+    assert all(r["counts"]["intrinsic_dimension"] > 1 for r in found.values())
+    kselect("run", write(INDEX, {"threads": 1}, executor="fiber", algorithms=["none"]), "--out", "fiber")
+    assert all("executor cpu" in r["reason"] for r in records(tmp_path / "fiber"))
+
+
+def test_a_stand_in_is_the_database_of_index_generate(kselect, write, tmp_path):
+    axes = {"n": 3000, "q": 50, "k": 3, "dimension": 20, "distribution": "decaying(5)", "share": None,
+            "cluster_size": None, "stand_in": ["none", "images"], "alpha": 0.5}  # fmt: skip
+    kselect("run", write(INDEX, axes, algorithms=["sss"], seed=1), "--out", "out")
+    plain, images = (r["counts"] for r in records(tmp_path / "out"))
+    kselect("index", "generate", "images", "--count", 3000, "--output", "images.npy")
+    kselect("index", "build", "images.npy", "x.kidx", "--metric", "euclidean", "--kind", "sss", "--alpha", 0.5)
+    about = json.loads(kselect("index", "info", "x.kidx", "--json").stdout)
+    assert images["pivots"] == about["pivots"] and images["diameter"] == pytest.approx(about["diameter"])
+    assert images["diameter"] != plain["diameter"]
+    for wrong in ({"dimension": 19}, {"distribution": "decaying(6)"}):
+        said = kselect("run", write(INDEX, axes | {"stand_in": "images"} | wrong), check=2).stderr
+        assert "/axes/stand_in" in one_line(said) and "decaying(5)" in said

@@ -21,7 +21,7 @@ def test_a_damaged_run_is_named_and_the_others_drawn(
     told = capsys.readouterr().err
     assert "other-gpu/komarov_fig8/runs.jsonl:1: the checksum does not match" in told
     assert "K-fig8: not yet recorded: run `kselect run configs/komarov_fig8.json" in told
-    assert "B-fig3.2: not yet recorded: run `scripts/barrientos.sh" in told
+    assert "B-fig3.2: not yet recorded: run `kselect run configs/barrientos.json" in told
     written = sorted(path.name for path in (here / "reproduction").iterdir())
     assert written == [f"K-fig4-some-gpu.{end}" for end in ("csv", "pdf", "png")]
     text = (here / "REPRODUCTION.md").read_text()

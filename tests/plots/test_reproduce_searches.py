@@ -9,7 +9,7 @@ from plots.journal import read_journal
 from plots.reproduce import causes, claims, searches
 from plots.reproduce.library import Library
 
-from conftest import JsonObject, line
+from conftest import Contender, JsonObject, cell, line, problem, write_run
 from reproduced import EXPERIMENTS, drawn, rows, texts
 
 
@@ -153,6 +153,18 @@ def test_a_list_of_a_fixed_radius_is_another_kind(tmp_path: Path) -> None:
     found, _ = searches.searches_of(tmp_path / "gpu" / "barrientos")
     kinds = [s.traits["kind"] for s in found]
     assert kinds == ["list_of_clusters", "list_of_clusters_of_radius"]
+
+
+def test_exhaustive_search_in_two_steps_is_its_distances_and_its_heaps(tmp_path: Path) -> None:
+    contender = Contender("batch-heap-reduction", "heap", lambda n, q, k: 5e6)
+    apart = cell(contender, problem(96000, 2, 8, distribution="decaying(5)"))
+    apart["input"] = {"kind": "generated", "vectors": {"dimension": 20, "metric": "euclidean"}}
+    apart["inputs"] = {"copies": 1, "fresh": False, "distances": {"median": 1e6}}
+    alone = cell(contender, problem(96000, 2, 8))  # without the time of its distances: no search
+    folder = write_run(tmp_path / "gpu" / "barrientos", [apart, alone])
+    (found,) = searches.searches_of(folder)[0]
+    assert (found.traits["kind"], found.traits["source"], found.traits["k"]) == ("none_apart", "images", 8)
+    assert found.values["time"] == apart["time"]["median"] + 1e6
 
 
 def test_a_search_of_another_kind_is_named(tmp_path: Path) -> None:

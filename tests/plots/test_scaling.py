@@ -1,4 +1,4 @@
-"""`python -m plots.scaling` and `plots.scale_plan` on records as scripts/scaling.sh writes them."""
+"""`python -m plots.scaling` and `plots.scale_plan` on records as configs/templates/scaling.sh writes them."""
 
 import csv
 import json

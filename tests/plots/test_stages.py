@@ -10,6 +10,7 @@ from plots.__main__ import main
 from plots.figures import registry
 from plots.figures.stages import _parts
 from plots.records import load
+from plots.report.__main__ import main as write_report
 from plots.report.data import cell_data
 
 NS = {"prepare": 900.0, "distance": 300.0, "selection": 200.0}
@@ -51,6 +52,29 @@ def test_settings_keep_searches_apart(tmp_path: Path) -> None:
     shown = cell_data(searched(1024))
     assert shown["input"] == "uniform, dimension = 16, metric = cosine, share = 0"
     assert shown["stages"]["distance"]["of_time"] is True and shown["task"] == "knn"
+
+
+def indexed(n: int, name: str) -> dict:
+    """Return a search with an index: its kernels have a time, it has no certificate of a selection."""
+    made = searched(n)
+    made["task"], made["counts"] = "index", {"pending": 1.0, "intrinsic_dimension": 4.2}
+    made["stages"] = {"kernels": made["stages"]["distance"]}
+    made["problem"] |= {"metric": "euclidean", "radius": 0.0, "stand_in": "none"}
+    made["algorithm"] |= {"name": name, "family": "metric index", "settings": {"cluster_size": 32}}
+    return made | {"key": f"{made['key'][:8]}{len(name):08x}"}
+
+
+def test_a_run_of_several_tasks_is_drawn_and_reported(tmp_path: Path) -> None:
+    names = ("none", "list_of_clusters+cluster_size=32")
+    selections = [cell(GPU_CONTENDERS[0], problem(n, 4, 8)) for n in (1024, 2048)]
+    searches = [indexed(n, name) for name in names for n in (1024, 2048)]
+    run = write_run(tmp_path / "run", [*selections, searched(1024), searched(2048), *searches])
+    assert main([str(run), "--out", str(tmp_path / "out"), "--figure", "time", "--figure", "stages"]) == 0
+    drawn = "".join(table.read_text() for table in (tmp_path / "out").glob("*.csv"))
+    assert all(name in drawn for name in (*names, GPU_CONTENDERS[0].name))
+    assert write_report([str(run), "--out", str(tmp_path / "report.html")]) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "list_of_clusters+cluster_size=32" in page and "intrinsic_dimension" in page
 
 
 def test_a_data_set_of_a_search_has_no_metric_of_its_own(tmp_path: Path) -> None:

@@ -6,16 +6,26 @@
 #include <limits>
 #include <numeric>
 
+#include "runtime/job_watch.hpp"
 #include "search/metric/index.hpp"
 #include "search/metric/metric.hpp"
+#include "search/search.hpp"
 
 namespace kselect::search::metric_space {
+
+// So many objects are indexed. Throws the watch's error if the build shall end.
+inline void tell(job_watch* watch, std::int64_t indexed) {
+  if (watch == nullptr) return;
+  watch->reached(indexed);
+  watch->end_if_stopping();
+}
 
 // List of Clusters: Barrientos 2011, Alg. 3. The first centre is object 0. Each further centre is
 // the free object with the greatest sum of distances to all earlier centres. take(entries) moves a
 // new cluster's members to the front of the free objects and returns their number.
 template <metric M, class Take>
-cluster_list cluster_all(const typename M::set& objects, int threads, const Take& take) {
+cluster_list cluster_all(const typename M::set& objects, int threads, job_watch* watch,
+                         const Take& take) {
   const std::int64_t n = objects.count();
   cluster_list list;
   std::vector<std::int64_t> left(static_cast<std::size_t>(n));
@@ -46,21 +56,22 @@ cluster_list cluster_all(const typename M::set& objects, int threads, const Take
     std::vector<std::int64_t> taken(list.members.end() - size, list.members.end());
     std::ranges::sort(taken);
     std::erase_if(left, [&](std::int64_t i) { return std::ranges::binary_search(taken, i); });
+    tell(watch, n - static_cast<std::int64_t>(left.size()));
   }
   return list;
 }
 
 // Clusters of a fixed size. Takes n^2 / (2 cluster_size) distances.
 template <metric M>
-cluster_list build_clusters(const typename M::set& objects, std::int64_t cluster_size,
-                            int threads) {
+cluster_list build_clusters(const typename M::set& objects, std::int64_t cluster_size, int threads,
+                            job_watch* watch) {
   const auto nearest = [&](std::vector<entry>& entries) {
     const auto size = std::min(cluster_size, static_cast<std::int64_t>(entries.size()));
     const auto end = entries.begin() + size;
     if (end != entries.end()) std::nth_element(entries.begin(), end, entries.end());
     return size;
   };
-  cluster_list list = cluster_all<M>(objects, threads, nearest);
+  cluster_list list = cluster_all<M>(objects, threads, watch, nearest);
   list.cluster_size = cluster_size;
   list.starts.clear();
   return list;
@@ -68,13 +79,14 @@ cluster_list build_clusters(const typename M::set& objects, std::int64_t cluster
 
 // Clusters of a fixed radius. Takes n distances for each cluster, less the objects in earlier ones.
 template <metric M>
-cluster_list build_clusters_within(const typename M::set& objects, float radius, int threads) {
+cluster_list build_clusters_within(const typename M::set& objects, float radius, int threads,
+                                   job_watch* watch) {
   const auto inside = [&](std::vector<entry>& entries) {
     const auto end = std::partition(entries.begin(), entries.end(),
                                     [&](entry e) { return distance_of(e) <= radius; });
     return end - entries.begin();
   };
-  cluster_list list = cluster_all<M>(objects, threads, inside);
+  cluster_list list = cluster_all<M>(objects, threads, watch, inside);
   list.covering_radius = radius;
   list.radii.assign(list.centres.size(), radius);
   list.starts.insert(list.starts.begin(), 0);
@@ -134,7 +146,8 @@ inline float separation_of(float diameter, double alpha) {
 // all earlier pivots and different from them. A new pivot's row of the table also determines the
 // next pivot. The rule's diameter is not 0 unless all objects are equal.
 template <metric M>
-pivot_table build_pivots(const typename M::set& objects, const pivot_rule& rule, int threads) {
+pivot_table build_pivots(const typename M::set& objects, const pivot_rule& rule, int threads,
+                         job_watch* watch) {
   const std::int64_t n = objects.count();
   pivot_table table = table_for(rule);
   const float separation = separation_of(rule.diameter, rule.alpha);
@@ -157,6 +170,7 @@ pivot_table build_pivots(const typename M::set& objects, const pivot_rule& rule,
     do {
       ++pivot;
     } while (pivot < n && !qualifies(pivot));
+    tell(watch, pivot);
   }
   require_as_many_pivots(table.count(), rule);
   return table;

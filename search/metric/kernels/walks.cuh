@@ -53,6 +53,14 @@ struct member_clusters {
   int size;                                  // of every cluster; 0: `starts` tells
   simt::global<const std::uint32_t> starts;  // [clusters + 1]
 
+  // The first member of a cluster; of all clusters' number, the number of members.
+  template <class Simt>
+  KSELECT_HD std::int64_t first(Simt& simt, int cluster, std::int64_t members) const {
+    if (size == 0) return simt.load(starts, cluster);
+    const std::int64_t at = std::int64_t{cluster} * size;
+    return at < members ? at : members;
+  }
+
   // Moves `cluster` on to the cluster of member i. Returns whether i is its first member.
   template <class Simt>
   KSELECT_HD bool advance(Simt& simt, std::int64_t i, int& cluster) const {
@@ -134,7 +142,6 @@ struct cluster_walk {
     }
   }
 
- private:
   template <class Simt>
   KSELECT_HD static void find_last(const ground<Simt>& g, storage& shared, const args& a,
                                    float radius) {
@@ -146,6 +153,70 @@ struct cluster_walk {
       }
     }
     g.simt.sync_block();
+  }
+};
+
+// List of Clusters, ours: a cluster that is ruled out costs one test, not one for each member. The
+// threads first list the clusters to search, then each warp searches one after another, a lane a
+// member. A warp's lanes are in one cluster, and none waits for another's pruned members.
+//
+// The radius must stay as it is during a visit.
+template <class M>
+struct listed_cluster_walk {
+  struct storage {
+    typename cluster_walk<M>::storage walk;
+    int listed;
+  };
+  using args = typename cluster_walk<M>::args;
+  // The distances to the centres, then the list.
+  static std::int64_t measured(const args& a) { return 2 * std::int64_t{a.clusters}; }
+
+  template <class Simt>
+  KSELECT_HD static void prepare(const ground<Simt>& g, storage& shared, const args& a) {
+    cluster_walk<M>::prepare(g, shared.walk, a);
+  }
+
+  template <class Simt, class Radius, class F>
+  KSELECT_HD static void visit(const ground<Simt>& g, storage& shared, const args& a,
+                               const Radius& radius, const F& f) {
+    Simt& simt = g.simt;
+    auto* const list = reinterpret_cast<int*>(g.measured + a.clusters);
+    if (simt.thread() == 0) shared.listed = 0;
+    cluster_walk<M>::find_last(g, shared.walk, a, radius());  // with barriers
+    for (int c = simt.thread(); c < a.clusters; c += simt.threads()) {
+      const bool searched = c <= shared.walk.last &&
+                            !separated(g.measured[c], simt.load(a.radii, c), radius(), a.slack);
+      if (searched) {
+        list[simt.atomic_add(shared.listed, 1)] = c;
+      } else {
+        simt.count(simt::counter::pruned, size_of(simt, a, c));
+      }
+    }
+    simt.sync_block();
+    for (int at = simt.warp(); at < shared.listed; at += simt.warps()) {
+      search(g, a, list[at], radius(), f);
+    }
+    cluster_walk<M>::visit_centres(g, a, radius, f);
+    simt.sync_block();  // the next visit writes the list
+  }
+
+ private:
+  template <class Simt>
+  KSELECT_HD static std::int64_t size_of(Simt& simt, const args& a, int c) {
+    return a.of.first(simt, c + 1, a.members.count) - a.of.first(simt, c, a.members.count);
+  }
+
+  template <class Simt, class F>
+  KSELECT_HD static void search(const ground<Simt>& g, const args& a, int c, float radius,
+                                const F& f) {
+    Simt& simt = g.simt;
+    if (simt.lane() == 0) simt.count(simt::counter::clusters);
+    const std::int64_t end = a.of.first(simt, c + 1, a.members.count);
+    for (std::int64_t i = a.of.first(simt, c, a.members.count) + simt.lane(); i < end;
+         i += simt::warp_size) {
+      const float d = measure<M>(simt, a.members, i, g.staged);
+      if (d <= radius) f(d, simt.load(a.member_numbers, i));
+    }
   }
 };
 

@@ -23,11 +23,13 @@ struct way {
   radius_rule radius = radius_rule::increasing;
   distribution_rule distribution = distribution_rule::elements;
   form clusters = form::fixed_size;
+  walk_rule walk = walk_rule::members;
 
   friend void PrintTo(const way& w, std::ostream* out) {
     *out << w.metric << ", " << to_string(w.index) << ", " << to_string(w.executor) << ", "
          << to_string(w.radius) << ", " << to_string(w.distribution)
-         << (w.clusters == form::fixed_radius ? ", fixed radius" : "");
+         << (w.clusters == form::fixed_radius ? ", fixed radius" : "") << ", by "
+         << to_string(w.walk);
   }
 };
 
@@ -37,6 +39,7 @@ std::string name_of(const testing::TestParamInfo<way>& info) {
   if (w.radius == radius_rule::decreasing) name += "_decreasing";
   if (w.distribution == distribution_rule::pivots) name += "_by_pivot";
   if (w.clusters == form::fixed_radius) name += "_of_radius";
+  if (w.walk == walk_rule::clusters) name += "_by_cluster";
   return name + "_on_" + std::string(to_string(w.executor));
 }
 
@@ -55,6 +58,12 @@ std::vector<way> all_ways() {
           {metric, index_kind::list_of_clusters, executor.value, radius_rule::decreasing});
       ways.push_back({metric, index_kind::sss, executor.value, radius_rule::increasing,
                       distribution_rule::pivots});
+      for (const form clusters : {form::fixed_size, form::fixed_radius}) {
+        way by_cluster = {metric, index_kind::list_of_clusters, executor.value};
+        by_cluster.clusters = clusters;
+        by_cluster.walk = walk_rule::clusters;
+        ways.push_back(by_cluster);
+      }
       by_radius.radius = radius_rule::decreasing;
       ways.push_back(by_radius);
     }
@@ -82,6 +91,7 @@ class EveryWay : public testing::TestWithParam<way> {
                                  search_options options = {}) {
     options.radius = GetParam().radius;
     options.distribution = GetParam().distribution;
+    options.walk = GetParam().walk;
     options.block_threads = 64;
     return w.in.open(*w.objects, index, *place_, options);
   }

@@ -5,7 +5,7 @@
 # draws them. Three comparisons check the answers: several GPUs with one, one GPU with the CPU, and all GPUs
 # with a search that proves a sample of its selections. Proofs are slow, so timed searches make none.
 #
-# Usage: scripts/scaling.sh KSELECT OUT [DATA [DISK]]
+# Usage: configs/templates/scaling.sh KSELECT OUT [DATA [DISK]]
 #   DATA  folder for vectors and answers, 6 GB; default: /dev/shm (no disk) if it has room, else /tmp
 #   DISK  folder on a disk: the out-of-core search is also run from there, with cold caches
 # Environment: N, Q, D, K (10^7, 10^5, 128, 100), GPUS ("1 2 4 ..." up to their number), REPEATS (2),
