@@ -21,24 +21,44 @@
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/streams.hpp"
+#include "search/knn/cuda/product_rate.hpp"
 #include "search/knn/knn_record.hpp"
 
 namespace kselect::cli {
 namespace {
 
-void print_times(std::span<const cuda_knn_times> repeats) {
-  if (repeats.empty()) return;
-  const median_times median = medians_of(repeats);
+void print_stages_of_products(const median_times& median) {
   const cuda_knn_times& stages = median.stages;
-  if (stages.prepare != 0) {
-    print_message("preparing the corpus: {:.3f} ms; thresholds {:.3f} of the total below\n",
-                  stages.prepare, stages.threshold);
-  }
+  print_message(
+      "medians of {}: {:.3f} ms; queries rounded {:.3f}, thresholds {:.3f}, products {:.3f}, exact "
+      "distances, order and proof {:.3f}, done again {:.3f}; with gaps {:.3f}; preparing the "
+      "corpus, before: {:.3f}\n",
+      median.repeats, median.total, stages.norms, stages.threshold, stages.distance, stages.order,
+      stages.redo, stages.elapsed, stages.prepare);
+}
+
+void print_times(const cuda_knn_report& report) {
+  if (report.times.empty()) return;
+  const median_times median = medians_of(report.times);
+  if (report.product == knn_product::float16) return print_stages_of_products(median);
+  const cuda_knn_times& stages = median.stages;
   print_message(
       "medians of {}: {:.3f} ms; norms {:.3f}, distance {:.3f}, selection {:.3f}, merge "
       "{:.3f}, order {:.3f}, done again {:.3f}; with gaps {:.3f}; the bare product {:.3f}\n",
       median.repeats, median.total, stages.norms, stages.distance, stages.selection, stages.merge,
       stages.order, stages.redo, stages.elapsed, stages.bare_product);
+}
+
+// The share of what tensor cores reach in a plain product, measured beside a timed search.
+void print_share(const knn_run& run) {
+  if (run.product_rate == 0) return;
+  const double pairs = static_cast<double>(run.request.base.count) *
+                       static_cast<double>(run.request.queries().count);
+  const double share =
+      share_of_products(pairs, run.request.base.dimension,
+                        medians_of(run.report.times).total * 1e-3, run.product_rate);
+  print_message("{:.1f} % of the {:.0f} TFLOP/s of a plain product in float16\n", 100 * share,
+                run.product_rate * 1e-12);
 }
 
 // How the answer was proven, for the last line of output.
@@ -130,18 +150,27 @@ void print_outcome(const knn_arguments& o, const knn_request& r, const backend& 
                   amount_of(r.base.count - (r.exclude_self ? 1 : 0), "vector"), o.metric,
                   r.base.dimension, amount_of(r.queries().count, "query"),
                   proof_of(o, place, *r.report, r.queries().count)));
+  say_why_not_products(r.report->other_because);
   if (!r.report->whole_product_because.empty()) {
     print_message("--half-product was not used: {}\n", r.report->whole_product_because);
   }
-  print_times(r.report->times);
+  print_times(*r.report);
+}
+
+// What the fused search in tiles does not go with. Each rank would say it.
+void refuse_with_products(const knn_arguments& o) {
+  if (o.tf32 || o.sum_by_warp) {
+    throw error(failure::usage, "--tf32 and --sum-by-warp do not go with --product float16");
+  }
+  const std::string executor = o.tiled.gpus.empty() ? o.executor : "cuda";
+  if (require_executor(executor, *require_algorithm(o.algorithm).algorithm) == executor_kind::cpu) {
+    throw error(failure::usage,
+                "--product float16 is not for executor cpu: executors cuda and fiber have it");
+  }
 }
 
 int in_tiles(const knn_arguments& o) {
-  if (o.product == "float16") {
-    throw error(failure::usage,
-                "--product float16 is for a search in memory: leave out --memory-limit, --mpi, "
-                "--gpus, --ranks and --resume");
-  }
+  if (o.product == "float16") refuse_with_products(o);
   if (o.indices.empty() || o.distances.empty()) {
     throw error(failure::usage,
                 "a search in tiles writes its answer tile by tile: give --indices FILE and "
@@ -161,6 +190,7 @@ int in_tiles(const knn_arguments& o) {
                           .metric = parse<metric>(o.metric).value(),
                           .k = o.k,
                           .entry = require_algorithm(o.algorithm),
+                          .product = parse<knn_product>(o.product).value(),
                           .indices = o.indices,
                           .distances = o.distances,
                           .cuda = cuda_options(o)},
@@ -225,14 +255,18 @@ int find_neighbours(const knn_arguments& given) {
     });
   }
   const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started;
-  files.commit({.request = request,
-                .entry = entry,
-                .report = report,
-                .threads = place->description().threads,
-                .started = started,
-                .elapsed_s = elapsed.count(),
-                .ceilings = o.record.empty() ? memory_ceilings{} : place->measure_ceilings()});
+  const bool timed = !report.times.empty() && report.product == knn_product::float16;
+  const knn_run run{.request = request,
+                    .entry = entry,
+                    .report = report,
+                    .threads = place->description().threads,
+                    .started = started,
+                    .elapsed_s = elapsed.count(),
+                    .ceilings = o.record.empty() ? memory_ceilings{} : place->measure_ceilings(),
+                    .product_rate = timed ? measure_product_rate(*place) : 0};
+  files.commit(run);
   print_outcome(o, request, *place);
+  print_share(run);
   files.print_head(o.k);
   return 0;
 }

@@ -21,6 +21,7 @@
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/vectors.hpp"
 #include "runtime/streams.hpp"
+#include "search/knn/cuda/product_rate.hpp"
 #include "search/knn/tiled/agreement.hpp"
 #include "search/knn/tiled/result_store.hpp"
 #include "search/knn/tiled/tiled_record.hpp"
@@ -53,6 +54,7 @@ std::string passes_of(const tiled_report& r) {
 }
 
 void print_plan(const tiled_report& r, const communicator& ranks) {
+  say_why_not_products(r.other_because);
   print_message(
       "{} against {} of dimension {}{}: {} of {}, {} of {}{} ({}); at most {:.0f} MiB of memory{}, "
       "{:.0f} MiB of it held already\n",
@@ -101,7 +103,9 @@ class rank_job {
     const tiled_report r = knn_in_tiles(request_, *place, ranks_, observer_for(ranks_, shown_));
     const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started;
     if (!shared_.record.empty()) {
-      const auto all = ranks_.gather(rank_record(ranks_, *place, r));
+      const bool products = r.product == knn_product::float16;
+      const double rate = products ? measure_product_rate(*place) : 0;
+      const auto all = ranks_.gather(rank_record(ranks_, *place, r, rate));
       if (record) write(*record, tiled_record({request_, r, all, kind_, started, elapsed.count()}));
     }
     if (ranks_.rank() == 0) print_outcome(r, *place);
@@ -136,14 +140,17 @@ class rank_job {
     file.commit();
   }
 
+  static const char* proof_of(const tiled_report& r, const backend& place) {
+    if (r.product == knn_product::float16) return "all proven by products in float16";
+    return place.shares_host_memory() ? "proven" : "proven as --prove says";
+  }
   void print_outcome(const tiled_report& r, const backend& place) const {
     fmt::print(
         "{}: {} nearest of {} ({}, dimension {}) for each of {}, {}; on {}; {:.1f} MiB of the "
         "corpus read by the first\n",
         request_.entry.algorithm->name, request_.k,
         amount_of(r.n - (request_.exclude_self ? 1 : 0), "vector"), to_string(request_.metric),
-        r.dimension, amount_of(r.queries, "query"),
-        place.shares_host_memory() ? "proven" : "proven as --prove says",
+        r.dimension, amount_of(r.queries, "query"), proof_of(r, place),
         amount_of(ranks_.size(), "rank"), static_cast<double>(r.shard.bytes_read) / mebibyte);
   }
 
@@ -201,6 +208,11 @@ std::string check_gpus(const std::string& text) {
 }
 
 }  // namespace
+
+void say_why_not_products(const std::string& because) {
+  if (because.empty()) return;
+  print_message("products in float16 were not used, but float32: {}\n", because);
+}
 
 void refuse_what_needs_tiles(const tiled_options& o, std::size_t base_files) {
   if (started_among_ranks()) {

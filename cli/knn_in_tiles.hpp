@@ -36,6 +36,9 @@ struct shared_options {
 
 void add_tiled_options(CLI::App& command, tiled_options& o);
 
+// Says on stderr why `--product auto` is not float16 on executor cuda; nothing if it is.
+void say_why_not_products(const std::string& because);
+
 // For a search in memory. Throws error(failure::usage) if the request needs tiles, or if it would
 // run in every one of several processes.
 void refuse_what_needs_tiles(const tiled_options& o, std::size_t base_files);

@@ -2,20 +2,22 @@
 # Measures how exact k-NN scales over the GPUs of this machine: strong scaling (the same search on 1, 2, 4, ...
 # GPUs), weak scaling (a fixed number of vectors for each GPU), and out of core (the corpus is read from its
 # file during the search). Records go to OUT/scaling.jsonl, one line a search; `python -m plots.scaling OUT`
-# draws them. Three comparisons check the answers: several GPUs with one, one GPU with the CPU, and all GPUs
-# with a search that proves a sample of its selections. Proofs are slow, so timed searches make none.
+# draws them. Comparisons check the answers: several GPUs with one, and one GPU with the CPU. Products in float16
+# prove every query. The older products (PRODUCT=float32) make no proofs while they are timed, since theirs are
+# slow; one more search proves a sample of its selections.
 #
 # Usage: configs/templates/scaling.sh KSELECT OUT [DATA [DISK]]
 #   DATA  folder for vectors and answers, 6 GB; default: /dev/shm (no disk) if it has room, else /tmp
 #   DISK  folder on a disk: the out-of-core search is also run from there, with cold caches
 # Environment: N, Q, D, K (10^7, 10^5, 128, 100), GPUS ("1 2 4 ..." up to their number), REPEATS (2),
 #   LAUNCH (threads: one process with --gpus; mpi: mpirun with one process a GPU),
-#   EXCHANGE (auto, host or nccl), MEMORY (MiB of host memory, 16384 for each GPU), ALGORITHM (auto), EXECUTOR (cuda)
+#   EXCHANGE (auto, host or nccl), MEMORY (MiB of host memory, 16384 for each GPU), ALGORITHM (auto), EXECUTOR (cuda),
+#   PRODUCT (auto: float16 on a GPU; float32 measures the older products)
 set -euo pipefail
 kselect=$1 out=$2 data=${3:-} disk=${4:-}
 n=${N:-10000000} q=${Q:-100000} d=${D:-128} k=${K:-100}
 repeats=${REPEATS:-2} launch=${LAUNCH:-threads} memory=${MEMORY:-16384}
-algorithm=${ALGORITHM:-auto} executor=${EXECUTOR:-cuda}
+algorithm=${ALGORITHM:-auto} executor=${EXECUTOR:-cuda} product=${PRODUCT:-auto}
 # NVLink multicast can take the GPUs of a shared machine out of service.
 export NCCL_NVLS_ENABLE=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 if [ -z "$data" ]; then
@@ -45,13 +47,13 @@ search() { # EXPERIMENT REPEAT GPUS NAME OPTION...: writes the answer to NAME.{i
   shift 4
   local start=() ranks=(--gpus "$gpus") limit=$((memory * gpus)) prove=()
   [ "$executor" = cuda ] || ranks=(--ranks "$gpus")
-  [ "$executor" != cuda ] || [ "$experiment" = proven ] || prove=(--prove none)
+  case $executor,$product in cuda,float32 | cuda,tf32) [ "$experiment" = proven ] || prove=(--prove none) ;; esac
   if [ "$launch" = mpi ]; then
     start=(mpirun --bind-to none --oversubscribe -n "$gpus") ranks=(--mpi) limit=$memory
   fi
   rm -rf "$name".*
   if ! timeout 150 "${start[@]}" "$kselect" knn --k "$k" --algorithm "$algorithm" \
-    --executor "$executor" --wait-limit 100 --exchange "${EXCHANGE:-auto}" --memory-limit "$limit" \
+    --executor "$executor" --product "$product" --wait-limit 100 --exchange "${EXCHANGE:-auto}" --memory-limit "$limit" \
     --indices "$name.i.npy" --distances "$name.d.npy" --record "$name.json" "${ranks[@]}" "${prove[@]}" "$@" \
     >"$name.log" 2>&1; then
     say "FAILED  $experiment on $gpus: $(tail -n 3 "$name.log")"
@@ -98,7 +100,7 @@ for g in $GPUS; do
   done
 done
 
-if [ "$executor" = cuda ]; then
+if [ "$executor,$product" = cuda,float32 ]; then
   search proven 1 "$most" proven --base "$work/base.npy" --query "$work/query.npy"
   same "strong$most" proven "$q"
 fi

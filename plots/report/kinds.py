@@ -8,6 +8,11 @@ from plots.files import RUNS, begins_with, holds
 # (kind of record, test that recognises it, command that draws or converts it)
 _KINDS: tuple[tuple[str, Callable[[Path], bool], str], ...] = (
     (
+        "k-NN searches beside other libraries",
+        lambda d: holds(d, "knn_on_gpu.jsonl"),
+        "python -m plots.knn_on_gpu {}",
+    ),
+    (
         "k-NN searches on growing numbers of GPUs",
         lambda d: holds(d, "scaling.jsonl"),
         "python -m plots.scaling {}",

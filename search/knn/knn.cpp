@@ -36,8 +36,7 @@ void check(const knn_request& r) {
 }
 
 #if KSELECT_HAS_CUDA
-void refuse_older_products(const knn_request& r, const backend& place) {
-  if (place.description().kind != executor_kind::cuda) return;
+void refuse_older_products(const knn_request& r) {
   if (r.metric == metric::inner_product) {
     throw error(failure::unsupported,
                 "inner products need products in float16 on executor cuda: name --product float16, "
@@ -55,10 +54,18 @@ void refuse_older_products(const knn_request& r, const backend& place) {
 void knn(const knn_request& r, backend& place, const std::function<void(const knn_block&)>& sink) {
   check(r);
   if (r.queries().count == 0) return;
-  if (asks_for_products(r, place.description()) && knn_by_products(r, place, sink)) return;
+  std::string because;  // why `auto` does not take products in float16
+  if (asks_for_products(r, place.description())) {
+    because = knn_by_products(r, place, sink);
+    if (because.empty()) return;
+  }
 #if KSELECT_HAS_CUDA
-  refuse_older_products(r, place);
-  if (place.description().kind == executor_kind::cuda) return knn_on_cuda(r, place, sink);
+  if (place.description().kind == executor_kind::cuda) {
+    refuse_older_products(r);
+    knn_on_cuda(r, place, sink);
+    if (r.report != nullptr) r.report->other_because = because;
+    return;
+  }
 #endif
   knn_on_host(r, place, sink);
 }

@@ -20,9 +20,10 @@
 
 namespace kselect::search {
 
-// Options of executor cuda. It ranks vectors by float32 products, so it selects a few more than k
-// and orders these by their true distance. Queries whose answer is then not proven are done again
-// in float64 (search/knn/cuda/candidates.hpp).
+// Which selections of the older products of executor cuda are proven. Such a search ranks vectors
+// by float32 products, so it selects a few more than k and orders these by their true distance.
+// Queries whose answer is then not proven are done again in float64
+// (search/knn/cuda/candidates.hpp).
 enum class proof_scope : std::uint8_t {
   none,    // no selection is proven: for times alone
   sample,  // up to 16 rows of every selection: the first, the last, some between
@@ -49,6 +50,11 @@ constexpr auto names_of(knn_product) {
                                             {knn_product::tf32, "tf32"},
                                             {knn_product::float32, "float32"},
                                             {knn_product::float64, "float64"}});
+}
+
+// What is proven: the fused search proves every query, whatever was asked for.
+constexpr proof_scope scope_of(proof_scope asked, knn_product product) {
+  return product == knn_product::float16 ? proof_scope::all : asked;
 }
 
 struct cuda_knn_options {
@@ -128,6 +134,7 @@ struct cuda_knn_report {
   knn_product product = knn_product::float32;  // what was used
   std::int64_t survivors = 0;                  // float16: vectors whose exact distance was computed
   std::int64_t by_float64 = 0;                 // float16: queries done in float64
+  std::string other_because;                   // why product `auto` was not float16
   std::string whole_product_because;  // if half of the product was asked for but is impossible
   std::vector<cuda_knn_times> times;  // one a repeat, or that of the single run
 };
@@ -167,8 +174,8 @@ struct knn_block {
 
 // Calls `sink` for each block in order, after its selection has been proven (on executor cuda, for
 // the rows that request.cuda.prove names). Throws error(failure::usage) if k is out of range or the
-// dimensions differ, error(failure::unsupported) for a filter or inner products where only the older products of
-// executor cuda can do the request, and the exceptions of select_rows.
+// dimensions differ, error(failure::unsupported) for a filter or inner products where only the
+// older products of executor cuda can do the request, and the exceptions of select_rows.
 void knn(const knn_request& request, backend& place,
          const std::function<void(const knn_block&)>& sink);
 

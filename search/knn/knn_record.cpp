@@ -11,6 +11,7 @@
 #include "harness/record/records.hpp"
 #include "runtime/environment/gpu.hpp"
 #include "runtime/environment/host.hpp"
+#include "search/knn/cuda/product_rate.hpp"
 
 namespace kselect::search {
 namespace {
@@ -49,17 +50,28 @@ json request_json(const knn_request& r) {
           {"k", r.k}};
 }
 
-json options_json(const cuda_knn_options& o) {
-  return {{"memory_bytes", o.memory_bytes}, {"tf32", o.tf32},
-          {"half_product", o.half_product}, {"sum_by_warp", o.sum_by_warp},
-          {"prove", to_string(o.prove)},    {"repeats", o.repeats}};
+json options_json(const cuda_knn_options& o, knn_product product) {
+  return {{"memory_bytes", o.memory_bytes},
+          {"tf32", o.tf32},
+          {"half_product", o.half_product},
+          {"sum_by_warp", o.sum_by_warp},
+          {"prove", to_string(scope_of(o.prove, product))},
+          {"repeats", o.repeats}};
 }
 
-json product_json(const cuda_knn_report& report) {
-  return {{"type", to_string(report.product)},
-          {"survivors", report.survivors},
-          {"done_again", report.unproven},
-          {"by_float64", report.by_float64}};
+json product_json(const knn_run& run) {
+  const cuda_knn_report& report = run.report;
+  json share;
+  if (run.product_rate > 0 && !report.times.empty()) {
+    const double pairs = static_cast<double>(run.request.base.count) *
+                         static_cast<double>(run.request.queries().count);
+    share = share_of_products(pairs, run.request.base.dimension,
+                              medians_of(report.times).total * 1e-3, run.product_rate);
+  }
+  return {{"type", to_string(report.product)}, {"other_because", report.other_because},
+          {"survivors", report.survivors},     {"done_again", report.unproven},
+          {"by_float64", report.by_float64},   {"ceiling", product_ceiling_json(run.product_rate)},
+          {"share_of_ceiling", share}};
 }
 
 json tiles_json(const cuda_knn_report& report) {
@@ -91,6 +103,19 @@ json time_json(std::span<const cuda_knn_times> repeats) {
 
 }  // namespace
 
+double share_of_products(double multiplied, std::int64_t dimension, double seconds,
+                         double product_rate) {
+  if (seconds <= 0 || product_rate <= 0) return 0;
+  return 2 * multiplied * static_cast<double>(dimension) / seconds / product_rate;
+}
+
+json product_ceiling_json(double product_rate) {
+  if (product_rate <= 0) return {};
+  return {{"flop_per_s", product_rate},
+          {"how", fmt::format("cuBLAS, {0} x {0} x {0}, float16 with sums in float32",
+                              product_rate_size)}};
+}
+
 median_times medians_of(std::span<const cuda_knn_times> repeats) {
   median_times found;
   found.left_out = repeats.size() > 1 ? 1 : 0;
@@ -113,9 +138,9 @@ std::string knn_record(const knn_run& run) {
       {"algorithm", algorithm_json(run.entry)},
       {"executor", to_string(executor_kind::cuda)},
       {"threads", run.threads},
-      {"options", options_json(run.request.cuda)},
+      {"options", options_json(run.request.cuda, run.report.product)},
       {"tiles", tiles_json(run.report)},
-      {"product", product_json(run.report)},
+      {"product", product_json(run)},
       {"verify",
        {{"method", "certificate"},
         {"rows", run.report.rows_proven},

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "kselect/registry.hpp"
 #include "search/knn/knn.hpp"
 
@@ -29,7 +31,16 @@ struct knn_run {
   std::chrono::system_clock::time_point started;
   double elapsed_s = 0;           // from there, loading and proving included
   memory_ceilings ceilings = {};  // of the GPU, measured in the same run
+  double product_rate = 0;        // of float16, likewise (cuda/product_rate.hpp); 0: not measured
 };
+
+// The part of that rate at which `multiplied` pairs of vectors were searched in `seconds`; 0 if
+// one of the numbers is.
+double share_of_products(double multiplied, std::int64_t dimension, double seconds,
+                         double product_rate);
+
+// A rate as records show it: {"flop_per_s": ..., "how": ...}; null if it was not measured.
+nlohmann::ordered_json product_ceiling_json(double product_rate);
 
 // The text of the file. Times are in nanoseconds, as in runs.jsonl; null if nothing was timed.
 std::string knn_record(const knn_run& run);

@@ -118,7 +118,7 @@ def test_products_in_float16(kselect, tmp_path, metric):
     (["--executor", "cpu", "--product", "float32"], "executor cpu"),
     (["--executor", "fiber", "--product", "tf32"], "executor fiber"),
     (["--executor", "fiber", "--product", "float16", "--memory", 10], "--memory"),
-    (["--product", "float16", "--memory-limit", 64], "--memory-limit"),
+    (["--executor", "cpu", "--product", "float16", "--memory-limit", 64], "executor cpu"),
     (["--product", "float8"], "--product"),
 ])
 def test_products_that_do_not_go_together(kselect, tmp_path, options, named):

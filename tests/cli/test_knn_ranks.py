@@ -72,6 +72,27 @@ def test_ranks_find_what_one_process_finds(here, binary, ranks, way):
 
 
 @both_ways
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_products_in_float16_have_the_bits_of_one_search(here, binary, way, ranks):
+    """On fibers. Each rank's part is long enough for products to filter."""
+    vectors = np.random.default_rng(6).integers(0, 9, (ranks * 4608, 12)).astype(np.float32)
+    np.save(here / "long.npy", vectors)
+    np.save(here / "query.npy", vectors[::700] + 1)
+    command = [binary, "knn", "--base", "long.npy", "--query", "query.npy", "--k", 7, "--executor",
+               "fiber", "--product", "float16", "--threads", 1]
+    assert run(here, *command, *outputs("one")).returncode == 0
+    done = run(here, *ranks_in(way, ranks, *command, *outputs("mpi"), "--memory-limit", 4000,
+                               "--record", "times.json"))
+    assert done.returncode == 0, done.stderr
+    assert same(here, "one", "mpi")
+    assert f"all proven by products in float16; on {ranks} ranks" in done.stdout
+    record = json.loads((here / "times.json").read_text())
+    assert record["request"]["product"] == "float16" and record["request"]["prove"] == "all"
+    assert [r["rows_proven"] for r in record["ranks"]] == [len(vectors[::700])] * ranks
+    assert all(r["product_ceiling"] is None for r in record["ranks"]), "on a host: none"
+
+
+@both_ways
 def test_queries_of_another_file(here, binary, way):
     rng = np.random.default_rng(5)
     np.save(here / "query.npy", rng.integers(0, 50, (333, 96)).astype(np.float32))

@@ -49,6 +49,23 @@ def test_queries_of_another_file_and_a_base_in_parts(kselect, here):
     assert "--memory-limit" in one_line(done.stderr)
 
 
+@pytest.mark.parametrize("metric", ["sqeuclidean", "inner_product"])
+def test_products_in_float16(kselect, here, metric):
+    """On fibers: tiles, passes and ranks have the bits of the same search in memory."""
+    base = np.load(here / "base.npy")
+    np.save(here / "query.npy", base[:300] + 1)
+    np.save(here / "part.npy", base[:1200])
+    asked = ["knn", "--base", "part.npy", "--query", "query.npy", "--k", 6, "--metric", metric,
+             "--executor", "fiber", "--product", "float16", "--threads", 1]
+    kselect(*asked, *outputs("memory"))
+    for ranks in (1, 2):
+        done = kselect(*asked, *outputs("tiles"), "--memory-limit", 2000, "--query-tile", 256,
+                       "--ranks", ranks)
+        assert same(here, "tiles", "memory")
+        assert ", all proven by products in float16; on" in done.stdout
+        assert "2 tiles of 256 queries" in done.stderr
+
+
 @pytest.mark.slow
 def test_a_corpus_ten_times_the_memory_limit(binary, tmp_path, popen):
     if sanitized(binary):

@@ -300,28 +300,32 @@ inline constexpr bool all_code_waits = [] {
   return true;
 }();
 
+// The architecture that the kernel's code for this GPU was compiled for: 90 for sm_90 and also
+// where the driver made it from PTX for sm_90. 0: the driver does not say; a launch will report
+// why. Asks the driver once per compute capability.
+template <class Kernel>
+int architecture_of(const void* entry, const device& where) {
+  constexpr int limit = 1 << 12;
+  static std::atomic<int> known{0};  // compute capability * limit + architecture
+  int answer = known.load(std::memory_order_relaxed);
+  if (answer / limit != where.compute_capability) {
+    cudaFuncAttributes code{};
+    if (cudaFuncGetAttributes(&code, entry) != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());
+      return 0;
+    }
+    answer = where.compute_capability * limit + code.ptxVersion;
+    known.store(answer, std::memory_order_relaxed);
+  }
+  return answer % limit;
+}
+
 // Whether the code that the driver loaded for this GPU supports griddepcontrol.wait. Code compiled
-// from PTX older than sm_90 ignores the wait on every GPU, so no launch may overlap. Asks the
-// driver once per compute capability.
+// from PTX older than sm_90 ignores the wait on every GPU, so no launch may overlap.
 template <class Kernel>
 bool code_waits(const void* entry, const device& where) {
   if (where.compute_capability < 90) return false;
-  if constexpr (all_code_waits) {
-    return true;
-  } else {
-    static std::atomic<int> known{0};  // the compute capability asked about; negative: it does not
-    int answer = known.load(std::memory_order_relaxed);
-    if (std::abs(answer) != where.compute_capability) {
-      cudaFuncAttributes code{};
-      if (cudaFuncGetAttributes(&code, entry) != cudaSuccess) {
-        static_cast<void>(cudaGetLastError());  // the launch will report it
-        return false;
-      }
-      answer = code.ptxVersion >= 90 ? where.compute_capability : -where.compute_capability;
-      known.store(answer, std::memory_order_relaxed);
-    }
-    return answer > 0;
-  }
+  return all_code_waits || architecture_of<Kernel>(entry, where) >= 90;
 }
 
 template <class Kernel>
@@ -355,4 +359,13 @@ status launch_on_cuda(const char* name, const grid& shape, const typename Kernel
 }
 
 }  // namespace detail
+
+// The architecture that a kernel's code for a GPU was compiled for (detail::architecture_of). A
+// verb that needs a newer one traps in it.
+template <class Kernel>
+int compiled_for(const device& where) {
+  return detail::architecture_of<Kernel>(
+      reinterpret_cast<const void*>(&detail::run_on_cuda<Kernel>), where);
+}
+
 }  // namespace kselect::simt

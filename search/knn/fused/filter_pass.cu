@@ -30,6 +30,15 @@ void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
 
 }  // namespace
 
+int filter_compiled_for([[maybe_unused]] const device& place) {
+#if defined(__CUDACC__)
+  if (place.kind == executor_kind::cuda) {
+    return simt::compiled_for<filter_kernel<output::positions, true, false>>(place);
+  }
+#endif
+  return 0;
+}
+
 bool wgmma_is_built() { return KSELECT_HAS_WGMMA != 0; }
 
 void filter(backend& place, output wanted, const filter_args& args, int splits, product_body body) {

@@ -8,6 +8,9 @@
 
 namespace kselect::search::fused {
 
+// The architecture that the filter's code for a GPU was compiled for; 0: unknown, or no GPU.
+int filter_compiled_for(const device& place);
+
 // Whether this program has the wgmma body.
 bool wgmma_is_built();
 

@@ -11,7 +11,8 @@
 // k-th survivor is nearer than that, the answer is proven. It is also proven, with all that the
 // query may return, if the threshold is -inf: every admitted vector survived then. Otherwise the
 // query is named, with the distance of its k-th survivor: no neighbour is farther, so a threshold
-// that admits all vectors up to there is certain to be enough (again_kernel).
+// that admits all vectors up to there is certain to be enough (again_kernel). Where a k-th
+// neighbour is known from a search of other vectors, the nearer of both counts (known.cuh).
 
 #include <cmath>
 #include <cstddef>
@@ -59,6 +60,11 @@ KSELECT_HD inline float threshold_for(const corpus_facts& c, const query_facts& 
   return std::fabs(t) <= 1e38 ? static_cast<float>(t) : std::numeric_limits<float>::infinity();
 }
 
+// A ranked distance between scaled images. `unit`: of unit vectors, whose number is half a square.
+KSELECT_HD inline double scaled(const corpus_facts& c, bool unit, double ranked) {
+  return c.scale * std::sqrt(unit ? 2 * ranked : ranked);
+}
+
 // Where the answers of a search go. Query i's are in row i.
 struct answers {
   global<std::int64_t> indices;  // [queries][k]
@@ -89,7 +95,8 @@ KSELECT_HD void write_none(Simt& simt, const answers& to, std::int64_t query, st
 struct unproven {
   global<std::uint32_t> counts;  // [0]: how many; [1], [2]: all survivors, lower and upper 32 bits
   global<std::int32_t> ids;      // [rows]
-  global<double> reach;          // [rows]: scaled distance of the k-th survivor, +inf if too few;
+  global<double> reach;          // [rows]: scaled distance of the k-th survivor or of a known k-th
+                                 // neighbour, +inf if there are too few;
                                  // of inner products as in inner.cuh
 };
 
@@ -112,6 +119,7 @@ struct finish_kernel_of {
     std::uint32_t room;           // survivors of a query: a power of two
     std::int64_t first_own = -1;  // the vector that query 0 is, if each leaves itself out; -1
     inner_queries inner = {};
+    global<const double> known = {};  // [queries], known.cuh; no data: nothing is known
   };
   using survivors = kernels::shared_list<std::uint64_t, true>;
   // Keys order distances. The bits of distances that are not negative do.
@@ -267,18 +275,30 @@ struct finish_kernel_of {
     }
   }
 
+  // How far a neighbour may be: as the k-th survivor, or as a k-th that is known. +inf: any.
+  template <class Simt>
+  KSELECT_HD static double farthest_wanted(Simt& simt, const args& a, std::int64_t query,
+                                           const survivors& list, std::uint32_t count) {
+    double last = std::numeric_limits<double>::infinity();
+    if (count >= a.to.k) last = distance_of_key(list.keys[a.to.k - 1]);
+    if (a.known.data == nullptr) return last;
+    const double known = simt.load(a.known, query);
+    return known < last ? known : last;
+  }
+
   template <class Simt>
   KSELECT_HD static void judge(Simt& simt, const storage& shared, const args& a, std::int64_t row,
                                std::int64_t query, const survivors& list, std::uint32_t count) {
     const corpus_facts facts = simt.load(a.facts, 0);
     const query_facts x{simt.load(a.squares, row), simt.load(a.errors, row)};
-    double farthest = std::numeric_limits<double>::infinity();
-    if (count >= a.to.k) {
-      const double last = distance_of_key(list.keys[a.to.k - 1]);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    double farthest = infinity;
+    const double last = farthest_wanted(simt, a, query, list, count);
+    if (last < infinity) {
       if constexpr (products) {
         farthest = inner_reach(simt, a.inner, facts, x.error, query, last);
       } else {
-        farthest = facts.scale * std::sqrt(a.corpus.unit() ? 2 * last : last);
+        farthest = scaled(facts, a.corpus.unit(), last);
       }
     }
     const std::uint32_t before = simt.atomic_add(a.left.counts, 1, count);

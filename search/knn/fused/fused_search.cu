@@ -7,6 +7,7 @@
 #include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/fused/inner.cuh"
+#include "search/knn/fused/known.cuh"
 #include "search/knn/fused/prepare.cuh"
 #include "search/knn/fused/search_memory.hpp"
 #include "search/knn/fused/sharpen.cuh"
@@ -28,7 +29,8 @@ std::int64_t blocks_for(std::int64_t items, std::int64_t a_block) {
 class fused_search::work {
  public:
   work(const fused_search& search, const float* raw, std::int64_t count, std::int64_t first_own,
-       const answers& to, const stage_clock& clock, const admitted& allowed)
+       const answers& to, const stage_clock& clock, const admitted& allowed,
+       global<const double> known)
       : place_(search.place_),
         corpus_(search.corpus_),
         plan_(search.plan_),
@@ -36,6 +38,7 @@ class fused_search::work {
         count_(count),
         first_own_(search.leaves_self_out_ ? first_own : -1),
         allowed_(allowed),
+        known_(known),
         to_(to),
         clock_(clock),
         starts_(corpus_.starts()) {
@@ -157,6 +160,18 @@ class fused_search::work {
                          {.input = memory_.matrix.data(), .values = batch.thresholds.data()});
   }
 
+  void raise_to_known(const batch_memory& batch, const numbering& queries, std::int64_t rows) {
+    const auto with = [&]<bool products>(known_kernel_of<products>) {
+      using kernel = known_kernel_of<products>;
+      start<kernel>(
+          place_, blocks_for(rows, kernel::max_threads),
+          {known_, queries, view<const double>(batch.squares), view<const double>(batch.errors),
+           corpus_.facts(), view<float>(batch.thresholds), rows, corpus_.source().unit(), inner_});
+    };
+    if (of_products()) return with(known_kernel_of<true>{});
+    with(known_kernel_of<false>{});
+  }
+
   void finish(const batch_memory& batch, const numbering& queries, std::int64_t rows,
               const survivor_lists& first, const survivor_lists& second, std::uint32_t room) {
     const auto with = [&]<bool products>(finish_kernel_of<products>) {
@@ -175,7 +190,8 @@ class fused_search::work {
                                        .left = batch.left(),
                                        .room = room,
                                        .first_own = first_own_,
-                                       .inner = inner_};
+                                       .inner = inner_,
+                                       .known = known_};
       start<kernel>(place_, rows, args, kernel::max_threads,
                     kernel::dynamic_bytes(room, corpus_.dimension()));
     };
@@ -196,6 +212,7 @@ class fused_search::work {
     clock_(stage::round, [&] { round(batch, queries, rows, begins); });
     clock_(stage::threshold, [&] {
       rank_matrix(queries, rows);
+      if (known_.data != nullptr) raise_to_known(batch, queries, rows);
       if (!memory_.first) return;
       pass(output::scored, batch, queries, rows, plan_.first, first);
       start<sharpen_kernel>(
@@ -298,6 +315,7 @@ class fused_search::work {
   memory& memory_;
   const std::int64_t count_, first_own_;
   const admitted allowed_;
+  const global<const double> known_;
   const answers to_;
   const stage_clock clock_;
   global<const float> starts_;
@@ -325,8 +343,9 @@ fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::i
 fused_search::~fused_search() = default;
 
 void fused_search::enqueue(const float* raw, std::int64_t count, std::int64_t first_own,
-                           const answers& to, const stage_clock& clock, const admitted& allowed) {
-  work_ = std::make_unique<work>(*this, raw, count, first_own, to, clock, allowed);
+                           const answers& to, const stage_clock& clock, const admitted& allowed,
+                           global<const double> known) {
+  work_ = std::make_unique<work>(*this, raw, count, first_own, to, clock, allowed, known);
   work_->enqueue();
 }
 
@@ -336,9 +355,9 @@ search_report fused_search::finish() { return work_->finish(); }
 
 search_report fused_search::run(const float* raw, std::int64_t count, std::int64_t first_own,
                                 const answers& to, const stage_clock& clock,
-                                const admitted& allowed) {
+                                const admitted& allowed, global<const double> known) {
   if (count == 0) return {};
-  enqueue(raw, count, first_own, to, clock, allowed);
+  enqueue(raw, count, first_own, to, clock, allowed, known);
   return finish();
 }
 

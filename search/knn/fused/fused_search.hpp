@@ -43,8 +43,9 @@ enum class stage : std::uint8_t {
 // Called around the work that a stage enqueues: the name and the work.
 using stage_clock = std::function<void(stage, const std::function<void()>&)>;
 
-// Why a place cannot run it; empty if it can.
-std::string why_not(const device& place);
+// Why a place cannot run it; empty if it can. `compiled_for`: the architecture that the code for
+// this GPU was compiled for (filter_compiled_for); 0: unknown.
+std::string why_not(const device& place, int compiled_for = 0);
 
 // Images of at most `most` vectors in a backend's memory.
 class vector_images {
@@ -129,14 +130,20 @@ class fused_search {
   // first_own + i. `allowed`: in the backend's memory, as the constructor was told. A query that
   // may return fewer than k vectors gets those, then index -1 and infinity. Returns when the
   // answers are complete and proven.
+  //
+  // `known`: [count] in the backend's memory. For each query the number that ranks a vector of
+  // another corpus (answers::exact), or +inf. Vectors that are farther are not wanted, and an
+  // answer may lack them: it then has those up to there, perhaps others, -1 and infinity.
   search_report run(const float* raw, std::int64_t count, std::int64_t first_own, const answers& to,
-                    const stage_clock& clock, const admitted& allowed = {});
+                    const stage_clock& clock, const admitted& allowed = {},
+                    global<const double> known = {});
 
   // The same in two steps. What is enqueued waits for nothing. It allocates nothing if there are as
   // many queries as the constructor was told; the answers of proven queries are complete when it
   // has run. If products do not filter, nothing is enqueued, and no query is proven.
   void enqueue(const float* raw, std::int64_t count, std::int64_t first_own, const answers& to,
-               const stage_clock& clock, const admitted& allowed = {});
+               const stage_clock& clock, const admitted& allowed = {},
+               global<const double> known = {});
   // Waits. How many queries of the last enqueue() are not proven.
   std::int64_t unproven();
   // Waits, and does the unproven queries of the last enqueue() again until all are proven.

@@ -113,6 +113,14 @@ KSELECT_HD double inner_reach(Simt& simt, const inner_queries& inner, const corp
   return reach == reach ? reach : std::numeric_limits<double>::infinity();
 }
 
+// The reverse: a threshold that they exceed. +inf if there is none.
+KSELECT_HD inline float inner_threshold(double reach) {
+  const double score = -reach;
+  const double below = score - 0x1p-22 * std::fabs(score) - 1e-30;
+  return std::fabs(below) <= 1e38 ? static_cast<float>(below)
+                                  : std::numeric_limits<float>::infinity();
+}
+
 // Thresholds for queries that are done again, as again_kernel.
 struct inner_again_kernel {
   using storage = no_storage;
@@ -129,12 +137,11 @@ struct inner_again_kernel {
     const std::int64_t row = std::int64_t{simt.block()} * simt.threads() + simt.thread();
     if (row >= a.rows) return;
     constexpr float infinity = std::numeric_limits<float>::infinity();
-    const double score = -simt.load(a.reach, row);
-    if (a.leaves_out && score < -std::numeric_limits<double>::max()) {
+    const double reach = simt.load(a.reach, row);
+    if (a.leaves_out && reach > std::numeric_limits<double>::max()) {
       return simt.store(a.thresholds, row, -infinity);
     }
-    const double below = score - 0x1p-22 * std::fabs(score) - 1e-30;
-    simt.store(a.thresholds, row, std::fabs(below) <= 1e38 ? static_cast<float>(below) : infinity);
+    simt.store(a.thresholds, row, inner_threshold(reach));
   }
 };
 

@@ -9,9 +9,7 @@
 #include "runtime/error.hpp"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/fused_search.hpp"
-#if KSELECT_HAS_CUDA
-#include "search/knn/cuda/stopwatch.hpp"
-#endif
+#include "search/knn/fused/stage_times.hpp"
 
 namespace kselect::search {
 namespace {
@@ -22,34 +20,6 @@ using fused::view;
 
 constexpr std::int64_t most_vectors = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t delivered_at_once = 1 << 16;  // queries
-
-// The times of a repeat, where the executor has a clock.
-class repeat_clock {
- public:
-#if KSELECT_HAS_CUDA
-  repeat_clock(const knn_request& r, const backend& place) {
-    if (place.shares_host_memory() || r.cuda.repeats == 0) return;
-    watch_.emplace(static_cast<cudaStream_t>(place.executor().stream), true);
-  }
-  void time(stage s, const std::function<void()>& work) {
-    if (!watch_) return work();
-    watch_->time(fused::time_of(s), work);
-  }
-  std::optional<cuda_knn_times> take() {
-    if (!watch_) return std::nullopt;
-    cuda_knn_times times = watch_->take();
-    times.elapsed -= times.prepare;
-    return times;
-  }
-
- private:
-  std::optional<stopwatch> watch_;
-#else
-  repeat_clock(const knn_request&, const backend&) {}
-  static void time(stage, const std::function<void()>& work) { work(); }
-  static std::optional<cuda_knn_times> take() { return std::nullopt; }
-#endif
-};
 
 device_buffer uploaded(backend& place, const vector_set& set) {
   device_buffer memory = make<float>(place, set.count * set.dimension);
@@ -74,9 +44,10 @@ class products_search {
   }
 
   bool filters() const { return search_.plan().filters(); }
+  const char* by_float64_because() const { return search_.plan().by_float64_because; }
 
   void run(cuda_knn_report& report) {
-    repeat_clock watch(r_, place_);
+    fused::stage_times watch(place_, r_.cuda.repeats != 0);
     const fused::stage_clock clock = [&](stage s, const std::function<void()>& work) {
       watch.time(s, work);
     };
@@ -157,8 +128,8 @@ bool asks_for_products(const knn_request& r, const device& place) {
          !o.sum_by_warp;
 }
 
-bool knn_by_products(const knn_request& r, backend& place,
-                     const std::function<void(const knn_block&)>& sink) {
+std::string knn_by_products(const knn_request& r, backend& place,
+                            const std::function<void(const knn_block&)>& sink) {
   std::optional<products_search> search;
   cuda_knn_report report;
   try {
@@ -172,17 +143,17 @@ bool knn_by_products(const knn_request& r, backend& place,
     // filters nor inner products.
     const bool others_can = r.product == knn_product::automatic && r.filter.words == nullptr &&
                             r.metric != metric::inner_product;
-    if (others_can && !search->filters()) return false;
+    if (others_can && !search->filters()) return search->by_float64_because();
     search->run(report);
   } catch (const error& failed) {
     const bool elsewhere =
         failed.category() == failure::unsupported || failed.category() == failure::resources;
-    if (r.product == knn_product::automatic && elsewhere) return false;
+    if (r.product == knn_product::automatic && elsewhere) return failed.what();
     throw;
   }
   if (r.report != nullptr) *r.report = report;
   search->deliver(sink);
-  return true;
+  return {};
 }
 
 }  // namespace kselect::search

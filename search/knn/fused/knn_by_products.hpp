@@ -2,6 +2,7 @@
 // `knn` by the fused search, for vectors that the memory of the executor holds.
 
 #include <functional>
+#include <string>
 
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/knn.hpp"
@@ -35,10 +36,10 @@ constexpr double cuda_knn_times::*time_of(stage s) {
 bool asks_for_products(const knn_request& request, const device& place);
 
 // Does what knn() documents; knn() has checked the request. Every answer is proven, whatever
-// request.cuda.prove says. Returns false, before any call of the sink, if request.product is
-// automatic and this place or its memory cannot do it, or products would not filter; otherwise
-// throws error(failure::unsupported) or error(failure::resources).
-bool knn_by_products(const knn_request& request, backend& place,
-                     const std::function<void(const knn_block&)>& sink);
+// request.cuda.prove says. Returns an empty text, or, before any call of the sink, why not, if
+// request.product is automatic and this place or its memory cannot do it, or products would not
+// filter; otherwise throws error(failure::unsupported) or error(failure::resources).
+std::string knn_by_products(const knn_request& request, backend& place,
+                            const std::function<void(const knn_block&)>& sink);
 
 }  // namespace kselect::search

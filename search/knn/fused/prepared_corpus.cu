@@ -4,6 +4,7 @@
 
 #include "kselect/simt/products.hpp"
 #include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/fused/inner.cuh"
 #include "search/knn/fused/prepare.cuh"
@@ -36,10 +37,16 @@ double sum_error(std::int64_t dimension) {
 
 }  // namespace
 
-std::string why_not(const device& place) {
+std::string why_not(const device& place, int compiled_for) {
   if (place.kind == executor_kind::cpu) return "products in float16 need executor cuda or fiber";
   if (place.kind == executor_kind::cuda && place.compute_capability < 80) {
     return "products in float16 need a GPU of compute capability 8.0 or more";
+  }
+  if (compiled_for != 0 && compiled_for < 80) {
+    return "products in float16 need code for compute capability 8.0 or more, but this program has "
+           "code of " +
+           std::to_string(compiled_for / 10) + "." + std::to_string(compiled_for % 10) +
+           " for this GPU; build again with CMAKE_CUDA_ARCHITECTURES naming the GPU's";
   }
   constexpr std::size_t needed = 100 << 10;
   if (place.shared_bytes != 0 && place.shared_bytes < needed - 1024) {
@@ -77,7 +84,8 @@ prepared_corpus::prepared_corpus(backend& place, const float* raw, std::int64_t 
       count_(count),
       images_(place, count, dimension, m),
       order_{.ids = {}, .count = count, .stride = scattering_stride(count)} {
-  if (const std::string reason = why_not(place.description()); !reason.empty()) {
+  const device& here = place.description();
+  if (const std::string reason = why_not(here, filter_compiled_for(here)); !reason.empty()) {
     throw error(failure::unsupported, reason);
   }
   const std::int64_t tiles = tiles_of(count), rows = tiles * tile_rows;

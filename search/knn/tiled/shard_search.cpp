@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "search/knn/tiled/plan.hpp"
+#include "search/knn/tiled/shard_by_products.hpp"
 #include "search/knn/tiled/tile_stream.hpp"
 #if KSELECT_HAS_CUDA
 #include "search/knn/tiled/cuda/shard_on_gpu.hpp"
@@ -72,7 +73,10 @@ class shard_by_tiles final : public shard_search {
 
 std::unique_ptr<shard_search> open_shard(const tiled_request& request, const vector_files& base,
                                          std::int64_t first, std::int64_t end, std::int64_t tile,
-                                         [[maybe_unused]] std::int64_t queries, backend& place) {
+                                         std::int64_t queries, backend& place) {
+  if (request.by_products()) {
+    return open_product_shard(request, base, first, end, tile, queries, place);
+  }
 #if KSELECT_HAS_CUDA
   if (!place.shares_host_memory()) {
     return open_gpu_shard(request, base, first, end, tile, queries, place);

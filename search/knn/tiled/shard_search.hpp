@@ -22,7 +22,9 @@ struct shard_report {
   cuda_knn_times gpu;            // milliseconds by the GPU's own clock; executor cuda
   std::int64_t rows_proven = 0;  // executor cuda, as cuda_knn_report's
   std::int64_t unproven = 0;
-  bool resident = false;  // the part is in device memory and was read once
+  std::int64_t survivors = 0;   // float16: vectors whose exact distance was computed
+  std::int64_t by_float64 = 0;  // float16: queries done in float64; a tile counts apart
+  bool resident = false;        // the part is in device memory and was read once
 };
 
 class shard_search {

@@ -1,17 +1,42 @@
 #include "search/knn/tiled/tile_stream.hpp"
 
 #include <algorithm>
+#include <vector>
 
+#include "search/knn/cuda/plan.hpp"
 #include "search/knn/tiled/times.hpp"
 
 namespace kselect::search {
+namespace {
+
+constexpr std::int64_t bytes_a_reader = 8 << 20;  // of a tile
+
+}  // namespace
+
+void read_by_threads(const vector_files& file, std::int64_t first, std::int64_t count, float* out,
+                     int threads) {
+  const std::int64_t dimension = file.dimension();
+  const std::int64_t bytes = file.bytes(first, count);
+  const std::int64_t parts = std::clamp<std::int64_t>(bytes / bytes_a_reader, 1, threads);
+  const even_cut cut{count, parts};
+  std::vector<std::future<void>> others;
+  const auto read = [&](std::int64_t part) {
+    file.read(first + cut.first(part), cut.width(part), out + cut.first(part) * dimension);
+  };
+  for (std::int64_t part = 1; part < parts; ++part) {
+    others.push_back(std::async(std::launch::async, read, part));
+  }
+  read(0);
+  for (auto& other : others) other.get();
+}
 
 tile_stream::tile_stream(const vector_files& file, std::int64_t first, std::int64_t end,
-                         std::int64_t length)
+                         std::int64_t length, int threads)
     : file_(file),
       first_(first),
       end_(end),
       length_(length),
+      threads_(threads),
       turns_((end - first + length - 1) / length, 2) {}
 
 tile_stream::~tile_stream() {
@@ -35,7 +60,7 @@ void tile_stream::read(const tile_turns::turn& what) {
     double seconds = 0;
     {
       const lap reading(seconds);
-      file_.read(begin, set.count, set.data.data());
+      read_by_threads(file_, begin, set.count, set.data.data(), threads_);
     }
     return seconds;
   });

@@ -13,10 +13,17 @@
 
 namespace kselect::search {
 
+// Reads vectors [first, first + count) by up to `threads` threads, because one may be slower than
+// the disk or the page cache. Throws the exceptions of vector_files::read.
+void read_by_threads(const vector_files& file, std::int64_t first, std::int64_t count, float* out,
+                     int threads);
+
 class tile_stream {
  public:
-  // Vectors [first, end) of `file`, `length` to a tile. `file` must outlive this object.
-  tile_stream(const vector_files& file, std::int64_t first, std::int64_t end, std::int64_t length);
+  // Vectors [first, end) of `file`, `length` to a tile, which up to `threads` threads read. `file`
+  // must outlive this object.
+  tile_stream(const vector_files& file, std::int64_t first, std::int64_t end, std::int64_t length,
+              int threads = 1);
   // Waits for a read under way.
   ~tile_stream();
 
@@ -43,6 +50,7 @@ class tile_stream {
 
   const vector_files& file_;
   std::int64_t first_, end_, length_;
+  int threads_;
   tile_turns turns_;
   std::int64_t bytes_read_ = 0;
   double read_s_ = 0, wait_s_ = 0;

@@ -19,6 +19,7 @@
 #include "search/knn/tiled/list_exchange.hpp"
 #include "search/knn/tiled/neighbour_lists.hpp"
 #include "search/knn/tiled/result_store.hpp"
+#include "search/knn/tiled/shard_by_products.hpp"
 #include "search/knn/tiled/shard_search.hpp"
 #if KSELECT_HAS_CUDA
 #include "search/knn/tiled/cuda/shard_on_gpu.hpp"
@@ -36,6 +37,17 @@ std::int64_t resident_bytes() {
   std::int64_t size = 0, resident = 0;
   statm >> size >> resident;
   return resident * sysconf(_SC_PAGESIZE);
+}
+
+// NCCL's exchange moves distances of float32, which would not order neighbours of float64.
+exchange_kind exchange_for(const tiled_request& r) {
+  if (!r.by_products()) return r.exchange;
+  if (r.exchange == exchange_kind::nccl) {
+    throw agreed_error(
+        failure::usage,
+        "--exchange nccl orders by float32, but --product float16 by float64: leave one out");
+  }
+  return exchange_kind::host;
 }
 
 class tiled_search {
@@ -69,8 +81,9 @@ class tiled_search {
   // Returns when all ranks agree and have their memory.
   void prepare_all() {
     agree(ranks_, [&] { return open_files(); });
+    choose_product();
     // The memory of a GPU's context and of NCCL is taken before tiles are planned.
-    report_.nccl = choose_nccl(request_.exchange, ranks_, place_);
+    report_.nccl = choose_nccl(exchange_for(request_), ranks_, place_);
     exchange_ = open_list_exchange(report_.nccl, ranks_, place_);
     agree(ranks_, [&] { return open_place(); });
     std::int64_t query_tile = 0;
@@ -117,6 +130,32 @@ class tiled_search {
     return facts;
   }
 
+  // The ranks take the fused search if it was asked for, or if all of them can.
+  void choose_product() {
+    if (asks_for_products(request_, place_.description())) {
+      const auto reasons = agree(ranks_, [&]() -> json {
+        return {{"proposal", why_not_products_here()}};
+      });
+      const auto first = std::ranges::find_if(reasons, [](const json& why) { return why != ""; });
+      report_.other_because =
+          broadcast_text(ranks_, first == reasons.end() ? std::string() : std::string(*first));
+      if (report_.other_because.empty()) request_.product = knn_product::float16;
+    }
+    report_.product = request_.by_products()        ? knn_product::float16
+                      : place_.shares_host_memory() ? knn_product::float64
+                      : request_.cuda.tf32          ? knn_product::tf32
+                                                    : knn_product::float32;
+  }
+  std::string why_not_products_here() const {
+    try {
+      return why_not_products(request_, std::max<std::int64_t>(1, end_ - first_), queries().count(),
+                              base_->dimension(), place_);
+    } catch (const error& failed) {
+      if (failed.category() != failure::resources) throw;
+      return failed.what();
+    }
+  }
+
   json open_place() {
     const status there = place_.synchronise();
     if (!there.ok()) throw error(failure::unsupported, there.message);
@@ -130,19 +169,24 @@ class tiled_search {
 
   // All that the answer depends on.
   json job() const {
-    return {{"base", base_->fingerprint()},
-            {"n", base_->count()},
-            {"query", query_ ? json(query_->fingerprint()) : json()},
-            {"queries", queries().count()},
-            {"exclude_self", request_.exclude_self},
-            {"metric", to_string(request_.metric)},
-            {"k", request_.k},
-            {"algorithm", request_.entry.algorithm->name},
-            {"source_hash", request_.entry.source_hash},
-            {"executor", to_string(place_.description().kind)},
-            // By this number equal distances were told apart; earlier versions had float32 on the
-            // host, too.
-            {"order", place_.shares_host_memory() ? "float64" : "float32"}};
+    json all = {{"base", base_->fingerprint()},
+                {"n", base_->count()},
+                {"query", query_ ? json(query_->fingerprint()) : json()},
+                {"queries", queries().count()},
+                {"exclude_self", request_.exclude_self},
+                {"metric", to_string(request_.metric)},
+                {"k", request_.k},
+                {"algorithm", request_.entry.algorithm->name},
+                {"source_hash", request_.entry.source_hash},
+                {"executor", to_string(place_.description().kind)},
+                // By this number equal distances were told apart; earlier versions had float32 on
+                // the host, too.
+                {"order", place_.shares_host_memory() ? "float64" : "float32"}};
+    if (request_.by_products()) {
+      all["order"] = "float64";
+      all["product"] = to_string(request_.product);
+    }
+    return all;
   }
 
   void require_possible() const {
@@ -181,8 +225,15 @@ class tiled_search {
     sizes.dimension = base_->dimension();
     sizes.k = request_.k;
     if (place_.shares_host_memory()) sizes.most_query_tile = most_queries_on_cpu;
+    if (request_.by_products()) {
+      const product_tile_bounds bounds = bound_product_tiles(
+          request_, std::max<std::int64_t>(1, sizes.n), sizes.queries, sizes.dimension, place_);
+      sizes.most_query_tile = std::min(sizes.most_query_tile, bounds.queries);
+      sizes.most_corpus_tile = bounds.corpus_tile;
+      sizes.delivers = true;
+    }
 #if KSELECT_HAS_CUDA
-    if (!place_.shares_host_memory()) {
+    if (!place_.shares_host_memory() && !request_.by_products()) {
       const gpu_tile_bounds bounds = bound_gpu_tiles(request_, sizes.dimension, sizes.queries,
                                                      std::max<std::int64_t>(1, sizes.n), place_);
       sizes.most_query_tile = std::min(sizes.most_query_tile, bounds.queries);
@@ -308,7 +359,7 @@ class tiled_search {
     });
   }
 
-  const tiled_request& request_;
+  tiled_request request_;  // choose_product() decides its product
   backend& place_;
   communicator& ranks_;
   const tiled_observer& observer_;

@@ -10,11 +10,13 @@
 //
 // knn() searches a tile on any executor, so distances, proofs and order are those of a search in
 // memory. Merging is exact (neighbour_lists.hpp), so the answer is the same for any bound on memory
-// and any number of ranks. On executor cuda cuBLAS chooses the tiles of products, so the answer is
-// proven by error bounds (candidates.hpp) and need not be equal bit by bit.
+// and any number of ranks. So it is with products in float16 on executor cuda. With its older
+// products cuBLAS chooses the tiles, so the answer is proven by error bounds (candidates.hpp) and
+// need not be equal bit by bit.
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "search/exchange/communicator.hpp"
 #include "search/knn/tiled/plan.hpp"
@@ -32,9 +34,11 @@ struct tiled_report {
   std::int64_t vectors = 0;         // of this rank's part of the corpus
   std::int64_t corpus_tiles = 0;    // of this rank's part
   std::int64_t queries_before = 0;  // done by an earlier run of the job
-  bool nccl = false;                // lists went from GPU to GPU
-  shard_report shard;               // of this rank
-  tiled_times times;                // of this rank
+  knn_product product = knn_product::automatic;  // what was used
+  std::string other_because;  // why --product auto is not float16 on executor cuda
+  bool nccl = false;          // lists went from GPU to GPU
+  shard_report shard;         // of this rank
+  tiled_times times;          // of this rank
 };
 
 // `planned` and `finished_tile` are for progress, on rank 0.

@@ -6,6 +6,7 @@
 #include "harness/record/records.hpp"
 #include "runtime/environment/gpu.hpp"
 #include "runtime/environment/host.hpp"
+#include "search/knn/knn_record.hpp"
 
 namespace kselect::search {
 namespace {
@@ -26,7 +27,8 @@ json times_json(const tiled_times& times) {
 json gpu_times_json(const cuda_knn_times& times) {
   json all = json::object();
   for (const cuda_knn_stage& stage : cuda_knn_stages) {
-    if (stage.of_total) all[std::string(stage.name)] = times.*stage.time * ns_per_ms;
+    if (!stage.of_total && stage.time != &cuda_knn_times::prepare) continue;
+    all[std::string(stage.name)] = times.*stage.time * ns_per_ms;
   }
   return all;
 }
@@ -43,15 +45,27 @@ json request_json(const tiled_request& r, const tiled_report& report) {
           {"exclude_self", r.exclude_self},
           {"metric", to_string(r.metric)},
           {"k", r.k},
+          {"product", to_string(report.product)},
+          {"other_product_because", report.other_because},
           {"memory_bytes", r.memory_bytes},
           {"device_memory_bytes", r.cuda.memory_bytes},
           {"tf32", r.cuda.tf32},
-          {"prove", to_string(r.cuda.prove)}};
+          {"prove", to_string(scope_of(r.cuda.prove, report.product))}};
+}
+
+// Of the rank's own products, by the GPU's own clock.
+json share_of_ceiling(const tiled_report& r, double product_rate) {
+  const double seconds = r.shard.gpu.total() * 1e-3;
+  if (product_rate <= 0 || seconds <= 0) return {};
+  const double pairs =
+      static_cast<double>(r.vectors) * static_cast<double>(r.queries - r.queries_before);
+  return share_of_products(pairs, r.dimension, seconds, product_rate);
 }
 
 }  // namespace
 
-std::string rank_record(const communicator& ranks, const backend& place, const tiled_report& r) {
+std::string rank_record(const communicator& ranks, const backend& place, const tiled_report& r,
+                        double product_rate) {
   const bool cuda = !place.shares_host_memory();
   const json gpu = cuda ? gpu_json(place.number()) : json::array();
   const json record = {{"rank", ranks.rank()},
@@ -66,8 +80,12 @@ std::string rank_record(const communicator& ranks, const backend& place, const t
                        {"bytes_read", r.shard.bytes_read},
                        {"rows_proven", r.shard.rows_proven},
                        {"unproven_queries", r.shard.unproven},
+                       {"survivors", r.shard.survivors},
+                       {"by_float64", r.shard.by_float64},
                        {"time", times_json(r.times)},
                        {"gpu_time", cuda ? gpu_times_json(r.shard.gpu) : json()},
+                       {"product_ceiling", product_ceiling_json(product_rate)},
+                       {"share_of_ceiling", share_of_ceiling(r, product_rate)},
                        {"gpu", gpu.empty() ? json() : gpu.front()},
                        {"host", to_json(observe_host())}};
   return record.dump(-1, ' ', false, json::error_handler_t::replace);

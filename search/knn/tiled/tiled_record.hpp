@@ -13,9 +13,10 @@
 
 namespace kselect::search {
 
-// The calling rank's part of the record, as JSON.
-std::string rank_record(const communicator& ranks, const backend& place,
-                        const tiled_report& report);
+// The calling rank's part of the record, as JSON. `product_rate`: of its GPU
+// (search/knn/cuda/product_rate.hpp); 0: not measured.
+std::string rank_record(const communicator& ranks, const backend& place, const tiled_report& report,
+                        double product_rate);
 
 struct tiled_run {
   const tiled_request& request;

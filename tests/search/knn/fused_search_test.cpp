@@ -356,5 +356,16 @@ TEST(fused_search, refuses_the_cpu) {
   EXPECT_EQ(why_not(host), "");
 }
 
+// The driver makes code for a new GPU from old PTX, too, and there the products' verb traps.
+TEST(fused_search, refuses_a_gpu_that_runs_code_for_an_older_one) {
+  device gpu;
+  gpu.kind = executor_kind::cuda;
+  gpu.compute_capability = 80;
+  EXPECT_NE(why_not(gpu, 75).find("code of 7.5 for this GPU"), std::string::npos);
+  EXPECT_EQ(why_not(gpu, 80), "");
+  gpu.compute_capability = 100;
+  EXPECT_EQ(why_not(gpu, 90), "");
+}
+
 }  // namespace
 }  // namespace kselect::search::fused

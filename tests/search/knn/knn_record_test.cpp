@@ -56,7 +56,8 @@ class KnnRecord : public testing::Test {
                                          .threads = 4,
                                          .started = std::chrono::system_clock::time_point{},
                                          .elapsed_s = 1.5,
-                                         .ceilings = ceilings_});
+                                         .ceilings = ceilings_,
+                                         .product_rate = product_rate_});
     EXPECT_EQ(text.back(), '\n');
     return json::parse(text);
   }
@@ -64,6 +65,7 @@ class KnnRecord : public testing::Test {
   vector_set base_, query_;
   cuda_knn_report report_;
   memory_ceilings ceilings_;
+  double product_rate_ = 0;
 };
 
 TEST_F(KnnRecord, HoldsEveryRepeatAndTheMediansOfAllButTheFirst) {
@@ -85,6 +87,20 @@ TEST_F(KnnRecord, HoldsEveryRepeatAndTheMediansOfAllButTheFirst) {
   }
 }
 
+// 500 x 500 pairs of dimension 16 are 8e6 operations, in 32.25 ms.
+TEST_F(KnnRecord, HasTheShareOfTheProductsCeiling) {
+  product_rate_ = 1e9;
+  const json product = record()["product"];
+  EXPECT_EQ(product["ceiling"]["flop_per_s"], 1e9);
+  EXPECT_NE(product["ceiling"]["how"].get<std::string>().find("8192"), std::string::npos);
+  EXPECT_NEAR(product["share_of_ceiling"].get<double>(), 8e6 / 32.25e-3 / 1e9, 1e-12);
+  EXPECT_EQ(share_of_products(1e6, 16, 0, 1e9), 0) << "nothing was timed";
+  report_.product = knn_product::float32;
+  report_.other_because = "the corpus is small";
+  EXPECT_EQ(record()["product"]["other_because"], "the corpus is small");
+  EXPECT_EQ(record()["options"]["prove"], "none");
+}
+
 TEST_F(KnnRecord, AnOnlyRepeatIsItsOwnMedian) {
   report_.times = {times(5, 6)};
   const json time = record()["time"];
@@ -99,8 +115,13 @@ TEST_F(KnnRecord, SaysWhatWasAskedAndOfWhom) {
   EXPECT_EQ(graph["schema"], 1);
   EXPECT_EQ(graph["what"], "knn");
   EXPECT_EQ(graph["executor"], "cuda");
-  EXPECT_EQ(graph["product"],
-            (json{{"type", "float16"}, {"survivors", 1234}, {"done_again", 3}, {"by_float64", 1}}));
+  EXPECT_EQ(graph["product"], (json{{"type", "float16"},
+                                    {"other_because", ""},
+                                    {"survivors", 1234},
+                                    {"done_again", 3},
+                                    {"by_float64", 1},
+                                    {"ceiling", nullptr},
+                                    {"share_of_ceiling", nullptr}}));
   EXPECT_EQ(graph["started"], "1970-01-01T00:00:00Z");
   EXPECT_EQ(graph["elapsed_s"], 1.5);
   EXPECT_EQ(graph["request"]["base"]["hash"], "0123456789abcdef");
@@ -120,7 +141,7 @@ TEST_F(KnnRecord, SaysWhatWasAskedAndOfWhom) {
                                     {"tf32", false},
                                     {"half_product", true},
                                     {"sum_by_warp", false},
-                                    {"prove", "none"},
+                                    {"prove", "all"},
                                     {"repeats", 4}}));
   const json asked = record(&query_);
   EXPECT_EQ(asked["request"]["query"]["source"], "query.npy");

@@ -3,13 +3,13 @@
 #include "search/knn/tiled/cuda/shard_on_gpu.hpp"
 
 #include <algorithm>
-#include <future>
 #include <vector>
 
 #include "runtime/error.hpp"
 #include "search/knn/cuda/knn_on_cuda.hpp"
 #include "search/knn/cuda/stages.hpp"
 #include "search/knn/tiled/plan.hpp"
+#include "search/knn/tiled/tile_stream.hpp"
 
 namespace kselect::search {
 namespace {
@@ -19,8 +19,6 @@ namespace {
 constexpr std::int64_t queries_of_resident = 1 << 15;
 // The most bytes of a corpus tile: they take some milliseconds to copy.
 constexpr std::int64_t most_tile_bytes = 256 << 20;
-// Bytes of a tile for each thread that reads it.
-constexpr std::int64_t read_bytes = 8 << 20;
 
 // The request of one shard. Its vector sets have only a count and a dimension, no data. If queries
 // may find themselves, it asks for one neighbour more.
@@ -56,24 +54,6 @@ class shard_request {
   vector_set base_, queries_;
   knn_request request_;
 };
-
-// Several threads read a tile, because one may be slower than the disk or the page cache.
-void read_by_threads(const vector_files& file, std::int64_t first, std::int64_t count, float* out,
-                     int threads) {
-  const std::int64_t dimension = file.dimension();
-  const std::int64_t bytes = file.bytes(first, count);
-  const std::int64_t parts = std::clamp<std::int64_t>(bytes / read_bytes, 1, threads);
-  const even_cut cut{count, parts};
-  std::vector<std::future<void>> others;
-  const auto read = [&](std::int64_t part) {
-    file.read(first + cut.first(part), cut.width(part), out + cut.first(part) * dimension);
-  };
-  for (std::int64_t part = 1; part < parts; ++part) {
-    others.push_back(std::async(std::launch::async, read, part));
-  }
-  read(0);
-  for (auto& other : others) other.get();
-}
 
 class shard_on_gpu final : public shard_search {
  public:
@@ -202,8 +182,8 @@ gpu_tile_bounds bound_gpu_tiles(const tiled_request& request, std::int64_t dimen
   if (request.metric == metric::inner_product) {
     throw error(
         failure::unsupported,
-        "executor cuda has inner products in memory alone: leave out --memory-limit, --gpus, --mpi "
-        "and --ranks, or take --executor cpu");
+        "inner products need products in float16 on executor cuda: name --product float16, which "
+        "says what it lacks, or take --executor cpu");
   }
   const shard_request asked(request, vectors, dimension, queries);
   const memory_bounds limit = device_memory(request.cuda);

@@ -1,0 +1,54 @@
+#pragma once
+// A part of the corpus that the fused search searches (search/knn/fused): on a GPU, and on fibers.
+//
+// Each tile of the corpus is prepared in the executor's memory and searched for all queries of a
+// tile. If all tiles fit there, they are read once, in the first pass, and are one corpus. What
+// orders a tile's neighbours, the float64 number of a pair, also merges tiles and ranks. It depends
+// on the pair alone, so the answer has the same bits as that of a search in memory.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "search/knn/tiled/shard_search.hpp"
+
+namespace kselect::search {
+
+// How a shard is cut for the memory of its executor.
+struct product_tile_bounds {
+  std::int64_t queries;      // the most of a tile
+  std::int64_t corpus_tile;  // the most vectors of a tile
+  bool resident;             // all tiles stay in the executor's memory
+};
+
+// Numbers alone: `bytes` of memory for `vectors` vectors and up to `queries` queries. A half is for
+// the corpus, a quarter for queries and answers, and the rest for the search. Throws
+// error(failure::resources) if the smallest tiles do not fit.
+product_tile_bounds bound_product_tiles(std::int64_t bytes, std::int64_t vectors,
+                                        std::int64_t queries, std::int64_t dimension,
+                                        std::int64_t k);
+// The same for what the request allows of the executor's memory, or what is free there.
+product_tile_bounds bound_product_tiles(const tiled_request& request, std::int64_t vectors,
+                                        std::int64_t queries, std::int64_t dimension,
+                                        const backend& place);
+
+// Whether `--product auto` means the fused search there, if nothing speaks against it: as the
+// function of that name for a search in memory (search/knn/fused/knn_by_products.hpp).
+bool asks_for_products(const tiled_request& request, const device& place);
+
+// Why `--product auto` searches `vectors` vectors of this rank another way; empty if the fused
+// search can. `bytes`: of the executor's memory.
+std::string why_not_products(const tiled_request& request, std::int64_t vectors,
+                             std::int64_t queries, std::int64_t dimension, const device& place,
+                             std::int64_t bytes);
+std::string why_not_products(const tiled_request& request, std::int64_t vectors,
+                             std::int64_t queries, std::int64_t dimension, const backend& place);
+
+// Opens vectors [first, end) of `base`, in tiles of at most `tile`, for up to `queries` at a time.
+// Throws error(failure::unsupported) where the fused search cannot run.
+std::unique_ptr<shard_search> open_product_shard(const tiled_request& request,
+                                                 const vector_files& base, std::int64_t first,
+                                                 std::int64_t end, std::int64_t tile,
+                                                 std::int64_t queries, backend& place);
+
+}  // namespace kselect::search

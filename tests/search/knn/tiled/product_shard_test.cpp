@@ -1,0 +1,256 @@
+// A search in tiles by the fused engine has the bits of one in memory: any tiles, passes and ranks.
+
+#include <array>
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "runtime/error.hpp"
+#include "runtime/io/npy.hpp"
+#include "search/knn/tiled/plan.hpp"
+#include "search/knn/tiled/shard_by_products.hpp"
+#include "search/knn/tiled/tiled_knn.hpp"
+#include "tests/runtime/io/input_files.hpp"
+
+namespace kselect::search {
+namespace {
+
+using input_files::folder;
+
+vector_set of(std::int64_t count, std::int64_t dimension, unsigned seed, bool bytes) {
+  std::mt19937 bits(seed);
+  std::normal_distribution<float> normal(3);
+  vector_set made;
+  made.count = count;
+  made.dimension = dimension;
+  made.source = "test vectors";
+  for (std::int64_t i = 0; i < count * dimension; ++i) {
+    made.data.push_back(bytes ? static_cast<float>(bits() % 4) : normal(bits));
+  }
+  return made;
+}
+
+std::filesystem::path saved(const folder& at, const char* name, const vector_set& set) {
+  write_npy(at / name, element_type::float32, std::array{set.count, set.dimension},
+            std::as_bytes(std::span(set.data)));
+  return at / name;
+}
+
+struct tiled_question {
+  std::int64_t n, queries, dimension, k;
+  metric m = metric::sqeuclidean;
+  bool self = false;   // each base vector is a query, and not its own neighbour
+  bool bytes = false;  // then many distances are equal
+  std::int64_t memory_bytes = std::int64_t{1} << 34;  // of the executor
+};
+
+struct rows_found {
+  std::vector<std::int64_t> indices;
+  std::vector<float> distances;
+};
+
+rows_found rows_in_memory(const tiled_question& q, const vector_set& base,
+                          const vector_set& query) {
+  rows_found found;
+  const auto place = open_backend(executor_kind::fiber, 2);
+  knn({.base = base,
+       .query = q.self ? nullptr : &query,
+       .exclude_self = q.self,
+       .metric = q.m,
+       .k = q.k,
+       .entry = *find_algorithm("auto")->algorithm,
+       .product = knn_product::float16},
+      *place, [&](const knn_block& block) {
+        found.indices.insert(found.indices.end(), block.indices.begin(), block.indices.end());
+        found.distances.insert(found.distances.end(), block.distances.begin(),
+                               block.distances.end());
+      });
+  return found;
+}
+
+tiled_request request_of(const tiled_question& q, const folder& at, const vector_set& base,
+                         const vector_set& query) {
+  tiled_request request{.base = {saved(at, "base.npy", base)},
+                        .query = {},
+                        .exclude_self = q.self,
+                        .metric = q.m,
+                        .k = q.k,
+                        .entry = *find_algorithm("auto"),
+                        .product = knn_product::float16,
+                        .memory_bytes = std::int64_t{1} << 40,
+                        .query_tile = 256,
+                        .indices = at / "i.npy",
+                        .distances = at / "d.npy"};
+  request.cuda.memory_bytes = q.memory_bytes;
+  if (!q.self) request.query = {saved(at, "query.npy", query)};
+  return request;
+}
+
+// Returns the report of the first rank.
+tiled_report expect_same(const tiled_question& q, int ranks) {
+  const vector_set base = of(q.n, q.dimension, 1, q.bytes);
+  const vector_set query = of(q.queries, q.dimension, 2, q.bytes);
+  const folder at;
+  const tiled_request request = request_of(q, at, base, query);
+  tiled_report report;
+  run_ranks(ranks, 60, [&](communicator& all) {
+    const auto mine = open_backend(executor_kind::fiber, 1);
+    const tiled_report done = knn_in_tiles(request, *mine, all);
+    if (all.rank() == 0) report = done;
+  });
+  const rows_found right = rows_in_memory(q, base, query);
+  const npy_file indices = npy_file::open(at / "i.npy");
+  const npy_file distances = npy_file::open(at / "d.npy");
+  EXPECT_EQ(indices.bytes(), std::ssize(right.indices) * 8);
+  EXPECT_EQ(std::memcmp(indices.data(), right.indices.data(), right.indices.size() * 8), 0);
+  EXPECT_EQ(std::memcmp(distances.data(), right.distances.data(), right.distances.size() * 4), 0);
+  EXPECT_EQ(report.shard.rows_proven, q.self ? q.n : q.queries);
+  EXPECT_EQ(report.product, knn_product::float16);
+  EXPECT_EQ(report.other_because, "");
+  return report;
+}
+
+// Room for two tiles in turn of 9000 vectors of 16 components, each with products that filter.
+constexpr std::int64_t two_tiles = std::int64_t{2} * 4608 * (64 + 128 + 36);
+
+TEST(ProductShard, HasTheRowsOfASearchInMemory) {
+  for (const metric m : {metric::sqeuclidean, metric::cosine, metric::inner_product}) {
+    SCOPED_TRACE(to_string(m));
+    const tiled_report report = expect_same({9000, 30, 16, 10, m, false, false, two_tiles}, 1);
+    EXPECT_EQ(report.corpus_tiles, 2);
+    EXPECT_FALSE(report.shard.resident);
+  }
+}
+
+TEST(ProductShard, OrdersEqualDistancesByIndexAcrossTilesAndRanks) {
+  for (const int ranks : {1, 2, 3}) {
+    expect_same({9000, 20, 8, 40, metric::sqeuclidean, false, true, two_tiles}, ranks);
+  }
+}
+
+TEST(ProductShard, ReadsOnceWhatStaysInMemory) {
+  const tiled_report report = expect_same({600, 300, 8, 5}, 1);
+  EXPECT_EQ(report.query_tiles, 2);
+  EXPECT_TRUE(report.shard.resident);
+  EXPECT_EQ(report.shard.bytes_read, 600 * 8 * 4);
+}
+
+TEST(ProductShard, ReadsAgainWhatDoesNot) {
+  tiled_question q{600, 300, 8, 5};
+  q.memory_bytes = std::int64_t{2} * 512 * (32 + 128 + 36) + 1000;
+  const tiled_report report = expect_same(q, 1);
+  EXPECT_FALSE(report.shard.resident);
+  EXPECT_EQ(report.corpus_tiles, 2);
+}
+
+TEST(ProductShard, LeavesQueriesOutOfTheirOwnGraph) {
+  for (const int ranks : {1, 2}) {
+    tiled_question q{700, 0, 6, 4};
+    q.self = true;
+    q.memory_bytes = std::int64_t{2} * 512 * (24 + 128 + 36) + 1000;
+    expect_same(q, ranks);
+  }
+}
+
+TEST(ProductShard, NamesAVectorThatIsNotFinite) {
+  vector_set base = of(700, 4, 1, false), query = of(3, 4, 2, false);
+  base.data[600 * 4 + 1] = std::numeric_limits<float>::quiet_NaN();
+  const folder at;
+  const tiled_request request = request_of({700, 3, 4, 2}, at, base, query);
+  const auto place = open_backend(executor_kind::fiber, 1);
+  const auto one = alone();
+  try {
+    knn_in_tiles(request, *place, *one);
+    FAIL();
+  } catch (const error& why) {
+    EXPECT_EQ(why.category(), failure::input);
+    EXPECT_NE(std::string(why.what()).find("vector 600, component 1 is nan"), std::string::npos)
+        << why.what();
+  }
+}
+
+TEST(ProductShard, RefusesAnExchangeThatOrdersByFloat32) {
+  const vector_set base = of(700, 4, 1, false), query = of(3, 4, 2, false);
+  const folder at;
+  tiled_request request = request_of({700, 3, 4, 2}, at, base, query);
+  request.exchange = exchange_kind::nccl;
+  const auto place = open_backend(executor_kind::fiber, 1);
+  const auto one = alone();
+  EXPECT_THROW(knn_in_tiles(request, *place, *one), error);
+}
+
+// The k-th neighbour so far cuts the next tile's survivors: about k of it are nearer.
+TEST(ProductShard, LaterTilesHaveFewerSurvivors) {
+  const tiled_question q{9000, 30, 16, 10, metric::sqeuclidean, false, false, two_tiles};
+  const tiled_report report = expect_same(q, 1);
+  const tiled_report first = expect_same({4608, 30, 16, 10}, 1);
+  EXPECT_LT(report.shard.survivors - first.shard.survivors, first.shard.survivors / 2);
+}
+
+// On a GPU `auto` takes products in float16 unless something speaks against it, which is said.
+class ProductChoice : public testing::Test {
+ protected:
+  ProductChoice() {
+    gpu_.kind = executor_kind::cuda;
+    gpu_.compute_capability = 90;
+    gpu_.multiprocessors = 132;
+  }
+  static tiled_request request(const char* entry = "auto") {
+    return {.base = {},
+            .query = {},
+            .k = 100,
+            .entry = *find_algorithm(entry),
+            .indices = {},
+            .distances = {}};
+  }
+  std::string why_not(const tiled_request& r, std::int64_t dimension = 128, int gib = 64) const {
+    return why_not_products(r, 10'000'000, 100'000, dimension, gpu_, std::int64_t{gib} << 30);
+  }
+  device gpu_;
+};
+
+TEST_F(ProductChoice, IsFloat16WhereItCan) {
+  tiled_request r = request();
+  EXPECT_TRUE(asks_for_products(r, gpu_));
+  EXPECT_EQ(why_not(r), "");
+  EXPECT_EQ(why_not(r, 128, 8), "") << "in tiles";
+  EXPECT_NE(why_not(r, 128, 4).find("want 8 GiB"), std::string::npos);
+  EXPECT_EQ(why_not(r, 5000), "vectors are long");
+  r.exchange = exchange_kind::nccl;
+  EXPECT_NE(why_not(r).find("--exchange nccl"), std::string::npos);
+  tiled_request many = request();
+  many.k = 100'000;
+  EXPECT_EQ(why_not(many), "k is large for the products' filter");
+  many.metric = metric::inner_product;
+  EXPECT_EQ(why_not(many), "") << "no other way has inner products";
+}
+
+TEST_F(ProductChoice, IsLeftToWhoAsksForAnotherWay) {
+  EXPECT_FALSE(asks_for_products(request(), device{})) << "the host";
+  for (const auto& ask : {+[](tiled_request& r) { r.product = knn_product::float32; },
+                          +[](tiled_request& r) { r.cuda.tf32 = true; },
+                          +[](tiled_request& r) { r.cuda.sum_by_warp = true; }}) {
+    tiled_request r = request();
+    ask(r);
+    EXPECT_FALSE(asks_for_products(r, gpu_));
+  }
+  EXPECT_FALSE(asks_for_products(request("bms-block"), gpu_));
+}
+
+TEST(ProductTileBounds, AreOfWholeUnitsWithinTheMemory) {
+  constexpr std::int64_t gib = std::int64_t{1} << 30;
+  const product_tile_bounds all = bound_product_tiles(64 * gib, 10'000'000, 100'000, 128, 100);
+  EXPECT_TRUE(all.resident);
+  EXPECT_EQ(all.corpus_tile % corpus_unit, 0);
+  EXPECT_LE(all.corpus_tile * 512, 256 << 20);
+  const product_tile_bounds some = bound_product_tiles(8 * gib, 10'000'000, 100'000, 128, 100);
+  EXPECT_FALSE(some.resident);
+  EXPECT_LE(some.corpus_tile * (512 + 256 + 36), 4 * gib);
+  EXPECT_LE(some.queries * (512 + 36 + 101 * 20), 2 * gib);
+  EXPECT_THROW(bound_product_tiles(1 << 16, 10'000'000, 100'000, 128, 100), error);
+}
+
+}  // namespace
+}  // namespace kselect::search
