@@ -48,7 +48,7 @@ build_wheel() {
 # Puts the shared libraries that it needs into the wheel, and says which systems it then runs on. CUDA's libraries are
 # the user's own: the driver's, and cuBLAS, which the program uses for k-NN and finds by name.
 repair_wheel() {
-  auditwheel repair "$out"/raw/*.whl -w "$out" --exclude 'libcuda.so*' --exclude 'libcublas*.so*' >"$out/repair.log" 2>&1 ||
+  auditwheel repair "$out"/raw/*.whl -w "$out" -z 9 --exclude 'libcuda.so*' --exclude 'libcublas*.so*' >"$out/repair.log" 2>&1 ||
     fail "$(cat "$out/repair.log")"
 }
 
