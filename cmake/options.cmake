@@ -24,6 +24,7 @@ set(KSELECT_MARCH "" CACHE STRING "-march of the host code, e.g. native; empty: 
 whose vector units the CPU's selections find when they run")
 
 option(KSELECT_LINEINFO "GPU code names its source lines, for profilers; it is then several times as large" ON)
+option(KSELECT_PTX "Entries that are no members of `auto` have PTX, too, by which GPUs newer than those named run them" ON)
 option(KSELECT_COMPRESSED "Compress GPU code as far as nvcc can (12.9 or newer)" OFF)
 option(KSELECT_OBJECT_TIMES "Append each object's processor time to object_times.txt in the build folder" OFF)
 option(KSELECT_COMPILE_ONLY "Optimise no host code: the build only shows that everything compiles" OFF)

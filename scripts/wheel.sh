@@ -4,8 +4,9 @@
 # Usage: scripts/wheel.sh [--reuse BUILD]
 #
 #   (nothing)      compiles the program and the modules in build/wheel/cmake, for any machine of this kind. With nvcc
-#                  they have GPU code for the architectures in KSELECT_CUDA_ARCHITECTURES (90 and newer ones by PTX;
-#                  "80;90;100;120" for all that are usual); KSELECT_CUDA=OFF leaves it out.
+#                  they have GPU code for the architectures in KSELECT_CUDA_ARCHITECTURES (90 by default; "80;90;100;120"
+#                  for all that are usual). By PTX newer GPUs run `auto`, k-NN and the harness, not the
+#                  other entries, whose PTX would make the wheel too large. KSELECT_CUDA=OFF leaves all out.
 #   --reuse BUILD  takes what is compiled in this folder, which was configured with -DKSELECT_PYTHON_PACKAGE=ON. Such
 #                  a wheel tests the packaging. It runs on machines like this one only, if the folder is for those.
 #
@@ -32,7 +33,7 @@ keep_configuration() {
   local name
   options=(-C "build-dir=$reuse")
   for name in KSELECT_MARCH KSELECT_TESTS KSELECT_MPI KSELECT_UNITY KSELECT_CUDA CMAKE_CUDA_ARCHITECTURES \
-              KSELECT_LINEINFO KSELECT_COMPRESSED; do
+              KSELECT_LINEINFO KSELECT_PTX KSELECT_COMPRESSED; do
     options+=(-C "cmake.define.$name=$(sed -n "s/^$name:[A-Z]*=//p" "$reuse/CMakeCache.txt")")
   done
 }
@@ -48,7 +49,7 @@ build_wheel() {
 # Puts the shared libraries that it needs into the wheel, and says which systems it then runs on. CUDA's libraries are
 # the user's own: the driver's, and cuBLAS, which the program uses for k-NN and finds by name.
 repair_wheel() {
-  auditwheel repair "$out"/raw/*.whl -w "$out" --exclude 'libcuda.so*' --exclude 'libcublas*.so*' >"$out/repair.log" 2>&1 ||
+  auditwheel repair "$out"/raw/*.whl -w "$out" -z 9 --exclude 'libcuda.so*' --exclude 'libcublas*.so*' >"$out/repair.log" 2>&1 ||
     fail "$(cat "$out/repair.log")"
 }
 

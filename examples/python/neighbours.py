@@ -1,7 +1,7 @@
 """Selects and searches on the CPU: `python examples/python/neighbours.py`.
 
-It needs the package: `pip install .` in the source tree. Editors show its cells, between lines with `# %%`, as a notebook.
-Each checks what it prints.
+It needs the package: `pip install .` in the source tree. Editors show its cells, between lines with `# %%`, as a
+notebook. Each checks what it prints.
 """
 
 # %%

@@ -173,3 +173,19 @@ def test_a_graph_captures_it():
         torch.cuda.synchronize()
         assert torch.equal(out[0], torch.topk(a, 9).values)
         assert torch.equal(made.values, torch.topk(a, 9, largest=False).values)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_kept_plans_are_those_of_their_calls():
+    """More kinds of calls than plans are kept, in random order, again and again."""
+    random = np.random.default_rng(8)
+    rows = [torch.randn(q, n, dtype=dtype, device="cuda") for q, n in ((1, 90), (7, 900), (90, 70)) for dtype in TYPES]
+    for _ in range(400):
+        a = rows[random.integers(len(rows))]
+        k, largest, stable = int(random.integers(1, 40)), bool(random.integers(2)), bool(random.integers(2))
+        in_order = bool(random.integers(2))
+        mode = "largest" if largest else "smallest"
+        values, indices = kselect.top_k(a, k, mode=mode, sorted=in_order, stable=stable)
+        wanted = torch.topk(a, k, largest=largest).values
+        assert torch.equal(values if in_order else values.sort(descending=largest).values, wanted)
+        assert torch.equal(a.gather(1, indices), values)
