@@ -8,6 +8,7 @@ GPU's context costs itself the problem, and the rest goes on in a new process. A
 has the versions. After an interruption the same command goes on. scripts/rivals.sh installs the rivals and calls this.
 
     --checkout NAME=DIR           compiles a rival from its sources: rtopk, bits-knn, raft
+    --filter goal:'*/k=256/*'     a part of a config
     --call NAME=MODULE:FUNCTION   a rival of your own: FUNCTION(rows, k, largest) gives values and indices, Q x k each
 
 `rows` is a torch tensor on the GPU, or a numpy array with --device cpu.
@@ -263,32 +264,70 @@ def _join(parts: Path, out: Path, rivals: Sequence[Rival]) -> None:
     shutil.rmtree(parts)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the command line and run."""
+def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     add = parser.add_argument
-    add("config", type=Path)
-    add("--out", type=Path, required=True, help="run directory to write")
+    add("configs", type=Path, nargs="+", metavar="config")
+    add("--out", type=Path, required=True, help="run directory to write; of several configs, a folder for their NAME_rivals")
     add("--device", choices=("cuda", "cpu"), default="cuda", help="(%(default)s)")
     add("--rivals", default="", metavar="NAMES", help="only these, by commas (default: all that can be had)")
     add("--call", action="append", default=[], metavar="NAME=MODULE:FUNCTION", help="one more rival")
     add("--checkout", action="append", default=[], metavar="NAME=DIR", help="a rival's sources (peers/from_checkout.py)")
-    add("--filter", default="", metavar="GLOB", help="only cells that match, as `kselect run --filter` takes it")
-    add("--own-first", action="store_true", help="kselect measures all problems in one process, before the rivals")
-    add("--seconds", type=float, default=math.inf, help="begin no further problem after so long, and end the run")
-    options = parser.parse_args(arguments)
+    add("--filter", action="append", default=[], metavar="[CONFIG:]GLOB",
+        help="only cells that match, as `kselect run --filter` takes it; of all configs, or of that name")  # fmt: skip
+    add("--own-first", action="store_true", help="kselect measures all of a config in one process, before the rivals")
+    add("--seconds", type=float, default=math.inf, help="begin no further problem after so long, and end the runs")
+    return parser.parse_args(arguments)
+
+
+def rivals_of(options: argparse.Namespace) -> list[Rival]:
+    """Return the rivals that are asked for; say which are left out. Ends the program if none can be had."""
     wanted = [name for name in options.rivals.split(",") if name]
     if options.checkout and options.device != "cuda":
         raise SystemExit("peers.rivals: rivals of --checkout run on a GPU; use --device cuda")
-    built = options.out.resolve().parent / "built"
+    out = options.out.resolve()
+    built = (out if len(options.configs) > 1 else out.parent) / "built"
     rivals, missing = available(options.device, wanted, folders_of(options.checkout), built)
     rivals += [named_call(text, options.device) for text in options.call]
     for name, why in missing.items():
         print(f"peers.rivals: left out {name}: {why}", file=sys.stderr)
     if not rivals:
         raise SystemExit("peers.rivals: no rival can be had here; scripts/rivals.sh installs them")
+    return rivals
+
+
+def filters_of(options: Sequence[str], configs: Sequence[Path]) -> dict[str, str]:
+    """Return the globs of --filter by the configs' names; the last of a name counts."""
+    names = [config.stem for config in configs]
+    found: dict[str, str] = {}
+    for option in options:
+        name, colon, glob = option.partition(":")
+        if not colon:
+            found |= dict.fromkeys(names, option)
+        elif name in names:
+            found[name] = glob
+        else:
+            raise SystemExit(f"peers.rivals: --filter {option}: no config is called {name!r}; there are {', '.join(names)}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line and run."""
+    options = options_of(arguments)
+    globs = filters_of(options.filter, options.configs)
+    rivals, began = rivals_of(options), time.monotonic()
+    several = len(options.configs) > 1
     try:
-        run(options.config, options.out, rivals, Scope(options.filter, options.own_first, options.seconds))
+        for config in options.configs:
+            out = options.out / f"{config.stem}_rivals" if several else options.out
+            if several and (out / "meta.json").exists():
+                continue
+            left = options.seconds - (time.monotonic() - began)
+            if several and left < 0 and not (out / _PARTS / "rivals.jsonl").exists():  # what was begun is ended
+                print(f"peers.rivals: no time is left for {config}", file=sys.stderr)
+                continue
+            run(config, out, rivals, Scope(globs.get(config.stem, ""), options.own_first, left))
     except Broken as e:
         print(f"peers.rivals: {e}; going on in a new process", file=sys.stderr, flush=True)
         os.execv(sys.executable, sys.orig_argv)

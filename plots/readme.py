@@ -1,9 +1,11 @@
-"""The table in README.md: how many times as fast as others the project's selection is, from records alone.
+"""README.md's figure and table: how many times as fast as others the project's selection is, from records alone.
 
     python -m plots.readme [--check]
 
-Writes README.md anew between the lines `<!-- table: begin -->` and `<!-- table: end -->`; with --check it
-changes nothing and ends with 1 if the file would change.
+Writes README.md anew between the lines `<!-- table: begin -->` and `<!-- table: end -->`; with --check it changes
+nothing and ends with 1 if the file would change. The newest runs results/MACHINE/goal_largest_rivals and goal_rivals
+(scripts/rivals.sh), if there are any, give the figure, which is written to docs/figures, and the rows of the
+libraries in them.
 """
 
 import argparse
@@ -15,10 +17,36 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plots.errors import Failure, PlotError, exit_code
+from plots.files import write_file
 from plots.records import Record, load
+from plots.rivals_figure import drawing, problem_of
+from plots.save import encode
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
+FIGURES = "docs/figures"
+# Until a run of rivals is on record.
+FIGURE = """\
+![Share of the read ceiling over n: auto beside radix select and bitonic merge](reproduction/X-goal-rows-ceiling-nvidia-h200.png)
+
+*`auto` on an NVIDIA H200. The vertical axis is the time to read the rows once and to write the answer, at the read
+rate measured in the same run, divided by the time of the selection. Rows are uniform, n·Q = 2^27. Drawn from
+[goal_many_rows](results/nvidia-h200/goal_many_rows).*
+"""
+# Algorithms of a run of rivals, as rows and lines are called; in this order.
+TITLES = {
+    "auto": "auto (kselect)",
+    "raft": "RAFT's `select_k`, its own choice",
+    "flashinfer-top-k": "FlashInfer's `top_k`",
+    "rtopk": "RTop-K, where it takes the problem",
+    "bits-knn": "bits-knn's `bits_kernel`",
+    "quack-topk": "QuACK's `topk`, where it takes the problem",
+    "flaggems-topk": "FlagGems' `topk` (Triton)",
+    "triton-kernels-topk": "Triton's kernels' `topk`, where it takes the problem",
+    "torch-topk": "`torch.topk`",
+    "cupy-argpartition": "`cupy.argpartition`",
+    "radix-select": "batched radix select",
+}
 
 
 @dataclass(frozen=True)
@@ -45,31 +73,25 @@ RIVALS = (
 )
 
 
-def problem_of(record: Record) -> tuple[object, ...]:
-    """Return what two records of one problem agree on, whatever type their indices have."""
-    r = record
-    return (r.n, r.q, r.k, r.dtype, r.direction, r.payload, r.layout, r.pitch, r.workload, r.seed)
-
-
-def fastest(run: str, globs: Sequence[str]) -> dict[tuple[object, ...], float]:
+def fastest(run: Path, globs: Sequence[str]) -> dict[tuple[object, ...], float]:
     """Return the least median of those algorithms on each problem of a run."""
     times: dict[tuple[object, ...], float] = {}
-    for record in load(ROOT / "results" / run).records:
+    for record in load(run).records:
         if record.time and any(fnmatch.fnmatchcase(record.algorithm, glob) for glob in globs):
             key = problem_of(record)
             times[key] = min(times.get(key, math.inf), record.time.median)
     return times
 
 
-def row(rival: Rival) -> str:
+def row(rival: Rival, results: Path) -> str:
     """Return a line of the table."""
-    theirs = fastest(rival.record, rival.algorithms)
-    ours = fastest(rival.our_record or rival.record, [rival.ours])
+    theirs = fastest(results / rival.record, rival.algorithms)
+    ours = fastest(results / (rival.our_record or rival.record), [rival.ours])
     factors = [theirs[key] / ours[key] for key in theirs if key in ours]
     if not factors:
         raise PlotError(Failure.INPUT, f"results/{rival.record}: no problem has a time of both")
     mean = math.exp(sum(map(math.log, factors)) / len(factors))
-    device = load(ROOT / "results" / rival.record).run
+    device = load(results / rival.record).run
     where = device.gpu or device.cpu.replace(" Processor", "")
     return (
         f"| {rival.title} | {where} | {len(factors)} | {mean:.1f} | {min(factors):.2f} to {max(factors):.1f} | "
@@ -77,19 +99,69 @@ def row(rival: Rival) -> str:
     )
 
 
-def table() -> str:
-    """Return the whole table."""
+def runs_of_rivals(results: Path) -> list[str]:
+    """Return the newest runs of rivals, largest first and then smallest, by their paths below results/."""
+    found = []
+    for name in ("goal_largest_rivals", "goal_rivals"):
+        folders = [meta.parent for meta in results.glob(f"*/{name}/meta.json")]
+        if folders:
+            newest = max(folders, key=lambda folder: load(folder).run.started)
+            found.append(f"{newest.parent.name}/{name}")
+    return found
+
+
+def rows_of(runs: Sequence[str], results: Path) -> list[Rival]:
+    """Return a row for each library of these runs, of the first run that has it."""
+    found: dict[str, Rival] = {}
+    for run in runs:
+        timed = {r.algorithm for r in load(results / run).records if r.time}
+        for name, title in TITLES.items():
+            if name in timed and name != "auto":
+                found.setdefault(name, Rival(title, [name], run, "auto"))
+    return [found[name] for name in TITLES if name in found]
+
+
+def table(results: Path = ROOT / "results") -> str:
+    """Return the whole table, and a sentence on what is old in it."""
     head = "| beside | on | problems | times as fast (geometric mean) | least to most | record |\n|---|---|--:|--:|--:|---|\n"
-    return head + "".join(row(rival) + "\n" for rival in RIVALS)
+    rivals = rows_of(runs_of_rivals(results), results)
+    measured = {name for rival in rivals for name in rival.algorithms}
+    known = {"raft/*": "raft"}  # the same library, measured in another way
+    older = [rival for rival in RIVALS if not measured & {known.get(name, name) for name in rival.algorithms}]
+    text = head + "".join(row(rival, results) + "\n" for rival in [*rivals, *older])
+    outdated = {rival.record.split("/")[0] for rival in older if rival.ours == "auto"}
+    if outdated:
+        text += f"\nRows of {' and '.join(sorted(outdated))} are of an earlier version of `auto`.\n"
+    return text
 
 
-def renewed(text: str) -> str:
-    """Return a README with the table of today's records."""
+def figure_of(runs: Sequence[str], results: Path) -> tuple[str, dict[str, bytes]] | None:
+    """Return the figure's lines in README.md and its files by their names; None without a run of rivals."""
+    for run in runs:
+        drawn = drawing(results / run, {name: title.replace("`", "") for name, title in TITLES.items()})
+        if drawn is not None:
+            break
+    else:
+        return None
+    meta = load(results / run).run
+    names = sorted({str(row["series"]) for row in drawn.rows} - {TITLES["auto"]})
+    text = (
+        f"![Share of the read ceiling over n: auto beside {', '.join(names)}]({FIGURES}/{drawn.name}.png)\n\n"
+        f"*`auto` and other libraries in one run on an {meta.gpu}, commit {meta.commit[:8]}. The axis is the time to read the rows\n"
+        "once and to write the answer, at the run's own read rate, over the time of the selection. Drawn from\n"
+        f"[{run.split('/')[1]}](results/{run}).*\n"
+    )
+    return text, {f"{drawn.name}.{ending}": data for ending, data in encode(drawn, ("png", "csv")).items()}
+
+
+def renewed(text: str, results: Path = ROOT / "results") -> str:
+    """Return a README with the table and the figure's lines of today's records."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise PlotError(Failure.INPUT, f"README.md has no lines {BEGIN.strip()} and {END.strip()}")
-    return before + BEGIN + "\n" + table() + "\n" + END + after
+    figure = figure_of(runs_of_rivals(results), results)
+    return before + BEGIN + table(results) + "\n" + (figure[0] if figure else FIGURE) + END + after
 
 
 def work(arguments: argparse.Namespace) -> None:
@@ -97,6 +169,9 @@ def work(arguments: argparse.Namespace) -> None:
     readme = ROOT / "README.md"
     text = readme.read_text()
     new = renewed(text)
+    figure = figure_of(runs_of_rivals(ROOT / "results"), ROOT / "results")
+    for name, data in (figure[1] if figure and not arguments.check else {}).items():
+        write_file(ROOT / FIGURES / name, data)
     if new == text:
         return
     if arguments.check:

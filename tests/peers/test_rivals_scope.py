@@ -52,6 +52,46 @@ def test_no_problem_begins_after_the_time_is_over(tmp_path: Path, capsys: pytest
     assert "s are over before problem 1" in capsys.readouterr().err
 
 
+def test_several_configs_share_the_rivals_and_the_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = small(tmp_path)
+    second = tmp_path / "other.json"
+    second.write_text(first.read_text())
+    arguments = [str(first), str(second), "--out", str(tmp_path / "out"), "--device", "cpu", "--own-first",
+                 "--rivals", "numpy-argpartition", "--filter", "*/n=64/*", "--filter", "other:*/n=256/*"]  # fmt: skip
+    rivals.main(arguments)
+    for name, n in (("small", 64), ("other", 256)):
+        told = recorded_by(tmp_path / "out" / f"{name}_rivals")
+        assert {size for records in told.values() for size, *_ in records} == {n} and "numpy-argpartition" in told
+    before = (tmp_path / "out" / "small_rivals" / "runs.jsonl").read_bytes()
+    rivals.main(arguments)  # what is complete stays
+    assert (tmp_path / "out" / "small_rivals" / "runs.jsonl").read_bytes() == before
+    rivals.main([*arguments[:2], "--out", str(tmp_path / "none"), *arguments[4:], "--seconds", "-1"])
+    assert "no time is left for" in capsys.readouterr().err and not (tmp_path / "none").exists()
+    with pytest.raises(SystemExit, match="no config is called 'third'; there are small, other"):
+        rivals.main([*arguments, "--filter", "third:*"])
+
+
+def test_a_run_that_was_killed_is_ended_with_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(rows: np.ndarray, k: int, largest: bool) -> Any:
+        calls.append(1)
+        if len(calls) == recorded.ROUNDS + 2:  # of the second problem
+            raise KeyboardInterrupt
+        return partition(rows, k, largest)
+
+    config = small(tmp_path)
+    (tmp_path / "other.json").write_text(config.read_text())
+    monkeypatch.setattr(rivals, "available", lambda *_: ([own("a", counted)], {}))
+    arguments = [str(config), str(tmp_path / "other.json"), "--out", str(tmp_path / "out"), "--device", "cpu", "--own-first"]
+    with pytest.raises(KeyboardInterrupt):
+        rivals.main(arguments)
+    rivals.main([*arguments, "--seconds", "-1"])
+    told = recorded_by(tmp_path / "out" / "small_rivals")
+    assert len(told["a"]) == 1 and len(told["cpu/heap"]) == 2
+    assert not (tmp_path / "out" / "other_rivals").exists()
+
+
 class Breakable(callables.Host):
     """A device that one call breaks."""
 

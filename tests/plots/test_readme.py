@@ -1,10 +1,14 @@
-"""README.md: a page, whose table follows from records."""
+"""README.md: a page, whose table and figure follow from records."""
 
+import gzip
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 from plots import readme
 from plots.errors import PlotError
+from plots.rivals_figure import sheet
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text()
@@ -27,3 +31,49 @@ def test_a_readme_without_a_place_for_the_table_is_refused():
 
 def test_it_is_a_page():
     assert len(TEXT.splitlines()) <= 150
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Return records among which is a run of rivals: those of kselect and of torch on one H200."""
+    for rival in readme.RIVALS:
+        for run in filter(None, (rival.record, rival.our_record)):
+            if not (tmp_path / run).exists():
+                shutil.copytree(ROOT / "results" / run, tmp_path / run)
+    made = tmp_path / "nvidia-h100" / "goal_largest_rivals"
+    made.mkdir(parents=True)
+    lines = b"".join(gzip.decompress((tmp_path / "nvidia-h200-x2" / run / "runs.jsonl.gz").read_bytes())
+                     for run in ("goal", "goal_torch"))  # fmt: skip
+    (made / "runs.jsonl").write_bytes(lines)
+    meta = json.loads((tmp_path / "nvidia-h200-x2" / "goal" / "meta.json").read_text())
+    (made / "meta.json").write_text(json.dumps(meta | {"run": made.name}))
+    return tmp_path
+
+
+def test_a_run_of_rivals_gives_rows_and_the_figure(results):
+    text = readme.renewed(TEXT, results)
+    record = "[goal_largest_rivals](results/nvidia-h100/goal_largest_rivals)"
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert [row for row in rows if row.startswith("| `torch.topk` |")] == [
+        row.replace("[goal_torch](results/nvidia-h200-x2/goal_torch)", record)
+        for row in TEXT.splitlines() if row.startswith("| `torch.topk` |")
+    ]  # fmt: skip
+    assert sum("radix select" in row for row in rows) == 1 and sum("CUB's" in row for row in rows) == 1
+    assert "![Share of the read ceiling over n: auto beside batched radix select, torch.topk](docs/figures/" in text
+    assert "goal_many_rows" not in text.partition(readme.END)[0] and record in text
+    assert readme.renewed(text, results) == text
+    assert readme.renewed(text) == readme.renewed(TEXT)  # without the run it is as before
+
+
+def test_the_figure_has_lent_shares(results):
+    found = readme.figure_of(["nvidia-h100/goal_largest_rivals"], results)
+    assert found is not None and sorted(found[1]) == ["rivals-nvidia-h100.csv", "rivals-nvidia-h100.png"]
+    assert found[1]["rivals-nvidia-h100.png"].startswith(b"\x89PNG")
+    records = readme.load(results / "nvidia-h100" / "goal_largest_rivals").records
+    lines = sheet(records, readme.TITLES).panels["k = 32"]
+    ours, theirs = lines[readme.TITLES["auto"]], lines["`torch.topk`"]
+    assert [point.x for point in ours] == [point.x for point in theirs] == sorted(point.x for point in ours)
+    for a, b in zip(ours, theirs, strict=True):
+        assert a.y * a.records[0].time.median == pytest.approx(b.y * b.records[0].time.median)
+        assert b.low <= b.y <= b.high
+    assert readme.figure_of([], results) is None
