@@ -20,7 +20,7 @@ struct known_case {
   int values = 0;  // 0: normal; else whole numbers below it, so that many distances are equal
 };
 
-std::vector<float> components(std::int64_t count, unsigned seed, int values) {
+std::vector<float> known_components(std::int64_t count, unsigned seed, int values) {
   std::mt19937 bits(seed);
   std::normal_distribution<float> normal(2);
   std::vector<float> made;
@@ -43,8 +43,8 @@ class known_searcher {
   explicit known_searcher(const known_case& c)
       : c_(c),
         place_(runtime::open_backend(executor_kind::fiber, 2)),
-        base_(components(c.n * c.dimension, 1, c.values)),
-        query_(components(c.queries * c.dimension, 2, c.values)),
+        base_(known_components(c.n * c.dimension, 1, c.values)),
+        query_(known_components(c.queries * c.dimension, 2, c.values)),
         corpus_(*place_, base_.data(), c.n, c.dimension, c.m),
         search_(*place_, corpus_, c.queries, c.k, false) {
     corpus_.prepare(untimed);
