@@ -61,7 +61,7 @@ algorithm entry(std::string_view name) {
   a.source = "Tang et al. 2015, Table I (Data_Copy and CPU_1, CPU_p)";
   a.promises.synchronises = true;
   a.executors = set_of(executor_kind::fiber, executor_kind::cuda);
-  a.ragged = false;  // lengths lie in GPU memory, too, and are not copied
+  a.ragged = {};  // lengths lie in GPU memory, too, and are not copied
   a.plan = &plan_for<parallel>;
   return a;
 }

@@ -106,7 +106,7 @@ struct cpu_rows {
     for (std::int64_t r = 0; r < p.q; ++r) {
       candidate* const own = scratch + Selector::scratch(p.n, p.k) * omp_get_thread_num();
       const row_extent e = p.ragged() ? extent_of(p, buffers, r) : row_extent{p.offset(r, 0), p.n};
-      const std::int64_t wanted = std::min(p.k, e.length);
+      const std::int64_t wanted = p.ragged() ? selected_of(p, buffers, r, e.length) : p.k;
       const T* const first = static_cast<const T*>(buffers.input) + e.first;
       if (p.ragged()) fill_row(p, buffers, r, wanted);
       if (wanted == 0) continue;
@@ -167,7 +167,7 @@ constexpr algorithm cpu_entry(std::string_view name, std::string_view family,
       set_of(payload::values, payload::values_and_indices, payload::kth_value, payload::indices);
   entry.layouts = set_of(layout::row_major, layout::column_major);
   entry.threaded = parallel;
-  entry.ragged = true;
+  entry.ragged = entry.executors;
   entry.plan = &cpu_rows<Selector, parallel>::plan;
   return entry;
 }

@@ -9,6 +9,7 @@
 //                       for few long rows
 //   radix-select        chooses between the two by the shape
 //   +8bit, +11bit       the digit; default: by the row's length
+// Ragged rows take one block each.
 //
 // Cost: the row is read at least twice, first to count, then to write and to keep candidates. With
 // 11-bit digits it is read a third time if more elements than the buffer takes share the k-th key's
@@ -25,6 +26,7 @@
 
 #include "baselines/radix_select.cuh"
 #include "baselines/radix_select_grid.cuh"
+#include "kernels/ragged_rows.cuh"
 
 namespace kselect::radix {
 namespace {
@@ -75,8 +77,9 @@ struct block_sink {
   }
 };
 
-template <class T, int bits, answer what>
-struct block_kernel {
+// `Rows`: rows_view or ragged_view.
+template <class T, int bits, answer what, class Rows>
+struct block_form {
   static constexpr int max_threads = 512;
   static constexpr int min_blocks = sizeof(T) == 4 ? 3 : 2;  // as registers allow
   using key = order_key_t<T>;
@@ -86,7 +89,7 @@ struct block_kernel {
     block_counters counters;
   };
   struct args {
-    rows_view<T> matrix;
+    Rows matrix;
     answer_view<T> out;
     position capacity;  // candidates that fit in dynamic shared memory
   };
@@ -99,17 +102,43 @@ struct block_kernel {
     block_sink<key> sink{shared.counters, keys, positions};
     for (std::int64_t row = simt.block(); row < a.matrix.rows; row += simt.blocks()) {
       if (simt.thread() == 0) shared.counters = {};
-      pass_over<T, bits, what, Simt, block_sink<key>> pass(simt, shared.digits, sink, a.matrix,
-                                                           a.out, row, a.capacity);
-      select(simt, shared, a, pass);
+      if constexpr (std::is_same_v<Rows, rows_view<T>>) {
+        pass_over<T, bits, what, Simt, block_sink<key>> pass(simt, shared.digits, sink, a.matrix,
+                                                             a.out, row, a.capacity);
+        select(simt, shared, a, a.matrix, pass);
+      } else {
+        select_ragged(simt, shared, a, sink, row);
+      }
       simt.sync_block();  // the next row uses the same storage
     }
   }
 
  private:
+  template <class Simt>
+  KSELECT_HD static void select_ragged(Simt& simt, storage& shared, const args& a,
+                                       block_sink<key>& sink, std::int64_t row) {
+    const auto thread = static_cast<position>(simt.thread());
+    const auto threads = static_cast<position>(simt.threads());
+    const auto elements = kernels::row_at(simt, a.matrix, row);
+    const auto length = static_cast<position>(elements.size);
+    const position k = kernels::wanted_of(simt, a.matrix, row);
+    const auto out = kernels::outputs_at(simt, a.out, row * a.matrix.k, a.matrix.k);
+    kernels::fill_outputs(simt, a.matrix, out, k < length ? k : length, a.matrix.k, thread,
+                          threads);
+    if (length <= k) {
+      kernels::write_elements(simt, elements, out, thread, threads);
+    } else if (k != 0) {
+      const rows_view<T> alone{elements, 1, length, length, k, a.matrix.wanted};
+      pass_over<T, bits, what, Simt, block_sink<key>> pass(simt, shared.digits, sink, alone, out, 0,
+                                                           a.capacity);
+      select(simt, shared, a, alone, pass);
+    }
+  }
+
   template <class Simt, class Pass>
-  KSELECT_HD static void select(Simt& simt, storage& shared, const args& a, Pass& pass) {
-    state<key> s = initial_state<key>(a.matrix.n, a.matrix.k);
+  KSELECT_HD static void select(Simt& simt, storage& shared, const args& a,
+                                const rows_view<T>& matrix, Pass& pass) {
+    state<key> s = initial_state<key>(matrix.n, matrix.k);
     for (int number = 0;; ++number) {
       clear_bins(simt, shared.digits);
       simt.sync_block();
@@ -123,6 +152,11 @@ struct block_kernel {
     }
   }
 };
+
+template <class T, int bits, answer what>
+struct block_kernel : block_form<T, bits, what, rows_view<T>> {};
+template <class T, answer what>
+struct ragged_block_kernel : block_form<T, 11, what, kernels::ragged_view<T>> {};
 
 // ---- shapes
 
@@ -173,6 +207,16 @@ status start_blocks(const block_shape& shape, const problem& p, const io& buffer
       {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), shape.capacity});
 }
 
+template <class T, answer what>
+status start_ragged(const block_shape& shape, const problem& p, const io& buffers,
+                    std::span<std::byte>, const executor& on) {
+  const std::size_t candidate =
+      sizeof(order_key_t<T>) + (what == answer::pairs ? sizeof(position) : 0);
+  return simt::launch<ragged_block_kernel<T, what>>(
+      on, {std::min<std::int64_t>(p.q, 1 << 24), shape.threads, shape.capacity * candidate},
+      {kernels::ragged_rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), shape.capacity});
+}
+
 template <class T, int bits, answer what>
 status start_grid(const grid_shape& shape, const problem& p, const io& buffers,
                   std::span<std::byte> memory, const executor& on) {
@@ -190,8 +234,16 @@ decltype(auto) visit_bits(int bits, F&& f) {
   return bits == 8 ? f.template operator()<8>() : f.template operator()<11>();
 }
 
+call_plan ragged_plan(const problem& p, const device& where) {
+  const block_shape shape{block_threads(p, where), block_capacity(p)};
+  return kernels::visit_list_answer(p, [&]<class T, answer what>() {
+    return call_plan::of<&start_ragged<T, what>>(p, 0, shape);
+  });
+}
+
 template <variant v>
 call_plan plan_for(const problem& p, const device& where) {
+  if (p.ragged()) return ragged_plan(p, where);
   return kernels::visit_answer(p, [&]<class T, answer what>() {
     return visit_bits(bits_of(v, p), [&]<int bits>() {
       if (!on_grid(v, p, where)) {
@@ -211,6 +263,7 @@ constexpr algorithm entry(std::string_view name) {
   algorithm a = kernels::gpu_entry(
       name, "radix select", "Alabi et al. 2012, batched as in Zhang et al. 2023 (AIR Top-K)");
   a.payloads = set_of(payload::values, payload::values_and_indices, payload::kth_value);
+  if (v.how == form::automatic && v.bits == 0) a.ragged = a.executors;
   a.plan = &plan_for<v>;
   return a;
 }

@@ -71,7 +71,7 @@ json entry_json(const registered& row) {
           {"index_types", members(entry.index_types)},
           {"payloads", members(entry.payloads)},
           {"layouts", members(entry.layouts)},
-          {"ragged", entry.ragged},
+          {"ragged", members(entry.ragged)},
           {"threaded", entry.threaded},
           {"executors", executors}};
 }
@@ -103,7 +103,7 @@ void print_entry(const registered& row) {
              promises.modifies_input ? "; modifies its input" : "");
   fmt::print("  takes      {}; {}; {}{}\n", fmt::join(members(entry.dtypes), ", "),
              fmt::join(members(entry.payloads), ", "), fmt::join(members(entry.layouts), ", "),
-             entry.ragged ? "; ragged rows" : "");
+             entry.ragged.bits != 0 ? "; ragged rows" : "");
   fmt::print("  limits     {}\n", limits_text(promises.limits));
   std::vector<std::string> places;
   for (const auto& kind : names<executor_kind>) {

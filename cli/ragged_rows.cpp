@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "kselect/ragged.hpp"
 #include "runtime/error.hpp"
@@ -15,23 +16,35 @@ row_numbers type_of(const npy_file& file) {
   return file.type() == element_type::int32 ? row_numbers::int32 : row_numbers::int64;
 }
 
-std::span<const std::byte> bytes_of(const npy_file& file) {
-  return {file.data(), static_cast<std::size_t>(file.shape().front() * size_of(file.type()))};
+std::int64_t count_of(const npy_file& file) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : file.shape()) count *= size;
+  return count;
 }
 
-// An array of one dimension, of int32 or int64.
-npy_file open_numbers(const std::string& name, const char* option) {
+std::span<const std::byte> bytes_of(const npy_file& file) {
+  return {file.data(), static_cast<std::size_t>(count_of(file)) * size_of(file.type())};
+}
+
+// An array of int32 or int64.
+npy_file open_integers(const std::string& name, const char* option) {
   npy_file file = npy_file::open_or_collect(name);
-  if (file.shape().size() != 1) {
-    throw error(failure::input, fmt::format("{}: has {} dimensions, but {} takes one number a row; "
-                                            "reshape it with numpy's .reshape(-1)",
-                                            name, file.shape().size(), option));
-  }
   if (file.type() != element_type::int32 && file.type() != element_type::int64) {
     throw error(failure::input,
                 fmt::format("{}: holds {}, but {} takes int32 or int64; convert it with numpy's "
                             ".astype(numpy.int64)",
                             name, to_string(file.type()), option));
+  }
+  return file;
+}
+
+// The same, of one dimension.
+npy_file open_numbers(const std::string& name, const char* option) {
+  npy_file file = open_integers(name, option);
+  if (file.shape().size() != 1) {
+    throw error(failure::input, fmt::format("{}: has {} dimensions, but {} takes one number a row; "
+                                            "reshape it with numpy's .reshape(-1)",
+                                            name, file.shape().size(), option));
   }
   return file;
 }
@@ -60,6 +73,16 @@ void option_ragged(CLI::App& command, ragged_options& o) {
                   "row r is elements OFFSETS[r] to OFFSETS[r + 1] of the input, which then has one "
                   "dimension")
       ->type_name("FILE");
+  command
+      .add_option("--k-each", o.k_each,
+                  "how many of each row, at most --k; the other places are filled: int32 or int64 "
+                  "(.npy)")
+      ->type_name("FILE");
+  command
+      .add_option("--map", o.map,
+                  "names of columns (of elements, with --offsets or of the input's shape), which "
+                  "the answer has in place of indices: int32 or int64 (.npy)")
+      ->type_name("FILE");
   command.add_option("--fill", o.fill,
                      "the index where a row has fewer than k elements; its value is infinity "
                      "(default: -1)");
@@ -75,10 +98,10 @@ ragged_arrays::ragged_arrays(const ragged_options& o, problem& p, const std::str
     throw error(failure::input, fmt::format("{}: its rows have no columns", name));
   }
   p.fill = o.fill;
-  if (!o.offsets.empty()) {
-    cut_to_segments(o, p, name);
-    return;
-  }
+  if (!o.offsets.empty()) cut_to_segments(o, p, name);
+  if (!o.k_each.empty()) open_k_each(o, p, name);
+  if (!o.map.empty()) open_map(o, p, name);
+  if (!o.offsets.empty()) return;
   if (!o.lengths.empty()) {
     lengths_ = open_numbers(o.lengths, "--lengths");
     require_rows(*lengths_, o.lengths, p.q, name);
@@ -90,6 +113,38 @@ ragged_arrays::ragged_arrays(const ragged_options& o, problem& p, const std::str
     p.starts = type_of(*starts_);
   }
   require_inside(o, p, name);
+  if (!p.ragged() && p.k > p.n) {
+    throw error(failure::usage,
+                fmt::format("--k {} is more than the {} columns of {}", p.k, p.n, name));
+  }
+}
+
+void ragged_arrays::open_k_each(const ragged_options& o, problem& p, const std::string& name) {
+  k_each_ = open_numbers(o.k_each, "--k-each");
+  require_rows(*k_each_, o.k_each, p.q, name);
+  p.k_each = type_of(*k_each_);
+  for (std::int64_t r = 0; r < p.q; ++r) {
+    const std::int64_t k = row_number(p.k_each, k_each_->data(), r);
+    if (k >= 0 && k <= p.k) continue;
+    throw error(failure::input,
+                fmt::format("{}: row {} wants {}, but must want 0 to --k {}", o.k_each, r, k, p.k));
+  }
+}
+
+void ragged_arrays::open_map(const ragged_options& o, problem& p, const std::string& name) {
+  if (!p.has_indices()) {
+    throw error(failure::usage, "--map names indices, which --payload values leaves out");
+  }
+  map_ = open_integers(o.map, "--map");
+  p.map = type_of(*map_);
+  const std::vector<std::int64_t>& shape = map_->shape();
+  const std::int64_t reached = p.segments ? p.elements : p.n;
+  p.map_of_input = !p.segments && shape == std::vector{p.q, p.n} && !map_->fortran_order();
+  if (p.map_of_input || shape == std::vector{reached}) return;
+  throw error(failure::input,
+              fmt::format("{}: has the shape {}, but {} takes one name for each of the {} {} of {}",
+                          o.map, fmt::join(shape, " x "), "--map", reached,
+                          p.segments ? "elements" : "columns", name));
 }
 
 void ragged_arrays::cut_to_segments(const ragged_options& o, problem& p, const std::string& name) {
@@ -145,12 +200,15 @@ row_places ragged_arrays::places() const {
   row_places found;
   if (lengths_) found.lengths = bytes_of(*lengths_);
   if (starts_) found.starts = bytes_of(*starts_);
+  if (k_each_) found.k_each = bytes_of(*k_each_);
+  if (map_) found.map = bytes_of(*map_);
   return found;
 }
 
 void ragged_arrays::require_unchanged() const {
-  if (lengths_) lengths_->require_unchanged();
-  if (starts_) starts_->require_unchanged();
+  for (const auto* const each : {&lengths_, &starts_, &k_each_, &map_}) {
+    if (*each) (*each)->require_unchanged();
+  }
 }
 
 }  // namespace kselect::cli

@@ -1,5 +1,6 @@
 #pragma once
-// Rows of lengths of their own for `kselect select`: --lengths, --starts, --offsets and --fill.
+// Rows of lengths of their own for `kselect select`: --lengths, --starts, --offsets and --fill, a k
+// of each row (--k-each), and names of elements (--map).
 
 #include <cstdint>
 #include <optional>
@@ -13,9 +14,12 @@
 namespace kselect::cli {
 
 struct ragged_options {
-  std::string lengths, starts, offsets;
+  std::string lengths, starts, offsets, k_each, map;
   std::int64_t fill = -1;
-  bool any() const { return !lengths.empty() || !starts.empty() || !offsets.empty(); }
+  bool any() const {
+    return !lengths.empty() || !starts.empty() || !offsets.empty() || !k_each.empty() ||
+           !map.empty();
+  }
 };
 
 void option_ragged(CLI::App& command, ragged_options& o);
@@ -34,8 +38,10 @@ class ragged_arrays {
  private:
   void cut_to_segments(const ragged_options& o, problem& p, const std::string& name);
   void require_inside(const ragged_options& o, const problem& p, const std::string& name) const;
+  void open_k_each(const ragged_options& o, problem& p, const std::string& name);
+  void open_map(const ragged_options& o, problem& p, const std::string& name);
 
-  std::optional<npy_file> lengths_, starts_;
+  std::optional<npy_file> lengths_, starts_, k_each_, map_;
 };
 
 }  // namespace kselect::cli

@@ -127,10 +127,12 @@ void require_in_payload(const select_arguments& o) {
 
 int select(const select_arguments& o) {
   require_in_payload(o);
-  const std::array<named_file, 4> inputs = {{{"--input", o.input, true},
+  const std::array<named_file, 6> inputs = {{{"--input", o.input, true},
                                              {"--lengths", o.ragged.lengths, true},
                                              {"--starts", o.ragged.starts, true},
-                                             {"--offsets", o.ragged.offsets, true}}};
+                                             {"--offsets", o.ragged.offsets, true},
+                                             {"--k-each", o.ragged.k_each, true},
+                                             {"--map", o.ragged.map, true}}};
   const std::array<named_file, 2> outputs = {
       {{"--values", o.values, true}, {"--indices", o.indices, true}}};
   const job_files held(inputs, outputs);
@@ -172,7 +174,7 @@ void add_select(CLI::App& app, action& chosen) {
   command
       ->add_option("--k", o->k, "how many of each row, at most n; of rows of their own lengths any")
       ->required()
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   option_output(*command, "--values", o->values, "the values, Q x k (.npy); - is standard output");
   option_output(*command, "--indices", o->indices, "the indices, int64 Q x k (.npy), or -");
   command->add_option_function<std::string>(

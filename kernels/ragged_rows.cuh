@@ -1,6 +1,6 @@
 #pragma once
 // Rows of lengths and starts of their own (kselect/ragged.hpp) as kernels see them. A kernel reads
-// the two numbers of a row when it comes to the row, so the host need not know them.
+// the numbers of a row when it comes to the row, so the host need not know them.
 
 #include <bit>
 #include <cstdint>
@@ -22,13 +22,17 @@ KSELECT_HD std::int64_t number_at(Simt& simt, const numbers_view& all, std::int6
   return simt.load(all.of_64, at);
 }
 
-template <class T>
-struct ragged_view {
-  simt::global<const T> input;
-  numbers_view lengths, starts;
+// Where rows lie, and how many elements of each are wanted.
+struct row_places {
+  numbers_view lengths, starts, k_each;
   std::int64_t rows, pitch;  // row r begins at element r * pitch + starts[r]; segments: pitch 0
-  bool has_lengths, has_starts, segments;
-  position n, k;  // the most elements that a row has; those wanted
+  bool has_lengths, has_starts, has_k_each, segments;
+  position n, k;  // the most elements that a row has; the most wanted
+};
+
+template <class T>
+struct ragged_view : row_places {
+  simt::global<const T> input;
   direction wanted;
   std::int64_t fill;          // the index of outputs without an element,
   order_key_t<T> fill_value;  // and their value's bits
@@ -41,29 +45,46 @@ inline numbers_view numbers_of(row_numbers type, const void* numbers, std::int64
   return all;
 }
 
-template <class T>
-ragged_view<T> ragged_rows_of(const problem& p, const io& buffers) {
-  ragged_view<T> m;
-  m.input = {static_cast<const T*>(buffers.input), p.input_elements()};
+inline row_places places_of(const problem& p, const io& buffers) {
+  row_places m;
   m.lengths = numbers_of(p.lengths, buffers.lengths, p.q);
   m.starts = numbers_of(p.starts, buffers.starts, p.q + (p.segments ? 1 : 0));
+  m.k_each = numbers_of(p.k_each, buffers.k_each, p.q);
   m.rows = p.q;
   m.pitch = p.segments ? 0 : p.effective_pitch();
   m.has_lengths = p.lengths != row_numbers::none;
   m.has_starts = p.starts != row_numbers::none;
+  m.has_k_each = p.k_each != row_numbers::none;
   m.segments = p.segments;
   m.n = static_cast<position>(p.n);
   m.k = static_cast<position>(p.k);
+  return m;
+}
+
+template <class T>
+ragged_view<T> ragged_rows_of(const problem& p, const io& buffers) {
+  ragged_view<T> m;
+  static_cast<row_places&>(m) = places_of(p, buffers);
+  m.input = {static_cast<const T*>(buffers.input), p.input_elements()};
   m.wanted = p.direction;
   m.fill = p.fill;
   // Not of T: both 16-bit types are read as one.
   m.fill_value = static_cast<order_key_t<T>>(fill_bits(p.type, p.direction));
+  if (p.fill_last) {
+    m.fill = -1;
+    const auto worst = static_cast<order_key_t<T>>(~order_key_t<T>{0});
+    m.fill_value = bits_of(from_selection_key<T>(worst, p.direction));
+  }
   return m;
 }
 
-// Row number `row`, which may be empty.
-template <class Simt, class T>
-KSELECT_HD simt::global<const T> row_at(Simt& simt, const ragged_view<T>& m, std::int64_t row) {
+// The number that a row's start has, and the row's length.
+struct row_range {
+  std::int64_t start;
+  position length;
+};
+template <class Simt>
+KSELECT_HD row_range range_of(Simt& simt, const row_places& m, std::int64_t row) {
   const std::int64_t start = m.has_starts ? number_at(simt, m.starts, row) : 0;
   std::int64_t length = m.n - start;
   if (m.segments) {
@@ -72,28 +93,63 @@ KSELECT_HD simt::global<const T> row_at(Simt& simt, const ragged_view<T>& m, std
     length = number_at(simt, m.lengths, row);
   }
   if (length > m.n) length = m.n;
-  if (length <= 0) return {};
-  return simt.slice(m.input, row * m.pitch + start, length);
+  return {start, length <= 0 ? 0 : static_cast<position>(length)};
 }
 
-// Writes all elements of a row that has at most k, and fills the rest of its outputs. Outputs that
-// are not wanted are empty. The caller is number `index` of `stride` threads.
+// Row number `row`, which may be empty.
 template <class Simt, class T>
-KSELECT_HD void write_whole_row(Simt& simt, const ragged_view<T>& m, const answer_view<T>& out,
-                                std::int64_t row, simt::global<const T> elements, position index,
-                                position stride) {
+KSELECT_HD simt::global<const T> row_at(Simt& simt, const ragged_view<T>& m, std::int64_t row) {
+  const row_range r = range_of(simt, m, row);
+  if (r.length == 0) return {};
+  return simt.slice(m.input, row * m.pitch + r.start, r.length);
+}
+
+// The elements wanted of a row, if it has as many.
+template <class Simt>
+KSELECT_HD position wanted_of(Simt& simt, const row_places& m, std::int64_t row) {
+  if (!m.has_k_each) return m.k;
+  const std::int64_t own = number_at(simt, m.k_each, row);
+  return own <= 0 ? 0 : own < m.k ? static_cast<position>(own) : m.k;
+}
+
+// The outputs `first` to `first + count` of an answer. Outputs that are not wanted are empty.
+template <class Simt, class T>
+KSELECT_HD answer_view<T> outputs_at(Simt& simt, const answer_view<T>& all, std::int64_t first,
+                                     position count) {
+  answer_view<T> part;
+  if (all.values.size != 0) part.values = simt.slice(all.values, first, count);
+  if (all.indices_32.size != 0) part.indices_32 = simt.slice(all.indices_32, first, count);
+  if (all.indices_64.size != 0) part.indices_64 = simt.slice(all.indices_64, first, count);
+  return part;
+}
+
+// Writes an output of a row: `value` and `index`. Outputs that are not wanted are empty.
+template <class Simt, class T>
+KSELECT_HD void write_output(Simt& simt, const answer_view<T>& out, position at, T value,
+                             std::int64_t index) {
+  if (out.values.size != 0) simt.store(out.values, at, value);
+  if (out.indices_32.size != 0) {
+    simt.store(out.indices_32, at, static_cast<std::int32_t>(index));
+  }
+  if (out.indices_64.size != 0) simt.store(out.indices_64, at, index);
+}
+
+// Fills the outputs `from` to `end` of a row. The caller is number `index` of `stride` threads.
+template <class Simt, class T>
+KSELECT_HD void fill_outputs(Simt& simt, const ragged_view<T>& m, const answer_view<T>& out,
+                             position from, position end, position index, position stride) {
+  for (position j = from + index; j < end; j += stride) {
+    write_output(simt, out, j, std::bit_cast<T>(m.fill_value), m.fill);
+  }
+}
+
+// Writes all elements of a row to its first outputs.
+template <class Simt, class T>
+KSELECT_HD void write_elements(Simt& simt, simt::global<const T> elements,
+                               const answer_view<T>& out, position index, position stride) {
   const auto length = static_cast<position>(elements.size);
-  const std::int64_t first = row * m.k;
-  for (position j = index; j < m.k; j += stride) {
-    const bool there = j < length;
-    if (out.values.size != 0) {
-      simt.store(out.values, first + j,
-                 there ? simt.load(elements, j) : std::bit_cast<T>(m.fill_value));
-    }
-    if (out.indices_32.size != 0) {
-      simt.store(out.indices_32, first + j, static_cast<std::int32_t>(there ? j : m.fill));
-    }
-    if (out.indices_64.size != 0) simt.store(out.indices_64, first + j, there ? j : m.fill);
+  for (position j = index; j < length; j += stride) {
+    write_output(simt, out, j, simt.load(elements, j), j);
   }
 }
 

@@ -41,9 +41,19 @@ const algorithm& chosen(const select_options& options) {
   return found != forms.end() ? *found : forms.back();
 }
 
+// Of no element the answer is empty, and no entry is asked.
+status select_nothing(const problem&, const io&, std::span<std::byte>, const executor&) {
+  return {};
+}
+
 // The entry's plan, if it promises what is required.
 call_plan planned(const algorithm& entry, const problem& p, const place& where,
                   const requirements& wanted) {
+  if (p.k == 0 && entry.missing.empty()) {
+    call_plan nothing = call_plan::of<&select_nothing>(p);
+    nothing.made_by(entry);
+    return nothing;
+  }
   if (!entry.missing.empty() || keeps(entry.promises, wanted)) {
     return plan_call(entry, p, where.device());
   }
@@ -59,8 +69,15 @@ call_plan planned(const algorithm& entry, const problem& p, const place& where,
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
+std::string objection_to_map(const problem& p) {
+  if (p.map == row_numbers::int64 && p.index == index_type::int32) {
+    return "the map has numbers of 64 bits, and the indices have 32";
+  }
+  return {};
+}
+
 std::string objection_to_ragged(const problem& p) {
-  if (p.k < 1) return "k = " + number(p.k) + ", but must be at least 1";
+  if (p.k < 0) return "k = " + number(p.k) + ", but must be at least 0";
   if (p.pitch < 0) return "pitch = " + number(p.pitch) + ", but must be 0 or more";
   if (p.elements < 0) return "elements = " + number(p.elements) + ", but must be 0 or more";
   const std::int64_t last = std::max(p.n, p.effective_pitch());
@@ -81,9 +98,10 @@ std::string objection(const problem& p) {
   if (p.q < 1 || p.n < 1) {
     return "the matrix is empty: Q = " + number(p.q) + ", n = " + number(p.n);
   }
+  if (std::string wrong = objection_to_map(p); !wrong.empty()) return wrong;
   if (p.ragged()) return objection_to_ragged(p);
-  if (p.k < 1 || p.k > p.n) {
-    return "k = " + number(p.k) + ", but must be 1 to n = " + number(p.n);
+  if (p.k < 0 || p.k > p.n) {
+    return "k = " + number(p.k) + ", but must be 0 to n = " + number(p.n);
   }
   if (p.pitch != 0 && p.pitch < shortest) {
     return "pitch = " + number(p.pitch) + ", but must be 0 or at least " + number(shortest);
@@ -102,6 +120,8 @@ std::string objection(const problem& p, const detail::call_buffers& buffers) {
   if (p.starts != row_numbers::none && buffers.starts == nullptr) {
     return p.segments ? "rows.offsets is null" : "rows.starts is null";
   }
+  if (p.k_each != row_numbers::none && buffers.k_each == nullptr) return "rows.k_each is null";
+  if (p.map != row_numbers::none && buffers.map == nullptr) return "rows.map is null";
   if (p.has_values() && buffers.value_count < p.q * p.k) {
     return too_few("values", buffers.value_count);
   }
@@ -218,6 +238,7 @@ std::size_t most_workspace(const algorithm& entry, const problem& p, const place
   if (!p.has_values()) return planned(entry, p, where, wanted).workspace();
   problem values_only = p;
   values_only.payload = payload::values;
+  values_only.map = row_numbers::none;
   return std::max(planned(entry, p, where, wanted).workspace(),
                   planned(entry, values_only, where, wanted).workspace());
 }
@@ -237,9 +258,9 @@ status refusal(const algorithm& entry, const call_plan& plan) {
 
 status start(const call_plan& plan, const detail::call_buffers& buffers,
              std::span<std::byte> aligned, const executor& on) {
-  return plan.enqueue(
-      {buffers.rows, buffers.values, buffers.indices, buffers.lengths, buffers.starts}, aligned,
-      on);
+  return plan.enqueue({buffers.rows, buffers.values, buffers.indices, buffers.lengths,
+                       buffers.starts, buffers.k_each, buffers.map},
+                      aligned, on);
 }
 
 // With a workspace of the caller's.

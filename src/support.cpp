@@ -25,8 +25,9 @@ std::string exceeded(const limits& most, const problem& p) {
 }
 
 // Why an entry does not take ragged rows; empty if it does.
-std::string excluded_ragged(const algorithm& entry, const problem& p) {
-  if (!entry.ragged) return "rows of lengths or starts of their own are not supported";
+std::string excluded_ragged(const algorithm& entry, const problem& p, const device& where) {
+  if (entry.ragged.bits == 0) return "rows of lengths or starts of their own are not supported";
+  if (!entry.ragged.contains(where.kind)) return lacks("ragged rows: executor", where.kind);
   if (p.layout != layout::row_major) return lacks("layout of ragged rows", p.layout);
   if (p.payload == payload::kth_value) return lacks("payload of ragged rows", p.payload);
   return {};
@@ -37,9 +38,11 @@ std::string excluded(const algorithm& entry, const problem& p, const device& whe
   if (!entry.missing.empty()) return std::string(entry.missing);
   if (!entry.executors.contains(where.kind)) return lacks("executor", where.kind);
   if (!entry.dtypes.contains(p.type)) return lacks("dtype", p.type);
-  if (std::string reason = p.ragged() ? excluded_ragged(entry, p) : ""; !reason.empty()) {
+  if (std::string reason = p.ragged() ? excluded_ragged(entry, p, where) : ""; !reason.empty()) {
     return reason;
   }
+  if (p.map != row_numbers::none && !entry.maps)
+    return "names of elements by a map are not supported";
   if (!entry.payloads.contains(p.payload)) return lacks("payload", p.payload);
   if (!entry.layouts.contains(p.layout)) return lacks("layout", p.layout);
   if (p.has_indices() && !entry.index_types.contains(p.index)) {
@@ -71,7 +74,7 @@ call_plan plan_checked(const algorithm& entry, const problem& p, const device& w
 }
 
 // Indices alone, from an entry that also writes values: these go to scratch memory.
-using pairs_plan = basic_plan<328>;  // of a composed entry, too
+using pairs_plan = basic_plan<312>;  // of a composed entry, too
 struct unwanted_values {
   pairs_plan pairs;
   std::size_t pairs_workspace;  // rounded up to the alignment of what follows

@@ -85,7 +85,8 @@ choice by_rules(const problem& p, const device& where) {
 
 // The table that predicts for this problem; null if rules decide.
 const cost_table* table_of(const problem& p, const device& where) {
-  if (by_columns(p, where) || kth_alone(p, where)) return nullptr;
+  // Tables are learned from equal rows.
+  if (by_columns(p, where) || kth_alone(p, where) || p.ragged()) return nullptr;
   return table_for(where);
 }
 
@@ -149,6 +150,38 @@ class ranking {
   std::array<double, max_table_members> times_;
 };
 
+// The decisions of a call on the host whose elements are named by a map.
+struct named_call {
+  member_plan member;
+  int threads;
+};
+
+status start_named(const named_call& c, const problem& p, const io& buffers,
+                   std::span<std::byte> memory, const executor& on) {
+  if (status done = c.member.enqueue(buffers, memory, on); !done.ok()) return done;
+#pragma omp parallel for num_threads(c.threads) schedule(static) if (c.threads > 1)
+  for (std::int64_t r = 0; r < p.q; ++r) {
+    map_row(p, buffers, r, selected_of(p, buffers, r, extent_of(p, buffers, r).length));
+  }
+  return {};
+}
+
+// A choice whose answers' elements are then named by a map.
+choice choose_named(const problem& p, const device& where) {
+  const bool on_host = where.kind == executor_kind::cpu;
+  const problem plain = without_map(p);
+  choice found = choose_algorithm(on_host ? plain : with_values(plain), where);
+  if (found.member == nullptr) return found;
+  if (!on_host) {
+    found.plan = ordered::plan_named(found.plan, p);
+  } else if (const member_plan member(found.plan); member) {
+    const int threads = ordered::sorting_threads(p, where);
+    found.plan = call_plan::of<&start_named>(p, member.workspace(), named_call{member, threads});
+  }
+  found.plan.made_by(*found.member);
+  return found;
+}
+
 call_plan plan_for(const problem& p, const device& where) {
   return choose_algorithm(p, where).plan;
 }
@@ -164,7 +197,8 @@ constexpr algorithm entry() {
       set_of(payload::values, payload::values_and_indices, payload::kth_value, payload::indices);
   a.layouts = set_of(layout::row_major, layout::column_major);
   a.threaded = true;
-  a.ragged = true;
+  a.ragged = a.executors;
+  a.maps = true;
   a.plan = &plan_for;
   return a;
 }
@@ -178,6 +212,7 @@ constexpr std::array all = {
 }  // namespace
 
 choice choose_algorithm(const problem& p, const device& where) {
+  if (p.map != row_numbers::none) return choose_named(p, where);
   if (const cost_table* const table = table_of(p, where)) {
     const auto [best, plan] = ranking(*table, p, where).next();
     if (best.member != nullptr) {

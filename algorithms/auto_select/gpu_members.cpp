@@ -28,6 +28,10 @@ bool few_long_rows(const problem& p, const device& where) {
 }
 bool fits_a_warp(const problem& p, const device&) { return p.n <= 1024; }
 bool by_columns(const problem& p, const device&) { return p.layout == layout::column_major; }
+// A block that is left with a long row works when all others are done.
+bool long_ragged_rows(const problem& p, const device& where) {
+  return p.ragged() && p.n > (where.kind == executor_kind::cuda ? 16384 : 256);
+}
 bool kth_alone(const problem& p, const device&) { return p.payload == payload::kth_value; }
 
 constexpr std::array rules = {
@@ -35,6 +39,8 @@ constexpr std::array rules = {
     // Within 1 % of the best queue in geometric mean, 7 % at worst (results/nvidia-h200-x2/tang_*).
     rule{&entries::heap_queue, "tang/heap+partition4", &by_columns,
          "in column-major rows neighbouring lanes read neighbouring rows"},
+    rule{&entries::buffered_multi_select_grid, "bms-grid", &long_ragged_rows,
+         "long rows are cut into pieces, so that no block is left with one"},
     rule{&entries::buffered_multi_select_grid, "bms-grid", &few_long_rows,
          "so few rows that a block each would leave most of the card idle"},
     rule{&entries::buffered_multi_select_block, "bms-warp", &fits_a_warp,

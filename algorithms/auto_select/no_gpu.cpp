@@ -13,6 +13,10 @@ std::span<const entries_of_file> gpu_files() { return {}; }
 
 namespace ordered {
 
+call_plan plan_named(const call_plan&, const problem&) {
+  return call_plan::refused("kselect::auto_select without CUDA selects on the CPU alone");
+}
+
 call_plan plan_ordered(const algorithm&, const problem&, const device&, answer_order) {
   return call_plan::refused("kselect::auto_select without CUDA selects on the CPU alone");
 }

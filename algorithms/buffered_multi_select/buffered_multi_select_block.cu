@@ -64,7 +64,7 @@ constexpr algorithm entry(std::string_view name) {
                                    "kselect, after Tang et al. 2015 and Komarov et al. 2014");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
   a.payloads = set_of(payload::values, payload::values_and_indices, payload::indices);
-  a.ragged = true;
+  a.ragged = a.executors;
   a.plan = &plan_for<v>;
   return a;
 }

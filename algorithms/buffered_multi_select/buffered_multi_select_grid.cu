@@ -6,6 +6,8 @@
 // multiprocessors do not finish together; short parts, one chain of latencies: the launch, the load
 // of the part, the messages, and some ten steps of a block.
 //
+// Of ragged rows the long ones are cut into pieces, a block each (block/cut_rows.cuh).
+//
 // Entries: bms-grid
 
 #include <atomic>
@@ -29,7 +31,11 @@ namespace {
 
 template <grid_variant v>
 call_plan plan_for(const problem& p, const device& where) {
-  return visit_bits(p.type, [&]<class T>(T) { return grid_plan<T>(v, p, where); });
+  return visit_bits(p.type, [&]<class T>(T) {
+    if (p.ragged()) return cut_plan<T>(p, where);
+    if (p.has_values()) return grid_plan<T>(v, p, where);
+    return plan_without_values(grid_plan<T>(v, with_values(p), where));
+  });
 }
 
 template <grid_variant v>
@@ -37,6 +43,8 @@ constexpr algorithm entry(std::string_view name) {
   algorithm a = kernels::gpu_entry(name, "buffered multi-select",
                                    "kselect, after Tang et al. 2015 and Komarov et al. 2014");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
+  a.payloads = set_of(payload::values, payload::values_and_indices, payload::indices);
+  if (v.threads == 0) a.ragged = a.executors;
   a.plan = &plan_for<v>;
   return a;
 }

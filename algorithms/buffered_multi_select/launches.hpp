@@ -22,6 +22,10 @@ call_plan block_plan(const block_variant& v, const problem& p, const device& whe
 template <class T>
 call_plan ragged_plan(const block_variant& v, const problem& p, const device& where);
 
+// The same with long rows cut into pieces.
+template <class T>
+call_plan cut_plan(const problem& p, const device& where);
+
 // A registered variant with several blocks a row. 0 threads: n and the device decide.
 struct grid_variant {
   int threads;

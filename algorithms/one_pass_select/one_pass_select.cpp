@@ -129,7 +129,7 @@ class rows_selection {
   template <bool with_indices>
   void ragged_row(std::int64_t row) {
     const row_extent e = extent_of(p_, buffers_, row);
-    const std::int64_t wanted = std::min(p_.k, e.length);
+    const std::int64_t wanted = selected_of(p_, buffers_, row, e.length);
     fill_row(p_, buffers_, row, wanted);
     if (wanted == 0) return;
     const key_row<T> keys = {static_cast<const T*>(buffers_.input) + e.first, e.length,
@@ -264,7 +264,7 @@ constexpr algorithm entry(std::string_view name) {
       "ours; threshold after Tang et al. 2015, Sec. III-E; cut after Floyd & Rivest 1975");
   a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
   a.threaded = parallel;
-  a.ragged = true;
+  a.ragged = a.executors;
   a.plan = &plan_for<parallel>;
   return a;
 }

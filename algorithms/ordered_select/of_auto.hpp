@@ -62,13 +62,14 @@ inline void sort_answers(const problem& p, const io& buffers, std::span<std::byt
         T* const values = static_cast<T*>(buffers.values) + r * p.k;
         // Of a short row, what stands for no element stays behind.
         const std::int64_t count =
-            p.ragged() ? std::min(p.k, extent_of(p, buffers, r).length) : p.k;
+            p.ragged() ? selected_of(p, buffers, r, extent_of(p, buffers, r).length) : p.k;
         if (p.has_indices()) {
           sort_row(p, count, values, static_cast<Index*>(buffers.indices) + r * p.k,
                    own + omp_get_thread_num() * p.k);
         } else {
           sort_row(p, count, values);
         }
+        if (p.map != row_numbers::none) map_row(p, buffers, r, count);
       }
     });
   });
@@ -101,13 +102,8 @@ inline choice choose_ordered(const problem& p, const device& where, answer_order
   if (p.payload == payload::kth_value) return choose_algorithm(p, where);
   if (!p.has_values()) return choose_ordered(with_values(p), where, wanted);
   const bool on_host = where.kind == executor_kind::cpu;
-  if (p.ragged() && !on_host) {
-    choice none;
-    none.plan = call_plan::refused("ragged rows are ordered on the CPU alone");
-    return none;
-  }
   // Some members are asked for k + 1, and the choice of `auto` may depend on it.
-  problem asked = p;
+  problem asked = on_host ? without_map(p) : in_positions(p);
   if (!on_host && wanted == answer_order::stable && p.has_indices() && p.k < p.n) ++asked.k;
   choice found = choose_algorithm(asked, where);
   if (found.member == nullptr) return found;

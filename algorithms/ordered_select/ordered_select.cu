@@ -7,6 +7,9 @@
 //   +stable  The member is asked for k + 1 elements. An element equal to the k-th can have been
 //            left out only if the worst of these comes twice. Only then is the row read again, up
 //            to the last tie that is wanted (finish.cuh, ties.cuh).
+//   ragged   Rows of any length are ordered as rows of k elements; complete.cuh then fills what
+//   they
+//            lack, cuts what is more than a row wants, and names elements by a map.
 //
 // Two other ways to settle ties cost more. If the member narrowed (key, index), no row would be
 // read again, but its stream would compare indices, and its largest kernels would need more
@@ -25,6 +28,7 @@
 #include <algorithm>
 #include <array>
 
+#include "algorithms/ordered_select/complete.cuh"
 #include "algorithms/ordered_select/finish.cuh"
 #include "algorithms/ordered_select/ordered.hpp"
 #include "algorithms/ordered_select/runs.cuh"
@@ -35,6 +39,7 @@ namespace {
 // How the finishing kernels are launched.
 struct finishing {
   bool settles;          // ties, of k + 1 elements that the member left in the workspace
+  bool at_once;          // and sorts in the same kernel
   int team;              // threads that sort a run
   int threads;           // of a block
   int settling_threads;  // of a block that settles ties of answers of several runs
@@ -90,7 +95,8 @@ finishing finishing_of(const problem& p, const device& where, bool settles) {
   chosen.run = static_cast<position>(each * chosen.team);
   chosen.runs = (static_cast<position>(p.k) + chosen.run - 1) / chosen.run;
   chosen.parts = settles ? parts_of(p, where) : 1;
-  const bool shared = chosen.parts > 1 && chosen.runs == 1;  // blocks that look for ties
+  chosen.at_once = settles && chosen.runs == 1 && !p.ragged();
+  const bool shared = chosen.parts > 1 && chosen.at_once;  // blocks that look for ties
   const int least = where.kind != executor_kind::cuda ? (shared ? 64 : 32) : (shared ? 256 : 128);
   chosen.threads = std::max(chosen.team, least);
   const int teams = chosen.threads / chosen.team;
@@ -187,6 +193,30 @@ status sort_long(const problem& p, const finishing& how, const answer_view<T>& o
   return done;
 }
 
+// Settles the ties of the member's answers, and sorts them if that is done at once.
+template <class T>
+status settle(const problem& p, const finishing& how, const io& buffers, const scratch<T>& s,
+              const tie_args<T>& ties, const executor& on) {
+  if (how.at_once) {
+    return finish<T, true, true>(p, how, s.answers, kernels::answer_in<T>(p, buffers), ties, on);
+  }
+  const std::int64_t blocks = p.q * how.parts;
+  if (p.ragged()) {
+    const ragged_tie_args<T> of_rows{ties, kernels::ragged_rows_of<T>(p, buffers)};
+    return start<settle_ragged_kernel<T>>(on, blocks, how.settling_threads, 0,
+                                          {s.answers, of_rows});
+  }
+  return start<settle_kernel<T>>(on, blocks, how.settling_threads, 0, {s.answers, ties});
+}
+
+// Completes answers in order: fills them, and names their elements.
+template <class T>
+status complete(const problem& p, const io& buffers, const executor& on) {
+  constexpr int threads = complete_kernel<T>::max_threads;
+  const std::int64_t blocks = std::min<std::int64_t>((p.q * p.k + threads - 1) / threads, 1 << 24);
+  return start<complete_kernel<T>>(on, blocks, threads, 0, complete_args_of<T>(p, buffers));
+}
+
 // Launches what follows the member, whose answers are in s.answers if ties are to be settled, else
 // in `buffers`.
 template <class T, bool indexed>
@@ -196,15 +226,9 @@ status finish_answers(const problem& p, const finishing& how, const io& buffers,
   if constexpr (indexed) {
     if (how.settles) {
       const tie_args<T> ties = ties_of<T>(p, buffers, how, s);
-      status done;
-      if (how.runs == 1) {
-        done = finish<T, true, true>(p, how, s.answers, out, ties, on);
-      } else {
-        done = start<settle_kernel<T>>(on, p.q * how.parts, how.settling_threads, 0,
-                                       {s.answers, ties});
-      }
+      status done = settle<T>(p, how, buffers, s, ties, on);
       if (done.ok()) done = gather(p, ties, on);
-      if (!done.ok() || how.runs == 1) return done;
+      if (!done.ok() || how.at_once) return done;
     }
   }
   if (how.runs == 1) return finish<T, indexed, false>(p, how, out, out, {}, on);
@@ -219,7 +243,7 @@ bool settles_ties(const algorithm& member, const problem& p, answer_order wanted
 }  // namespace
 
 problem asked_of(const algorithm& member, const problem& p, answer_order wanted) {
-  problem asked = p;
+  problem asked = in_positions(p);
   if (settles_ties(member, p, wanted)) {
     asked.k = p.k + 1;
     asked.index = index_type::int32;
@@ -249,6 +273,8 @@ status start_ordered(const ordered_call& c, const problem& p, const io& buffers,
   status done =
       c.member.enqueue(members, {pieces.take<std::byte>(rest).data, c.member.workspace()}, on);
   if (done.ok()) done = finish_answers<T, indexed>(p, c.how, buffers, own, on);
+  const bool incomplete = p.ragged() || p.map != row_numbers::none;
+  if (done.ok() && incomplete) done = complete<T>(p, buffers, on);
   return done;
 }
 
@@ -275,6 +301,38 @@ call_plan plan_ordered(const algorithm& member, const problem& p, const device& 
   });
 }
 
+// ---- names
+
+namespace {
+
+// A member's plan, and scratch memory for values that only the member needs.
+struct named_call {
+  member_plan member;
+  std::size_t members_workspace;  // rounded up to the alignment of what follows
+};
+
+template <class T>
+status start_named(const named_call& c, const problem& p, const io& buffers,
+                   std::span<std::byte> memory, const executor& on) {
+  io members = buffers;
+  if (!p.has_values()) members.values = memory.subspan(c.members_workspace).data();
+  status done = c.member.enqueue(members, memory.first(c.member.workspace()), on);
+  return done.ok() ? complete<T>(p, buffers, on) : done;
+}
+
+}  // namespace
+
+call_plan plan_named(const call_plan& member, const problem& p) {
+  const member_plan first(member);
+  if (!first) return call_plan::refused(first.reason());
+  constexpr std::size_t alignment = 256;  // of a workspace
+  const std::size_t own = (first.workspace() + alignment - 1) / alignment * alignment;
+  const std::size_t values = p.has_values() ? 0 : with_values(p).values_bytes();
+  return visit_bits(p.type, [&]<class T>(T) {
+    return call_plan::of<&start_named<T>>(p, own + values, named_call{first, own});
+  });
+}
+
 // ---- entries
 
 namespace {
@@ -292,6 +350,8 @@ struct composed {
     algorithm a = kernels::gpu_entry(name, "buffered multi-select", "kselect");
     a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
     a.promises = promises_of(a.promises, wanted);
+    a.ragged = a.executors;
+    a.maps = true;
     a.plan = &plan_for;
     return a;
   }

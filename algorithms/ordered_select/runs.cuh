@@ -8,8 +8,8 @@ namespace kselect::ordered {
 
 // Writes the final ones of k + 1 elements in any order, and then the ties (finish.cuh explains
 // them). A row has `ties.parts` blocks; the first one writes the elements.
-template <class T>
-struct settle_kernel {
+template <class T, class Ties>
+struct settle_form {
   static constexpr int max_threads = 512;
   using key = key_word<T>;
   struct storage {
@@ -19,7 +19,7 @@ struct settle_kernel {
   };
   struct args {
     answer_view<T> from;  // [rows][k + 1]
-    tie_args<T> ties;
+    Ties ties;
   };
 
   template <class Simt>
@@ -47,7 +47,7 @@ struct settle_kernel {
     for (position i = first; i < given; i += threads) equal += key_at(i) == worst ? 1U : 0U;
     const position complete = given - team.sum(equal);
     if (part == 0) write(simt, shared, a, row, worst, complete);
-    tie_search<Simt, T>(simt, shared.search, a.ties).finish(row, part, complete, worst);
+    tie_search<Simt, T, Ties>(simt, shared.search, a.ties).finish(row, part, complete, worst);
   }
 
  private:
@@ -74,9 +74,17 @@ struct settle_kernel {
     }
     for (position i = complete + thread; i < k; i += threads) {
       simt.store(a.ties.out.values, row * k + i, value_of<T>(worst, a.ties.wanted));
+      // A short row has no tie for some of them, which are sorted last.
+      if constexpr (std::is_same_v<Ties, ragged_tie_args<T>>) {
+        write_index(simt, a.ties.out, row * k + i, kernels::no_position);
+      }
     }
   }
 };
+template <class T>
+struct settle_kernel : settle_form<T, tie_args<T>> {};
+template <class T>
+struct settle_ragged_kernel : settle_form<T, ragged_tie_args<T>> {};
 
 // Merges neighbouring sorted runs of answers, a thread an element. The element's place in its own
 // run is known; a binary search finds its place in the other. Of equal elements, the first run's

@@ -7,6 +7,7 @@
 // kernel takes them from the parts in order.
 
 #include "algorithms/ordered_select/team.cuh"
+#include "kernels/ragged_rows.cuh"
 
 namespace kselect::ordered {
 
@@ -45,6 +46,30 @@ struct tie_args {
   position parts;  // blocks a row
 };
 
+// The same of ragged rows, whose source has their longest row's n.
+template <class T>
+struct ragged_tie_args : tie_args<T> {
+  kernels::ragged_view<T> matrix;
+};
+
+// Where a row begins, and its length.
+template <class Simt, class T>
+KSELECT_HD std::int64_t origin_of(Simt&, const tie_args<T>& a, std::int64_t row) {
+  return row * a.source.row_step;
+}
+template <class Simt, class T>
+KSELECT_HD std::int64_t origin_of(Simt& simt, const ragged_tie_args<T>& a, std::int64_t row) {
+  return row * a.matrix.pitch + kernels::range_of(simt, a.matrix, row).start;
+}
+template <class Simt, class T>
+KSELECT_HD position length_of(Simt&, const tie_args<T>& a, std::int64_t) {
+  return a.source.n;
+}
+template <class Simt, class T>
+KSELECT_HD position length_of(Simt& simt, const ragged_tie_args<T>& a, std::int64_t row) {
+  return kernels::range_of(simt, a.matrix, row).length;
+}
+
 // The columns of part number `part` of a row.
 struct column_range {
   position first, end;
@@ -60,12 +85,12 @@ struct tie_storage {
 };
 
 // Finds the ties that belong to an answer. All threads of a block call it.
-template <class Simt, class T>
+template <class Simt, class T, class Args = tie_args<T>>
 class tie_search {
  public:
   using key = key_word<T>;
 
-  KSELECT_HD tie_search(Simt& simt, tie_storage& shared, const tie_args<T>& a)
+  KSELECT_HD tie_search(Simt& simt, tie_storage& shared, const Args& a)
       : simt_(simt), shared_(shared), a_(a) {}
 
   // The answer of `row` has `complete` final elements; the others equal `last`. Writes their
@@ -75,7 +100,7 @@ class tie_search {
       note(row, part, complete, last);
     } else if (complete < a_.k) {
       const std::int64_t to = row * a_.k + complete;
-      find(row, {0, a_.source.n}, last, a_.k - complete,
+      find(row, {0, length_of(simt_, a_, row)}, last, a_.k - complete,
            [&](position i, position column) { write_index(simt_, a_.out, to + i, column); });
     }
   }
@@ -88,10 +113,11 @@ class tie_search {
     if (writes && part == 0) simt_.store(a_.memory.complete, row, complete);
     if (complete == a_.k) return;
     const std::int64_t slot = row * a_.parts + part;
-    const position count = find(row, columns_of(a_.source.n, part, a_.parts), last, a_.k - complete,
-                                [&](position i, position column) {
-                                  simt_.store(a_.memory.places, slot * a_.memory.room + i, column);
-                                });
+    const column_range columns = columns_of(length_of(simt_, a_, row), part, a_.parts);
+    const position count =
+        find(row, columns, last, a_.k - complete, [&](position i, position column) {
+          simt_.store(a_.memory.places, slot * a_.memory.room + i, column);
+        });
     if (writes) simt_.store(a_.memory.counts, slot, count);
   }
 
@@ -124,7 +150,7 @@ class tie_search {
   // The set of the lane's elements start, start + 32, ... with key `tied`.
   KSELECT_HD std::uint32_t equal_to(std::int64_t row, position start, position end, key tied) {
     T ahead[at_once];
-    const std::int64_t origin = row * a_.source.row_step;
+    const std::int64_t origin = origin_of(simt_, a_, row);
     KSELECT_UNROLL
     for (int u = 0; u < at_once; ++u) {
       const position i = start + static_cast<position>(u * simt::warp_size);
@@ -153,7 +179,7 @@ class tie_search {
 
   Simt& simt_;
   tie_storage& shared_;
-  const tie_args<T>& a_;
+  const Args& a_;
   int turn_ = 0;
 };
 

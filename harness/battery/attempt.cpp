@@ -182,14 +182,13 @@ void battery_attempt::prove_on(const workload& p, std::span<const std::byte> row
 }
 
 void battery_attempt::prove_ragged(const workload& p, std::span<const std::byte> rows,
-                                   std::span<const std::byte> lengths,
-                                   std::span<const std::byte> starts) {
+                                   const row_places& arrays) {
   if (!check_support(entry(), p, place().description())) {
     ++result.beyond_limits;
     return;
   }
   input_rows input(place(), rows);
-  input.give_numbers(lengths, starts);
+  input.give_numbers(arrays);
   prove_input(p, input, to_string(p));
 }
 

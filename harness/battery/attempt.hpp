@@ -46,8 +46,7 @@ class battery_attempt {
   // misaligned.
   void prove_on(const workload& p, std::span<const std::byte> rows, std::int64_t shift = 0);
   // The same on ragged rows, whose arrays are of the problem's types.
-  void prove_ragged(const workload& p, std::span<const std::byte> rows,
-                    std::span<const std::byte> lengths, std::span<const std::byte> starts);
+  void prove_ragged(const workload& p, std::span<const std::byte> rows, const row_places& arrays);
   // Counts a problem that the case itself has proven.
   void count_proven() { ++result.proven; }
 

@@ -66,9 +66,10 @@ timed_run input_rows::time_to_host() const {
   });
 }
 
-void input_rows::give_numbers(std::span<const std::byte> lengths,
-                              std::span<const std::byte> starts) {
-  for (const auto& [to, from] : {std::pair{&lengths_, lengths}, std::pair{&starts_, starts}}) {
+void input_rows::give_numbers(const row_places& arrays) {
+  for (const auto& [to, from] :
+       {std::pair{&lengths_, arrays.lengths}, std::pair{&starts_, arrays.starts},
+        std::pair{&k_each_, arrays.k_each}, std::pair{&map_, arrays.map}}) {
     if (from.empty()) continue;
     to->host.assign(from.begin(), from.end());
     to->device = device_buffer(*place_, from.size());
@@ -79,12 +80,12 @@ void input_rows::give_numbers(std::span<const std::byte> lengths,
 void input_rows::give_lengths(const workload& p) {
   if (!p.ragged()) return;
   const auto lengths = make_lengths(p.row_lengths, p.n, p.q, p.seed);
-  give_numbers(std::as_bytes(std::span(lengths)), {});
+  give_numbers({.lengths = std::as_bytes(std::span(lengths)), .starts = {}});
 }
 
 bool input_rows::unchanged() const {
   if (!shows_changes()) return false;
-  for (const numbers* const each : {&lengths_, &starts_}) {
+  for (const numbers* const each : {&lengths_, &starts_, &k_each_, &map_}) {
     std::vector<std::byte> now(each->host.size());
     if (!now.empty()) place_->to_host(now, each->device.data());
     if (now != each->host) return false;

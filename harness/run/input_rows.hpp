@@ -14,6 +14,12 @@
 
 namespace kselect::harness {
 
+// The arrays that say where the rows of a problem lie, how many elements each wants, and what their
+// names are (problem.hpp), in host memory. Those that it does not have are empty.
+struct row_places {
+  std::span<const std::byte> lengths, starts, k_each = {}, map = {};
+};
+
 // The rows of a problem, on the host and in the backend's memory. Many trials share them.
 class input_rows {
  public:
@@ -25,9 +31,8 @@ class input_rows {
   // Rows made at `device`, for a backend that proves in place. The first host() copies them.
   static input_rows made_at(backend& place, const std::byte* device, std::size_t bytes);
 
-  // Gives the rows lengths and starts of their own, as the problem's arrays say (problem.hpp).
-  // Copies them.
-  void give_numbers(std::span<const std::byte> lengths, std::span<const std::byte> starts);
+  // Copies the arrays.
+  void give_numbers(const row_places& arrays);
   // The lengths that a workload draws; none if its rows are equal.
   void give_lengths(const workload& p);
   struct numbers {
@@ -36,6 +41,8 @@ class input_rows {
   };
   const numbers& lengths() const { return lengths_; }
   const numbers& starts() const { return starts_; }
+  const numbers& k_each() const { return k_each_; }
+  const numbers& map() const { return map_; }
 
   std::size_t bytes() const { return bytes_; }
   // The rows in host memory. Throws error(failure::resources) if a copy does not fit,
@@ -75,7 +82,7 @@ class input_rows {
   const std::byte* device_;
   std::uint64_t hash_;
   std::vector<change> changes_;
-  numbers lengths_, starts_;  // empty if the rows are not ragged
+  numbers lengths_, starts_, k_each_, map_;  // empty if the problem has none
 };
 
 }  // namespace kselect::harness

@@ -105,7 +105,9 @@ io trial::buffers() const {
           .values = problem_.has_values() ? values_.data() : nullptr,
           .indices = problem_.has_indices() ? indices_.data() : nullptr,
           .lengths = input_->lengths().device.data(),
-          .starts = input_->starts().device.data()};
+          .starts = input_->starts().device.data(),
+          .k_each = input_->k_each().device.data(),
+          .map = input_->map().device.data()};
 }
 
 status trial::guarded_call() {
@@ -199,7 +201,9 @@ std::string trial::refute_copy() {
                   .values = problem_.has_values() ? values_host_.data() : nullptr,
                   .indices = problem_.has_indices() ? indices_host_.data() : nullptr,
                   .lengths = input_->lengths().host.data(),
-                  .starts = input_->starts().host.data()};
+                  .starts = input_->starts().host.data(),
+                  .k_each = input_->k_each().host.data(),
+                  .map = input_->map().host.data()};
   const verdict proof = verify(problem_, entry_.promises, answer, place_.description().threads);
   if (proof) return {};
   return fmt::format("{} of {} wrong; {}: {}", proof.rows_wrong,

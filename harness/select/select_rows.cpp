@@ -54,10 +54,10 @@ index_type preferred_index(const algorithm& entry) {
 
 selection select_rows(const algorithm& entry, const problem& p, std::span<const std::byte> rows,
                       backend& place, const row_places& ragged) {
-  if (p.q == 0 || p.n == 0) return {};
+  if (p.q == 0 || p.n == 0 || p.k == 0) return {};
   refuse_excluded(entry, p, rows, ragged);
   input_rows input(place, rows);
-  if (p.ragged()) input.give_numbers(ragged.lengths, ragged.starts);
+  input.give_numbers(ragged);
   trial attempt(entry, p, input, place);
   attempt.prepare();
   if (const status result = attempt.run(); !result.ok()) {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/harness.hpp"
+#include "harness/run/input_rows.hpp"
 #include "kselect/algorithm.hpp"
 #include "runtime/backend/backend.hpp"
 
@@ -17,15 +17,10 @@ struct selection {
   std::vector<std::int64_t> indices;  // Q x k; empty if the payload has no indices
 };
 
-// The arrays of a ragged problem, in host memory; empty where it has none.
-struct row_places {
-  std::span<const std::byte> lengths, starts;
-};
-
 // Runs the algorithm once and proves its answer. Throws error(failure::unsupported) if the
 // algorithm does not support the problem, error(failure::input) if the rows hold a NaN or an
 // infinity that its contract excludes, and error(failure::wrong_answer) if the certificate fails.
-// If there are no rows or n is 0, the selection is empty.
+// If there are no rows, or n or k is 0, the selection is empty.
 selection select_rows(const algorithm& entry, const problem& p, std::span<const std::byte> rows,
                       backend& place, const row_places& ragged = {});
 

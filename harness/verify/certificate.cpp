@@ -17,6 +17,7 @@
 #include <omp.h>
 
 #include "harness/harness.hpp"
+#include "harness/verify/names.hpp"
 #include "harness/verify/row_checker.hpp"
 #include "kselect/ragged.hpp"
 #include "runtime/error.hpp"
@@ -200,7 +201,7 @@ std::optional<finding> wrong_fill(const problem& what, const io& buffers, std::i
     }
     if (bits == wanted && index == what.fill) continue;
     return finding{check::fill, row, j,
-                   fmt::format("fill: row {}, position {}: the row has {} elements, so index {} "
+                   fmt::format("fill: row {}, position {}: the row gives {} elements, so index {} "
                                "and bits 0x{:x} should stand here; found are {} and 0x{:x}",
                                row, j, first, what.fill, wanted, index, bits)};
   }
@@ -211,13 +212,14 @@ std::optional<finding> wrong_fill(const problem& what, const io& buffers, std::i
 std::optional<finding> wrong_row(const problem& what, const contract& promises, const io& buffers,
                                  std::int64_t row, int threads) {
   const row_extent e = extent_of(what, buffers, row);
+  const std::int64_t selected = selected_of(what, buffers, row, e.length);
   problem alone = what;
-  alone.lengths = alone.starts = row_numbers::none;
+  alone.lengths = alone.starts = alone.k_each = row_numbers::none;
   alone.segments = false;
   alone.pitch = alone.elements = 0;
   alone.q = 1;
   alone.n = e.length;
-  alone.k = std::min(what.k, e.length);
+  alone.k = selected;
   const auto part = [&](auto* all, std::int64_t first, std::size_t size) {
     using byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(all)>>,
                                     const std::byte, std::byte>;
@@ -262,7 +264,18 @@ verdict verify(const problem& what, const contract& promises, const io& buffers,
   require(buffers.input != nullptr, "the input is null", what);
   require(buffers.values != nullptr || !what.has_values(), "the values are null", what);
   require(buffers.indices != nullptr || !what.has_indices(), "the indices are null", what);
+  if (what.map != row_numbers::none) {
+    require(buffers.map != nullptr, "the map is null", what);
+    std::vector<std::int64_t> positions = positions_named(what, buffers);
+    problem plain = without_map(what);
+    plain.index = index_type::int64;
+    io answer = buffers;
+    answer.indices = positions.data();
+    return verify(plain, promises, answer, threads);
+  }
   if (what.ragged()) {
+    require(buffers.k_each != nullptr || what.k_each == row_numbers::none, "the k of rows is null",
+            what);
     require(buffers.lengths != nullptr || what.lengths == row_numbers::none, "the lengths are null",
             what);
     require(buffers.starts != nullptr || what.starts == row_numbers::none, "the starts are null",

@@ -14,8 +14,9 @@
 // contract's further promises (order, stability, choice among ties) are checked too. Nothing that
 // the contract does not promise is checked.
 //
-// A ragged row is proven by itself, by its own length: its first outputs are the certificate's, and
-// the others have the index and the bits of the fill.
+// A ragged row is proven by itself, by its own length and its own k: its first outputs are the
+// certificate's, and the others have the index and the bits of the fill. Names that a map gave are
+// made positions first (names.hpp).
 
 #include <array>
 #include <cstdint>

@@ -30,9 +30,11 @@ struct algorithm {
   enum_set<layout> layouts = set_of(layout::row_major);
   // On a CPU it may use all of device::threads; else it works on the thread that calls it.
   bool threaded = false;
-  // It reads row-major rows of lengths and starts of their own (problem.hpp), and gives values,
-  // indices or both; not the k-th value.
-  bool ragged = false;
+  // Where it takes row-major rows of lengths and starts of their own and a k of each (problem.hpp);
+  // it then gives values, indices or both, not the k-th value.
+  enum_set<executor_kind> ragged = {};
+  // It names elements by problem::map.
+  bool maps = false;
   // Why this build cannot run it at all: an adapter whose library is missing. Empty if it can.
   std::string_view missing = {};
 

@@ -52,6 +52,8 @@ struct io {
   void* indices = nullptr;      // [Q][k] of problem.index; null if the payload has none
   const void* lengths = nullptr;  // [Q] of problem.lengths; null if that is none
   const void* starts = nullptr;   // of problem.starts, as that says; null if that is none
+  const void* k_each = nullptr;   // [Q] of problem.k_each; null if that is none
+  const void* map = nullptr;      // of problem.map, as that says; null if that is none
 };
 
 enum class status_code : std::uint8_t { ok, invalid, unsupported, out_of_memory, failed };

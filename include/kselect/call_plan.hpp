@@ -133,11 +133,11 @@ class basic_plan {
   alignas(std::int64_t) std::array<std::byte, room> decided_{};
 };
 
-using call_plan = basic_plan<424>;
+using call_plan = basic_plan<416>;
 // As decisions of a composed algorithm, which adds some of its own.
-using member_plan = basic_plan<200>;
+using member_plan = basic_plan<176>;
 
 static_assert(sizeof(call_plan) == 512 && std::is_trivially_copyable_v<call_plan>);
-static_assert(sizeof(member_plan) == 288);
+static_assert(sizeof(member_plan) == 272);
 
 }  // namespace kselect

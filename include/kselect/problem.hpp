@@ -77,6 +77,11 @@ constexpr std::size_t size_of(row_numbers type) {
 // first n count, and a negative length is 0. An index of the answer counts from the row's start. A
 // row of fewer than k elements gives all of them first. The rest of its outputs have the index
 // `fill` and the value +inf, or -inf if the largest are wanted.
+//
+// With `k_each` row r gives the k_each[r] best, at most k and at least 0, and the rest of its k
+// outputs is filled in the same way; rows are then ragged, too. With `map` an answer names element
+// j of a row by map[starts[r] + j] instead of by j, as lists of ids do; with `map_of_input`, by
+// map[the element's number in the input], as page tables do. For segments both are the same.
 struct problem {
   std::int64_t n = 0;  // row length (corpus size)
   std::int64_t q = 0;  // Q, the number of rows (queries)
@@ -88,7 +93,11 @@ struct problem {
   kselect::layout layout = kselect::layout::row_major;
   row_numbers lengths = row_numbers::none;  // of io::lengths, [Q]
   row_numbers starts = row_numbers::none;   // of io::starts, [Q], or [Q + 1] for segments
+  row_numbers k_each = row_numbers::none;   // of io::k_each, [Q]
+  row_numbers map = row_numbers::none;      // of io::map; its type fits the index type
   bool segments = false;
+  bool map_of_input = false;
+  bool fill_last = false;     // what fills has the worst key and index -1, for steps that follow
   std::int64_t pitch = 0;     // elements between neighbouring rows (columns); 0 means dense
   std::int64_t elements = 0;  // of the input; 0: those of the matrix. Segments need it
   std::int64_t fill = -1;     // ragged: the index of outputs that the row has no element for
@@ -114,7 +123,8 @@ struct problem {
     return static_cast<std::size_t>(input_elements()) * size_of(type);
   }
   constexpr bool ragged() const {
-    return lengths != row_numbers::none || starts != row_numbers::none;
+    return lengths != row_numbers::none || starts != row_numbers::none ||
+           k_each != row_numbers::none;
   }
   constexpr bool has_indices() const {
     return payload == payload::values_and_indices || payload == payload::indices;
@@ -133,7 +143,17 @@ struct problem {
   constexpr std::size_t starts_bytes() const {
     return static_cast<std::size_t>(q + (segments ? 1 : 0)) * size_of(starts);
   }
+  constexpr std::size_t k_each_bytes() const {
+    return static_cast<std::size_t>(q) * size_of(k_each);
+  }
 };
+
+// The problem whose answers have positions, which a map has not named.
+constexpr problem without_map(problem p) {
+  p.map = row_numbers::none;
+  p.map_of_input = false;
+  return p;
+}
 
 inline std::string to_string(const problem& p) {
   std::string text;
@@ -159,6 +179,8 @@ inline std::string to_string(const problem& p) {
   };
   numbers("/lengths:", p.lengths);
   numbers(p.segments ? "/segments:" : "/starts:", p.starts);
+  numbers("/k_each:", p.k_each);
+  numbers(p.map_of_input ? "/map_of_input:" : "/map:", p.map);
   if (p.ragged() && p.fill != -1) text += "/fill=" + std::to_string(p.fill);
   return text;
 }

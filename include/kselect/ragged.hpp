@@ -40,6 +40,28 @@ inline row_extent extent_of(const problem& p, const io& buffers, std::int64_t ro
   return {place + start, std::clamp<std::int64_t>(length, 0, p.n)};
 }
 
+// The elements that are selected from a row of `length`, in host memory.
+inline std::int64_t selected_of(const problem& p, const io& buffers, std::int64_t row,
+                                std::int64_t length) {
+  const std::int64_t k =
+      p.k_each == row_numbers::none
+          ? p.k
+          : std::clamp<std::int64_t>(row_number(p.k_each, buffers.k_each, row), 0, p.k);
+  return std::min(k, length);
+}
+
+// Names the first `count` indices of a row's answer by the map, in host memory.
+inline void map_row(const problem& p, const io& buffers, std::int64_t row, std::int64_t count) {
+  const std::int64_t place = p.segments || p.map_of_input ? 0 : p.offset(row, 0);
+  const std::int64_t first = extent_of(p, buffers, row).first - place;
+  visit(p.index, [&]<class Index>(Index) {
+    Index* const indices = static_cast<Index*>(buffers.indices) + row * p.k;
+    for (std::int64_t j = 0; j < count; ++j) {
+      indices[j] = static_cast<Index>(row_number(p.map, buffers.map, first + indices[j]));
+    }
+  });
+}
+
 // The bits of the value that stands for no element: the infinity that is worse than all numbers.
 template <class T>
 KSELECT_HD constexpr order_key_t<T> fill_bits(direction wanted) {

@@ -16,13 +16,32 @@
 //
 // Row r of the answer has k places. The indices count from the row's start. If the row has fewer
 // than k elements, these come first, in any order that the options require, and the other places
-// have the index `fill` and the value +inf (-inf for the largest).
+// have the index `fill` and the value +inf (-inf for the largest). With `k_each` row r gives its
+// k_each[r] best, of k places that the host knows; the other places are filled, too.
+//
+// With `map` the answer names element j of row r by map[starts[r] + j], or by map[offsets[r] + j]:
+// ids of candidates, the pages of a cache. Elements of a matrix of ids, one for each element of the
+// input, are named with {ids, true}: map[r * pitch + starts[r] + j]. Without lengths, starts and
+// k_each rows are those of an equal matrix, whose answers a map may name, too.
 
 #include <type_traits>
 
 #include "kselect/select.hpp"
 
 namespace kselect {
+
+// Names of elements, in the memory of the place. The indices have at least as many bits.
+struct index_map {
+  index_map() = default;
+  index_map(const std::int32_t* names, bool of_each_element = false)
+      : ids(names), type(row_numbers::int32), of_input(of_each_element) {}
+  index_map(const std::int64_t* names, bool of_each_element = false)
+      : ids(names), type(row_numbers::int64), of_input(of_each_element) {}
+
+  const void* ids = nullptr;
+  row_numbers type = row_numbers::none;
+  bool of_input = false;
+};
 
 // Q rows in a row-major matrix. Row r begins at element r * pitch + starts[r] and has lengths[r]
 // elements. Either array may be null: without starts rows begin at the matrix' rows, without
@@ -35,6 +54,8 @@ struct ragged_rows {
   const Number *lengths = nullptr, *starts = nullptr;  // Q of each
   std::int64_t elements = 0;  // of the input; 0: those of a Q x n matrix of that pitch
   std::int64_t fill = -1;
+  const Number* k_each = nullptr;  // Q, each 0 to k
+  index_map map = {};
 };
 
 // Q rows in an array of `elements`, one after another or anywhere: row r is elements offsets[r] to
@@ -46,6 +67,8 @@ struct row_segments {
   std::int64_t q = 0, n = 0;
   const Number* offsets = nullptr;  // Q + 1
   std::int64_t fill = -1;
+  const Number* k_each = nullptr;  // Q, each 0 to k
+  index_map map = {};
 };
 
 namespace detail {
@@ -53,6 +76,16 @@ namespace detail {
 template <class Number>
 constexpr row_numbers row_numbers_of() {
   return index_type_of<Number>() == index_type::int32 ? row_numbers::int32 : row_numbers::int64;
+}
+
+// What both kinds of rows share.
+template <class Rows>
+void add_choice_of(const Rows& rows, row_numbers type, problem& p) {
+  p.fill = rows.fill;
+  if (rows.k_each != nullptr) p.k_each = type;
+  if (!p.has_indices()) return;
+  p.map = rows.map.type;
+  p.map_of_input = rows.map.of_input;
 }
 
 template <class T, class Index, class Number>
@@ -64,7 +97,7 @@ problem problem_of(const ragged_rows<T, Number>& rows, std::int64_t k, payload w
   if (rows.lengths != nullptr) p.lengths = row_numbers_of<Number>();
   if (rows.starts != nullptr) p.starts = row_numbers_of<Number>();
   p.elements = rows.elements;
-  p.fill = rows.fill;
+  add_choice_of(rows, row_numbers_of<Number>(), p);
   return p;
 }
 template <class T, class Index, class Number>
@@ -75,7 +108,7 @@ problem problem_of(const row_segments<T, Number>& rows, std::int64_t k, payload 
   p.starts = row_numbers_of<Number>();
   p.segments = true;
   p.elements = rows.elements;
-  p.fill = rows.fill;
+  add_choice_of(rows, row_numbers_of<Number>(), p);
   return p;
 }
 
@@ -85,6 +118,8 @@ call_buffers buffers_of(const ragged_rows<T, Number>& rows, std::span<T> values,
   call_buffers all = buffers_of<T, Index>(row_matrix<T>{.data = rows.data}, values, indices);
   all.lengths = rows.lengths;
   all.starts = rows.starts;
+  all.k_each = rows.k_each;
+  all.map = rows.map.ids;
   return all;
 }
 template <class T, class Index, class Number>
@@ -92,6 +127,8 @@ call_buffers buffers_of(const row_segments<T, Number>& rows, std::span<T> values
                         std::span<Index> indices) {
   call_buffers all = buffers_of<T, Index>(row_matrix<T>{.data = rows.data}, values, indices);
   all.starts = rows.offsets;
+  all.k_each = rows.k_each;
+  all.map = rows.map.ids;
   return all;
 }
 
@@ -132,8 +169,9 @@ std::size_t select_indices_workspace(const Rows& rows, std::int64_t k, const pla
 }
 
 // As select() on a matrix. k may exceed n. `values` or `indices` may be empty. Errors are those,
-// and `invalid` if an array of numbers is null. Not every algorithm takes such rows; `auto` does on
-// the CPU, and on a GPU where k fits its lists in shared memory (some thousands).
+// and `invalid` if an array of numbers is null or a map's numbers do not fit the indices. Not every
+// algorithm takes such rows; `auto` does, on a GPU of rows of 16 bits where k fits its lists in
+// shared memory (some thousands).
 template <detail::own_lengths Rows, detail::index_range Indices>
 status select(const Rows& rows, std::int64_t k, std::span<detail::element_in<Rows>> values,
               Indices&& indices, std::span<std::byte> workspace, const place& where,

@@ -70,6 +70,8 @@ struct call_buffers {
   std::int64_t index_count;
   const void* lengths = nullptr;  // of ragged rows
   const void* starts = nullptr;
+  const void* k_each = nullptr;
+  const void* map = nullptr;
 };
 // What the buffers that are not empty can hold.
 constexpr payload payload_of(bool values, bool indices) {
@@ -205,8 +207,8 @@ std::size_t select_indices_workspace(const row_matrix<T>& rows, std::int64_t k, 
 //
 // values, indices: at least Q * k elements each. An empty `indices` selects only values; the same
 // workspace suffices. An empty `values` selects only indices; ask select_indices_workspace(). All
-// memory is the place's own. Errors start no work: `invalid` (k not in
-// 1..n, a span or the workspace too short, null data, a pitch shorter than a row), `unsupported`,
+// memory is the place's own. k = 0 selects nothing. Errors start no work: `invalid` (k not in
+// 0..n, a span or the workspace too short, null data, a pitch shorter than a row), `unsupported`,
 // and `failed` or `out_of_memory` from the launch.
 //
 // This overload is for calls that name the types, select<float, std::int32_t>(...); `indices` may
@@ -251,7 +253,7 @@ status select(const row_matrix<T>& rows, std::int64_t k, std::type_identity_t<st
 // made. A value without memory of its own: keep it, copy it, share it between threads.
 class select_plan {
  public:
-  // Whether calls can be made. If not, outcome() says why: `invalid` (k not in 1..n, a pitch
+  // Whether calls can be made. If not, outcome() says why: `invalid` (k not in 0..n, a pitch
   // shorter than a row) or `unsupported`. Each call with the plan returns that outcome, too.
   explicit operator bool() const { return static_cast<bool>(plan_); }
   status outcome() const;

@@ -65,15 +65,50 @@ def test_selects_from_segments(kselect, tmp_path, executor):
     check(rows, 20, False, 5000, np.load(tmp_path / "v.npy"), np.load(tmp_path / "i.npy"))
 
 
-def test_orders_rows_on_the_cpu_and_says_that_kernels_do_not(kselect, tmp_path):
+@pytest.mark.parametrize("executor", ["cpu", "fiber"])
+def test_orders_rows(kselect, tmp_path, executor):
     matrix = np.array([[3, 1, 2, 0], [np.nan, np.inf, -1, 5]], np.float32)
     np.save(tmp_path / "rows.npy", matrix)
     np.save(tmp_path / "lengths.npy", np.array([3, 2]))
     base = ["select", "rows.npy", "--lengths", "lengths.npy", "--k", 4, "--stable", "--indices", "i.npy"]
-    kselect(*base, "--executor", "cpu")
+    kselect(*base, "--executor", executor)
     np.testing.assert_array_equal(np.load(tmp_path / "i.npy"), [[1, 2, 0, -1], [1, 0, -1, -1]])
-    done = kselect(*base, "--executor", "fiber", check=4)
-    assert "ordered on the CPU alone" in one_line(done.stderr)
+
+
+@pytest.mark.parametrize("executor", ["cpu", "fiber"])
+def test_selects_as_many_as_each_row_wants_and_names_them(kselect, tmp_path, executor):
+    matrix = RNG.standard_normal((4, 500)).astype(np.float32)
+    starts, lengths, wanted = np.array([0, 3, 7, 400]), np.array([500, 400, 2, 100]), np.array([5, 0, 5, 3])
+    columns, elements = RNG.permutation(500) + 1000, RNG.permutation(2000).reshape(4, 500) + 5000
+    for name, array in {"rows": matrix, "starts": starts, "lengths": lengths, "wanted": wanted,
+                        "columns": columns, "elements": elements}.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    base = ["select", "rows.npy", "--executor", executor, "--k", 5, "--sorted", "--starts", "starts.npy", "--lengths",
+            "lengths.npy", "--indices", "i.npy"]
+    answers = {}
+    for names in (None, "columns", "elements"):
+        kselect(*base, "--k-each", "wanted.npy", *(["--map", f"{names}.npy"] if names else []))
+        answers[names] = np.load(tmp_path / "i.npy")
+    for r in range(4):
+        row = matrix[r, starts[r] : starts[r] + lengths[r]]
+        best = np.argsort(row, kind="stable")[: wanted[r]]
+        for names, named in ((None, best), ("columns", columns[starts[r] + best]),
+                             ("elements", elements[r, starts[r] + best])):
+            np.testing.assert_array_equal(answers[names][r], np.append(named, [-1] * (5 - len(best))))
+
+
+@pytest.mark.parametrize("executor", ["cpu", "fiber"])
+def test_names_columns_of_equal_rows_and_selects_nothing(kselect, tmp_path, executor):
+    np.save(tmp_path / "rows.npy", np.array([[3, 1, 2], [0, 5, 4]], np.float32))
+    np.save(tmp_path / "map.npy", np.array([70, 80, 90], np.int32))
+    base = ["select", "rows.npy", "--executor", executor, "--stable", "--map", "map.npy", "--indices", "i.npy"]
+    kselect(*base, "--k", 2, "--payload", "indices")
+    np.testing.assert_array_equal(np.load(tmp_path / "i.npy"), [[80, 90], [70, 90]])
+    kselect(*base, "--k", 0)
+    assert np.load(tmp_path / "i.npy").shape == (2, 0)
+    done = kselect(*base, "--k", 4, check=None)
+    assert done.returncode != 0
+    assert "--k 4 is more than the 3 columns" in one_line(done.stderr)
 
 
 @pytest.mark.parametrize("arrays, words", [
@@ -85,6 +120,10 @@ def test_orders_rows_on_the_cpu_and_says_that_kernels_do_not(kselect, tmp_path):
     ({"--lengths": np.array([[1, 2]])}, "has 2 dimensions"),
     ({"--lengths": np.array([1.0, 2.0])}, "takes int32 or int64"),
     ({"--offsets": np.array([0, 2])}, "takes an array of one dimension"),
+    ({"--k-each": np.array([1, 2])}, "k-each.npy: row 1 wants 2, but must want 0 to --k 1"),
+    ({"--k-each": np.array([1])}, "k-each.npy: has 1 number, but rows.npy has 2 rows"),
+    ({"--map": np.array([1, 2])}, "map.npy: has the shape 2, but --map takes one name for each of the 4 columns"),
+    ({"--map": np.array([1.0])}, "takes int32 or int64"),
 ])
 def test_names_what_is_wrong(kselect, tmp_path, arrays, words):
     np.save(tmp_path / "rows.npy", np.zeros((2, 4), np.float32))

@@ -150,7 +150,7 @@ TEST_F(KeptPlan, ThatWasRefusedSaysWhyInEachCall) {
   EXPECT_FALSE(too_many);
   EXPECT_EQ(too_many.workspace(), 0U);
   EXPECT_EQ(too_many.outcome().code, status_code::invalid);
-  EXPECT_THAT(too_many.outcome().message, HasSubstr("k = 2001, but must be 1 to n = 2000"));
+  EXPECT_THAT(too_many.outcome().message, HasSubstr("k = 2001, but must be 0 to n = 2000"));
   EXPECT_EQ(select_by(too_many).message, too_many.outcome().message);
   EXPECT_EQ(select_by(select_plan{}).code, status_code::unsupported);
   EXPECT_EQ(select_plan{}.algorithm(), "");

@@ -48,6 +48,28 @@ struct random_rows {
     if (form == 1) starts.clear();
     if (form == 2) lengths.clear();
     fill = below(2) == 0 ? -1 : below(n);
+    if (below(3) == 0) {
+      for (std::int64_t r = 0; r < q; ++r) k_each.push_back(static_cast<Number>(below(k + 1)));
+    }
+    name_elements(below(4));
+  }
+
+  // Element i of what the map covers has the name 3 i + 1.
+  void name_elements(std::int64_t how) {
+    if (how > 1) return;
+    named_of_input = how == 1;
+    for (std::size_t i = 0; i < data.size() + 8; ++i) {
+      names.push_back(static_cast<std::int32_t>(3 * i + 1));
+    }
+  }
+  std::int64_t wanted(std::int64_t r) const {
+    return k_each.empty() ? k : static_cast<std::int64_t>(k_each[static_cast<std::size_t>(r)]);
+  }
+  // The number of a row's first element in the map.
+  std::int64_t first_name(std::int64_t r) const {
+    const auto at = static_cast<std::size_t>(r);
+    if (segments) return offsets[at];
+    return (starts.empty() ? 0 : starts[at]) + (named_of_input ? r * pitch : 0);
   }
 
   std::int64_t below(std::int64_t end) {
@@ -82,7 +104,9 @@ struct random_rows {
   std::int64_t n, q, k, pitch, fill;
   bool segments;
   std::vector<T> data;
-  std::vector<Number> lengths, starts, offsets;
+  std::vector<Number> lengths, starts, offsets, k_each;
+  std::vector<std::int32_t> names;  // empty: elements have none
+  bool named_of_input = false;
 };
 
 // The k best keys of a row, best first.
@@ -96,14 +120,30 @@ std::vector<order_key_t<T>> best_keys(std::span<const T> row, std::int64_t k, di
   return keys;
 }
 
+// Equal keys by ascending index, and no equal one left out that comes before.
+template <class T, class Index>
+bool is_stable(std::span<const T> row, direction wanted, const std::vector<order_key_t<T>>& keys,
+               const std::vector<Index>& indices) {
+  for (std::size_t j = 1; j < keys.size(); ++j) {
+    if (keys[j] == keys[j - 1] && indices[j] < indices[j - 1]) return false;
+  }
+  if (keys.empty()) return true;
+  std::ptrdiff_t before = 0;
+  for (Index i = 0; i <= indices.back(); ++i) {
+    before += selection_key(row[static_cast<std::size_t>(i)], wanted) == keys.back() ? 1 : 0;
+  }
+  return before == std::ranges::count(keys, keys.back());
+}
+
 // What is wrong with a row's answer, of which values or indices may be empty.
 template <class T, class Index>
 std::string wrong_row(std::span<const T> row, std::int64_t k, direction wanted, std::int64_t fill,
-                      bool ordered, std::span<const T> values, std::span<const Index> indices) {
+                      const requirements& required, std::span<const T> values,
+                      std::span<const Index> indices) {
   const auto expected = best_keys(row, k, wanted);
   std::vector<order_key_t<T>> keys;
   std::vector<Index> seen;
-  for (std::size_t j = 0; j < static_cast<std::size_t>(k); ++j) {
+  for (std::size_t j = 0; j < std::max(values.size(), indices.size()); ++j) {
     if (j >= expected.size()) {
       if (!indices.empty() && indices[j] != static_cast<Index>(fill)) return "index of the fill";
       if (!values.empty() && bits_of(values[j]) != fill_bits<T>(wanted)) return "value of the fill";
@@ -120,11 +160,25 @@ std::string wrong_row(std::span<const T> row, std::int64_t k, direction wanted, 
     }
     keys.push_back(selection_key(value, wanted));
   }
+  const bool stable = required.tie_break == tie_break::prefer_smaller_index;
+  if (stable && !seen.empty() && !is_stable(row, wanted, keys, seen)) return "ties";
   std::ranges::sort(seen);
   if (std::ranges::adjacent_find(seen) != seen.end()) return "index twice";
+  const bool ordered = stable || required.ordering != output_ordering::unsorted;
   if (ordered && !std::ranges::is_sorted(keys)) return "order";
   std::ranges::sort(keys);
   return keys == expected ? "" : "keys";
+}
+
+// Makes the names in a row's answer positions.
+template <class T, class Index, class Number>
+void unname(const random_rows<T, Number>& p, std::int64_t r, std::vector<Index>& indices) {
+  if (p.names.empty() || indices.empty()) return;
+  const std::int64_t count = std::min(p.wanted(r), static_cast<std::int64_t>(p.row(r).size()));
+  for (std::int64_t j = 0; j < count; ++j) {
+    Index& name = indices[static_cast<std::size_t>(r * p.k + j)];
+    name = name % 3 == 1 ? static_cast<Index>((name - 1) / 3 - p.first_name(r)) : Index{-1};
+  }
 }
 
 // Selects by random options and compares each row. Returns what is wrong.
@@ -133,9 +187,9 @@ std::string wrong_selection(std::mt19937& random, std::int64_t longest, const pl
   random_rows<T, Number> p(random, longest);
   select_options options;
   if (p.below(2) == 0) options.direction = direction::largest;
-  const bool on_host = where.device().kind == executor_kind::cpu;
-  const bool ordered = on_host && p.below(3) == 0;
-  if (ordered) options.require.ordering = output_ordering::sorted;
+  const std::int64_t order = p.below(6);
+  if (order == 0) options.require.ordering = output_ordering::sorted;
+  if (order == 1) options.require.tie_break = tie_break::prefer_smaller_index;
   const std::int64_t payload = p.below(3);
   std::vector<T> values(payload == 0 ? 0 : static_cast<std::size_t>(p.q * p.k));
   std::vector<Index> indices(payload == 1 ? 0 : static_cast<std::size_t>(p.q * p.k));
@@ -146,6 +200,8 @@ std::string wrong_selection(std::mt19937& random, std::int64_t longest, const pl
     return select(rows, p.k, values, indices, memory, where, options);
   };
   const auto size = static_cast<std::int64_t>(p.data.size());
+  const Number* const k_each = p.k_each.empty() ? nullptr : p.k_each.data();
+  const index_map map = p.names.empty() ? index_map() : index_map(p.names.data(), p.named_of_input);
   const status done =
       p.segments
           ? run(row_segments<T, Number>{.data = p.data.data(),
@@ -153,7 +209,9 @@ std::string wrong_selection(std::mt19937& random, std::int64_t longest, const pl
                                         .q = p.q,
                                         .n = p.n,
                                         .offsets = p.offsets.data(),
-                                        .fill = p.fill})
+                                        .fill = p.fill,
+                                        .k_each = k_each,
+                                        .map = map})
           : run(ragged_rows<T, Number>{.data = p.data.data(),
                                        .q = p.q,
                                        .n = p.n,
@@ -161,17 +219,20 @@ std::string wrong_selection(std::mt19937& random, std::int64_t longest, const pl
                                        .lengths = p.lengths.empty() ? nullptr : p.lengths.data(),
                                        .starts = p.starts.empty() ? nullptr : p.starts.data(),
                                        .elements = size,
-                                       .fill = p.fill});
+                                       .fill = p.fill,
+                                       .k_each = k_each,
+                                       .map = map});
   if (!done.ok()) return done.message;
   for (std::int64_t r = 0; r < p.q; ++r) {
+    unname(p, r, indices);
     const auto first = static_cast<std::size_t>(r * p.k), count = static_cast<std::size_t>(p.k);
     const auto part = [&](const auto& all) {
       using element = typename std::decay_t<decltype(all)>::value_type;
       return all.empty() ? std::span<const element>()
                          : std::span<const element>(all).subspan(first, count);
     };
-    std::string wrong = wrong_row<T, Index>(p.row(r), p.k, options.direction, p.fill, ordered,
-                                            part(values), part(indices));
+    std::string wrong = wrong_row<T, Index>(p.row(r), p.wanted(r), options.direction, p.fill,
+                                            options.require, part(values), part(indices));
     if (!wrong.empty()) {
       return wrong + " in row " + std::to_string(r) + " of n = " + std::to_string(p.n) +
              ", k = " + std::to_string(p.k) + ", length " + std::to_string(p.row(r).size());
@@ -242,13 +303,20 @@ TEST(RaggedRows, OfWrongCallsSayWhatIsWrong) {
     return select(r, k, values, indices).message;
   };
   EXPECT_EQ(message(rows, 2), "");
-  EXPECT_THAT(message(rows, 0), HasSubstr("k = 0"));
+  EXPECT_EQ(message(rows, 0), "");
+  EXPECT_THAT(message(rows, -1), HasSubstr("k = -1"));
   EXPECT_THAT(message(rows, 3), HasSubstr("values has 4"));
   rows.pitch = 40;
   EXPECT_THAT(message(rows, 2), HasSubstr("how many elements"));
   rows.pitch = 0;
   rows.fill = std::int64_t{1} << 40;
   EXPECT_THAT(message(rows, 2), HasSubstr("does not fit indices of 32 bits"));
+  rows.fill = -1;
+  const std::vector<std::int64_t> names(50);
+  rows.map = names.data();
+  EXPECT_THAT(message(rows, 2), HasSubstr("the map has numbers of 64 bits"));
+  rows.map = static_cast<const std::int32_t*>(nullptr);
+  EXPECT_THAT(message(rows, 2), HasSubstr("rows.map is null"));
   const row_segments<float, std::int32_t> none{
       .data = data.data(), .elements = 100, .q = 2, .n = 50, .offsets = nullptr};
   EXPECT_THAT(select(none, 2, values, indices).message, HasSubstr("rows.offsets is null"));

@@ -196,8 +196,8 @@ TEST(select, says_what_is_wrong_with_a_call) {
     EXPECT_EQ(done.code, status_code::invalid);
     return done.message;
   };
-  EXPECT_THAT(message(rows, 0, 20, 20, memory.start), HasSubstr("k = 0"));
-  EXPECT_THAT(message(rows, 51, 20, 20, memory.start), HasSubstr("1 to n = 50"));
+  EXPECT_THAT(message(rows, -1, 20, 20, memory.start), HasSubstr("k = -1"));
+  EXPECT_THAT(message(rows, 51, 20, 20, memory.start), HasSubstr("0 to n = 50"));
   EXPECT_THAT(message(rows, 10, 19, 20, memory.start), HasSubstr("values has 19"));
   EXPECT_THAT(message(rows, 10, 20, 19, memory.start), HasSubstr("indices has 19"));
   auto wrong = rows;

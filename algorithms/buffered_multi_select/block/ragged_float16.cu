@@ -5,5 +5,6 @@
 namespace kselect::bms {
 
 template call_plan ragged_plan<float16>(const block_variant&, const problem&, const device&);
+template call_plan cut_plan<float16>(const problem&, const device&);
 
 }  // namespace kselect::bms

@@ -5,5 +5,6 @@
 namespace kselect::bms {
 
 template call_plan ragged_plan<float>(const block_variant&, const problem&, const device&);
+template call_plan cut_plan<float>(const problem&, const device&);
 
 }  // namespace kselect::bms

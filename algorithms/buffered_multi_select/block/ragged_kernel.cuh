@@ -7,8 +7,10 @@
 // list, which is cut where it is full. Rows of at most k elements are copied and filled.
 //
 // The hardware starts a block when another ends, so short rows give way to long ones at once.
+// Long rows may be cut into pieces, which are rows to the same kernel (cut_rows.cuh).
 // Outputs that are not wanted are not written: one instance serves values, indices and both.
 
+#include "algorithms/buffered_multi_select/block/cut_rows.cuh"
 #include "algorithms/buffered_multi_select/steps/filtered_row.cuh"
 #include "algorithms/buffered_multi_select/warp/kernel.cuh"
 #include "kernels/ragged_rows.cuh"
@@ -48,6 +50,16 @@ struct ragged_args {
   // and the slack of a rank is a part of it.
   position passing, groups, slack_part;
   rank_steps ranks;
+  cut_lists<T> cut;
+};
+
+// What a team works on: a row, a piece of one, or the candidates of a row that was cut.
+enum class source : std::uint8_t { nothing, row, piece, candidates };
+struct team_task {
+  source from;
+  position k;          // elements wanted
+  std::int64_t first;  // its first output, or a piece's first candidate
+  position elements;   // that there are
 };
 
 // Of 100 minima; above it a threshold is not worth its steps (shape.hpp says the same).
@@ -75,6 +87,30 @@ KSELECT_HD plan plan_of_row(const ragged_args<T>& a, position length, position t
   return p;
 }
 
+// A team with a task of its own. The task lies in shared memory, because a register for each of its
+// numbers is too much.
+template <class Simt, class T, bool one_warp>
+class ragged_team : public team<Simt, T, true, one_warp, one_warp, true> {
+ public:
+  using base = team<Simt, T, true, one_warp, one_warp, true>;
+
+  KSELECT_HD ragged_team(Simt& on, team_storage<key_of<T>>& storage,
+                         const team_memory<T, true>& own, const plan& numbers,
+                         const ragged_args<T>& a, const team_task& task)
+      : base(on, storage, own, numbers), a_(a), task_(task) {}
+
+  // Where the answer goes.
+  KSELECT_HD answer_view<T> outputs() {
+    const bool of_piece = task_.from == source::piece;
+    return kernels::outputs_at(this->simt, of_piece ? a_.cut.candidates : a_.out, task_.first,
+                               task_.k);
+  }
+
+ private:
+  const ragged_args<T>& a_;
+  const team_task& task_;
+};
+
 // One block a row, or one warp. `many`: k is so large a part of n that several elements of each
 // thread pass.
 template <class T, bool one_warp, int loads, bool many>
@@ -84,35 +120,117 @@ struct ragged_kernel {
   struct storage {
     team_storage<key_of<T>> team[teams];
     plan shape[teams];
+    team_task task[teams];
   };
   using args = ragged_args<T>;
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
+    if (a.cut.most != 0) simt.wait_for_previous();  // it lists the pieces
     const int number = one_warp ? simt.warp() : 0;
     auto* const own = static_cast<unsigned char*>(simt.dynamic_shared()) +
                       static_cast<std::size_t>(number) * team_memory<T, true>::bytes(a.shape);
     const auto memory = team_memory<T, true>::at(own, a.shape);
-    using team_type = team<Simt, T, true, one_warp, one_warp, true>;
-    team_type mine(simt, shared.team[number], memory, shared.shape[number]);
+    using team_type = ragged_team<Simt, T, one_warp>;
+    team_type mine(simt, shared.team[number], memory, shared.shape[number], a, shared.task[number]);
     const std::int64_t stride = std::int64_t{simt.blocks()} * teams;
     const std::int64_t first = std::int64_t{simt.block()} * teams + number;
-    for (std::int64_t row = first; row < a.matrix.rows; row += stride) {
-      const auto elements = kernels::row_at(simt, a.matrix, row);
-      if (elements.size <= a.matrix.k) {
-        kernels::write_whole_row(simt, a.matrix, a.out, row, elements, mine.thread(),
-                                 mine.threads());
-      } else {
-        select(mine, shared.shape[number], a, elements, row);
+    const std::int64_t tasks = tasks_of(simt, a);
+    for (std::int64_t i = first; i < tasks; i += stride) {
+      team_task task{};
+      const auto elements = task_at(simt, a, i, task);
+      if (task.from == source::nothing) continue;
+      task.elements = static_cast<position>(elements.size);
+      if (mine.thread() == 0) shared.task[number] = task;
+      if (task.k != 0 && elements.size <= task.k) {
+        kernels::write_elements(simt, elements, outputs_of(simt, a, task), mine.thread(),
+                                mine.threads());
+      } else if (task.k != 0) {
+        select(mine, shared.shape[number], a, elements, task.k, i);
       }
+      mine.sync();
+      finish(mine, a, i, shared.task[number]);
       mine.sync();  // the next row uses the same storage
     }
   }
 
  private:
+  template <class Simt>
+  KSELECT_HD static std::int64_t tasks_of(Simt& simt, const args& a) {
+    if (a.cut.merging) return simt.load(a.cut.totals, 0).rows;
+    return a.cut.most + a.matrix.rows;
+  }
+
+  // Finds the elements of task number i.
+  template <class Simt>
+  KSELECT_HD static simt::global<const T> task_at(Simt& simt, const args& a, std::int64_t i,
+                                                  team_task& task) {
+    if (a.cut.merging) return candidates_at(simt, a, i, task);
+    if (i < a.cut.most) return piece_at(simt, a, i, task);
+    const std::int64_t row = i - a.cut.most;
+    const auto elements = kernels::row_at(simt, a.matrix, row);
+    if (a.cut.most != 0 && elements.size > simt.load(a.cut.totals, 0).length) return {};
+    task = {source::row, kernels::wanted_of(simt, a.matrix, row), row * a.matrix.k, 0};
+    return elements;
+  }
+
+  template <class Simt>
+  KSELECT_HD static simt::global<const T> piece_at(Simt& simt, const args& a, std::int64_t i,
+                                                   team_task& task) {
+    const cut_totals all = simt.load(a.cut.totals, 0);
+    if (i >= all.pieces) return {};
+    const row_piece piece = simt.load(a.cut.pieces, i);
+    const position k = kernels::wanted_of(simt, a.matrix, piece.row);
+    task = {source::piece, k, (i - piece.number) * a.matrix.k + std::int64_t{piece.number} * k, 0};
+    const auto row = kernels::row_at(simt, a.matrix, piece.row);
+    const std::int64_t first = std::int64_t{piece.number} * all.length;
+    return simt.slice(row, first, row.size - first < all.length ? row.size - first : all.length);
+  }
+
+  template <class Simt>
+  KSELECT_HD static simt::global<const T> candidates_at(Simt& simt, const args& a, std::int64_t i,
+                                                        team_task& task) {
+    const cut_row row = simt.load(a.cut.rows, i);
+    const position k = kernels::wanted_of(simt, a.matrix, row.row);
+    task = {source::candidates, k, row.row * a.matrix.k, 0};
+    return simt.slice(simt::global<const T>(a.cut.candidates.values),
+                      std::int64_t{row.first} * a.matrix.k,
+                      std::int64_t{row.count - 1} * k + (row.last < k ? row.last : k));
+  }
+
+  template <class Simt>
+  KSELECT_HD static answer_view<T> outputs_of(Simt& simt, const args& a, const team_task& task) {
+    if (task.from == source::piece) {
+      return kernels::outputs_at(simt, a.cut.candidates, task.first, task.k);
+    }
+    return kernels::outputs_at(simt, a.out, task.first, a.matrix.k);
+  }
+
+  // After the answer: fills what the row has no element for, and makes indices of candidates those
+  // of the row.
+  template <class Team>
+  KSELECT_HD static void finish(Team& mine, const args& a, std::int64_t i, const team_task& task) {
+    if (task.from == source::piece) return;
+    const auto out = outputs_of(mine.simt, a, task);
+    const position written = task.elements < task.k ? task.elements : task.k;
+    kernels::fill_outputs(mine.simt, a.matrix, out, written, a.matrix.k, mine.thread(),
+                          mine.threads());
+    if (task.from == source::row || a.cut.candidates.indices_32.size == 0) return;
+    const cut_row row = mine.simt.load(a.cut.rows, i);
+    const position length = mine.simt.load(a.cut.totals, 0).length;
+    for (position j = mine.thread(); j < written; j += mine.threads()) {
+      const auto at =
+          static_cast<position>(out.indices_32.size != 0 ? mine.simt.load(out.indices_32, j)
+                                                         : mine.simt.load(out.indices_64, j));
+      const std::int64_t in_piece =
+          mine.simt.load(a.cut.candidates.indices_32, std::int64_t{row.first} * a.matrix.k + at);
+      kernels::store_index(mine.simt, out, j, std::int64_t{at / task.k} * length + in_piece);
+    }
+  }
+
   template <class Team>
   KSELECT_HD static void select(Team& mine, plan& shape, const args& a,
-                                simt::global<const T> elements, std::int64_t row) {
+                                simt::global<const T> elements, position k, std::int64_t number) {
     if (mine.thread() == 0) {
       const position threads = mine.threads();
       constexpr position held = static_cast<position>(loads) * 16 / sizeof(T);
@@ -120,10 +238,10 @@ struct ragged_kernel {
     }
     mine.sync();
     using reader = row_reader<Team, loads>;
-    reader source(mine, elements, a.matrix.wanted, row);
+    reader row(mine, elements, a.matrix.wanted, number);
     narrowing<Team> narrow(mine);
-    answer<Team> out(mine, narrow, a.out, row, a.matrix.k, a.matrix.wanted);
-    filtered_row<reader, many>(mine, narrow, source, a.matrix.k).select(out);
+    answer<Team> out(mine, narrow, a.out, 0, k, a.matrix.wanted);
+    filtered_row<reader, many>(mine, narrow, row, k).select(out);
   }
 };
 

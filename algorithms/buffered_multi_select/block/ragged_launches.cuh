@@ -53,12 +53,13 @@ std::optional<plan> ragged_shape(std::int64_t n, std::int64_t k, const reading& 
   return p;
 }
 
+// `typical`: the length of most rows.
 template <class T>
 std::optional<ragged_choice> choose_ragged(const block_variant& v, const problem& p,
-                                           const device& where) {
+                                           const device& where, std::int64_t typical) {
   problem longest = p;  // k may exceed n: then every row is copied
   longest.k = std::min(p.k, p.n);
-  ragged_choice c{reading_of<T>(v, longest, where), {}, v.warp || 64 * p.k >= p.n};
+  ragged_choice c{reading_of<T>(v, longest, where), {}, v.warp || 64 * p.k >= typical};
   // One instance a form: the most loads, but on fibers half as many in a block (reading_of).
   if (v.warp) c.how.loads = most_loads<T>;
   if (c.many && !v.warp) c.how.groups = many_groups;
@@ -70,9 +71,9 @@ std::optional<ragged_choice> choose_ragged(const block_variant& v, const problem
   return c;
 }
 
-template <class Kernel, class T, simt::launched_on where = simt::launched_on::both>
-status start_ragged(const ragged_choice& c, bool warp, const problem& p, const io& buffers,
-                    const executor& on) {
+// What all launches of a call share.
+template <class T>
+ragged_args<T> args_of(const ragged_choice& c, bool warp, const problem& p, const io& buffers) {
   ragged_args<T> a;
   a.matrix = kernels::ragged_rows_of<T>(p, buffers);
   a.out = kernels::answer_in<T>(p, buffers);
@@ -86,22 +87,26 @@ status start_ragged(const ragged_choice& c, bool warp, const problem& p, const i
   a.slack_part = many_of_block ? 32 : 8;
   const std::int64_t tile = std::int64_t{c.how.threads} * c.how.loads * 16 / sizeof(T);
   a.ranks = ranks_of(p.n, std::min(p.k, p.n), tile);
-  return simt::launch<Kernel, where>(on, launch_of<T, true>(c.how, c.shape, warp, p.q), a);
+  return a;
 }
 
 template <class T>
 status start_ragged_warps(const ragged_choice& c, const problem& p, const io& buffers,
                           std::span<std::byte>, const executor& on) {
-  return start_ragged<ragged_kernel<T, true, most_loads<T>, true>, T>(c, true, p, buffers, on);
+  return simt::launch<ragged_kernel<T, true, most_loads<T>, true>>(
+      on, launch_of<T, true>(c.how, c.shape, true, p.q), args_of<T>(c, true, p, buffers));
 }
 
+// The kernel with one block a row, piece or list of candidates, on `tasks` of them.
 template <class T>
-status start_ragged_blocks(const ragged_choice& c, const problem& p, const io& buffers,
-                           std::span<std::byte>, const executor& on) {
+status launch_blocks(const ragged_choice& c, std::int64_t tasks, const ragged_args<T>& a,
+                     const executor& on) {
   constexpr int most = most_loads<T>;
   using simt::launched_on;
+  simt::grid shape = launch_of<T, true>(c.how, c.shape, false, tasks);
+  shape.overlaps_previous = a.cut.most != 0;
   const auto started = [&]<int loads, bool many, launched_on where>() {
-    return start_ragged<ragged_kernel<T, false, loads, many>, T, where>(c, false, p, buffers, on);
+    return simt::launch<ragged_kernel<T, false, loads, many>, where>(on, shape, a);
   };
   if (c.how.loads == most / 2) {  // reading_of() chooses this on fibers only
     return c.many ? started.template operator()<most / 2, true, launched_on::fiber>()
@@ -112,11 +117,86 @@ status start_ragged_blocks(const ragged_choice& c, const problem& p, const io& b
 }
 
 template <class T>
+status start_ragged_blocks(const ragged_choice& c, const problem& p, const io& buffers,
+                           std::span<std::byte>, const executor& on) {
+  return launch_blocks<T>(c, p.q, args_of<T>(c, false, p, buffers), on);
+}
+
+template <class T>
 call_plan ragged_plan(const block_variant& v, const problem& p, const device& where) {
-  const auto c = choose_ragged<T>(v, p, where);
+  const auto c = choose_ragged<T>(v, p, where, p.n);
   if (!c) return call_plan::refused("k is too large for a list in shared memory");
   return v.warp ? call_plan::of<&start_ragged_warps<T>>(p, 0, *c)
                 : call_plan::of<&start_ragged_blocks<T>>(p, 0, *c);
+}
+
+// ---- long rows in pieces (cut_rows.cuh)
+
+struct cut_choice {
+  ragged_choice rows;
+  position shortest, wanted;  // as cut_kernel::args
+  position most;              // pieces
+};
+
+template <class T>
+cut_lists<T> carve_cuts(const cut_choice& c, const problem& p, simt::carver& memory) {
+  cut_lists<T> lists;
+  lists.most = c.most;
+  lists.totals = memory.take<cut_totals>(1);
+  lists.pieces = memory.take<row_piece>(c.most);
+  lists.rows = memory.take<cut_row>(c.most);
+  lists.candidates.values = memory.take<T>(c.most * p.k);
+  if (p.has_indices()) lists.candidates.indices_32 = memory.take<std::int32_t>(c.most * p.k);
+  return lists;
+}
+
+template <class T>
+status start_cut(const cut_choice& c, const problem& p, const io& buffers,
+                 std::span<std::byte> memory, const executor& on) {
+  simt::carver pieces(memory.data());
+  auto a = args_of<T>(c.rows, false, p, buffers);
+  a.cut = carve_cuts<T>(c, p, pieces);
+  status done = simt::launch<cut_kernel>(
+      on, {1, c.rows.how.threads},
+      {a.matrix, a.cut.totals, a.cut.pieces, a.cut.rows, c.shortest, c.wanted});
+  if (done.ok()) done = launch_blocks<T>(c.rows, c.most + p.q, a, on);
+  a.cut.merging = true;
+  // A row that is cut has two pieces or more.
+  if (done.ok()) done = launch_blocks<T>(c.rows, std::min<std::int64_t>(c.most / 2, p.q), a, on);
+  return done;
+}
+
+// Pieces of a length that pays: the least, and enough of them to fill the device twice.
+template <class T>
+std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
+  problem many = p;  // pieces are many rows
+  many.q = std::max<std::int64_t>(p.q, std::int64_t{2} * where.multiprocessors);
+  const bool gpu = where.kind == executor_kind::cuda;
+  const double longest = static_cast<double>(p.n);
+  const std::int64_t balanced = std::llround(std::sqrt(longest * static_cast<double>(p.k)));
+  const std::int64_t least = gpu ? std::max<std::int64_t>(16 * p.k, 16384) : 4 * p.k + 64;
+  const std::int64_t shortest = std::max(least, gpu ? balanced : 0);
+  const auto rows = choose_ragged<T>({false, 0}, many, where, std::min(p.n, shortest));
+  if (!rows) return {};
+  const std::int64_t wanted =
+      gpu ? 2 * std::max<std::int64_t>(1, where.multiprocessors * 1024 / rows->how.threads) : 12;
+  cut_choice c{*rows, 0, static_cast<position>(wanted), 0};
+  if (shortest >= p.n) return c;  // no row is long enough
+  c.shortest = static_cast<position>(shortest);
+  // Rows of more than a piece have at most twice as many pieces as their elements fill.
+  c.most = static_cast<position>(std::min(2 * wanted, p.q * ((p.n - 1) / shortest + 1)));
+  return c;
+}
+
+template <class T>
+call_plan cut_plan(const problem& p, const device& where) {
+  if (p.q > 65536) return call_plan::refused("Q > 65536: one block reads the lengths of the rows");
+  const auto c = choose_cut<T>(p, where);
+  if (!c) return call_plan::refused("k is too large for a list in shared memory");
+  if (c->most == 0) return call_plan::of<&start_ragged_blocks<T>>(p, 0, c->rows);
+  simt::carver sizes(nullptr);
+  static_cast<void>(carve_cuts<T>(*c, p, sizes));
+  return call_plan::of<&start_cut<T>>(p, sizes.used(), *c);
 }
 
 }  // namespace kselect::bms

@@ -342,6 +342,15 @@ class answer {
   // indices and finds the row's beginning each time takes more instructions.
   template <class F>
   KSELECT_HD void with_outputs(const F& f) {
+    if constexpr (Team::ragged) {
+      const auto row = team_.outputs();
+      if (row.indices_64.size == 0) {
+        f(outputs<std::int32_t>{row.values, row.indices_32});
+      } else {
+        f(outputs<std::int64_t>{row.values, row.indices_64});
+      }
+      return;
+    }
     const auto values = mine(out_.values);
     if (!Team::indexed || out_.indices_32.size != 0) {
       f(outputs<std::int32_t>{values, mine(out_.indices_32)});

@@ -138,7 +138,8 @@ std::optional<device_verdict> verify_on_device(const problem& what, const contra
                                                const io& buffers, backend& place,
                                                const device_proof_shape& shape) {
   if (what.n == 0 || what.q == 0 || what.k == 0) return device_verdict{};
-  if (what.payload != payload::values_and_indices || what.ragged()) return std::nullopt;
+  const bool equal = !what.ragged() && what.map == row_numbers::none;
+  if (what.payload != payload::values_and_indices || !equal) return std::nullopt;
   require(buffers.input != nullptr, "the input is null", what);
   require(buffers.values != nullptr, "the values are null", what);
   require(buffers.indices != nullptr, "the indices are null", what);

@@ -42,6 +42,27 @@ TEST(choose, follows_the_shape) {
   EXPECT_EQ(chosen(p), "tang/heap+partition4");
 }
 
+// Whatever lengths a row may have: tables know equal rows alone.
+TEST(choose, follows_the_bound_of_ragged_rows) {
+  const auto ragged = [](std::int64_t n, std::int64_t q, std::int64_t k) {
+    problem p = shaped(n, q, k);
+    p.lengths = row_numbers::int32;
+    return p;
+  };
+  EXPECT_EQ(chosen(ragged(512, 1 << 20, 8)), "bms-warp");
+  EXPECT_EQ(chosen(ragged(8192, 4096, 100)), "bms-block");
+  EXPECT_EQ(chosen(ragged(1 << 20, 64, 2048)), "bms-grid");
+  EXPECT_EQ(chosen(ragged(1 << 16, 1 << 20, 64)), "bms-block");  // too many lengths for one block
+  EXPECT_EQ(chosen(ragged(1 << 16, 64, 20'000)), "radix-select");
+  problem p = ragged(1 << 20, 64, 2048);
+  p.map = p.k_each = row_numbers::int32;
+  EXPECT_EQ(chosen(p), "bms-grid");
+  const choice ordered =
+      choose_algorithm(p, large_gpu(), requirements{.ordering = output_ordering::sorted});
+  ASSERT_NE(ordered.member, nullptr);
+  EXPECT_EQ(ordered.plan.problem(), p);
+}
+
 // On the device that it names, and there alone.
 TEST(choose, goes_by_a_preferred_table) {
   device d = large_gpu();
