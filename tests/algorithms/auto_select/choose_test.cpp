@@ -83,7 +83,7 @@ TEST(choose, goes_by_a_preferred_table) {
   EXPECT_EQ(c.member->name, "radix-select");
   EXPECT_EQ(rank_members(p, d).size(), 1U);
   d.name = "NVIDIA H200";
-  EXPECT_EQ(choose_algorithm(p, d).table, nearest);
+  EXPECT_EQ(choose_algorithm(p, d).table, find_cost_table("NVIDIA H200"));
   prefer_cost_table(nullptr);
   EXPECT_EQ(find_cost_table("abacus"), nullptr);
 }
