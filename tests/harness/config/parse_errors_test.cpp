@@ -184,6 +184,9 @@ TEST(parse_config, refuses_bad_constraints_exclusions_and_algorithms) {
 TEST(parse_config, refuses_bad_inputs) {
   const refusal table[] = {
       {"/input", "{}", R"(/input: give one of "generator", "dataset" and "rows")"},
+      {"/input/generator", R"({"vectors": {"dimension": 128, "metric": "inner_product"}})",
+       "/input/generator/vectors/metric: \"inner_product\" is a metric of searches alone: write "
+       "\"task\": \"knn\""},
       {"/input/generator", R"({"vectors": {"dimension": 128}})",
        R"(/input/generator/vectors: the key "metric" is missing)"},
       {"/input", R"({"generator": {}, "dataset": {}})",

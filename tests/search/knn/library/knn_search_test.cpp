@@ -114,9 +114,10 @@ TEST(knn_search_on_device, proves_the_nearest_without_memory_of_its_own) {
 
 TEST(knn_search_on_device, has_the_metric_of_the_corpus) {
   const auto base = bytes_of(3, 4200, 8), query = bytes_of(4, 6, 8);
-  const device_corpus on(base, metric::euclidean);
-  expect_nearest({.base = base, .query = &query, .m = metric::euclidean}, search_of(on, query, 5),
-                 5);
+  for (const metric m : {metric::euclidean, metric::inner_product}) {
+    const device_corpus on(base, m);
+    expect_nearest({.base = base, .query = &query, .m = m}, search_of(on, query, 5), 5);
+  }
 }
 
 // Lists run over: nothing is proven at first.

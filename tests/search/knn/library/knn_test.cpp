@@ -231,7 +231,9 @@ TEST(KnnLibraryFilters, HoldForVectorsThatProductsDoNotTellApart) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, KnnLibraryFilter, testing::Values(metric::sqeuclidean, metric::cosine),
+INSTANTIATE_TEST_SUITE_P(Of, KnnLibraryFilter,
+                         testing::Values(metric::sqeuclidean, metric::cosine,
+                                         metric::inner_product),
                          [](const auto& of) { return std::string(to_string(of.param)); });
 
 struct refusal {
