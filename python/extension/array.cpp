@@ -145,6 +145,7 @@ std::int64_t array::count() const {
 
 bool array::dense() const {
   if (!addressable()) return false;
+  if (count() == 0) return true;  // strides then mean nothing; CuPy's are 0
   std::int64_t step = 1;
   for (int i = dimensions - 1; i >= 0; --i) {
     if (shape[i] != 1 && strides[i] != step) return false;
