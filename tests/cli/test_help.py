@@ -152,7 +152,7 @@ def test_exit_codes_of_the_page_are_those_of_the_documents(kselect):
         (["select", "--k", 3], "`kselect select` needs ROWS (or --input)"),
         (["select", "rows.npy"], "`kselect select` needs --k"),
         (["select", "rows.npy", "more.npy", "--k", 3], "'more.npy' is one word too many"),
-        (["select", "rows.npy", "--k", 0], "--k: Value 0 not in range"),
+        (["select", "rows.npy", "--k", -1], "--k: Value -1 not in range"),
         (["index"], "`kselect index` needs a command"),
         ([], "`kselect` needs a command; see `kselect help`"),
         (["frobnicate"], "'frobnicate' is no command"),
