@@ -44,7 +44,7 @@ def test_unknown_lengths_are_named(kselect, config):
 
 def test_an_entry_that_takes_equal_rows_alone_says_so(kselect, config, tmp_path):
     axes = {"n": 500, "q": 4, "k": 4, "lengths": "uniform"}
-    kselect("run", config(axes=axes, algorithms=["bms-grid"]), "--executor", "fiber", "--out", "o", check=None)
+    kselect("run", config(axes=axes, algorithms=["qms-block"]), "--executor", "fiber", "--out", "o", check=None)
     (record,) = records(tmp_path / "o")
     assert record["status"] == "unsupported"
     assert "lengths or starts of their own are not supported" in record["reason"]

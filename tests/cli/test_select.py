@@ -142,7 +142,7 @@ def test_wrong_usage(kselect, tmp_path):
     assert "cpu/sort" in one_line(done.stderr)
     done = kselect(*base, "--algorithm", "cpu/sort", "--k", 9, check=2)
     assert "--k 9 is more than the 8 columns" in one_line(done.stderr)
-    kselect(*base, "--algorithm", "cpu/sort", "--k", 0, check=2)
+    kselect(*base, "--algorithm", "cpu/sort", "--k", -1, check=2)
     kselect(*base, "--algorithm", "cpu/sort", check=2)
     kselect(*base, "--algorithm", "cpu/sort", "--k", 2, "--executor", "tpu", check=2)
     done = kselect(*base, "--algorithm", "cpu/sort", "--k", 2, "--executor", "fiber", check=4)
