@@ -57,13 +57,17 @@ class objects_of final : public space {
     return std::make_unique<set_holder<M>>(M::read(from));
   }
   void adapt(object_set&, const object_set&) const override { std::abort(); }
-  cluster_list build_clusters(const object_set&, std::int64_t, backend&) const override {
+  cluster_list build_clusters(const object_set&, std::int64_t, backend&,
+                              job_watch*) const override {
     std::abort();
   }
-  cluster_list build_clusters_within(const object_set&, float, backend&) const override {
+  cluster_list build_clusters_within(const object_set&, float, backend&,
+                                     job_watch*) const override {
     std::abort();
   }
-  pivot_table build_pivots(const object_set&, pivot_rule, backend&) const override { std::abort(); }
+  pivot_table build_pivots(const object_set&, pivot_rule, backend&, job_watch*) const override {
+    std::abort();
+  }
   std::unique_ptr<searcher> open(const object_set&, const index_data&, backend&,
                                  const search_options&) const override {
     std::abort();
