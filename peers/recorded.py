@@ -158,8 +158,8 @@ def line(
 ) -> str:
     """Return an outcome's line for runs.jsonl; `elapsed` in seconds, samples in ns."""
     facts = peer.facts
-    code = b"".join((Path(__file__).with_name(f)).read_bytes()
-                    for f in (Path(__file__).name, Path(facts.file).name))
+    root = Path(__file__).resolve().parents[1]
+    code = Path(__file__).read_bytes() + (root / facts.file).read_bytes()
     source_hash = hashlib.sha256(code).hexdigest()[:16]
     problem = {
         "n": record.n, "q": record.q, "k": record.k, "dtype": record.dtype,

@@ -1,10 +1,10 @@
 """The adapters: numpy's, and torch's against a torch that is numpy."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import jsonschema
-import numpy as np
 import pytest
 
 from peers import recorded
@@ -155,3 +155,14 @@ def test_a_program_that_is_not_there_is_named(fake_torch, monkeypatch):
     monkeypatch.setenv("KSELECT_BINARY", "/nowhere/kselect")
     with pytest.raises(PlotError, match="/nowhere/kselect: No such file.*scripts/build.sh"):
         record_text(TorchTopk(fake_torch()))
+
+
+def test_the_source_hash_is_of_the_file_that_a_peer_names():
+    hashes = set()
+    for file in ("peers/checkouts/rtopk.cu", "peers/checkouts/raft.cu"):
+        peer = NumpyArgpartition()
+        peer.facts = dataclasses.replace(peer.facts, file=file)
+        algorithm = json.loads(record_text(peer))["algorithm"]
+        assert algorithm["file"] == file
+        hashes.add(algorithm["source_hash"])
+    assert len(hashes) == 2
