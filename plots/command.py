@@ -20,10 +20,12 @@ def draw_command(
     read: Callable[[Iterable[Path]], Sequence[Search]],
     draw: Callable[[Sequence[Search]], Sequence[Drawing]],
     nothing: str,
+    table: Callable[[Sequence[Search]], str] | None = None,
 ) -> int:
     """Draw the records that `read` finds in the named directories; returns the exit code (README).
 
-    Each directory holds `file`. `nothing` is the error message if there is no drawing.
+    Each directory holds `file`. `nothing` is the error message if there is no drawing. `table` is
+    the text that is printed first.
     """
     parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help=f"has {file}")
     parser.add_argument("--out", type=Path, default=Path("out/figures"), metavar="DIR")
@@ -31,7 +33,10 @@ def draw_command(
 
     def work() -> None:
         style.apply()
-        drawings = draw(read(options.runs))
+        found = read(options.runs)
+        if table and found:
+            print(table(found))
+        drawings = draw(found)
         if not drawings:
             names = ", ".join(str(path) for path in options.runs)
             raise PlotError(Failure.INPUT, f"{names}: {nothing}")

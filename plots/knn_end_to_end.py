@@ -207,18 +207,12 @@ def _over_floor(axes: Axes, searches: Sequence[Search]) -> None:
     axes.set_xlabel("selection over reading the distances once")
 
 
-def _print_and_draw(searches: Sequence[Search]) -> list[Drawing]:
-    if searches:
-        print(markdown(searches))
-    return draw(searches)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     parser = argparse.ArgumentParser(
         prog="python -m plots.knn_end_to_end", description="Tell where the time of k-NN goes."
     )
-    return draw_command(parser, arguments, RUNS, read, _print_and_draw, "no searches to draw")
+    return draw_command(parser, arguments, RUNS, read, draw, "no searches to draw", markdown)
 
 
 if __name__ == "__main__":

@@ -133,18 +133,12 @@ def _row(s: Search, name: str) -> dict[str, object]:
             "share_of_ceiling": s.share if name == OWN else None}  # fmt: skip
 
 
-def _print_and_draw(searches: Sequence[Search]) -> list[Drawing]:
-    if searches:
-        print(markdown(searches))
-    return draw(searches)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code (docs/reference/exit-codes.md)."""
     parser = argparse.ArgumentParser(
         prog="python -m plots.knn_on_gpu", description="Draw exact k-NN beside other libraries."
     )
-    return draw_command(parser, arguments, FILE, read, _print_and_draw, "no searches to draw")
+    return draw_command(parser, arguments, FILE, read, draw, "no searches to draw", markdown)
 
 
 if __name__ == "__main__":
