@@ -108,16 +108,17 @@ status start_warps(const block_choice& c, const problem& p, const io& buffers, s
   if constexpr (is_word<T>) {
     return c.as == form::brief ? with_loads.template operator()<form::brief>()
                                : with_loads.template operator()<form::filtered_many>();
-  }
-  switch (c.as) {
-    case form::resident:
-      return started.template operator()<most, form::resident>();
-    case form::filtered:  // a row of one tile that is not brief has many survivors
-      return started.template operator()<most, form::filtered>();
-    case form::filtered_many:
-      return with_loads.template operator()<form::filtered_many>();
-    default:
-      return with_loads.template operator()<form::brief>();
+  } else {
+    switch (c.as) {
+      case form::resident:
+        return started.template operator()<most, form::resident>();
+      case form::filtered:  // a row of one tile that is not brief has many survivors
+        return started.template operator()<most, form::filtered>();
+      case form::filtered_many:
+        return with_loads.template operator()<form::filtered_many>();
+      default:
+        return with_loads.template operator()<form::brief>();
+    }
   }
 }
 
@@ -154,9 +155,12 @@ call_plan block_plan_of(const block_variant& v, const problem& p, const device& 
 
 template <class T>
 call_plan block_plan(const block_variant& v, const problem& p, const device& where) {
-  if constexpr (is_word<T>) return block_plan_of<T, true>(v, p, where);
-  return p.has_indices() ? block_plan_of<T, true>(v, p, where)
-                         : block_plan_of<T, false>(v, p, where);
+  if constexpr (is_word<T>) {
+    return block_plan_of<T, true>(v, p, where);
+  } else {
+    return p.has_indices() ? block_plan_of<T, true>(v, p, where)
+                           : block_plan_of<T, false>(v, p, where);
+  }
 }
 
 }  // namespace kselect::bms
