@@ -12,9 +12,13 @@
 // memory (layout.hpp), so copies are linear.
 //
 // When a tile's scores are complete, each thread compares the maximum of its 8 scores of a row with
-// the row's threshold. The few rows that pass take a mask of the scores that do, one addition to
-// the block's counter of the row in shared memory, and a loop over the mask. A row has a segment of
-// its list for each part of the corpus, so no counter is shared by blocks.
+// the row's threshold. The few rows that pass take a mask of the scores that do and one addition to
+// the block's counter of the row in shared memory. A row has a segment of its list for each part of
+// the corpus, so no counter is shared by blocks.
+//
+// Thresholds come from a sample. Of a small one all scores are written. Of a large one a row has
+// only maxima, of 32 columns of some tiles each: where there are many, the r-th largest of them is
+// seldom below the r-th largest score, and a lower threshold only admits more.
 //
 // Vectors that all queries leave out have a start of -inf, so this kernel does not know of them. If
 // queries differ in what they leave out, scores that pass are looked up in the query's bits.
@@ -32,22 +36,25 @@ namespace kselect::search::fused {
 
 // What leaves the kernel.
 enum class output : std::uint8_t {
-  matrix,    // all scores, for a first threshold from a few tiles
-  scored,    // survivors and their scores, for the next threshold
-  positions  // survivors
+  matrix,  // all scores, for a first threshold from a few tiles
+  maxima,  // the largest scores of groups of columns, for a threshold from many tiles
+  scored   // survivors and their scores
 };
 
 struct filter_args {
   rounded queries, corpus;
   global<const float> starts;      // [corpus tiles * tile_rows]
-  global<const float> thresholds;  // [rows]; unused for output::matrix
+  global<const float> thresholds;  // [rows]; for output::scored
   std::int64_t rows = 0;           // queries
   int slabs = 0, query_tiles = 0;
   int first_tile = 0, last_tile = 0;  // of the corpus
   int part = 0;                       // tiles of a block
   survivor_lists lists;
-  global<float> matrix;  // [query_tiles * tile_rows][matrix_pitch]
+  // [query_tiles * tile_rows][matrix_pitch]: scores, or maxima_of_tile maxima of each group of
+  // tiles
+  global<float> matrix;
   std::int64_t matrix_pitch = 0;
+  int group = 1;  // tiles of a group; for output::maxima a part is a multiple of it
   // Of queries that differ in what they leave out: their bits, the vector of a position, the query
   // of a row. They stand last: what other kernels read keeps its place.
   admitted allowed;
@@ -57,7 +64,7 @@ struct filter_args {
 // `each`: queries differ in what they leave out.
 template <output wanted, bool queries_stay, bool each = false>
 struct filter_kernel {
-  static_assert(!each || wanted != output::matrix);
+  static_assert(!each || wanted == output::scored);
   static constexpr int max_threads = 256;
   static constexpr int min_blocks = 2;
   static constexpr int stages = queries_stay ? 4 : 3;
@@ -155,13 +162,16 @@ struct filter_kernel {
       simt_.commit_copies();
     }
 
+    // Of a row that is not there no score passes; maxima begin below all scores.
+    static constexpr float limit_without = wanted == output::scored
+                                               ? std::numeric_limits<float>::infinity()
+                                               : -std::numeric_limits<float>::infinity();
     KSELECT_HD void load_limits(float (&limits)[row_fragments][2]) {
       KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
         KSELECT_UNROLL for (int h = 0; h < 2; ++h) {
           const std::int64_t row = std::int64_t{query_tile_} * tile_rows + row_ + 16 * m + 8 * h;
-          const bool filtered = wanted != output::matrix && row < a_.rows;
-          limits[m][h] =
-              filtered ? simt_.load(a_.thresholds, row) : std::numeric_limits<float>::infinity();
+          const bool filtered = wanted == output::scored && row < a_.rows;
+          limits[m][h] = filtered ? simt_.load(a_.thresholds, row) : limit_without;
         }
       }
     }
@@ -203,20 +213,44 @@ struct filter_kernel {
       }
     }
 
-    KSELECT_HD void emit(const scores& sums, const float (&limits)[row_fragments][2], int tile) {
+    // `limits`: thresholds, or the maxima of a group of tiles so far.
+    KSELECT_HD void emit(const scores& sums, float (&limits)[row_fragments][2], int tile) {
       KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
         KSELECT_UNROLL for (int h = 0; h < 2; ++h) {
+          const int row = row_ + 16 * m + 8 * h;
           if constexpr (wanted == output::matrix) {
-            write_row(sums[m], row_ + 16 * m + 8 * h, h, tile);
-          } else {
-            float best = sums[m][0][2 * h];
-            KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
-              best = std::fmax(best, std::fmax(sums[m][f][2 * h], sums[m][f][2 * h + 1]));
-            }
-            if (best > limits[m][h]) {
-              keep(sums[m], row_ + 16 * m + 8 * h, h, tile, limits[m][h]);
-            }
+            write_row(sums[m], row, h, tile);
+          } else if constexpr (wanted == output::maxima) {
+            limits[m][h] = std::fmax(limits[m][h], best_of(sums[m], h));
+          } else if (best_of(sums[m], h) > limits[m][h]) {
+            keep(sums[m], row, h, tile, limits[m][h]);
           }
+        }
+      }
+      if constexpr (wanted == output::maxima) {
+        if ((tile - first_ + 1) % a_.group == 0 || tile + 1 == last_) write_maxima(limits, tile);
+      }
+    }
+    KSELECT_HD static float best_of(const float (&sums)[column_fragments][4], int h) {
+      float best = sums[0][2 * h];
+      KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
+        best = std::fmax(best, std::fmax(sums[f][2 * h], sums[f][2 * h + 1]));
+      }
+      return best;
+    }
+
+    // A warp has 32 columns, of which 4 lanes hold a row.
+    KSELECT_HD void write_maxima(float (&maxima)[row_fragments][2], int tile) {
+      const std::int64_t column =
+          std::int64_t{(tile - a_.first_tile) / a_.group} * maxima_of_tile + simt_.warp() % 4;
+      KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
+        KSELECT_UNROLL for (int h = 0; h < 2; ++h) {
+          float best = maxima[m][h];
+          best = std::fmax(best, simt_.shfl_xor(simt::full_mask, best, 1));
+          best = std::fmax(best, simt_.shfl_xor(simt::full_mask, best, 2));
+          const std::int64_t row = std::int64_t{query_tile_} * tile_rows + row_ + 16 * m + 8 * h;
+          if (simt_.lane() % 4 == 0) simt_.store(a_.matrix, row * a_.matrix_pitch + column, best);
+          maxima[m][h] = limit_without;
         }
       }
     }
@@ -250,19 +284,12 @@ struct filter_kernel {
       const auto room = static_cast<std::uint32_t>(a_.lists.room);
       const auto first =
           static_cast<std::uint32_t>(tile) * tile_rows + static_cast<std::uint32_t>(column_);
-      if constexpr (wanted == output::scored) {
-        KSELECT_UNROLL for (int i = 0; i < 2 * column_fragments; ++i) {
-          if ((passed >> i & 1U) == 0 || place >= room) continue;
-          simt_.store(a_.lists.positions, segment + place,
-                      first + static_cast<std::uint32_t>(i / 2 * 8 + i % 2));
-          simt_.store(a_.lists.scores, segment + place, sums[i / 2][2 * h + i % 2]);
-          ++place;
-        }
-      } else {
-        for (; passed != 0 && place < room; passed &= passed - 1, ++place) {
-          const auto i = static_cast<std::uint32_t>(simt_.ffs(passed) - 1);
-          simt_.store(a_.lists.positions, segment + place, first + i / 2 * 8 + i % 2);
-        }
+      KSELECT_UNROLL for (int i = 0; i < 2 * column_fragments; ++i) {
+        if ((passed >> i & 1U) == 0 || place >= room) continue;
+        simt_.store(a_.lists.positions, segment + place,
+                    first + static_cast<std::uint32_t>(i / 2 * 8 + i % 2));
+        simt_.store(a_.lists.scores, segment + place, sums[i / 2][2 * h + i % 2]);
+        ++place;
       }
     }
 
@@ -280,7 +307,7 @@ struct filter_kernel {
     }
 
     KSELECT_HD void end() {
-      if constexpr (wanted == output::matrix) return;
+      if constexpr (wanted != output::scored) return;
       simt_.sync_block();
       if (simt_.thread() >= tile_rows) return;
       const std::int64_t row = std::int64_t{query_tile_} * tile_rows + simt_.thread();

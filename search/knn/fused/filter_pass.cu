@@ -22,7 +22,7 @@ void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
 
 template <output wanted>
 void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
-  if constexpr (wanted != output::matrix) {
+  if constexpr (wanted == output::scored) {
     if (args.allowed.each()) return filter_by_mma_sync<wanted, true>(place, args, splits);
   }
   filter_by_mma_sync<wanted, false>(place, args, splits);
@@ -33,7 +33,7 @@ void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
 int filter_compiled_for([[maybe_unused]] const device& place) {
 #if defined(__CUDACC__)
   if (place.kind == executor_kind::cuda) {
-    return simt::compiled_for<filter_kernel<output::positions, true, false>>(place);
+    return simt::compiled_for<filter_kernel<output::scored, true, false>>(place);
   }
 #endif
   return 0;
@@ -53,10 +53,10 @@ void filter(backend& place, output wanted, const filter_args& args, int splits, 
   switch (wanted) {
     case output::matrix:
       return filter_by_mma_sync<output::matrix>(place, args, splits);
+    case output::maxima:
+      return filter_by_mma_sync<output::maxima>(place, args, splits);
     case output::scored:
       return filter_by_mma_sync<output::scored>(place, args, splits);
-    case output::positions:
-      return filter_by_mma_sync<output::positions>(place, args, splits);
   }
 }
 

@@ -22,6 +22,8 @@ namespace kselect::search::fused {
 using simt::global;
 
 inline constexpr int tile_rows = 128;
+inline constexpr int maxima_of_tile =
+    4;  // groups of columns, where a row has their maxima (filter.cuh)
 inline constexpr int slab_width = 64;  // components
 inline constexpr int slab_chunks = 8;  // 16-byte chunks of a row of a slab
 inline constexpr int slab_vectors = tile_rows * slab_chunks;

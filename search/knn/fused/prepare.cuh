@@ -125,10 +125,12 @@ struct scale_kernel {
   }
 };
 
-// Rounds one tile of vectors a block. A corpus also gets sums and maxima of its errors and norms.
+// Rounds some rows of a tile a block. A corpus also gets sums and maxima of its errors and norms.
 struct rounding_kernel {
   static constexpr int max_threads = 256;
   static constexpr int warps = max_threads / simt::warp_size;
+  // Of a corpus, and of queries: these are few, and a search waits for them.
+  static constexpr int most_rows = tile_rows, few_rows = 2 * warps;
   struct storage {
     double totals[warps][4];
   };
@@ -139,8 +141,9 @@ struct rounding_kernel {
     global<const float> centre;
     global<const corpus_facts> facts;
     rounded to;
-    global<double> totals;  // [tiles][4]: summed errors and norms, largest of both; or no data
+    global<double> totals;  // [blocks][4]: summed errors and norms, largest of both; or no data
     global<std::uint32_t> cleared;  // set to 0; or no data
+    int rows = most_rows;           // of a block: a divisor of a tile's
   };
   struct sums {
     double square = 0, residue = 0, origin = 0;  // of the image: rounded, the rest, not moved
@@ -152,9 +155,9 @@ struct rounding_kernel {
       simt.store(a.cleared, simt.thread(), 0);
     }
     double totals[4] = {};
-    for (int row = simt.warp(); row < tile_rows; row += warps) {
-      const std::int64_t position = std::int64_t{simt.block()} * tile_rows + row;
-      const sums mine = round_row(simt, a, position, row);
+    for (int row = simt.warp(); row < a.rows; row += warps) {
+      const std::int64_t position = std::int64_t{simt.block()} * a.rows + row;
+      const sums mine = round_row(simt, a, position);
       const double square = warp_sum(simt, mine.square), residue = warp_sum(simt, mine.residue);
       const double origin = warp_sum(simt, mine.origin), norm = std::sqrt(square);
       // The second term covers the rounding of images and differences in float64.
@@ -188,7 +191,8 @@ struct rounding_kernel {
 
  private:
   template <class Simt>
-  KSELECT_HD static sums round_row(Simt& simt, const args& a, std::int64_t position, int row) {
+  KSELECT_HD static sums round_row(Simt& simt, const args& a, std::int64_t position) {
+    const auto row = static_cast<int>(position % tile_rows);
     const bool inside = position < a.count;
     const std::int64_t dimension = a.from.dimension;
     const std::int64_t slabs = (dimension + slab_width - 1) / slab_width;
