@@ -40,7 +40,7 @@ void print_stages_of_products(const median_times& median) {
 void print_times(const cuda_knn_report& report) {
   if (report.times.empty()) return;
   const median_times median = medians_of(report.times);
-  if (report.product == knn_product::float16) return print_stages_of_products(median);
+  if (is_filtered(report.product)) return print_stages_of_products(median);
   const cuda_knn_times& stages = median.stages;
   print_message(
       "medians of {}: {:.3f} ms; norms {:.3f}, distance {:.3f}, selection {:.3f}, merge "
@@ -64,9 +64,10 @@ void print_share(const knn_run& run) {
 // How the answer was proven, for the last line of output.
 std::string proof_of(const knn_arguments& o, const backend& place, const cuda_knn_report& report,
                      std::int64_t queries) {
-  if (report.product == knn_product::float16) {
+  if (is_filtered(report.product)) {
     return fmt::format(
-        "all proven by products in float16; {:.1f} survivors a query, {} done again, {} in float64",
+        "all proven by products in {}; {:.1f} survivors a query, {} done again, {} in float64",
+        to_string(report.product),
         static_cast<double>(report.survivors) / static_cast<double>(std::max(queries, 1L)),
         amount_of(report.unproven, "query"), report.by_float64);
   }
@@ -170,6 +171,12 @@ void refuse_with_products(const knn_arguments& o) {
 }
 
 int in_tiles(const knn_arguments& o) {
+  if (o.product == "int8") {
+    throw error(
+        failure::usage,
+        "--product int8 is for a search in memory: leave out --memory-limit, --mpi, --gpus, "
+        "--ranks and --resume, or take --product float16, which multiplies bytes exactly, too");
+  }
   if (o.product == "float16") refuse_with_products(o);
   if (o.indices.empty() || o.distances.empty()) {
     throw error(failure::usage,

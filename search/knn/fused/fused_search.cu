@@ -107,7 +107,8 @@ class fused_search::work {
     args.starts = starts_;
     args.thresholds = view<const float>(batch.thresholds);
     args.rows = rows;
-    args.slabs = static_cast<int>(slabs_of(corpus_.dimension()));
+    args.slabs = static_cast<int>(slabs());
+    args.factors = corpus_.factors();
     args.query_tiles = static_cast<int>(tiles_of(rows));
     if (allowed_.each()) {
       args.allowed = allowed_;
@@ -129,16 +130,20 @@ class fused_search::work {
   // `begins`: nothing is unproven yet.
   void round(const batch_memory& batch, const numbering& queries, std::int64_t rows, bool begins) {
     const auto counts = view<std::uint32_t>(batch.counts);
-    start<rounding_kernel>(place_, tiles_of(rows) * (tile_rows / rounding_kernel::few_rows),
-                           {rounded_from_,
-                            queries,
-                            rows,
-                            corpus_.centre_of_queries(),
-                            corpus_.facts_of_queries(),
-                            batch.queries(),
-                            {},
-                            begins ? counts : global<std::uint32_t>{},
-                            rounding_kernel::few_rows});
+    const auto by = [&]<class Kernel>(Kernel) {
+      start<Kernel>(place_, tiles_of(rows) * (tile_rows / Kernel::few_rows),
+                    {rounded_from_,
+                     queries,
+                     rows,
+                     corpus_.centre_of_queries(),
+                     corpus_.facts_of_queries(),
+                     batch.queries(),
+                     {},
+                     begins ? counts : global<std::uint32_t>{},
+                     Kernel::few_rows});
+    };
+    if (simt::of_bytes(corpus_.factors())) return by(rounding_kernel_of<simt::product::int8>{});
+    by(rounding_kernel{});
   }
 
   // The first thresholds, from scores of a few tiles or maxima of many.
@@ -231,7 +236,7 @@ class fused_search::work {
   // in float64.
   void again(std::int64_t first, std::int64_t rows) {
     report_.again += rows;
-    const batch_memory batch(place_, rows, slabs_of(corpus_.dimension()), rows);
+    const batch_memory batch(place_, rows, slabs(), rows);
     clock_(stage::again, [&] { filter_again(batch, first, rows); });
     const std::int64_t left = counts_of(batch)[0];
     if (left != 0) by_float64(named(batch.ids, 0, left), left);
@@ -310,6 +315,7 @@ class fused_search::work {
     if (of_products()) return with(exact_kernel_of<true>{});
     with(exact_kernel_of<false>{});
   }
+  std::int64_t slabs() const { return slabs_of(corpus_.dimension(), corpus_.factors()); }
   bool of_products() const { return corpus_.measure() == metric::inner_product; }
 
   backend& place_;
@@ -340,7 +346,8 @@ fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::i
                          .k = k + (leaves_self_out ? 1 : 0),
                          .body = body,
                          .wgmma_is_built = wgmma_is_built(),
-                         .each = leaves_out == filtering::each},
+                         .each = leaves_out == filtering::each,
+                         .factors = corpus.factors()},
                         place.description())),
       memory_(std::make_unique<memory>(place, corpus, queries, plan_, leaves_out)) {}
 

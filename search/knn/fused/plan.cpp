@@ -34,7 +34,8 @@ constexpr block_shape shape_of(product_body body) {
 
 product_body chosen_body(const search_shape& s, const device& place) {
   if (s.body != product_body::fastest) return s.body;
-  const bool can = s.wgmma_is_built && why_not_wgmma(place, slabs_of(s.dimension)).empty();
+  const bool can = s.wgmma_is_built && !simt::of_bytes(s.factors) &&
+                   why_not_wgmma(place, slabs_of(s.dimension)).empty();
   return can ? product_body::wgmma : product_body::mma_sync;
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "kselect/algorithm.hpp"
+#include "kselect/simt/products.hpp"
 
 namespace kselect::search::fused {
 
@@ -38,8 +39,9 @@ struct search_shape {
   std::int64_t n = 0, q = 0, dimension = 0;
   std::int64_t k = 0;  // one more if a query leaves itself out
   product_body body = product_body::fastest;
-  bool wgmma_is_built = false;  // whether this program has the wgmma body
-  bool each = false;            // queries differ in what they leave out
+  bool wgmma_is_built = false;                     // whether this program has the wgmma body
+  bool each = false;                               // queries differ in what they leave out
+  simt::product factors = simt::product::float16;  // bytes are multiplied by mma_sync
 };
 
 // One pass of the filter over tiles [first, last).

@@ -60,7 +60,7 @@ struct fused_search::memory {
       directions.emplace(place, queries, corpus.dimension(), metric::cosine);
       offsets = make<double>(place, queries);
     }
-    batch.emplace(place, plan.rows, slabs_of(corpus.dimension()), queries);
+    batch.emplace(place, plan.rows, slabs_of(corpus.dimension(), corpus.factors()), queries);
     if (leaves_out == filtering::one) {
       starts = make<float>(place, tiles_of(corpus.count()) * tile_rows);
     }
