@@ -5,7 +5,8 @@
 //
 // A row is read as *candidates* (candidate.hpp): integers in the total order on bits, ties by
 // ascending index. A candidate costs a shift and an OR. This is faster than comparing pairs, on
-// which std:: algorithms would branch twice.
+// which std:: algorithms would branch twice. Elements are words, so that all types of a width share
+// code.
 
 #include <algorithm>
 #include <array>
@@ -27,7 +28,7 @@ namespace kselect::baselines {
 template <class T, class Candidate, bool contiguous>
 class candidate_row {
  public:
-  candidate_row(const T* first, std::int64_t stride, std::int64_t n, direction wanted)
+  candidate_row(const T* first, std::int64_t stride, std::int64_t n, order_t<T> wanted)
       : first_(first), stride_(stride), n_(n), wanted_(wanted) {}
   std::int64_t size() const { return n_; }
   typename Candidate::type operator[](std::int64_t i) const {
@@ -44,7 +45,9 @@ class candidate_row {
     }
     return least;
   }
-  static order_key_t<T> key(typename Candidate::type c) { return Candidate::key(c); }
+  static order_key_t<T> key(typename Candidate::type c) {
+    return static_cast<order_key_t<T>>(Candidate::key(c));
+  }
   static typename Candidate::type candidate(order_key_t<T> key, std::int64_t i) {
     return Candidate::make(key, i);
   }
@@ -53,7 +56,7 @@ class candidate_row {
   const T* first_;
   std::int64_t stride_;
   std::int64_t n_;
-  direction wanted_;
+  order_t<T> wanted_;
 };
 
 // Copies the whole row, for algorithms that partition in place.
@@ -82,9 +85,11 @@ struct cpu_rows {
 
   static call_plan plan(const problem& p, const device& where) {
     const int threads = threads_for(p, where);
-    return visit_bits(p.type, [&]<class T>(T) {
+    return visit_words(p.type, [&]<class T>(T) {
+      // Sorting libraries take no integers of 8 bits.
+      using bare = word<std::conditional_t<sizeof(T) == 1, std::uint16_t, order_key_t<T>>>;
       return p.has_indices() ? plan_with<T, keyed_candidate<T>>(p, threads)
-                             : plan_with<T, bare_candidate<T>>(p, threads);
+                             : plan_with<T, bare_candidate<bare>>(p, threads);
     });
   }
 
@@ -102,6 +107,7 @@ struct cpu_rows {
     using candidate = typename Candidate::type;
     auto* const scratch = reinterpret_cast<candidate*>(workspace.data());
     const std::int64_t stride = p.offset(0, 1) - p.offset(0, 0);
+    const auto by = order_in<T>(p.type, p.direction);
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (parallel)
     for (std::int64_t r = 0; r < p.q; ++r) {
       candidate* const own = scratch + Selector::scratch(p.n, p.k) * omp_get_thread_num();
@@ -111,11 +117,10 @@ struct cpu_rows {
       if (p.ragged()) fill_row(p, buffers, r, wanted);
       if (wanted == 0) continue;
       if (stride == 1) {
-        Selector::select(candidate_row<T, Candidate, true>(first, 1, e.length, p.direction), wanted,
-                         own);
+        Selector::select(candidate_row<T, Candidate, true>(first, 1, e.length, by), wanted, own);
       } else {
-        Selector::select(candidate_row<T, Candidate, false>(first, stride, e.length, p.direction),
-                         wanted, own);
+        Selector::select(candidate_row<T, Candidate, false>(first, stride, e.length, by), wanted,
+                         own);
       }
       write<T, Candidate>(p, r, own, buffers, wanted);
     }
@@ -125,15 +130,18 @@ struct cpu_rows {
   template <class T, class Candidate>
   static void write(const problem& p, std::int64_t row, const typename Candidate::type* best,
                     const io& buffers, std::int64_t wanted) {
+    const auto by = order_in<T>(p.type, p.direction);
+    const auto value = [by](typename Candidate::type c) {
+      return from_selection_key<T>(static_cast<order_key_t<T>>(Candidate::key(c)), by);
+    };
     if (p.payload == payload::kth_value) {
-      static_cast<T*>(buffers.values)[row] =
-          from_selection_key<T>(Candidate::key(*std::max_element(best, best + p.k)), p.direction);
+      static_cast<T*>(buffers.values)[row] = value(*std::max_element(best, best + p.k));
       return;
     }
     if (p.has_values()) {
       T* const to = static_cast<T*>(buffers.values) + row * p.k;
       for (std::int64_t j = 0; j < wanted; ++j) {
-        to[j] = from_selection_key<T>(Candidate::key(best[j]), p.direction);
+        to[j] = value(best[j]);
       }
     }
     if (!p.has_indices()) return;
@@ -162,7 +170,7 @@ constexpr algorithm cpu_entry(std::string_view name, std::string_view family,
   entry.promises.limits.max_n = std::numeric_limits<std::uint32_t>::max();
   entry.promises.synchronises = true;
   entry.executors = set_of(executor_kind::cpu);
-  entry.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
+  entry.dtypes = every_dtype;
   entry.payloads =
       set_of(payload::values, payload::values_and_indices, payload::kth_value, payload::indices);
   entry.layouts = set_of(layout::row_major, layout::column_major);

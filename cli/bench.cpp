@@ -20,6 +20,7 @@
 #include "harness/tune/own_table.hpp"
 #include "runtime/error.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/io/row_types.hpp"
 #include "runtime/streams.hpp"
 
 namespace kselect::cli {
@@ -224,13 +225,14 @@ int bench(const bench_arguments& o, const std::vector<std::string>& arguments) {
 }
 
 void add_problem_options(CLI::App& command, bench_arguments& o) {
-  const auto list = [&](const char* option, std::vector<std::string>& into, const char* help) {
+  const auto list = [&](const char* option, std::vector<std::string>& into,
+                        const std::string& help) {
     return command.add_option(option, into, help)->delimiter(',')->allow_extra_args(false);
   };
   list("--n", o.n, "row length; several: --n 1024,2^14");
   list("--q", o.q, "number of rows; several as --n");
   list("--k", o.k, "how many to select from each row; several as --n")->required();
-  list("--dtype", o.dtype, "float32 (default), float64, float16, bfloat16");
+  list("--dtype", o.dtype, "the default is float32; " + runtime::row_types());
   list("--distribution", o.distribution, "of the rows, as in a config: uniform (default), ...");
   list("--payload", o.payload, "values_and_indices (default), values, indices, kth_value");
   list("--direction", o.direction, "smallest (default), largest");

@@ -16,6 +16,7 @@
 #include "runtime/backend/backend.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
+#include "runtime/io/row_types.hpp"
 #include "runtime/plugins/plugins.hpp"
 
 namespace kselect::cli {
@@ -290,7 +291,7 @@ void add_explain(CLI::App& app, action& chosen) {
   command->add_option("--n", o->shape.n, "row length")->required()->check(size);
   command->add_option("--q", o->shape.q, "number of rows")->required()->check(size);
   command->add_option("--k", o->shape.k, "how many of each row")->required()->check(size);
-  command->add_option("--dtype", o->type, "float32, float64, float16 or bfloat16")
+  command->add_option("--dtype", o->type, runtime::row_types())
       ->type_name("TYPE")
       ->capture_default_str();
   command->add_option("--layout", o->layout, "row_major or column_major")

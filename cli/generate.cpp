@@ -108,7 +108,7 @@ void add_rows(CLI::App& generate, action& chosen) {
   command->add_option("--first", o->first, "number of the first row")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   command->add_option("--dtype", o->dtype, "type of the elements")
-      ->check(CLI::IsMember({"float16", "float32", "float64"}))
+      ->check(CLI::IsMember({"float16", "float32", "float64", "int32", "uint32", "int8", "uint8"}))
       ->capture_default_str();
   command->add_option("--distribution", o->distribution, "as in a config, e.g. few_distinct(16)")
       ->type_name("NAME")

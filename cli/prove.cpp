@@ -13,13 +13,14 @@
 #include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/io/row_types.hpp"
 #include "runtime/io/stream.hpp"
 
 namespace kselect::cli {
 namespace {
 
 struct prove_arguments {
-  std::string rows, values, indices;
+  std::string rows, values, indices, dtype;
   std::int64_t k = 0;
   bool largest = false, sorted = false, stable = false, bfloat16 = false;
   nan_order nan = nan_order::total_order;
@@ -61,17 +62,16 @@ npy_file open_answer(const std::string& name, const problem& p) {
   return file;
 }
 
-// numpy has no bfloat16, so files hold its bits.
 dtype type_of(const prove_arguments& o, const npy_file& rows) {
-  const std::string_view held = to_string(rows.type());
-  if (o.bfloat16 && rows.type() == element_type::int16) return dtype::bfloat16;
-  const auto type = o.bfloat16 ? std::nullopt : parse<dtype>(held);
-  if (type) return *type;
-  throw error(failure::input,
-              fmt::format("{}: holds {}, but rows {}", o.rows, held,
-                          o.bfloat16 ? "of bfloat16 are saved as int16: array.view(numpy.int16)"
-                                     : "are float16, float32 or float64; or bfloat16 as int16, "
-                                       "with --bfloat16"));
+  const std::string name = input_name(o.rows);
+  if (o.bfloat16) return row_type(name, rows.type(), to_string(dtype::bfloat16));
+  if (o.dtype.empty() && rows.type() == element_type::int16) {
+    throw error(failure::input,
+                fmt::format("{}: holds int16, but rows are {}; or the bits of bfloat16 as int16, "
+                            "with --bfloat16",
+                            name, row_types_of_files()));
+  }
+  return row_type(name, rows.type(), o.dtype);
 }
 
 problem problem_of(const prove_arguments& o, const npy_file& rows) {
@@ -150,7 +150,7 @@ void add_prove(CLI::App& app, action& chosen) {
   const auto o = std::make_shared<prove_arguments>();
   command
       ->add_option("ROWS,--rows", o->rows,
-                   "the rows, Q x n, or one row of n: float16, float32 or float64 (.npy)")
+                   "the rows, Q x n, or one row of n: " + row_types_of_files() + " (.npy)")
       ->required()
       ->type_name("FILE");
   command->add_option("VALUES,--values", o->values, "the answer's values, Q x k (.npy)")
@@ -165,6 +165,11 @@ void add_prove(CLI::App& app, action& chosen) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command->add_flag("--largest", o->largest, "the k largest were asked for");
   command->add_flag("--bfloat16", o->bfloat16, "rows and values are bits of bfloat16, as int16");
+  command
+      ->add_option("--dtype", o->dtype,
+                   "what the bits of rows and values are, if they are saved as integers: bfloat16, "
+                   "float8_e4m3fn or float8_e5m2")
+      ->type_name("TYPE");
   auto* const sorted = command->add_flag("--sorted", o->sorted, "best first");
   command
       ->add_flag("--stable", o->stable,

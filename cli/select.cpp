@@ -19,6 +19,7 @@
 #include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/io/row_types.hpp"
 #include "runtime/io/stream.hpp"
 
 namespace kselect::cli {
@@ -26,7 +27,7 @@ namespace {
 
 struct select_arguments {
   std::string algorithm = "auto";
-  std::string input, values, indices;
+  std::string input, values, indices, dtype;
   std::string executor = "auto";
   kselect::payload payload = payload::values_and_indices;
   std::int64_t k = 0;
@@ -55,14 +56,7 @@ problem problem_of(const select_arguments& o, const npy_file& matrix, const algo
                             name, amount_of(shape.size(), "dimension")));
   }
   problem p;
-  const auto type = parse<dtype>(to_string(matrix.type()));
-  if (!type) {
-    throw error(failure::input,
-                fmt::format("{}: holds {}, but rows must be float16, float32 or float64; convert "
-                            "it with numpy's .astype(numpy.float32)",
-                            name, to_string(matrix.type())));
-  }
-  p.type = *type;
+  p.type = row_type(name, matrix.type(), o.dtype);
   p.q = shape[0];
   p.n = shape[1];
   p.k = o.k;
@@ -83,15 +77,14 @@ problem problem_of(const select_arguments& o, const npy_file& matrix, const algo
 
 double value_at(dtype type, std::span<const std::byte> values, std::int64_t at) {
   const std::byte* const from = values.data() + static_cast<std::size_t>(at) * size_of(type);
-  double wide = 0;
-  float narrow = 0;
-  if (type == dtype::float64) {
-    std::memcpy(&wide, from, sizeof wide);
-    return wide;
-  }
-  convert_elements(parse<element_type>(to_string(type)).value(), std::endian::little, from,
-                   std::span(&narrow, 1));
-  return narrow;
+  return visit_number(type, [from]<class T>(T element) -> double {
+    std::memcpy(&element, from, sizeof element);
+    if constexpr (dtype_traits<T>::kind == number_kind::floating && sizeof(T) < 4) {
+      return static_cast<double>(to_float(element));
+    } else {
+      return static_cast<double>(element);
+    }
+  });
 }
 
 void print_head(const problem& p, const selection& chosen, output_ordering order) {
@@ -168,9 +161,9 @@ void add_select(CLI::App& app, action& chosen) {
       app.add_subcommand("select", "Select the k smallest of each row of a matrix (.npy)");
   const auto o = std::make_shared<select_arguments>();
   command
-      ->add_option("ROWS,--input", o->input,
-                   "matrix Q x n, or one row of n: float16, float32 or float64 (.npy); - is "
-                   "standard input")
+      ->add_option(
+          "ROWS,--input", o->input,
+          "matrix Q x n, or one row of n: " + row_types_of_files() + " (.npy); - is standard input")
       ->required()
       ->type_name("FILE");
   command
@@ -182,6 +175,11 @@ void add_select(CLI::App& app, action& chosen) {
   command->add_option_function<std::string>(
       "--payload", [o](const std::string& name) { o->payload = payload_named(name); },
       "values_and_indices (default), indices or values: what is selected and written");
+  command
+      ->add_option("--dtype", o->dtype,
+                   "what the rows' bits are, if they are saved as integers: bfloat16, "
+                   "float8_e4m3fn or float8_e5m2")
+      ->type_name("TYPE");
   option_ragged(*command, o->ragged);
   command->add_flag("--largest", o->largest, "the k largest instead");
   option_order(*command, o->require);

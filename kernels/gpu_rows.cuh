@@ -31,7 +31,7 @@ struct rows_view {
   simt::global<const T> input;
   std::int64_t rows, pitch;  // row-major: row r begins at element r * pitch
   position n, k;
-  direction wanted;
+  order_t<T> wanted;
 };
 
 template <class T>
@@ -48,7 +48,7 @@ rows_view<T> rows_of(const problem& p, const io& buffers) {
           p.effective_pitch(),
           static_cast<position>(p.n),
           static_cast<position>(p.k),
-          p.direction};
+          order_in<T>(p.type, p.direction)};
 }
 
 template <class T>
@@ -107,7 +107,7 @@ KSELECT_HD void store_index(Simt& simt, const View& out, Place place, std::int64
 // Writes one element of the answer; `place` counts through all rows: row * k + j.
 template <answer what, class Simt, class T>
 KSELECT_HD void write_answer(Simt& simt, const answer_view<T>& out, std::int64_t place,
-                             order_key_t<T> key, position at, direction wanted) {
+                             order_key_t<T> key, position at, order_t<T> wanted) {
   simt.store(out.values, place, from_selection_key<T>(key, wanted));
   if constexpr (what == answer::pairs) store_index(simt, out, place, at);
 }

@@ -33,7 +33,7 @@ struct row_places {
 template <class T>
 struct ragged_view : row_places {
   simt::global<const T> input;
-  direction wanted;
+  order_t<T> wanted;
   std::int64_t fill;          // the index of outputs without an element,
   order_key_t<T> fill_value;  // and their value's bits
 };
@@ -66,14 +66,14 @@ ragged_view<T> ragged_rows_of(const problem& p, const io& buffers) {
   ragged_view<T> m;
   static_cast<row_places&>(m) = places_of(p, buffers);
   m.input = {static_cast<const T*>(buffers.input), p.input_elements()};
-  m.wanted = p.direction;
+  m.wanted = order_in<T>(p.type, p.direction);
   m.fill = p.fill;
   // Not of T: both 16-bit types are read as one.
   m.fill_value = static_cast<order_key_t<T>>(fill_bits(p.type, p.direction));
   if (p.fill_last) {
     m.fill = -1;
     const auto worst = static_cast<order_key_t<T>>(~order_key_t<T>{0});
-    m.fill_value = bits_of(from_selection_key<T>(worst, p.direction));
+    m.fill_value = bits_of(from_selection_key<T>(worst, m.wanted));
   }
   return m;
 }

@@ -195,7 +195,7 @@ constexpr algorithm entry() {
   a.family = "auto";
   a.source = "kselect";
   a.executors = set_of(executor_kind::cpu, executor_kind::fiber, executor_kind::cuda);
-  a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
+  a.dtypes = every_dtype;
   a.payloads =
       set_of(payload::values, payload::values_and_indices, payload::kth_value, payload::indices);
   a.layouts = set_of(layout::row_major, layout::column_major);

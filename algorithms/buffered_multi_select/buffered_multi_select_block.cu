@@ -33,6 +33,9 @@
 // converts it. So only a stream that few elements pass keeps up with memory. Ties are many and cost
 // nothing extra.
 //
+// Integers and 8-bit types are words (steps/element.hpp): one instance a width, which compares them
+// as integers.
+//
 // Rows of lengths of their own have kernels of their own (block/ragged_kernel.cuh).
 //
 // Exact on every input, in the total order on bits. Floats are compared as numbers only to pass
@@ -52,7 +55,7 @@ template <block_variant v>
 call_plan plan_for(const problem& p, const device& where) {
   return visit_bits(p.type, [&]<class T>(T) {
     if (p.ragged()) return ragged_plan<T>(v, p, where);
-    if (p.has_values()) return block_plan<T>(v, p, where);
+    if (p.has_values() || is_word<T>) return block_plan<T>(v, p, where);
     // The kernels of equal rows are tuned with values; a store of k of them is little.
     return plan_without_values(block_plan<T>(v, with_values(p), where));
   });
@@ -62,7 +65,7 @@ template <block_variant v>
 constexpr algorithm entry(std::string_view name) {
   algorithm a = kernels::gpu_entry(name, "buffered multi-select",
                                    "kselect, after Tang et al. 2015 and Komarov et al. 2014");
-  a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
+  a.dtypes = every_dtype;
   a.payloads = set_of(payload::values, payload::values_and_indices, payload::indices);
   a.ragged = a.executors;
   a.plan = &plan_for<v>;

@@ -42,7 +42,7 @@ template <grid_variant v>
 constexpr algorithm entry(std::string_view name) {
   algorithm a = kernels::gpu_entry(name, "buffered multi-select",
                                    "kselect, after Tang et al. 2015 and Komarov et al. 2014");
-  a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
+  a.dtypes = every_dtype;
   a.payloads = set_of(payload::values, payload::values_and_indices, payload::indices);
   if (v.threads == 0) a.ragged = a.executors;
   a.plan = &plan_for<v>;

@@ -1,7 +1,8 @@
 #pragma once
 // Buffered multi-select: the plans of the registered entries. Each element type has its
 // own file of instantiations (block_*.cu, grid_*.cu), so that kernels compile in parallel. T is
-// float, double, or float16 for both 16-bit types.
+// float, double, float16 for both 16-bit types, or a word for the types of 32 and 8 bits that
+// kernels take as words (dtypes.hpp): the two words share their files, block/words.cu and others.
 
 #include <cstdint>
 

@@ -27,7 +27,7 @@ struct reading {
 
 // The most loads of a thread in a tile: an item_set has a bit for each of at most 32 elements.
 template <class T>
-inline constexpr int most_loads = sizeof(T) == 2 ? 4 : 8;
+inline constexpr int most_loads = sizeof(T) < 4 ? 2 * static_cast<int>(sizeof(T)) : 8;
 template <class T>
 inline constexpr std::int64_t held_by_thread = most_loads<T> * 16 / sizeof(T);
 

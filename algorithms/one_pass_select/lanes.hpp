@@ -61,6 +61,12 @@ struct plain_lanes {
     std::memcpy(&v, from, sizeof v);
     return __builtin_convertvector(v, vector) << 16;
   }
+  static vector load_upper_bytes(const std::uint8_t* from) {
+    typedef std::uint8_t quarters __attribute__((vector_size(bytes / 4)));
+    quarters v;
+    std::memcpy(&v, from, sizeof v);
+    return __builtin_convertvector(v, vector) << 24;
+  }
   static void store(vector v, Int* to) { std::memcpy(to, &v, sizeof v); }
   static vector set(Int x) { return vector{} + x; }
   static vector iota(Int first) { return add(load(detail::ascending<Int>.data()), set(first)); }
@@ -68,9 +74,9 @@ struct plain_lanes {
     return reinterpret_cast<vector>(reinterpret_cast<bits>(a) + reinterpret_cast<bits>(b));
   }
   static vector exclusive_or(vector a, vector b) { return a ^ b; }
-  // x, with all bits but the sign flipped if x is negative.
-  static vector flip_negative(vector x) {
-    return x ^ ((x >> (8 * sizeof(Int) - 1)) & set(std::numeric_limits<Int>::max()));
+  // x, with the bits of the mask flipped if x is negative.
+  static vector flip_negative(vector x, vector mask) {
+    return x ^ ((x >> (8 * sizeof(Int) - 1)) & mask);
   }
   static vector min(vector a, vector b) { return a < b ? a : b; }
   static vector max(vector a, vector b) { return a < b ? b : a; }
@@ -144,16 +150,20 @@ struct highway_lanes {
     const hn::Rebind<std::uint16_t, decltype(tag)> halves;
     return hn::ShiftLeft<16>(hn::PromoteTo(tag, hn::LoadU(halves, from)));
   }
+  static vector load_upper_bytes(const std::uint8_t* from) {
+    namespace hn = hwy::HWY_NAMESPACE;
+    const hn::Rebind<std::uint8_t, decltype(tag)> quarters;
+    return hn::ShiftLeft<24>(hn::PromoteTo(tag, hn::LoadU(quarters, from)));
+  }
   static void store(vector v, Int* to) { hwy::HWY_NAMESPACE::StoreU(v, tag, to); }
   static vector set(Int x) { return hwy::HWY_NAMESPACE::Set(tag, x); }
   // Not Iota(tag, first): 1.0.3 builds it lane by lane.
   static vector iota(Int first) { return add(load(detail::ascending<Int>.data()), set(first)); }
   static vector add(vector a, vector b) { return hwy::HWY_NAMESPACE::Add(a, b); }
   static vector exclusive_or(vector a, vector b) { return hwy::HWY_NAMESPACE::Xor(a, b); }
-  static vector flip_negative(vector x) {
+  static vector flip_negative(vector x, vector mask) {
     const vector sign = hwy::HWY_NAMESPACE::BroadcastSignBit(x);
-    const vector others = set(std::numeric_limits<Int>::max());
-    return exclusive_or(x, hwy::HWY_NAMESPACE::And(sign, others));
+    return exclusive_or(x, hwy::HWY_NAMESPACE::And(sign, mask));
   }
   static vector min(vector a, vector b) { return hwy::HWY_NAMESPACE::Min(a, b); }
   static vector max(vector a, vector b) { return hwy::HWY_NAMESPACE::Max(a, b); }

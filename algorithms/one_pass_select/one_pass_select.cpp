@@ -95,7 +95,11 @@ class rows_selection {
   using lanes = best_lanes<Int>;
 
   rows_selection(const problem& p, const io& buffers, const division& d, Int* workspace)
-      : p_(p), buffers_(buffers), d_(d), workspace_(workspace) {}
+      : p_(p),
+        buffers_(buffers),
+        d_(d),
+        workspace_(workspace),
+        by_(order_in<T>(p.type, p.direction)) {}
 
   void run(bool parallel) {
     if (p_.has_indices()) {
@@ -132,8 +136,7 @@ class rows_selection {
     const std::int64_t wanted = selected_of(p_, buffers_, row, e.length);
     fill_row(p_, buffers_, row, wanted);
     if (wanted == 0) return;
-    const key_row<T> keys = {static_cast<const T*>(buffers_.input) + e.first, e.length,
-                             p_.direction};
+    const key_row<T> keys = {static_cast<const T*>(buffers_.input) + e.first, e.length, by_};
     auto list = own_list();
     find_hits<lanes, with_indices>(keys, plan::of(e.length, wanted), list, own_scratch());
     write<with_indices>(row, keys, list, wanted);
@@ -198,7 +201,7 @@ class rows_selection {
     return static_cast<Int>(static_cast<std::uint64_t>(index) + static_cast<std::uint64_t>(by));
   }
   key_row<T> part(std::int64_t row, std::int64_t first, std::int64_t length) const {
-    return {static_cast<const T*>(buffers_.input) + p_.offset(row, first), length, p_.direction};
+    return {static_cast<const T*>(buffers_.input) + p_.offset(row, first), length, by_};
   }
   Int* own() const { return workspace_ + omp_get_thread_num() * (2 * d_.list + d_.scratch); }
   hit_list<Int> own_list() const { return {own(), own() + d_.list, 0}; }
@@ -212,6 +215,7 @@ class rows_selection {
   const io& buffers_;
   const division& d_;
   Int* workspace_;
+  order_t<T> by_;
 };
 
 // `decided`: a division. Each target has a type of its own, with the same members, so it comes as
@@ -220,7 +224,7 @@ void select_rows(const problem& p, const io& buffers, std::span<std::byte> works
                  std::span<const std::byte> decided, bool parallel) {
   division d;
   std::memcpy(&d, decided.data(), sizeof d);
-  visit_bits(p.type, [&]<class T>(T) {
+  visit_words(p.type, [&]<class T>(T) {
     visit(p.index, [&]<class Index>(Index) {
       auto* const keys = reinterpret_cast<key_of<T>*>(workspace.data());
       rows_selection<T, Index>(p, buffers, d, keys).run(parallel);
@@ -253,7 +257,7 @@ template <bool parallel>
 call_plan plan_for(const problem& p, const device& where) {
   const division d = division::of(p, parallel ? where.threads : 1);
   const std::size_t key =
-      visit_bits(p.type, []<class T>(T) { return sizeof(KSELECT_TARGET::key_of<T>); });
+      visit_words(p.type, []<class T>(T) { return sizeof(KSELECT_TARGET::key_of<T>); });
   return call_plan::of<&start<parallel>>(p, static_cast<std::size_t>(d.keys(p.q)) * key, d);
 }
 
@@ -262,7 +266,7 @@ constexpr algorithm entry(std::string_view name) {
   algorithm a = entry_on_lanes(
       name, "one-pass",
       "ours; threshold after Tang et al. 2015, Sec. III-E; cut after Floyd & Rivest 1975");
-  a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
+  a.dtypes = every_dtype;
   a.threaded = parallel;
   a.ragged = a.executors;
   a.plan = &plan_for<parallel>;

@@ -43,7 +43,7 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
   // Locals, because a store through a vector may alias anything in memory.
   Int *const keys = list.keys, *const indices = list.indices;
   std::int64_t count = list.count;
-  auto flip = Lanes::set(bound_test_flip(bound, row.flip));
+  auto flip = Lanes::set(row.bound_test_flip(bound));
   auto limit = Lanes::set(bound);
   const auto enter = [=](std::int64_t at, std::int64_t i, auto bits,
                          auto chosen) KSELECT_TARGET_ATTR {
@@ -78,7 +78,7 @@ void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t 
     count = list.count;
     if (bound == best_key<Int>) return false;
     --bound;
-    flip = Lanes::set(bound_test_flip(bound, row.flip));
+    flip = Lanes::set(row.bound_test_flip(bound));
     limit = Lanes::set(bound);
     return true;
   };

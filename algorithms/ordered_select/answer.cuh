@@ -14,7 +14,7 @@ template <class T>
 using key_word = order_word_t<T>;
 
 template <class T>
-KSELECT_HD T value_of(key_word<T> key, direction wanted) {
+KSELECT_HD T value_of(key_word<T> key, order_t<T> wanted) {
   return from_selection_key<T>(static_cast<order_key_t<T>>(key), wanted);
 }
 
@@ -30,7 +30,7 @@ KSELECT_HD void with_indices(const answer_view<T>& answer, const F& f) {
 
 template <bool indexed, class Simt, class T>
 KSELECT_HD item<key_word<T>, indexed> read_element(Simt& simt, const answer_view<T>& from,
-                                                   std::int64_t place, direction wanted) {
+                                                   std::int64_t place, order_t<T> wanted) {
   item<key_word<T>, indexed> e{selection_key(simt.load(from.values, place), wanted), 0};
   if constexpr (indexed) {
     with_indices(from,
@@ -49,7 +49,7 @@ KSELECT_HD void write_index(Simt& simt, const answer_view<T>& to, std::int64_t p
 
 template <class Simt, class T, bool indexed>
 KSELECT_HD void write_element(Simt& simt, const answer_view<T>& to, std::int64_t place,
-                              const item<key_word<T>, indexed>& e, direction wanted) {
+                              const item<key_word<T>, indexed>& e, order_t<T> wanted) {
   simt.store(to.values, place, value_of<T>(e.key, wanted));
   if constexpr (indexed) write_index(simt, to, place, e.at);
 }

@@ -17,7 +17,7 @@ struct finish_args {
   answer_view<T> from;  // [rows][k], or [rows][k + 1] to settle ties
   answer_view<T> out;   // [rows][k]; may be `from`
   tie_args<T> ties;     // to settle ties
-  direction wanted;
+  order_t<T> wanted;
   std::int64_t rows;
   position k;
   position run, runs;  // elements of a run, at most 8 * team; runs of an answer

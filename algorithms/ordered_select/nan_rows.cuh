@@ -24,7 +24,8 @@ struct nan_args {
   ragged_view<T> matrix;
   answer_view<T> out;                  // [rows][k], with values
   std::int64_t row_step, column_step;  // elements from one row, or column, to the next
-  order_key_t<T> infinity;             // its bits: the two types of 16 bits are read as one
+  order_key_t<T> infinity;             // its bits: T may stand for several types
+  direction wanted;
   nan_order place;
   bool ordered;         // the answers are
   int rows_of_a_block;  // at most most_nan_rows
@@ -39,8 +40,14 @@ nan_args<T> nan_args_of(const problem& p, const io& buffers, bool ordered) {
   a.out = kernels::answer_in<T>(p, buffers);
   a.row_step = p.segments ? 0 : p.offset(1, 0);
   a.column_step = p.offset(0, 1);
-  a.infinity = p.type == dtype::bfloat16 ? static_cast<order_key_t<T>>(infinity_bits<bfloat16>)
-                                         : infinity_bits<T>;
+  a.infinity = visit_number(p.type, []<class Number>(Number) {
+    // No bits without the sign are greater than all of them.
+    if constexpr (!dtype_traits<Number>::has_nan)
+      return static_cast<order_key_t<T>>(-1);
+    else
+      return static_cast<order_key_t<T>>(infinity_bits<Number>);
+  });
+  a.wanted = p.direction;
   a.place = p.nan;
   a.ordered = ordered;
   // Rows with little to look at share a block.
@@ -104,7 +111,7 @@ class nan_row {
   KSELECT_HD bool is_misplaced(T value) const {
     if (!is_nan_here(value)) return false;
     const bool negative = (bits_of(value) & sign_bit<T>) != 0;
-    const bool is_best = negative == (a_.matrix.wanted == direction::smallest);
+    const bool is_best = negative == (a_.wanted == direction::smallest);
     return a_.ordered || is_best == (a_.place == nan_order::last);
   }
   KSELECT_HD key key_of(T value) const {

@@ -24,28 +24,29 @@ inline int sorting_threads(const problem& p, const device& where) {
 
 inline std::size_t sorting_bytes(const problem& p, int threads) {
   if (!p.has_indices()) return 0;
-  return visit_bits(p.type, [&]<class T>(T) {
+  return visit_words(p.type, [&]<class T>(T) {
     return (static_cast<std::size_t>(p.k * threads) * sizeof(sortable<T>) + 255) / 256 * 256;
   });
 }
 
 template <class T, class Index>
 void sort_row(const problem& p, std::int64_t count, T* values, Index* indices, sortable<T>* own) {
+  const auto by = order_in<T>(p.type, p.direction);
   for (std::int64_t j = 0; j < count; ++j) {
-    own[j] = keyed_candidate<T>::make(selection_key(values[j], p.direction), indices[j]);
+    own[j] = keyed_candidate<T>::make(selection_key(values[j], by), indices[j]);
   }
   std::sort(own, own + count);
   for (std::int64_t j = 0; j < count; ++j) {
-    values[j] = from_selection_key<T>(keyed_candidate<T>::key(own[j]), p.direction);
+    values[j] = from_selection_key<T>(keyed_candidate<T>::key(own[j]), by);
     indices[j] = static_cast<Index>(keyed_candidate<T>::index(own[j]));
   }
 }
 
 template <class T>
 void sort_row(const problem& p, std::int64_t count, T* values) {
-  std::sort(values, values + count, [&](T a, T b) {
-    return selection_key(a, p.direction) < selection_key(b, p.direction);
-  });
+  const auto by = order_in<T>(p.type, p.direction);
+  std::sort(values, values + count,
+            [by](T a, T b) { return selection_key(a, by) < selection_key(b, by); });
 }
 
 // The same of answers in which NaN is last or first.
@@ -66,7 +67,7 @@ inline void sort_nan_answers(const problem& p, const io& buffers, std::span<std:
 inline void sort_answers(const problem& p, const io& buffers, std::span<std::byte> memory,
                          int threads) {
   if (p.nan != nan_order::total_order) return sort_nan_answers(p, buffers, memory, threads);
-  visit_bits(p.type, [&]<class T>(T) {
+  visit_words(p.type, [&]<class T>(T) {
     visit(p.index, [&]<class Index>(Index) {
       auto* const own = reinterpret_cast<sortable<T>*>(memory.data());
 #pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)

@@ -148,21 +148,19 @@ status start(const executor& on, std::int64_t blocks, int threads, std::size_t s
 template <class T>
 tie_args<T> ties_of(const problem& p, const io& buffers, const finishing& how,
                     const scratch<T>& s) {
-  return {source_of<T>(p, buffers),
-          kernels::answer_in<T>(p, buffers),
-          s.ties,
-          p.direction,
-          static_cast<position>(p.k),
-          how.parts};
+  return {source_of<T>(p, buffers),         kernels::answer_in<T>(p, buffers), s.ties,
+          order_in<T>(p.type, p.direction), static_cast<position>(p.k),        how.parts};
 }
 
 // Sorts the runs of the answers in `from`, and settles their ties if `settles`.
 template <class T, bool indexed, bool settles>
 status finish(const problem& p, const finishing& how, const answer_view<T>& from,
               const answer_view<T>& out, const tie_args<T>& ties, const executor& on) {
-  const finish_args<T> a{
-      from,    out,      ties,     p.direction,      p.q, static_cast<position>(p.k),
-      how.run, how.runs, how.team, how.runs_of_block};
+  const finish_args<T> a{from,     out,
+                         ties,     order_in<T>(p.type, p.direction),
+                         p.q,      static_cast<position>(p.k),
+                         how.run,  how.runs,
+                         how.team, how.runs_of_block};
   const std::int64_t blocks = (p.q * how.runs + how.runs_of_block - 1) / how.runs_of_block;
   return start<finish_kernel<T, indexed, settles>>(on, blocks * (settles ? how.parts : 1),
                                                    how.threads,
@@ -187,9 +185,10 @@ status sort_long(const problem& p, const finishing& how, const answer_view<T>& o
   constexpr int threads = merge_kernel<T, indexed>::max_threads;
   const std::int64_t blocks = (p.q * p.k + threads - 1) / threads;
   for (std::int64_t run = how.run; merges > 0 && done.ok(); run *= 2, --merges) {
-    done = start<merge_kernel<T, indexed>>(on, blocks, threads, 0,
-                                           {both[merges % 2], both[(merges - 1) % 2], p.direction,
-                                            p.q, static_cast<position>(p.k), run});
+    done = start<merge_kernel<T, indexed>>(
+        on, blocks, threads, 0,
+        {both[merges % 2], both[(merges - 1) % 2], order_in<T>(p.type, p.direction), p.q,
+         static_cast<position>(p.k), run});
   }
   return done;
 }
@@ -353,7 +352,7 @@ struct composed {
 
   static constexpr algorithm entry(std::string_view name) {
     algorithm a = kernels::gpu_entry(name, "buffered multi-select", "kselect");
-    a.dtypes = set_of(dtype::float32, dtype::float64, dtype::float16, dtype::bfloat16);
+    a.dtypes = every_dtype;
     a.promises = promises_of(a.promises, wanted);
     a.ragged = a.executors;
     a.maps = true;

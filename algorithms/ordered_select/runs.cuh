@@ -96,7 +96,7 @@ struct merge_kernel {
   struct storage {};
   struct args {
     answer_view<T> from, out;  // [rows][k]
-    direction wanted;
+    order_t<T> wanted;
     std::int64_t rows;
     position k;
     std::int64_t run;  // elements of a run; an answer's last may have fewer

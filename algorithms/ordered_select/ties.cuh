@@ -41,7 +41,7 @@ struct tie_args {
   source_view<T> source;
   answer_view<T> out;  // [rows][k]
   tie_memory memory;
-  direction wanted;
+  order_t<T> wanted;
   position k;
   position parts;  // blocks a row
 };

@@ -50,6 +50,14 @@ Enum one_of(enum_set<Enum> declared, Enum wanted) {
   return wanted;
 }
 
+bool taken_as_word(dtype type) {
+  return visit_bits(type, []<class T>(T) { return is_word<T>; });
+}
+
+bool has_turn(const std::vector<dtype>& all, dtype type, int turn) {
+  return !all.empty() && all[static_cast<std::size_t>(turn) % all.size()] == type;
+}
+
 bool takes_turns(const contender& c, const battery_mode& mode) {
   if (mode == "full") return false;
   return mode == "shared" || c.executor == executor_kind::fiber;
@@ -121,8 +129,9 @@ std::optional<workload> battery_attempt::fitted(workload p) {
 std::vector<workload> battery_attempt::admitted_and_narrow(const workload& p) {
   std::vector<workload> both = {admitted(p)};
   std::vector<dtype> narrow;
-  for (const dtype type : {dtype::float16, dtype::bfloat16}) {
-    if (entry().dtypes.contains(type)) narrow.push_back(type);
+  for (const auto& type : names<dtype>) {
+    const bool usual = type.value == dtype::float32 || type.value == dtype::float64;
+    if (!usual && entry().dtypes.contains(type.value)) narrow.push_back(type.value);
   }
   if (!narrow.empty()) {
     both.push_back(both.front());
@@ -133,7 +142,15 @@ std::vector<workload> battery_attempt::admitted_and_narrow(const workload& p) {
 
 std::vector<workload> battery_attempt::variants(const workload& p) {
   std::vector<workload> all;
+  std::vector<dtype> by_turns;
   for (const auto& type : names<dtype>) {
+    if (taken_as_word(type.value) && entry().dtypes.contains(type.value)) {
+      by_turns.push_back(type.value);
+    }
+  }
+  const int turn = word_turn_++;
+  for (const auto& type : names<dtype>) {
+    int combination = turn;
     for (const auto& answer : names<payload>) {
       if (!entry().payloads.contains(answer.value))
         continue;  // by plan_call() and not by the entry
@@ -148,6 +165,9 @@ std::vector<workload> battery_attempt::variants(const workload& p) {
             variant.direction = wanted.value;
             const bool index_matters = variant.has_indices();
             if (!index_matters && index.value != index_type::int32) continue;
+            if (taken_as_word(type.value) && !has_turn(by_turns, type.value, combination++)) {
+              continue;
+            }
             if (check_support(entry(), variant, place().description())) all.push_back(variant);
           }
         }

@@ -34,10 +34,12 @@ class battery_attempt {
   // The same, no larger than the entry's limits. Counts and leaves out what it does not take at
   // all.
   std::optional<workload> fitted(workload p);
-  // That problem, and the same with a 16-bit type if one is declared; two such types take turns.
+  // That problem, and the same with another type than the two of 32 and 64 bits that most entries
+  // have, if one is declared; such types take turns.
   std::vector<workload> admitted_and_narrow(const workload& p);
   // All declared combinations of payload, direction, index type, dtype and layout, with the sizes
-  // and distribution of `p`.
+  // and distribution of `p`. Types that entries take as words of one width (kselect/dtypes.hpp)
+  // take turns: each combination has one of them.
   std::vector<workload> variants(const workload& p);
   // Runs on generated rows and proves the answer. Problems beyond the declared limits are skipped
   // and counted. Throws refuted.
@@ -61,7 +63,7 @@ class battery_attempt {
 
   contender contender_;
   int problem_number_ = 0, share_ = 1, offset_ = 0;
-  int narrow_turn_ = 0;
+  int narrow_turn_ = 0, word_turn_ = 0;
   bool sampled_out_ = false;
   std::unique_ptr<runtime::backend> place_;
 };

@@ -54,8 +54,10 @@ workload ragged_problem(const algorithm& entry, row_form form, std::int64_t n, s
   p.n = n;
   p.k = k;
   p.seed = 20261125;
-  p.type = turn_of(entry.dtypes, turn,
-                   {dtype::float32, dtype::bfloat16, dtype::float64, dtype::float16});
+  p.type =
+      turn_of(entry.dtypes, turn,
+              {dtype::float32, dtype::bfloat16, dtype::float64, dtype::float16, dtype::int32,
+               dtype::float8_e4m3fn, dtype::uint8, dtype::uint32, dtype::int8, dtype::float8_e5m2});
   p.payload = turn_of(entry.payloads, turn / 2,
                       {payload::values_and_indices, payload::indices, payload::values});
   p.index = turn_of(entry.index_types, turn / 3, {index_type::int64, index_type::int32});

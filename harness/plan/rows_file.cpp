@@ -10,6 +10,7 @@
 #include "runtime/format.hpp"
 #include "runtime/io/content_hashes.hpp"
 #include "runtime/io/npy.hpp"
+#include "runtime/io/row_types.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -21,11 +22,7 @@ dtype row_type_of(const npy_file& matrix, const std::filesystem::path& file) {
                             ".reshape(1, -1) makes one row",
                             file.string(), runtime::amount_of(matrix.shape().size(), "dimension")));
   }
-  if (const auto type = parse<dtype>(to_string(matrix.type()))) return *type;
-  throw error(failure::input,
-              fmt::format("{}: holds {}, but rows must be float16, float32 or float64; convert it "
-                          "with numpy's .astype(numpy.float32)",
-                          file.string(), to_string(matrix.type())));
+  return runtime::row_type(file.string(), matrix.type());
 }
 
 class rows_source final : public input_source {

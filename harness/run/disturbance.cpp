@@ -27,14 +27,9 @@ std::uint64_t bits_of_element(const std::byte* from, std::size_t bytes) {
 
 // Smaller is better; the order of order.hpp, from bits.
 std::uint64_t key_of(std::uint64_t bits, dtype type, direction wanted) {
-  switch (size_of(type)) {
-    case 2:
-      return selection_key(float16{static_cast<std::uint16_t>(bits)}, wanted);
-    case 4:
-      return selection_key(std::bit_cast<float>(static_cast<std::uint32_t>(bits)), wanted);
-    default:
-      return selection_key(std::bit_cast<double>(bits), wanted);
-  }
+  return visit_words(type, [&]<class Bits>(word<Bits>) -> std::uint64_t {
+    return selection_key(word<Bits>{static_cast<Bits>(bits)}, order_in<word<Bits>>(type, wanted));
+  });
 }
 
 std::int64_t index_at(const std::vector<std::byte>& indices, index_type type, std::int64_t at) {

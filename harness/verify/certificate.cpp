@@ -293,7 +293,7 @@ verdict verify(const problem& what, const contract& promises, const io& buffers,
     answer.values = named.data();
     return verify(both, promises, answer, threads);
   }
-  return visit_number(what.type, [&](auto t) {
+  return visit_words(what.type, [&](auto t) {
     return visit(what.index, [&](auto i) {
       return verify_as<decltype(t), decltype(i)>(what, promises, buffers, threads);
     });

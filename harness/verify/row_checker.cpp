@@ -16,16 +16,20 @@ namespace kselect::harness::verification {
 
 namespace {
 
-template <class T>
-std::string show(T value) {
-  const auto number = [value] {
-    if constexpr (sizeof(T) == 2) {
-      return to_float(value);
+// Of the type whose bits these are.
+template <class Bits>
+std::string number_text(Bits bits, dtype type) {
+  return visit_number(type, [bits]<class T>(T) -> std::string {
+    if constexpr (sizeof(T) != sizeof(Bits)) {
+      return {};  // another width
+    } else if constexpr (dtype_traits<T>::kind == number_kind::floating && sizeof(T) < 4) {
+      return fmt::to_string(to_float(std::bit_cast<T>(bits)));
+    } else if constexpr (sizeof(T) == 1) {
+      return fmt::to_string(int{std::bit_cast<T>(bits)});
     } else {
-      return value;
+      return fmt::to_string(std::bit_cast<T>(bits));
     }
-  };
-  return fmt::format("{} (0x{:0{}x})", number(), bits_of(value), 2 * sizeof(T));
+  });
 }
 
 std::string times(std::int64_t count) {
@@ -41,8 +45,8 @@ row_checker<T, Index>::row_checker(const problem& what, const contract& promises
       input_(static_cast<const T*>(buffers.input)),
       values_(static_cast<const T*>(buffers.values)),
       indices_(static_cast<const Index*>(buffers.indices)),
-      flip_(flip_of<T>(what.direction)),
-      merged_(promises.zeros == zero_policy::merged),
+      by_(signed_order<T>::of(what.type, what.direction)),
+      merged_(promises.zeros == zero_policy::merged && kind_of(what.type) == number_kind::floating),
       chosen_(what.has_indices() ? what.n : 0, what.has_indices() ? what.k : 0),
       better_in_row_(what.payload == payload::values ? what.k : 1) {}
 
@@ -56,7 +60,7 @@ row_state<T> row_checker<T, Index>::open(std::int64_t row, std::span<order_key_t
   state.open = true;
   key worst = std::numeric_limits<key>::min();
   for (const T value : values(row)) worst = std::max(worst, contract_key(value));
-  state.tied = {flip_, worst, merged_ && worst == better_zero<T> ? worse_zero<T> : worst};
+  state.tied = {by_, worst, merged_ && worst == better_zero<T> ? worse_zero<T> : worst};
   state.better_returned = count_better(values(row), state.tied);
   if (!problem_.has_indices()) {
     state.tie_columns = problem_.n;
@@ -124,8 +128,14 @@ T row_checker<T, Index>::element(std::int64_t row, std::int64_t column) const {
 }
 
 template <class T, class Index>
+std::string row_checker<T, Index>::show(T value) const {
+  return fmt::format("{} (0x{:0{}x})", number_text(value.bits, problem_.type), value.bits,
+                     2 * sizeof(T));
+}
+
+template <class T, class Index>
 auto row_checker<T, Index>::contract_key(T value) const -> key {
-  const key exact = signed_key(value, flip_);
+  const key exact = signed_key(value, by_);
   return merged_ && exact == worse_zero<T> ? better_zero<T> : exact;
 }
 
@@ -138,7 +148,7 @@ std::int64_t row_checker<T, Index>::ties_seen(const row_state<T>& state) {
 // How often the row holds the bits of `value`, which must tie with the worst key returned.
 template <class T, class Index>
 std::int64_t row_checker<T, Index>::pattern_seen(const row_state<T>& state, T value) const {
-  return signed_key(value, flip_) == state.tied.best ? state.seen.at_best : state.seen.at_worst;
+  return signed_key(value, by_) == state.tied.best ? state.seen.at_best : state.seen.at_worst;
 }
 
 template <class T, class Index>
@@ -208,7 +218,7 @@ std::int64_t row_checker<T, Index>::column_left_out(std::int64_t row) const {
   const std::unordered_set<std::int64_t> returned(chosen.begin(), chosen.end());
   std::int64_t best = -1;
   for (std::int64_t column = 0; column < problem_.n; ++column) {
-    const auto exact = [&](std::int64_t c) { return signed_key(element(row, c), flip_); };
+    const auto exact = [&](std::int64_t c) { return signed_key(element(row, c), by_); };
     if (best >= 0 && exact(best) <= exact(column)) continue;
     if (!returned.contains(column)) best = column;
   }
@@ -274,7 +284,7 @@ template <class T, class Index>
 bool row_checker<T, Index>::tied_multiplicity_holds(std::int64_t row, const row_state<T>& state) {
   const auto returned = values(row);
   const auto holds = [&](key pattern, std::int64_t in_row) {
-    const auto same = [&](T value) { return signed_key(value, flip_) == pattern; };
+    const auto same = [&](T value) { return signed_key(value, by_) == pattern; };
     const std::int64_t count = std::count_if(returned.begin(), returned.end(), same);
     if (count <= in_row) return true;
     const auto last = std::find_if(returned.rbegin(), returned.rend(), same);
@@ -336,13 +346,13 @@ bool row_checker<T, Index>::fail(check failed, std::int64_t row, std::int64_t po
   return false;
 }
 
-template class row_checker<float, std::int32_t>;
-template class row_checker<float, std::int64_t>;
-template class row_checker<double, std::int32_t>;
-template class row_checker<double, std::int64_t>;
-template class row_checker<float16, std::int32_t>;
-template class row_checker<float16, std::int64_t>;
-template class row_checker<bfloat16, std::int32_t>;
-template class row_checker<bfloat16, std::int64_t>;
+template class row_checker<word<std::uint8_t>, std::int32_t>;
+template class row_checker<word<std::uint8_t>, std::int64_t>;
+template class row_checker<word<std::uint16_t>, std::int32_t>;
+template class row_checker<word<std::uint16_t>, std::int64_t>;
+template class row_checker<word<std::uint32_t>, std::int32_t>;
+template class row_checker<word<std::uint32_t>, std::int64_t>;
+template class row_checker<word<std::uint64_t>, std::int32_t>;
+template class row_checker<word<std::uint64_t>, std::int64_t>;
 
 }  // namespace kselect::harness::verification

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "harness/verify/bag.hpp"
 #include "harness/verify/certificate.hpp"
@@ -13,6 +14,7 @@
 
 namespace kselect::harness::verification {
 
+// T: a word (kselect/dtypes.hpp); the problem says what it stands for.
 template <class T>
 struct row_state {
   bool open = false;                      // passed every check so far; else not to be consumed
@@ -63,6 +65,7 @@ class row_checker {
 
   std::int64_t last_chosen_tie(std::int64_t row, const row_state<T>&) const;
   std::int64_t column_left_out(std::int64_t row) const;
+  std::string show(T value) const;
   template <class Describe>
   bool fail(check, std::int64_t row, std::int64_t position, Describe&&);
 
@@ -71,7 +74,7 @@ class row_checker {
   const T* input_;
   const T* values_;
   const Index* indices_;
-  key flip_;
+  signed_order<T> by_;
   bool merged_;
   index_set chosen_;
   bag<order_key_t<T>> better_in_row_;  // payload `values`

@@ -17,19 +17,24 @@ namespace kselect::harness::verification {
 template <class T>
 using signed_key_t = std::make_signed_t<order_key_t<T>>;
 
+// The order of words (order.hpp) as signed masks.
+template <class T>
+struct signed_order {
+  signed_key_t<T> below_zero = 0, always = 0;
+
+  static constexpr signed_order of(dtype type, direction wanted) {
+    const order_t<T> by = order_in<T>(type, wanted);
+    return {static_cast<signed_key_t<T>>(by.below_zero),
+            static_cast<signed_key_t<T>>(by.always ^ sign_bit<T>)};
+  }
+};
+
 // selection_key shifted to the signed range: same order, smaller is better.
 template <class T>
-constexpr signed_key_t<T> signed_key(T value, signed_key_t<T> flip) {
+constexpr signed_key_t<T> signed_key(T value, signed_order<T> by) {
   const auto bits = std::bit_cast<signed_key_t<T>>(value);
   const auto sign = static_cast<signed_key_t<T>>(bits >> (8 * sizeof(T) - 1));
-  return static_cast<signed_key_t<T>>(bits ^ (sign & static_cast<signed_key_t<T>>(~sign_bit<T>)) ^
-                                      flip);
-}
-
-// The `flip` of signed_key: all bits set if the largest are wanted.
-template <class T>
-constexpr signed_key_t<T> flip_of(direction wanted) {
-  return wanted == direction::smallest ? 0 : -1;
+  return static_cast<signed_key_t<T>>(bits ^ (sign & by.below_zero) ^ by.always);
 }
 
 // The two zeros are neighbours in the total order. In both directions the better one has the signed
@@ -39,21 +44,29 @@ inline constexpr signed_key_t<T> better_zero = -1;
 template <class T>
 inline constexpr signed_key_t<T> worse_zero = 0;
 
-static_assert(signed_key(-0.0F, flip_of<float>(direction::smallest)) == better_zero<float>);
-static_assert(signed_key(+0.0F, flip_of<float>(direction::smallest)) == worse_zero<float>);
-static_assert(signed_key(+0.0, flip_of<double>(direction::largest)) == better_zero<double>);
-static_assert(signed_key(-0.0, flip_of<double>(direction::largest)) == worse_zero<double>);
+namespace detail {
+template <class Bits>
+constexpr auto key_of_zero(Bits zero, dtype type, direction wanted) {
+  using T = word<Bits>;
+  return signed_key(T{zero}, signed_order<T>::of(type, wanted));
+}
+constexpr std::uint32_t minus_zero = 0x80000000U;
+static_assert(key_of_zero(minus_zero, dtype::float32, direction::smallest) == -1);
+static_assert(key_of_zero(std::uint32_t{0}, dtype::float32, direction::smallest) == 0);
+static_assert(key_of_zero(std::uint32_t{0}, dtype::float32, direction::largest) == -1);
+static_assert(key_of_zero(minus_zero, dtype::float32, direction::largest) == 0);
+}  // namespace detail
 
 // The keys that tie with the worst one returned: one key, or both zeros if they are merged.
 template <class T>
 struct cut {
-  signed_key_t<T> flip = 0;
+  signed_order<T> by = {};
   signed_key_t<T> best = 0;
   signed_key_t<T> worst = 0;
 
-  constexpr bool better(T value) const { return signed_key(value, flip) < best; }
+  constexpr bool better(T value) const { return signed_key(value, by) < best; }
   constexpr bool tied(T value) const {
-    const signed_key_t<T> key = signed_key(value, flip);
+    const signed_key_t<T> key = signed_key(value, by);
     return key == best || key == worst;
   }
 };
@@ -79,7 +92,7 @@ template <class T>
 std::int64_t better_among(const T* first, std::size_t size, const cut<T>& at) {
   order_key_t<T> better = 0;
   for (std::size_t j = 0; j < size; ++j) {
-    better = static_cast<order_key_t<T>>(better + (signed_key(first[j], at.flip) < at.best));
+    better = static_cast<order_key_t<T>>(better + (signed_key(first[j], at.by) < at.best));
   }
   return static_cast<std::int64_t>(better);
 }
@@ -90,7 +103,7 @@ counts counts_among(const T* first, std::size_t size, const cut<T>& at) {
   order_key_t<T> at_best = 0;
   order_key_t<T> at_worst = 0;
   for (std::size_t j = 0; j < size; ++j) {
-    const signed_key_t<T> key = signed_key(first[j], at.flip);
+    const signed_key_t<T> key = signed_key(first[j], at.by);
     better = static_cast<order_key_t<T>>(better + (key < at.best));
     at_best = static_cast<order_key_t<T>>(at_best + (key == at.best));
     at_worst = static_cast<order_key_t<T>>(at_worst + (key == at.worst));

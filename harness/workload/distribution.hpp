@@ -13,7 +13,7 @@
 namespace kselect::harness {
 
 enum class distribution_kind : std::uint8_t {
-  uniform,            // [0, 1)
+  uniform,            // [0, 1); of an integer type its whole range (generator.hpp)
   normal,             // mean 0, standard deviation 1
   decaying,           // normal, less spread from column to column; parameter = intrinsic dimension
   ascending,          // each row sorted: the cheapest order for a filter

@@ -65,13 +65,23 @@ KSELECT_HD inline double normal_quantile(double p) {
   return q < 0 ? -(top / bottom) : top / bottom;
 }
 
-// Generates the elements of rows of length n. Trivially copyable, so kernels take it by value. A
-// 16-bit element is the float32 element, rounded. Only elements made from bits (NaN, shared leading
-// bits) are made in 16 bits.
+// The floating-point type that elements of type T are made from: its own, or a wider one.
+template <class T>
+using real_of = std::conditional_t<
+    sizeof(T) < 4, float,
+    std::conditional_t<dtype_traits<T>::kind == number_kind::floating, T, double>>;
+
+// Generates the elements of rows of length n. Trivially copyable, so kernels take it by value. An
+// element of 16 bits or an 8-bit float is the float32 element, rounded. Only elements made from
+// bits (NaN, shared leading bits) are made in their own width. Types without infinity or without
+// NaN have their greatest number instead.
+//
+// An integer is a number of [0, 1) on the type's whole range: 0 is its least, 1/2 its middle. A
+// normal deviate is a sixteenth of the range and has its mean in the middle.
 template <class T>
 class generator {
  public:
-  using real = std::conditional_t<sizeof(T) == 2, float, T>;
+  using real = real_of<T>;
   using bits_type = order_key_t<real>;
   // Elements made from one Philox block: 128 random bits.
   static constexpr int lanes = 16 / static_cast<int>(sizeof(real));
@@ -91,6 +101,7 @@ class generator {
 
  private:
   using pattern = order_key_t<T>;
+  static constexpr bool whole = dtype_traits<T>::kind != number_kind::floating;
 
   KSELECT_HD void draw(std::int64_t row, std::int64_t block, bits_type (&random)[lanes]) const {
     const auto low = [](std::int64_t x) { return static_cast<std::uint32_t>(x); };
@@ -126,7 +137,7 @@ class generator {
       case distribution_kind::same_leading_bits:
         return leading(random);
       case distribution_kind::inf_fraction:
-        return chosen(row, column) ? std::bit_cast<T>(infinity_bits<T>) : rounded(unit(random));
+        return chosen(row, column) ? greatest() : rounded(unit(random));
       case distribution_kind::nan_fraction:
         return chosen(row, column) ? nan(random) : rounded(unit(random));
       default:
@@ -135,8 +146,29 @@ class generator {
   }
 
   KSELECT_HD static T rounded(real x) {
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (whole) {
+      constexpr double numbers = sizeof(T) == 4 ? 0x1p32 : 0x1p8;
+      const double place = floor(static_cast<double>(x) * numbers);
+      const double inside = place < 0 ? 0 : place < numbers ? place : numbers - 1;
+      return from_order_key<T>(static_cast<pattern>(static_cast<std::uint64_t>(inside)));
+    } else if constexpr (sizeof(T) < 4) {
       return from_float<T>(x);
+    } else {
+      return x;
+    }
+  }
+  KSELECT_HD static constexpr T greatest() {
+    if constexpr (whole) {
+      return from_order_key<T>(static_cast<pattern>(~pattern{0}));
+    } else {
+      return std::bit_cast<T>(infinity_bits<T>);
+    }
+  }
+  // A normal deviate as rounded() takes it.
+  KSELECT_HD static real centred(real x) {
+    if constexpr (whole) {
+      return static_cast<real>(0.5) +
+             x * static_cast<real>(0.0625);  // exact product: no contraction
     } else {
       return x;
     }
@@ -145,9 +177,9 @@ class generator {
   KSELECT_HD real number(std::int64_t row, std::int64_t column, bits_type random) const {
     switch (kind_) {
       case distribution_kind::normal:
-        return normal(random);
+        return centred(normal(random));
       case distribution_kind::decaying:
-        return static_cast<real>(static_cast<double>(normal(random)) * deviation(column));
+        return centred(static_cast<real>(static_cast<double>(normal(random)) * deviation(column)));
       case distribution_kind::ascending:
         return position(column, random);
       case distribution_kind::descending:
@@ -209,24 +241,35 @@ class generator {
     return unit_double(random[0]) < parameter_;
   }
 
-  // The first `parameter` bits are those of 1.0, the others are random.
+  // The first `parameter` bits are those of 1.0, or of 3/4 of the range, the others are random.
   KSELECT_HD T leading(bits_type random) const {
     const int shared = static_cast<int>(parameter_);
     const auto mask = static_cast<pattern>(shared >= 8 * static_cast<int>(sizeof(T))
                                                ? 0
                                                : static_cast<pattern>(~pattern{0}) >> shared);
-    const auto one = std::bit_cast<pattern>(rounded(real{1}));
+    const auto one = std::bit_cast<pattern>(rounded(static_cast<real>(whole ? 0.75 : 1)));
     const auto bits = static_cast<pattern>((one & ~mask) | (random & mask));
-    // If few bits are shared, the exponent may come out as infinity's. Clear its random bits then.
-    constexpr pattern infinity = infinity_bits<T>;
-    return std::bit_cast<T>(
-        static_cast<pattern>((bits & infinity) == infinity ? bits ^ (infinity & mask) : bits));
+    if constexpr (whole) {
+      return std::bit_cast<T>(bits);
+    } else {
+      // If few bits are shared, the exponent may come out as infinity's. Clear its random bits
+      // then.
+      constexpr pattern exponent = dtype_traits<T>::exponent;
+      return std::bit_cast<T>(
+          static_cast<pattern>((bits & exponent) == exponent ? bits ^ (exponent & mask) : bits));
+    }
   }
 
-  // A quiet NaN of either sign with a random payload.
+  // A quiet NaN of either sign with a random payload, if the type has payloads.
   KSELECT_HD static T nan(bits_type random) {
-    constexpr pattern infinity = infinity_bits<T>, quiet = infinity | infinity >> 1;
-    return std::bit_cast<T>(static_cast<pattern>(random | (quiet & ~sign_bit<T>)));
+    if constexpr (!dtype_traits<T>::has_nan) {
+      return greatest();
+    } else {
+      constexpr pattern infinity = infinity_bits<T>;
+      constexpr pattern quiet =
+          dtype_traits<T>::has_infinity ? infinity | infinity >> 1 : infinity + 1;
+      return std::bit_cast<T>(static_cast<pattern>(random | (quiet & ~sign_bit<T>)));
+    }
   }
 
   // Elements by random rank: the first k/2 are below 1/4, the next are exactly 1/2 up to

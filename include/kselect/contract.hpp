@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "kselect/dtypes.hpp"
 #include "kselect/names.hpp"
 
 namespace kselect {
@@ -69,6 +70,14 @@ template <class Enum, class... Rest>
 constexpr enum_set<Enum> set_of(Enum first, Rest... rest) {
   return {((1U << static_cast<unsigned>(first)) | ... | (1U << static_cast<unsigned>(rest)))};
 }
+
+namespace detail {
+template <class... T>
+constexpr enum_set<dtype> set_of_types(type_list<T...>) {
+  return set_of(dtype_traits<T>::type...);
+}
+}  // namespace detail
+inline constexpr enum_set<dtype> every_dtype = detail::set_of_types(element_types{});
 
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 

@@ -1,23 +1,25 @@
 #pragma once
 // The one total order that selection and verification share.
 //
-// IEEE 754 totalOrder on bit patterns: -NaN < -inf < ... < -0 < +0 < ... < +inf < +NaN. It orders
-// every bit pattern, so no input is undefined and no value is reserved as a sentinel. (`operator<`
-// on floats is no strict weak order if a NaN is present: std::nth_element is then undefined
-// behaviour.)
+// Floating point: IEEE 754 totalOrder on bit patterns, -NaN < -inf < ... < -0 < +0 < ... < +inf <
+// +NaN. It orders every bit pattern, so no input is undefined and no value is reserved as a
+// sentinel. (`operator<` on floats is no strict weak order if a NaN is present: std::nth_element is
+// then undefined behaviour.) Integers have their own order.
 //
 // `order_key` maps a value to an unsigned integer of the same width whose `<` is that order. It
-// flips all bits of a negative number and the sign bit of a positive one. `selection_key` flips the
-// key once more for the largest: in both directions *a smaller key is a better key*.
+// flips all bits of a negative floating-point number and the sign bit of a positive one; the sign
+// bit of a signed integer; nothing of an unsigned one. `selection_key` flips the key once more for
+// the largest: in both directions *a smaller key is a better key*.
 //
-// The key depends only on the width of the type, not on its exponent's width. So float16 and
-// bfloat16 with equal bits have equal keys.
+// The key depends only on the width of the type and its kind, not on its exponent's width. So
+// float16 and bfloat16 with equal bits have equal keys. A word (dtypes.hpp) has the same key as the
+// element that it stands for.
 
 #include <bit>
 #include <cstdint>
 #include <type_traits>
 
-#include "kselect/float16.hpp"
+#include "kselect/dtypes.hpp"
 #include "kselect/hd.hpp"
 
 namespace kselect {
@@ -30,22 +32,12 @@ enum class nan_order : std::uint8_t { total_order, last, first };
 
 namespace detail {
 template <class T>
-struct order_key_of;
-template <>
-struct order_key_of<float16> {
-  using type = std::uint16_t;
+struct order_key_of {
+  using type = typename dtype_traits<T>::bits;
 };
-template <>
-struct order_key_of<bfloat16> {
-  using type = std::uint16_t;
-};
-template <>
-struct order_key_of<float> {
-  using type = std::uint32_t;
-};
-template <>
-struct order_key_of<double> {
-  using type = std::uint64_t;
+template <class Bits>
+struct order_key_of<word<Bits>> {
+  using type = Bits;
 };
 }  // namespace detail
 
@@ -55,21 +47,15 @@ using order_key_t = typename detail::order_key_of<T>::type;
 
 // An unsigned word that holds a key and is wide enough for atomics and shuffles.
 template <class T>
-using order_word_t = std::conditional_t<sizeof(T) == 2, std::uint32_t, order_key_t<T>>;
+using order_word_t = std::conditional_t<sizeof(T) < 4, std::uint32_t, order_key_t<T>>;
 
 template <class T>
 inline constexpr auto sign_bit = static_cast<order_key_t<T>>(order_key_t<T>{1}
                                                              << (8 * sizeof(T) - 1));
 
-// The bits of +infinity: all exponent bits set.
+// The bits of +infinity, or of the greatest number if a type has no infinity.
 template <class T>
-inline constexpr auto infinity_bits = order_key_t<T>{0x7f800000U};
-template <>
-inline constexpr auto infinity_bits<double> = order_key_t<double>{0x7ff0000000000000ULL};
-template <>
-inline constexpr auto infinity_bits<float16> = order_key_t<float16>{0x7c00U};
-template <>
-inline constexpr auto infinity_bits<bfloat16> = order_key_t<bfloat16>{0x7f80U};
+inline constexpr auto infinity_bits = dtype_traits<T>::greatest;
 
 template <class T>
 KSELECT_HD constexpr order_key_t<T> bits_of(T value) {
@@ -78,18 +64,30 @@ KSELECT_HD constexpr order_key_t<T> bits_of(T value) {
 
 template <class T>
 KSELECT_HD constexpr order_key_t<T> order_key(T value) {
-  // Flips all bits if negative, else only the sign. Branch-free, it takes two instructions.
   const order_key_t<T> bits = bits_of(value);
-  const auto negative = static_cast<order_key_t<T>>(0 - (bits >> (8 * sizeof(T) - 1)));
-  return static_cast<order_key_t<T>>(bits ^ (negative | sign_bit<T>));
+  if constexpr (dtype_traits<T>::kind == number_kind::unsigned_integer) {
+    return bits;
+  } else if constexpr (dtype_traits<T>::kind == number_kind::signed_integer) {
+    return static_cast<order_key_t<T>>(bits ^ sign_bit<T>);
+  } else {
+    // Flips all bits if negative, else only the sign. Branch-free, it takes two instructions.
+    const auto negative = static_cast<order_key_t<T>>(0 - (bits >> (8 * sizeof(T) - 1)));
+    return static_cast<order_key_t<T>>(bits ^ (negative | sign_bit<T>));
+  }
 }
 
 // Inverse of order_key, bit for bit.
 template <class T>
 KSELECT_HD constexpr T from_order_key(order_key_t<T> key) {
-  const auto bits =
-      static_cast<order_key_t<T>>((key & sign_bit<T>) != 0 ? key ^ sign_bit<T> : ~key);
-  return std::bit_cast<T>(bits);
+  if constexpr (dtype_traits<T>::kind == number_kind::unsigned_integer) {
+    return std::bit_cast<T>(key);
+  } else if constexpr (dtype_traits<T>::kind == number_kind::signed_integer) {
+    return std::bit_cast<T>(static_cast<order_key_t<T>>(key ^ sign_bit<T>));
+  } else {
+    const auto bits =
+        static_cast<order_key_t<T>>((key & sign_bit<T>) != 0 ? key ^ sign_bit<T> : ~key);
+    return std::bit_cast<T>(bits);
+  }
 }
 
 template <class T>
@@ -106,18 +104,92 @@ KSELECT_HD constexpr T from_selection_key(order_key_t<T> key, direction wanted) 
 // The key with -0 mapped to +0, for contracts that promise `zero_policy::merged`.
 template <class T>
 KSELECT_HD constexpr order_key_t<T> selection_key_zeros_merged(T value, direction wanted) {
-  const bool zero = static_cast<order_key_t<T>>(bits_of(value) << 1) == 0;
+  constexpr bool two_zeros = dtype_traits<T>::kind == number_kind::floating;
+  const bool zero = two_zeros && static_cast<order_key_t<T>>(bits_of(value) << 1) == 0;
   return selection_key(zero ? T{} : value, wanted);
 }
 
 // Both test bits, so that -ffast-math cannot optimise them away.
 template <class T>
 KSELECT_HD constexpr bool is_nan(T value) {
-  return static_cast<order_key_t<T>>(bits_of(value) & ~sign_bit<T>) > infinity_bits<T>;
+  if constexpr (dtype_traits<T>::has_nan) {
+    return static_cast<order_key_t<T>>(bits_of(value) & ~sign_bit<T>) > infinity_bits<T>;
+  } else {
+    return false;
+  }
 }
 template <class T>
 KSELECT_HD constexpr bool is_infinite(T value) {
-  return static_cast<order_key_t<T>>(bits_of(value) & ~sign_bit<T>) == infinity_bits<T>;
+  if constexpr (dtype_traits<T>::has_infinity) {
+    return static_cast<order_key_t<T>>(bits_of(value) & ~sign_bit<T>) == infinity_bits<T>;
+  } else {
+    return false;
+  }
+}
+
+// ---- words
+
+// The order of words: two masks turn their bits into the selection key of what they stand for.
+template <class Bits>
+struct word_order {
+  Bits below_zero;  // flipped if the word's first bit is set
+  Bits always;      // flipped in any word
+
+  bool operator==(const word_order&) const = default;
+};
+
+template <class Bits>
+KSELECT_HD constexpr Bits selection_key(word<Bits> x, word_order<Bits> by) {
+  constexpr int last = 8 * sizeof(Bits) - 1;
+  const auto negative = static_cast<Bits>(0 - (x.bits >> last));
+  return static_cast<Bits>(x.bits ^ (negative & by.below_zero) ^ by.always);
+}
+
+// Inverse of selection_key, bit for bit.
+template <class Word, class Bits>
+KSELECT_HD constexpr Word from_selection_key(Bits key, word_order<Bits> by) {
+  constexpr int last = 8 * sizeof(Bits) - 1;
+  const auto turned = static_cast<Bits>(key ^ by.always);
+  const auto negative = static_cast<Bits>(0 - (turned >> last));
+  return {static_cast<Bits>(turned ^ (negative & by.below_zero))};
+}
+
+// Only floating-point types have two zeros.
+template <class Bits>
+KSELECT_HD constexpr Bits selection_key_zeros_merged(word<Bits> x, word_order<Bits> by) {
+  const bool zero = by.below_zero != 0 && static_cast<Bits>(x.bits << 1) == 0;
+  return selection_key(zero ? word<Bits>{} : x, by);
+}
+
+namespace detail {
+template <class T>
+struct order_of {
+  using type = direction;
+  static constexpr type get(dtype, direction wanted) { return wanted; }
+};
+template <class Bits>
+struct order_of<word<Bits>> {
+  using type = word_order<Bits>;
+  static constexpr type get(dtype of, direction wanted) {
+    constexpr auto sign = sign_bit<word<Bits>>;
+    const number_kind kind = kind_of(of);
+    const auto below_zero =
+        static_cast<Bits>(kind == number_kind::floating ? static_cast<Bits>(~sign) : 0);
+    const Bits always = kind == number_kind::unsigned_integer ? Bits{0} : sign;
+    return {below_zero,
+            static_cast<Bits>(wanted == direction::largest ? static_cast<Bits>(~always) : always)};
+  }
+};
+}  // namespace detail
+
+// What selection_key() of a T takes beside the value: the direction, or the order of words.
+template <class T>
+using order_t = typename detail::order_of<T>::type;
+
+// The order of elements of type `of` that are read as T.
+template <class T>
+constexpr order_t<T> order_in(dtype of, direction wanted) {
+  return detail::order_of<T>::get(of, wanted);
 }
 
 // The key of every NaN where NaN is last or first. No number has it.

@@ -8,16 +8,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
+#include "kselect/dtypes.hpp"
 #include "kselect/names.hpp"
 #include "kselect/order.hpp"
 
 namespace kselect {
 
-enum class dtype : std::uint8_t { float32, float64, float16, bfloat16 };
 enum class index_type : std::uint8_t { int32, int64 };
 
 // Position of element (row r, column c), in elements from the start of the input:
@@ -41,12 +40,6 @@ constexpr auto names_of(nan_order) {
                                           {nan_order::last, "last"},
                                           {nan_order::first, "first"}});
 }
-constexpr auto names_of(dtype) {
-  return std::to_array<named<dtype>>({{dtype::float32, "float32"},
-                                      {dtype::float64, "float64"},
-                                      {dtype::float16, "float16"},
-                                      {dtype::bfloat16, "bfloat16"}});
-}
 constexpr auto names_of(index_type) {
   return std::to_array<named<index_type>>(
       {{index_type::int32, "int32"}, {index_type::int64, "int64"}});
@@ -66,10 +59,6 @@ constexpr auto names_of(row_numbers) {
       {{row_numbers::none, "none"}, {row_numbers::int32, "int32"}, {row_numbers::int64, "int64"}});
 }
 
-constexpr bool is_16_bits(dtype type) { return type == dtype::float16 || type == dtype::bfloat16; }
-constexpr std::size_t size_of(dtype type) {
-  return is_16_bits(type) ? 2 : type == dtype::float32 ? 4 : 8;
-}
 constexpr std::size_t size_of(index_type type) { return type == index_type::int32 ? 4 : 8; }
 constexpr std::size_t size_of(row_numbers type) {
   return type == row_numbers::none ? 0 : type == row_numbers::int32 ? 4 : 8;
@@ -81,7 +70,8 @@ constexpr std::size_t size_of(row_numbers type) {
 // starts[r + 1] of the input, wherever they are. n is the most that a row has: of a longer one the
 // first n count, and a negative length is 0. An index of the answer counts from the row's start. A
 // row of fewer than k elements gives all of them first. The rest of its outputs have the index
-// `fill` and the value +inf, or -inf if the largest are wanted.
+// `fill` and the value +inf, or -inf if the largest are wanted; of types without infinity the
+// greatest or least number.
 //
 // With `k_each` row r gives the k_each[r] best, at most k and at least 0, and the rest of its k
 // outputs is filled in the same way; rows are then ragged, too. With `map` an answer names element
@@ -199,31 +189,6 @@ inline std::string to_string(const problem& p) {
   }
   if (p.ragged() && p.fill != -1) text += "/fill=" + std::to_string(p.fill);
   return text;
-}
-
-// Calls f(T{}) with T = float or double, as `type` names it. Aborts for 16-bit types: it is for
-// algorithms that do not declare them.
-template <class F>
-decltype(auto) visit(dtype type, F&& f) {
-  if (is_16_bits(type)) std::abort();
-  if (type == dtype::float64) return std::forward<F>(f)(double{});
-  return std::forward<F>(f)(float{});
-}
-
-// The same for all four types, for code that computes or prints numbers.
-template <class F>
-decltype(auto) visit_number(dtype type, F&& f) {
-  if (type == dtype::float16) return std::forward<F>(f)(float16{});
-  if (type == dtype::bfloat16) return std::forward<F>(f)(bfloat16{});
-  return visit(type, std::forward<F>(f));
-}
-
-// The same with float16 for both 16-bit types, for code that only orders or moves values. The order
-// of the two is the same (order.hpp).
-template <class F>
-decltype(auto) visit_bits(dtype type, F&& f) {
-  if (is_16_bits(type)) return std::forward<F>(f)(float16{});
-  return visit(type, std::forward<F>(f));
 }
 
 template <class F>

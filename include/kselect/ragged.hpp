@@ -62,11 +62,16 @@ inline void map_row(const problem& p, const io& buffers, std::int64_t row, std::
   });
 }
 
-// The bits of the value that stands for no element: the infinity that is worse than all numbers.
+// The bits of the value that stands for no element: the infinity that is worse than all numbers, or
+// the worst number if the type has no infinity.
 template <class T>
 KSELECT_HD constexpr order_key_t<T> fill_bits(direction wanted) {
-  const auto sign = wanted == direction::largest ? sign_bit<T> : order_key_t<T>{0};
-  return static_cast<order_key_t<T>>(infinity_bits<T> | sign);
+  if constexpr (dtype_traits<T>::kind == number_kind::floating) {
+    const auto sign = wanted == direction::largest ? sign_bit<T> : order_key_t<T>{0};
+    return static_cast<order_key_t<T>>(infinity_bits<T> | sign);
+  } else {
+    return bits_of(from_selection_key<T>(static_cast<order_key_t<T>>(~order_key_t<T>{0}), wanted));
+  }
 }
 inline std::uint64_t fill_bits(dtype type, direction wanted) {
   return visit_number(type, [&]<class T>(T) { return std::uint64_t{fill_bits<T>(wanted)}; });

@@ -61,6 +61,11 @@ class select_plan;
 struct select_options;
 
 namespace detail {
+template <class T>
+constexpr std::optional<dtype> listed_as() {
+  if constexpr (requires { dtype_traits<T>::type; }) return dtype_traits<T>::type;
+  return std::nullopt;
+}
 struct place_access;  // tests make places of fibers
 // A caller's buffers: the outputs' sizes are in elements.
 struct call_buffers {
@@ -139,15 +144,7 @@ struct select_options {
 //     template <> inline constexpr std::optional<kselect::dtype> kselect::dtype_of<__half> =
 //         kselect::dtype::float16;
 template <class T>
-inline constexpr std::optional<dtype> dtype_of = {};
-template <>
-inline constexpr std::optional<dtype> dtype_of<float> = dtype::float32;
-template <>
-inline constexpr std::optional<dtype> dtype_of<double> = dtype::float64;
-template <>
-inline constexpr std::optional<dtype> dtype_of<float16> = dtype::float16;
-template <>
-inline constexpr std::optional<dtype> dtype_of<bfloat16> = dtype::bfloat16;
+inline constexpr std::optional<dtype> dtype_of = detail::listed_as<T>();
 
 namespace detail {
 template <class Index>
@@ -165,8 +162,8 @@ problem problem_of(const row_matrix<T>& rows, std::int64_t k, payload wanted,
   p.q = rows.q;
   p.k = k;
   static_assert(dtype_of<T> && sizeof(T) == size_of(*dtype_of<T>),
-                "rows are of float, double, kselect::float16, kselect::bfloat16, or of a type for "
-                "which kselect::dtype_of says which of these it is");
+                "rows are of an element type (kselect/dtypes.hpp), or of a type for which "
+                "kselect::dtype_of says which of these it is");
   p.type = *dtype_of<T>;
   p.index = index_type_of<Index>();
   p.direction = options.direction;

@@ -24,6 +24,8 @@ element element_of(std::string_view format, Py_ssize_t size) {
       return element::float64;
     case 'e':
       return element::float16;
+    case 'b':
+      return element::int8;
     case 'B':
       return element::uint8;
     case 'H':
@@ -48,7 +50,9 @@ element element_of(dlpack::data_type type) {
   if (is(dlpack::bfloat, 16)) return element::bfloat16;
   if (is(dlpack::signed_integer, 32)) return element::int32;
   if (is(dlpack::signed_integer, 64)) return element::int64;
+  if (is(dlpack::signed_integer, 8)) return element::int8;
   if (is(dlpack::unsigned_integer, 8)) return element::uint8;
+  if (is(dlpack::unsigned_integer, 32)) return element::uint32;
   return element::other;
 }
 

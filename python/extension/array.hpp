@@ -17,6 +17,7 @@ enum class element : std::uint8_t {
   bfloat16,
   int32,
   int64,
+  int8,
   uint8,
   uint16,
   uint32,
@@ -25,6 +26,7 @@ enum class element : std::uint8_t {
 
 constexpr std::int64_t size_of(element type) {
   switch (type) {
+    case element::int8:
     case element::uint8:
       return 1;
     case element::float16:

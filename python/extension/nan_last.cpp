@@ -77,10 +77,14 @@ class answered_rows {
 status put_nan_last(const request& asked, const detail::call_buffers& buffers, const place& where) {
   const problem& p = asked.problem;
   try {
-    return visit_number(p.type, [&]<class T>(T) {
-      return visit(p.index, [&]<class Index>(Index) {
-        return answered_rows<T, Index>(asked, buffers).correct(where);
-      });
+    return visit_number(p.type, [&]<class T>(T) -> status {
+      if constexpr (!dtype_traits<T>::has_nan) {
+        return {};
+      } else {
+        return visit(p.index, [&]<class Index>(Index) {
+          return answered_rows<T, Index>(asked, buffers).correct(where);
+        });
+      }
     });
   } catch (const std::bad_alloc&) {
     return {status_code::out_of_memory, "there is no memory for a copy of a row with NaN"};

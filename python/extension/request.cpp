@@ -55,6 +55,16 @@ std::optional<dtype> type_of(const array& a, unsigned flags) {
     case element::uint16:
       if ((flags & is_bfloat16) != 0) return dtype::bfloat16;
       break;
+    case element::int32:
+      return dtype::int32;
+    case element::uint32:
+      return dtype::uint32;
+    case element::int8:
+      return dtype::int8;
+    case element::uint8:
+      if ((flags & is_float8_e4m3fn) != 0) return dtype::float8_e4m3fn;
+      if ((flags & is_float8_e5m2) != 0) return dtype::float8_e5m2;
+      return dtype::uint8;
     default:
       break;
   }
@@ -89,7 +99,8 @@ outcome make_request(const array& a, std::int64_t k, int axis, unsigned flags,
   const auto type = type_of(a, flags);
   if (!type) {
     PyErr_SetString(PyExc_TypeError,
-                    "a: its dtype is not supported; float16, bfloat16, float32 and float64 are");
+                    "a: its dtype is not supported; float32, float64, float16, bfloat16, int32, "
+                    "uint32, int8, uint8, float8_e4m3fn and float8_e5m2 are");
     return outcome::failed;
   }
   made.options = options_of(flags);

@@ -18,9 +18,11 @@ enum flag : unsigned {
   stable = 4,
   is_bfloat16 = 8,  // NumPy has no bfloat16: such rows come as uint16
   wide_indices = 16,
-  nan_last = 32  // else NaN are ordered as kselect/order.hpp says
+  nan_last = 32,          // else NaN are ordered as kselect/order.hpp says
+  is_float8_e4m3fn = 64,  // rows of 8-bit floats come as uint8
+  is_float8_e5m2 = 128
 };
-constexpr unsigned most_flags = 63;
+constexpr unsigned most_flags = 255;
 
 struct request {
   kselect::problem problem;

@@ -49,24 +49,12 @@ bool holds_answer(const array& out, const char* name, const problem& p, const ar
   return true;
 }
 
-bool has_type(const array& out, const char* name, element wanted, unsigned flags) {
-  const bool stands_for_it =
-      wanted == element::bfloat16 && out.type == element::uint16 && (flags & is_bfloat16) != 0;
-  if (out.type == wanted || stands_for_it) return true;
+bool read_output(array& out, PyObject* given, const char* name, element wanted,
+                 const request& asked, const array& rows) {
+  if (!out.read(given, name, true)) return false;
+  if (out.type == wanted) return holds_answer(out, name, asked.problem, rows);
   PyErr_Format(PyExc_TypeError, "%s has another dtype than the answer", name);
   return false;
-}
-
-element element_of(dtype type) {
-  constexpr std::array names = {element::float32, element::float64, element::float16,
-                                element::bfloat16};
-  return names[static_cast<std::size_t>(type)];
-}
-
-bool read_output(array& out, PyObject* given, const char* name, element wanted,
-                 const request& asked, const array& rows, unsigned flags) {
-  return out.read(given, name, true) && has_type(out, name, wanted, flags) &&
-         holds_answer(out, name, asked.problem, rows);
 }
 
 bool read_workspace(array& workspace, PyObject* given, const array& rows) {
@@ -81,16 +69,15 @@ bool read_workspace(array& workspace, PyObject* given, const array& rows) {
 }
 
 // values (None: indices alone are wanted), indices, workspace.
-bool read_outputs(PyObject* const* given, request& asked, const array& rows, unsigned flags,
-                  outputs& out) {
+bool read_outputs(PyObject* const* given, request& asked, const array& rows, outputs& out) {
   problem& p = asked.problem;
   if (given[0] == Py_None) {
     p.payload = payload::indices;
-  } else if (!read_output(out.values, given[0], "values", element_of(p.type), asked, rows, flags)) {
+  } else if (!read_output(out.values, given[0], "values", rows.type, asked, rows)) {
     return false;
   }
   const element index = p.index == index_type::int64 ? element::int64 : element::int32;
-  if (!read_output(out.indices, given[1], "indices", index, asked, rows, flags)) return false;
+  if (!read_output(out.indices, given[1], "indices", index, asked, rows)) return false;
   out.has_workspace = given[2] != Py_None;
   return !out.has_workspace || read_workspace(out.workspace, given[2], rows);
 }
@@ -137,7 +124,7 @@ PyObject* top_k(PyObject*, PyObject* const* given, Py_ssize_t count) {
     case outcome::made:
       break;
   }
-  if (!read_outputs(given + 4, q.asked, q.rows, q.flags, out) ||
+  if (!read_outputs(given + 4, q.asked, q.rows, out) ||
       !read_integer(given[7], "threads", 0, INT32_MAX, threads) ||
       !read_integer(given[8], "stream", 0, INT64_MAX, stream)) {
     return nullptr;

@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 
-# By the numbers of kselect::dtype and kselect::index_type. bfloat16 has no number type in NumPy.
-_DTYPES = ("float32", "float64", "float16", "bfloat16")
+# By the numbers of kselect::dtype and kselect::index_type.
+_DTYPES = (
+    "float32", "float64", "float16", "bfloat16", "int32", "uint32", "int8", "uint8", "float8_e4m3fn",
+    "float8_e5m2",
+)  # fmt: skip
+# NumPy has no such number types: the integers of their width.
+_BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
 _INDEX_TYPES = ("int32", "int64")
 _MOST_KEPT = 256
 
@@ -17,12 +22,12 @@ Buffers = tuple[Any, int, Any, Any, Any]  # rows, k, values, indices, stream
 
 
 def _numpy_dtype(name: str) -> Any:
-    if name != "bfloat16":
+    if name not in _BITS:
         return np.dtype(name)
     try:
-        return np.dtype(importlib.import_module("ml_dtypes").bfloat16)
-    except ImportError:
-        return np.dtype(np.uint16)
+        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+    except (ImportError, AttributeError):  # old versions have bfloat16 alone
+        return np.dtype(_BITS[name])
 
 
 def _on_host(address: int, shape: tuple[int, int], pitch: int, dtype: Any) -> np.ndarray:
@@ -63,13 +68,13 @@ class _Torch:
         self.torch = importlib.import_module("torch")
 
     def rows(self, address: int, shape: Any, pitch: int, name: str, on_gpu: bool) -> Any:
-        is_bfloat16 = name == "bfloat16"
-        dtype = np.dtype(np.int16 if is_bfloat16 else name)
+        # Older versions of torch have no uint16.
+        dtype = np.dtype(_BITS.get(name, name).replace("uint16", "int16"))
         if on_gpu:
             made = self.torch.as_tensor(_OnGpu(address, shape, pitch, dtype), device="cuda")
         else:
             made = self.torch.from_numpy(_on_host(address, shape, pitch, dtype))
-        return made.view(self.torch.bfloat16) if is_bfloat16 else made
+        return made.view(getattr(self.torch, name)) if name in _BITS else made
 
     def stream(self, handle: int) -> Any:
         return self.torch.cuda.ExternalStream(handle)

@@ -107,8 +107,9 @@ class Call:
         if not self.wide and (length if self.rows is None else self.rows.most) > _MOST_INT32:
             raise ValueError(f"index_dtype is int32, but the axis has {length} elements")
         self.flags = flags | (_flags.WIDE_INDICES if self.wide else 0)
-        if name == "bfloat16":
-            self.flags |= _flags.BFLOAT16
+        self.flags |= _flags.OF_TYPE.get(name, 0)
+        if not _libraries.has_nan(name):
+            self.flags &= ~_flags.NAN_LAST
         self.empty = 0 in rows
         self.answer_shape = (*rows, k)  # with the axis last, as the extension writes it
         self.hollow = length == 0 and not self.empty  # no row has an element
@@ -158,7 +159,8 @@ class Call:
     def _fill(self, values: Any, indices: Any) -> None:
         assert self.rows is not None
         if values is not None:
-            values[...] = -np.inf if self.flags & _flags.LARGEST else np.inf
+            name, largest = self.library.type_name(self.a), bool(self.flags & _flags.LARGEST)
+            values[...] = _libraries.filling(name, largest)
         indices[...] = self.rows.fill
 
     def moved(self, written: Any) -> Any:

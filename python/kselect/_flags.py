@@ -6,6 +6,11 @@ STABLE = 4
 BFLOAT16 = 8  # rows and values are uint16, because NumPy's buffers have no bfloat16
 WIDE_INDICES = 16
 NAN_LAST = 32
+FLOAT8_E4M3FN = 64  # rows and values are uint8
+FLOAT8_E5M2 = 128
+
+# The flag of a dtype whose arrays are exported as unsigned integers (`exported` of the libraries).
+OF_TYPE = {"bfloat16": BFLOAT16, "float8_e4m3fn": FLOAT8_E4M3FN, "float8_e5m2": FLOAT8_E5M2}
 
 _NAN = {"total_order": 0, "last": NAN_LAST}
 

@@ -48,7 +48,21 @@ import numpy as np
 
 from kselect import _numpy
 
-TYPES = ("float16", "bfloat16", "float32", "float64")
+_INTEGERS = ("int32", "uint32", "int8", "uint8")
+TYPES = ("float16", "bfloat16", "float32", "float64", *_INTEGERS, "float8_e4m3fn", "float8_e5m2")
+
+
+def has_nan(name: str) -> bool:
+    """Whether the dtype of this name has NaN."""
+    return name not in _INTEGERS
+
+
+def filling(name: str, largest: bool) -> float:
+    """The value that stands where a row has no more elements: the worst that is no NaN."""
+    if name in _INTEGERS:
+        return int(np.iinfo(name).min if largest else np.iinfo(name).max)
+    most = 448.0 if name == "float8_e4m3fn" else np.inf  # it has no infinity
+    return -most if largest else most
 
 
 def filter_shape(shape: tuple[int, ...], name: str, corpus: int, queries: int) -> tuple[int, int]:

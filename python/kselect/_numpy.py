@@ -32,8 +32,13 @@ def as_numpy(a: Any) -> Any:
     return prepared(a)
 
 
+# NumPy's buffers have no such types; ml_dtypes adds them to its arrays.
+_EXPORTED = {"bfloat16": np.uint16, "float8_e4m3fn": np.uint8, "float8_e5m2": np.uint8}
+
+
 def exported(a: Any) -> Any:
-    return a.view(np.uint16) if type_name(a) == "bfloat16" else a
+    bits = _EXPORTED.get(type_name(a))
+    return a if bits is None else a.view(bits)
 
 
 def empty(shape: tuple[int, ...], a: Any) -> Any:

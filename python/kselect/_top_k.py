@@ -105,8 +105,8 @@ def top_k(
     """Select the `k` largest or smallest elements along an axis, and their indices.
 
     Args:
-        a: Array of at least one dimension, of float16, bfloat16, float32 or float64. NumPy's,
-            torch's (CPU, CUDA), CuPy's, JAX's (CPU), or any in host memory with DLPack; sequences
+        a: Array of at least one dimension, of float16, bfloat16, float32, float64, int32, uint32,
+            int8, uint8, float8_e4m3fn or float8_e5m2. NumPy's (with ml_dtypes' types), torch's (CPU, CUDA), CuPy's, JAX's (CPU), or any in host memory with DLPack; sequences
             become NumPy's arrays. It is read where it is. It is copied only if its rows lie neither
             one after another nor, on a GPU, side by side.
         k: How many, from 1 to the length of the axis; any number if rows have lengths of their own.
@@ -129,7 +129,7 @@ def top_k(
         max_length: With lengths or offsets, the most elements that a row has. By default the length
             of the axis. On a GPU a true bound makes calls with offsets faster.
         fill: The index that stands where a row has no more elements; the value is then -inf, or +inf
-            for the smallest.
+            for the smallest; of types without infinity the least or the greatest number.
         out: Arrays for values and indices, of the answer's shape and dtypes. They are returned. With
             indices_only, the array for indices.
         workspace: Dense array of uint8 on the device of `a`, for a call that allocates no scratch
@@ -203,7 +203,10 @@ def top_k(
         return call.run(workspace)
 
 
-_PLAIN = frozenset(np.dtype(name) for name in ("float16", "float32", "float64"))
+_PLAIN = frozenset(
+    np.dtype(name)
+    for name in ("float16", "float32", "float64", "int32", "uint32", "int8", "uint8")
+)
 
 
 def _of_plain_rows(a: np.ndarray, k: int, flags: int, workspace: Any, threads: int) -> TopK | None:

@@ -31,7 +31,9 @@ def wants_operator(a: Any) -> bool:
 
 
 _WITH_MEMORY = (torch.Tensor, torch.nn.Parameter)
-_PLAIN = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
+_PLAIN = frozenset(
+    (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int8, torch.uint8)
+)
 
 
 def of_plain_rows(a: Any, k: Any, flags: int, threads: int) -> Any:
@@ -107,7 +109,12 @@ def as_numpy(a: Any) -> Any:
     return (a.float() if a.dtype is torch.bfloat16 else a).numpy()
 
 
-exported = to_dlpack
+def exported(a: Any) -> Any:
+    # As bytes: not every version of torch exports 8-bit floats.
+    return to_dlpack(a.view(torch.uint8) if _name(a.dtype) in _FLOAT8 else a)
+
+
+_FLOAT8 = ("float8_e4m3fn", "float8_e5m2")
 
 
 def empty(shape: tuple[int, ...], a: Any) -> Any:
@@ -183,13 +190,14 @@ def within(stream: Any, a: Any, *others: Any) -> Any:
     return torch.cuda.stream(inside)
 
 
-_INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
+_INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def nan_last(a: Any, largest: bool) -> Any:
     bits = _INTEGERS[a.element_size()]
     worst = -1 if largest else torch.iinfo(bits).max  # all bits but perhaps the sign
-    return torch.where(a.isnan(), worst, a.view(bits)).view(a.dtype)
+    is_nan = (a.float() if bits is torch.int8 else a).isnan()
+    return torch.where(is_nan, worst, a.view(bits)).view(a.dtype)
 
 
 def float_rows(a: Any) -> Any:

@@ -52,7 +52,7 @@ class Contract:
     nan: str = "unsupported"  #: "total_order": NaN is above all numbers (kselect.top_k)
     zeros: str = "merged"  #: "distinct": -0 is below +0
     infinities: bool = True  #: whether rows may have them
-    dtypes: Sequence[str] = ("float32",)  #: of float32, float64, float16, bfloat16
+    dtypes: Sequence[str] = ("float32",)  #: of those that `kselect.top_k` takes
     index_dtypes: Sequence[str] = ("int32", "int64")
     max_n: int | None = None  #: the longest row
     max_q: int | None = None  #: the most rows
@@ -311,18 +311,25 @@ def test(name: str, *, executor: str | None = None, cases: str = "*") -> list[di
 
 
 def _on_host(array: Any) -> np.ndarray:
-    """A dense array in host memory; bfloat16 of torch's as its bits."""
+    """A dense array in host memory; types of torch's that NumPy has not as their bits."""
     if hasattr(array, "detach"):  # torch
         array = array.detach().cpu()
-        bits = array.view(_torch_int16()) if str(array.dtype) == "torch.bfloat16" else array
-        array = bits.numpy()
+        bits = _TORCH_BITS.get(str(array.dtype))
+        array = (array if bits is None else array.view(_torch_type(bits))).numpy()
     elif hasattr(array, "get"):  # CuPy
         array = array.get()
     return np.ascontiguousarray(array)
 
 
-def _torch_int16() -> Any:
-    return __import__("torch").int16
+_TORCH_BITS = {
+    "torch.bfloat16": "int16",
+    "torch.float8_e4m3fn": "uint8",
+    "torch.float8_e5m2": "uint8",
+}
+
+
+def _torch_type(name: str) -> Any:
+    return getattr(__import__("torch"), name)
 
 
 def refute(
@@ -331,7 +338,7 @@ def refute(
     """Hold an answer against its rows by the certificate: exact, without a second selection.
 
     Args:
-        rows: [Q, n] of float16, bfloat16, float32 or float64; of NumPy's, torch's or CuPy's.
+        rows: [Q, n] of a dtype that `top_k` takes; of NumPy's, torch's or CuPy's.
         values: [Q, k] of the same dtype.
         indices: [Q, k] of int32 or int64. None: the values are proven as those of some k elements.
         contract: What the answer promises; its mode is "largest" or "smallest".

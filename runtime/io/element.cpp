@@ -51,6 +51,8 @@ void convert_elements(element_type type, std::endian order, const std::byte* in,
       return convert<std::int16_t>(order, in, out);
     case element_type::int32:
       return convert<std::int32_t>(order, in, out);
+    case element_type::uint32:
+      return convert<std::uint32_t>(order, in, out);
     case element_type::int64:
       return convert<std::int64_t>(order, in, out);
     case element_type::float16:

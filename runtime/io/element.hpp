@@ -24,6 +24,7 @@ enum class element_type : std::uint8_t {
   uint8,
   int16,
   int32,
+  uint32,
   int64,
   float16,
   float32,
@@ -35,6 +36,7 @@ constexpr auto names_of(element_type) {
                                              {element_type::uint8, "uint8"},
                                              {element_type::int16, "int16"},
                                              {element_type::int32, "int32"},
+                                             {element_type::uint32, "uint32"},
                                              {element_type::int64, "int64"},
                                              {element_type::float16, "float16"},
                                              {element_type::float32, "float32"},
@@ -50,6 +52,7 @@ constexpr std::int64_t size_of(element_type type) {
     case element_type::float16:
       return 2;
     case element_type::int32:
+    case element_type::uint32:
     case element_type::float32:
       return 4;
     case element_type::int64:

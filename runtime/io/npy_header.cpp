@@ -28,10 +28,11 @@ struct type_code {
   std::string_view code;  // what follows the byte order in `descr`
   element_type type;
 };
-constexpr std::array<type_code, 8> type_codes = {{{"i1", element_type::int8},
+constexpr std::array<type_code, 9> type_codes = {{{"i1", element_type::int8},
                                                   {"u1", element_type::uint8},
                                                   {"i2", element_type::int16},
                                                   {"i4", element_type::int32},
+                                                  {"u4", element_type::uint32},
                                                   {"i8", element_type::int64},
                                                   {"f2", element_type::float16},
                                                   {"f4", element_type::float32},

@@ -58,7 +58,7 @@ def test_a_right_answer_is_proven(kselect, tmp_path, index):
     kselect("prove", "--rows", "rows.npy", *files, "--largest")
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, "bfloat16"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32, np.int8, "bfloat16"])
 def test_answers_of_every_type_are_proven(kselect, tmp_path, dtype):
     numbers = np.random.default_rng(3).integers(-9, 9, (5, 40)).astype(np.float32)
     bits = dtype == "bfloat16"

@@ -27,6 +27,48 @@ def test_agrees_with_numpy(kselect, tmp_path, algorithm, largest, dtype, order):
     np.testing.assert_array_equal(got, expected)
 
 
+def keys_of(bits, dtype):
+    """Integers in the order of the elements that have these bits."""
+    if dtype.startswith("float8"):
+        numbers = bits.view(np.int8).astype(np.int32)
+        return np.where(numbers < 0, -128 - numbers - 1, numbers)
+    return bits.astype(np.int64)
+
+
+@pytest.mark.parametrize("algorithm, executor", [("auto", "cpu"), ("cpu/heap", "cpu"), ("auto+stable", "cpu"),
+                                                 ("auto", "fiber"), ("bms-grid", "fiber"), ("bms-warp+stable", "fiber")])
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"])
+def test_selects_integers_and_8_bit_floats(kselect, tmp_path, algorithm, executor, dtype):
+    held = np.dtype("uint8" if dtype.startswith("float8") else dtype)
+    rows = np.frombuffer(RNG.bytes(3 * 500 * held.itemsize), held).reshape(3, 500)
+    np.save(tmp_path / "rows.npy", rows)
+    named = ["--dtype", dtype] if dtype.startswith("float8") else []
+    for largest in [], ["--largest"]:
+        kselect("select", "--algorithm", algorithm, "--executor", executor, "rows.npy", "--k", 11, *named, *largest,
+                "--values", "v.npy", "--indices", "i.npy")
+        values, indices = np.load(tmp_path / "v.npy"), np.load(tmp_path / "i.npy")
+        assert values.dtype == held
+        np.testing.assert_array_equal(np.take_along_axis(rows, indices, axis=1), values)
+        keys = np.sort(keys_of(rows, dtype), axis=1)
+        expected = keys[:, -11:] if largest else keys[:, :11]
+        np.testing.assert_array_equal(np.sort(keys_of(values, dtype), axis=1), expected)
+    assert "row 0" in kselect("select", "--executor", "cpu", "rows.npy", "--k", 2, *named).stdout
+    proved = kselect("prove", "rows.npy", "v.npy", "i.npy", "--largest", *named)
+    assert "proven" in proved.stdout
+
+
+@pytest.mark.parametrize("held, named, said", [
+    ("float32", "bfloat16", "holds float32, but rows of bfloat16 are saved as integers of 16 bits"),
+    ("int32", "float8_e5m2", "holds int32, but rows of float8_e5m2 are saved as integers of 8 bits"),
+    ("int32", "float32", "holds int32, not float32; leave --dtype out"),
+])
+def test_a_named_type_fits_the_file(kselect, tmp_path, held, named, said):
+    np.save(tmp_path / "rows.npy", np.ones((2, 9), held))
+    assert said in one_line(kselect("select", "rows.npy", "--k", 2, "--dtype", named, check=3).stderr)
+    wrong = kselect("select", "rows.npy", "--k", 2, "--dtype", "int7", check=2)
+    assert "--dtype 'int7' is no type of rows; there are float32" in one_line(wrong.stderr)
+
+
 @pytest.mark.parametrize("algorithm, executor", [("auto", "cpu"), ("one-pass+omp", "cpu"), ("cpu/sort", "cpu"),
                                                  ("cpu/quickselect", "cpu"), ("auto+sorted", "cpu"),
                                                  ("auto", "fiber"), ("radix-select", "fiber")])
@@ -106,7 +148,7 @@ def save_bad_inputs(folder):
     np.save(folder / "good.npy", good)
     np.save(folder / "cube.npy", good.reshape(2, 2, 8))
     np.save(folder / "scalar.npy", np.float32(1))
-    np.save(folder / "ints.npy", good.astype(np.int32))
+    np.save(folder / "ints.npy", good.astype(np.int64))
     whole = (folder / "good.npy").read_bytes()
     (folder / "torn.npy").write_bytes(whole[:-5])
     (folder / "empty.npy").write_bytes(b"")
@@ -117,7 +159,7 @@ def save_bad_inputs(folder):
         "missing.npy": "missing.npy",
         "cube.npy": "has 3 dimensions, but rows are a matrix (Q x n), or one row (n); reshape it",
         "scalar.npy": "has 0 dimensions",
-        "ints.npy": "int32",
+        "ints.npy": "holds int64, but rows must be float32, float64, float16, int32, uint32, int8 or uint8",
         "torn.npy": "truncated",
         "empty.npy": "empty.npy",
         "text.npy": "text.npy",

@@ -131,7 +131,7 @@ def test_knn_prove_generate_and_index(piped, tmp_path):
         (npy(ROWS)[:70], "standard input: "),
         (npy(ROWS)[:9], "truncated within its npy header"),
         (npy(ROWS) + b"more", "bytes after its 18000 bytes of data"),
-        (npy(ROWS.astype(np.int32)), "standard input: holds int32"),
+        (npy(ROWS.astype(np.int64)), "standard input: holds int64"),
     ],
 )
 def test_bad_streams(piped, tmp_path, given, said):

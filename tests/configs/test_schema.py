@@ -76,7 +76,7 @@ def test_accepts_each_shipped_config(path):
     ("path", "value"),
     [
         ("axes/n", [0, "2^20 + 1", {"pow2": [10, 16]}, {"pow2": [20, 30, 2]}]),
-        ("axes/dtype", ["float32", "float64", "float16", "bfloat16"]),
+        ("axes/dtype", ["float32", "bfloat16", "int32", "uint32", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"]),
         ("axes/distribution", ["uniform", "inf_fraction(0.5)", "kth_ties(1e3)"]),
         ("axes/_note", "why"),
         ("axes", {"n_times_q": "2^22", "n": {"pow2": [10, 20]}, "k": 8}),

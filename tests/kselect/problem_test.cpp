@@ -61,6 +61,7 @@ TEST(Problem, KnowsItsTypes) {
   EXPECT_TRUE(visit_number(dtype::bfloat16, is_bfloat16));
   EXPECT_FALSE(visit_number(dtype::float16, is_bfloat16));
   EXPECT_DEATH(visit(dtype::float16, []<class T>(T) {}), "");
+  EXPECT_DEATH(visit(dtype::int32, []<class T>(T) {}), "");
 }
 
 }  // namespace

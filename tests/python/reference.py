@@ -2,7 +2,7 @@
 
 import numpy as np
 
-UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def bits(a: np.ndarray) -> np.ndarray:
@@ -10,10 +10,15 @@ def bits(a: np.ndarray) -> np.ndarray:
 
 
 def keys(a: np.ndarray, mode: str) -> np.ndarray:
-    """Unsigned integers of which the smallest are the best: IEEE 754's totalOrder."""
+    """Unsigned integers of which the smallest are the best: IEEE 754's totalOrder, or integers'."""
     found = bits(a)
     sign = found.dtype.type(1 << (8 * a.dtype.itemsize - 1))
-    ordered = np.where(found & sign, ~found, found | sign)
+    if a.dtype.kind == "u":
+        ordered = found
+    elif a.dtype.kind == "i":
+        ordered = found ^ sign
+    else:
+        ordered = np.where(found & sign, ~found, found | sign)
     return ordered if mode == "smallest" else ~ordered
 
 

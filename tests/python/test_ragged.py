@@ -8,14 +8,24 @@ import reference
 
 import kselect
 
-TYPES = [np.float16, np.float32, np.float64]
+TYPES = [np.float16, np.float32, np.float64, np.int32, np.uint8]
 NUMBERS = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, -np.nan])
 
 
 def awkward(random, shape, dtype):
+    if np.dtype(dtype).kind in "iu":
+        most = random.choice([3, np.iinfo(dtype).max])
+        return random.integers(np.iinfo(dtype).min // most, most, shape, dtype, endpoint=True)
     drawn = random.normal(size=shape)
     special = random.choice(NUMBERS[: random.choice([4, 6, 9])], shape)
     return np.where(random.random(shape) < random.choice([0.05, 0.5, 1]), special, drawn).astype(dtype)
+
+
+def filling(dtype, mode):
+    """The value of a place without an element."""
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if mode == "largest" else np.iinfo(dtype).max
+    return -np.inf if mode == "largest" else np.inf
 
 
 def keys(a, mode, nan):
@@ -30,7 +40,7 @@ def check_row(row, values, indices, options):
     found = min(k, len(row))
     assert (indices[found:] == fill).all()
     if values is not None:
-        assert (values[found:] == (-np.inf if mode == "largest" else np.inf)).all()
+        assert (values[found:] == filling(values.dtype, mode)).all()
         assert (reference.bits(values[:found]) == reference.bits(row[indices[:found]])).all()
     best = keys(row, mode, options["nan"])
     order = np.argsort(best, kind="stable")[:found]

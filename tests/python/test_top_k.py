@@ -8,11 +8,17 @@ import reference
 
 import kselect
 
-TYPES = [np.float16, np.float32, np.float64]
+INTEGERS = [np.int32, np.uint32, np.int8, np.uint8]
+TYPES = [np.float16, np.float32, np.float64, *INTEGERS]
 
 
 def awkward(random, shape, dtype):
     """Few distinct numbers, so that there are ties, and NaN, infinities and zeros of both signs."""
+    if np.dtype(dtype).kind in "iu":
+        least, greatest = np.iinfo(dtype).min, np.iinfo(dtype).max
+        numbers = np.array([least, least + 1, 0, 1, 2, greatest - 1, greatest], dtype)
+        drawn = random.integers(least, greatest, shape, dtype, endpoint=True)
+        return np.where(random.random(shape) < 0.5, random.choice(numbers, shape), drawn)
     numbers = np.array([0.0, -0.0, 1, -1, 2.5, np.inf, -np.inf, np.nan, -np.nan], dtype)
     drawn = random.normal(size=shape).astype(dtype)
     return np.where(random.random(shape) < 0.5, random.choice(numbers, shape), drawn).astype(dtype)
@@ -85,6 +91,31 @@ def test_bfloat16():
         found = kselect.top_k(a, 11, axis=axis, stable=True)
         assert found.values.dtype == a.dtype
         reference.check(a, found, 11, axis, "largest", True, True)
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
+def test_float8(name):
+    dtype = getattr(pytest.importorskip("ml_dtypes"), name)
+    a = np.random.default_rng(5).integers(0, 256, (40, 30), np.uint8).view(dtype)
+    for mode in ("largest", "smallest"):
+        found = kselect.top_k(a, 11, axis=0, mode=mode, stable=True)
+        reference.check(a, found, 11, 0, mode, True, True)
+
+
+def test_images_and_counts():
+    images = np.random.default_rng(6).integers(0, 256, (9, 64, 48), np.uint8)
+    brightest = kselect.top_k(images, 100, axis=None, stable=True)
+    reference.check(images.reshape(-1), brightest, 100, 0, "largest", True, True)
+    counts = np.array([[3, -1, 2**31 - 1, -(2**31)]], np.int32)
+    assert kselect.top_k(counts, 2, mode="smallest").values.tolist() == [[-(2**31), -1]]
+    assert kselect.top_k(counts, 2, nan="last").values.tolist() == [[2**31 - 1, 3]]
+
+
+def test_rows_without_elements_of_integers():
+    a, none = np.zeros((2, 0), np.int8), np.zeros(2, int)
+    for mode, worst in (("largest", -128), ("smallest", 127)):
+        found = kselect.top_k(a, 1, mode=mode, lengths=none)
+        assert found.values.tolist() == [[worst]] * 2 and found.indices.tolist() == [[-1]] * 2
 
 
 def test_order_of_special_numbers():

@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 GPU = pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))
 DEVICES = ["cpu", GPU]
 TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+INTEGERS = [torch.int32, torch.int8, torch.uint8]
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -22,6 +23,41 @@ def test_like_torch(device, dtype, axis):
         assert (values.device, values.dtype, indices.dtype) == (a.device, dtype, torch.int64)
         assert torch.equal(values, torch.topk(a, 5, dim=axis, largest=largest).values)
         assert torch.equal(a.gather(axis, indices), values)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("axis", [0, -1])
+def test_integers_like_torch(device, dtype, axis):
+    bounds = torch.iinfo(dtype)
+    a = torch.randint(bounds.min, bounds.max + 1, (7, 30, 11), dtype=dtype, device=device)
+    for largest, mode in ((True, "largest"), (False, "smallest")):
+        for nan in ("total_order", "last"):
+            values, indices = kselect.top_k(a, 5, axis=axis, mode=mode, nan=nan)
+            assert torch.equal(values, torch.topk(a, 5, dim=axis, largest=largest).values)
+            assert torch.equal(a.gather(axis, indices), values)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("nan", ["total_order", "last"])
+def test_float8(device, name, nan):
+    dtype = getattr(torch, name, None)
+    if dtype is None:
+        pytest.skip("this torch has no such type")
+    a = torch.randint(0, 256, (20, 60), dtype=torch.uint8, device=device).view(dtype)
+    values, indices = kselect.top_k(a, 60, nan=nan)
+    assert (values.dtype, values.device) == (dtype, a.device)
+    # Every element once, in order.
+    assert torch.equal(indices.sort().values, torch.arange(60, device=device).expand(20, 60))
+    wide = values.float()
+    sorted_there = wide.nan_to_num(nan=torch.inf if nan == "total_order" else -torch.inf)
+    signs = a.view(torch.uint8).gather(-1, indices) >= 128
+    if nan == "total_order":
+        sorted_there = torch.where(wide.isnan() & signs, -torch.inf, sorted_there)
+    assert (sorted_there[:, :-1] >= sorted_there[:, 1:]).all()
+    is_number = ~wide.isnan()
+    assert torch.equal(a.float().gather(-1, indices)[is_number], wide[is_number])
 
 
 @pytest.mark.parametrize("device", DEVICES)

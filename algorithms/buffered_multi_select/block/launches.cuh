@@ -17,6 +17,7 @@ inline bool brief(const filtering& shape) {
 template <class T>
 reading reading_of(const block_variant& v, const problem& p, const device& where) {
   constexpr int most = most_loads<T>;
+  if (v.warp && is_word<T>) return {simt::warp_size, most};  // the one instance
   if (v.warp) {
     constexpr std::int64_t held =
         simt::warp_size * 16 / sizeof(T);  // by a warp, in one load a lane
@@ -48,7 +49,8 @@ std::optional<block_choice> choose(const block_variant& v, const problem& p, con
     if (v.warp && brief(*shape)) return block_choice{how, *shape, form::brief};
     const bool half_of_lanes =
         v.warp && 16 * shape->tiles <= shape->survivors;  // have one in a tile
-    const form as = many || half_of_lanes ? form::filtered_many : form::filtered;
+    const bool only_many = v.warp && is_word<T>;
+    const form as = many || half_of_lanes || only_many ? form::filtered_many : form::filtered;
     return block_choice{how, *shape, as};
   };
   const auto resident = [&](int threads) -> std::optional<block_choice> {
@@ -60,6 +62,7 @@ std::optional<block_choice> choose(const block_variant& v, const problem& p, con
   std::optional<block_choice> best;
   if (dense(p) && !v.warp) best = resident(first.threads);
   if (!best) best = filtered(first);
+  if (v.warp && is_word<T>) return best;
   if (!best) best = resident(first.threads);
   // More threads give more groups and hold more elements.
   for (int threads = 2 * first.threads; !best && !v.warp && threads <= 512; threads *= 2) {
@@ -90,24 +93,32 @@ status start(const block_choice& c, bool warp, const problem& p, const io& buffe
 template <class T, bool indexed>
 status start_warps(const block_choice& c, const problem& p, const io& buffers, std::span<std::byte>,
                    const executor& on) {
-  constexpr int most = most_loads<T>;
+  // Words have few instances: as many loads as a tile may have, and two forms.
+  constexpr int most = most_loads<T>, least = is_word<T> ? most : most / 4;
   const auto started = [&]<int loads, form how>() {
     return start<warp_kernel<T, indexed, loads, how>, T, indexed>(c, true, p, buffers, on);
   };
   const auto with_loads = [&]<form how>() {
-    if (c.how.loads == most / 4) return started.template operator()<most / 4, how>();
-    if (c.how.loads == most / 2) return started.template operator()<most / 2, how>();
+    if (c.how.loads == least) return started.template operator()<least, how>();
+    if constexpr (least != most) {
+      if (c.how.loads == most / 2) return started.template operator()<most / 2, how>();
+    }
     return started.template operator()<most, how>();
   };
-  switch (c.as) {
-    case form::resident:
-      return started.template operator()<most, form::resident>();
-    case form::filtered:  // a row of one tile that is not brief has many survivors
-      return started.template operator()<most, form::filtered>();
-    case form::filtered_many:
-      return with_loads.template operator()<form::filtered_many>();
-    default:
-      return with_loads.template operator()<form::brief>();
+  if constexpr (is_word<T>) {
+    return c.as == form::brief ? with_loads.template operator()<form::brief>()
+                               : with_loads.template operator()<form::filtered_many>();
+  } else {
+    switch (c.as) {
+      case form::resident:
+        return started.template operator()<most, form::resident>();
+      case form::filtered:  // a row of one tile that is not brief has many survivors
+        return started.template operator()<most, form::filtered>();
+      case form::filtered_many:
+        return with_loads.template operator()<form::filtered_many>();
+      default:
+        return with_loads.template operator()<form::brief>();
+    }
   }
 }
 
@@ -144,8 +155,12 @@ call_plan block_plan_of(const block_variant& v, const problem& p, const device& 
 
 template <class T>
 call_plan block_plan(const block_variant& v, const problem& p, const device& where) {
-  return p.has_indices() ? block_plan_of<T, true>(v, p, where)
-                         : block_plan_of<T, false>(v, p, where);
+  if constexpr (is_word<T>) {
+    return block_plan_of<T, true>(v, p, where);
+  } else {
+    return p.has_indices() ? block_plan_of<T, true>(v, p, where)
+                           : block_plan_of<T, false>(v, p, where);
+  }
 }
 
 }  // namespace kselect::bms

@@ -59,7 +59,8 @@ std::optional<ragged_choice> choose_ragged(const block_variant& v, const problem
                                            const device& where, std::int64_t typical) {
   problem longest = p;  // k may exceed n: then every row is copied
   longest.k = std::min(p.k, p.n);
-  ragged_choice c{reading_of<T>(v, longest, where), {}, v.warp || 64 * p.k >= typical};
+  const bool many = v.warp || is_word<T> || 64 * p.k >= typical;
+  ragged_choice c{reading_of<T>(v, longest, where), {}, many};
   // One instance a form: the most loads, but on fibers half as many in a block (reading_of).
   if (v.warp) c.how.loads = most_loads<T>;
   if (c.many && !v.warp) c.how.groups = many_groups;
@@ -108,12 +109,15 @@ status launch_blocks(const ragged_choice& c, std::int64_t tasks, const ragged_ar
   const auto started = [&]<int loads, bool many, launched_on where>() {
     return simt::launch<ragged_kernel<T, false, loads, many>, where>(on, shape, a);
   };
-  if (c.how.loads == most / 2) {  // reading_of() chooses this on fibers only
-    return c.many ? started.template operator()<most / 2, true, launched_on::fiber>()
-                  : started.template operator()<most / 2, false, launched_on::fiber>();
+  const auto with_loads = [&]<bool many>() {
+    return c.how.loads == most / 2  // reading_of() chooses this on fibers only
+               ? started.template operator()<most / 2, many, launched_on::fiber>()
+               : started.template operator()<most, many, launched_on::cuda>();
+  };
+  if constexpr (!is_word<T>) {  // words have one instance, as in launches.cuh
+    if (!c.many) return with_loads.template operator()<false>();
   }
-  return c.many ? started.template operator()<most, true, launched_on::cuda>()
-                : started.template operator()<most, false, launched_on::cuda>();
+  return with_loads.template operator()<true>();
 }
 
 template <class T>

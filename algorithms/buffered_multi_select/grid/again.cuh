@@ -120,11 +120,10 @@ class parts_again {
     Share share(team_, a_.matrix, row_, part, a_.parts);
     narrow_.forget_extremes();
     team_.sync();
-    constexpr auto infinity = std::numeric_limits<typename element<T>::value>::infinity();
     const position k = a_.matrix.k;
     const key bound =
         threshold_of<few_groups<T>, reader>(team_, narrow_, share.first_tile(), k, k / 8 + 1).bound;
-    if (bound < element<T>::key_of(infinity)) list.lower(bound);
+    if (bound < element<T>::key_of(element<T>::last)) list.lower(bound);
     share.filter(list);
   }
 

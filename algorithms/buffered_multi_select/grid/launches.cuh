@@ -265,7 +265,12 @@ call_plan grid_plan(const grid_variant& v, const problem& p, const device& where
   if (p.q > (simt::block_limit >> 12)) {
     return call_plan::refused("Q is too large for several blocks a row");
   }
-  return p.has_indices() ? grid_plan_of<T, true>(v, p, where) : grid_plan_of<T, false>(v, p, where);
+  if constexpr (is_word<T>) {
+    return grid_plan_of<T, true>(v, p, where);
+  } else {
+    return p.has_indices() ? grid_plan_of<T, true>(v, p, where)
+                           : grid_plan_of<T, false>(v, p, where);
+  }
 }
 
 }  // namespace kselect::bms

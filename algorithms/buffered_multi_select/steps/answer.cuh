@@ -19,10 +19,10 @@ class answer {
   using candidates = typename Team::candidates;
 
   KSELECT_HD answer(Team& team, narrowing<Team>& narrow, const answer_view<stored>& out,
-                    std::int64_t row, position k, direction wanted)
+                    std::int64_t row, position k, order_t<stored> wanted)
       : team_(team), narrow_(narrow), out_(out), row_(row), k_(k), wanted_(wanted) {}
 
-  KSELECT_HD direction wanted() const { return wanted_; }
+  KSELECT_HD order_t<stored> wanted() const { return wanted_; }
 
   // Writes the k smallest of the list's first `size` entries, at least k, whose keys lie in `all`.
   // After a sync.
@@ -320,15 +320,15 @@ class answer {
       if (is_wanted(row.indices)) team_.simt.store(row.indices, to, static_cast<Index>(index));
     }
   }
-  // Known when compiled, but for ragged rows.
+  // Known when compiled, but for ragged rows and words.
   template <class T>
   KSELECT_HD static bool is_wanted(simt::global<T> output) {
-    return !Team::ragged || output.size != 0;
+    return !Team::may_be_unwanted || output.size != 0;
   }
 
   // store() for a thread that stores once.
   KSELECT_HD void store_one(position to, candidate c) {
-    if constexpr (Team::ragged) {
+    if constexpr (Team::may_be_unwanted) {
       with_outputs([&](const auto& row) { store(row, to, c); });
       return;
     }
@@ -369,7 +369,7 @@ class answer {
   const answer_view<stored>& out_;
   std::int64_t row_;
   position k_;
-  direction wanted_;
+  order_t<stored> wanted_;
 };
 
 }  // namespace kselect::bms

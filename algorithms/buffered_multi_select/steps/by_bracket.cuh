@@ -63,8 +63,12 @@ class selection_by_bracket {
   using value = typename Team::value;
   using candidates = typename Team::candidates;
 
-  KSELECT_HD selection_by_bracket(Team& team, const Elements& own, position k, direction wanted)
-      : team_(team), own_(own), staged_(team, orientation<value>(wanted)), k_(k) {}
+  KSELECT_HD selection_by_bracket(Team& team, const Elements& own, position k,
+                                  order_t<typename Team::stored> wanted)
+      : team_(team),
+        own_(own),
+        staged_(team, element<typename Team::stored>::orientation_for(wanted)),
+        k_(k) {}
 
   // Selects all elements below the bracket, and as many inside as are wanted. False if the bracket
   // is wrong, if there are NaNs, or if the elements inside are neither few nor one value (a list

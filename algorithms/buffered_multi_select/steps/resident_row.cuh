@@ -27,7 +27,7 @@ class resident_row {
   static constexpr int items = Reader::items;
 
   KSELECT_HD resident_row(Team& team, narrowing<Team>& narrow, Reader& row, position k)
-      : team_(team), narrow_(narrow), row_(row), staged_(team, row.flip()), k_(k) {}
+      : team_(team), narrow_(narrow), row_(row), staged_(team, row.orientation()), k_(k) {}
 
   KSELECT_HD void select(answer<Team>& out) {
     if (team_.thread() == 0) {

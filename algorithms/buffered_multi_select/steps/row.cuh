@@ -12,7 +12,8 @@
 // threshold. Aligned loads miss up to 14 elements, the row's *ends*; each belongs to one thread.
 //
 // Elements are *oriented*: their sign is flipped if the largest are wanted, so that a smaller one
-// is always better. order_key of an oriented value is the selection key.
+// is always better (of integers more is flipped: element.hpp). order_key of an oriented value is
+// the selection key.
 
 #include <bit>
 #include <limits>
@@ -64,6 +65,14 @@ KSELECT_HD item_set above(Simt& simt, const float (&x)[items], float limit) {
 template <class Value, int items>
 KSELECT_HD item_set not_above(const Value (&x)[items], std::type_identity_t<Value> limit,
                               bool no_nans) {
+  if constexpr (std::is_integral_v<Value>) {
+    item_set set = 0;
+    KSELECT_UNROLL
+    for (int i = 0; i < items; ++i) {
+      if (x[i] <= limit) set |= item_set{1} << i;
+    }
+    return set;
+  }
   if constexpr (std::is_same_v<Value, float>) {
     const float next = from_order_key<float>(order_key(limit) + 1);
     if (no_nans && !is_nan(next) && !is_infinite(next)) return before(x, next);
@@ -107,15 +116,15 @@ class row_reader {
 
   struct tile {
     value x[items];
-    item_set held;  // items that the row has; the others are infinity
+    item_set held;  // items that the row has; the others are infinity, or the worst integer
   };
 
   // Row number `number`. The team reads part `part` of `parts`; all their teams have the same size.
-  KSELECT_HD row_reader(Team& team, simt::global<const stored> row, direction wanted,
+  KSELECT_HD row_reader(Team& team, simt::global<const stored> row, order_t<stored> wanted,
                         std::int64_t number, position part = 0, position parts = 1)
       : team_(team),
         row_(row),
-        flip_(orientation<value>(wanted)),
+        orientation_(element<stored>::orientation_for(wanted)),
         warp_(by == readers::scattered ? team.warp() * parts + part
                                        : part * team.warps() + team.warp()),
         step_(tiles() * parts * team.warps() * simt::warp_size) {
@@ -142,7 +151,7 @@ class row_reader {
     } else {
       load_part(first, into);
     }
-    if (flip_ == 0) return;
+    if (orientation_.none()) return;
     KSELECT_UNROLL
     for (int i = 0; i < items; ++i) into.x[i] = oriented(into.x[i]);
   }
@@ -181,7 +190,7 @@ class row_reader {
     return i < head_ ? i : vectors_ * width + i;
   }
 
-  KSELECT_HD key flip() const { return flip_; }
+  KSELECT_HD auto orientation() const { return orientation_; }
   KSELECT_HD position size() const { return static_cast<position>(row_.size); }
   KSELECT_HD position tiles() const { return whole ? 1 : team_.shape.tiles; }
 
@@ -206,7 +215,8 @@ class row_reader {
       simt::vec<stored, width> loaded;
       KSELECT_UNROLL
       for (int e = 0; e < width; ++e) {
-        loaded[e] = element<stored>::narrowed(std::bit_cast<value>(bits_of(infinity) ^ flip_));
+        loaded[e] = element<stored>::narrowed(
+            std::bit_cast<value>(orientation_.restored(bits_of(element<stored>::last))));
       }
       if (there) {
         loaded = team_.simt.load(body, i);
@@ -258,13 +268,14 @@ class row_reader {
     }
     return first - team_.lane() + (loads - 1) * step_ + simt::warp_size <= vectors_;
   }
-  KSELECT_HD value oriented(value x) const { return std::bit_cast<value>(bits_of(x) ^ flip_); }
-  static constexpr value infinity = std::numeric_limits<value>::infinity();
+  KSELECT_HD value oriented(value x) const {
+    return std::bit_cast<value>(orientation_.oriented(bits_of(x)));
+  }
   KSELECT_HD static value as_value(stored x) { return element<stored>::widened(x); }
 
   Team& team_;
   simt::global<const stored> row_;
-  key flip_;
+  typename element<stored>::orientation orientation_;
   position warp_;  // among all that read the row
   position step_;  // from a vector of a thread to its next
   position head_, vectors_, ends_, rotation_;

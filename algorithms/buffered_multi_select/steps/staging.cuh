@@ -21,16 +21,20 @@ class staging {
   using candidate = typename Team::candidate;
   static constexpr bool pairs = Team::indexed && !Team::one_warp;
 
-  // `flip`: the orientation of the row.
-  KSELECT_HD staging(Team& team, key flip) : team_(team), flip_(flip) {}
+  using orientation = typename element<typename Team::stored>::orientation;
+
+  // `by`: the orientation of the row.
+  KSELECT_HD staging(Team& team, orientation by) : team_(team), orientation_(by) {}
 
   // The word of an oriented value; a word's oriented value; a word's value as the row has it.
-  KSELECT_HD key word_of(value x) const { return bits_of(x) ^ (pairs ? flip_ : 0); }
+  KSELECT_HD key word_of(value x) const {
+    return pairs ? orientation_.restored(bits_of(x)) : bits_of(x);
+  }
   KSELECT_HD value oriented(key word) const {
-    return std::bit_cast<value>(word ^ (pairs ? flip_ : 0));
+    return std::bit_cast<value>(pairs ? orientation_.oriented(word) : word);
   }
   KSELECT_HD value in_row(key word) const {
-    return std::bit_cast<value>(word ^ (pairs ? 0 : flip_));
+    return std::bit_cast<value>(pairs ? word : orientation_.restored(word));
   }
 
   KSELECT_HD void put(position to, key word, position place) const {
@@ -90,7 +94,7 @@ class staging {
   }
 
   Team& team_;
-  key flip_;
+  orientation orientation_;
 };
 
 }  // namespace kselect::bms

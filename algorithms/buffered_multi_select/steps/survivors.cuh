@@ -179,7 +179,7 @@ class survivors {
     const position to = team_.claim(team_.shared.claimed, count);
     const position first = team_.simt.shfl(simt::full_mask, to, 0);
     position end = team_.simt.shfl(simt::full_mask, to + count, simt::warp_size - 1);
-    const staging<Team> words(team_, row.flip());
+    const staging<Team> words(team_, row.orientation());
     const auto put_words = [&](item_set placed) {
       typename staging<Team>::cursor cursor(words, to);
       row.each_place(t, [&](int i, position place) {

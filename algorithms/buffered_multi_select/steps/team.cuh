@@ -33,10 +33,10 @@ struct plan {
 
 inline constexpr int most_warps = 32;
 
-// The most groups of a thread in a tile: one for each element of a load. Large k needs many groups:
-// they hold more elements back, which then outweighs counting more minima.
+// The most groups of a thread in a tile: one for each element of a load, and at most 8. Large k
+// needs many groups: they hold more elements back, which then outweighs counting more minima.
 template <class T>
-inline constexpr int few_groups = 16 / sizeof(T);
+inline constexpr int few_groups = sizeof(T) == 1 ? 8 : 16 / sizeof(T);
 inline constexpr int many_groups = 8;
 
 // Counting bins of each thread: one 16-byte access.
@@ -138,8 +138,8 @@ struct team_memory {
 
 // `quarters`: a warp narrows by quarters, not by halves. This takes half the steps, and a warp
 // mostly waits for the step before. It also takes more registers, which costs more than it saves in
-// a stream that few elements pass. `ragged`: the plan differs from row to row, and outputs that are
-// not wanted are empty.
+// a stream that few elements pass. `ragged`: the plan differs from row to row. Then, and for words,
+// outputs that are not wanted are empty: one instance serves all payloads.
 template <class Simt, class T, bool indexed_, bool one_warp_, bool quarters_ = false,
           bool ragged_ = false>
 class team {
@@ -153,6 +153,7 @@ class team {
   static constexpr bool one_warp = one_warp_;
   static constexpr bool quarters = quarters_;
   static constexpr bool ragged = ragged_;
+  static constexpr bool may_be_unwanted = ragged_ || is_word<T>;  // outputs
 
   KSELECT_HD team(Simt& on, team_storage<key>& storage, const team_memory<T, indexed>& own,
                   const plan& numbers)

@@ -55,8 +55,7 @@ struct found_threshold {
 // NaN, but not_above() in row.cuh does not use this for doubles.)
 template <class T>
 KSELECT_HD bool without_nans(key_of<T> greatest_minimum) {
-  constexpr auto infinity = std::numeric_limits<typename element<T>::value>::infinity();
-  return greatest_minimum <= element<T>::key_of(infinity);
+  return greatest_minimum <= element<T>::key_of(element<T>::last);
 }
 
 // The bound is a key such that `rank` to rank + slack of `count` minima are not above it, or more

@@ -48,7 +48,7 @@ class brief_row {
   static_assert(end_number < 1U << number_bits);
 
   // Binary digits of a lane's survivor count. In a sorted row whole loads survive.
-  static constexpr int digits = Reader::width > 4 ? 4 : 3;
+  static constexpr int digits = Reader::width > 8 ? 5 : Reader::width > 4 ? 4 : 3;
 
   // Writes the numbers of the elements not above the bound, if they fit. Returns how many there
   // are.

@@ -66,7 +66,7 @@ struct arguments {
   simt::global<const Index> indices;
   std::int64_t n = 0, k = 0, pitch = 0;
   bool column_major = false;
-  direction wanted = direction::smallest;
+  order_t<T> wanted = {};
   // The contract's promises.
   bool zeros_merged = false, sorted = false, stable = false, first_ties = false;
   // The band of rows, cut into stretches of `stretch` elements.

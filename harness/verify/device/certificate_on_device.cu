@@ -66,7 +66,7 @@ d::arguments<T, Index> arguments_for(const problem& what, const contract& promis
   a.k = what.k;
   a.pitch = what.effective_pitch();
   a.column_major = what.layout == layout::column_major;
-  a.wanted = what.direction;
+  a.wanted = order_in<T>(what.type, what.direction);
   a.zeros_merged = promises.zeros == zero_policy::merged;
   a.sorted = promises.ordering != output_ordering::unsorted;
   a.stable = promises.ordering == output_ordering::stable_sorted;
@@ -144,7 +144,7 @@ std::optional<device_verdict> verify_on_device(const problem& what, const contra
   require(buffers.input != nullptr, "the input is null", what);
   require(buffers.values != nullptr, "the values are null", what);
   require(buffers.indices != nullptr, "the indices are null", what);
-  return visit_bits(what.type, [&](auto t) {
+  return visit_words(what.type, [&](auto t) {
     return visit(what.index, [&](auto i) {
       return verify_as<decltype(t), decltype(i)>(what, promises, buffers, place, shape);
     });

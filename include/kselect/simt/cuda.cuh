@@ -45,6 +45,7 @@ class cuda {
   __device__ static int clz(std::uint64_t bits) { return __clzll(static_cast<long long>(bits)); }
   __device__ static float smaller(float a, float b) { return detail::smaller_or_nan(a, b); }
   __device__ static double smaller(double a, double b) { return a <= b || a != a ? a : b; }
+  __device__ static std::int32_t smaller(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
   __device__ static float fma_clamped(float a, float b, float c) {
     float sum;
     asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(sum) : "f"(a), "f"(b), "f"(c));

@@ -75,6 +75,7 @@ class fiber {
     return a <= b ? a : b;
   }
   KSELECT_HD static double smaller(double a, double b) { return a <= b || a != a ? a : b; }
+  KSELECT_HD static std::int32_t smaller(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
   // a * b + c, rounded once and clamped to [0, 1]; 0 for a NaN.
   KSELECT_HD static float fma_clamped(float a, float b, float c) {
     const float sum = std::fma(a, b, c);

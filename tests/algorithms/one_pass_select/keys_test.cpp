@@ -58,7 +58,7 @@ TYPED_TEST(OnePassKeys, BoundTestNeedsNoKeyOfTheElement) {
     const key_row row(all.data(), static_cast<std::int64_t>(all.size()), wanted);
     for (std::int64_t i = 0; i < row.n; ++i) {
       const Int bound = row.key(i);
-      const Int flip = bound_test_flip(bound, row.flip);
+      const Int flip = row.bound_test_flip(bound);
       for (std::int64_t j = 0; j < row.n; ++j) {
         const Int bits = std::bit_cast<Int>(all[static_cast<std::size_t>(j)]);
         EXPECT_EQ((bits ^ flip) <= bound, row.key(j) <= bound)

@@ -40,7 +40,7 @@ TYPED_TEST(OnePassLanes, VerbsDoTheSameInEveryLane) {
         this->lanes_of_mask(Lanes::both(Lanes::less_equal(va, vb), Lanes::less_equal(vb, va)));
     const auto least = this->lanes_of(Lanes::min(va, vb));
     const auto most = this->lanes_of(Lanes::max(va, vb));
-    const auto flipped = this->lanes_of(Lanes::flip_negative(va));
+    const auto flipped = this->lanes_of(Lanes::flip_negative(va, vb));
     const auto mixed = this->lanes_of(Lanes::exclusive_or(va, vb));
     const auto counted = this->lanes_of(Lanes::count_up(Lanes::set(5), Lanes::less(va, vb)));
     std::int64_t count = 0;
@@ -52,7 +52,7 @@ TYPED_TEST(OnePassLanes, VerbsDoTheSameInEveryLane) {
       EXPECT_EQ(both[i], a[i] == b[i]);
       EXPECT_EQ(least[i], std::min(a[i], b[i]));
       EXPECT_EQ(most[i], std::max(a[i], b[i]));
-      EXPECT_EQ(flipped[i], flip_negative(a[i]));
+      EXPECT_EQ(flipped[i], flip_negative(a[i], b[i]));
       EXPECT_EQ(mixed[i], a[i] ^ b[i]);
       EXPECT_EQ(counted[i], 5 + (a[i] < b[i]));
       count += a[i] < b[i];

@@ -66,7 +66,7 @@ TEST(parse_config, expands_sizes_in_the_order_of_the_file) {
 
 TEST(parse_config, reads_every_axis) {
   const sweep_axes axes =
-      config_with({{"/axes/dtype", R"(["float64", "float32", "bfloat16", "float16"])"},
+      config_with({{"/axes/dtype", R"(["float64", "int8", "bfloat16", "float8_e4m3fn"])"},
                    {"/axes/payload", R"("kth_value")"},
                    {"/axes/direction", R"(["largest"])"},
                    {"/axes/layout", R"(["column_major", "row_major"])"},
@@ -74,7 +74,7 @@ TEST(parse_config, reads_every_axis) {
                    {"/axes/distribution", R"~(["normal", "few_distinct", "inf_fraction(0.25)"])~"}})
           .axes;
   EXPECT_EQ(axes.types,
-            (std::vector{dtype::float64, dtype::float32, dtype::bfloat16, dtype::float16}));
+            (std::vector{dtype::float64, dtype::int8, dtype::bfloat16, dtype::float8_e4m3fn}));
   EXPECT_EQ(axes.payloads, std::vector{payload::kth_value});
   EXPECT_EQ(axes.directions, std::vector{direction::largest});
   EXPECT_EQ(axes.layouts, (std::vector{layout::column_major, layout::row_major}));

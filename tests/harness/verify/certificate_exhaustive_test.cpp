@@ -50,6 +50,9 @@ INSTANTIATE_TEST_SUITE_P(
         world{"bfloat16_first_ties_merged_zeros_by_columns", 3, all_letters,
               output_ordering::stable_sorted, tie_break::prefer_smaller_index, zero_policy::merged,
               direction::smallest, layout::column_major, dtype::bfloat16},
+        world{"float8_e5m2_stable_merged_zeros_largest", 3, all_letters,
+              output_ordering::stable_sorted, tie_break::unspecified, zero_policy::merged,
+              direction::largest, layout::row_major, dtype::float8_e5m2},
         world{"five_long_first_ties", 5, zeros_and_nan, output_ordering::unsorted,
               tie_break::prefer_smaller_index}),
     [](const auto& it) { return it.param.name; });

@@ -127,18 +127,21 @@ TEST(certificate, counts_in_rows_longer_than_32_bits_can_index) {
 
 TEST(stream, signed_key_orders_as_selection_key_does) {
   std::mt19937_64 random(3);
-  const auto agree = [&](auto zero) {
-    using T = decltype(zero);
+  const auto agree = [&](auto number) {
+    using T = decltype(number);
+    using bits = order_key_t<T>;
+    using order = verification::signed_order<kselect::word<bits>>;
     for (const direction wanted : {direction::smallest, direction::largest}) {
       for (int trial = 0; trial < 10'000; ++trial) {
-        const T value = std::bit_cast<T>(static_cast<order_key_t<T>>(random()));
-        const auto key = verification::signed_key(value, verification::flip_of<T>(wanted));
-        ASSERT_EQ(static_cast<order_key_t<T>>(key) ^ sign_bit<T>, selection_key(value, wanted));
+        const T value = std::bit_cast<T>(static_cast<bits>(random()));
+        const auto key = verification::signed_key(kselect::word<bits>{bits_of(value)},
+                                                  order::of(dtype_traits<T>::type, wanted));
+        ASSERT_EQ(static_cast<bits>(static_cast<bits>(key) ^ sign_bit<T>),
+                  selection_key(value, wanted));
       }
     }
   };
-  agree(float{});
-  agree(double{});
+  for (const auto& type : names<dtype>) visit_number(type.value, agree);
 }
 
 // Beyond the bitmap's limit the indices are sorted instead. index_set is tested alone, because rows

@@ -253,5 +253,37 @@ TYPED_TEST(GeneratorOf16Bits, SharesLeadingBits) {
   }
 }
 
+// Of an integer type the whole range is used, and no number lies beyond it.
+template <class T>
+class GeneratorOfIntegers : public testing::Test {};
+using integer_types = testing::Types<std::int32_t, std::uint32_t, std::int8_t, std::uint8_t>;
+TYPED_TEST_SUITE(GeneratorOfIntegers, integer_types);
+
+TYPED_TEST(GeneratorOfIntegers, CoversTheRange) {
+  using limits = std::numeric_limits<TypeParam>;
+  const double least = static_cast<double>(limits::min());
+  const double numbers = static_cast<double>(limits::max()) - least + 1;
+  const auto shares_of = [&](const char* text) {
+    std::array<int, 4> quarters{};
+    for (const TypeParam x : generate<TypeParam>(make_problem(text, 10000, 2))) {
+      ++quarters[static_cast<std::size_t>((static_cast<double>(x) - least) / numbers * 4)];
+    }
+    return quarters;
+  };
+  for (const int count : shares_of("uniform")) EXPECT_NEAR(count, 5000, 400);
+  const auto normal = shares_of("normal");  // a quarter of the range is four deviations
+  EXPECT_NEAR(normal[1], 10000, 500);
+  EXPECT_NEAR(normal[2], 10000, 500);
+  const auto rising = generate<TypeParam>(make_problem("ascending", 3000, 1));
+  EXPECT_TRUE(std::is_sorted(rising.begin(), rising.end()));
+  EXPECT_LT(static_cast<double>(rising.front()), least + numbers / 100);
+  EXPECT_GT(static_cast<double>(rising.back()), least + numbers * 0.99 - 1);
+  for (const char* const text : {"inf_fraction(1)", "nan_fraction(1)"}) {
+    for (const TypeParam x : generate<TypeParam>(make_problem(text, 100, 1))) {
+      ASSERT_EQ(x, limits::max()) << text;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kselect::harness
