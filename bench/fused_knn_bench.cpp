@@ -2,8 +2,9 @@
 // in float64 on the host.
 //
 //     kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] [REPEATS] [CHECKED]
-//     [mma_sync|wgmma]
+//     [mma_sync|wgmma|int8]
 //
+// int8: products of bytes, by mma_sync.
 // Prints one JSON object: medians in milliseconds, without the first repeat. Exits with 7 if a
 // checked query has a wrong neighbour.
 
@@ -136,7 +137,8 @@ int measure(const setting& s) {
   const device_buffer distances = make<float>(*place, s.q * s.k);
   const device_buffer exact = make<double>(*place, s.q * s.k);
   fused::prepared_corpus corpus(*place, view<float>(of_base).data, s.n, s.dimension,
-                                metric::sqeuclidean);
+                                metric::sqeuclidean,
+                                s.body == "int8" ? simt::product::int8 : simt::product::float16);
   fused::fused_search search(*place, corpus, s.q, s.k, false, body_of(s.body));
   stopwatch watch(static_cast<cudaStream_t>(place->executor().stream), true);
   std::map<std::string, std::vector<double>> times;
@@ -181,7 +183,10 @@ int measure(const setting& s) {
       "\"wrong\": {}, \"splits\": {}, \"room\": {}, \"first_splits\": {}, \"first_tiles\": {}, "
       "\"matrix_tiles\": {}}}\n",
       place->description().name, s.n, s.q, s.dimension, s.k, s.kind,
-      search.plan().body == fused::product_body::wgmma ? "wgmma" : "mma_sync", text,
+      s.body == "int8"                                   ? "int8"
+      : search.plan().body == fused::product_body::wgmma ? "wgmma"
+                                                         : "mma_sync",
+      text,
       2e-9 * static_cast<double>(plan.second.tiles() * fused::tile_rows) *
           static_cast<double>(s.q) * static_cast<double>(s.dimension) / median(times["product"]),
       static_cast<double>(found.survivors) / static_cast<double>(s.q), found.again,
@@ -206,10 +211,11 @@ int main(int count, char** given) {
                                    .checked = number(7, 32),
                                    .body = count > 8 ? given[8] : ""};
   if (s.n < 1 || s.q < 1 || s.dimension < 1 || s.k < 1 || s.k > s.n || s.repeats < 1 ||
-      s.checked > s.q || (!s.body.empty() && s.body != "mma_sync" && s.body != "wgmma")) {
+      s.checked > s.q ||
+      !(s.body.empty() || s.body == "mma_sync" || s.body == "wgmma" || s.body == "int8")) {
     fmt::print(stderr,
                "usage: kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] "
-               "[REPEATS] [CHECKED] [mma_sync|wgmma]\n");
+               "[REPEATS] [CHECKED] [mma_sync|wgmma|int8]\n");
     return 2;
   }
   try {

@@ -40,7 +40,7 @@ void print_stages_of_products(const median_times& median) {
 void print_times(const cuda_knn_report& report) {
   if (report.times.empty()) return;
   const median_times median = medians_of(report.times);
-  if (report.product == knn_product::float16) return print_stages_of_products(median);
+  if (is_filtered(report.product)) return print_stages_of_products(median);
   const cuda_knn_times& stages = median.stages;
   print_message(
       "medians of {}: {:.3f} ms; norms {:.3f}, distance {:.3f}, selection {:.3f}, merge "
@@ -64,9 +64,10 @@ void print_share(const knn_run& run) {
 // How the answer was proven, for the last line of output.
 std::string proof_of(const knn_arguments& o, const backend& place, const cuda_knn_report& report,
                      std::int64_t queries) {
-  if (report.product == knn_product::float16) {
+  if (is_filtered(report.product)) {
     return fmt::format(
-        "all proven by products in float16; {:.1f} survivors a query, {} done again, {} in float64",
+        "all proven by products in {}; {:.1f} survivors a query, {} done again, {} in float64",
+        to_string(report.product),
         static_cast<double>(report.survivors) / static_cast<double>(std::max(queries, 1L)),
         amount_of(report.unproven, "query"), report.by_float64);
   }
@@ -170,6 +171,12 @@ void refuse_with_products(const knn_arguments& o) {
 }
 
 int in_tiles(const knn_arguments& o) {
+  if (o.product == "int8") {
+    throw error(
+        failure::usage,
+        "--product int8 is for a search in memory: leave out --memory-limit, --mpi, --gpus, "
+        "--ranks and --resume, or take --product float16, which multiplies bytes exactly, too");
+  }
   if (o.product == "float16") refuse_with_products(o);
   if (o.indices.empty() || o.distances.empty()) {
     throw error(failure::usage,
@@ -214,6 +221,36 @@ std::int64_t block_for_progress(const vector_set& base) {
                   products_of_seconds / std::max<std::int64_t>(base.count * base.dimension, 1));
 }
 
+knn_request request_of(const knn_arguments& o, const vector_set& base, const vector_set& query,
+                       const registered& entry, const bit_masks& masks, cuda_knn_report& report) {
+  return {.base = base,
+          .query = o.self ? nullptr : &query,
+          .exclude_self = o.exclude_self,
+          .metric = parse<metric>(o.metric).value(),
+          .k = o.k,
+          .entry = *entry.algorithm,
+          .block_bytes = o.block_mib << 20,
+          .most_block = block_for_progress(base),
+          .product = parse<knn_product>(o.product).value(),
+          .filter = filter_of(masks),
+          .cuda = cuda_options(o),
+          .report = &report};
+}
+
+// Shows how far it is, and hears signals.
+void search_into(output_files& files, const knn_request& request, backend& place) {
+  const std::int64_t queries = request.queries().count;
+  job_progress shown("queries",
+                     "nothing was written; a search with --memory-limit keeps what it "
+                     "has found, and --resume goes on");
+  shown.begin("searched", queries);
+  knn(request, place, [&](const knn_block& block) {
+    files.append(block);
+    shown.reached(block.first + block.count);
+    if (block.first + block.count < queries) shown.end_if_stopping();
+  });
+}
+
 int find_neighbours(const knn_arguments& given) {
   const knn_arguments o = with_base(given);
   refuse_combinations(o);
@@ -229,31 +266,9 @@ int find_neighbours(const knn_arguments& given) {
       o.self ? vector_set{} : load_vectors(o.query, {.streams = true, .one_row = true});
   const bit_masks masks = masks_of(o, o.self ? base.count : query.count, base.count);
   cuda_knn_report report;
-  const knn_request request{.base = base,
-                            .query = o.self ? nullptr : &query,
-                            .exclude_self = o.exclude_self,
-                            .metric = parse<metric>(o.metric).value(),
-                            .k = o.k,
-                            .entry = *entry.algorithm,
-                            .block_bytes = o.block_mib << 20,
-                            .most_block = block_for_progress(base),
-                            .product = parse<knn_product>(o.product).value(),
-                            .filter = filter_of(masks),
-                            .cuda = cuda_options(o),
-                            .report = &report};
-  const std::int64_t queries = request.queries().count;
-  output_files files(o, queries);
-  {
-    job_progress shown("queries",
-                       "nothing was written; a search with --memory-limit keeps what it "
-                       "has found, and --resume goes on");
-    shown.begin("searched", queries);
-    knn(request, *place, [&](const knn_block& block) {
-      files.append(block);
-      shown.reached(block.first + block.count);
-      if (block.first + block.count < queries) shown.end_if_stopping();
-    });
-  }
+  const knn_request request = request_of(o, base, query, entry, masks, report);
+  output_files files(o, request.queries().count);
+  search_into(files, request, *place);
   const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started;
   const bool timed = !report.times.empty() && report.product == knn_product::float16;
   const knn_run run{.request = request,

@@ -16,13 +16,13 @@ void refuse_product(const knn_arguments& o, const backend& place) {
   const executor_kind kind = place.description().kind;
   if (product == knn_product::automatic) return;
   const bool of_cuda = product == knn_product::float32 || product == knn_product::tf32;
-  const bool fits = product == knn_product::float64   ? kind != executor_kind::cuda
-                    : product == knn_product::float16 ? kind != executor_kind::cpu
-                                                      : kind == executor_kind::cuda;
+  const bool fits = product == knn_product::float64 ? kind != executor_kind::cuda
+                    : is_filtered(product)          ? kind != executor_kind::cpu
+                                                    : kind == executor_kind::cuda;
   if (!fits) {
     throw error(failure::usage,
-                fmt::format("--product {} is not for executor {}: cuda has float16, tf32 and "
-                            "float32, fiber float16 and float64, cpu float64",
+                fmt::format("--product {} is not for executor {}: cuda has float16, int8, tf32 "
+                            "and float32, fiber float16, int8 and float64, cpu float64",
                             o.product, to_string(kind)));
   }
   if (product == knn_product::float32 && o.tf32) {
@@ -133,9 +133,11 @@ void add_knn_options(CLI::App& command, knn_arguments& o) {
   std::vector<std::string> products;
   for (const auto& entry : names<knn_product>) products.emplace_back(entry.name);
   command
-      .add_option("--product", o.product,
-                  "what ranks vectors before exact distances decide; auto: float16 on executor "
-                  "cuda unless an option or --algorithm asks for another way")
+      .add_option(
+          "--product", o.product,
+          "what ranks vectors before exact distances decide; auto: float16 on executor "
+          "cuda unless an option or --algorithm asks for another way; int8: vectors of bytes, in "
+          "integers")
       ->check(CLI::IsMember(products))
       ->capture_default_str();
   add_tiled_options(command, o.tiled);
@@ -196,10 +198,11 @@ void refuse_filters(const knn_arguments& o) {
   const bool older = o.product == "float32" || o.product == "tf32" || o.tf32 || o.half_product ||
                      o.sum_by_warp || o.memory_mib != 0;
   if (older) {
-    throw error(failure::usage,
-                fmt::format("{} needs --product float16 or float64: the products in float32 and "
-                            "tf32, --memory, --half-product and --sum-by-warp have no filters",
-                            given));
+    throw error(
+        failure::usage,
+        fmt::format("{} needs --product float16, int8 or float64: the products in float32 and "
+                    "tf32, --memory, --half-product and --sum-by-warp have no filters",
+                    given));
   }
 }
 

@@ -72,6 +72,7 @@ json entry_json(const registered& row) {
           {"payloads", members(entry.payloads)},
           {"layouts", members(entry.layouts)},
           {"ragged", members(entry.ragged)},
+          {"nan_orders", members(entry.nans)},
           {"threaded", entry.threaded},
           {"executors", executors}};
 }
@@ -101,9 +102,11 @@ void print_entry(const registered& row) {
              promises.infinities ? "" : "; no infinities",
              promises.synchronises ? "; synchronises" : "",
              promises.modifies_input ? "; modifies its input" : "");
-  fmt::print("  takes      {}; {}; {}{}\n", fmt::join(members(entry.dtypes), ", "),
+  const bool places_nan = entry.nans.contains(nan_order::last);
+  fmt::print("  takes      {}; {}; {}{}{}\n", fmt::join(members(entry.dtypes), ", "),
              fmt::join(members(entry.payloads), ", "), fmt::join(members(entry.layouts), ", "),
-             entry.ragged.bits != 0 ? "; ragged rows" : "");
+             entry.ragged.bits != 0 ? "; ragged rows" : "",
+             places_nan ? "; NaN last or first" : "");
   fmt::print("  limits     {}\n", limits_text(promises.limits));
   std::vector<std::string> places;
   for (const auto& kind : names<executor_kind>) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/required_order.hpp"
 #include "harness/verify/certificate.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
@@ -22,6 +23,7 @@ struct prove_arguments {
   std::string rows, values, indices, dtype;
   std::int64_t k = 0;
   bool largest = false, sorted = false, stable = false, bfloat16 = false;
+  nan_order nan = nan_order::total_order;
   int threads = 0;
 };
 
@@ -81,6 +83,7 @@ problem problem_of(const prove_arguments& o, const npy_file& rows) {
   if (by_columns(rows)) p.layout = layout::column_major;
   p.direction = o.largest ? direction::largest : direction::smallest;
   p.payload = o.indices.empty() ? payload::values : payload::values_and_indices;
+  p.nan = o.nan;
   return p;
 }
 
@@ -172,6 +175,7 @@ void add_prove(CLI::App& app, action& chosen) {
       ->add_flag("--stable", o->stable,
                  "best first, and of equal ones the smallest indices, in order")
       ->excludes(sorted);
+  option_nan(*command, o->nan);
   option_threads(*command, o->threads);
   command->callback([&chosen, o] { chosen = [o] { return prove(*o); }; });
 }

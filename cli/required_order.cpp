@@ -42,4 +42,13 @@ void option_order(CLI::App& command, requirements& wanted) {
       "NAME+stable where NAME itself does not promise it");
 }
 
+void option_nan(CLI::App& command, nan_order& place) {
+  command
+      .add_option_function<std::string>(
+          "--nan", [&place](const std::string& name) { place = parse<nan_order>(name).value(); },
+          "where NaN stands, for the smallest and the largest alike: last or first, or by its bits "
+          "(total_order, the default)")
+      ->check(CLI::IsMember({"total_order", "last", "first"}));
+}
+
 }  // namespace kselect::cli

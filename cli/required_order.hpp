@@ -4,12 +4,15 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "kselect/order.hpp"
 #include "kselect/requirements.hpp"
 
 namespace kselect::cli {
 
 // Adds --sorted and --stable.
 void option_order(CLI::App& command, requirements& wanted);
+// Adds --nan.
+void option_nan(CLI::App& command, nan_order& place);
 
 // The entry of that name, or its variant with the wanted promises, such as auto+sorted for auto.
 // Throws error(failure::usage) if there is neither.

@@ -32,6 +32,7 @@ struct select_arguments {
   kselect::payload payload = payload::values_and_indices;
   std::int64_t k = 0;
   bool largest = false;
+  nan_order nan = nan_order::total_order;
   requirements require;
   ragged_options ragged;
   int threads = 0;
@@ -64,6 +65,7 @@ problem problem_of(const select_arguments& o, const npy_file& matrix, const algo
   p.direction = o.largest ? direction::largest : direction::smallest;
   p.index = preferred_index(entry);
   p.payload = o.payload;
+  p.nan = o.nan;
   if (o.ragged.any()) return p;
   if (p.k > p.n && p.n != 0) {
     throw error(failure::usage,
@@ -181,6 +183,7 @@ void add_select(CLI::App& app, action& chosen) {
   option_ragged(*command, o->ragged);
   command->add_flag("--largest", o->largest, "the k largest instead");
   option_order(*command, o->require);
+  option_nan(*command, o->nan);
   option_algorithm(*command, o->algorithm);
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);

@@ -106,6 +106,7 @@ class Record:
     inputs: Inputs | None = None  # None in old records
     multiprocessors: int = 0  # that the cell was confined to; 0: all of the GPU's
     stages: tuple[Stage, ...] = ()  # of a search; () of a selection
+    lengths: str = ""  # of ragged rows, as "zipf(1)"; "" of equal rows
 
     @property
     def data_sets(self) -> int | None:

@@ -31,13 +31,20 @@ const algorithm& auto_left_out() {
   return none;
 }
 
+// One element a row needs no sorting.
+requirements needed_by(const problem& p, requirements wanted) {
+  if (p.k <= 1 && wanted.ordering == output_ordering::sorted) wanted.ordering = {};
+  return wanted;
+}
+
 // The named entry, or the cheapest form of `auto` that keeps the requirements.
-const algorithm& chosen(const select_options& options) {
+const algorithm& chosen(const select_options& options, const problem& p) {
   if (options.algorithm != nullptr) return *options.algorithm;
   const auto forms = entries::auto_select();
   if (forms.empty()) return auto_left_out();
-  const auto found = std::ranges::find_if(
-      forms, [&](const algorithm& a) { return keeps(a.promises, options.require); });
+  const requirements wanted = needed_by(p, options.require);
+  const auto found =
+      std::ranges::find_if(forms, [&](const algorithm& a) { return keeps(a.promises, wanted); });
   return found != forms.end() ? *found : forms.back();
 }
 
@@ -54,7 +61,7 @@ call_plan planned(const algorithm& entry, const problem& p, const place& where,
     nothing.made_by(entry);
     return nothing;
   }
-  if (!entry.missing.empty() || keeps(entry.promises, wanted)) {
+  if (!entry.missing.empty() || keeps(entry.promises, needed_by(p, wanted))) {
     return plan_call(entry, p, where.device());
   }
   const contract& c = entry.promises;
@@ -281,14 +288,14 @@ status start_in(const call_plan& plan, const detail::call_buffers& buffers,
 std::size_t detail::workspace_for(const problem& p, const place& where,
                                   const select_options& options) {
   if (!objection(p).empty() || !where.obstacle().empty()) return 0;
-  return with_alignment(most_workspace(chosen(options), p, where, options.require));
+  return with_alignment(most_workspace(chosen(options, p), p, where, options.require));
 }
 
 status detail::select_checked(const problem& p, const call_buffers& buffers,
                               std::span<std::byte> workspace, const place& where,
                               const select_options& options) {
   if (status refused = admit(p, buffers, where); !refused.ok()) return refused;
-  const algorithm& entry = chosen(options);
+  const algorithm& entry = chosen(options, p);
   const call_plan plan = planned(entry, p, where, options.require);
   if (!plan) return refusal(entry, plan);
   return start_in(plan, buffers, workspace, where.executor(), "select_workspace()");
@@ -301,16 +308,14 @@ status detail::select_allocating(const problem& p, const call_buffers& buffers, 
             "a call on a GPU allocates nothing; pass a workspace of select_workspace() bytes"};
   }
   if (status refused = admit(p, buffers, where); !refused.ok()) return refused;
-  const algorithm& entry = chosen(options);
+  const algorithm& entry = chosen(options, p);
   const call_plan plan = planned(entry, p, where, options.require);
   if (!plan) return refusal(entry, plan);
   const std::size_t needed = plan.workspace();
-  struct release {
-    void operator()(void* memory) const {
-      ::operator delete (memory, std::align_val_t{workspace_alignment});
-    }
+  const auto release = [](void* memory) {
+    ::operator delete (memory, std::align_val_t{workspace_alignment});
   };
-  std::unique_ptr<void, release> memory;
+  std::unique_ptr<void, decltype(release)> memory;
   if (needed != 0) {
     memory.reset(::operator new (needed, std::align_val_t{workspace_alignment}, std::nothrow));
     if (memory == nullptr) {
@@ -335,7 +340,7 @@ select_plan detail::plan_checked(const problem& p, const place& where,
     kept.refusal_ = status_code::invalid;
     kept.plan_ = call_plan::refused(wrong);
   } else {
-    const algorithm& entry = chosen(options);
+    const algorithm& entry = chosen(options, p);
     kept.plan_ = planned(entry, p, where, options.require);
     if (!kept.plan_) kept.plan_ = call_plan::refused(refusal(entry, kept.plan_).message);
   }

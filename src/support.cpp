@@ -33,6 +33,15 @@ std::string excluded_ragged(const algorithm& entry, const problem& p, const devi
   return {};
 }
 
+// Why an entry does not put NaN where the problem wants it; empty if it does.
+std::string excluded_nan(const algorithm& entry, const problem& p) {
+  if (!entry.nans.contains(p.nan)) return lacks("NaN", p.nan);
+  if (p.nan != nan_order::total_order && p.payload == payload::kth_value) {
+    return "the k-th value alone is of the total order";
+  }
+  return {};
+}
+
 // Why the declared fields exclude a problem; empty if they do not.
 std::string excluded(const algorithm& entry, const problem& p, const device& where) {
   if (!entry.missing.empty()) return std::string(entry.missing);
@@ -43,6 +52,7 @@ std::string excluded(const algorithm& entry, const problem& p, const device& whe
   }
   if (p.map != row_numbers::none && !entry.maps)
     return "names of elements by a map are not supported";
+  if (std::string reason = excluded_nan(entry, p); !reason.empty()) return reason;
   if (!entry.payloads.contains(p.payload)) return lacks("payload", p.payload);
   if (!entry.layouts.contains(p.layout)) return lacks("layout", p.layout);
   if (p.has_indices() && !entry.index_types.contains(p.index)) {

@@ -150,7 +150,8 @@ class ranking {
   std::array<double, max_table_members> times_;
 };
 
-// The decisions of a call on the host whose elements are named by a map.
+// The decisions of a call on the host whose NaNs have another place, or whose elements are named by
+// a map.
 struct named_call {
   member_plan member;
   int threads;
@@ -159,6 +160,8 @@ struct named_call {
 status start_named(const named_call& c, const problem& p, const io& buffers,
                    std::span<std::byte> memory, const executor& on) {
   if (status done = c.member.enqueue(buffers, memory, on); !done.ok()) return done;
+  if (p.nan != nan_order::total_order) ordered::place_nans(p, buffers, c.threads);
+  if (p.map == row_numbers::none) return {};
 #pragma omp parallel for num_threads(c.threads) schedule(static) if (c.threads > 1)
   for (std::int64_t r = 0; r < p.q; ++r) {
     map_row(p, buffers, r, selected_of(p, buffers, r, extent_of(p, buffers, r).length));
@@ -166,14 +169,14 @@ status start_named(const named_call& c, const problem& p, const io& buffers,
   return {};
 }
 
-// A choice whose answers' elements are then named by a map.
+// A choice whose answers' NaNs are then put where they belong, and whose elements are named.
 choice choose_named(const problem& p, const device& where) {
   const bool on_host = where.kind == executor_kind::cpu;
-  const problem plain = without_map(p);
+  const problem plain = in_total_order(without_map(p));
   choice found = choose_algorithm(on_host ? plain : with_values(plain), where);
   if (found.member == nullptr) return found;
   if (!on_host) {
-    found.plan = ordered::plan_named(found.plan, p);
+    found.plan = ordered::plan_named(found.plan, p, where);
   } else if (const member_plan member(found.plan); member) {
     const int threads = ordered::sorting_threads(p, where);
     found.plan = call_plan::of<&start_named>(p, member.workspace(), named_call{member, threads});
@@ -199,6 +202,7 @@ constexpr algorithm entry() {
   a.threaded = true;
   a.ragged = a.executors;
   a.maps = true;
+  a.nans = ordered::every_nan_order;
   a.plan = &plan_for;
   return a;
 }
@@ -212,7 +216,7 @@ constexpr std::array all = {
 }  // namespace
 
 choice choose_algorithm(const problem& p, const device& where) {
-  if (p.map != row_numbers::none) return choose_named(p, where);
+  if (p.map != row_numbers::none || p.nan != nan_order::total_order) return choose_named(p, where);
   if (const cost_table* const table = table_of(p, where)) {
     const auto [best, plan] = ranking(*table, p, where).next();
     if (best.member != nullptr) {
@@ -222,7 +226,8 @@ choice choose_algorithm(const problem& p, const device& where) {
   return by_rules(p, where);
 }
 
-std::vector<ranked_member> rank_members(const problem& p, const device& where) {
+std::vector<ranked_member> rank_members(const problem& wanted, const device& where) {
+  const problem p = in_total_order(wanted);
   std::vector<ranked_member> ranked;
   const cost_table* const table = table_of(p, where);
   if (table == nullptr) return ranked;

@@ -13,7 +13,7 @@ std::span<const entries_of_file> gpu_files() { return {}; }
 
 namespace ordered {
 
-call_plan plan_named(const call_plan&, const problem&) {
+call_plan plan_named(const call_plan&, const problem&, const device&) {
   return call_plan::refused("kselect::auto_select without CUDA selects on the CPU alone");
 }
 

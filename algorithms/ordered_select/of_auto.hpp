@@ -8,8 +8,8 @@
 #include <omp.h>
 
 #include "algorithms/auto_select/choose.hpp"
+#include "algorithms/ordered_select/host_nan.hpp"
 #include "algorithms/ordered_select/ordered.hpp"
-#include "kselect/candidate.hpp"
 #include "kselect/ragged.hpp"
 
 namespace kselect::ordered {
@@ -21,10 +21,6 @@ inline int sorting_threads(const problem& p, const device& where) {
   if (p.q * p.k < std::int64_t{1} << 14) return 1;
   return static_cast<int>(std::min<std::int64_t>(where.threads, p.q));
 }
-
-// Elements as integers in the wanted order (candidate.hpp).
-template <class T>
-using sortable = typename keyed_candidate<T>::type;
 
 inline std::size_t sorting_bytes(const problem& p, int threads) {
   if (!p.has_indices()) return 0;
@@ -53,8 +49,24 @@ void sort_row(const problem& p, std::int64_t count, T* values) {
             [by](T a, T b) { return selection_key(a, by) < selection_key(b, by); });
 }
 
+// The same of answers in which NaN is last or first.
+inline void sort_nan_answers(const problem& p, const io& buffers, std::span<std::byte> memory,
+                             int threads) {
+  visit_number(p.type, [&]<class T>(T) {
+    auto* const own = reinterpret_cast<sortable<T>*>(memory.data());
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+    for (std::int64_t r = 0; r < p.q; ++r) {
+      host_nan_row<T> row(p, buffers, r);
+      row.settle(true);
+      row.sort(own + omp_get_thread_num() * p.k);
+      if (p.map != row_numbers::none) map_row(p, buffers, r, row.count());
+    }
+  });
+}
+
 inline void sort_answers(const problem& p, const io& buffers, std::span<std::byte> memory,
                          int threads) {
+  if (p.nan != nan_order::total_order) return sort_nan_answers(p, buffers, memory, threads);
   visit_words(p.type, [&]<class T>(T) {
     visit(p.index, [&]<class Index>(Index) {
       auto* const own = reinterpret_cast<sortable<T>*>(memory.data());
@@ -104,7 +116,7 @@ inline choice choose_ordered(const problem& p, const device& where, answer_order
   if (!p.has_values()) return choose_ordered(with_values(p), where, wanted);
   const bool on_host = where.kind == executor_kind::cpu;
   // Some members are asked for k + 1, and the choice of `auto` may depend on it.
-  problem asked = on_host ? without_map(p) : in_positions(p);
+  problem asked = on_host ? in_total_order(without_map(p)) : in_positions(p);
   if (!on_host && wanted == answer_order::stable && p.has_indices() && p.k < p.n) ++asked.k;
   choice found = choose_algorithm(asked, where);
   if (found.member == nullptr) return found;

@@ -22,10 +22,14 @@ constexpr contract promises_of(contract member, answer_order wanted) {
 // The problem that the member gets for `p`: with k + 1 if ties have to be settled.
 problem asked_of(const algorithm& member, const problem& p, answer_order wanted);
 
-// The problem without what only the completed answer has: names by a map, a k of each row, the
-// fill. Rows that are too short get a fill that is sorted last.
+// The places of NaN that a composed entry knows.
+inline constexpr auto every_nan_order =
+    set_of(nan_order::total_order, nan_order::last, nan_order::first);
+
+// The problem without what only the completed answer has: names by a map, a place of NaN, a k of
+// each row, the fill. Rows that are too short get a fill that is sorted last.
 inline problem in_positions(const problem& p) {
-  problem plain = without_map(p);
+  problem plain = in_total_order(without_map(p));
   // The answer is cut when it is in order; but rows of fewer than k are ragged.
   const bool own_places = p.lengths != row_numbers::none || p.starts != row_numbers::none;
   if (own_places || p.k <= p.n) plain.k_each = row_numbers::none;
@@ -34,9 +38,9 @@ inline problem in_positions(const problem& p) {
   return plain;
 }
 
-// The plan of a member on fibers or a GPU whose answers' elements are then named by the map of `p`.
-// The member's problem is without_map(p), and has values.
-call_plan plan_named(const call_plan& member, const problem& p);
+// The plan of a member on fibers or a GPU whose answers' NaNs are then put where `p` wants them,
+// and whose elements are named by its map. The member's problem has neither, and has values.
+call_plan plan_named(const call_plan& member, const problem& p, const device& where);
 
 // The plan of the member and of what orders its answers. For values with or without indices; the
 // k-th value alone needs no order.

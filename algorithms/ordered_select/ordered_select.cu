@@ -8,8 +8,8 @@
 //            left out only if the worst of these comes twice. Only then is the row read again, up
 //            to the last tie that is wanted (finish.cuh, ties.cuh).
 //   ragged   Rows of any length are ordered as rows of k elements; complete.cuh then fills what
-//   they
-//            lack, cuts what is more than a row wants, and names elements by a map.
+//            they lack, cuts what is more than a row wants, and names elements by a map.
+//   NaN      is put last, or first, in the answers that are there (nan_rows.cuh).
 //
 // Two other ways to settle ties cost more. If the member narrowed (key, index), no row would be
 // read again, but its stream would compare indices, and its largest kernels would need more
@@ -30,6 +30,7 @@
 
 #include "algorithms/ordered_select/complete.cuh"
 #include "algorithms/ordered_select/finish.cuh"
+#include "algorithms/ordered_select/nan_rows.cuh"
 #include "algorithms/ordered_select/ordered.hpp"
 #include "algorithms/ordered_select/runs.cuh"
 
@@ -42,7 +43,7 @@ struct finishing {
   bool at_once;          // and sorts in the same kernel
   int team;              // threads that sort a run
   int threads;           // of a block
-  int settling_threads;  // of a block that settles ties of answers of several runs
+  int settling_threads;  // of a block that settles ties of answers of several runs, or NaN
   int runs_of_block;
   position run, runs;
   position parts;  // blocks that look for the ties of one row
@@ -272,6 +273,7 @@ status start_ordered(const ordered_call& c, const problem& p, const io& buffers,
   status done =
       c.member.enqueue(members, {pieces.take<std::byte>(rest).data, c.member.workspace()}, on);
   if (done.ok()) done = finish_answers<T, indexed>(p, c.how, buffers, own, on);
+  if (done.ok()) done = place_nans<T>(p, buffers, true, c.how.settling_threads, on);
   const bool incomplete = p.ragged() || p.map != row_numbers::none;
   if (done.ok() && incomplete) done = complete<T>(p, buffers, on);
   return done;
@@ -308,6 +310,7 @@ namespace {
 struct named_call {
   member_plan member;
   std::size_t members_workspace;  // rounded up to the alignment of what follows
+  int threads;                    // of a block that puts NaN where it belongs
 };
 
 template <class T>
@@ -316,19 +319,21 @@ status start_named(const named_call& c, const problem& p, const io& buffers,
   io members = buffers;
   if (!p.has_values()) members.values = memory.subspan(c.members_workspace).data();
   status done = c.member.enqueue(members, memory.first(c.member.workspace()), on);
-  return done.ok() ? complete<T>(p, buffers, on) : done;
+  if (done.ok()) done = place_nans<T>(with_values(p), members, false, c.threads, on);
+  return done.ok() && p.map != row_numbers::none ? complete<T>(p, buffers, on) : done;
 }
 
 }  // namespace
 
-call_plan plan_named(const call_plan& member, const problem& p) {
+call_plan plan_named(const call_plan& member, const problem& p, const device& where) {
   const member_plan first(member);
   if (!first) return call_plan::refused(first.reason());
   constexpr std::size_t alignment = 256;  // of a workspace
   const std::size_t own = (first.workspace() + alignment - 1) / alignment * alignment;
   const std::size_t values = p.has_values() ? 0 : with_values(p).values_bytes();
   return visit_bits(p.type, [&]<class T>(T) {
-    return call_plan::of<&start_named<T>>(p, own + values, named_call{first, own});
+    return call_plan::of<&start_named<T>>(p, own + values,
+                                          named_call{first, own, settling_threads(where)});
   });
 }
 
@@ -351,6 +356,7 @@ struct composed {
     a.promises = promises_of(a.promises, wanted);
     a.ragged = a.executors;
     a.maps = true;
+    a.nans = every_nan_order;
     a.plan = &plan_for;
     return a;
   }

@@ -21,6 +21,8 @@ constexpr auto all_examples = std::to_array<example>({
     {"select", "The 8 smallest of each row, as a short table:", "kselect select rows.npy --k 8"},
     {"select", "Sorted, into files:",
      "kselect select rows.npy --k 8 --sorted --values v.npy --indices i.npy"},
+    {"select", "The largest, every NaN after all numbers, as NumPy sorts:",
+     "kselect select rows.npy --k 8 --largest --nan last"},
     {"select", "In a pipe:", "cat rows.npy | kselect select - --k 8 --values - > v.npy"},
     {"select", "A kernel on the CPU, to prove it:",
      "kselect select rows.npy --k 8 --algorithm bms-block --executor fiber"},

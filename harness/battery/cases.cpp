@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "harness/battery/attempt.hpp"
+#include "harness/battery/nan_case.hpp"
 #include "harness/battery/ragged_case.hpp"
 #include "harness/run/trial.hpp"
 #include "harness/workload/rows.hpp"
@@ -282,6 +283,10 @@ constexpr battery_case cases[] = {
                  "ragged rows: empty, shorter than k, from any start, as segments",
                  {},
                  &rows_of_their_own_lengths},
+    battery_case{"NanLastOrFirst",
+                 "NaN after or before all numbers, where an entry can",
+                 {},
+                 &nan_last_or_first},
     battery_case{"OneLongRow", "one row alone", {}, &one_long_row},
     battery_case{"DeterministicWhereItPromisesSo",
                  "the same bytes again, with other threads",

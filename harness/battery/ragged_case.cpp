@@ -63,6 +63,11 @@ workload ragged_problem(const algorithm& entry, row_form form, std::int64_t n, s
   p.index = turn_of(entry.index_types, turn / 3, {index_type::int64, index_type::int32});
   p.direction = turn % 3 == 0 ? direction::largest : direction::smallest;
   p.distribution = parse_distribution(turn % 2 == 0 ? "uniform" : "few_distinct(7)").value();
+  p.nan =
+      turn_of(entry.nans, turn / 2, {nan_order::total_order, nan_order::last, nan_order::first});
+  if (p.nan != nan_order::total_order) {
+    p.distribution = parse_distribution("nan_fraction(0.2)").value();
+  }
   p.fill = turn % 5 == 0 ? n : -1;
   const auto type = turn % 2 == 0 ? row_numbers::int32 : row_numbers::int64;
   if (form == row_form::lengths || form == row_form::lengths_and_starts) p.lengths = type;

@@ -27,13 +27,29 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The config of one turn: one round of measurement. Datasets get absolute paths, because the copy
-// lies in another folder. `with_rounds` is off for programs older than measure.rounds.
+// Files of lengths, one or in a list.
+void make_lengths_absolute(const sweep_config& config, json& part) {
+  const json::json_pointer lengths("/axes/lengths");
+  if (!part.contains(lengths)) return;
+  const auto change = [&](json& one) {
+    if (!one.is_object()) return;
+    one["file"] = fs::absolute(dataset_path(config, one["file"])).string();
+  };
+  json& axis = part[lengths];
+  change(axis);
+  if (!axis.is_array()) return;
+  for (json& one : axis) change(one);
+}
+
+// The config of one turn: one round of measurement. Datasets and lengths get absolute paths,
+// because the copy lies in another folder. `with_rounds` is off for programs older than
+// measure.rounds.
 json turn_config(const fs::path& file, bool with_rounds) {
   const sweep_config config = load_config(file);  // only for the paths of datasets
   json text = parse_strict_json(text_of(file), file.string());
   if (with_rounds) text["measure"]["rounds"] = 1;
   const auto make_absolute = [&](json& part) {
+    make_lengths_absolute(config, part);
     const json::json_pointer dataset("/input/dataset");
     for (const char* const member : {"base", "query"}) {
       if (!part.contains(dataset) || !part[dataset].contains(member)) continue;

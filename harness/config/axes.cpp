@@ -127,10 +127,21 @@ void read_row_lengths(const node& axes, std::vector<row_lengths>& values) {
   if (!axis) return;
   values.clear();
   for (const node& entry : axis->list_or_single()) {
+    if (entry.is_object()) {
+      constexpr std::array<std::string_view, 1> keys = {"file"};
+      entry.require_keys(keys);
+      length_file from{.written = entry.required("file").path()};
+      append_unique(
+          values,
+          {.kind = length_kind::file, .from = std::make_shared<const length_file>(std::move(from))},
+          entry);
+      continue;
+    }
     const auto parsed = parse_row_lengths(entry.string());
     if (!parsed) {
-      entry.fail(fmt::format("{} is not equal, uniform, zipf(0 to 8) or two_sizes(0 to 1)",
-                             in_quotes(entry.string())));
+      entry.fail(fmt::format(
+          "{} is not equal, uniform, zipf(0 to 8), two_sizes(0 to 1) or {{\"file\": \"L.npy\"}}",
+          in_quotes(entry.string())));
     }
     append_unique(values, *parsed, entry);
   }
@@ -146,6 +157,7 @@ void read_selection_axes(const node& axes, rows_origin from, sweep_axes& parsed)
   read_enum_axis(axes, "layout", parsed.layouts);
   read_enum_axis(axes, "index", parsed.indices);
   read_row_lengths(axes, parsed.row_lengths);
+  read_enum_axis(axes, "nan", parsed.nans);
 }
 
 // n_times_q fixes the product. Either n or q is given and must divide it.
@@ -200,7 +212,7 @@ void check_count(const node& axes, const sweep_axes& parsed) {
         std::max<std::size_t>(parsed.k.size(), 1), std::max<std::size_t>(parsed.shapes.size(), 1),
         parsed.types.size(), parsed.payloads.size(), parsed.directions.size(),
         parsed.layouts.size(), parsed.indices.size(), parsed.distributions.size(),
-        parsed.row_lengths.size(), own_settings(parsed)}) {
+        parsed.row_lengths.size(), parsed.nans.size(), own_settings(parsed)}) {
     count *= static_cast<std::int64_t>(values);
     if (count > largest_sweep) {
       axes.fail(
@@ -221,7 +233,7 @@ void read_enum(const node& where, std::string_view key, std::optional<Enum>& val
 sweep_axes parse_axes(const node& axes, rows_origin from, const task* of) {
   std::vector<std::string_view> keys = {"n", "q", "n_times_q", "k", "shapes"};
   if (of == nullptr) {
-    keys.insert(keys.end(), {"dtype", "payload", "direction", "layout", "index", "lengths"});
+    keys.insert(keys.end(), {"dtype", "payload", "direction", "layout", "index", "lengths", "nan"});
   } else {
     for (const task_axis& own : of->axes()) keys.push_back(own.name);
   }

@@ -146,6 +146,7 @@ bool combinations::fulfils_constraints(const workload& p) const {
 
 void combinations::check_possible(const workload& p) const {
   check_size(p);
+  if (p.row_lengths.kind == length_kind::file) check_lengths(p);
   if (dataset_ != nullptr) check_dataset(p);
   if (file_ != nullptr) check_rows(p);
 }
@@ -169,6 +170,22 @@ void combinations::check_size(const workload& p) const {
          fmt::format("k > n at {}; add the constraint \"k <= n\" to leave such combinations out",
                      shape_of(p)));
   }
+}
+
+void combinations::check_lengths(const workload& p) const {
+  const length_file& from = *p.row_lengths.from;
+  const auto count = std::ssize(from.numbers);
+  if (count < p.q) {
+    fail(config_, "/axes/lengths",
+         fmt::format("{} has {}, fewer than the rows at {}", from.written,
+                     runtime::amount_of(count, "length"), shape_of(p)));
+  }
+  const auto end = from.numbers.begin() + p.q;
+  const auto longest = std::max_element(from.numbers.begin(), end);
+  if (longest == end || *longest <= p.n) return;
+  fail(config_, "/axes/lengths",
+       fmt::format("{}: row {} has length {}, more than n at {}", from.written,
+                   longest - from.numbers.begin(), *longest, shape_of(p)));
 }
 
 void combinations::check_dataset(const workload& p) const {
@@ -259,7 +276,7 @@ bool combinations::walk::advance() {
   const bool last_row = wraps(row_number_, all_.rows());
   row_ = all_.row(row_number_);
   return !last_row || !wraps(layout_, axes.layouts.size()) ||
-         !wraps(row_lengths_, axes.row_lengths.size()) ||
+         !wraps(row_lengths_, axes.row_lengths.size()) || !wraps(nan_, axes.nans.size()) ||
          !wraps(distribution_, axes.distributions.size()) || !wraps(type_, axes.types.size());
 }
 
@@ -269,6 +286,7 @@ const workload* combinations::walk::next() {
     at_.type = axes.types[type_];
     at_.distribution = axes.distributions[distribution_];
     at_.give_lengths(axes.row_lengths[row_lengths_]);
+    at_.nan = axes.nans[nan_];
     at_.layout = axes.layouts[layout_];
     at_.n = row_.n;
     at_.q = row_.q;

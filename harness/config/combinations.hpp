@@ -61,14 +61,15 @@ class combinations {
     bool begun_ = false;
     rows_to_try row_;
     std::int64_t row_number_ = 0;
-    std::size_t type_ = 0, row_lengths_ = 0, distribution_ = 0, layout_ = 0, direction_ = 0,
-                payload_ = 0, index_ = 0, k_ = 0;
+    std::size_t type_ = 0, row_lengths_ = 0, nan_ = 0, distribution_ = 0, layout_ = 0,
+                direction_ = 0, payload_ = 0, index_ = 0, k_ = 0;
   };
 
  private:
   void require_no_idle_exclusion() const;
   bool matches_any(const exclusion& e) const;
   void check_size(const workload& p) const;
+  void check_lengths(const workload& p) const;
   void check_dataset(const workload& p) const;
   void check_rows(const workload& p) const;
   void require_type_of_file() const;

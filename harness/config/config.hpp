@@ -61,6 +61,7 @@ struct sweep_axes {
   std::vector<index_type> indices{problem{}.index};
   std::vector<harness::distribution> distributions{harness::distribution{}};
   std::vector<harness::row_lengths> row_lengths{harness::row_lengths{}};
+  std::vector<nan_order> nans{problem{}.nan};
   std::vector<axis_values> own;  // of the task, in its order; empty for selection
 
   bool operator==(const sweep_axes&) const = default;
@@ -199,7 +200,8 @@ struct sweep_config {
 // folder. Throws error(failure::usage).
 sweep_config parse_config(std::string_view text, const std::string& file_name);
 
-// Reads and parses a file. Throws error(failure::input) if it cannot be read, else as parse_config.
+// Reads and parses a file, and the files of lengths that it names. Throws error(failure::input) if
+// one cannot be read, else as parse_config.
 sweep_config load_config(const std::filesystem::path& file);
 
 // The config as JSON, with all defaults and ranges written out. parse_config of its dump, under the

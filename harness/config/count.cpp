@@ -255,7 +255,8 @@ void for_each_setting(const combinations& all, const Visit& visit) {
           p.payload = payload;
           for (const auto index : all.indices(payload)) {
             p.index = index;
-            for (std::size_t i = 0; i < axes.row_lengths.size(); ++i) visit(p);
+            const std::size_t same = axes.row_lengths.size() * axes.nans.size();
+            for (std::size_t i = 0; i < same; ++i) visit(p);
           }
         }
       }

@@ -119,6 +119,27 @@ void node::require_range(std::int64_t value, std::int64_t low, std::int64_t high
   }
 }
 
+std::string node::path() const {
+  const std::string& path = string();
+  if (path.empty()) fail("must not be empty");
+  if (path.find('\0') != std::string::npos) fail("must not contain a null character");
+  for (std::size_t dollar = path.find('$'); dollar != std::string::npos;
+       dollar = path.find('$', dollar + 1)) {
+    const std::size_t end = path.find('}', dollar);
+    const auto is_name = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
+    const bool valid = path.compare(dollar, 2, "${") == 0 && end != std::string::npos &&
+                       end > dollar + 2 &&
+                       std::all_of(path.begin() + static_cast<std::ptrdiff_t>(dollar) + 2,
+                                   path.begin() + static_cast<std::ptrdiff_t>(end), is_name);
+    if (!valid) {
+      fail(fmt::format("{}: write an environment variable as ${{NAME}}", in_quotes(path)));
+    }
+  }
+  return path;
+}
+
 std::int64_t node::integer(std::int64_t low, std::int64_t high) const {
   if (!value_->is_number_integer()) fail_type("an integer");
   // An unsigned number beyond 2^63 would turn negative. It exceeds every bound in use.

@@ -61,6 +61,9 @@ class node {
 
   bool boolean() const;
   const std::string& string() const;
+  // A path, of which only the grammar of ${NAME} is checked: the value is looked up when the file
+  // is opened.
+  std::string path() const;
   std::int64_t integer(std::int64_t low, std::int64_t high) const;
   std::uint64_t unsigned_integer() const;
   double number(double low, double high) const;

@@ -15,6 +15,7 @@
 #include "harness/config/axes.hpp"
 #include "harness/config/config.hpp"
 #include "harness/config/json_text.hpp"
+#include "harness/config/lengths_file.hpp"
 #include "harness/config/node.hpp"
 #include "runtime/error.hpp"
 
@@ -91,28 +92,6 @@ std::vector<algorithm_filter> parse_algorithms(const node& at) {
   return filters;
 }
 
-// Checks the grammar of ${NAME} only. The value is looked up when the dataset is opened.
-std::string parse_path(const node& at) {
-  const std::string& path = at.string();
-  if (path.empty()) at.fail("must not be empty");
-  if (path.find('\0') != std::string::npos) at.fail("must not contain a null character");
-  for (std::size_t dollar = path.find('$'); dollar != std::string::npos;
-       dollar = path.find('$', dollar + 1)) {
-    const std::size_t end = path.find('}', dollar);
-    const auto is_name = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-    };
-    const bool valid = path.compare(dollar, 2, "${") == 0 && end != std::string::npos &&
-                       end > dollar + 2 &&
-                       std::all_of(path.begin() + static_cast<std::ptrdiff_t>(dollar) + 2,
-                                   path.begin() + static_cast<std::ptrdiff_t>(end), is_name);
-    if (!valid) {
-      at.fail(fmt::format("{}: write an environment variable as ${{NAME}}", in_quotes(path)));
-    }
-  }
-  return path;
-}
-
 // Of rows of distances. The inner product is a metric of searches.
 runtime::metric parse_metric(const node& at) {
   const auto metric = at.enumerator<runtime::metric>("metric");
@@ -128,12 +107,12 @@ dataset_input parse_dataset(const node& at, bool of_selection) {
   if (of_selection) keys.insert(keys.end(), {"metric", "self", "exclude_self"});
   at.require_keys(keys);
   dataset_input dataset;
-  dataset.base = parse_path(at.required("base"));
+  dataset.base = at.required("base").path();
   if (of_selection) {
     dataset.metric = parse_metric(at.required("metric"));
   }
   if (const auto self = at.optional("self")) dataset.self = self->boolean();
-  if (const auto query = at.optional("query")) dataset.query = parse_path(*query);
+  if (const auto query = at.optional("query")) dataset.query = query->path();
   if (!of_selection) dataset.self = !dataset.query;
   if (dataset.self == dataset.query.has_value()) {
     at.fail("give either \"query\" or \"self\": true");
@@ -161,7 +140,7 @@ generated_input parse_generator(const node& at, bool of_selection) {
 rows_input parse_rows(const node& at) {
   constexpr std::array<std::string_view, 1> keys = {"file"};
   at.require_keys(keys);
-  return {parse_path(at.required("file"))};
+  return {at.required("file").path()};
 }
 
 input_spec parse_input(const node& at, bool of_selection) {
@@ -229,7 +208,7 @@ std::vector<executor_kind> parse_executors(const node& at) {
 std::vector<std::string> parse_plugins(const node& at) {
   std::vector<std::string> files;
   for (const node& entry : at.list()) {
-    const std::string file = parse_path(entry);
+    const std::string file = entry.path();
     if (std::ranges::find(files, file) != files.end()) {
       entry.fail(fmt::format("repeats {}; keep one of them", in_quotes(file)));
     }
@@ -336,7 +315,9 @@ sweep_config load_config(const std::filesystem::path& file) {
                 fmt::format("{}: cannot read the config: {}", file.string(), std::strerror(errno)));
   }
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  return parse_config(text, file.string());
+  sweep_config config = parse_config(text, file.string());
+  read_lengths(config);
+  return config;
 }
 
 }  // namespace kselect::harness

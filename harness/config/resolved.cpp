@@ -14,7 +14,10 @@ using json = nlohmann::ordered_json;
 json to_json(std::int64_t value) { return value; }
 json to_json(const extent& value) { return value ? json(*value) : json("all"); }
 json to_json(const distribution& value) { return to_string(value); }
-json to_json(const row_lengths& value) { return to_string(value); }
+json to_json(const row_lengths& value) {
+  if (value.kind == length_kind::file) return {{"file", value.from->written}};
+  return to_string(value);
+}
 template <named_enum Enum>
 json to_json(Enum value) {
   return to_string(value);
@@ -48,8 +51,9 @@ json axes_json(const sweep_config& config) {
     out["direction"] = list_of(axes.directions);
     out["layout"] = list_of(axes.layouts);
     out["index"] = list_of(axes.indices);
-    // Records of equal rows are older than this axis.
+    // Records of equal rows, and of the total order, are older than these axes.
     if (axes.row_lengths != sweep_axes{}.row_lengths) out["lengths"] = list_of(axes.row_lengths);
+    if (axes.nans != sweep_axes{}.nans) out["nan"] = list_of(axes.nans);
   }
   for (const axis_values& own : axes.own) {
     json& values = out[std::string(own.axis)] = json::array();

@@ -1,8 +1,9 @@
 #include "harness/record/records.hpp"
 
+#include <cmath>
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/measure/statistics.hpp"
@@ -31,6 +32,7 @@ json problem_json(const cell& c) {
                   {"distribution", to_string(p.distribution)},
                   {"seed", p.seed}};
   if (p.ragged()) problem["lengths"] = to_string(p.row_lengths);
+  if (p.nan != nan_order::total_order) problem["nan"] = to_string(p.nan);
   for (const setting& s : c.of_problem) problem[std::string(s.axis)] = to_json(s.value);
   return problem;
 }
@@ -46,8 +48,8 @@ json entry_json(const cell& c) {
   return entry;
 }
 
-// Nanoseconds are kept to a tenth, and so are megahertz. No clock here is as fine; further digits are those of a
-// conversion, and they would make a compressed record 1.7 times as large.
+// Nanoseconds are kept to a tenth, and so are megahertz. No clock here is as fine; further digits
+// are those of a conversion, and they would make a compressed record 1.7 times as large.
 double tenth_of(double value) { return std::round(value * 10) / 10; }
 
 json numbers_json(const std::vector<std::optional<double>>& values) {

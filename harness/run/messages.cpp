@@ -22,9 +22,36 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(measure_policy, warmup, rounds, min_samples, 
                                    multiprocessors)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(generated_vectors, dimension, metric)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(distribution, kind, parameter)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(row_lengths, kind, parameter)
+
+namespace {
+
+std::string bytes_as_characters(std::string_view path);
+std::string bytes_of_characters(std::string_view text);
+
+}  // namespace
+
+// A file goes by its path and its hash: the worker reads it again
+// (harness/config/lengths_file.hpp).
+void to_json(json& to, const row_lengths& l) {
+  to = {{"kind", l.kind}, {"parameter", l.parameter}};
+  if (l.kind != length_kind::file) return;
+  to["written"] = bytes_as_characters(l.from->written);
+  to["path"] = bytes_as_characters(l.from->path);
+  to["hash"] = l.from->hash;
+}
+void from_json(const json& from, row_lengths& l) {
+  l.kind = from.at("kind");
+  l.parameter = from.at("parameter");
+  if (l.kind != length_kind::file) return;
+  l.from = std::make_shared<const length_file>(
+      length_file{bytes_of_characters(from.at("written").get<std::string>()),
+                  bytes_of_characters(from.at("path").get<std::string>()),
+                  from.at("hash"),
+                  {}});
+}
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(workload, n, q, k, type, index, direction, payload, layout,
-                                   lengths, pitch, distribution, seed, row_lengths)
+                                   lengths, nan, pitch, distribution, seed, row_lengths)
 
 namespace {
 
@@ -196,6 +223,7 @@ void require_problem(const json& problem) {
   require_named<distribution_kind>(problem.at("distribution"), "kind");
   require_named<row_numbers>(problem, "lengths");
   require_named<length_kind>(problem.at("row_lengths"), "kind");
+  require_named<nan_order>(problem, "nan");
   for (const char* const size : {"n", "q", "k", "pitch"}) {
     if (!problem.at(size).is_number_integer() || problem.at(size) < 0) {
       refuse(fmt::format("\"{}\" is {}", size, problem.at(size).dump()));

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "harness/config/lengths_file.hpp"
 #include "harness/record/ceilings.hpp"
 #include "harness/record/records.hpp"
 #include "harness/run/group.hpp"
@@ -73,7 +74,8 @@ class worker {
 
   // Returns whether this process can be trusted with another group.
   bool run(const std::string& line) {
-    const std::vector<cell> owned = group_from(line);
+    std::vector<cell> owned = group_from(line);
+    for (cell& c : owned) read_lengths_again(c.problem.row_lengths);
     std::vector<const cell*> cells;
     for (const cell& c : owned) cells.push_back(&c);
     const executor_kind kind = cells.front()->executor;

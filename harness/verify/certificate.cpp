@@ -18,6 +18,7 @@
 
 #include "harness/harness.hpp"
 #include "harness/verify/names.hpp"
+#include "harness/verify/nan_order.hpp"
 #include "harness/verify/row_checker.hpp"
 #include "kselect/ragged.hpp"
 #include "runtime/error.hpp"
@@ -273,6 +274,7 @@ verdict verify(const problem& what, const contract& promises, const io& buffers,
     answer.indices = positions.data();
     return verify(plain, promises, answer, threads);
   }
+  if (what.nan != nan_order::total_order) return verify_nan_order(what, promises, buffers, threads);
   if (what.ragged()) {
     require(buffers.k_each != nullptr || what.k_each == row_numbers::none, "the k of rows is null",
             what);

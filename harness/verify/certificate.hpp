@@ -16,7 +16,8 @@
 //
 // A ragged row is proven by itself, by its own length and its own k: its first outputs are the
 // certificate's, and the others have the index and the bits of the fill. Names that a map gave are
-// made positions first (names.hpp).
+// made positions first (names.hpp). Where NaN is last or first, the answer is proven on rows whose
+// NaNs are all the worst or the best of the total order (nan_order.hpp).
 
 #include <array>
 #include <cstdint>

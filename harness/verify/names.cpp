@@ -26,8 +26,10 @@ std::vector<named_element<T>> elements_by_name(const problem& p, const io& buffe
   std::vector<named_element<T>> all;
   for (std::int64_t j = 0; j < e.length; ++j) {
     const T value = static_cast<const T*>(buffers.input)[e.first + j * step];
+    // Values tell NaNs apart; without values the best element of a name is the one.
+    const nan_order place_of_nan = p.has_values() ? nan_order::total_order : p.nan;
     all.push_back({row_number(p.map, buffers.map, e.first - place + j),
-                   selection_key(value, p.direction), j});
+                   selection_key(value, p.direction, place_of_nan), j});
   }
   std::ranges::sort(all, {},
                     [](const auto& one) { return std::tuple(one.name, one.key, one.position); });

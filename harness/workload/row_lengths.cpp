@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <random>
 
 namespace kselect::harness {
@@ -25,6 +26,12 @@ double fraction(std::mt19937_64& random) { return static_cast<double>(random() >
 
 std::string to_string(const row_lengths& l) {
   std::string text{to_string(l.kind)};
+  if (l.kind == length_kind::file) {
+    const length_file& from = *l.from;
+    if (from.hash.empty()) return text + '(' + from.written + ')';
+    return text + '(' + std::filesystem::path(from.path).filename().string() + ", " + from.hash +
+           ')';
+  }
   if (!parameter_of(l.kind)) return text;
   std::array<char, 32> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), l.parameter).ptr;
@@ -34,7 +41,7 @@ std::string to_string(const row_lengths& l) {
 std::optional<row_lengths> parse_row_lengths(std::string_view text) {
   const std::size_t bracket = text.find('(');
   const auto kind = parse<length_kind>(text.substr(0, bracket));
-  if (!kind) return std::nullopt;
+  if (!kind || *kind == length_kind::file) return std::nullopt;
   const auto range = parameter_of(*kind);
   row_lengths parsed{*kind, range ? range->preset : 0};
   if (bracket == std::string_view::npos) return parsed;
@@ -48,6 +55,9 @@ std::optional<row_lengths> parse_row_lengths(std::string_view text) {
 
 std::vector<std::int32_t> make_lengths(const row_lengths& l, std::int64_t n, std::int64_t q,
                                        std::uint64_t seed) {
+  if (l.kind == length_kind::file) {
+    return {l.from->numbers.begin(), l.from->numbers.begin() + q};
+  }
   std::mt19937_64 random(seed);
   std::vector<std::int32_t> lengths(static_cast<std::size_t>(q));
   const auto longest = static_cast<double>(n);

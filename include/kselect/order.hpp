@@ -26,6 +26,10 @@ namespace kselect {
 
 enum class direction : std::uint8_t { smallest, largest };
 
+// Where NaN stands. total_order: each NaN is a key like any other. last, first: after or before all
+// numbers in either direction, as NumPy sorts; all NaNs then tie, whatever their sign and bits.
+enum class nan_order : std::uint8_t { total_order, last, first };
+
 namespace detail {
 template <class T>
 struct order_key_of {
@@ -186,6 +190,17 @@ using order_t = typename detail::order_of<T>::type;
 template <class T>
 constexpr order_t<T> order_in(dtype of, direction wanted) {
   return detail::order_of<T>::get(of, wanted);
+}
+
+// The key of every NaN where NaN is last or first. No number has it.
+template <class T>
+KSELECT_HD constexpr order_key_t<T> nan_key(nan_order where) {
+  return static_cast<order_key_t<T>>(where == nan_order::last ? ~order_key_t<T>{0} : 0);
+}
+template <class T>
+KSELECT_HD constexpr order_key_t<T> selection_key(T value, direction wanted, nan_order where) {
+  const bool apart = where != nan_order::total_order && is_nan(value);
+  return apart ? nan_key<T>(where) : selection_key(value, wanted);
 }
 
 }  // namespace kselect

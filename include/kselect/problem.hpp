@@ -35,6 +35,11 @@ constexpr auto names_of(direction) {
   return std::to_array<named<direction>>(
       {{direction::smallest, "smallest"}, {direction::largest, "largest"}});
 }
+constexpr auto names_of(nan_order) {
+  return std::to_array<named<nan_order>>({{nan_order::total_order, "total_order"},
+                                          {nan_order::last, "last"},
+                                          {nan_order::first, "first"}});
+}
 constexpr auto names_of(index_type) {
   return std::to_array<named<index_type>>(
       {{index_type::int32, "int32"}, {index_type::int64, "int64"}});
@@ -87,6 +92,7 @@ struct problem {
   row_numbers map = row_numbers::none;      // of io::map; its type fits the index type
   bool segments = false;
   bool map_of_input = false;
+  nan_order nan = nan_order::total_order;
   bool fill_last = false;     // what fills has the worst key and index -1, for steps that follow
   std::int64_t pitch = 0;     // elements between neighbouring rows (columns); 0 means dense
   std::int64_t elements = 0;  // of the input; 0: those of the matrix. Segments need it
@@ -145,6 +151,12 @@ constexpr problem without_map(problem p) {
   return p;
 }
 
+// The problem whose NaNs are ordered by their bits.
+constexpr problem in_total_order(problem p) {
+  p.nan = nan_order::total_order;
+  return p;
+}
+
 inline std::string to_string(const problem& p) {
   std::string text;
   text += to_string(p.type);
@@ -171,6 +183,10 @@ inline std::string to_string(const problem& p) {
   numbers(p.segments ? "/segments:" : "/starts:", p.starts);
   numbers("/k_each:", p.k_each);
   numbers(p.map_of_input ? "/map_of_input:" : "/map:", p.map);
+  if (p.nan != nan_order::total_order) {
+    text += "/nan:";
+    text += to_string(p.nan);
+  }
   if (p.ragged() && p.fill != -1) text += "/fill=" + std::to_string(p.fill);
   return text;
 }

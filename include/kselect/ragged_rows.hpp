@@ -228,7 +228,7 @@ status select(const select_plan& plan, const Rows& rows, std::span<detail::eleme
   const std::span<index> found(indices);
   const problem p = detail::problem_of<T, index>(
       rows, plan.problem().k, detail::payload_of(!values.empty(), !found.empty()),
-      {.direction = plan.problem().direction});
+      {.direction = plan.problem().direction, .nan = plan.problem().nan});
   return detail::select_planned(plan, p, detail::buffers_of<T, index>(rows, values, found),
                                 workspace, nullptr);
 }

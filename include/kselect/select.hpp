@@ -23,7 +23,8 @@
 //                   between runs; the selected values never do
 //  tie_break        unspecified
 //  output_ordering  unsorted
-//  NaN, -0          ordered by IEEE totalOrder (order.hpp): +NaN above +inf, -0 below +0
+//  NaN, -0          ordered by IEEE totalOrder (order.hpp): +NaN above +inf, -0 below +0;
+//                   select_options::nan puts every NaN last, or first
 // On a GPU a call enqueues its work on the stream and returns. It does not allocate or synchronise,
 // and CUDA graphs can capture it. On the CPU it returns when the answer is complete; without a
 // workspace it allocates one and frees it.
@@ -124,6 +125,10 @@ class place {
 
 struct select_options {
   kselect::direction direction = direction::smallest;
+  // Where NaN stands: by its bits in the total order, or last or first in either direction. `last`
+  // costs a look at the answer, and a row whose answer has a misplaced NaN is selected again, more
+  // slowly; `first` costs one more read of the rows. On a GPU kernels do so, and nothing waits.
+  nan_order nan = nan_order::total_order;
   // Promises beyond the default contract. They cost some extra work. Example: best first in each
   // row is
   //    {.require = {.ordering = output_ordering::sorted}}
@@ -162,6 +167,7 @@ problem problem_of(const row_matrix<T>& rows, std::int64_t k, payload wanted,
   p.type = *dtype_of<T>;
   p.index = index_type_of<Index>();
   p.direction = options.direction;
+  p.nan = options.nan;
   p.payload = wanted;
   p.layout = rows.layout;
   p.pitch = rows.pitch;
@@ -302,7 +308,7 @@ status select_with(const select_plan& plan, const row_matrix<T>& rows, std::span
                    std::span<Index> indices, std::span<std::byte> workspace, const place* where) {
   const problem p =
       problem_of<T, Index>(rows, plan.problem().k, payload_of(!values.empty(), !indices.empty()),
-                           {.direction = plan.problem().direction});
+                           {.direction = plan.problem().direction, .nan = plan.problem().nan});
   return select_planned(plan, p, buffers_of<T, Index>(rows, values, indices), workspace, where);
 }
 }  // namespace detail

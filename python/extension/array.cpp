@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "python/extension/dlpack.hpp"
+#include "python/extension/torch_tensors.hpp"
 
 namespace kselect::python {
 namespace {
@@ -70,6 +70,10 @@ array::~array() {
 }
 
 bool array::read(PyObject* source, const char* name, bool writable) {
+  if (is_tensor(source)) {
+    dlpack::tensor found{};
+    return view(source, found) && take(found, name);
+  }
   return PyCapsule_CheckExact(source) ? read_capsule(source, name, writable)
                                       : read_buffer(source, name, writable);
 }
@@ -98,7 +102,6 @@ bool array::read_buffer(PyObject* source, const char* name, bool writable) {
 }
 
 bool array::read_capsule(PyObject* source, const char* name, bool writable) {
-  const dlpack::tensor* found = nullptr;
   if (PyCapsule_IsValid(source, dlpack::versioned_name) != 0) {
     const auto* managed =
         static_cast<const dlpack::versioned*>(PyCapsule_GetPointer(source, dlpack::versioned_name));
@@ -111,26 +114,28 @@ bool array::read_capsule(PyObject* source, const char* name, bool writable) {
       PyErr_Format(PyExc_ValueError, "%s is read-only", name);
       return false;
     }
-    found = &managed->tensor;
-  } else {
-    found =
-        static_cast<const dlpack::tensor*>(PyCapsule_GetPointer(source, dlpack::unversioned_name));
-    if (found == nullptr) return false;
+    return take(managed->tensor, name);
   }
-  if (too_many(name, found->dimensions)) return false;
-  on_gpu = found->device.kind == dlpack::cuda || found->device.kind == dlpack::cuda_managed;
-  if (!on_gpu && found->device.kind != dlpack::cpu && found->device.kind != dlpack::cuda_host) {
+  const auto* const found =
+      static_cast<const dlpack::tensor*>(PyCapsule_GetPointer(source, dlpack::unversioned_name));
+  return found != nullptr && take(*found, name);
+}
+
+bool array::take(const dlpack::tensor& found, const char* name) {
+  if (too_many(name, found.dimensions)) return false;
+  on_gpu = found.device.kind == dlpack::cuda || found.device.kind == dlpack::cuda_managed;
+  if (!on_gpu && found.device.kind != dlpack::cpu && found.device.kind != dlpack::cuda_host) {
     PyErr_Format(PyExc_TypeError, "%s is neither in host memory nor on a CUDA GPU", name);
     return false;
   }
-  gpu = found->device.id;
-  type = element_of(found->type);
-  data = static_cast<char*>(found->data) + found->byte_offset;
-  dimensions = found->dimensions;
+  gpu = found.device.id;
+  type = element_of(found.type);
+  data = static_cast<char*>(found.data) + found.byte_offset;
+  dimensions = found.dimensions;
   std::int64_t step = 1;
   for (int i = dimensions - 1; i >= 0; --i) {
-    shape[i] = found->shape[i];
-    strides[i] = found->strides == nullptr ? step : found->strides[i];
+    shape[i] = found.shape[i];
+    strides[i] = found.strides == nullptr ? step : found.strides[i];
     step *= shape[i];
   }
   return true;

@@ -1,10 +1,11 @@
 #pragma once
-// An array of the caller, seen through Python's buffer protocol or through a DLPack capsule.
-// Nothing is copied.
+// An array of the caller, seen through Python's buffer protocol, through a DLPack capsule or, if it
+// is a tensor of torch's, through torch's own functions (torch_tensors.hpp). Nothing is copied.
 
 #include <array>
 #include <cstdint>
 
+#include "python/extension/dlpack.hpp"
 #include "python/extension/limited_python.hpp"
 
 namespace kselect::python {
@@ -50,13 +51,16 @@ class array {
   array& operator=(const array&) = delete;
   ~array();
 
-  // `source`: an object with the buffer protocol, or a capsule, which must outlive this object.
+  // `source`: an object with the buffer protocol, a capsule or a tensor, which must outlive this
+  // object.
   // `name` is the argument's in messages. False: a Python exception is set.
   bool read(PyObject* source, const char* name, bool writable);
 
   void* data = nullptr;
   int dimensions = 0;
-  std::array<std::int64_t, most_dimensions> shape{}, strides{};  // strides in elements
+  // Strides are in elements. Only the first `dimensions` numbers are set: to clear the rest took
+  // longer than the rest of a call's checks.
+  std::array<std::int64_t, most_dimensions> shape, strides;
   element type = element::other;
   bool on_gpu = false;
   int gpu = 0;
@@ -68,6 +72,7 @@ class array {
  private:
   bool read_buffer(PyObject* source, const char* name, bool writable);
   bool read_capsule(PyObject* source, const char* name, bool writable);
+  bool take(const dlpack::tensor& found, const char* name);
 
   Py_buffer buffer_{};
   bool held_ = false;

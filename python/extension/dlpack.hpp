@@ -1,5 +1,5 @@
 #pragma once
-// The memory layout of DLPack's tensors, as far as it is read here. Source: DLPack 1.1, dlpack.h
+// The memory layout of DLPack's tensors, as far as it is read here. Source: DLPack 1.3, dlpack.h
 // (github.com/dmlc/dlpack), whose ABI is stable within a major version.
 
 #include <cstdint>
@@ -49,6 +49,20 @@ struct versioned {
   void (*deleter)(versioned*);
   std::uint64_t flags;
   dlpack::tensor tensor;
+};
+
+// Functions of an array library, which a capsule of this name points to. The library's type of
+// arrays has it as __dlpack_c_exchange_api__. Each returns 0, or sets a Python exception.
+inline constexpr const char* exchange_name = "dlpack_exchange_api";
+
+struct exchange {
+  std::uint32_t major, minor;
+  const exchange* previous;
+  void (*unused[3])();  // make arrays and take them over
+  // A view that lives as long as the array. Null if the library has no such function.
+  int (*view)(void* array, dlpack::tensor* out);
+  // The stream on which the library works now.
+  int (*current_stream)(device_kind kind, std::int32_t id, void** stream);
 };
 
 }  // namespace kselect::python::dlpack

@@ -11,12 +11,12 @@ namespace {
 struct kept {
   kselect::problem problem;
   requirements require;
-  int gpu;
+  int number;
   select_plan plan;
 };
 
-bool is_of(const kept& one, const request& asked, int gpu) {
-  return one.gpu == gpu && one.problem == asked.problem &&
+bool is_of(const kept& one, const request& asked, int number) {
+  return one.number == number && one.problem == asked.problem &&
          one.require.ordering == asked.options.require.ordering &&
          one.require.tie_break == asked.options.require.tie_break;
 }
@@ -34,17 +34,17 @@ std::size_t slot_of(const request& asked, std::size_t slots) {
 
 }  // namespace
 
-select_plan plan_for(const request& asked, const place& where, int gpu) {
+select_plan plan_for(const request& asked, const place& where, int number) {
   static std::mutex guard;
   static std::array<std::optional<kept>, 64> recent;
   const std::size_t slot = slot_of(asked, recent.size());
   {
     const std::scoped_lock lock(guard);
-    if (recent[slot] && is_of(*recent[slot], asked, gpu)) return recent[slot]->plan;
+    if (recent[slot] && is_of(*recent[slot], asked, number)) return recent[slot]->plan;
   }
   const select_plan made = detail::plan_checked(asked.problem, where, asked.options);
   const std::scoped_lock lock(guard);
-  recent[slot] = kept{asked.problem, asked.options.require, gpu, made};
+  recent[slot] = kept{asked.problem, asked.options.require, number, made};
   return made;
 }
 

@@ -53,7 +53,7 @@ bool too_long(std::int64_t row, std::int64_t length, std::int64_t most) {
 
 }  // namespace
 
-bool ragged_arguments::read(PyObject* const* given) {
+bool ragged_arguments::read_numbers_of(PyObject* const* given) {
   bool has_offsets = false;
   if (!read_numbers(lengths, given[0], "lengths", has_lengths) ||
       !read_numbers(starts, given[1], "starts", has_starts)) {
@@ -67,7 +67,11 @@ bool ragged_arguments::read(PyObject* const* given) {
     if (!read_numbers(starts, given[2], "offsets", has_offsets)) return false;
     segments = has_starts = true;
   }
-  return read_integer(given[3], "fill", INT64_MIN, INT64_MAX, fill) &&
+  return true;
+}
+
+bool ragged_arguments::read(PyObject* const* given) {
+  return read_numbers_of(given) && read_integer(given[3], "fill", INT64_MIN, INT64_MAX, fill) &&
          read_integer(given[4], "max_length", 1, INT64_MAX, most);
 }
 

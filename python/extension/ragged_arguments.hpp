@@ -20,6 +20,7 @@ struct ragged_arguments {
 
   // None stands for no array. False: a Python exception is set.
   bool read(PyObject* const* given);
+  bool read_numbers_of(PyObject* const* given);  // the arrays alone
   // Completes the problem of a matrix whose rows have `axis` elements, or makes that of segments
   // of `axis` elements. False: a Python exception is set.
   bool complete(problem& p, std::int64_t axis) const;

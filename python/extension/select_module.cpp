@@ -5,18 +5,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "python/extension/array.hpp"
-#include "python/extension/kept_plans.hpp"
 #include "python/extension/knn_calls.hpp"
 #include "python/extension/knn_gpu_calls.hpp"
 #include "python/extension/limited_python.hpp"
-#include "python/extension/nan_last.hpp"
 #include "python/extension/ragged_arguments.hpp"
 #include "python/extension/raise.hpp"
 #include "python/extension/request.hpp"
+#include "python/extension/selection.hpp"
+#include "python/extension/tensor_calls.hpp"
 #include "python/extension/where.hpp"
 
 namespace kselect::python {
@@ -26,6 +25,15 @@ namespace {
 struct outputs {
   array values, indices, workspace;
   bool has_workspace = false;
+
+  answer_memory memory() const {
+    answer_memory m{values.data, indices.data, {}, has_workspace};
+    if (has_workspace) {
+      m.workspace = {static_cast<std::byte*>(workspace.data),
+                     static_cast<std::size_t>(workspace.count())};
+    }
+    return m;
+  }
 };
 
 bool holds_answer(const array& out, const char* name, const problem& p, const array& rows) {
@@ -72,52 +80,6 @@ bool read_outputs(PyObject* const* given, request& asked, const array& rows, out
   if (!read_output(out.indices, given[1], "indices", index, asked, rows)) return false;
   out.has_workspace = given[2] != Py_None;
   return !out.has_workspace || read_workspace(out.workspace, given[2], rows);
-}
-
-// What a call is about.
-struct question {
-  array rows;
-  ragged_arguments ragged;
-  request asked;
-  unsigned flags = 0;
-};
-
-detail::call_buffers buffers_of(const question& q, const outputs& out) {
-  return {q.rows.data,         out.values.data,       out.values.count(),  out.indices.data,
-          out.indices.count(), q.ragged.lengths.data, q.ragged.starts.data};
-}
-
-std::span<std::byte> bytes_of(const outputs& out) {
-  if (!out.has_workspace) return {};
-  return {static_cast<std::byte*>(out.workspace.data),
-          static_cast<std::size_t>(out.workspace.count())};
-}
-
-status run_on_host(const question& q, const outputs& out, const place& at) {
-  const request& asked = q.asked;
-  const detail::call_buffers buffers = buffers_of(q, out);
-  status done =
-      out.has_workspace
-          ? detail::select_checked(asked.problem, buffers, bytes_of(out), at, asked.options)
-          : detail::select_allocating(asked.problem, buffers, at, asked.options);
-  return (q.flags & nan_last) == 0 || !done.ok() ? done : put_nan_last(asked, buffers, at);
-}
-
-// No algorithm takes columns of this type: the rows must be copied.
-bool takes_no_columns(const select_plan& plan, const question& q) {
-  return !plan && q.asked.problem.layout == layout::column_major;
-}
-
-// `done` is not set if the answer is outcome::other_layout.
-outcome run_on_gpu(const question& q, const outputs& out, const place& at, status& done) {
-  if ((q.flags & nan_last) != 0) {
-    done = {status_code::invalid, "nan: on a GPU, a must have no NaN that would be selected first"};
-    return outcome::made;
-  }
-  const select_plan plan = plan_for(q.asked, at, q.rows.gpu);
-  if (takes_no_columns(plan, q)) return outcome::other_layout;
-  done = detail::select_planned(plan, q.asked.problem, buffers_of(q, out), bytes_of(out), &at);
-  return outcome::made;
 }
 
 // The arguments that both functions begin with: a, k, axis, flags. `ragged`: those of
@@ -171,10 +133,11 @@ PyObject* top_k(PyObject*, PyObject* const* given, Py_ssize_t count) {
   outcome how = outcome::made;
   Py_BEGIN_ALLOW_THREADS const where at(q.rows, static_cast<int>(threads),
                                         reinterpret_cast<void*>(stream));
-  if (q.rows.on_gpu) {
-    how = run_on_gpu(q, out, at.place(), done);
+  const select_plan plan = plan_of(q, at.place());
+  if (takes_no_columns(plan, q)) {
+    how = outcome::other_layout;
   } else {
-    done = run_on_host(q, out, at.place());
+    done = run(plan, q, out.memory(), at.place());
   }
   Py_END_ALLOW_THREADS if (how == outcome::other_layout) Py_RETURN_FALSE;
   if (!done.ok()) return raise(done);
@@ -212,7 +175,7 @@ PyObject* workspace_bytes(PyObject*, PyObject* const* given, Py_ssize_t count) {
   if (!q.rows.on_gpu) {
     return PyLong_FromSize_t(detail::workspace_for(q.asked.problem, at.place(), q.asked.options));
   }
-  const select_plan plan = plan_for(q.asked, at.place(), q.rows.gpu);
+  const select_plan plan = plan_of(q, at.place());
   if (takes_no_columns(plan, q)) Py_RETURN_NONE;
   return PyLong_FromSize_t(plan ? plan.workspace() : 0);
 }
@@ -235,6 +198,8 @@ PyMODINIT_FUNC PyInit__select() {
   static PyMethodDef methods[] = {
       method<top_k>("top_k", top_k_help),
       method<workspace_bytes>("workspace_bytes", workspace_help),
+      method<open_torch_functions>("open_torch", open_torch_help),
+      method<top_k_of_tensor>("top_k_of_tensor", top_k_of_tensor_help),
       method<prepare_corpus>("prepare_corpus", prepare_corpus_help),
       method<search_corpus>("search_corpus", search_corpus_help),
       method<gpu_corpus_bytes>("gpu_corpus_bytes", gpu_corpus_bytes_help),

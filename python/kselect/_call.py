@@ -9,8 +9,8 @@ import numpy as np
 
 from kselect import _flags, _libraries, _ragged, _select
 
-_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-_MOST_THREADS = 1 << 20
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_MOSTTHREADS = 1 << 20
 _MOST_INT32 = (1 << 31) - 1
 
 
@@ -47,9 +47,9 @@ def is_wide(index_dtype: Any) -> bool | None:
 def thread_count(threads: int | None) -> int:
     """The number of threads; None: one for each processor that the process may use."""
     if threads is None:
-        return _THREADS
+        return THREADS
     count = operator.index(threads)
-    if not 1 <= count <= _MOST_THREADS:
+    if not 1 <= count <= _MOSTTHREADS:
         raise ValueError(f"threads = {count}, but must be at least 1")
     return count
 

@@ -15,26 +15,12 @@ OF_TYPE = {"bfloat16": BFLOAT16, "float8_e4m3fn": FLOAT8_E4M3FN, "float8_e5m2": 
 _NAN = {"total_order": 0, "last": NAN_LAST}
 
 _MODES = {"largest": LARGEST, "smallest": 0}
-_OF = {
-    (mode, in_order, stable): bit | (SORTED if in_order else 0) | (STABLE if stable else 0)
-    for mode, bit in _MODES.items()
-    for in_order in (False, True)
-    for stable in (False, True)
-}
 
 
-def of(mode: str, in_order: bool, stable: bool) -> int:
-    """The flags of these options. Raises ValueError if the mode is unknown."""
-    try:
-        return _OF[mode, in_order, stable]
-    except (KeyError, TypeError):
-        if not isinstance(mode, str) or mode not in _MODES:
-            raise ValueError(f"mode is {mode!r}, but must be 'largest' or 'smallest'") from None
-        return _OF[mode, bool(in_order), bool(stable)]
-
-
-def of_nan(nan: str) -> int:
-    """The flag of this policy. Raises ValueError if it is unknown."""
+def of(mode: str, in_order: bool, stable: bool, nan: str = "total_order") -> int:
+    """The flags of these options. Raises ValueError if the mode or the policy is unknown."""
+    if not isinstance(mode, str) or mode not in _MODES:
+        raise ValueError(f"mode is {mode!r}, but must be 'largest' or 'smallest'")
     if not isinstance(nan, str) or nan not in _NAN:
         raise ValueError(f"nan is {nan!r}, but must be 'total_order' or 'last'")
-    return _NAN[nan]
+    return _MODES[mode] | _NAN[nan] | (SORTED if in_order else 0) | (STABLE if stable else 0)

@@ -20,6 +20,27 @@ def top_k(
 def workspace_bytes(
     a: Any, k: int, axis: int, flags: int, threads: int, has_values: bool, /, *ragged: Any
 ) -> int | None: ...
+def open_torch(
+    tensor: Any, exchange: Any, int32: Any, int64: Any, pair: Any, threads: int, /
+) -> bool: ...
+def top_k_of_tensor(
+    a: Any,
+    k: int,
+    mode: str,
+    sorted: bool,
+    nan: str,
+    stable: bool,
+    indices_only: bool,
+    lengths: Any,
+    starts: Any,
+    offsets: Any,
+    max_length: int | None,
+    fill: int,
+    out: Any,
+    index_dtype: Any,
+    threads: int | None,
+    /,
+) -> Any: ...
 def prepare_corpus(vectors: Any, metric: int, threads: int, /) -> Any: ...
 def search_corpus(
     corpus: Any,

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from kselect import _flags, _libraries, _ragged, _select
-from kselect._call import Call, TopK, is_wide, thread_count
+from kselect._call import THREADS, Call, TopK, is_wide, thread_count
 
 
 @overload
@@ -161,7 +161,15 @@ def top_k(
         MemoryError: There is no memory for the workspace.
         RuntimeError: The GPU failed, or this build has no code for it.
     """
-    flags = _flags.of(mode, sorted, stable) | (0 if nan == "total_order" else _flags.of_nan(nan))
+    if type(a) is _Tensor and axis == -1 and not _is_compiling():
+        if stream is None and workspace is None:
+            found = _select.top_k_of_tensor(
+                a, k, mode, sorted, nan, stable, indices_only, lengths, starts, offsets,
+                max_length, fill, out, index_dtype, threads,
+            )  # fmt: skip
+            if found is not None:
+                return found
+    flags = _flags.of(mode, sorted, stable, nan)
     plain = out is None and stream is None and index_dtype is None and not indices_only
     given = None
     if lengths is not None or starts is not None or offsets is not None or max_length is not None:
@@ -218,11 +226,15 @@ def _of_plain_rows(a: np.ndarray, k: int, flags: int, workspace: Any, threads: i
 
 _NOTHING = nullcontext()
 _torch_side: Any = None  # kselect._torch, once the program has torch
+_Tensor: Any = None  # torch.Tensor, if the extension can read and make tensors itself
+_is_compiling: Any = None  # torch.compiler.is_compiling
 
 
 def _load_torch_side() -> Any:
-    global _torch_side
+    global _torch_side, _Tensor, _is_compiling
     from kselect import _torch
 
-    _torch_side = _torch
+    _torch_side, _is_compiling = _torch, _torch.torch.compiler.is_compiling
+    if _torch.READS_TENSORS:
+        _Tensor = _torch.torch.Tensor
     return _torch

@@ -9,8 +9,18 @@ import torch
 from torch.utils.dlpack import to_dlpack
 
 from kselect import _flags, _libraries, _select
+from kselect._call import THREADS, TopK
 
 DEFAULT_WIDE = True
+# Whether the extension reads and makes tensors by functions of C, as it can with torch 2.10 and newer.
+READS_TENSORS = _select.open_torch(
+    torch.Tensor,
+    getattr(torch.Tensor, "__dlpack_c_exchange_api__", None),
+    torch.int32,
+    torch.int64,
+    TopK,
+    THREADS,
+)
 
 
 def wants_operator(a: Any) -> bool:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cuda_runtime_api.h>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "runtime/backend/cuda/green_context.hpp"
 #include "runtime/backend/cuda/instruments.hpp"
 #include "runtime/backend/cuda/queries.hpp"
+#include "runtime/backend/cuda/staged_copies.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/backend/shared_cut.hpp"
 #include "runtime/error.hpp"
@@ -49,7 +51,8 @@ struct live_device {
   cudaEvent_t begin = nullptr, end = nullptr;
   stream_gate gate;
   clock_probe probe;
-  void* flush = nullptr;  // the memory that evict() reads
+  void* flush = nullptr;                // the memory that evict() reads
+  std::optional<staged_copies> staged;  // made for the first copy of many bytes
 
  private:
   // Checks for code before the first launch. Otherwise the error would blame a kernel.
@@ -110,10 +113,14 @@ class cuda_backend final : public backend {
   void release(std::byte* memory) noexcept override { cudaFree(memory); }
 
   void to_device(std::byte* to, std::span<const std::byte> from) override {
-    move(to, from.data(), from.size());
+    if (from.size() < staged_copies::worthwhile_bytes) return move(to, from.data(), from.size());
+    live_device& gpu = live();
+    staged(gpu).to_device(to, from, gpu.stream);
   }
   void to_host(std::span<std::byte> to, const std::byte* from) override {
-    move(to.data(), from, to.size());
+    if (to.size() < staged_copies::worthwhile_bytes) return move(to.data(), from, to.size());
+    live_device& gpu = live();
+    staged(gpu).to_host(to, from, gpu.stream);
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
     move(to, from, bytes);
@@ -231,6 +238,11 @@ class cuda_backend final : public backend {
     enter();
     if (!live_) live_ = std::make_unique<live_device>(device_.multiprocessors);
     return *live_;
+  }
+
+  staged_copies& staged(live_device& gpu) const {
+    if (!gpu.staged) gpu.staged.emplace(device_.threads);
+    return *gpu.staged;
   }
 
   static status blocked() {

@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/backend/host_backend.hpp"
+#include "runtime/copy_by_threads.hpp"
 #include "runtime/error.hpp"
 #include "search/exchange/communicator.hpp"
 #include "search/search.hpp"
@@ -107,7 +109,10 @@ class meeting_place {
 
 class thread_communicator final : public communicator {
  public:
-  thread_communicator(meeting_place& place, int rank) : place_(place), rank_(rank) {}
+  thread_communicator(meeting_place& place, int rank)
+      : place_(place),
+        rank_(rank),
+        threads_(std::max(1, runtime::threads_to_use(0) / static_cast<int>(place.size()))) {}
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(place_.size()); }
@@ -175,13 +180,15 @@ class thread_communicator final : public communicator {
       const auto bytes = [&](std::int64_t rows) {
         return static_cast<std::size_t>(rows) * columns[c].row_bytes;
       };
-      std::ranges::copy(place_.of(from).columns[c].send.subspan(bytes(first), bytes(count)),
-                        columns[c].receive.begin() + static_cast<std::ptrdiff_t>(bytes(to)));
+      runtime::copy_by_threads(columns[c].receive.data() + bytes(to),
+                               place_.of(from).columns[c].send.data() + bytes(first), bytes(count),
+                               threads_);
     }
   }
 
   meeting_place& place_;
   int rank_;
+  int threads_;  // for copies
 };
 
 }  // namespace

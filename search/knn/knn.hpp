@@ -39,6 +39,7 @@ constexpr auto names_of(proof_scope) {
 enum class knn_product : std::uint8_t {
   automatic,  // float16 on executor cuda if nothing asks for another way; else as before
   float16,    // filtered products in float16, every answer proven (search/knn/fused)
+  int8,       // the same of vectors of bytes, in integers
   tf32,       // executor cuda: as cuda_knn_options::tf32
   float32,    // executor cuda
   float64     // executors of the host
@@ -47,14 +48,20 @@ enum class knn_product : std::uint8_t {
 constexpr auto names_of(knn_product) {
   return std::to_array<named<knn_product>>({{knn_product::automatic, "auto"},
                                             {knn_product::float16, "float16"},
+                                            {knn_product::int8, "int8"},
                                             {knn_product::tf32, "tf32"},
                                             {knn_product::float32, "float32"},
                                             {knn_product::float64, "float64"}});
 }
 
+// Whether the fused search does it.
+constexpr bool is_filtered(knn_product product) {
+  return product == knn_product::float16 || product == knn_product::int8;
+}
+
 // What is proven: the fused search proves every query, whatever was asked for.
 constexpr proof_scope scope_of(proof_scope asked, knn_product product) {
-  return product == knn_product::float16 ? proof_scope::all : asked;
+  return is_filtered(product) ? proof_scope::all : asked;
 }
 
 struct cuda_knn_options {
@@ -132,8 +139,8 @@ struct cuda_knn_report {
   bool streamed = false;
   bool half_product = false;
   knn_product product = knn_product::float32;  // what was used
-  std::int64_t survivors = 0;                  // float16: vectors whose exact distance was computed
-  std::int64_t by_float64 = 0;                 // float16: queries done in float64
+  std::int64_t survivors = 0;                  // float16, int8: vectors whose scores passed
+  std::int64_t by_float64 = 0;                 // float16, int8: queries done in float64
   std::string other_because;                   // why product `auto` was not float16
   std::string whole_product_because;  // if half of the product was asked for but is impossible
   std::vector<cuda_knn_times> times;  // one a repeat, or that of the single run

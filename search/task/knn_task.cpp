@@ -190,9 +190,9 @@ class knn_runs final : public whole_runs {
 // Why no executor of this kind has the product; empty if it has.
 std::string lacks_product(executor_kind kind, knn_product product) {
   const bool has = product == knn_product::automatic ||
-                   (product == knn_product::float64   ? kind != executor_kind::cuda
-                    : product == knn_product::float16 ? kind != executor_kind::cpu
-                                                      : kind == executor_kind::cuda);
+                   (product == knn_product::float64 ? kind != executor_kind::cuda
+                    : is_filtered(product)          ? kind != executor_kind::cpu
+                                                    : kind == executor_kind::cuda);
   return has ? std::string()
              : fmt::format("executor {} has no products in {}", to_string(kind),
                            to_string(product));

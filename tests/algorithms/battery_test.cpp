@@ -58,6 +58,7 @@ TEST_P(Battery, EveryDeclaredTypePayloadAndLayout) { run(); }
 TEST_P(Battery, MisalignedInputAndPitch) { run(); }
 TEST_P(Battery, ManyShortRows) { run(); }
 TEST_P(Battery, RowsOfTheirOwnLengths) { run(); }
+TEST_P(Battery, NanLastOrFirst) { run(); }
 TEST_P(Battery, OneLongRow) { run(); }
 TEST_P(Battery, DeterministicWhereItPromisesSo) { run(); }
 TEST_P(FiberBattery, EveryLaneSchedule) { run(); }

@@ -113,8 +113,37 @@ def test_products_in_float16(kselect, tmp_path, metric):
     assert (indices == np.argsort(exact, axis=1, kind="stable")[:, :7]).all()
 
 
+@pytest.mark.parametrize("least", [0, -128])
+def test_products_of_bytes(kselect, tmp_path, least):
+    """Distances of bytes are integers, so each answer is unique: by distance, then index."""
+    base = RNG.integers(least, least + 256, (4200, 150))
+    np.save(tmp_path / "base.npy", base.astype(np.float32))
+    np.save(tmp_path / "query.npy", base[:9].astype(np.float32))
+    done = kselect("knn", "--base", "base.npy", "--query", "query.npy", "--metric", "sqeuclidean", "--k", 7,
+                   "--executor", "fiber", "--product", "int8", "--indices", "i.npy", "--distances", "d.npy")
+    assert "all proven by products in int8" in done.stdout
+    for query in range(9):
+        exact = ((base - base[query]) ** 2).sum(axis=1)
+        nearest = np.argsort(exact, kind="stable")[:7]
+        assert (np.load(tmp_path / "i.npy")[query] == nearest).all()
+        assert (np.load(tmp_path / "d.npy")[query] == exact[nearest]).all()
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.5, "0.5"), (256, "256"), (-1, "255"), (np.nan, "nan")])
+def test_products_of_bytes_take_bytes_alone(kselect, tmp_path, value, said):
+    vectors = np.full((4200, 3), 255, np.float32)
+    vectors[7, 2] = value
+    np.save(tmp_path / "base.npy", vectors)
+    done = kselect("knn", "--base", "base.npy", "--self", "--metric", "sqeuclidean", "--k", 7, "--executor", "fiber",
+                   "--product", "int8", "--indices", "i.npy", "--distances", "d.npy", check=3)
+    assert "base.npy" in done.stderr and said in done.stderr
+    assert not (tmp_path / "i.npy").exists()
+
+
 @pytest.mark.parametrize(("options", "named"), [
     (["--executor", "cpu", "--product", "float16"], "executor cpu"),
+    (["--executor", "cpu", "--product", "int8"], "executor cpu"),
+    (["--executor", "fiber", "--product", "int8", "--memory-limit", 64], "in memory"),
     (["--executor", "cpu", "--product", "float32"], "executor cpu"),
     (["--executor", "fiber", "--product", "tf32"], "executor fiber"),
     (["--executor", "fiber", "--product", "float16", "--memory", 10], "--memory"),

@@ -83,6 +83,17 @@ TEST_F(KeptPlan, NeedsNoDataAndGivesWhatTheCallGives) {
   }
 }
 
+TEST_F(KeptPlan, OneElementOfEachRowNeedsNoSorting) {
+  const select_options by_unsorted{.require = sorted.require,
+                                   .algorithm = find_algorithm("cpu/nth_element")->algorithm};
+  EXPECT_FALSE(plan_select(rows_, 2, place::cpu(1), by_unsorted));
+  EXPECT_TRUE(plan_select(rows_, 1, place::cpu(1), by_unsorted));
+  EXPECT_EQ(plan_select(rows_, 1, place::cpu(1), sorted).algorithm(),
+            plan_select(rows_, 1, place::cpu(1)).algorithm());
+  EXPECT_NE(plan_select(rows_, 2, place::cpu(1), sorted).algorithm(),
+            plan_select(rows_, 2, place::cpu(1)).algorithm());
+}
+
 TEST_F(KeptPlan, ForValuesAloneTakesNoIndices) {
   const select_plan values_only =
       plan_select<void>(rows_, k, place::cpu(1), {.direction = direction::largest});

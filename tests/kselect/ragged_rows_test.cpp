@@ -5,6 +5,7 @@
 #include "kselect/ragged_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <gmock/gmock.h>
 #include <numeric>
@@ -33,6 +34,7 @@ struct random_rows {
     pitch = n + below(9);
     data.resize(static_cast<std::size_t>(q * pitch + 8));
     const std::int64_t values = below(2) == 0 ? 5 : 100'000;  // few: full of ties
+    nans = below(3) == 0;
     for (T& x : data) x = element(values);
     const std::int64_t form = below(4);
     std::int64_t at = below(5);
@@ -77,6 +79,10 @@ struct random_rows {
   }
   T element(std::int64_t values) {
     if (below(50) == 0) return std::bit_cast<T>(static_cast<order_key_t<T>>(bits()));  // NaN, too
+    if (nans && below(4) == 0) {
+      const auto some = static_cast<order_key_t<T>>(bits());
+      return std::bit_cast<T>(static_cast<order_key_t<T>>(some | infinity_bits<T> | 1U));
+    }
     const auto x = static_cast<float>(below(values) - values / 2);
     if constexpr (sizeof(T) == 2) {
       return from_float<T>(x);
@@ -102,18 +108,24 @@ struct random_rows {
 
   std::mt19937& bits;
   std::int64_t n, q, k, pitch, fill;
-  bool segments;
+  bool segments, nans;
   std::vector<T> data;
   std::vector<Number> lengths, starts, offsets, k_each;
   std::vector<std::int32_t> names;  // empty: elements have none
   bool named_of_input = false;
 };
 
+template <class T>
+order_key_t<T> key_of(T x, const select_options& how) {
+  return selection_key(x, how.direction, how.nan);
+}
+
 // The k best keys of a row, best first.
 template <class T>
-std::vector<order_key_t<T>> best_keys(std::span<const T> row, std::int64_t k, direction wanted) {
+std::vector<order_key_t<T>> best_keys(std::span<const T> row, std::int64_t k,
+                                      const select_options& how) {
   std::vector<order_key_t<T>> keys;
-  for (const T x : row) keys.push_back(selection_key(x, wanted));
+  for (const T x : row) keys.push_back(key_of(x, how));
   const auto count = std::min(keys.size(), static_cast<std::size_t>(k));
   std::partial_sort(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(count), keys.end());
   keys.resize(count);
@@ -122,31 +134,33 @@ std::vector<order_key_t<T>> best_keys(std::span<const T> row, std::int64_t k, di
 
 // Equal keys by ascending index, and no equal one left out that comes before.
 template <class T, class Index>
-bool is_stable(std::span<const T> row, direction wanted, const std::vector<order_key_t<T>>& keys,
-               const std::vector<Index>& indices) {
+bool is_stable(std::span<const T> row, const select_options& how,
+               const std::vector<order_key_t<T>>& keys, const std::vector<Index>& indices) {
   for (std::size_t j = 1; j < keys.size(); ++j) {
     if (keys[j] == keys[j - 1] && indices[j] < indices[j - 1]) return false;
   }
   if (keys.empty()) return true;
   std::ptrdiff_t before = 0;
   for (Index i = 0; i <= indices.back(); ++i) {
-    before += selection_key(row[static_cast<std::size_t>(i)], wanted) == keys.back() ? 1 : 0;
+    before += key_of(row[static_cast<std::size_t>(i)], how) == keys.back() ? 1 : 0;
   }
   return before == std::ranges::count(keys, keys.back());
 }
 
 // What is wrong with a row's answer, of which values or indices may be empty.
 template <class T, class Index>
-std::string wrong_row(std::span<const T> row, std::int64_t k, direction wanted, std::int64_t fill,
-                      const requirements& required, std::span<const T> values,
+std::string wrong_row(std::span<const T> row, std::int64_t k, std::int64_t fill,
+                      const select_options& how, std::span<const T> values,
                       std::span<const Index> indices) {
-  const auto expected = best_keys(row, k, wanted);
+  const requirements& required = how.require;
+  const auto expected = best_keys(row, k, how);
   std::vector<order_key_t<T>> keys;
   std::vector<Index> seen;
   for (std::size_t j = 0; j < std::max(values.size(), indices.size()); ++j) {
     if (j >= expected.size()) {
       if (!indices.empty() && indices[j] != static_cast<Index>(fill)) return "index of the fill";
-      if (!values.empty() && bits_of(values[j]) != fill_bits<T>(wanted)) return "value of the fill";
+      if (!values.empty() && bits_of(values[j]) != fill_bits<T>(how.direction))
+        return "value of the fill";
       continue;
     }
     T value{};
@@ -158,10 +172,10 @@ std::string wrong_row(std::span<const T> row, std::int64_t k, direction wanted, 
     } else {
       value = values[j];
     }
-    keys.push_back(selection_key(value, wanted));
+    keys.push_back(key_of(value, how));
   }
   const bool stable = required.tie_break == tie_break::prefer_smaller_index;
-  if (stable && !seen.empty() && !is_stable(row, wanted, keys, seen)) return "ties";
+  if (stable && !seen.empty() && !is_stable(row, how, keys, seen)) return "ties";
   std::ranges::sort(seen);
   if (std::ranges::adjacent_find(seen) != seen.end()) return "index twice";
   const bool ordered = stable || required.ordering != output_ordering::unsorted;
@@ -187,6 +201,8 @@ std::string wrong_selection(std::mt19937& random, std::int64_t longest, const pl
   random_rows<T, Number> p(random, longest);
   select_options options;
   if (p.below(2) == 0) options.direction = direction::largest;
+  constexpr std::array places = {nan_order::total_order, nan_order::last, nan_order::first};
+  options.nan = places[static_cast<std::size_t>(p.below(3))];
   const std::int64_t order = p.below(6);
   if (order == 0) options.require.ordering = output_ordering::sorted;
   if (order == 1) options.require.tie_break = tie_break::prefer_smaller_index;
@@ -231,8 +247,8 @@ std::string wrong_selection(std::mt19937& random, std::int64_t longest, const pl
       return all.empty() ? std::span<const element>()
                          : std::span<const element>(all).subspan(first, count);
     };
-    std::string wrong = wrong_row<T, Index>(p.row(r), p.wanted(r), options.direction, p.fill,
-                                            options.require, part(values), part(indices));
+    std::string wrong =
+        wrong_row<T, Index>(p.row(r), p.wanted(r), p.fill, options, part(values), part(indices));
     if (!wrong.empty()) {
       return wrong + " in row " + std::to_string(r) + " of n = " + std::to_string(p.n) +
              ", k = " + std::to_string(p.k) + ", length " + std::to_string(p.row(r).size());

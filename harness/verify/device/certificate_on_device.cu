@@ -138,7 +138,8 @@ std::optional<device_verdict> verify_on_device(const problem& what, const contra
                                                const io& buffers, backend& place,
                                                const device_proof_shape& shape) {
   if (what.n == 0 || what.q == 0 || what.k == 0) return device_verdict{};
-  const bool equal = !what.ragged() && what.map == row_numbers::none;
+  const bool equal =
+      !what.ragged() && what.map == row_numbers::none && what.nan == nan_order::total_order;
   if (what.payload != payload::values_and_indices || !equal) return std::nullopt;
   require(buffers.input != nullptr, "the input is null", what);
   require(buffers.values != nullptr, "the values are null", what);

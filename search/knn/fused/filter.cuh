@@ -12,9 +12,13 @@
 // memory (layout.hpp), so copies are linear.
 //
 // When a tile's scores are complete, each thread compares the maximum of its 8 scores of a row with
-// the row's threshold. The few rows that pass take a mask of the scores that do, one addition to
-// the block's counter of the row in shared memory, and a loop over the mask. A row has a segment of
-// its list for each part of the corpus, so no counter is shared by blocks.
+// the row's threshold. The few rows that pass take a mask of the scores that do and one addition to
+// the block's counter of the row in shared memory. A row has a segment of its list for each part of
+// the corpus, so no counter is shared by blocks.
+//
+// Thresholds come from a sample. Of a small one all scores are written. Of a large one a row has
+// only maxima, of 32 columns of some tiles each: where there are many, the r-th largest of them is
+// seldom below the r-th largest score, and a lower threshold only admits more.
 //
 // Vectors that all queries leave out have a start of -inf, so this kernel does not know of them. If
 // queries differ in what they leave out, scores that pass are looked up in the query's bits.
@@ -32,37 +36,101 @@ namespace kselect::search::fused {
 
 // What leaves the kernel.
 enum class output : std::uint8_t {
-  matrix,    // all scores, for a first threshold from a few tiles
-  scored,    // survivors and their scores, for the next threshold
-  positions  // survivors
+  matrix,  // all scores, for a first threshold from a few tiles
+  maxima,  // the largest scores of groups of columns, for a threshold from many tiles
+  scored   // survivors and their scores
 };
 
 struct filter_args {
   rounded queries, corpus;
   global<const float> starts;      // [corpus tiles * tile_rows]
-  global<const float> thresholds;  // [rows]; unused for output::matrix
+  global<const float> thresholds;  // [rows]; for output::scored
   std::int64_t rows = 0;           // queries
   int slabs = 0, query_tiles = 0;
   int first_tile = 0, last_tile = 0;  // of the corpus
   int part = 0;                       // tiles of a block
   survivor_lists lists;
-  global<float> matrix;  // [query_tiles * tile_rows][matrix_pitch]
+  // [query_tiles * tile_rows][matrix_pitch]: scores, or maxima_of_tile maxima of each group of
+  // tiles
+  global<float> matrix;
   std::int64_t matrix_pitch = 0;
+  int group = 1;  // tiles of a group; for output::maxima a part is a multiple of it
+  simt::product factors = simt::product::float16;  // of the vectors; float16 or int8
   // Of queries that differ in what they leave out: their bits, the vector of a position, the query
   // of a row. They stand last: what other kernels read keeps its place.
   admitted allowed;
   numbering vector_of, query_of;
 };
 
+// Sums of products as the filter compares them. Integers, which bytes have, are exact, and below
+// 2^28 in magnitude: 4096 products of up to 2^14, and less than that for the start. What is left
+// out starts below -2^29, what is always kept above 2^29.
+template <simt::product factors>
+struct score_sums {
+  using sum = simt::product_sum<factors>;
+  static constexpr bool integers = simt::of_bytes(factors);
+  static constexpr std::int32_t beyond_all = 1 << 29;
+
+  KSELECT_HD static sum lowest() {
+    if constexpr (integers) {
+      return std::numeric_limits<sum>::min();
+    } else {
+      return -std::numeric_limits<sum>::infinity();
+    }
+  }
+  KSELECT_HD static sum larger(sum a, sum b) {
+    if constexpr (integers) {
+      return a > b ? a : b;
+    } else {
+      return std::fmax(a, b);
+    }
+  }
+  // A higher start only admits more.
+  KSELECT_HD static sum start(float from) {
+    if constexpr (integers) {
+      if (!(from > -static_cast<float>(beyond_all))) return -2 * beyond_all;
+      if (!(from < static_cast<float>(beyond_all))) return 2 * (beyond_all - 1);
+      return static_cast<sum>(std::ceil(from));
+    } else {
+      return from;
+    }
+  }
+  // The largest sum that is not beyond a threshold.
+  KSELECT_HD static sum limit(float threshold) {
+    if constexpr (integers) {
+      if (threshold == std::numeric_limits<float>::infinity()) {
+        return std::numeric_limits<sum>::max();
+      }
+      if (!(threshold > -static_cast<float>(beyond_all))) return -beyond_all;
+      if (!(threshold < static_cast<float>(beyond_all))) return beyond_all;
+      return static_cast<sum>(std::floor(threshold));
+    } else {
+      return threshold;
+    }
+  }
+  // Rounded to float32; the bound counts that (prepared_corpus.cu).
+  KSELECT_HD static float score(sum of) {
+    if constexpr (integers) {
+      if (of < -beyond_all) return -std::numeric_limits<float>::infinity();
+      if (of > beyond_all) return std::numeric_limits<float>::infinity();
+      return static_cast<float>(of);
+    } else {
+      return of;
+    }
+  }
+};
+
 // `each`: queries differ in what they leave out.
-template <output wanted, bool queries_stay, bool each = false>
+template <output wanted, bool queries_stay, bool each = false,
+          simt::product factors = simt::product::float16>
 struct filter_kernel {
-  static_assert(!each || wanted != output::matrix);
+  static_assert(!each || wanted == output::scored);
   static constexpr int max_threads = 256;
   static constexpr int min_blocks = 2;
   static constexpr int stages = queries_stay ? 4 : 3;
   static constexpr int most_slabs_that_stay = 2;
-  static constexpr simt::product factors = simt::product::float16;
+  using sums_of = score_sums<factors>;
+  using sum = typename sums_of::sum;
   struct storage {
     std::uint32_t found[tile_rows];
   };
@@ -80,7 +148,7 @@ struct filter_kernel {
  private:
   // Of a warp: 4 fragments of 16 queries, 4 of 8 vectors.
   static constexpr int row_fragments = 4, column_fragments = 4;
-  using scores = float[row_fragments][column_fragments][4];
+  using scores = sum[row_fragments][column_fragments][4];
 
   template <class Simt>
   class worker {
@@ -99,7 +167,7 @@ struct filter_kernel {
 
     KSELECT_HD void work() {
       begin();
-      float limits[row_fragments][2];
+      sum limits[row_fragments][2];
       load_limits(limits);
       scores sums;
       int slab = 0, tile = first_;
@@ -155,13 +223,18 @@ struct filter_kernel {
       simt_.commit_copies();
     }
 
-    KSELECT_HD void load_limits(float (&limits)[row_fragments][2]) {
+    // Of a row that is not there no score passes; maxima begin below all scores.
+    KSELECT_HD static sum limit_without() {
+      if constexpr (wanted != output::scored) return sums_of::lowest();
+      return sums_of::limit(std::numeric_limits<float>::infinity());
+    }
+    KSELECT_HD void load_limits(sum (&limits)[row_fragments][2]) {
       KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
         KSELECT_UNROLL for (int h = 0; h < 2; ++h) {
           const std::int64_t row = std::int64_t{query_tile_} * tile_rows + row_ + 16 * m + 8 * h;
-          const bool filtered = wanted != output::matrix && row < a_.rows;
+          const bool filtered = wanted == output::scored && row < a_.rows;
           limits[m][h] =
-              filtered ? simt_.load(a_.thresholds, row) : std::numeric_limits<float>::infinity();
+              filtered ? sums_of::limit(simt_.load(a_.thresholds, row)) : limit_without();
         }
       }
     }
@@ -171,8 +244,9 @@ struct filter_kernel {
       const std::int64_t first = std::int64_t{tile} * tile_rows + column_;
       KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
         const auto both = simt_.load(pairs, (first + 8 * f) / 2);
+        const sum begin[2] = {sums_of::start(both[0]), sums_of::start(both[1])};
         KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
-          KSELECT_UNROLL for (int i = 0; i < 4; ++i) sums[m][f][i] = both[i % 2];
+          KSELECT_UNROLL for (int i = 0; i < 4; ++i) sums[m][f][i] = begin[i % 2];
         }
       }
     }
@@ -185,7 +259,7 @@ struct filter_kernel {
       // The rows that this lane names to load_matrices.
       const int query = warp / 4 * (16 * row_fragments) + lane % 16;
       const int vector = warp % 4 * (8 * column_fragments) + lane % 8 + lane / 16 * 8;
-      KSELECT_UNROLL for (int k = 0; k < slab_width / 16; ++k) {
+      KSELECT_UNROLL for (int k = 0; k < slab_chunks / 2; ++k) {
         std::uint32_t left[row_fragments][4], right[column_fragments / 2][4];
         KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
           simt_.load_matrices(left[m], queries + place_in_slab(query + 16 * m, 2 * k + lane / 16));
@@ -203,36 +277,62 @@ struct filter_kernel {
       }
     }
 
-    KSELECT_HD void emit(const scores& sums, const float (&limits)[row_fragments][2], int tile) {
+    // `limits`: thresholds, or the maxima of a group of tiles so far.
+    KSELECT_HD void emit(const scores& sums, sum (&limits)[row_fragments][2], int tile) {
       KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
         KSELECT_UNROLL for (int h = 0; h < 2; ++h) {
+          const int row = row_ + 16 * m + 8 * h;
           if constexpr (wanted == output::matrix) {
-            write_row(sums[m], row_ + 16 * m + 8 * h, h, tile);
-          } else {
-            float best = sums[m][0][2 * h];
-            KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
-              best = std::fmax(best, std::fmax(sums[m][f][2 * h], sums[m][f][2 * h + 1]));
-            }
-            if (best > limits[m][h]) {
-              keep(sums[m], row_ + 16 * m + 8 * h, h, tile, limits[m][h]);
-            }
+            write_row(sums[m], row, h, tile);
+          } else if constexpr (wanted == output::maxima) {
+            limits[m][h] = sums_of::larger(limits[m][h], best_of(sums[m], h));
+          } else if (best_of(sums[m], h) > limits[m][h]) {
+            keep(sums[m], row, h, tile, limits[m][h]);
           }
+        }
+      }
+      if constexpr (wanted == output::maxima) {
+        if ((tile - first_ + 1) % a_.group == 0 || tile + 1 == last_) write_maxima(limits, tile);
+      }
+    }
+    KSELECT_HD static sum best_of(const sum (&sums)[column_fragments][4], int h) {
+      sum best = sums[0][2 * h];
+      KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
+        best = sums_of::larger(best, sums_of::larger(sums[f][2 * h], sums[f][2 * h + 1]));
+      }
+      return best;
+    }
+
+    // A warp has 32 columns, of which 4 lanes hold a row.
+    KSELECT_HD void write_maxima(sum (&maxima)[row_fragments][2], int tile) {
+      const std::int64_t column =
+          std::int64_t{(tile - a_.first_tile) / a_.group} * maxima_of_tile + simt_.warp() % 4;
+      KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
+        KSELECT_UNROLL for (int h = 0; h < 2; ++h) {
+          sum best = maxima[m][h];
+          best = sums_of::larger(best, simt_.shfl_xor(simt::full_mask, best, 1));
+          best = sums_of::larger(best, simt_.shfl_xor(simt::full_mask, best, 2));
+          const std::int64_t row = std::int64_t{query_tile_} * tile_rows + row_ + 16 * m + 8 * h;
+          if (simt_.lane() % 4 == 0) {
+            simt_.store(a_.matrix, row * a_.matrix_pitch + column, sums_of::score(best));
+          }
+          maxima[m][h] = limit_without();
         }
       }
     }
 
-    KSELECT_HD void write_row(const float (&sums)[column_fragments][4], int row, int h, int tile) {
+    KSELECT_HD void write_row(const sum (&sums)[column_fragments][4], int row, int h, int tile) {
       const std::int64_t first = (std::int64_t{query_tile_} * tile_rows + row) * a_.matrix_pitch +
                                  std::int64_t{tile - a_.first_tile} * tile_rows + column_;
       KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
         simt_.store(simt::as_vec<2>(a_.matrix), (first + 8 * f) / 2,
-                    {{sums[f][2 * h], sums[f][2 * h + 1]}});
+                    {{sums_of::score(sums[f][2 * h]), sums_of::score(sums[f][2 * h + 1])}});
       }
     }
 
     // Appends the thread's scores of a row that are beyond the limit.
-    KSELECT_HD void keep(const float (&sums)[column_fragments][4], int row, int h, int tile,
-                         float limit) {
+    KSELECT_HD void keep(const sum (&sums)[column_fragments][4], int row, int h, int tile,
+                         sum limit) {
       std::uint32_t passed = 0;
       KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
         KSELECT_UNROLL for (int e = 0; e < 2; ++e) {
@@ -250,19 +350,12 @@ struct filter_kernel {
       const auto room = static_cast<std::uint32_t>(a_.lists.room);
       const auto first =
           static_cast<std::uint32_t>(tile) * tile_rows + static_cast<std::uint32_t>(column_);
-      if constexpr (wanted == output::scored) {
-        KSELECT_UNROLL for (int i = 0; i < 2 * column_fragments; ++i) {
-          if ((passed >> i & 1U) == 0 || place >= room) continue;
-          simt_.store(a_.lists.positions, segment + place,
-                      first + static_cast<std::uint32_t>(i / 2 * 8 + i % 2));
-          simt_.store(a_.lists.scores, segment + place, sums[i / 2][2 * h + i % 2]);
-          ++place;
-        }
-      } else {
-        for (; passed != 0 && place < room; passed &= passed - 1, ++place) {
-          const auto i = static_cast<std::uint32_t>(simt_.ffs(passed) - 1);
-          simt_.store(a_.lists.positions, segment + place, first + i / 2 * 8 + i % 2);
-        }
+      KSELECT_UNROLL for (int i = 0; i < 2 * column_fragments; ++i) {
+        if ((passed >> i & 1U) == 0 || place >= room) continue;
+        simt_.store(a_.lists.positions, segment + place,
+                    first + static_cast<std::uint32_t>(i / 2 * 8 + i % 2));
+        simt_.store(a_.lists.scores, segment + place, sums_of::score(sums[i / 2][2 * h + i % 2]));
+        ++place;
       }
     }
 
@@ -280,7 +373,7 @@ struct filter_kernel {
     }
 
     KSELECT_HD void end() {
-      if constexpr (wanted == output::matrix) return;
+      if constexpr (wanted != output::scored) return;
       simt_.sync_block();
       if (simt_.thread() >= tile_rows) return;
       const std::int64_t row = std::int64_t{query_tile_} * tile_rows + simt_.thread();

@@ -7,22 +7,30 @@ namespace kselect::search::fused {
 namespace {
 
 // The kernel for short vectors keeps its queries in shared memory.
-template <output wanted, bool each>
+template <output wanted, bool each, simt::product factors>
 void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
   const auto with = [&]<class Kernel>(Kernel) {
     start<Kernel>(place, std::int64_t{args.query_tiles} * splits, args, Kernel::max_threads,
                   Kernel::dynamic_bytes(args.slabs));
   };
-  if (args.slabs <= filter_kernel<wanted, true, each>::most_slabs_that_stay) {
-    with(filter_kernel<wanted, true, each>{});
+  if (args.slabs <= filter_kernel<wanted, true, each, factors>::most_slabs_that_stay) {
+    with(filter_kernel<wanted, true, each, factors>{});
   } else {
-    with(filter_kernel<wanted, false, each>{});
+    with(filter_kernel<wanted, false, each, factors>{});
   }
+}
+
+template <output wanted, bool each>
+void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
+  if (simt::of_bytes(args.factors)) {
+    return filter_by_mma_sync<wanted, each, simt::product::int8>(place, args, splits);
+  }
+  filter_by_mma_sync<wanted, each, simt::product::float16>(place, args, splits);
 }
 
 template <output wanted>
 void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
-  if constexpr (wanted != output::matrix) {
+  if constexpr (wanted == output::scored) {
     if (args.allowed.each()) return filter_by_mma_sync<wanted, true>(place, args, splits);
   }
   filter_by_mma_sync<wanted, false>(place, args, splits);
@@ -33,7 +41,7 @@ void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
 int filter_compiled_for([[maybe_unused]] const device& place) {
 #if defined(__CUDACC__)
   if (place.kind == executor_kind::cuda) {
-    return simt::compiled_for<filter_kernel<output::positions, true, false>>(place);
+    return simt::compiled_for<filter_kernel<output::scored, true, false>>(place);
   }
 #endif
   return 0;
@@ -43,6 +51,9 @@ bool wgmma_is_built() { return KSELECT_HAS_WGMMA != 0; }
 
 void filter(backend& place, output wanted, const filter_args& args, int splits, product_body body) {
   if (body == product_body::wgmma) {
+    if (simt::of_bytes(args.factors)) {
+      throw error(failure::unsupported, "wgmma multiplies float16 here; take mma.sync for bytes");
+    }
 #if KSELECT_HAS_WGMMA
     return require(filter_by_wgmma(place.executor(), wanted, args, splits));
 #else
@@ -53,10 +64,10 @@ void filter(backend& place, output wanted, const filter_args& args, int splits, 
   switch (wanted) {
     case output::matrix:
       return filter_by_mma_sync<output::matrix>(place, args, splits);
+    case output::maxima:
+      return filter_by_mma_sync<output::maxima>(place, args, splits);
     case output::scored:
       return filter_by_mma_sync<output::scored>(place, args, splits);
-    case output::positions:
-      return filter_by_mma_sync<output::positions>(place, args, splits);
   }
 }
 

@@ -15,6 +15,7 @@ int filter_compiled_for(const device& place);
 bool wgmma_is_built();
 
 // Enqueues one pass over `splits` parts. `body`: not `fastest`. A matrix is by mma_sync alone.
+// Maxima count vectors that queries leave out each for itself.
 // Throws error(failure::unsupported) for a body that the place or this program does not have.
 void filter(backend& place, output wanted, const filter_args& args, int splits, product_body body);
 

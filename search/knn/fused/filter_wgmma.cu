@@ -17,6 +17,7 @@
 #include "search/knn/fused/filter_wgmma.hpp"
 #include "search/knn/fused/hopper.cuh"
 #include "search/knn/fused/plan.hpp"
+#include "search/knn/fused/ring.cuh"
 
 namespace kselect::search::fused {
 namespace {
@@ -33,41 +34,6 @@ constexpr int registers_of_producer = 24, registers_of_consumer = 240;
 static_assert(registers_of_producer + consumers * registers_of_consumer <= 3 * 168);
 constexpr int first_turn = 1;                      // named barriers: one for each consumer,
 constexpr int first_own = first_turn + consumers;  // and one for each consumer's own threads
-
-// Where a block's buffers and barriers lie in dynamic shared memory.
-template <int slabs>
-struct ring {
-  static constexpr int stages = slabs == 1 ? 10 : 6;
-  static constexpr std::uint32_t tile_bytes = slabs * slab_bytes;
-  static constexpr std::uint32_t start_bytes = tile_rows * sizeof(float);
-  static constexpr std::uint32_t swizzle_bytes = 1024;  // tiles begin at multiples
-  static constexpr std::size_t bytes = stages * (tile_bytes + start_bytes + 16) + swizzle_bytes;
-
-  shared_address base;
-
-  __device__ explicit ring(const void* memory)
-      : base((hopper::address_of(memory) + swizzle_bytes - 1) / swizzle_bytes * swizzle_bytes) {}
-  __device__ shared_address tile(int stage) const { return base + stage * tile_bytes; }
-  __device__ shared_address starts(int stage) const {
-    return base + stages * tile_bytes + stage * start_bytes;
-  }
-  __device__ shared_address full(int stage) const {
-    return base + stages * (tile_bytes + start_bytes) + stage * 8;
-  }
-  __device__ shared_address empty(int stage) const { return full(stages + stage); }
-};
-
-// A stage of the ring and the parity of its barriers' phase.
-template <int stages>
-struct cursor {
-  int stage = 0;
-  std::uint32_t parity = 0;
-  __device__ void next() {
-    if (++stage < stages) return;
-    stage = 0;
-    parity ^= 1;
-  }
-};
 
 // The block's share of the work.
 struct share {
@@ -86,11 +52,12 @@ struct share {
 template <output wanted, int slabs, bool each>
 struct wgmma_kernel {
   static_assert(wanted != output::matrix && slabs <= most_slabs_of_wgmma);
+  static_assert(!each || wanted == output::scored);
   static constexpr int max_threads = group_threads * (consumers + 1);
   static constexpr int min_blocks = 1;
   static constexpr int steps = slabs * slab_width / 16;  // products of 16 components
-  using buffers = ring<slabs>;
-  using position = cursor<buffers::stages>;
+  using buffers = hopper::ring<slabs>;
+  using position = hopper::cursor<buffers::stages>;
   struct storage {
     std::uint32_t found[block_rows];
   };
@@ -135,11 +102,16 @@ struct wgmma_kernel {
     }
   }
 
-  // What a thread of a consumer holds: fragments of its queries and their thresholds.
+  // What a thread of a consumer holds: fragments of its queries and their thresholds, or the maxima
+  // of a group of tiles so far.
   struct queries {
     std::uint32_t fragments[halves][steps][4];
     float limits[halves][2];
   };
+  // Of a row that is not there no score passes; maxima begin below all scores.
+  static constexpr float limit_without = wanted == output::scored
+                                             ? std::numeric_limits<float>::infinity()
+                                             : -std::numeric_limits<float>::infinity();
 
   // `row`: the thread's first row in the tile of queries.
   __device__ __forceinline__ static void load(queries& q, const args& a, int tile, int row,
@@ -160,8 +132,8 @@ struct wgmma_kernel {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         const std::int64_t query = std::int64_t{tile} * tile_rows + row + 64 * m + 8 * h;
-        q.limits[m][h] = query < a.rows ? __ldg(a.thresholds.data + query)
-                                        : std::numeric_limits<float>::infinity();
+        const bool filtered = wanted == output::scored && query < a.rows;
+        q.limits[m][h] = filtered ? __ldg(a.thresholds.data + query) : limit_without;
       }
     }
   }
@@ -190,15 +162,22 @@ struct wgmma_kernel {
       hopper::hold(sums[0]);
       hopper::hold(sums[1]);
       if (lane == 0) hopper::arrive(memory.empty(at.stage));
-      const segment to{a,
-                       shared,
-                       std::int64_t{query_tile} * tile_rows,
-                       own.part,
-                       group * tile_rows,
-                       (own.first_tile + i) * tile_rows + lane % 4 * 2};
-      emit(sums, q, row, to);
+      if constexpr (wanted == output::maxima) {
+        raise(sums, q);
+        if ((i + 1) % a.group == 0 || i + 1 == own.tiles) {
+          write_maxima(q, a, query_tile, row, (own.first_tile + i - a.first_tile) / a.group);
+        }
+      } else {
+        const segment to{a,
+                         shared,
+                         std::int64_t{query_tile} * tile_rows,
+                         own.part,
+                         group * tile_rows,
+                         (own.first_tile + i) * tile_rows + lane % 4 * 2};
+        emit(sums, q, row, to);
+      }
     }
-    store_counts(own, a, shared, group, thread);
+    if constexpr (wanted == output::scored) store_counts(own, a, shared, group, thread);
   }
 
   __device__ static void store_counts(const share& own, const args& a, const storage& shared,
@@ -248,18 +227,69 @@ struct wgmma_kernel {
     int first_position;  // of the thread's first column
   };
 
+  // A thread's columns of a row in strips, so that few values are looked at where one passes. What
+  // looks up bits leaves no registers for more than one.
+  static constexpr int strips = each ? 1 : 4, columns_of_strip = columns_of_thread / strips;
+  __device__ __forceinline__ static float best_of(const hopper::sums_of_64& sums, int h,
+                                                  int strip) {
+    constexpr int pairs = columns_of_strip / 2;
+    float best = sums[4 * strip * pairs + 2 * h];
+#pragma unroll
+    for (int j = strip * pairs; j < (strip + 1) * pairs; ++j) {
+      best = fmaxf(best, fmaxf(sums[4 * j + 2 * h], sums[4 * j + 2 * h + 1]));
+    }
+    return best;
+  }
+
   __device__ __forceinline__ static void emit(const hopper::sums_of_64 (&sums)[halves],
                                               const queries& q, int row, const segment& to) {
 #pragma unroll
     for (int m = 0; m < halves; ++m) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        float best = sums[m][2 * h];
+        const float limit = q.limits[m][h];
+        float best[strips];
 #pragma unroll
-        for (int j = 0; j < columns_of_thread / 2; ++j) {
-          best = fmaxf(best, fmaxf(sums[m][4 * j + 2 * h], sums[m][4 * j + 2 * h + 1]));
+        for (int c = 0; c < strips; ++c) best[c] = best_of(sums[m], h, c);
+        float best_of_all = best[0];
+#pragma unroll
+        for (int c = 1; c < strips; ++c) best_of_all = fmaxf(best_of_all, best[c]);
+        if (!(best_of_all > limit)) continue;
+#pragma unroll
+        for (int c = 0; c < strips; ++c) {
+          if (best[c] > limit) keep(sums[m], h, c, limit, row + 64 * m + 8 * h, to);
         }
-        if (best > q.limits[m][h]) keep(sums[m], h, q.limits[m][h], row + 64 * m + 8 * h, to);
+      }
+    }
+  }
+
+  __device__ __forceinline__ static void raise(const hopper::sums_of_64 (&sums)[halves],
+                                               queries& q) {
+#pragma unroll
+    for (int m = 0; m < halves; ++m) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+#pragma unroll
+        for (int c = 0; c < strips; ++c) {
+          q.limits[m][h] = fmaxf(q.limits[m][h], best_of(sums[m], h, c));
+        }
+      }
+    }
+  }
+
+  // The maxima of a group of tiles: a thread has one of each of its rows.
+  __device__ __forceinline__ static void write_maxima(queries& q, const args& a, int query_tile,
+                                                      int row, int number) {
+    static_assert(maxima_of_tile == 4, "lanes that hold a row");
+    float* const to = a.matrix.data +
+                      (std::int64_t{query_tile} * tile_rows + row) * a.matrix_pitch +
+                      std::int64_t{number} * maxima_of_tile + threadIdx.x % 4;
+#pragma unroll
+    for (int m = 0; m < halves; ++m) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        to[(64 * m + 8 * h) * a.matrix_pitch] = q.limits[m][h];
+        q.limits[m][h] = limit_without;
       }
     }
   }
@@ -285,14 +315,16 @@ struct wgmma_kernel {
     return kept;
   }
 
-  // Appends the thread's scores of a row that are beyond the limit. Bit i of the mask is of column
-  // 8 (i / 2) + i % 2 after the thread's first.
-  __device__ __forceinline__ static void keep(const hopper::sums_of_64& sums, int h, float limit,
-                                              int row, const segment& to) {
+  // Appends the scores of a strip of the thread's columns of a row that are beyond the limit. Bit
+  // i of the mask is of column 8 (i / 2) + i % 2 after the thread's first.
+  __device__ __forceinline__ static void keep(const hopper::sums_of_64& sums, int h, int strip,
+                                              float limit, int row, const segment& to) {
+    const int first = strip * columns_of_strip;
     std::uint32_t passed = 0;
 #pragma unroll
-    for (int i = 0; i < columns_of_thread; ++i) {
-      passed |= (sums[i / 2 * 4 + 2 * h + i % 2] > limit ? 1U : 0U) << i;
+    for (int i = 0; i < columns_of_strip; ++i) {
+      const int column = first + i;
+      passed |= (sums[column / 2 * 4 + 2 * h + column % 2] > limit ? 1U : 0U) << column;
     }
     // Computed here, in the rare branch: for all rows in advance it would not fit in the registers.
     asm volatile("" : "+r"(row));
@@ -308,18 +340,12 @@ struct wgmma_kernel {
     while (static_cast<std::uint32_t>(__popc(passed)) > left) passed &= passed - 1;
     std::int64_t at =
         ((to.first_row + row) * lists.splits + to.part) * std::int64_t{lists.room} + place;
-    if constexpr (wanted == output::scored) {
 #pragma unroll
-      for (int i = 0; i < columns_of_thread; ++i) {
-        if ((passed >> i & 1U) == 0) continue;
-        lists.positions.data[at] = to.first_position + i / 2 * 8 + i % 2;
-        lists.scores.data[at++] = sums[i / 2 * 4 + 2 * h + i % 2];
-      }
-    } else {
-      for (; passed != 0; passed &= passed - 1) {
-        const int i = __ffs(static_cast<int>(passed)) - 1;
-        lists.positions.data[at++] = to.first_position + i / 2 * 8 + i % 2;
-      }
+    for (int i = 0; i < columns_of_strip; ++i) {
+      const int column = first + i;
+      if ((passed >> column & 1U) == 0) continue;
+      lists.positions.data[at] = to.first_position + column / 2 * 8 + column % 2;
+      lists.scores.data[at++] = sums[column / 2 * 4 + 2 * h + column % 2];
     }
   }
 };
@@ -332,15 +358,10 @@ status launch(const executor& where, const filter_args& args, int splits) {
       where, {blocks_of_part * splits, kernel::max_threads, kernel::buffers::bytes}, args);
 }
 
-template <bool each>
-status launch(const executor& where, output wanted, const filter_args& args, int splits) {
-  const bool scored = wanted == output::scored;
-  if (args.slabs == 1) {
-    return scored ? launch<output::scored, 1, each>(where, args, splits)
-                  : launch<output::positions, 1, each>(where, args, splits);
-  }
-  return scored ? launch<output::scored, 2, each>(where, args, splits)
-                : launch<output::positions, 2, each>(where, args, splits);
+template <output wanted, bool each>
+status launch(const executor& where, const filter_args& args, int splits) {
+  return args.slabs == 1 ? launch<wanted, 1, each>(where, args, splits)
+                         : launch<wanted, 2, each>(where, args, splits);
 }
 
 }  // namespace
@@ -352,8 +373,9 @@ status filter_by_wgmma(const executor& where, output wanted, const filter_args& 
   if (wanted == output::matrix) {
     return {status_code::unsupported, "wgmma filters only; a matrix of scores is by mma.sync"};
   }
-  return args.allowed.each() ? launch<true>(where, wanted, args, splits)
-                             : launch<false>(where, wanted, args, splits);
+  if (wanted == output::maxima) return launch<output::maxima, false>(where, args, splits);
+  return args.allowed.each() ? launch<output::scored, true>(where, args, splits)
+                             : launch<output::scored, false>(where, args, splits);
 }
 
 }  // namespace kselect::search::fused

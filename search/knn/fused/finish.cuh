@@ -1,6 +1,11 @@
 #pragma once
-// From survivors to answers. One block a query: gathers its survivors from the lists, computes
-// their distances in float64, orders them by distance, then index, writes the first k, and judges.
+// From survivors to answers. One block a query: gathers its survivors from the lists, computes the
+// distances of those that may be neighbours in float64, orders these by distance, then index,
+// writes the first k, and judges.
+//
+// Those with the best scores are measured first (survivors.cuh). No neighbour is farther than the
+// k-th of them, so the threshold that all vectors up to there exceed leaves out none: of the other
+// survivors only those beyond it are measured, and the judgement is by this threshold.
 //
 // The judgement (docs/decisions/knn.md). Every vector that is no survivor has a score of at most
 // the threshold t. Its scaled distance is then at least
@@ -21,49 +26,11 @@
 #include "kernels/bitonic.cuh"
 #include "kselect/order.hpp"
 #include "kselect/simt/launch.hpp"
+#include "search/knn/fused/bounds.cuh"
 #include "search/knn/fused/images.cuh"
-#include "search/knn/fused/inner.cuh"
+#include "search/knn/fused/survivors.cuh"
 
 namespace kselect::search::fused {
-
-// The rounded query and its threshold, for bounds.
-struct query_facts {
-  double square, error;
-};
-
-// How much a score may lack beyond the starts' share, because the query is longer than usual.
-KSELECT_HD inline double lacking(const corpus_facts& c, const query_facts& x) {
-  const double beyond = std::sqrt(x.square) - c.usual_norm;
-  return beyond > 0 ? c.sum_error * beyond * c.largest_norm : 0;
-}
-
-// No vector with a score of at most `threshold` is nearer, in scaled images. Negative: unknown.
-KSELECT_HD inline double nearest_left_out(const corpus_facts& c, const query_facts& x,
-                                          double threshold) {
-  const double rounding = 0x1p-45 * (x.square + 2 * std::fabs(threshold));
-  const double square = x.square - 2 * threshold - 2 * lacking(c, x) - rounding;
-  if (!(square >= 0)) return -1;
-  const double root = std::sqrt(square);
-  return root - x.error - (root <= c.reach ? c.usual_error : c.largest_error);
-}
-
-// The reverse: a threshold that every vector at most `distance` away exceeds. +inf if there is
-// none: then nothing passes, and float64 decides.
-KSELECT_HD inline float threshold_for(const corpus_facts& c, const query_facts& x,
-                                      double distance) {
-  double root = (distance * (1 + 1e-8) + x.error + c.usual_error) * (1 + 1e-8);
-  if (!(root <= c.reach)) {
-    root = (distance * (1 + 1e-8) + x.error + c.largest_error) * (1 + 1e-8);
-  }
-  double t = (x.square - root * root) / 2 - lacking(c, x);
-  t -= 0x1p-20 * std::fabs(t) + 0x1p-44 * x.square;  // of float32, and of nearest_left_out
-  return std::fabs(t) <= 1e38 ? static_cast<float>(t) : std::numeric_limits<float>::infinity();
-}
-
-// A ranked distance between scaled images. `unit`: of unit vectors, whose number is half a square.
-KSELECT_HD inline double scaled(const corpus_facts& c, bool unit, double ranked) {
-  return c.scale * std::sqrt(unit ? 2 * ranked : ranked);
-}
 
 // Where the answers of a search go. Query i's are in row i.
 struct answers {
@@ -103,25 +70,24 @@ struct unproven {
 // `products`: the metric is the inner product. Its distances have both signs.
 template <bool products>
 struct finish_kernel_of {
-  static constexpr int max_threads = 256;
-  struct storage {
-    std::uint32_t count, lost;
-  };
+  static constexpr int max_threads = 128;
+  static constexpr int min_blocks = 6;  // a block waits most of its time
+  using storage = gathered;
   struct args {
     image_source queries, corpus;
     numbering query_of, vector_of;         // row to query, position to vector
-    survivor_lists first, second;          // of `first` only those beyond the threshold
+    survivor_lists first, second;          // only what is beyond the threshold counts
     global<const double> squares, errors;  // of the rounded queries, by row
     global<const float> thresholds;
     global<const corpus_facts> facts;
     answers to;
     unproven left;
-    std::uint32_t room;           // survivors of a query: a power of two
+    std::uint32_t room;           // survivors of a query
     std::int64_t first_own = -1;  // the vector that query 0 is, if each leaves itself out; -1
     inner_queries inner = {};
     global<const double> known = {};  // [queries], known.cuh; no data: nothing is known
   };
-  using survivors = kernels::shared_list<std::uint64_t, true>;
+  using distances = kernels::shared_list<std::uint64_t, true>;
   // Keys order distances. The bits of distances that are not negative do.
   KSELECT_HD static std::uint64_t key_of(double distance) {
     return products ? order_key(distance) : std::bit_cast<std::uint64_t>(distance);
@@ -129,104 +95,160 @@ struct finish_kernel_of {
   KSELECT_HD static double distance_of_key(std::uint64_t key) {
     return products ? from_order_key<double>(key) : std::bit_cast<double>(key);
   }
+  // Of so many survivors the distances can be kept: a power of two, at least k.
+  KSELECT_HD static constexpr std::uint32_t most_measured(std::uint32_t room) {
+    return room < 2048 ? room : 2048;
+  }
   static constexpr std::size_t dynamic_bytes(std::uint32_t room, std::int64_t dimension) {
-    return room * survivors::item_bytes + static_cast<std::size_t>(dimension) * sizeof(double);
+    return most_measured(room) * distances::item_bytes +
+           static_cast<std::size_t>(dimension) * sizeof(double) +
+           room * (sizeof(std::uint32_t) + sizeof(float));
   }
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    const std::int64_t row = simt.block();
-    const std::int64_t query = a.query_of(simt, row);
-    const auto list = survivors::at(simt.dynamic_shared(), a.room);
-    if (simt.thread() == 0) shared = {0, 0};
-    const image_row x = image_of(simt, a.queries, query);
-    const double* const image = place_image(simt, a, x);
+    const query_at at{simt.block(), a.query_of(simt, simt.block()),
+                      simt.load(a.thresholds, simt.block())};
+    const memory here = memory_of(simt, a);
+    shared.clear(simt);
+    const image_row x = image_of(simt, a.queries, at.query);
+    place_image(simt, a, x, here.image);
     simt.sync_block();
-    gather(simt, shared, a, a.first, row, query, list);
-    gather(simt, shared, a, a.second, row, query, list);
+    collect(simt, shared, a.first, at.row, at.threshold, here.all);
+    collect(simt, shared, a.second, at.row, at.threshold, here.all);
     simt.sync_block();
     const std::uint32_t count = shared.count < a.room ? shared.count : a.room;
-    measure(simt, a, x, image, list, count);
-    const auto size = static_cast<kernels::position>(kernels::next_power_of_two(count));
-    for (auto i = count + static_cast<std::uint32_t>(simt.thread()); i < size;
-         i += static_cast<std::uint32_t>(simt.threads())) {
-      list.set(i, kernels::padding<std::uint64_t, true>());
+    const best_scores best = best_of(simt, shared, here.all, count, wanted_first(a), at.threshold,
+                                     highest_score(simt, a, at.row));
+    const auto take = [&](const auto& wants) {
+      append(simt, shared, a, at.query, here, count, wants);
+    };
+    take([&](float score) { return best.has(score); });
+    std::uint32_t measured = measure_from(simt, shared, a, x, here, 0);
+    float threshold = at.threshold;
+    if (!best.all()) {
+      threshold = raised(simt, a, at, here.list, measured);
+      take([&](float score) { return !best.has(score) && score > threshold; });
+      measured = measure_from(simt, shared, a, x, here, measured);
     }
-    kernels::network_on(simt, list, size).sort_runs(size);
     for (std::int64_t j = simt.thread(); j < a.to.k; j += simt.threads()) {
-      if (j >= count) {
-        write_none(simt, a.to, query, j);
+      if (j >= measured) {
+        write_none(simt, a.to, at.query, j);
         continue;
       }
-      const auto item = list.get(static_cast<kernels::position>(j));
-      write_answer(simt, a.to, query, j, distance_of_key(item.key), item.at);
+      const auto item = here.list.get(static_cast<kernels::position>(j));
+      write_answer(simt, a.to, at.query, j, distance_of_key(item.key), item.at);
     }
-    if (simt.thread() == 0) judge(simt, shared, a, row, query, list, count);
+    if (simt.thread() == 0) judge(simt, shared, a, {at.row, at.query, threshold}, here, measured);
   }
 
  private:
-  // Appends the vectors of a row's segments. They come in no particular order.
+  struct query_at {
+    std::int64_t row, query;
+    float threshold;
+  };
+  // What lies in dynamic shared memory.
+  struct memory {
+    distances list;
+    double* image;  // the query's
+    scored_list all;
+  };
   template <class Simt>
-  KSELECT_HD static void gather(Simt& simt, storage& shared, const args& a,
-                                const survivor_lists& from, std::int64_t row, std::int64_t query,
-                                const survivors& list) {
-    const bool scored = from.scores.data != nullptr;
-    const float threshold = scored ? simt.load(a.thresholds, row) : 0;
-    for (int split = simt.warp(); split < from.splits; split += simt.warps()) {
-      const std::int64_t segment = row * from.splits + split;
-      const std::uint32_t all = simt.load(from.counts, segment);
-      const auto room = static_cast<std::uint32_t>(from.room);
-      if (all > room && simt.lane() == 0) simt.atomic_max(shared.lost, 1);
-      const std::uint32_t kept = all < room ? all : room;
-      for (std::uint32_t first = 0; first < kept; first += simt::warp_size) {
-        const std::uint32_t i = first + static_cast<std::uint32_t>(simt.lane());
-        const std::int64_t at = segment * from.room + i;
-        std::int64_t vector = -1;
-        if (i < kept && (!scored || simt.load(from.scores, at) > threshold)) {
-          vector = a.vector_of(simt, simt.load(from.positions, at));
-        }
+  KSELECT_HD static memory memory_of(Simt& simt, const args& a) {
+    const std::uint32_t most = most_measured(a.room);
+    memory here{};
+    here.list.keys = static_cast<std::uint64_t*>(simt.dynamic_shared());
+    here.image = reinterpret_cast<double*>(here.list.keys + most);
+    here.list.positions = reinterpret_cast<kernels::position*>(here.image + a.queries.dimension);
+    here.all = {here.list.positions + most,
+                reinterpret_cast<float*>(here.list.positions + most + a.room), a.room};
+    return here;
+  }
+
+  // A few more than k, and the query's own vector.
+  KSELECT_HD static std::uint32_t wanted_first(const args& a) {
+    const std::int64_t wanted = a.to.k + a.to.k / 16 + (a.first_own >= 0 ? 5 : 4);
+    return static_cast<std::uint32_t>(wanted);
+  }
+  // A vector at the place of the query has about this score.
+  template <class Simt>
+  KSELECT_HD static float highest_score(Simt& simt, const args& a, std::int64_t row) {
+    if constexpr (products) return std::numeric_limits<float>::infinity();
+    return static_cast<float>(simt.load(a.squares, row) / 2);
+  }
+
+  // Appends the vectors of survivors whose score is wanted.
+  template <class Simt, class Wants>
+  KSELECT_HD static void append(Simt& simt, storage& shared, const args& a, std::int64_t query,
+                                const memory& here, std::uint32_t count, const Wants& wants) {
+    for (auto first = static_cast<std::uint32_t>(simt.warp() * simt::warp_size); first < count;
+         first += static_cast<std::uint32_t>(simt.threads())) {
+      const std::uint32_t i = first + static_cast<std::uint32_t>(simt.lane());
+      std::int64_t vector = -1;
+      if (i < count && wants(here.all.scores[i])) {
+        vector = a.vector_of(simt, here.all.positions[i]);
         if (a.first_own >= 0 && vector == a.first_own + query) vector = -1;
-        append(simt, shared, a, vector, list);
+      }
+      const std::uint32_t place = place_to_append(simt, shared.measured, vector >= 0);
+      if (vector < 0) continue;
+      if (place < most_measured(a.room)) {
+        here.list.positions[place] = static_cast<kernels::position>(vector);
+      } else {
+        simt.atomic_max(shared.lost, 1);
       }
     }
   }
+
+  // Measures what was appended after the first `before`, and orders all. Returns how many there
+  // are.
   template <class Simt>
-  KSELECT_HD static void append(Simt& simt, storage& shared, const args& a, std::int64_t vector,
-                                const survivors& list) {
-    const std::uint32_t those = simt.ballot(simt::full_mask, vector >= 0);
-    std::uint32_t place = 0;
-    if (simt.lane() == 0) {
-      place = simt.atomic_add(shared.count, static_cast<std::uint32_t>(simt.popc(those)));
+  KSELECT_HD static std::uint32_t measure_from(Simt& simt, const storage& shared, const args& a,
+                                               const image_row& x, const memory& here,
+                                               std::uint32_t before) {
+    simt.sync_block();
+    const std::uint32_t most = most_measured(a.room);
+    const std::uint32_t count = shared.measured < most ? shared.measured : most;
+    if (count == before) return count;
+    measure(simt, a, x, here, before, count);
+    const auto size = static_cast<kernels::position>(kernels::next_power_of_two(count));
+    for (auto i = count + static_cast<std::uint32_t>(simt.thread()); i < size;
+         i += static_cast<std::uint32_t>(simt.threads())) {
+      here.list.set(i, kernels::padding<std::uint64_t, true>());
     }
-    place = simt.shfl(simt::full_mask, place, 0) +
-            static_cast<std::uint32_t>(simt.popc(those & simt.lanemask_lt()));
-    if (vector < 0) return;
-    if (place < a.room) {
-      list.positions[place] = static_cast<kernels::position>(vector);
-    } else {
-      simt.atomic_max(shared.lost, 1);
-    }
+    kernels::network_on(simt, here.list, size).sort_runs(size);
+    return count;
   }
 
-  // The query's image in float64, after the list in shared memory.
+  // The threshold that all vectors up to the k-th measured one exceed, if that is higher.
   template <class Simt>
-  KSELECT_HD static double* place_image(Simt& simt, const args& a, const image_row& x) {
-    auto* const image = reinterpret_cast<double*>(static_cast<std::byte*>(simt.dynamic_shared()) +
-                                                  std::size_t{a.room} * survivors::item_bytes);
+  KSELECT_HD static float raised(Simt& simt, const args& a, const query_at& at,
+                                 const distances& list, std::uint32_t measured) {
+    const double last = farthest_wanted(simt, a, at.query, list, measured);
+    if (!(last <= std::numeric_limits<double>::max())) return at.threshold;
+    const query_facts x{simt.load(a.squares, at.row), simt.load(a.errors, at.row)};
+    const float higher = threshold_up_to<products>(simt, a.inner, simt.load(a.facts, 0), x,
+                                                   at.query, a.corpus.unit(), last);
+    const bool some = higher < std::numeric_limits<float>::infinity();
+    return some && higher > at.threshold ? higher : at.threshold;
+  }
+
+  // The query's image in float64.
+  template <class Simt>
+  KSELECT_HD static void place_image(Simt& simt, const args& a, const image_row& x, double* image) {
     for (std::int64_t c = simt.thread(); c < a.queries.dimension; c += simt.threads()) {
       image[c] = component(x, simt.load(x.raw, c));
     }
-    return image;
   }
 
   // A warp measures several survivors at a time, so that their loads overlap. The sums are those of
   // share_of_difference, or of share_of_product, bit for bit.
   static constexpr int at_once = 4;
   template <class Simt>
-  KSELECT_HD static void measure(Simt& simt, const args& a, const image_row& x, const double* image,
-                                 const survivors& list, std::uint32_t count) {
+  KSELECT_HD static void measure(Simt& simt, const args& a, const image_row& x, const memory& here,
+                                 std::uint32_t from, std::uint32_t count) {
+    const distances& list = here.list;
     const auto step = static_cast<std::uint32_t>(simt.warps() * at_once);
-    for (auto first = static_cast<std::uint32_t>(simt.warp() * at_once); first < count;
+    for (auto first = from + static_cast<std::uint32_t>(simt.warp() * at_once); first < count;
          first += step) {
       image_row y[at_once];
       double sums[at_once] = {};
@@ -235,9 +257,9 @@ struct finish_kernel_of {
         y[i] = image_of(simt, a.corpus, list.positions[place]);
       }
       if (a.corpus.dimension % 4 == 0) {
-        add_shares<4>(simt, a, image, y, sums);
+        add_shares<4>(simt, a, here.image, y, sums);
       } else {
-        add_shares<1>(simt, a, image, y, sums);
+        add_shares<1>(simt, a, here.image, y, sums);
       }
       KSELECT_UNROLL for (int i = 0; i < at_once; ++i) {
         const double sum = warp_sum(simt, sums[i]);
@@ -278,7 +300,7 @@ struct finish_kernel_of {
   // How far a neighbour may be: as the k-th survivor, or as a k-th that is known. +inf: any.
   template <class Simt>
   KSELECT_HD static double farthest_wanted(Simt& simt, const args& a, std::int64_t query,
-                                           const survivors& list, std::uint32_t count) {
+                                           const distances& list, std::uint32_t count) {
     double last = std::numeric_limits<double>::infinity();
     if (count >= a.to.k) last = distance_of_key(list.keys[a.to.k - 1]);
     if (a.known.data == nullptr) return last;
@@ -287,33 +309,32 @@ struct finish_kernel_of {
   }
 
   template <class Simt>
-  KSELECT_HD static void judge(Simt& simt, const storage& shared, const args& a, std::int64_t row,
-                               std::int64_t query, const survivors& list, std::uint32_t count) {
+  KSELECT_HD static void judge(Simt& simt, const storage& shared, const args& a, const query_at& at,
+                               const memory& here, std::uint32_t measured) {
     const corpus_facts facts = simt.load(a.facts, 0);
-    const query_facts x{simt.load(a.squares, row), simt.load(a.errors, row)};
+    const query_facts x{simt.load(a.squares, at.row), simt.load(a.errors, at.row)};
     constexpr double infinity = std::numeric_limits<double>::infinity();
     double farthest = infinity;
-    const double last = farthest_wanted(simt, a, query, list, count);
+    const double last = farthest_wanted(simt, a, at.query, here.list, measured);
     if (last < infinity) {
       if constexpr (products) {
-        farthest = inner_reach(simt, a.inner, facts, x.error, query, last);
+        farthest = inner_reach(simt, a.inner, facts, x.error, at.query, last);
       } else {
         farthest = scaled(facts, a.corpus.unit(), last);
       }
     }
-    const std::uint32_t before = simt.atomic_add(a.left.counts, 1, count);
-    if (before + count < before) simt.atomic_add(a.left.counts, 2, 1);
-    const float threshold = simt.load(a.thresholds, row);
-    const bool all = threshold == -std::numeric_limits<float>::infinity();
+    const std::uint32_t before = simt.atomic_add(a.left.counts, 1, shared.count);
+    if (before + shared.count < before) simt.atomic_add(a.left.counts, 2, 1);
+    const bool all = at.threshold == -std::numeric_limits<float>::infinity();
     bool proven = false;
     if constexpr (products) {
-      proven = farthest < -static_cast<double>(threshold);
+      proven = farthest < -static_cast<double>(at.threshold);
     } else {
-      proven = farthest * (1 + 1e-9) < nearest_left_out(facts, x, threshold);
+      proven = farthest * (1 + 1e-9) < nearest_left_out(facts, x, at.threshold);
     }
     if (shared.lost == 0 && (all || proven)) return;
     const auto place = static_cast<std::int64_t>(simt.atomic_add(a.left.counts, 0, 1));
-    simt.store(a.left.ids, place, static_cast<std::int32_t>(query));
+    simt.store(a.left.ids, place, static_cast<std::int32_t>(at.query));
     simt.store(a.left.reach, place, farthest);
   }
 };

@@ -107,7 +107,8 @@ class fused_search::work {
     args.starts = starts_;
     args.thresholds = view<const float>(batch.thresholds);
     args.rows = rows;
-    args.slabs = static_cast<int>(slabs_of(corpus_.dimension()));
+    args.slabs = static_cast<int>(slabs());
+    args.factors = corpus_.factors();
     args.query_tiles = static_cast<int>(tiles_of(rows));
     if (allowed_.each()) {
       args.allowed = allowed_;
@@ -116,41 +117,49 @@ class fused_search::work {
     }
     return args;
   }
-  void pass(output wanted, const batch_memory& batch, const numbering& queries, std::int64_t rows,
+  void pass(const batch_memory& batch, const numbering& queries, std::int64_t rows,
             const pass_plan& over, const survivor_lists& lists) {
     filter_args args = products_of(batch, queries, rows);
     args.first_tile = static_cast<int>(over.first);
     args.last_tile = static_cast<int>(over.last);
     args.part = static_cast<int>(over.part);
     args.lists = lists;
-    filter(place_, wanted, args, over.splits, plan_.body);
+    filter(place_, output::scored, args, over.splits, plan_.body);
   }
 
   // `begins`: nothing is unproven yet.
   void round(const batch_memory& batch, const numbering& queries, std::int64_t rows, bool begins) {
     const auto counts = view<std::uint32_t>(batch.counts);
-    start<rounding_kernel>(place_, tiles_of(rows),
-                           {rounded_from_,
-                            queries,
-                            rows,
-                            corpus_.centre_of_queries(),
-                            corpus_.facts_of_queries(),
-                            batch.queries(),
-                            {},
-                            begins ? counts : global<std::uint32_t>{}});
+    const auto by = [&]<class Kernel>(Kernel) {
+      start<Kernel>(place_, tiles_of(rows) * (tile_rows / Kernel::few_rows),
+                    {rounded_from_,
+                     queries,
+                     rows,
+                     corpus_.centre_of_queries(),
+                     corpus_.facts_of_queries(),
+                     batch.queries(),
+                     {},
+                     begins ? counts : global<std::uint32_t>{},
+                     Kernel::few_rows});
+    };
+    if (simt::of_bytes(corpus_.factors())) return by(rounding_kernel_of<simt::product::int8>{});
+    by(rounding_kernel{});
   }
 
-  // The first thresholds, from all scores of a few tiles.
+  // The first thresholds, from scores of a few tiles or maxima of many.
   void rank_matrix(const numbering& queries, std::int64_t rows) {
     const batch_memory& batch = *memory_.batch;
     filter_args args = products_of(batch, queries, rows);
     args.last_tile = static_cast<int>(plan_.matrix_tiles);
-    const pass_plan cut =
-        plan_pass(0, plan_.matrix_tiles, rows, 0, place_.description(), product_body::mma_sync);
-    args.part = static_cast<int>(cut.part);
+    args.part = static_cast<int>(plan_.matrix.part);
     args.matrix = view<float>(memory_.matrix);
-    args.matrix_pitch = plan_.matrix_tiles * tile_rows;
-    filter(place_, output::matrix, args, cut.splits, product_body::mma_sync);
+    args.matrix_pitch = plan_.columns();
+    if (plan_.group != 0) {
+      args.group = static_cast<int>(plan_.group);
+      filter(place_, output::maxima, args, plan_.matrix.splits, plan_.body);
+    } else {
+      filter(place_, output::matrix, args, plan_.matrix.splits, product_body::mma_sync);
+    }
     if (allowed_.each()) {
       start<allowed_scores_kernel>(
           place_, blocks_for(rows * args.matrix_pitch, allowed_scores_kernel::max_threads),
@@ -214,13 +223,12 @@ class fused_search::work {
       rank_matrix(queries, rows);
       if (known_.data != nullptr) raise_to_known(batch, queries, rows);
       if (!memory_.first) return;
-      pass(output::scored, batch, queries, rows, plan_.first, first);
+      pass(batch, queries, rows, plan_.first, first);
       start<sharpen_kernel>(
           place_, rows,
           {first, static_cast<std::uint32_t>(plan_.first_rank), view<float>(batch.thresholds)});
     });
-    clock_(stage::product,
-           [&] { pass(output::positions, batch, queries, rows, plan_.second, second); });
+    clock_(stage::product, [&] { pass(batch, queries, rows, plan_.second, second); });
     clock_(stage::finish, [&] { finish(batch, queries, rows, first, second, plan_.finish_room); });
   }
 
@@ -228,7 +236,7 @@ class fused_search::work {
   // in float64.
   void again(std::int64_t first, std::int64_t rows) {
     report_.again += rows;
-    const batch_memory batch(place_, rows, slabs_of(corpus_.dimension()), rows);
+    const batch_memory batch(place_, rows, slabs(), rows);
     clock_(stage::again, [&] { filter_again(batch, first, rows); });
     const std::int64_t left = counts_of(batch)[0];
     if (left != 0) by_float64(named(batch.ids, 0, left), left);
@@ -249,8 +257,8 @@ class fused_search::work {
     }
     const pass_plan over =
         plan_pass(0, tiles_of(corpus_.count()), rows, room / 3.0, place_.description(), plan_.body);
-    const list_memory lists(place_, over, rows, false);
-    pass(output::positions, batch, queries, rows, over, lists.lists());
+    const list_memory lists(place_, over, rows);
+    pass(batch, queries, rows, over, lists.lists());
     finish(batch, queries, rows, {}, lists.lists(), room);
     require(place_.synchronise());
   }
@@ -307,6 +315,7 @@ class fused_search::work {
     if (of_products()) return with(exact_kernel_of<true>{});
     with(exact_kernel_of<false>{});
   }
+  std::int64_t slabs() const { return slabs_of(corpus_.dimension(), corpus_.factors()); }
   bool of_products() const { return corpus_.measure() == metric::inner_product; }
 
   backend& place_;
@@ -336,7 +345,9 @@ fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::i
                          .dimension = corpus.dimension(),
                          .k = k + (leaves_self_out ? 1 : 0),
                          .body = body,
-                         .wgmma_is_built = wgmma_is_built()},
+                         .wgmma_is_built = wgmma_is_built(),
+                         .each = leaves_out == filtering::each,
+                         .factors = corpus.factors()},
                         place.description())),
       memory_(std::make_unique<memory>(place, corpus, queries, plan_, leaves_out)) {}
 

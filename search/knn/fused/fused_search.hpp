@@ -66,16 +66,18 @@ class vector_images {
 class prepared_corpus {
  public:
   // Allocates. `raw`, [count][dimension] floats in the backend's memory, and `place` must outlive
-  // this object; count < 2^31. Throws error(failure::resources), or error(failure::unsupported)
-  // where why_not says so.
+  // this object; count < 2^31. `factors`: float16, or int8 for vectors of bytes, signed or not, and
+  // euclidean metrics; others are found, too, but in float64. Throws error(failure::resources), or
+  // error(failure::unsupported) where why_not says so.
   prepared_corpus(backend& place, const float* raw, std::int64_t count, std::int64_t dimension,
-                  metric m);
+                  metric m, simt::product factors = simt::product::float16);
   // Enqueues the preparation on the backend's stream: once, before the first search.
   void prepare(const stage_clock& clock);
 
   std::int64_t count() const { return count_; }
   std::int64_t dimension() const { return images_.dimension(); }
   metric measure() const { return images_.measure(); }
+  simt::product factors() const { return factors_; }
   const image_source& source() const { return source_; }
   const numbering& order() const { return order_; }
   global<const float> centre() const;
@@ -93,6 +95,7 @@ class prepared_corpus {
   backend& place_;
   const float* raw_;
   std::int64_t count_;
+  simt::product factors_;
   vector_images images_;
   image_source source_;
   numbering order_;

@@ -1,6 +1,7 @@
 #include "search/knn/fused/knn_by_products.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,22 @@ device_buffer uploaded(backend& place, const vector_set& set) {
   return memory;
 }
 
+// Components that products of bytes take: integers from 0 to 255, or from -128 to 127.
+void require_bytes(const vector_set& set) {
+  const auto [least, most] = std::ranges::minmax_element(set.data);
+  const bool in_range =
+      set.data.empty() || (*least >= 0 && *most <= 255) || (*least >= -128 && *most <= 127);
+  const auto other = std::ranges::find_if(set.data, [&](float x) {
+    return x != std::rint(x) || (!in_range && (x > 255 || x < -128 || (*least < 0 && x > 127)));
+  });
+  if (other == set.data.end()) return;
+  const std::int64_t at = other - set.data.begin();
+  throw error(failure::input,
+              fmt::format("{}: component {} of vector {} is {}, but --product int8 takes integers "
+                          "from 0 to 255 or from -128 to 127; take --product float16",
+                          set.source, at % set.dimension, at / set.dimension, *other));
+}
+
 // Everything in the executor's memory.
 class products_search {
  public:
@@ -34,7 +51,8 @@ class products_search {
       : r_(r),
         place_(place),
         base_(uploaded(place, r.base)),
-        corpus_(place, view<float>(base_).data, r.base.count, r.base.dimension, r.metric),
+        corpus_(place, view<float>(base_).data, r.base.count, r.base.dimension, r.metric,
+                r.product == knn_product::int8 ? simt::product::int8 : simt::product::float16),
         search_(place, corpus_, r.queries().count, r.k, r.exclude_self,
                 fused::product_body::fastest, filtering_of(r.filter)),
         indices_(make<std::int64_t>(place, r.queries().count * r.k)),
@@ -66,7 +84,7 @@ class products_search {
       report.by_float64 = found.by_float64;
       if (const auto times = watch.take()) report.times.push_back(*times);
     }
-    report.product = knn_product::float16;
+    report.product = r_.product == knn_product::int8 ? r_.product : knn_product::float16;
     report.rows_proven = r_.queries().count;
     report.query_tiles = report.corpus_tiles = 1;
   }
@@ -121,7 +139,7 @@ class products_search {
 }  // namespace
 
 bool asks_for_products(const knn_request& r, const device& place) {
-  if (r.product == knn_product::float16) return true;
+  if (is_filtered(r.product)) return true;
   const cuda_knn_options& o = r.cuda;
   return r.product == knn_product::automatic && place.kind == executor_kind::cuda &&
          r.entry.name == "auto" && o.memory_bytes == 0 && !o.tf32 && !o.half_product &&
@@ -137,6 +155,10 @@ std::string knn_by_products(const knn_request& r, backend& place,
       throw error(failure::unsupported,
                   fmt::format("products in float16 take fewer than 2^31 vectors; {} has {}",
                               r.base.source, std::max(r.base.count, r.queries().count)));
+    }
+    if (r.product == knn_product::int8) {
+      require_bytes(r.base);
+      if (r.query != nullptr) require_bytes(*r.query);
     }
     search.emplace(r, place);
     // Where float64 would do all of the work, the older ways are faster; but they have neither

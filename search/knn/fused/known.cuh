@@ -34,12 +34,8 @@ struct known_kernel_of {
     if (!(distance <= std::numeric_limits<double>::max())) return;
     const corpus_facts facts = simt.load(a.facts, 0);
     const query_facts x{simt.load(a.squares, row), simt.load(a.errors, row)};
-    float threshold = 0;
-    if constexpr (products) {
-      threshold = inner_threshold(inner_reach(simt, a.inner, facts, x.error, query, distance));
-    } else {
-      threshold = threshold_for(facts, x, scaled(facts, a.unit, distance));
-    }
+    const float threshold =
+        threshold_up_to<products>(simt, a.inner, facts, x, query, a.unit, distance);
     // Not: the one that nothing passes.
     if (threshold > simt.load(a.thresholds, row) &&
         threshold < std::numeric_limits<float>::infinity()) {

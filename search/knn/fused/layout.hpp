@@ -7,14 +7,18 @@
 // vector the norm of what rounding took away is known. docs/decisions/knn.md derives the bound that
 // follows.
 //
-// Rounded vectors lie in tiles of 128 rows. A tile consists of slabs of 64 components, and a slab
-// lies as it is to lie in shared memory: rows of 128 bytes, whose 16-byte chunk c is at place
-// c ^ (row & 7). (The 128-byte swizzle of wgmma's descriptors. ldmatrix reads it without bank
-// conflicts.) Rows beyond the count and components beyond the dimension are zero.
+// Vectors of bytes may take integers instead (simt::product::int8): then what is said of float16 is
+// said of integers from -128 to 127, and products are exact.
+//
+// Rounded vectors lie in tiles of 128 rows. A tile consists of slabs of 64 components, or of 128
+// bytes, and a slab lies as it is to lie in shared memory: rows of 128 bytes, whose 16-byte chunk c
+// is at place c ^ (row & 7). (The 128-byte swizzle of wgmma's descriptors. ldmatrix reads it
+// without bank conflicts.) Rows beyond the count and components beyond the dimension are zero.
 
 #include <cstdint>
 
 #include "kselect/float16.hpp"
+#include "kselect/simt/products.hpp"
 #include "kselect/simt/types.hpp"
 
 namespace kselect::search::fused {
@@ -22,14 +26,20 @@ namespace kselect::search::fused {
 using simt::global;
 
 inline constexpr int tile_rows = 128;
-inline constexpr int slab_width = 64;  // components
+inline constexpr int maxima_of_tile =
+    4;  // groups of columns, where a row has their maxima (filter.cuh)
+inline constexpr int slab_width = 64;  // components of float16
 inline constexpr int slab_chunks = 8;  // 16-byte chunks of a row of a slab
 inline constexpr int slab_vectors = tile_rows * slab_chunks;
 inline constexpr std::int64_t slab_bytes = std::int64_t{slab_vectors} * 16;
 
 constexpr std::int64_t tiles_of(std::int64_t rows) { return (rows + tile_rows - 1) / tile_rows; }
-constexpr std::int64_t slabs_of(std::int64_t dimension) {
-  return (dimension + slab_width - 1) / slab_width;
+constexpr int width_of_slab(simt::product factors) {
+  return simt::of_bytes(factors) ? 2 * slab_width : slab_width;
+}
+constexpr std::int64_t slabs_of(std::int64_t dimension,
+                                simt::product factors = simt::product::float16) {
+  return (dimension + width_of_slab(factors) - 1) / width_of_slab(factors);
 }
 // The place of chunk `chunk` of row `row` in a slab, in chunks.
 KSELECT_HD constexpr int place_in_slab(int row, int chunk) {

@@ -16,7 +16,9 @@ constexpr std::int64_t most_matrix_tiles = 32, least_matrix_tiles = 8;
 constexpr std::int64_t sample = 16, matrix_sample = 256;
 constexpr std::int64_t most_splits = 64;
 constexpr std::int64_t least_vectors = 4096;  // below, float64 is as fast
-constexpr double most_survivors = 1600;       // of a row, expected
+constexpr double most_survivors = 1700;       // of a row, expected
+constexpr std::int64_t most_maxima = 2048;    // of a row
+constexpr std::int64_t groups_of_rank = 8;    // so many groups for each of the ranks up to r
 constexpr std::int64_t longest = 4096;        // dimension
 
 // A threshold's survivors vary much if its rank is small. A row with more than this is done again.
@@ -32,7 +34,8 @@ constexpr block_shape shape_of(product_body body) {
 
 product_body chosen_body(const search_shape& s, const device& place) {
   if (s.body != product_body::fastest) return s.body;
-  const bool can = s.wgmma_is_built && why_not_wgmma(place, slabs_of(s.dimension)).empty();
+  const bool can = s.wgmma_is_built && !simt::of_bytes(s.factors) &&
+                   why_not_wgmma(place, slabs_of(s.dimension)).empty();
   return can ? product_body::wgmma : product_body::mma_sync;
 }
 
@@ -51,7 +54,7 @@ std::string why_not_wgmma(const device& place, std::int64_t slabs) {
 
 std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {
   const double mean = static_cast<double>(k) * static_cast<double>(part) / static_cast<double>(n);
-  return static_cast<std::int64_t>(std::ceil(mean + 3.2 * std::sqrt(mean) + 3));
+  return static_cast<std::int64_t>(std::ceil(mean + 3.6 * std::sqrt(mean) + 4));
 }
 
 // A wave of blocks takes as long as its longest part, and about two tiles to begin and to end.
@@ -83,6 +86,53 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
   return pass;
 }
 
+namespace {
+
+// Plans a threshold from maxima, if there are enough. Returns the share of all scores that exceed
+// it, as expected; 0: too few.
+double take_maxima(search_plan& plan, const search_shape& s, const device& place) {
+  const std::int64_t sampled = tiles_of(s.n) / sample, scores = sampled * tile_rows;
+  const std::int64_t group = (sampled * maxima_of_tile + most_maxima - 1) / most_maxima;
+  const std::int64_t rank = rank_among(s.k, scores, s.n);
+  if (s.each || group == 0) return 0;
+  const std::int64_t groups = (sampled + group - 1) / group;
+  if (groups * maxima_of_tile < groups_of_rank * rank) return 0;
+  plan.matrix_tiles = sampled;
+  plan.matrix_rank = rank;
+  plan.group = group;
+  // In units of groups, since a part has whole ones.
+  plan.matrix = plan_pass(0, groups, plan.rows, 0, place, plan.body);
+  plan.matrix.part *= group;
+  plan.matrix.last = sampled;
+  const auto maxima = static_cast<double>(groups * maxima_of_tile);
+  const double of_scores = -maxima * std::log1p(-static_cast<double>(rank) / maxima);
+  return of_scores / static_cast<double>(scores);
+}
+
+// The same from scores of a few tiles and, in a large corpus, from survivors of a sixteenth.
+double take_scores(search_plan& plan, const search_shape& s, const device& place) {
+  const std::int64_t tiles = tiles_of(s.n), sampled = tiles / sample;
+  // Whole tiles only: padding must not take part in a rank.
+  plan.matrix_tiles = std::clamp(tiles / matrix_sample, least_matrix_tiles, most_matrix_tiles);
+  plan.matrix = plan_pass(0, plan.matrix_tiles, plan.rows, 0, place, product_body::mma_sync);
+  const std::int64_t matrix = plan.matrix_tiles * tile_rows;
+  plan.matrix_rank = rank_among(s.k, matrix, s.n);
+  const auto of_matrix = static_cast<double>(plan.matrix_rank) / static_cast<double>(matrix);
+  if (sampled < 2 * plan.matrix_tiles) return of_matrix;
+  const std::int64_t vectors = sampled * tile_rows;
+  plan.first_rank = rank_among(s.k, vectors, s.n);
+  plan.first =
+      plan_pass(0, sampled, plan.rows, of_matrix * static_cast<double>(vectors), place, plan.body);
+  return static_cast<double>(plan.first_rank) / static_cast<double>(vectors);
+}
+
+}  // namespace
+
+std::int64_t search_plan::columns() const {
+  return group == 0 ? matrix_tiles * tile_rows
+                    : (matrix_tiles + group - 1) / group * maxima_of_tile;
+}
+
 search_plan plan_search(const search_shape& s, const device& place) {
   search_plan plan;
   plan.body = chosen_body(s, place);
@@ -94,28 +144,16 @@ search_plan plan_search(const search_shape& s, const device& place) {
     plan.by_float64_because = "vectors are long";
   }
   if (!plan.filters()) return plan;
-  // Whole tiles only: padding must not take part in a rank.
-  plan.matrix_tiles = std::clamp(tiles / matrix_sample, least_matrix_tiles, most_matrix_tiles);
-  const std::int64_t matrix = plan.matrix_tiles * tile_rows;
-  plan.matrix_rank = rank_among(s.k, matrix, s.n);
-  const auto of_matrix = static_cast<double>(plan.matrix_rank) / static_cast<double>(matrix);
-  double of_all = of_matrix;
-  const std::int64_t sampled = tiles / sample;
-  if (sampled >= 2 * plan.matrix_tiles) {
-    const std::int64_t vectors = sampled * tile_rows;
-    plan.first_rank = rank_among(s.k, vectors, s.n);
-    of_all = static_cast<double>(plan.first_rank) / static_cast<double>(vectors);
-    plan.first = plan_pass(0, sampled, plan.rows, of_matrix * static_cast<double>(vectors), place,
-                           plan.body);
-  }
-  const double survivors = of_all * static_cast<double>(s.n);
-  if (survivors > most_survivors || plan.matrix_rank > matrix / 2) {
+  double passing = take_maxima(plan, s, place);
+  if (passing == 0) passing = take_scores(plan, s, place);
+  const double survivors = passing * static_cast<double>(s.n);
+  if (survivors > most_survivors || plan.matrix_rank > plan.columns() / 2) {
     plan.by_float64_because = "k is large for the products' filter";
     return plan;
   }
   const std::int64_t begin = plan.first.last;
   plan.second =
-      plan_pass(begin, tiles, plan.rows, of_all * static_cast<double>((tiles - begin) * tile_rows),
+      plan_pass(begin, tiles, plan.rows, passing * static_cast<double>((tiles - begin) * tile_rows),
                 place, plan.body);
   const auto wanted = static_cast<std::uint64_t>(std::max(256.0, 2.5 * survivors));
   plan.finish_room =

@@ -1,16 +1,24 @@
 #pragma once
 // The numbers of a fused search. They follow from sizes alone.
 //
-// A few tiles give all their scores, and a selection from these the first threshold. With it a
-// sixteenth of the corpus is filtered, and the survivors give a sharper one; with that, the rest.
 // A threshold is the score of rank r among m scores of n. So about r n / m scores of a row exceed
 // it, give or take sqrt(r) n / m, and at least k do unless chance is against it:
-// r = k m / n + 3.2 sqrt(k m / n) + 3.
+// r = k m / n + 3.6 sqrt(k m / n) + 4.
+//
+// The m scores are those of a sixteenth of the corpus, of which a row gets maxima of groups of
+// columns (filter.cuh), if these are many enough for r. They have rank r where the scores have a
+// rank of about -g log(1 - r / g), with g groups: the best scores share some of them. Then the
+// whole corpus is filtered.
+//
+// Otherwise a few tiles give all their scores, and a selection from these the first threshold. If
+// the corpus is large enough, a sixteenth of it is filtered with that, and the survivors give a
+// sharper one; with that, the rest.
 
 #include <cstdint>
 #include <string>
 
 #include "kselect/algorithm.hpp"
+#include "kselect/simt/products.hpp"
 
 namespace kselect::search::fused {
 
@@ -31,7 +39,9 @@ struct search_shape {
   std::int64_t n = 0, q = 0, dimension = 0;
   std::int64_t k = 0;  // one more if a query leaves itself out
   product_body body = product_body::fastest;
-  bool wgmma_is_built = false;  // whether this program has the wgmma body
+  bool wgmma_is_built = false;                     // whether this program has the wgmma body
+  bool each = false;                               // queries differ in what they leave out
+  simt::product factors = simt::product::float16;  // bytes are multiplied by mma_sync
 };
 
 // One pass of the filter over tiles [first, last).
@@ -48,13 +58,18 @@ struct search_plan {
   const char* by_float64_because = "";
   std::int64_t rows = 0;  // queries at a time
   std::int64_t matrix_tiles = 0, matrix_rank = 0;
-  pass_plan first;  // no tiles: the matrix gives the only threshold
+  std::int64_t group = 0;  // tiles of a group, if the matrix has maxima; 0: it has all scores
+  pass_plan matrix;        // over these tiles, without lists
+  pass_plan first;         // no tiles: the matrix gives the only threshold
   std::int64_t first_rank = 0;
   pass_plan second;
   std::uint32_t finish_room = 0;
-  product_body body = product_body::mma_sync;  // of both passes; the matrix is by mma_sync
+  product_body body =
+      product_body::mma_sync;  // of all passes, but a matrix of scores is by mma_sync
 
   bool filters() const { return *by_float64_because == '\0'; }
+  // Numbers of a row of the matrix.
+  std::int64_t columns() const;
 };
 
 // The rank among `part` of n scores that leaves at least k of all n, in all likelihood.

@@ -50,13 +50,14 @@ struct summary_kernel {
 
 // The mean of each component, and its variance, over a sample: the first positions. Any centre
 // serves; the error bound is narrower the nearer it is to the mean. A component of integers gets an
-// integer, so that bytes stay integers, which float16 holds exactly. A block has 32 components.
+// integer, so that bytes stay integers, which float16 holds exactly. Vectors of bytes are moved by
+// 128 where no sampled value is negative, else not at all. A block has 32 components.
 struct centre_kernel {
   static constexpr int max_threads = 1024;
   static constexpr int strips = max_threads / simt::warp_size;
   struct storage {
     double sums[strips][simt::warp_size], squares[strips][simt::warp_size];
-    std::uint32_t fractions[simt::warp_size];
+    std::uint32_t fractions[simt::warp_size], negatives[simt::warp_size];
   };
   struct args {
     image_source from;
@@ -64,6 +65,7 @@ struct centre_kernel {
     std::int64_t samples;
     global<float> centre;
     global<double> variance;
+    bool bytes = false;
   };
 
   template <class Simt>
@@ -71,18 +73,20 @@ struct centre_kernel {
     const int lane = simt.lane(), strip = simt.warp();
     const std::int64_t c = std::int64_t{simt.block()} * simt::warp_size + lane;
     const bool inside = c < a.from.dimension;
-    if (strip == 0) shared.fractions[lane] = 0;
+    if (strip == 0) shared.fractions[lane] = shared.negatives[lane] = 0;
     simt.sync_block();
     double sum = 0, square = 0;
-    bool fraction = false;
+    bool fraction = false, negative = false;
     for (std::int64_t s = strip; s < a.samples && inside; s += strips) {
       const image_row row = image_of(simt, a.from, a.order(simt, s));
       const double x = component(row, simt.load(row.raw, c));
       sum += x;
       square += x * x;
       fraction |= x != std::rint(x);
+      negative |= x < 0;
     }
     if (fraction) simt.atomic_add(shared.fractions[lane], 1);
+    if (negative) simt.atomic_add(shared.negatives[lane], 1);
     shared.sums[strip][lane] = sum;
     shared.squares[strip][lane] = square;
     simt.sync_block();
@@ -94,6 +98,7 @@ struct centre_kernel {
     const auto count = static_cast<double>(a.samples);
     double mean = sum / count;
     if (shared.fractions[lane] == 0) mean = std::rint(mean);
+    if (a.bytes) mean = shared.negatives[lane] == 0 ? 128 : 0;
     if (!(std::fabs(mean) <= static_cast<double>(std::numeric_limits<float>::max()))) mean = 0;
     simt.store(a.centre, c, static_cast<float>(mean));
     const double about = square / count - 2 * mean * sum / count + mean * mean;
@@ -102,7 +107,8 @@ struct centre_kernel {
 };
 
 // The scale: a power of two that brings the root of the mean variance to between 1 and 2. So
-// float16 has room for components 2^15 times as large, and underflows below 2^-14. One warp.
+// float16 has room for components 2^15 times as large, and underflows below 2^-14. Bytes keep
+// theirs. One warp.
 struct scale_kernel {
   using storage = no_storage;
   static constexpr int max_threads = simt::warp_size;
@@ -110,6 +116,7 @@ struct scale_kernel {
     global<const double> variance;
     std::int64_t dimension;
     global<corpus_facts> facts;
+    bool bytes = false;
   };
 
   template <class Simt>
@@ -120,15 +127,18 @@ struct scale_kernel {
     }
     sum = std::sqrt(warp_sum(simt, sum) / static_cast<double>(a.dimension));
     corpus_facts facts;
-    if (sum > 0 && sum <= 1e300) facts.scale = std::ldexp(1.0, -std::ilogb(sum));
+    if (!a.bytes && sum > 0 && sum <= 1e300) facts.scale = std::ldexp(1.0, -std::ilogb(sum));
     if (simt.lane() == 0) simt.store(a.facts, 0, facts);
   }
 };
 
-// Rounds one tile of vectors a block. A corpus also gets sums and maxima of its errors and norms.
-struct rounding_kernel {
+// Rounds some rows of a tile a block. A corpus also gets sums and maxima of its errors and norms.
+template <simt::product factors>
+struct rounding_kernel_of {
   static constexpr int max_threads = 256;
   static constexpr int warps = max_threads / simt::warp_size;
+  // Of a corpus, and of queries: these are few, and a search waits for them.
+  static constexpr int most_rows = tile_rows, few_rows = 2 * warps;
   struct storage {
     double totals[warps][4];
   };
@@ -139,8 +149,9 @@ struct rounding_kernel {
     global<const float> centre;
     global<const corpus_facts> facts;
     rounded to;
-    global<double> totals;  // [tiles][4]: summed errors and norms, largest of both; or no data
+    global<double> totals;  // [blocks][4]: summed errors and norms, largest of both; or no data
     global<std::uint32_t> cleared;  // set to 0; or no data
+    int rows = most_rows;           // of a block: a divisor of a tile's
   };
   struct sums {
     double square = 0, residue = 0, origin = 0;  // of the image: rounded, the rest, not moved
@@ -152,9 +163,9 @@ struct rounding_kernel {
       simt.store(a.cleared, simt.thread(), 0);
     }
     double totals[4] = {};
-    for (int row = simt.warp(); row < tile_rows; row += warps) {
-      const std::int64_t position = std::int64_t{simt.block()} * tile_rows + row;
-      const sums mine = round_row(simt, a, position, row);
+    for (int row = simt.warp(); row < a.rows; row += warps) {
+      const std::int64_t position = std::int64_t{simt.block()} * a.rows + row;
+      const sums mine = round_row(simt, a, position);
       const double square = warp_sum(simt, mine.square), residue = warp_sum(simt, mine.residue);
       const double origin = warp_sum(simt, mine.origin), norm = std::sqrt(square);
       // The second term covers the rounding of images and differences in float64.
@@ -188,26 +199,34 @@ struct rounding_kernel {
 
  private:
   template <class Simt>
-  KSELECT_HD static sums round_row(Simt& simt, const args& a, std::int64_t position, int row) {
+  KSELECT_HD static sums round_row(Simt& simt, const args& a, std::int64_t position) {
+    const auto row = static_cast<int>(position % tile_rows);
     const bool inside = position < a.count;
     const std::int64_t dimension = a.from.dimension;
-    const std::int64_t slabs = (dimension + slab_width - 1) / slab_width;
+    constexpr int width = width_of_slab(factors);
+    const std::int64_t slabs = (dimension + width - 1) / width;
     const image_row x = inside ? image_of(simt, a.from, a.order(simt, position)) : image_row{};
     const double scale = inside ? simt.load(a.facts, 0).scale : 1;
-    const auto halves = simt::as_vec<2>(global<std::uint32_t>{
-        reinterpret_cast<std::uint32_t*>(a.to.slabs.data), a.to.slabs.size * 4});
+    const global<std::uint32_t> words{reinterpret_cast<std::uint32_t*>(a.to.slabs.data),
+                                      a.to.slabs.size * 4};
     sums all;
-    for (std::int64_t c = 4 * simt.lane(); c < slabs * slab_width; c += 4 * simt::warp_size) {
+    for (std::int64_t c = 4 * simt.lane(); c < slabs * width; c += 4 * simt::warp_size) {
       std::uint32_t bits[4] = {};
       for (int i = 0; i < 4; ++i) {
         if (inside && c + i < dimension) {
           bits[i] = round_component(simt, a, x, c + i, scale, all);
         }
       }
-      const std::int64_t slab = (position / tile_rows * slabs + c / slab_width) * slab_vectors;
-      const int in_slab = static_cast<int>(c % slab_width);
-      simt.store(halves, 2 * (slab + place_in_slab(row, in_slab / 8)) + in_slab / 4 % 2,
-                 {{bits[0] | bits[1] << 16, bits[2] | bits[3] << 16}});
+      const std::int64_t slab = (position / tile_rows * slabs + c / width) * slab_vectors;
+      const int in_slab = static_cast<int>(c % width);
+      if constexpr (simt::of_bytes(factors)) {
+        simt.store(words, 4 * (slab + place_in_slab(row, in_slab / 16)) + in_slab / 4 % 4,
+                   bits[0] | bits[1] << 8 | bits[2] << 16 | bits[3] << 24);
+      } else {
+        simt.store(simt::as_vec<2>(words),
+                   2 * (slab + place_in_slab(row, in_slab / 8)) + in_slab / 4 % 2,
+                   {{bits[0] | bits[1] << 16, bits[2] | bits[3] << 16}});
+      }
     }
     return all;
   }
@@ -215,18 +234,35 @@ struct rounding_kernel {
   template <class Simt>
   KSELECT_HD static std::uint32_t round_component(Simt& simt, const args& a, const image_row& x,
                                                   std::int64_t c, double scale, sums& all) {
-    constexpr double most = 65504;  // float16's largest number
     const double image = component(x, simt.load(x.raw, c));
     const double moved = (image - simt.load(a.centre, c)) * scale;
-    const double kept = moved > most ? most : moved < -most ? -most : moved == moved ? moved : 0;
-    const auto half = from_float<float16>(static_cast<float>(kept));
-    const double value = to_float(half), rest = moved - value;
+    const rounded_number kept = nearest(moved == moved ? moved : 0);
+    const double value = kept.value, rest = moved - value;
     all.square += value * value;
     all.residue += rest * rest;
     all.origin += image * scale * (image * scale);
-    return half.bits;
+    return kept.bits;
+  }
+
+  struct rounded_number {
+    double value;
+    std::uint32_t bits;
+  };
+  KSELECT_HD static rounded_number nearest(double x) {
+    constexpr double most = simt::of_bytes(factors) ? 127 : 65504;  // the largest number
+    constexpr double least = simt::of_bytes(factors) ? -128 : -65504;
+    const double kept = x > most ? most : x < least ? least : x;
+    if constexpr (simt::of_bytes(factors)) {
+      const auto whole = static_cast<int>(std::rint(kept));
+      return {static_cast<double>(whole), static_cast<std::uint32_t>(whole) & 0xffU};
+    } else {
+      const auto half = from_float<float16>(static_cast<float>(kept));
+      return {to_float(half), half.bits};
+    }
   }
 };
+
+using rounding_kernel = rounding_kernel_of<simt::product::float16>;
 
 // From the tiles' totals to the facts. One block.
 struct facts_kernel {

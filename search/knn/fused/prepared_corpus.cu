@@ -27,8 +27,9 @@ std::int64_t scattering_stride(std::int64_t count) {
 }
 
 // The relative error A of a sum of products (simt/products.hpp), as A / (1 - A): the starts' own
-// size counts, too.
-double sum_error(std::int64_t dimension) {
+// size counts, too. Sums of bytes are exact; then they are rounded to float32.
+double sum_error(std::int64_t dimension, simt::product factors) {
+  if (simt::of_bytes(factors)) return 0x1p-23 * (1 + 0x1p-20);
   const double steps = static_cast<double>(slabs_of(dimension)) * slab_width /
                        simt::product_depth(simt::product::float16);
   const double all = std::expm1(steps * std::log1p(simt::product_error));
@@ -78,22 +79,26 @@ image_source vector_images::of(backend& place, const float* raw, std::int64_t co
 }
 
 prepared_corpus::prepared_corpus(backend& place, const float* raw, std::int64_t count,
-                                 std::int64_t dimension, metric m)
+                                 std::int64_t dimension, metric m, simt::product factors)
     : place_(place),
       raw_(raw),
       count_(count),
+      factors_(factors),
       images_(place, count, dimension, m),
       order_{.ids = {}, .count = count, .stride = scattering_stride(count)} {
   const device& here = place.description();
   if (const std::string reason = why_not(here, filter_compiled_for(here)); !reason.empty()) {
     throw error(failure::unsupported, reason);
   }
+  if (simt::of_bytes(factors) && m != metric::sqeuclidean && m != metric::euclidean) {
+    throw error(failure::unsupported, "products of bytes are for sqeuclidean and euclidean alone");
+  }
   const std::int64_t tiles = tiles_of(count), rows = tiles * tile_rows;
   centre_ = make<float>(place, dimension);
   variance_ = make<double>(place, dimension);
   totals_ = make<double>(place, 4 * tiles);
   facts_ = make<corpus_facts>(place, 1);
-  slabs_ = make<chunk>(place, tiles * slabs_of(dimension) * slab_vectors);
+  slabs_ = make<chunk>(place, tiles * slabs_of(dimension, factors) * slab_vectors);
   squares_ = make<double>(place, rows);
   errors_ = make<double>(place, rows);
   starts_ = make<float>(place, rows);
@@ -114,15 +119,24 @@ void prepared_corpus::prepare(const stage_clock& clock) {
 void prepared_corpus::enqueue() {
   const std::int64_t tiles = tiles_of(count_), rows = tiles * tile_rows;
   const auto facts_here = view<corpus_facts>(facts_);
+  const bool bytes = simt::of_bytes(factors_);
   start<centre_kernel>(place_, blocks_for(dimension(), simt::warp_size),
                        {source(), order_, std::min(count_, centre_samples), view<float>(centre_),
-                        view<double>(variance_)});
-  start<scale_kernel>(place_, 1, {view<double>(variance_), dimension(), facts_here});
-  start<rounding_kernel>(
-      place_, tiles,
-      {source(), order_, count_, centre(), facts(), rounded_, view<double>(totals_), {}});
-  start<facts_kernel>(place_, 1,
-                      {view<double>(totals_), tiles, count_, sum_error(dimension()), facts_here});
+                        view<double>(variance_), bytes});
+  start<scale_kernel>(place_, 1, {view<double>(variance_), dimension(), facts_here, bytes});
+  const auto round_by = [&]<class Kernel>(Kernel) {
+    start<Kernel>(
+        place_, tiles,
+        {source(), order_, count_, centre(), facts(), rounded_, view<double>(totals_), {}});
+  };
+  if (bytes) {
+    round_by(rounding_kernel_of<simt::product::int8>{});
+  } else {
+    round_by(rounding_kernel{});
+  }
+  start<facts_kernel>(
+      place_, 1,
+      {view<double>(totals_), tiles, count_, sum_error(dimension(), factors_), facts_here});
   const start_kernel::args starts{rounded_, count_, rows, facts(), view<float>(starts_)};
   if (measure() != metric::inner_product) {
     return start<start_kernel>(place_, blocks_for(rows, start_kernel::max_threads), starts);

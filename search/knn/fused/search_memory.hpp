@@ -14,16 +14,16 @@ inline constexpr std::array<std::string_view, 4> rankers = {"bms-block", "bms-wa
 
 // The lists of one pass.
 struct list_memory {
-  list_memory(backend& place, const pass_plan& pass, std::int64_t rows, bool scored)
+  list_memory(backend& place, const pass_plan& pass, std::int64_t rows)
       : splits(pass.splits), room(pass.room) {
     const std::int64_t segments = tiles_of(rows) * tile_rows * splits;
     counts = make<std::uint32_t>(place, segments);
     positions = make<std::uint32_t>(place, segments * room);
-    if (scored) scores = make<float>(place, segments * room);
+    scores = make<float>(place, segments * room);
   }
   survivor_lists lists() const {
-    return {view<std::uint32_t>(counts), view<std::uint32_t>(positions),
-            scores.data() == nullptr ? global<float>{} : view<float>(scores), splits, room};
+    return {view<std::uint32_t>(counts), view<std::uint32_t>(positions), view<float>(scores),
+            splits, room};
   }
   int splits, room;
   device_buffer counts, positions, scores;
@@ -60,17 +60,16 @@ struct fused_search::memory {
       directions.emplace(place, queries, corpus.dimension(), metric::cosine);
       offsets = make<double>(place, queries);
     }
-    batch.emplace(place, plan.rows, slabs_of(corpus.dimension()), queries);
+    batch.emplace(place, plan.rows, slabs_of(corpus.dimension(), corpus.factors()), queries);
     if (leaves_out == filtering::one) {
       starts = make<float>(place, tiles_of(corpus.count()) * tile_rows);
     }
-    if (plan.first.tiles() != 0) first.emplace(place, plan.first, plan.rows, true);
-    second.emplace(place, plan.second, plan.rows, false);
-    const std::int64_t columns = plan.matrix_tiles * tile_rows;
-    matrix = make<float>(place, batch->padded * columns);
+    if (plan.first.tiles() != 0) first.emplace(place, plan.first, plan.rows);
+    second.emplace(place, plan.second, plan.rows);
+    matrix = make<float>(place, batch->padded * plan.columns());
     problem p;
     p.q = plan.rows;
-    p.n = columns;
+    p.n = plan.columns();
     p.k = plan.matrix_rank;
     p.direction = direction::largest;
     p.payload = payload::kth_value;

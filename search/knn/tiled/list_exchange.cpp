@@ -33,14 +33,14 @@ class host_exchange final : public list_exchange {
     const std::int64_t k = mine.k();
     const std::vector<std::int64_t> shares = shares_of(mine.queries(), ranks_.size());
     const std::int64_t share = shares[index(ranks_.rank())];
-    std::vector<float> distances(index(ranks_.size() * share * k));
-    std::vector<std::int64_t> indices(distances.size());
-    std::vector<double> ranked(distances.size());
-    move(&communicator::exchange, shares, mine, {distances, indices, ranked});
+    neighbour_lists of_all(ranks_.size() * share, k);
+    const columns received{of_all.distances(), of_all.indices(), of_all.ranked()};
+    move(&communicator::exchange, shares, mine, received);
     neighbour_lists own(share, k);
     {
       const lap merging(taken_.merging);
-      merge_lists(ranks_.size(), {distances, indices, ranked}, threads_, own);
+      merge_lists(ranks_.size(), {received.distances, received.indices, received.ranked}, threads_,
+                  own);
     }
     // `mine` has been sent and has the answer's size, so it is reused.
     move(&communicator::collect, shares, own, {mine.distances(), mine.indices(), mine.ranked()});

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <vector>
+
+#include "runtime/backend/host_backend.hpp"
 
 namespace kselect::search {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr int most_fillers = 8;
+constexpr std::size_t least_to_share = std::size_t{1} << 18;
 
 struct entry {
   double ranked;
@@ -28,14 +33,24 @@ double ranked_at(std::span<const double> ranked, std::span<const float> distance
 neighbour_lists::neighbour_lists(std::int64_t queries, std::int64_t k)
     : queries_(queries),
       k_(k),
-      distances_(index(queries * k), infinity),
-      ranked_(index(queries * k), infinity),
-      indices_(index(queries * k), no_neighbour) {}
+      distances_(std::make_unique_for_overwrite<float[]>(size())),
+      ranked_(std::make_unique_for_overwrite<double[]>(size())),
+      indices_(std::make_unique_for_overwrite<std::int64_t[]>(size())) {
+  // Fresh pages cost the first thread that writes them more than the writing.
+  const int threads =
+      size() < least_to_share ? 1 : std::min(most_fillers, runtime::threads_to_use(0));
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::size_t i = 0; i < size(); ++i) {
+    distances_[i] = infinity;
+    ranked_[i] = infinity;
+    indices_[i] = no_neighbour;
+  }
+}
 
 void neighbour_lists::merge(std::int64_t query, const found& list) {
-  float* const distances = distances_.data() + query * k_;
-  double* const ranked = ranked_.data() + query * k_;
-  std::int64_t* const indices = indices_.data() + query * k_;
+  float* const distances = distances_.get() + query * k_;
+  double* const ranked = ranked_.get() + query * k_;
+  std::int64_t* const indices = indices_.get() + query * k_;
   // First counts the elements of either list that survive. Then the merge runs backwards, in place.
   const auto at = [&](std::int64_t i) {
     return entry{ranked_at(list.ranked, list.distances, index(i)),

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
-#include <vector>
 
 namespace kselect::search {
 
@@ -37,12 +37,12 @@ class neighbour_lists {
 
   std::int64_t queries() const { return queries_; }
   std::int64_t k() const { return k_; }
-  std::span<float> distances() { return distances_; }  // [queries][k]
-  std::span<const float> distances() const { return distances_; }
-  std::span<double> ranked() { return ranked_; }  // [queries][k]
-  std::span<const double> ranked() const { return ranked_; }
-  std::span<std::int64_t> indices() { return indices_; }  // [queries][k]
-  std::span<const std::int64_t> indices() const { return indices_; }
+  std::span<float> distances() { return {distances_.get(), size()}; }  // [queries][k]
+  std::span<const float> distances() const { return {distances_.get(), size()}; }
+  std::span<double> ranked() { return {ranked_.get(), size()}; }  // [queries][k]
+  std::span<const double> ranked() const { return {ranked_.get(), size()}; }
+  std::span<std::int64_t> indices() { return {indices_.get(), size()}; }  // [queries][k]
+  std::span<const std::int64_t> indices() const { return {indices_.get(), size()}; }
 
   // A sorted list for one query from one part of the corpus. `offset` is added to its indices. The
   // resulting index `excluded` is left out.
@@ -57,10 +57,12 @@ class neighbour_lists {
   void merge(std::int64_t query, const found& list);
 
  private:
+  std::size_t size() const { return static_cast<std::size_t>(queries_ * k_); }
+
   std::int64_t queries_, k_;
-  std::vector<float> distances_;
-  std::vector<double> ranked_;
-  std::vector<std::int64_t> indices_;
+  std::unique_ptr<float[]> distances_;
+  std::unique_ptr<double[]> ranked_;
+  std::unique_ptr<std::int64_t[]> indices_;
 };
 
 // Sorted lists of several parts of a corpus: [lists][queries][k].

@@ -74,10 +74,13 @@ class shard_by_products final : public shard_search {
     return all;
   }
 
+  void load() override {
+    if (resident_) bring_whole();
+  }
+
   void nearest(const vector_set& queries, std::int64_t first, neighbour_lists& best) override {
     queries_ = upload(queries);
     if (resident_) {
-      if (!whole_.corpus) bring_whole();
       search(whole_, queries, first, best, false);
     } else {
       for (std::int64_t t = 0; t < stream_.tiles(); ++t) {

@@ -39,6 +39,9 @@ class shard_search {
   virtual std::int64_t tile() const = 0;
   virtual shard_report report() const = 0;
 
+  // Brings what all queries share to the executor's memory, if it fits. Called once, before the
+  // first queries. Throws the exceptions of vector_files::read and knn.
+  virtual void load() {}
   // Merges the nearest of `queries` into `best`. The first query has number `first` among all.
   // Throws the exceptions of vector_files::read and knn.
   virtual void nearest(const vector_set& queries, std::int64_t first, neighbour_lists& best) = 0;

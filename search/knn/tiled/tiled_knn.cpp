@@ -21,6 +21,7 @@
 #include "search/knn/tiled/result_store.hpp"
 #include "search/knn/tiled/shard_by_products.hpp"
 #include "search/knn/tiled/shard_search.hpp"
+#include "search/knn/tiled/tile_stream.hpp"
 #if KSELECT_HAS_CUDA
 #include "search/knn/tiled/cuda/shard_on_gpu.hpp"
 #endif
@@ -80,6 +81,7 @@ class tiled_search {
 
   // Returns when all ranks agree and have their memory.
   void prepare_all() {
+    tiled_times& times = report_.times;
     agree(ranks_, [&] { return open_files(); });
     choose_product();
     // The memory of a GPU's context and of NCCL is taken before tiles are planned.
@@ -110,7 +112,11 @@ class tiled_search {
     report_.vectors = end_ - first_;
     report_.corpus_tiles = shard_->tiles();
     if (ranks_.rank() == 0) observer_.planned(report_);
-    ranks_.meet();
+    const lap loading(times.load);
+    agree(ranks_, [&] {
+      shard_->load();
+      return json::object();
+    });
   }
 
   // Opens the files. Returns the facts that must be equal on all ranks.
@@ -245,6 +251,7 @@ class tiled_search {
     sizes.threads = place_.description().threads;
     const std::int64_t readers = place_.shares_host_memory() ? 2 : gpu_readers;
     sizes.reading_bytes += readers * std::max(base_->reading_bytes(), queries().reading_bytes());
+    if (!place_.shares_host_memory()) sizes.reading_bytes += pinned_bytes;
     sizes.keeps_input = !entry.promises.modifies_input;
     sizes.workspace = [&](std::int64_t rows, std::int64_t n) -> std::int64_t {
       if (!place_.shares_host_memory()) return 0;
@@ -318,9 +325,16 @@ class tiled_search {
     tile.dimension = base_->dimension();
     tile.source = queries().name();
     tile.data.resize(index(count * tile.dimension));
-    if (ranks_.rank() == 0) queries().read(first, count, tile.data.data());
+    if (ranks_.rank() == 0) {
+      read_by_threads(queries(), first, count, tile.data.data(), reading_threads());
+    }
     ranks_.broadcast(std::as_writable_bytes(std::span(tile.data)));
     return tile;
+  }
+
+  int reading_threads() const {
+    const int threads = place_.description().threads;
+    return place_.shares_host_memory() ? 1 : std::min(threads, gpu_readers);
   }
 
   // Writes in the background, while the next tile is searched.

@@ -8,10 +8,11 @@
 namespace kselect::search {
 
 // Seconds of one rank. Reading and writing run in the background; read_wait and write_wait are the
-// parts that the search waited for. `setup` lasts until all ranks have their memory, `search` from
-// then until the results are committed.
+// parts that the search waited for. `setup` lasts until all ranks have their memory and the corpus,
+// if it stays there; `search` from then until the results are committed.
 struct tiled_times {
   double setup = 0;
+  double load = 0;  // of setup: a resident corpus, from its files to the executor's memory
   double search = 0;
   double queries = 0;     // reading them on rank 0 and sending them to all ranks
   double nearest = 0;     // distances and selection on this rank's part, waits for tiles included
@@ -28,8 +29,9 @@ struct tiled_stage {
   std::string_view name;
   double tiled_times::*time;
 };
-inline constexpr std::array<tiled_stage, 11> tiled_stages = {
+inline constexpr std::array<tiled_stage, 12> tiled_stages = {
     {{"setup", &tiled_times::setup},
+     {"load", &tiled_times::load},
      {"search", &tiled_times::search},
      {"queries", &tiled_times::queries},
      {"nearest", &tiled_times::nearest},

@@ -38,11 +38,16 @@ void expect_refused(const Read& read, const std::string& line) {
 }
 
 TEST(Messages, AGroupIsReadAsItWasWritten) {
-  const cell c = some_cell();
+  cell c = some_cell();
+  c.problem.nan = nan_order::last;
+  length_file file{.written = "L\xff.npy", .path = "/data/L\xff.npy", .hash = "0123456789abcdef"};
+  c.problem.give_lengths(
+      {.kind = length_kind::file, .from = std::make_shared<const length_file>(file)});
   const cell* const cells[] = {&c};
   const auto read = group_from(group_line(cells));
   ASSERT_EQ(read.size(), 1U);
   EXPECT_EQ(read[0].problem, c.problem);
+  EXPECT_EQ(read[0].problem.row_lengths.from->path, file.path);
   EXPECT_EQ(read[0].entry, c.entry);
   EXPECT_EQ(read[0].key, c.key);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <gmock/gmock.h>
+#include <memory>
 
 #include <gtest/gtest.h>
 
@@ -23,6 +24,22 @@ TEST(RowLengths, ReadWhatTheyPrint) {
                            "two_sizes(-1)", "zipf(nan)"}) {
     EXPECT_FALSE(parse_row_lengths(text)) << text;
   }
+}
+
+TEST(RowLengths, OfAFileAreItsFirstNumbers) {
+  length_file file{.written = "${HERE}/L.npy", .path = "/data/L.npy", .hash = "0123456789abcdef"};
+  file.numbers = {5, 0, 7};
+  row_lengths l{.kind = length_kind::file, .from = std::make_shared<const length_file>(file)};
+  EXPECT_EQ(to_string(l), "file(L.npy, 0123456789abcdef)");
+  EXPECT_FALSE(parse_row_lengths(to_string(l)));
+  EXPECT_THAT(make_lengths(l, 100, 2, 7), testing::ElementsAre(5, 0));
+  row_lengths same = l;
+  same.from = std::make_shared<const length_file>(file);
+  EXPECT_EQ(same, l);
+  file.hash = "1123456789abcdef";
+  same.from = std::make_shared<const length_file>(file);
+  EXPECT_NE(same, l);
+  EXPECT_NE(row_lengths{}, l);
 }
 
 TEST(RowLengths, LieWithinTheRowsAndReachTheLongest) {

@@ -44,7 +44,7 @@ void find_thresholds(setting& s, std::int64_t k) {
   const double expected = static_cast<double>(first_rank * sampled) / static_cast<double>(few);
   const pass_plan over =
       plan_pass(0, sampled, s.q(), expected, s.place().description(), product_body::wgmma);
-  const survivors first = s.pass(product_body::wgmma, output::scored, over);
+  const survivors first = s.pass(product_body::wgmma, over);
   for (std::int64_t row = 0; row < s.q(); ++row) {
     std::vector<float>& listed = rows[static_cast<std::size_t>(row)];
     listed.clear();
@@ -81,7 +81,8 @@ void expect_same_but_for_rounding(const survivors& one, const survivors& other, 
     if (a.size() != one.counted(row) || b.size() != other.counted(row)) continue;
     ++compared;
     std::vector<survivors::one> different;
-    std::ranges::set_symmetric_difference(a, b, std::back_inserter(different));
+    std::ranges::set_symmetric_difference(a, b, std::back_inserter(different), std::less{},
+                                          &survivors::one::position, &survivors::one::position);
     apart += std::ssize(different);
   }
   EXPECT_GE(compared, rows * 99 / 100) << "rows whose lists were long enough";
@@ -101,11 +102,11 @@ void compare_at(const tiles& corpus, std::int64_t n, std::int64_t q, std::int64_
   double filtering[2], multiplying[2];
   for (int b = 0; b < 2; ++b) {
     plans.push_back(plan_pass(0, tiles_of(n), q, expected, s.place().description(), both[b]));
-    found.push_back(s.pass(both[b], output::positions, plans[b], repeats, &filtering[b]));
+    found.push_back(s.pass(both[b], plans[b], repeats, &filtering[b]));
   }
   s.set(std::vector<float>(static_cast<std::size_t>(q), infinity));
   for (int b = 0; b < 2; ++b) {
-    const survivors none = s.pass(both[b], output::positions, plans[b], repeats, &multiplying[b]);
+    const survivors none = s.pass(both[b], plans[b], repeats, &multiplying[b]);
     for (std::int64_t row = 0; row < q; ++row) ASSERT_EQ(none.counted(row), 0U);
     print_times(both[b], s, k, plans[b], found[b], filtering[b], multiplying[b]);
   }

@@ -79,7 +79,7 @@ inline std::vector<float> starts_of(const tiles& corpus, std::int64_t count) {
 struct survivors {
   int splits, room;
   std::vector<std::uint32_t> counts, positions;
-  std::vector<float> scores;  // empty unless they were wanted
+  std::vector<float> scores;
 
   struct one {
     std::uint32_t position;
@@ -98,7 +98,7 @@ struct survivors {
       const std::size_t first = segment * static_cast<std::size_t>(room);
       const auto listed = std::min(counts[segment], static_cast<std::uint32_t>(room));
       for (std::size_t i = first; i < first + listed; ++i) {
-        all.push_back({positions[i], scores.empty() ? 0 : scores[i]});
+        all.push_back({positions[i], scores[i]});
       }
     }
     std::ranges::sort(all);
@@ -155,8 +155,22 @@ class setting {
     filter(*place_, output::matrix, a, 1, product_body::mma_sync);
     return downloaded<float>(to, rows * columns);
   }
+  // Maxima of groups of tiles, by parts of so many groups.
+  std::vector<float> maxima(product_body body, int group, int groups_of_part) {
+    const auto tiles = tiles_of(n_);
+    const pass_plan over = {
+        .first = 0, .last = tiles, .part = std::int64_t{group} * groups_of_part};
+    const std::int64_t columns = (tiles + group - 1) / group * maxima_of_tile;
+    const device_buffer to = make<float>(*place_, tiles_of(q_) * tile_rows * columns);
+    filter_args a = args(over);
+    a.matrix = view<float>(to);
+    a.matrix_pitch = columns;
+    a.group = group;
+    filter(*place_, output::maxima, a, static_cast<int>((tiles + over.part - 1) / over.part), body);
+    return downloaded<float>(to, q_ * columns);
+  }
   // One pass, and the median of `repeats` times in milliseconds if there are any.
-  survivors pass(product_body body, output wanted, const pass_plan& over, int repeats = 0,
+  survivors pass(product_body body, const pass_plan& over, int repeats = 0,
                  double* milliseconds = nullptr) {
     const std::int64_t segments = tiles_of(q_) * tile_rows * over.splits;
     const device_buffer counts = make<std::uint32_t>(*place_, segments);
@@ -166,7 +180,7 @@ class setting {
     a.lists = {view<std::uint32_t>(counts), view<std::uint32_t>(positions), view<float>(scores),
                over.splits, over.room};
     const auto enqueue = [&] {
-      filter(*place_, wanted, a, over.splits, body);
+      filter(*place_, output::scored, a, over.splits, body);
       return status{};
     };
     enqueue();
@@ -179,13 +193,9 @@ class setting {
     }
     std::ranges::sort(times);
     if (milliseconds != nullptr) *milliseconds = times[times.size() / 2];
-    survivors found{over.splits,
-                    over.room,
-                    downloaded<std::uint32_t>(counts, segments),
-                    downloaded<std::uint32_t>(positions, segments * over.room),
-                    {}};
-    if (wanted == output::scored) found.scores = downloaded<float>(scores, segments * over.room);
-    return found;
+    return {over.splits, over.room, downloaded<std::uint32_t>(counts, segments),
+            downloaded<std::uint32_t>(positions, segments * over.room),
+            downloaded<float>(scores, segments * over.room)};
   }
 
  private:

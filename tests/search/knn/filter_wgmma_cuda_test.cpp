@@ -43,11 +43,11 @@ struct exact_scores {
       thresholds.push_back(row[std::min(wanted, row.size() - 1)]);
     }
   }
-  std::vector<survivors::one> beyond(std::size_t q, bool scored) const {
+  std::vector<survivors::one> beyond(std::size_t q) const {
     std::vector<survivors::one> all;
     for (std::size_t i = 0; i < of[q].size(); ++i) {
       if (of[q][i] > thresholds[q]) {
-        all.push_back({static_cast<std::uint32_t>(i), scored ? of[q][i] : 0});
+        all.push_back({static_cast<std::uint32_t>(i), of[q][i]});
       }
     }
     return all;
@@ -62,14 +62,11 @@ void expect_exact(std::int64_t n, std::int64_t q, std::int64_t d, std::int64_t p
   s.set(right.thresholds);
   const int room = static_cast<int>(part) * tile_rows;
   for (const product_body body : both) {
-    for (const output wanted : {output::positions, output::scored}) {
-      const survivors found = s.pass(body, wanted, whole(n, part, room));
-      for (std::int64_t row = 0; row < q; ++row) {
-        ASSERT_EQ(found.of(row).size(), found.counted(row)) << name_of(body) << ", row " << row;
-        ASSERT_TRUE(found.of(row) ==
-                    right.beyond(static_cast<std::size_t>(row), wanted == output::scored))
-            << name_of(body) << ", row " << row;
-      }
+    const survivors found = s.pass(body, whole(n, part, room));
+    for (std::int64_t row = 0; row < q; ++row) {
+      ASSERT_EQ(found.of(row).size(), found.counted(row)) << name_of(body) << ", row " << row;
+      ASSERT_TRUE(found.of(row) == right.beyond(static_cast<std::size_t>(row)))
+          << name_of(body) << ", row " << row;
     }
   }
 }
@@ -97,15 +94,44 @@ TEST_F(filter_wgmma_cuda, counts_what_a_full_list_lacks) {
   const exact_scores right(corpus, queries, 300);
   setting s(corpus, 2000, queries);
   s.set(right.thresholds);
-  const survivors all = s.pass(product_body::mma_sync, output::positions, whole(2000, 4, 512));
-  for (const output wanted : {output::positions, output::scored}) {
-    const survivors some = s.pass(product_body::wgmma, wanted, whole(2000, 4, 16));
-    EXPECT_EQ(some.counts, all.counts);
-    for (std::int64_t row = 0; row < 200; ++row) {
-      const std::vector<survivors::one> listed = some.of(row);
-      const auto beyond = right.beyond(static_cast<std::size_t>(row), wanted == output::scored);
-      EXPECT_TRUE(std::ranges::includes(beyond, listed)) << "row " << row;
-      EXPECT_EQ(std::ranges::adjacent_find(listed), listed.end()) << "row " << row;
+  const survivors all = s.pass(product_body::mma_sync, whole(2000, 4, 512));
+  const survivors some = s.pass(product_body::wgmma, whole(2000, 4, 16));
+  EXPECT_EQ(some.counts, all.counts);
+  for (std::int64_t row = 0; row < 200; ++row) {
+    const std::vector<survivors::one> listed = some.of(row);
+    const auto beyond = right.beyond(static_cast<std::size_t>(row));
+    EXPECT_TRUE(std::ranges::includes(beyond, listed)) << "row " << row;
+    EXPECT_EQ(std::ranges::adjacent_find(listed), listed.end()) << "row " << row;
+  }
+}
+
+// The column of a score's maximum: a warp has 32 columns by mma.sync, a lane has two of each 8 by
+// wgmma.
+int column_of(product_body body, std::size_t vector, int group) {
+  const auto in_tile = static_cast<int>(vector % tile_rows);
+  const int own = body == product_body::wgmma ? in_tile % 8 / 2 : in_tile / 32;
+  return static_cast<int>(vector) / tile_rows / group * maxima_of_tile + own;
+}
+
+TEST_F(filter_wgmma_cuda, finds_the_maxima_of_groups) {
+  for (const std::int64_t d : {40, 128}) {
+    const tiles corpus(3001, d, 1, small_integers()), queries(300, d, 2, small_integers());
+    const exact_scores right(corpus, queries, 300);
+    setting s(corpus, 3001, queries);
+    for (const product_body body : both) {
+      for (const int group : {1, 3, 24}) {
+        SCOPED_TRACE(testing::Message() << name_of(body) << ", group " << group);
+        const auto columns = static_cast<std::size_t>((23 + group) / group * maxima_of_tile);
+        std::vector<float> maxima(columns * 300, -infinity);
+        for (std::size_t q = 0; q < 300; ++q) {
+          for (std::size_t i = 0; i < 3001; ++i) {
+            float& best = maxima[q * columns + static_cast<std::size_t>(column_of(body, i, group))];
+            best = std::max(best, right.of[q][i]);
+          }
+        }
+        EXPECT_TRUE(s.maxima(body, group, 1) == maxima);
+        EXPECT_TRUE(s.maxima(body, group, 5) == maxima);
+      }
     }
   }
 }
@@ -118,7 +144,7 @@ TEST_F(filter_wgmma_cuda, keeps_what_starts_at_infinity) {
   s.set_start(3, infinity);
   s.set_start(499, infinity);
   for (const product_body body : both) {
-    const survivors found = s.pass(body, output::scored, whole(500, 4, 512));
+    const survivors found = s.pass(body, whole(500, 4, 512));
     for (std::int64_t row = 0; row < 130; ++row) {
       ASSERT_TRUE((found.of(row) == std::vector<survivors::one>{{3, infinity}, {499, infinity}}))
           << name_of(body) << ", row " << row;
@@ -147,7 +173,7 @@ TEST_F(filter_wgmma_cuda, scores_stay_within_the_bound) {
     s.set(std::vector<float>(200, std::numeric_limits<float>::lowest()));
     const std::vector<float> starts = starts_of(corpus, 640);
     for (const product_body body : both) {
-      const survivors found = s.pass(body, output::scored, whole(640, 5, 640));
+      const survivors found = s.pass(body, whole(640, 5, 640));
       double largest = 0;
       for (std::int64_t row = 0; row < 200; ++row) {
         const std::vector<double> x = queries[row];
@@ -172,10 +198,10 @@ TEST_F(filter_wgmma_cuda, leaves_longer_vectors_to_mma_sync) {
   const exact_scores right(corpus, queries, 300);
   setting s(corpus, 1000, queries);
   s.set(right.thresholds);
-  EXPECT_THROW(s.pass(product_body::wgmma, output::positions, whole(1000, 4, 512)), runtime::error);
-  const survivors found = s.pass(product_body::mma_sync, output::positions, whole(1000, 4, 512));
+  EXPECT_THROW(s.pass(product_body::wgmma, whole(1000, 4, 512)), runtime::error);
+  const survivors found = s.pass(product_body::mma_sync, whole(1000, 4, 512));
   for (std::int64_t row = 0; row < 130; ++row) {
-    EXPECT_TRUE(found.of(row) == right.beyond(static_cast<std::size_t>(row), false));
+    EXPECT_TRUE(found.of(row) == right.beyond(static_cast<std::size_t>(row)));
   }
   EXPECT_EQ(
       plan_search(

@@ -54,6 +54,30 @@ std::vector<T> fetched(backend& place, global<const T> from) {
   return values;
 }
 
+// Maxima of groups of tiles are those of the matrix of all scores. A warp's columns are a group.
+template <bool queries_stay>
+void expect_maxima(backend& place, filter_args args, const std::vector<float>& scores) {
+  constexpr std::int64_t q = tile_rows, group_width = tile_rows / maxima_of_tile;
+  const std::int64_t columns = args.matrix_pitch;
+  args.group = 2;
+  args.matrix_pitch = (args.last_tile + 1) / args.group * maxima_of_tile;
+  const device_buffer maxima = make<float>(place, q * args.matrix_pitch);
+  args.matrix = view<float>(maxima);
+  args.part = 2;
+  using kernel = filter_kernel<output::maxima, queries_stay>;
+  start<kernel>(place, (args.last_tile + 1) / args.part, args, kernel::max_threads,
+                kernel::dynamic_bytes(args.slabs));
+  const auto found = fetched<float>(place, {view<float>(maxima).data, q * args.matrix_pitch});
+  std::vector<float> right(found.size(), -std::numeric_limits<float>::infinity());
+  for (std::int64_t i = 0; i < q * columns; ++i) {
+    const std::int64_t tile = i % columns / tile_rows, place_in_tile = i % tile_rows / group_width;
+    float& best = right[static_cast<std::size_t>(
+        i / columns * args.matrix_pitch + tile / args.group * maxima_of_tile + place_in_tile)];
+    best = std::max(best, scores[static_cast<std::size_t>(i)]);
+  }
+  EXPECT_EQ(found, right);
+}
+
 // How many pairs were checked: those whose bound is positive. `wanted` kernels are launched by the
 // including file's compiler.
 template <bool queries_stay>
@@ -96,6 +120,7 @@ inline std::int64_t expect_bound(backend& place, const bound_case& c) {
   using kernel = filter_kernel<output::matrix, queries_stay>;
   start<kernel>(place, 1, args, kernel::max_threads, kernel::dynamic_bytes(args.slabs));
   const auto scores = fetched<float>(place, {view<float>(matrix).data, q * columns});
+  expect_maxima<queries_stay>(place, args, scores);
   const corpus_facts facts = fetched<corpus_facts>(place, corpus.facts()).front();
   const auto square = fetched<double>(place, {view<double>(squares).data, q});
   const auto error = fetched<double>(place, {view<double>(errors).data, q});

@@ -22,6 +22,7 @@ struct filtered_question {
   std::vector<mask> masks;  // one, or one a query
   bool self = false;        // queries are the first vectors and leave themselves out
   int most = 255;           // of components
+  simt::product factors = simt::product::float16;
 };
 
 struct filtered_answer {
@@ -61,7 +62,7 @@ filtered_answer search(const filtered_question& q, const std::vector<float>& bas
   filtered_answer found;
   found.indices.assign(static_cast<std::size_t>(rows), -7);
   found.distances.assign(static_cast<std::size_t>(rows), -7);
-  prepared_corpus corpus(*place, base.data(), q.n, q.dimension, metric::sqeuclidean);
+  prepared_corpus corpus(*place, base.data(), q.n, q.dimension, metric::sqeuclidean, q.factors);
   corpus.prepare(clock);
   fused_search nearest(*place, corpus, q.queries, q.k, q.self, product_body::fastest, q.leaves_out);
   for (int call = 0; call < calls; ++call) {
@@ -153,6 +154,15 @@ TEST(fused_filter, each_query_gets_what_it_admits) {
     SCOPED_TRACE(dimension);
     expect_right(each_of(4500, dimension, 10));
   }
+}
+
+TEST(fused_filter, bytes_are_left_out_in_integers_too) {
+  filtered_question q = each_of(4500, 20, 10);
+  q.factors = simt::product::int8;
+  expect_right(q);
+  q = {4500, 5, 200, 10, filtering::one, {share_of(4500, 0.3, 5)}};
+  q.factors = simt::product::int8;
+  EXPECT_EQ(expect_right(q).by_float64, 0);
 }
 
 TEST(fused_filter, one_mask_serves_all_queries) {

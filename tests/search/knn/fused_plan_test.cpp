@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "search/knn/fused/fused_search.hpp"
 #include "search/knn/fused/plan.hpp"
 
 namespace kselect::search::fused {
@@ -64,6 +65,27 @@ TEST(fused_plan, parts_of_wgmma_fill_the_gpu) {
     EXPECT_GE(pass.part * pass.splits, 7813);
     EXPECT_LT(pass.part * (pass.splits - 1), 7813);
   }
+}
+
+TEST(fused_plan, refuses_the_cpu) {
+  device host;
+  EXPECT_NE(why_not(host), "");
+  host.kind = executor_kind::cuda;
+  host.compute_capability = 75;
+  EXPECT_NE(why_not(host), "");
+  host.compute_capability = 90;
+  EXPECT_EQ(why_not(host), "");
+}
+
+// The driver makes code for a new GPU from old PTX, too, and there the products' verb traps.
+TEST(fused_plan, refuses_a_gpu_that_runs_code_for_an_older_one) {
+  device gpu;
+  gpu.kind = executor_kind::cuda;
+  gpu.compute_capability = 80;
+  EXPECT_NE(why_not(gpu, 75).find("code of 7.5 for this GPU"), std::string::npos);
+  EXPECT_EQ(why_not(gpu, 80), "");
+  gpu.compute_capability = 100;
+  EXPECT_EQ(why_not(gpu, 90), "");
 }
 
 }  // namespace

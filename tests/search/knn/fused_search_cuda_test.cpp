@@ -21,6 +21,7 @@ struct question {
   std::vector<float> base, query;
   std::int64_t n, q, dimension, k;
   runtime::metric metric = runtime::metric::sqeuclidean;
+  simt::product factors = simt::product::float16;
 };
 
 question asked(std::int64_t n, std::int64_t q, std::int64_t dimension, std::int64_t k,
@@ -64,7 +65,7 @@ answer search_on(executor_kind kind, const question& q, product_body body = prod
   const device_buffer distances = make<float>(*place, q.q * q.k);
   const device_buffer exact = make<double>(*place, q.q * q.k);
   const stage_clock clock = [](stage, const std::function<void()>& work) { work(); };
-  prepared_corpus corpus(*place, view<float>(base).data, q.n, q.dimension, q.metric);
+  prepared_corpus corpus(*place, view<float>(base).data, q.n, q.dimension, q.metric, q.factors);
   corpus.prepare(clock);
   fused_search search(*place, corpus, q.q, q.k, false, body);
   answer found;
@@ -121,6 +122,22 @@ TEST_F(fused_search_cuda, sharpens_its_threshold) {
 }
 TEST_F(fused_search_cuda, keeps_bytes_exact) {
   expect_same(asked(4500, 140, 96, 10, runtime::metric::sqeuclidean, true));
+}
+TEST_F(fused_search_cuda, multiplies_bytes_in_integers) {
+  for (const std::int64_t dimension : {20, 128, 200, 300}) {
+    SCOPED_TRACE(dimension);
+    question q = asked(4500, 140, dimension, 10, runtime::metric::sqeuclidean, true);
+    q.factors = simt::product::int8;
+    EXPECT_EQ(expect_same(q).report.by_float64, 0);
+  }
+  question q = asked(36'000, 20, 16, 10, runtime::metric::sqeuclidean, true);  // maxima
+  q.factors = simt::product::int8;
+  expect_same(q);
+}
+TEST_F(fused_search_cuda, finds_thresholds_from_maxima) {
+  for (const std::int64_t dimension : {16, 128, 130}) {
+    expect_same(asked(36'000, 20, dimension, 10, runtime::metric::sqeuclidean, false));
+  }
 }
 TEST_F(fused_search_cuda, ends_right_without_products) {
   question q = asked(4500, 20, 16, 10, runtime::metric::sqeuclidean, false);

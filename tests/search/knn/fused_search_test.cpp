@@ -16,6 +16,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/error.hpp"
+
 namespace kselect::search::fused {
 namespace {
 
@@ -43,9 +45,10 @@ vectors normal(std::int64_t count, std::int64_t dimension, unsigned seed, float 
   std::normal_distribution<float> value(centre, spread);
   return filled(count, dimension, [&] { return value(bits); });
 }
-vectors bytes(std::int64_t count, std::int64_t dimension, unsigned seed, int most = 255) {
+vectors bytes(std::int64_t count, std::int64_t dimension, unsigned seed, int most = 255,
+              int least = 0) {
   std::mt19937 bits(seed);
-  std::uniform_int_distribution<int> value(0, most);
+  std::uniform_int_distribution<int> value(least, most);
   return filled(count, dimension, [&] { return static_cast<float>(value(bits)); });
 }
 
@@ -54,6 +57,7 @@ struct question {
   std::int64_t k = 10;
   runtime::metric metric = runtime::metric::sqeuclidean;
   bool leaves_self_out = false;  // then the queries are the first base vectors
+  simt::product factors = simt::product::float16;
 };
 
 struct answer {
@@ -75,7 +79,8 @@ answer search(const question& q, std::int64_t calls = 1) {
     found.stages.push_back(s);
     work();
   };
-  prepared_corpus corpus(*place, q.base.data.data(), q.base.count, q.base.dimension, q.metric);
+  prepared_corpus corpus(*place, q.base.data.data(), q.base.count, q.base.dimension, q.metric,
+                         q.factors);
   corpus.prepare(clock);
   fused_search nearest(*place, corpus, q.query.count, q.k, q.leaves_self_out);
   const auto rows = static_cast<std::int64_t>(size);
@@ -242,6 +247,42 @@ TEST(fused_search, keeps_bytes_exact) {
   expect_right({bytes(4200, 6, 13, 3), bytes(30, 6, 14, 3), 10});
 }
 
+question in_integers(vectors base, vectors query, std::int64_t k, bool self = false) {
+  return {std::move(base),    std::move(query), k, runtime::metric::sqeuclidean, self,
+          simt::product::int8};
+}
+
+TEST(fused_search, multiplies_bytes_in_integers) {
+  for (const std::int64_t dimension : {1, 31, 128, 130, 300}) {
+    SCOPED_TRACE(dimension);
+    const answer found =
+        expect_right(in_integers(bytes(4200, dimension, 11), bytes(130, dimension, 12), 10));
+    if (dimension > 1) {
+      EXPECT_EQ(found.report.by_float64, 0);
+      EXPECT_LE(found.report.again, 13);
+    }
+  }
+  const answer of_signed =
+      expect_right(in_integers(bytes(4200, 40, 13, 127, -128), bytes(30, 40, 14, 127, -128), 10));
+  EXPECT_EQ(of_signed.report.by_float64, 0);
+  expect_right(in_integers(bytes(36'000, 20, 15), bytes(20, 20, 16), 10));
+  expect_right(in_integers(bytes(4200, 6, 13, 3), bytes(30, 6, 14, 3), 10));
+  const vectors base = bytes(4300, 20, 17);
+  expect_right(in_integers(base, {50, 20, {base.data.begin(), base.data.begin() + 1000}}, 5, true));
+}
+
+// They are found in float64.
+TEST(fused_search, finds_what_are_no_bytes_by_integers_too) {
+  expect_right(in_integers(normal(4200, 20, 18), normal(5, 20, 19), 10));
+  expect_right(in_integers(bytes(4200, 20, 20), bytes(5, 20, 21, 1000, -1000), 10));
+  question q = in_integers(bytes(4200, 20, 22), bytes(5, 20, 23), 10);
+  q.base.at(4000, 3) = 1e30F;
+  q.query.at(2, 1) = 300;
+  expect_right(q);
+  q.metric = runtime::metric::cosine;
+  EXPECT_THROW(search(q), runtime::error);
+}
+
 TEST(fused_search, proves_what_is_far_from_the_origin) {
   const answer found = expect_right({normal(4200, 64, 15, 1000), normal(20, 64, 16, 1000), 10});
   EXPECT_EQ(found.report.by_float64, 0);
@@ -344,27 +385,6 @@ TEST(fused_search, gives_the_same_answer_twice) {
   const answer once = search(q), twice = search(q, 2);
   EXPECT_EQ(once.indices, twice.indices);
   EXPECT_EQ(once.exact, twice.exact);
-}
-
-TEST(fused_search, refuses_the_cpu) {
-  device host;
-  EXPECT_NE(why_not(host), "");
-  host.kind = executor_kind::cuda;
-  host.compute_capability = 75;
-  EXPECT_NE(why_not(host), "");
-  host.compute_capability = 90;
-  EXPECT_EQ(why_not(host), "");
-}
-
-// The driver makes code for a new GPU from old PTX, too, and there the products' verb traps.
-TEST(fused_search, refuses_a_gpu_that_runs_code_for_an_older_one) {
-  device gpu;
-  gpu.kind = executor_kind::cuda;
-  gpu.compute_capability = 80;
-  EXPECT_NE(why_not(gpu, 75).find("code of 7.5 for this GPU"), std::string::npos);
-  EXPECT_EQ(why_not(gpu, 80), "");
-  gpu.compute_capability = 100;
-  EXPECT_EQ(why_not(gpu, 90), "");
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+#include "python/extension/selection.hpp"
+
+#include <memory>
+#include <new>
+#include <string>
+
+#include "python/extension/kept_plans.hpp"
+#include "python/extension/nan_last.hpp"
+
+namespace kselect::python {
+namespace {
+
+status run_in(std::span<std::byte> workspace, const select_plan& plan, const question& q,
+              const detail::call_buffers& buffers, const place& at) {
+  return detail::select_planned(plan, q.asked.problem, buffers, workspace, &at);
+}
+
+status run_allocating(const select_plan& plan, const question& q,
+                      const detail::call_buffers& buffers, const place& at) {
+  const std::size_t needed = plan.workspace();
+  if (needed == 0) return run_in({}, plan, q, buffers, at);
+  const std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[needed]);
+  if (memory == nullptr) {
+    return {status_code::out_of_memory,
+            "no memory for a workspace of " + std::to_string(needed) + " bytes"};
+  }
+  return run_in({memory.get(), needed}, plan, q, buffers, at);
+}
+
+}  // namespace
+
+select_plan plan_of(const question& q, const place& at) {
+  return plan_for(q.asked, at, q.rows.on_gpu ? q.rows.gpu : -1 - at.device().threads);
+}
+
+bool takes_no_columns(const select_plan& plan, const question& q) {
+  return !plan && q.rows.on_gpu && q.asked.problem.layout == layout::column_major;
+}
+
+status run(const select_plan& plan, const question& q, const answer_memory& out, const place& at) {
+  const problem& p = q.asked.problem;
+  const detail::call_buffers buffers{
+      q.rows.data,         out.values, out.values == nullptr ? 0 : p.q * p.k,
+      out.indices,         p.q * p.k,  q.ragged.lengths.data,
+      q.ragged.starts.data};
+  const bool last = (q.flags & nan_last) != 0;
+  if (q.rows.on_gpu) {
+    if (!last) return run_in(out.workspace, plan, q, buffers, at);
+    return {status_code::invalid, "nan: on a GPU, a must have no NaN that would be selected first"};
+  }
+  status done = out.has_workspace ? run_in(out.workspace, plan, q, buffers, at)
+                                  : run_allocating(plan, q, buffers, at);
+  return last && done.ok() ? put_nan_last(q.asked, buffers, at) : done;
+}
+
+}  // namespace kselect::python
