@@ -21,7 +21,10 @@ using wrap_function = PyObject* (*)(const void* tensor);
 constexpr std::array type_names = {"aoti_torch_dtype_float32", "aoti_torch_dtype_float64",
                                    "aoti_torch_dtype_float16", "aoti_torch_dtype_bfloat16",
                                    "aoti_torch_dtype_int32",   "aoti_torch_dtype_int64",
-                                   "aoti_torch_dtype_uint8"};  // in the order of `element`
+                                   "aoti_torch_dtype_int8",    "aoti_torch_dtype_uint8",
+                                   "aoti_torch_dtype_uint16",  "aoti_torch_dtype_uint32"};
+// In the order of `element`.
+static_assert(type_names.size() == static_cast<std::size_t>(element::other));
 
 struct functions {
   PyObject* type = nullptr;  // null: there are none
