@@ -30,13 +30,13 @@ inline constexpr std::array<float, 6> alphabet = {
     std::numeric_limits<float>::quiet_NaN()};
 inline constexpr int minus_zero = 2;
 inline constexpr int plus_zero = 3;
-using word = std::vector<int>;
+using numbers = std::vector<int>;
 
-// Calls f(word) for every word of that length over the letters.
+// Calls f(numbers) for every word of that length over the letters.
 template <class F>
-void for_each_word(const word& letters, std::size_t length, F&& f) {
-  word digits(length, 0);
-  word text(length);
+void for_each_word(const numbers& letters, std::size_t length, F&& f) {
+  numbers digits(length, 0);
+  numbers text(length);
   for (bool more = true; more;) {
     for (std::size_t j = 0; j < length; ++j) text[j] = letters[static_cast<std::size_t>(digits[j])];
     f(text);
@@ -51,7 +51,7 @@ void for_each_word(const word& letters, std::size_t length, F&& f) {
 struct world {
   std::string name;
   int longest;
-  word letters;
+  numbers letters;
   output_ordering ordering = output_ordering::unsorted;
   kselect::tie_break ties = tie_break::unspecified;
   zero_policy zeros = zero_policy::distinct;
@@ -75,7 +75,7 @@ class definition {
   bool better(int a, int b) const { return rank(a) < rank(b); }
 
   // Whether the indices are a right answer for the row, in this order.
-  bool right(const word& row, const word& indices) const {
+  bool right(const numbers& row, const numbers& indices) const {
     const int n = static_cast<int>(row.size());
     std::vector<bool> chosen(row.size(), false);
     for (const int i : indices) {
@@ -95,35 +95,35 @@ class definition {
   }
 
   // All sequences of values of right answers.
-  std::set<word> right_values(const word& row, std::size_t k) const {
-    word columns(row.size());
+  std::set<numbers> right_values(const numbers& row, std::size_t k) const {
+    numbers columns(row.size());
     for (std::size_t j = 0; j < columns.size(); ++j) columns[j] = static_cast<int>(j);
-    std::set<word> found;
-    for_each_word(columns, k, [&](const word& indices) {
+    std::set<numbers> found;
+    for_each_word(columns, k, [&](const numbers& indices) {
       if (!right(row, indices)) return;
-      word letters;
+      numbers letters;
       for (const int i : indices) letters.push_back(at(row, i));
       found.insert(letters);
     });
     return found;
   }
 
-  bool right_kth(const word& row, std::size_t k, int letter) const {
-    word ordered = row;
+  bool right_kth(const numbers& row, std::size_t k, int letter) const {
+    numbers ordered = row;
     std::sort(ordered.begin(), ordered.end(), [this](int a, int b) { return better(a, b); });
     return rank(ordered[k - 1]) == rank(letter) &&
            std::find(row.begin(), row.end(), letter) != row.end();
   }
 
  private:
-  static int at(const word& row, int i) { return row[static_cast<std::size_t>(i)]; }
+  static int at(const numbers& row, int i) { return row[static_cast<std::size_t>(i)]; }
 
   int rank(int letter) const {
     if (in_.zeros == zero_policy::merged && letter == minus_zero) letter = plus_zero;
     return in_.wanted == direction::smallest ? letter : -letter;
   }
 
-  bool in_order(const word& row, const word& indices) const {
+  bool in_order(const numbers& row, const numbers& indices) const {
     for (std::size_t j = 1; j < indices.size(); ++j) {
       const int before = indices[j - 1];
       const int here = indices[j];
@@ -156,7 +156,7 @@ class batch {
   batch(const batch&) = delete;
   batch& operator=(const batch&) = delete;
 
-  void add(const word& row, const word& values, const word& indices) {
+  void add(const numbers& row, const numbers& values, const numbers& indices) {
     for (const int letter : row) input_.push_back(alphabet[static_cast<std::size_t>(letter)]);
     for (const int letter : values) values_.push_back(alphabet[static_cast<std::size_t>(letter)]);
     indices_.insert(indices_.end(), indices.begin(), indices.end());
@@ -220,12 +220,12 @@ class exhaustion {
   void expect_exactly_the_right_indices() {
     const std::int64_t answers =
         for_each_row(payload::values_and_indices,
-                     [&](const word& row, std::size_t k, batch& right, batch& wrong) {
+                     [&](const numbers& row, std::size_t k, batch& right, batch& wrong) {
                        const int n = static_cast<int>(row.size());
-                       word candidates;
+                       numbers candidates;
                        for (int i = -1; i <= n; ++i) candidates.push_back(i);
-                       word values(k);
-                       for_each_word(candidates, k, [&](const word& indices) {
+                       numbers values(k);
+                       for_each_word(candidates, k, [&](const numbers& indices) {
                          for (std::size_t j = 0; j < k; ++j) {
                            const int i = std::clamp(indices[j], 0, n - 1);
                            values[j] = row[static_cast<std::size_t>(i)];
@@ -240,9 +240,9 @@ class exhaustion {
   void expect_exactly_the_right_values() {
     const auto truth = definition::without_indices(in_);
     const std::int64_t answers = for_each_row(
-        payload::values, [&](const word& row, std::size_t k, batch& right, batch& wrong) {
-          const std::set<word> accepted = truth.right_values(row, k);
-          for_each_word(in_.letters, k, [&](const word& values) {
+        payload::values, [&](const numbers& row, std::size_t k, batch& right, batch& wrong) {
+          const std::set<numbers> accepted = truth.right_values(row, k);
+          for_each_word(in_.letters, k, [&](const numbers& values) {
             (accepted.contains(values) ? right : wrong).add(row, values, {});
           });
         });
@@ -252,7 +252,7 @@ class exhaustion {
 
   void expect_exactly_the_right_kth_values() {
     for_each_row(payload::kth_value,
-                 [&](const word& row, std::size_t k, batch& right, batch& wrong) {
+                 [&](const numbers& row, std::size_t k, batch& right, batch& wrong) {
                    for (const int letter : in_.letters) {
                      (truth_.right_kth(row, k, letter) ? right : wrong).add(row, {letter}, {});
                    }
@@ -266,12 +266,12 @@ class exhaustion {
     for (int n = 1; n <= in.longest; ++n) {
       for (std::size_t k = 1; k <= static_cast<std::size_t>(n); ++k) {
         batch wrong(in, payload::values_and_indices, n, static_cast<std::int64_t>(k), false, by_);
-        word columns;
+        numbers columns;
         for (int i = 0; i < n; ++i) columns.push_back(i);
-        for_each_word(in.letters, static_cast<std::size_t>(n), [&](const word& row) {
-          for_each_word(columns, k, [&](const word& indices) {
+        for_each_word(in.letters, static_cast<std::size_t>(n), [&](const numbers& row) {
+          for_each_word(columns, k, [&](const numbers& indices) {
             if (!truth_.right(row, indices)) return;
-            word values;
+            numbers values;
             for (const int i : indices) values.push_back(row[static_cast<std::size_t>(i)]);
             for (int& value : values) {
               const int there = value;
@@ -297,8 +297,9 @@ class exhaustion {
       for (int k = 1; k <= n; ++k) {
         batch right(in_, asked, n, k, true, by_);
         batch wrong(in_, asked, n, k, false, by_);
-        for_each_word(in_.letters, static_cast<std::size_t>(n),
-                      [&](const word& row) { f(row, static_cast<std::size_t>(k), right, wrong); });
+        for_each_word(in_.letters, static_cast<std::size_t>(n), [&](const numbers& row) {
+          f(row, static_cast<std::size_t>(k), right, wrong);
+        });
         EXPECT_GT(right.total(), 0);
         EXPECT_GT(wrong.total(), 0);
         answers += right.total() + wrong.total();
@@ -325,9 +326,9 @@ class exhaustion {
   definition truth_;
 };
 
-inline const word all_letters = {0, 1, 2, 3, 4, 5};
-inline const word one_of_each_kind = {0, minus_zero, plus_zero, 5};
-inline const word zeros_and_one = {minus_zero, plus_zero, 4};
-inline const word zeros_and_nan = {minus_zero, plus_zero, 5};
+inline const numbers all_letters = {0, 1, 2, 3, 4, 5};
+inline const numbers one_of_each_kind = {0, minus_zero, plus_zero, 5};
+inline const numbers zeros_and_one = {minus_zero, plus_zero, 4};
+inline const numbers zeros_and_nan = {minus_zero, plus_zero, 5};
 
 }  // namespace kselect::harness::testing_worlds
