@@ -8,6 +8,7 @@
 #include <string>
 
 #include "python/extension/array.hpp"
+#include "python/extension/kept_calls.hpp"
 #include "python/extension/knn_calls.hpp"
 #include "python/extension/knn_gpu_calls.hpp"
 #include "python/extension/limited_python.hpp"
@@ -200,6 +201,8 @@ PyMODINIT_FUNC PyInit__select() {
       method<workspace_bytes>("workspace_bytes", workspace_help),
       method<open_torch_functions>("open_torch", open_torch_help),
       method<top_k_of_tensor>("top_k_of_tensor", top_k_of_tensor_help),
+      method<keep_call>("keep_call", keep_call_help),
+      method<run_kept>("run_kept", run_kept_help),
       method<prepare_corpus>("prepare_corpus", prepare_corpus_help),
       method<search_corpus>("search_corpus", search_corpus_help),
       method<gpu_corpus_bytes>("gpu_corpus_bytes", gpu_corpus_bytes_help),

@@ -1,268 +1,16 @@
 #include "python/extension/tensor_calls.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "python/extension/array.hpp"
 #include "python/extension/raise.hpp"
 #include "python/extension/selection.hpp"
+#include "python/extension/tensor_call.hpp"
 #include "python/extension/torch_tensors.hpp"
 #include "python/extension/where.hpp"
 
 namespace kselect::python {
 namespace {
-
-// The arguments of top_k_of_tensor().
-enum argument : Py_ssize_t {
-  a_,
-  k_,
-  mode_,
-  sorted_,
-  nan_,
-  stable_,
-  indices_only_,
-  lengths_,
-  starts_,
-  offsets_,
-  max_length_,
-  fill_,
-  out_,
-  index_dtype_,
-  threads_,
-  argument_count
-};
-
-// What open_torch_functions() was given and looked up, and lives as long as the process.
-struct objects {
-  PyObject *int32 = nullptr, *int64 = nullptr, *pair = nullptr;
-  newfunc new_tuple = nullptr;  // tuple.__new__, which makes a TopK of a tuple
-  PyObject *requires_grad = nullptr, *is_neg = nullptr;  // names
-  int threads = 1;
-};
-objects known;
-
-struct tensor_call {
-  question asked;
-  std::array<std::int64_t, array::most_dimensions> shape;  // the answer's
-  int dimensions = 0;
-  bool has_values = true;
-  int threads = 0;
-  void* stream = nullptr;
-  array values, indices;  // the caller's, if is_given
-  bool is_given = false;
-
-  std::span<const std::int64_t> answer_shape() const {
-    return {shape.data(), static_cast<std::size_t>(dimensions)};
-  }
-};
-
-bool has_shape(const array& a, std::span<const std::int64_t> shape) {
-  return a.dimensions == static_cast<int>(shape.size()) &&
-         std::equal(shape.begin(), shape.end(), a.shape.begin());
-}
-
-// The bytes from the first to the last element.
-struct extent {
-  std::uintptr_t begin, end;
-};
-extent extent_of(const array& a) {
-  std::int64_t least = 0, most = 0;
-  for (int i = 0; i < a.dimensions; ++i) {
-    const std::int64_t reach = (a.shape[i] - 1) * a.strides[i];
-    (reach < 0 ? least : most) += reach;
-  }
-  const auto at = reinterpret_cast<std::uintptr_t>(a.data);
-  const auto size = size_of(a.type);
-  return {at + static_cast<std::uintptr_t>(least * size),
-          at + static_cast<std::uintptr_t>((most + 1) * size)};
-}
-
-bool overlap(const array& a, const array& b) {
-  const extent one = extent_of(a), other = extent_of(b);
-  return one.begin < other.end && other.begin < one.end;
-}
-
-// The caller's objects for the answer, borrowed; null: to be allocated.
-struct outputs {
-  PyObject *values = nullptr, *indices = nullptr;
-
-  // False: they are not as they must be.
-  bool find(PyObject* out, bool has_values) {
-    if (out == Py_None) return true;
-    if (!has_values) {
-      indices = out;
-    } else if (PyTuple_CheckExact(out) != 0 && PyTuple_Size(out) == 2) {
-      values = PyTuple_GetItem(out, 0);
-      indices = PyTuple_GetItem(out, 1);
-    }
-    return indices != nullptr && is_tensor(indices) && (values == nullptr || is_tensor(values));
-  }
-};
-
-// The index type's flag: that of index_dtype, or of the output, or else int64's.
-bool read_index_type(tensor_call& call, PyObject* index_dtype, const outputs& out) {
-  element type = element::int64;
-  if (out.indices != nullptr) {
-    if (!call.indices.read(out.indices, "out", true)) return false;
-    type = call.indices.type;
-  }
-  if (index_dtype == known.int32) type = element::int32;
-  if (index_dtype == known.int64) type = element::int64;
-  if (type == element::int64) call.asked.flags |= wide_indices;
-  return index_dtype == Py_None || index_dtype == known.int32 || index_dtype == known.int64;
-}
-
-bool is(PyObject* given, const char* text) {
-  return PyUnicode_Check(given) != 0 && PyUnicode_CompareWithASCIIString(given, text) == 0;
-}
-
-// Sets `flag` in `flags` if the object is true.
-bool read_flag(PyObject* given, unsigned flag, unsigned& flags) {
-  const int truth = PyObject_IsTrue(given);
-  if (truth > 0) flags |= flag;
-  return truth >= 0;
-}
-
-// All flags but the index type's.
-bool read_flags(PyObject* const* given, unsigned& flags) {
-  if (is(given[mode_], "largest")) {
-    flags |= largest;
-  } else if (!is(given[mode_], "smallest")) {
-    return false;
-  }
-  if (is(given[nan_], "last")) {
-    flags |= nan_last;
-  } else if (!is(given[nan_], "total_order")) {
-    return false;
-  }
-  return read_flag(given[sorted_], sorted, flags) && read_flag(given[stable_], stable, flags);
-}
-
-// Whether its numbers are those in its memory, and no gradient is to be followed.
-bool is_plain(PyObject* tensor) {
-  PyObject* const follows = PyObject_GetAttr(tensor, known.requires_grad);
-  PyObject* const negated = PyObject_CallMethodObjArgs(tensor, known.is_neg, nullptr);
-  const bool plain = follows == Py_False && negated == Py_False;
-  Py_XDECREF(follows);
-  Py_XDECREF(negated);
-  return plain;
-}
-
-bool is_answer(const array& out, element type, const tensor_call& call) {
-  const array& rows = call.asked.rows;
-  return out.type == type && out.on_gpu == rows.on_gpu && out.gpu == rows.gpu && out.dense() &&
-         has_shape(out, call.answer_shape()) && !overlap(out, rows);
-}
-
-// Whether numbers of rows are tensors, or None.
-bool are_tensors(PyObject* const* given) {
-  return std::all_of(given, given + 3,
-                     [](PyObject* one) { return one == Py_None || is_tensor(one); });
-}
-
-// The most elements of a segment; offsets are in host memory.
-long long longest(const array& offsets) {
-  long long most = 1;
-  const auto number = [&](std::int64_t i) {
-    return offsets.type == element::int32 ? static_cast<const std::int32_t*>(offsets.data)[i]
-                                          : static_cast<const std::int64_t*>(offsets.data)[i];
-  };
-  for (std::int64_t i = 1; i < offsets.count(); ++i) {
-    most = std::max<long long>(most, number(i) - number(i - 1));
-  }
-  return most;
-}
-
-// `given` are all arguments; `axis_length` is that of the last axis.
-bool read_ragged(ragged_arguments& ragged, PyObject* const* given, const array& rows,
-                 std::int64_t axis_length) {
-  const std::span<const std::int64_t> of_rows(rows.shape.data(),
-                                              static_cast<std::size_t>(rows.dimensions - 1));
-  const bool is_bounded = given[max_length_] != Py_None;
-  long long most = axis_length;
-  if (!are_tensors(given + lengths_) || !ragged.read_numbers_of(given + lengths_) ||
-      !read_integer(given[fill_], "fill", INT64_MIN, INT64_MAX, ragged.fill) ||
-      (is_bounded && !read_integer(given[max_length_], "max_length", 1, INT64_MAX, most))) {
-    return false;
-  }
-  if (ragged.segments) {
-    if (rows.dimensions != 1 || ragged.starts.dimensions != 1) return false;
-    if (!is_bounded && !ragged.starts.on_gpu) most = longest(ragged.starts);
-  } else {
-    if ((ragged.has_lengths && !has_shape(ragged.lengths, of_rows)) ||
-        (ragged.has_starts && !has_shape(ragged.starts, of_rows)) ||
-        (is_bounded && !ragged.has_lengths)) {
-      return false;
-    }
-    most = std::min<long long>(most, axis_length);
-  }
-  ragged.most = most;
-  return true;
-}
-
-// The shape of the answer, whose problem is known.
-void set_shape(tensor_call& call) {
-  const question& q = call.asked;
-  const int last = q.rows.dimensions - 1;
-  std::copy_n(q.rows.shape.begin(), last, call.shape.begin());
-  call.dimensions = q.ragged.segments ? 2 : last + 1;
-  if (q.ragged.segments) call.shape[0] = q.asked.problem.q;
-  call.shape[call.dimensions - 1] = q.asked.problem.k;
-}
-
-// `k` and the rows, of lengths of their own or not. False: the call goes another way.
-bool read_rows(tensor_call& call, PyObject* const* given) {
-  question& q = call.asked;
-  long long k = 0;
-  if (!q.rows.read(given[a_], "a", false) || q.rows.dimensions == 0 || q.rows.count() == 0 ||
-      !read_integer(given[k_], "k", 1, INT64_MAX, k)) {
-    return false;
-  }
-  const int last = q.rows.dimensions - 1;
-  const bool is_ragged = std::any_of(given + lengths_, given + max_length_ + 1,
-                                     [](PyObject* one) { return one != Py_None; });
-  if (is_ragged && !read_ragged(q.ragged, given, q.rows, q.rows.shape[last])) return false;
-  if (make_request(q.rows, k, last, q.flags, is_ragged ? &q.ragged : nullptr, q.asked) !=
-      outcome::made) {
-    return false;
-  }
-  problem& p = q.asked.problem;
-  if (!call.has_values) p.payload = payload::indices;
-  set_shape(call);
-  const bool copies = q.rows.on_gpu && (q.flags & nan_last) != 0;
-  return p.q > 0 && (p.index == index_type::int64 || p.n <= INT32_MAX) && !copies;
-}
-
-bool read_call(tensor_call& call, outputs& out, PyObject* const* given) {
-  unsigned indices_only = 0;
-  long long threads = known.threads;
-  if (!is_tensor(given[a_]) || !is_plain(given[a_]) || !read_flags(given, call.asked.flags) ||
-      !read_flag(given[indices_only_], 1, indices_only) ||
-      (given[threads_] != Py_None &&
-       !read_integer(given[threads_], "threads", 1, 1 << 20, threads))) {
-    return false;
-  }
-  call.has_values = indices_only == 0;
-  call.threads = static_cast<int>(threads);
-  if (!out.find(given[out_], call.has_values) || !read_index_type(call, given[index_dtype_], out) ||
-      !read_rows(call, given)) {
-    return false;
-  }
-  const question& q = call.asked;
-  call.is_given = out.indices != nullptr;
-  if (call.is_given) {
-    const bool wide = q.asked.problem.index == index_type::int64;
-    if (!is_answer(call.indices, wide ? element::int64 : element::int32, call)) return false;
-    if (call.has_values && (!call.values.read(out.values, "out", true) ||
-                            !is_answer(call.values, q.rows.type, call))) {
-      return false;
-    }
-  }
-  return !q.rows.on_gpu || current_stream(q.rows.gpu, call.stream);
-}
 
 // Allocates what is missing and selects.
 bool select(tensor_call& call, new_tensor& values, new_tensor& indices) {
@@ -298,7 +46,8 @@ PyObject* pair_of(PyObject* values, PyObject* indices) {
       values != nullptr && indices != nullptr ? PyTuple_Pack(2, values, indices) : nullptr;
   PyObject* const arguments = pair != nullptr ? PyTuple_Pack(1, pair) : nullptr;
   if (arguments != nullptr) {
-    made = known.new_tuple(reinterpret_cast<PyTypeObject*>(known.pair), arguments, nullptr);
+    made = known_objects().new_tuple(reinterpret_cast<PyTypeObject*>(known_objects().pair),
+                                     arguments, nullptr);
   }
   Py_XDECREF(arguments);
   Py_XDECREF(pair);
@@ -324,14 +73,14 @@ PyObject* open_torch_functions(PyObject*, PyObject* const* given, Py_ssize_t cou
   read.threads = static_cast<int>(threads);
   if (read.requires_grad == nullptr || read.is_neg == nullptr) return nullptr;
   for (PyObject* const one : {read.int32, read.int64, read.pair}) Py_INCREF(one);
-  known = read;
+  know(read);
   return PyBool_FromLong(open_torch(given[0], given[1]) ? 1 : 0);
 }
 
 PyObject* top_k_of_tensor(PyObject*, PyObject* const* given, Py_ssize_t count) {
   if (!has_arguments(count, argument_count)) return nullptr;
   tensor_call call;
-  outputs out;
+  given_outputs out;
   new_tensor values, indices;
   bool done = read_call(call, out, given);
   if (done) {

@@ -31,6 +31,10 @@ and if its arrays can be on a GPU or a plan's
                                      what made `a` and the others
     nan_last(a, largest)             a copy in which each NaN is the one that comes after all else
 
+and if the extension can keep calls of a plan (_plan.py)
+
+    kept_call(a, k, flags, threads, out, workspace, ragged)
+
 and if its vectors can be searched on a GPU (_knn_gpu.py)
 
     float_rows(a)                    `a` as dense rows of float32

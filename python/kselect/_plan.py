@@ -1,9 +1,10 @@
 """`plan`: what many calls on arrays of one shape have in common is made once."""
 
+import math
 import operator
 from typing import Any
 
-from kselect import _flags, _libraries, _select
+from kselect import _flags, _libraries, _ragged, _select
 from kselect._call import Call, TopK, is_wide, thread_count
 
 
@@ -14,11 +15,12 @@ class Plan:
     and CUDA graphs of torch and CuPy can capture it. Two threads need two plans.
     """
 
-    def __init__(self, library: Any, call: Call) -> None:
-        """Allocate outputs and workspace. `kselect.plan` makes plans."""
+    def __init__(self, library: Any, call: Call, is_flat: bool) -> None:
+        """Allocate outputs and workspace. `kselect.plan` makes plans. is_flat: axis was None."""
         self._library, self._call, self._on_gpu = library, call, call.on_gpu
         a = call.a
-        self._shape, self._type = tuple(a.shape), library.type_name(a)
+        self._shape, self._type = tuple(call.caller.shape), library.type_name(a)
+        self._is_flat = is_flat
         self._kind, self._place = type(a), library.place(a)
         self._written = (
             library.empty(call.answer_shape, a),
@@ -27,7 +29,14 @@ class Plan:
         self._exported = tuple(map(library.exported, self._written))
         self._answer = TopK(*(call.moved(one) for one in self._written))
         self._copy: Any = None  # of rows that must lie otherwise
-        self._workspace = library.empty_bytes(0 if call.empty else self._needed(a), a)
+        self._idle = call.empty or call.hollow
+        if call.hollow:
+            call._fill(*self._written)
+        self._puts_nan_last = call.on_gpu and bool(call.flags & _flags.NAN_LAST)
+        if self._puts_nan_last:
+            call.flags &= ~_flags.NAN_LAST
+        self._workspace = library.empty_bytes(0 if self._idle else self._needed(a), a)
+        self._kept = self._keep(a)
 
     @property
     def values(self) -> Any:
@@ -50,6 +59,8 @@ class Plan:
         Returns the plan's own `values` and `indices`. Raises ValueError or TypeError if `a` is of
         another shape, dtype, kind or device.
         """
+        if self._kept is not None and _select.run_kept(self._kept, a):
+            return self._answer
         library, call = self._library, self._call
         if not isinstance(a, self._kind):
             raise TypeError(f"a is a {type(a).__name__}, not a {self._kind.__name__}")
@@ -60,7 +71,13 @@ class Plan:
             raise TypeError(f"a has dtype {library.type_name(a)}, not {self._type}")
         if library.place(a) != self._place:
             raise ValueError(f"a is on {library.place(a)}, not on {self._place}")
-        if not call.empty and not self._select(a, call.axis):
+        if self._idle:
+            return self._answer
+        if self._is_flat:
+            a = a.reshape(-1)
+        if self._puts_nan_last:
+            a = library.nan_last(a, bool(call.flags & _flags.LARGEST))
+        if not self._select(a, call.axis):
             self._select(self._copied(a), call.last)
         return self._answer
 
@@ -70,8 +87,9 @@ class Plan:
         stream = library.current_stream(a) if self._on_gpu else 0
         values, indices = self._exported
         return _select.top_k(
-            rows, call.k, axis, call.flags, values, indices, scratch, call.threads, stream
-        )
+            rows, call.k, axis, call.flags, values, indices, scratch, call.threads, stream,
+            *call.ragged_arguments(),
+        )  # fmt: skip
 
     def _copied(self, a: Any) -> Any:
         moved = self._library.moved(a, self._call.axis, self._call.last)
@@ -84,15 +102,25 @@ class Plan:
     def _needed(self, a: Any) -> int:
         """The bytes of workspace for `a` where it is, or for a copy of it, whichever are more."""
         library, call = self._library, self._call
+        ragged = call.ragged_arguments()
         found = _select.workspace_bytes(
-            library.exported(a), call.k, call.axis, call.flags, call.threads, True
+            library.exported(a), call.k, call.axis, call.flags, call.threads, True, *ragged
         )
         copied = _select.workspace_bytes(
-            library.exported(self._copied(a)), call.k, call.last, call.flags, call.threads, True
+            library.exported(self._copied(a)), call.k, call.last, call.flags, call.threads, True, *ragged
         )
         if found is not None:
             self._copy = None  # it may never be needed
         return max(found or 0, copied or 0)
+
+    def _keep(self, a: Any) -> Any:
+        """What the extension keeps of calls on torch's tensors; None: it keeps nothing."""
+        call, rows = self._call, self._call.rows
+        keep = getattr(self._library, "kept_call", None)
+        if keep is None or self._idle or self._puts_nan_last or call.axis != call.last:
+            return None
+        options: dict[str, Any] = {} if rows is None else rows.given._asdict()
+        return keep(a, call.k, call.flags, call.threads, TopK(*self._written), self._workspace, options)
 
 
 def plan(
@@ -100,17 +128,27 @@ def plan(
     k: int,
     /,
     *,
-    axis: int = -1,
+    axis: int | None = -1,
     mode: str = "largest",
     sorted: bool = True,
+    nan: str = "total_order",
     stable: bool = False,
+    lengths: Any = None,
+    starts: Any = None,
+    offsets: Any = None,
+    max_length: int | None = None,
+    fill: int = -1,
     index_dtype: Any = None,
     threads: int | None = None,
 ) -> Plan:
     """Prepare calls of `top_k` on arrays like `a`: of its shape, dtype, library and device.
 
     The arguments are those of `top_k`. `a` may be NumPy's, torch's or CuPy's; its numbers are not
-    looked at. Gradients are not followed.
+    looked at. Gradients are not followed. With `nan="last"` each call on a GPU copies the rows.
+
+    `lengths`, `starts` and `offsets` are kept, not copied, if they are dense and of int32 or int64:
+    write other numbers into them, and the next call selects by these. In host memory a call raises
+    ValueError if a row then is no part of the axis or longer than `max_length`.
 
         select = kselect.plan(scores, 10)
         for scores in batches:
@@ -118,13 +156,17 @@ def plan(
 
     Raises what `top_k` raises.
     """
-    flags = _flags.of(mode, sorted, stable)
+    flags = _flags.of(mode, sorted, stable, nan)
     library, a = _libraries.of(a)
     library.check(a)
     if not hasattr(library, "empty_bytes"):
         raise TypeError(
             f"a is a {type(a).__name__}; plans are for NumPy's, torch's and CuPy's arrays"
         )
+    given = _ragged.given(lengths, starts, offsets, fill, max_length)
+    if given is not None and given.offsets is not None and max_length is None:
+        # Later offsets may have longer rows than these.
+        given = given._replace(max_length=max(1, math.prod(a.shape)))
     wide, count = is_wide(index_dtype), thread_count(threads)
-    call = Call(library, a, operator.index(k), operator.index(axis), flags, wide, None, count)
-    return Plan(library, call)
+    call = Call(library, a, operator.index(k), axis, flags, wide, None, count, given=given)
+    return Plan(library, call, axis is None)

@@ -82,7 +82,7 @@ class Rows:
         self, given: Given, library: Any, a: Any, rows: tuple[int, ...], axis_length: int, on_gpu: bool
     ) -> None:
         """`rows`: their shape."""
-        self.fill = given.fill
+        self.given, self.fill = given, given.fill
         wanted = {"lengths": rows, "starts": rows, "offsets": (*rows[:-1], (rows or (0,))[-1] + 1)}
         numbers: dict[str, Any] = {}
         for name, shape in wanted.items():

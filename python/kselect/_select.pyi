@@ -41,6 +41,26 @@ def top_k_of_tensor(
     threads: int | None,
     /,
 ) -> Any: ...
+def keep_call(
+    a: Any,
+    k: int,
+    mode: str,
+    sorted: bool | int,
+    nan: str,
+    stable: bool | int,
+    indices_only: bool,
+    lengths: Any,
+    starts: Any,
+    offsets: Any,
+    max_length: int | None,
+    fill: int,
+    out: Any,
+    index_dtype: Any,
+    threads: int,
+    workspace: Any,
+    /,
+) -> Any: ...
+def run_kept(kept: Any, a: Any, /) -> bool: ...
 def prepare_corpus(vectors: Any, metric: int, threads: int, /) -> Any: ...
 def search_corpus(
     corpus: Any,

@@ -23,6 +23,32 @@ READS_TENSORS = _select.open_torch(
 )
 
 
+def kept_call(
+    a: Any, k: int, flags: int, threads: int, out: tuple[Any, Any], workspace: Any, ragged: dict[str, Any]
+) -> Any:
+    """What the extension keeps of such calls, for `_select.run_kept`; None: they take a longer way."""
+    if not READS_TENSORS:
+        return None
+    return _select.keep_call(
+        a,
+        k,
+        "largest" if flags & _flags.LARGEST else "smallest",
+        flags & _flags.SORTED,
+        "last" if flags & _flags.NAN_LAST else "total_order",
+        flags & _flags.STABLE,
+        False,
+        ragged.get("lengths"),
+        ragged.get("starts"),
+        ragged.get("offsets"),
+        ragged.get("max_length"),
+        ragged.get("fill", -1),
+        tuple(out),
+        None,
+        threads,
+        workspace,
+    )
+
+
 def wants_operator(a: Any) -> bool:
     """Whether code is being compiled, or `a` stands for a tensor: a fake or another subclass."""
     if torch.compiler.is_compiling():

@@ -99,3 +99,68 @@ def test_tensors_of_torch():
             assert torch.equal(other.gather(axis, indices), values)
     with pytest.raises(TypeError, match="a is a ndarray, not a Tensor"):
         made(a.numpy())
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_rows_of_lengths_of_their_own(library):
+    """A call reads the numbers that the plan's own arrays have then."""
+    random = np.random.default_rng(3)
+    made_of = np.asarray if library == "numpy" else pytest.importorskip("torch").as_tensor
+    rows = made_of(random.random((6, 40), np.float32))
+    lengths, starts = made_of(random.integers(0, 20, 6)), made_of(random.integers(0, 20, 6).astype(np.int32))
+    made = kselect.plan(rows, 5, lengths=lengths, starts=starts, max_length=30, fill=-7, stable=True)
+    for _ in range(3):
+        wanted = kselect.top_k(rows, 5, lengths=lengths, starts=starts, fill=-7, stable=True)
+        for found, right in zip(made(rows), wanted, strict=True):
+            assert type(found) is type(rows) and np.array_equal(found, right)
+        lengths[:] = made_of(random.integers(0, 20, 6))
+        starts[2] = 0
+    lengths[3] = 31
+    starts[3] = 0
+    with pytest.raises(ValueError, match="max_length = 30, but row 3 has 31"):
+        made(rows)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_segments(library):
+    made_of = np.asarray if library == "numpy" else pytest.importorskip("torch").as_tensor
+    rows = made_of(np.random.default_rng(3).random((4, 10)))
+    offsets = made_of(np.array([0, 5, 5, 9, 40]))
+    for a, axis in ((rows, None), (rows.reshape(-1), -1)):
+        made = kselect.plan(a, 6, axis=axis, offsets=offsets, mode="smallest", stable=True)
+        for ends in ([0, 5, 5, 9, 40], [0, 1, 40, 40, 40]):  # a longer row than when it was made
+            offsets[:] = made_of(np.array(ends))
+            wanted = kselect.top_k(a, 6, axis=axis, offsets=offsets, mode="smallest", stable=True)
+            for found, right in zip(made(a), wanted, strict=True):
+                assert found.shape == (4, 6) and np.array_equal(found, right)
+    offsets[-1] = 41
+    with pytest.raises(ValueError, match="offsets"):
+        made(a)
+
+
+def test_nan_last():
+    a = np.random.default_rng(3).random((5, 30))
+    a[:, ::3] = np.nan
+    a[0, 1] = -np.nan
+    made = kselect.plan(a, 25, nan="last", stable=True)
+    for other in (a, a[::-1].copy()):
+        for found, right in zip(made(other), kselect.top_k(other, 25, nan="last", stable=True), strict=True):
+            assert np.array_equal(found, right, equal_nan=True)
+    with pytest.raises(ValueError, match="nan is 'first'"):
+        kselect.plan(a, 2, nan="first")
+
+
+def test_all_axes_as_one():
+    a = np.random.default_rng(3).random((5, 30))
+    made = kselect.plan(a, 7, axis=None)
+    for other in (a, -a, np.asfortranarray(a)):
+        for found, right in zip(made(other), kselect.top_k(other, 7, axis=None), strict=True):
+            assert found.shape == (7,) and np.array_equal(found, right)
+    with pytest.raises(ValueError, match=r"a has shape \(150,\), not \(5, 30\)"):
+        made(a.reshape(-1))
+
+
+def test_rows_without_an_element():
+    made = kselect.plan(np.zeros((3, 0)), 2, lengths=[0, 0, 0], fill=9)
+    values, indices = made(np.zeros((3, 0)))
+    assert (values == -np.inf).all() and (indices == 9).all()

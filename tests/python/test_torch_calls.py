@@ -168,3 +168,63 @@ def test_it_keeps_no_reference():
             once()
         gc.collect()
         assert [sys.getrefcount(one) for one in objects] == before
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("seed", range(12))
+def test_plans_by_the_short_way(device, seed):
+    """With other rows of the same shape, in other layouts, and with lengths that change."""
+    random = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in random.integers(1, 40, random.integers(1, 4)))
+    dtype = [torch.float16, torch.bfloat16, torch.float32, torch.float64][random.integers(4)]
+    k = int(random.integers(1, shape[-1] + 1))
+    options = {"mode": str(random.choice(["largest", "smallest"])), "stable": True}
+    lengths = torch.tensor(random.integers(0, shape[-1] + 1, shape[:-1]), device=device)
+    if random.integers(2):
+        options["lengths"] = lengths
+    a = torch.tensor(random.normal(size=shape), device=device).to(dtype)
+    made = kselect.plan(a, k, **options)
+    assert made._kept is not None
+    for turn in range(4):
+        rows = torch.tensor(random.normal(size=shape), device=device).to(dtype)
+        if turn == 2:
+            rows = rows.flip(0)
+        if turn == 3:
+            rows = torch.stack((rows, rows), -1)[..., 0]
+        assert turn == 3 or _select.run_kept(made._kept, rows)
+        found = made(rows)
+        assert found.values is made.values and found.indices is made.indices
+        same(found, kselect.top_k(rows, k, **options))
+        lengths.copy_(torch.tensor(random.integers(0, shape[-1] + 1, shape[:-1])))
+
+
+def test_a_plan_says_what_is_wrong():
+    made = kselect.plan(torch.randn(3, 8), 2)
+    negative = torch.randn(3, 8, dtype=torch.complex64).conj().imag
+    assert torch.equal(made(negative).values, torch.topk(negative.clone(), 2).values)
+    assert torch.equal(made(torch.ones(3, 8).requires_grad_()).values, torch.ones(3, 2))
+    for wrong, says in (
+        (torch.randn(3, 9), r"a has shape \(3, 9\)"), (torch.randn(24), "a has shape"), (np.ones((3, 8)), "a is a ndarray"),
+        (torch.randn(3, 8).double(), "a has dtype float64"), (torch.randn(3, 8, device="meta"), "a is on meta, not on cpu"),
+    ):  # fmt: skip
+        assert not _select.run_kept(made._kept, wrong)
+        with pytest.raises((ValueError, TypeError), match=says):
+            made(wrong)
+    with pytest.raises(ValueError):
+        _select.run_kept(None, torch.randn(3, 8))
+
+
+def test_a_plan_keeps_its_lengths_alive():
+    import gc
+    import weakref
+
+    lengths = torch.tensor([1, 2, 3])
+    made = kselect.plan(torch.randn(3, 8), 2, lengths=lengths)
+    kept = weakref.ref(lengths)
+    del lengths
+    gc.collect()
+    assert kept() is not None
+    assert made(torch.ones(3, 8)).indices[0].tolist() == [0, -1]
+    del made
+    gc.collect()
+    assert kept() is None
