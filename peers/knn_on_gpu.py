@@ -5,7 +5,8 @@
 Vectors are the same for all: uniform in [0, 1), or whole numbers below 256 (the k-NN graph of 784
 components, as MNIST's). They lie in the GPU's memory, and what a library prepares of the corpus is
 not timed. kselect's time is that of `kselect knn --product float16 --timing`, by the GPU's own
-clock with gaps, and every query of it is proven. A rival's is the host's clock around a call that
+clock with gaps, and every query of it is proven. Whole numbers are searched by `--product int8`,
+too. A rival's is the host's clock around a call that
 is waited for. Arms take turns, round by round, in rotating order.
 
 Of every answer CHECKED rows are compared with all float64 distances. A row is exact if it has k
@@ -173,14 +174,15 @@ class Truth:
 class Kselect:
     """`kselect knn` as a process, on vectors in files."""
 
-    def __init__(self, program: Path, shape: Shape, folder: Path) -> None:
+    def __init__(self, program: Path, shape: Shape, folder: Path, product: str) -> None:
         """Name the files of a search."""
-        self._record, self._indices = folder / "record.json", folder / "indices.npy"
+        self.name = f"kselect {product}"
+        self._record, self._indices = folder / "record.json", folder / f"{product}.npy"
         asked = ["--query", folder / "query.npy"]
         if shape.graph:
             asked = ["--self", "--exclude-self"]
         self._command = [program, "knn", "--base", folder / "base.npy", *asked, "--k", shape.k,
-                         "--executor", "cuda", "--product", "float16", "--timing", REPEATS,
+                         "--executor", "cuda", "--product", product, "--timing", REPEATS,
                          "--indices", self._indices, "--record", self._record]  # fmt: skip
         self.records: list[dict[str, Any]] = []
 
@@ -267,17 +269,18 @@ def measured(torch: Any, program: Path, shape: Shape, arms: dict[str, Arm], roun
         corpus, queries = torch.from_numpy(base).cuda(), torch.from_numpy(query).cuda()
         truth = Truth(torch, shape, corpus, queries)
         rivals, left_out = opened(torch, shape, arms, corpus, queries)
-        own = Kselect(program, shape, folder)
-        turns = [own, *rivals.values()]
+        products = ["float16", "int8"] if shape.whole else ["float16"]
+        own = [Kselect(program, shape, folder, product) for product in products]
+        turns = [*own, *rivals.values()]
         for number in range(rounds):
             at = number % len(turns)
             for arm in [*turns[at:], *turns[:at]]:
                 arm.turn()
-        outcomes = {"kselect float16": own.outcome(truth)}
+        outcomes = {arm.name: arm.outcome(truth) for arm in own}
         outcomes |= {name: rival.outcome(truth) for name, rival in rivals.items()}
-        gpu = own.records[-1]["gpu"][0]
+        gpu = own[0].records[-1]["gpu"][0]
     return {"shape": asdict(shape), "checked": len(truth.rows), "rounds": rounds, "gpu": gpu,
-            "git": own.records[-1]["git"], "arms": outcomes, "left_out": left_out}  # fmt: skip
+            "git": own[0].records[-1]["git"], "arms": outcomes, "left_out": left_out}  # fmt: skip
 
 
 def data_folder() -> str | None:

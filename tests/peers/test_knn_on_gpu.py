@@ -104,13 +104,14 @@ def test_every_arm_takes_turns_and_its_rows_are_checked(run):
     first, graph = lines
     assert first["shape"]["n"] == 300 and first["checked"] == graph["checked"] == 32
     assert set(first["arms"]) == {"kselect float16", "torch float32", "torch TF32"}
+    assert list(graph["arms"])[:2] == ["kselect float16", "kselect int8"], "whole numbers have both"
     own = first["arms"]["kselect float16"]
     assert own["samples_ms"] == [2, 3] * 2 and own["ms"] == 2.5, "the first repeat does not count"
     assert own["stages_ms"] == {"prepare": 1} and own["proven"] == 40
     for line in lines:
         assert {arm["exact"] for arm in line["arms"].values()} == {32}
         assert all(len(arm["samples_ms"]) == 2 * knn_on_gpu.SAMPLES
-                   for name, arm in line["arms"].items() if name != "kselect float16")  # fmt: skip
+                   for name, arm in line["arms"].items() if not name.startswith("kselect"))  # fmt: skip
     assert set(first["missing"]) == {"cuVS", "FAISS"}
     assert "25 % of the products' ceiling" in said.out and "32 of 32 rows exact" in said.out
 

@@ -38,7 +38,7 @@ namespace kselect::search::fused {
 enum class output : std::uint8_t {
   matrix,  // all scores, for a first threshold from a few tiles
   maxima,  // the largest scores of groups of columns, for a threshold from many tiles
-  scored   // survivors and their scores
+  scored   // survivors, with scores that are no lower than their own
 };
 
 struct filter_args {
@@ -286,8 +286,11 @@ struct filter_kernel {
             write_row(sums[m], row, h, tile);
           } else if constexpr (wanted == output::maxima) {
             limits[m][h] = sums_of::larger(limits[m][h], best_of(sums[m], h));
-          } else if (best_of(sums[m], h) > limits[m][h]) {
-            keep(sums[m], row, h, tile, limits[m][h]);
+          } else {
+            const sum best = best_of(sums[m], h);
+            if (best > limits[m][h]) {
+              keep(sums[m], row, h, tile, limits[m][h], sums_of::score(best));
+            }
           }
         }
       }
@@ -330,9 +333,10 @@ struct filter_kernel {
       }
     }
 
-    // Appends the thread's scores of a row that are beyond the limit.
+    // Appends the thread's scores of a row that are beyond the limit. `best` stands for each
+    // (survivor_lists).
     KSELECT_HD void keep(const sum (&sums)[column_fragments][4], int row, int h, int tile,
-                         sum limit) {
+                         sum limit, float best) {
       std::uint32_t passed = 0;
       KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
         KSELECT_UNROLL for (int e = 0; e < 2; ++e) {
@@ -350,12 +354,10 @@ struct filter_kernel {
       const auto room = static_cast<std::uint32_t>(a_.lists.room);
       const auto first =
           static_cast<std::uint32_t>(tile) * tile_rows + static_cast<std::uint32_t>(column_);
-      KSELECT_UNROLL for (int i = 0; i < 2 * column_fragments; ++i) {
-        if ((passed >> i & 1U) == 0 || place >= room) continue;
-        simt_.store(a_.lists.positions, segment + place,
-                    first + static_cast<std::uint32_t>(i / 2 * 8 + i % 2));
-        simt_.store(a_.lists.scores, segment + place, sums_of::score(sums[i / 2][2 * h + i % 2]));
-        ++place;
+      for (; passed != 0 && place < room; passed &= passed - 1, ++place) {
+        const auto i = static_cast<std::uint32_t>(simt_.ffs(passed) - 1);
+        simt_.store(a_.lists.positions, segment + place, first + i / 2 * 8 + i % 2);
+        simt_.store(a_.lists.scores, segment + place, best);
       }
     }
 

@@ -227,15 +227,11 @@ struct wgmma_kernel {
     int first_position;  // of the thread's first column
   };
 
-  // A thread's columns of a row in strips, so that few values are looked at where one passes. What
-  // looks up bits leaves no registers for more than one.
-  static constexpr int strips = each ? 1 : 4, columns_of_strip = columns_of_thread / strips;
-  __device__ __forceinline__ static float best_of(const hopper::sums_of_64& sums, int h,
-                                                  int strip) {
-    constexpr int pairs = columns_of_strip / 2;
-    float best = sums[4 * strip * pairs + 2 * h];
+  // The thread's best score of a row.
+  __device__ __forceinline__ static float best_of(const hopper::sums_of_64& sums, int h) {
+    float best = sums[2 * h];
 #pragma unroll
-    for (int j = strip * pairs; j < (strip + 1) * pairs; ++j) {
+    for (int j = 0; j < columns_of_thread / 2; ++j) {
       best = fmaxf(best, fmaxf(sums[4 * j + 2 * h], sums[4 * j + 2 * h + 1]));
     }
     return best;
@@ -247,17 +243,9 @@ struct wgmma_kernel {
     for (int m = 0; m < halves; ++m) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const float limit = q.limits[m][h];
-        float best[strips];
-#pragma unroll
-        for (int c = 0; c < strips; ++c) best[c] = best_of(sums[m], h, c);
-        float best_of_all = best[0];
-#pragma unroll
-        for (int c = 1; c < strips; ++c) best_of_all = fmaxf(best_of_all, best[c]);
-        if (!(best_of_all > limit)) continue;
-#pragma unroll
-        for (int c = 0; c < strips; ++c) {
-          if (best[c] > limit) keep(sums[m], h, c, limit, row + 64 * m + 8 * h, to);
+        const float best = best_of(sums[m], h);
+        if (best > q.limits[m][h]) {
+          keep(sums[m], h, q.limits[m][h], best, row + 64 * m + 8 * h, to);
         }
       }
     }
@@ -268,12 +256,7 @@ struct wgmma_kernel {
 #pragma unroll
     for (int m = 0; m < halves; ++m) {
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-#pragma unroll
-        for (int c = 0; c < strips; ++c) {
-          q.limits[m][h] = fmaxf(q.limits[m][h], best_of(sums[m], h, c));
-        }
-      }
+      for (int h = 0; h < 2; ++h) q.limits[m][h] = fmaxf(q.limits[m][h], best_of(sums[m], h));
     }
   }
 
@@ -315,16 +298,15 @@ struct wgmma_kernel {
     return kept;
   }
 
-  // Appends the scores of a strip of the thread's columns of a row that are beyond the limit. Bit
-  // i of the mask is of column 8 (i / 2) + i % 2 after the thread's first.
-  __device__ __forceinline__ static void keep(const hopper::sums_of_64& sums, int h, int strip,
-                                              float limit, int row, const segment& to) {
-    const int first = strip * columns_of_strip;
+  // Appends the thread's scores of a row that are beyond the limit. Bit i of the mask is of column
+  // 8 (i / 2) + i % 2 after the thread's first. `best` stands for the score of each: to choose it
+  // among registers would take long, and few threads keep several at once (survivor_lists).
+  __device__ __forceinline__ static void keep(const hopper::sums_of_64& sums, int h, float limit,
+                                              float best, int row, const segment& to) {
     std::uint32_t passed = 0;
 #pragma unroll
-    for (int i = 0; i < columns_of_strip; ++i) {
-      const int column = first + i;
-      passed |= (sums[column / 2 * 4 + 2 * h + column % 2] > limit ? 1U : 0U) << column;
+    for (int i = 0; i < columns_of_thread; ++i) {
+      passed |= (sums[i / 2 * 4 + 2 * h + i % 2] > limit ? 1U : 0U) << i;
     }
     // Computed here, in the rare branch: for all rows in advance it would not fit in the registers.
     asm volatile("" : "+r"(row));
@@ -340,12 +322,10 @@ struct wgmma_kernel {
     while (static_cast<std::uint32_t>(__popc(passed)) > left) passed &= passed - 1;
     std::int64_t at =
         ((to.first_row + row) * lists.splits + to.part) * std::int64_t{lists.room} + place;
-#pragma unroll
-    for (int i = 0; i < columns_of_strip; ++i) {
-      const int column = first + i;
-      if ((passed >> column & 1U) == 0) continue;
-      lists.positions.data[at] = to.first_position + column / 2 * 8 + column % 2;
-      lists.scores.data[at++] = sums[column / 2 * 4 + 2 * h + column % 2];
+    for (; passed != 0; passed &= passed - 1, ++at) {
+      const int i = __ffs(static_cast<int>(passed)) - 1;
+      lists.positions.data[at] = to.first_position + i / 2 * 8 + i % 2;
+      lists.scores.data[at] = best;
     }
   }
 };

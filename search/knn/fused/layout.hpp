@@ -120,11 +120,13 @@ struct rounded {
 };
 
 // Survivors of one pass of the filter. The list of row r has `splits` segments with room for `room`
-// positions each; counts say how many there are, which may be more than fit.
+// positions each; counts say how many there are, which may be more than fit. A score is the best of
+// those that a thread found at once in the row, as a rule of one: it is never lower than the
+// vector's own.
 struct survivor_lists {
   global<std::uint32_t> counts;     // [rows][splits]
   global<std::uint32_t> positions;  // [rows][splits][room]
-  global<float> scores;             // the same, if they were wanted
+  global<float> scores;             // [rows][splits][room]
   int splits = 0;
   int room = 0;
 };
