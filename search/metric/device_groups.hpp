@@ -25,13 +25,16 @@ class group_search {
 
   group_search(const device& where, const walk_args& walk, const typename M::set& batch,
                std::int64_t k, int threads)
-      : walk_(walk), count_(batch.count()), k_(static_cast<int>(k)) {
+      : walk_(walk),
+        count_(batch.count()),
+        k_(static_cast<int>(k)),
+        threads_(std::min(threads, group_threads)) {
     if (k > most_k) return;
-    const int queries = threads / simt::warp_size;
+    const int queries = threads_ / simt::warp_size;
     const auto clusters = static_cast<std::size_t>(walk.clusters);
     // Enough that the k-th nearest of them is mostly little further away than that of all.
     const int sample = k_ == 0 ? 0 : std::max(512, 2 * k_);
-    const int room = k_ == 0 ? 0 : nearest_kernel<M>::list_room(k_, threads);
+    const int room = k_ == 0 ? 0 : nearest_kernel<M>::list_room(k_, threads_);
     const std::size_t staged = M::staged_bytes(batch);
     approach_ = group_layout::of(queries, staged,
                                  static_cast<std::size_t>(queries) * clusters * sizeof(float),
@@ -47,14 +50,13 @@ class group_search {
   // Whether k and the blocks' shared memory allow this search.
   bool fits() const { return fits_; }
 
-  // `launch` is called with the number of blocks, the bytes of shared memory and the arguments of
-  // a kernel, which is its template parameter.
+  // `launch` is called with the grid and the arguments of a kernel, its template parameter.
   template <class Launch>
   void nearest(backend& place, const uploaded<M>& queries, simt::global<std::int64_t> objects,
                simt::global<float> distances, const Launch& launch) const {
     const device_array<float> radii(place, count_);
     const auto order = ordered(place, queries, radii.view(), launch);
-    launch.template operator()<nearest_kernel<M>>(groups_, search_.bytes,
+    launch.template operator()<nearest_kernel<M>>(grid_of(search_),
                                                   {.job = job_of(queries, order.view(), search_),
                                                    .k = k_,
                                                    .radii = {radii.view().data, count_},
@@ -68,15 +70,16 @@ class group_search {
               simt::global<std::uint64_t> hit_count, const Launch& launch) const {
     const auto order = ordered(place, queries, {}, launch);
     launch.template operator()<within_group_kernel<M>>(
-        groups_, search_.bytes,
-        {.job = job_of(queries, order.view(), search_),
-         .radius = radius,
-         .hit_queries = hit_queries,
-         .hits = hits,
-         .hit_count = hit_count});
+        grid_of(search_), {.job = job_of(queries, order.view(), search_),
+                           .radius = radius,
+                           .hit_queries = hit_queries,
+                           .hits = hits,
+                           .hit_count = hit_count});
   }
 
  private:
+  simt::grid grid_of(const group_layout& layout) const { return {groups_, threads_, layout.bytes}; }
+
   group_job<M> job_of(const uploaded<M>& queries, simt::global<const std::uint32_t> order,
                       const group_layout& layout) const {
     return {
@@ -87,7 +90,7 @@ class group_search {
   device_array<std::uint32_t> ordered(backend& place, const uploaded<M>& queries,
                                       simt::global<float> radii, const Launch& launch) const {
     const device_array<std::uint32_t> nearest(place, count_);
-    launch.template operator()<approach_kernel<M>>(groups_, approach_.bytes,
+    launch.template operator()<approach_kernel<M>>(grid_of(approach_),
                                                    {.job = job_of(queries, {}, approach_),
                                                     .k = k_,
                                                     .nearest = nearest.view(),
@@ -99,7 +102,7 @@ class group_search {
 
   walk_args walk_;
   std::int64_t count_, groups_ = 0;
-  int k_;
+  int k_, threads_;
   group_layout approach_{}, search_{};
   bool fits_ = false;
 };

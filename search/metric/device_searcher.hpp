@@ -40,15 +40,21 @@ class device_searcher final : public searcher {
                  search_report& report) override {
     require_k(k, objects_);
     knn_answer answer{.k = k, .objects = {}, .distances = {}};
-    each_batch(set_of<M>(queries), report, [&](const typename M::set& batch, std::int64_t) {
+    each_batch(set_of<M>(queries), report, [&](const typename M::set& batch, std::int64_t first) {
+      // Within the time, as all of a search is.
+      if (first == 0) resize(answer, queries.count() * k);
       knn_outputs out(place_, batch.count(), k);
       if (options_.radius == radius_rule::decreasing && !exhaustive_) {
         shrink(batch, k, out, report);
       } else if (!nearest_in_groups(batch, k, out, report)) {
         enlarge(batch, k, plan, out, report);
       }
-      append(answer.objects, out.objects.download());
-      append(answer.distances, out.distances.download());
+      const auto part = [&](auto& all) {
+        return std::span(all).subspan(static_cast<std::size_t>(first * k),
+                                      static_cast<std::size_t>(batch.count() * k));
+      };
+      out.objects.download(part(answer.objects));
+      out.distances.download(part(answer.distances));
     });
     return answer;
   }
@@ -76,9 +82,9 @@ class device_searcher final : public searcher {
     device_array<float> distances;
   };
 
-  template <class T>
-  static void append(std::vector<T>& to, const std::vector<T>& from) {
-    to.insert(to.end(), from.begin(), from.end());
+  static void resize(knn_answer& answer, std::int64_t entries) {
+    answer.objects.resize(static_cast<std::size_t>(entries));
+    answer.distances.resize(static_cast<std::size_t>(entries));
   }
 
   // Calls f(batch, number of its first query) for each batch of queries.
@@ -119,9 +125,12 @@ class device_searcher final : public searcher {
   }
 
   template <class Kernel>
-  void launch(std::int64_t blocks, std::size_t shared_bytes, const typename Kernel::args& args,
+  void launch(std::int64_t blocks, const shared_layout& layout, const typename Kernel::args& args,
               search_report& report) {
-    const simt::grid shape{blocks, options_.block_threads, shared_bytes};
+    launch<Kernel>({blocks, options_.block_threads, layout.bytes}, args, report);
+  }
+  template <class Kernel>
+  void launch(const simt::grid& shape, const typename Kernel::args& args, search_report& report) {
     const timed_run run = place_.time([&] { return start<Kernel>(on_, shape, args); });
     require_ok(run.outcome);
     report.kernel_seconds += run.nanoseconds * 1e-9;
@@ -175,13 +184,13 @@ class device_searcher final : public searcher {
                                  .pending = pending.view(),
                                  .pending_count = pending_count.view()};
       if (exhaustive_) args.radius = std::numeric_limits<float>::infinity();
-      launch<kernel>(blocks, layout.bytes, args, report);
+      launch<kernel>(blocks, layout, args, report);
       args.count = pending_count.download()[0];
       if (args.count == 0) return;
       report.pending += args.count;
       args.radius = plan.first + plan.step;
       args.last = true;
-      launch<kernel>(std::min(blocks, args.count), layout.bytes, args, report);
+      launch<kernel>(std::min(blocks, args.count), layout, args, report);
     });
   }
 
@@ -194,7 +203,7 @@ class device_searcher final : public searcher {
     const uploaded<M> queries(place_, batch);
     const device_array<entry> heaps = heaps_for(blocks, k);
     launch<kernel>(
-        blocks, layout.bytes,
+        blocks, layout,
         {.job = job_of(queries, layout, k, heaps, out), .walk = walk, .count = batch.count()},
         report);
   }
@@ -207,7 +216,7 @@ class device_searcher final : public searcher {
     const shared_layout layout = layout_of<kernel, Walk>(batch, walk, 0);
     const uploaded<M> queries(place_, batch);
     collect_hits(hits, [&](const hit_memory& to) {
-      launch<kernel>(blocks_for(batch.count()), layout.bytes,
+      launch<kernel>(blocks_for(batch.count()), layout,
                      {.queries = queries.view,
                       .layout = layout,
                       .walk = walk,
@@ -277,10 +286,10 @@ class device_searcher final : public searcher {
   }
 
   auto launcher(search_report& report) {
-    return [this, &report]<class Kernel>(std::int64_t blocks, std::size_t shared_bytes,
-                                         const typename Kernel::args& args) {
-      launch<Kernel>(blocks, shared_bytes, args, report);
-    };
+    return
+        [this, &report]<class Kernel>(const simt::grid& shape, const typename Kernel::args& args) {
+          launch<Kernel>(shape, args, report);
+        };
   }
 
   backend& place_;

@@ -11,6 +11,7 @@ namespace kselect::search::metric_space {
 
 template <class M>
 struct approach_kernel {
+  static constexpr int max_threads = group_threads, min_blocks = group_blocks;
   struct storage {};
   struct args {
     group_job<M> job;                     // lists: distances as bits

@@ -7,6 +7,7 @@ namespace kselect::search::metric_space {
 
 template <class M>
 struct nearest_kernel {
+  static constexpr int max_threads = group_threads, min_blocks = group_blocks;
   struct storage {
     group_storage group;
     entry bound[simt::warp_size];  // a greater entry is none of the k nearest
@@ -117,6 +118,7 @@ struct nearest_kernel {
 
 template <class M>
 struct within_group_kernel {
+  static constexpr int max_threads = group_threads, min_blocks = group_blocks;
   struct storage {
     group_storage group;
   };

@@ -29,6 +29,9 @@ struct group_layout {
   }
 };
 
+// Of the kernels' blocks. A thread that compares with four queries needs up to 80 registers.
+inline constexpr int group_threads = 256, group_blocks = 3;
+
 // The queries that groups take.
 template <class M>
 struct group_job {
