@@ -19,9 +19,9 @@ void add_kernel_options(CLI::App& command, index_search_arguments& o) {
       ->group(kernels);
   command
       .add_option("--walk", o.walk,
-                  "list_of_clusters: what threads take turns at: all members, as in the thesis, or "
-                  "the clusters that are not ruled out")
-      ->check(CLI::IsMember({"members", "clusters"}))
+                  "list_of_clusters: what threads take turns at: all members, as in the thesis, the "
+                  "clusters that are not ruled out, or those that a group of queries needs")
+      ->check(CLI::IsMember({"members", "clusters", "groups"}))
       ->capture_default_str()
       ->group(kernels);
   command.add_option("--batch", o.batch, "queries in a launch; 0: all")

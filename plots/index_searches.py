@@ -111,6 +111,8 @@ def _method(traits: Mapping[str, Any]) -> str:
         words.append(f"alpha {traits['alpha']:g}")
     if traits.get("distribution") == "pivots":
         words.append("by pivots")
+    if traits.get("walk", "members") != "members":
+        words.append(f"by {traits['walk']}")
     return ", ".join(words)
 
 

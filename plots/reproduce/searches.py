@@ -153,7 +153,7 @@ def _trait(name: str, value: object) -> str:
     if name == "k":
         return f"k = {value}"
     if name == "walk":
-        return "by clusters" if value == "clusters" else ""
+        return "" if value == "members" else f"by {value}"
     if name == "batch":
         return f"{value} a launch" if value else ""
     if name == "share":

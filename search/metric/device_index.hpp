@@ -29,7 +29,7 @@ class device_index {
   decltype(auto) visit(F&& f) const {
     switch (kind_) {
       case index_kind::list_of_clusters:
-        if (walk_ == walk_rule::clusters) {
+        if (walk_ != walk_rule::members) {
           return f.template operator()<listed_cluster_walk<M>>(clusters());
         }
         return f.template operator()<cluster_walk<M>>(clusters());

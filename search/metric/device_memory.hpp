@@ -29,8 +29,11 @@ class device_array {
   simt::global<T> view() const { return {reinterpret_cast<T*>(memory_.data()), count_}; }
   std::vector<T> download(std::int64_t count) const {
     std::vector<T> values(static_cast<std::size_t>(count));
-    place_->to_host(std::as_writable_bytes(std::span(values)), memory_.data());
+    download(std::span<T>(values));
     return values;
+  }
+  void download(std::span<T> to) const {
+    place_->to_host(std::as_writable_bytes(to), memory_.data());
   }
   std::vector<T> download() const { return download(count_); }
   void fill(T value) {

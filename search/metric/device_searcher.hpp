@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "kselect/simt/fiber.hpp"
+#include "search/metric/device_groups.hpp"
 #include "search/metric/device_index.hpp"
 #include "search/metric/kernels/search.cuh"
 #include "search/metric/kernels/start.hpp"
@@ -25,6 +26,7 @@ class device_searcher final : public searcher {
         objects_(objects.count()),
         index_(place, objects, index, options.distribution, options.walk),
         exhaustive_(index.kind == index_kind::none),
+        in_groups_(index.kind == index_kind::list_of_clusters && options.walk == walk_rule::groups),
         on_(place.executor()) {
     if (on_.fiber == nullptr) return;
     fiber_ = *on_.fiber;
@@ -38,15 +40,21 @@ class device_searcher final : public searcher {
                  search_report& report) override {
     require_k(k, objects_);
     knn_answer answer{.k = k, .objects = {}, .distances = {}};
-    each_batch(set_of<M>(queries), report, [&](const typename M::set& batch, std::int64_t) {
+    each_batch(set_of<M>(queries), report, [&](const typename M::set& batch, std::int64_t first) {
+      // Within the time, as all of a search is.
+      if (first == 0) resize(answer, queries.count() * k);
       knn_outputs out(place_, batch.count(), k);
       if (options_.radius == radius_rule::decreasing && !exhaustive_) {
         shrink(batch, k, out, report);
-      } else {
+      } else if (!nearest_in_groups(batch, k, out, report)) {
         enlarge(batch, k, plan, out, report);
       }
-      append(answer.objects, out.objects.download());
-      append(answer.distances, out.distances.download());
+      const auto part = [&](auto& all) {
+        return std::span(all).subspan(static_cast<std::size_t>(first * k),
+                                      static_cast<std::size_t>(batch.count() * k));
+      };
+      out.objects.download(part(answer.objects));
+      out.distances.download(part(answer.distances));
     });
     return answer;
   }
@@ -56,8 +64,10 @@ class device_searcher final : public searcher {
     const typename M::set& set = set_of<M>(queries);
     std::vector<std::vector<entry>> hits(static_cast<std::size_t>(set.count()));
     each_batch(set, report, [&](const typename M::set& batch, std::int64_t first) {
+      const std::span of_batch{hits.begin() + first, hits.end()};
+      if (within_groups(batch, radius, of_batch, report)) return;
       index_.visit([&]<class Walk>(const typename Walk::args& walk) {
-        find_hits<Walk>(batch, walk, radius, {hits.begin() + first, hits.end()}, report);
+        find_hits<Walk>(batch, walk, radius, of_batch, report);
       });
     });
     for (std::vector<entry>& of_query : hits) std::ranges::sort(of_query);
@@ -72,9 +82,9 @@ class device_searcher final : public searcher {
     device_array<float> distances;
   };
 
-  template <class T>
-  static void append(std::vector<T>& to, const std::vector<T>& from) {
-    to.insert(to.end(), from.begin(), from.end());
+  static void resize(knn_answer& answer, std::int64_t entries) {
+    answer.objects.resize(static_cast<std::size_t>(entries));
+    answer.distances.resize(static_cast<std::size_t>(entries));
   }
 
   // Calls f(batch, number of its first query) for each batch of queries.
@@ -84,6 +94,13 @@ class device_searcher final : public searcher {
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t count = queries.count();
     const std::int64_t size = options_.batch == 0 ? count : options_.batch;
+    if (size >= count && count > 0) {
+      f(queries, 0);
+      ++report.batches;
+      if (options_.watch != nullptr) options_.watch->reached(count);
+      finish(start, report);
+      return;
+    }
     for (std::int64_t first = 0; first < count; first += size) {
       std::vector<std::int64_t> numbers(static_cast<std::size_t>(std::min(size, count - first)));
       std::iota(numbers.begin(), numbers.end(), first);
@@ -93,6 +110,10 @@ class device_searcher final : public searcher {
       options_.watch->reached(std::min(first + size, count));
       if (first + size < count) options_.watch->end_if_stopping();
     }
+    finish(start, report);
+  }
+
+  void finish(std::chrono::steady_clock::time_point start, search_report& report) const {
     report.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (on_.fiber != nullptr) {
@@ -106,7 +127,10 @@ class device_searcher final : public searcher {
   template <class Kernel>
   void launch(std::int64_t blocks, const shared_layout& layout, const typename Kernel::args& args,
               search_report& report) {
-    const simt::grid shape{blocks, options_.block_threads, layout.bytes};
+    launch<Kernel>({blocks, options_.block_threads, layout.bytes}, args, report);
+  }
+  template <class Kernel>
+  void launch(const simt::grid& shape, const typename Kernel::args& args, search_report& report) {
     const timed_run run = place_.time([&] { return start<Kernel>(on_, shape, args); });
     require_ok(run.outcome);
     report.kernel_seconds += run.nanoseconds * 1e-9;
@@ -191,39 +215,88 @@ class device_searcher final : public searcher {
     using kernel = range_kernel<M, Walk>;
     const shared_layout layout = layout_of<kernel, Walk>(batch, walk, 0);
     const uploaded<M> queries(place_, batch);
-    device_array<std::uint64_t> hit_count(place_, 1);
-    for (std::int64_t room = options_.hits_room;;) {
-      const device_array<std::uint32_t> hit_queries(place_, room);
-      const device_array<entry> entries(place_, room);
-      hit_count.fill(0);
-      const simt::counters before = counters_;
+    collect_hits(hits, [&](const hit_memory& to) {
       launch<kernel>(blocks_for(batch.count()), layout,
                      {.queries = queries.view,
                       .layout = layout,
                       .walk = walk,
                       .count = batch.count(),
                       .radius = radius,
-                      .hit_queries = hit_queries.view(),
-                      .hits = entries.view(),
-                      .hit_count = hit_count.view()},
+                      .hit_queries = to.queries.view(),
+                      .hits = to.entries.view(),
+                      .hit_count = to.count.view()},
                      report);
-      const auto count = static_cast<std::int64_t>(hit_count.download()[0]);
+    });
+  }
+
+  // Hits of all queries of a batch together.
+  struct hit_memory {
+    hit_memory(backend& place, std::int64_t room)
+        : queries(place, room), entries(place, room), count(place, 1) {
+      count.fill(0);
+    }
+    device_array<std::uint32_t> queries;
+    device_array<entry> entries;
+    device_array<std::uint64_t> count;
+  };
+
+  // search(memory) launches kernels, once more if there were more hits than room.
+  template <class Search>
+  void collect_hits(std::span<std::vector<entry>> hits, const Search& search) {
+    for (std::int64_t room = options_.hits_room;;) {
+      const hit_memory found(place_, room);
+      const simt::counters before = counters_;
+      search(found);
+      const auto count = static_cast<std::int64_t>(found.count.download()[0]);
       if (count <= room) {
-        const auto owners = hit_queries.download(count);
-        const auto found_entries = entries.download(count);
-        for (std::size_t h = 0; h < owners.size(); ++h) hits[owners[h]].push_back(found_entries[h]);
+        const auto owners = found.queries.download(count);
+        const auto entries = found.entries.download(count);
+        for (std::size_t h = 0; h < owners.size(); ++h) hits[owners[h]].push_back(entries[h]);
         return;
       }
       room = count;
-      counters_ = before;  // only the launch whose hits are kept counts
+      counters_ = before;  // only the launches whose hits are kept count
     }
+  }
+
+  // Both return false, and do nothing, if this is no search by groups (group_search::fits).
+  bool nearest_in_groups(const typename M::set& batch, std::int64_t k, const knn_outputs& out,
+                         search_report& report) {
+    if (!in_groups_) return false;
+    const group_search<M> search(place_.description(), index_.clusters(), batch, k,
+                                 options_.block_threads);
+    if (!search.fits()) return false;
+    const uploaded<M> queries(place_, batch);
+    search.nearest(place_, queries, out.objects.view(), out.distances.view(), launcher(report));
+    return true;
+  }
+
+  bool within_groups(const typename M::set& batch, float radius, std::span<std::vector<entry>> hits,
+                     search_report& report) {
+    if (!in_groups_) return false;
+    const group_search<M> search(place_.description(), index_.clusters(), batch, 0,
+                                 options_.block_threads);
+    if (!search.fits()) return false;
+    const uploaded<M> queries(place_, batch);
+    collect_hits(hits, [&](const hit_memory& to) {
+      search.within(place_, queries, radius, to.queries.view(), to.entries.view(), to.count.view(),
+                    launcher(report));
+    });
+    return true;
+  }
+
+  auto launcher(search_report& report) {
+    return
+        [this, &report]<class Kernel>(const simt::grid& shape, const typename Kernel::args& args) {
+          launch<Kernel>(shape, args, report);
+        };
   }
 
   backend& place_;
   search_options options_;
   std::int64_t objects_;
   device_index<M> index_;
-  bool exhaustive_;
+  bool exhaustive_, in_groups_;
   executor on_;
   simt::fiber_options fiber_;
   simt::counters counters_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
 #include "search/metric/cpu/build.hpp"
+#include "search/metric/device_groups.hpp"
 #include "search/metric/device_memory.hpp"
 #include "search/metric/sets.hpp"
 #include "search/metric/space_of.hpp"
@@ -185,6 +187,18 @@ std::int64_t resident_blocks(const device& where, int threads, std::int64_t piec
           ? std::int64_t{where.multiprocessors} * (where.resident_threads / threads)
           : std::int64_t{4} * where.threads;
   return std::clamp<std::int64_t>(resident, 1, std::max<std::int64_t>(pieces, 1));
+}
+
+std::vector<std::uint32_t> sorted_positions(std::span<const std::uint32_t> values,
+                                            std::size_t values_end) {
+  std::vector<std::uint32_t> next(values_end + 1);  // place of the next position with a value
+  for (const std::uint32_t v : values) ++next[v + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<std::uint32_t> sorted(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sorted[next[values[i]]++] = static_cast<std::uint32_t>(i);
+  }
+  return sorted;
 }
 
 namespace {

@@ -48,8 +48,10 @@ enum class radius_rule : std::uint8_t { increasing, decreasing };
 enum class distribution_rule : std::uint8_t { elements, pivots };
 
 // What the threads of a GPU take turns at with a List of Clusters: all members, as in the thesis,
-// or the clusters that are not ruled out. A decreasing radius always goes through the members.
-enum class walk_rule : std::uint8_t { members, clusters };
+// the clusters that are not ruled out, or those that a group of queries needs, once for the group.
+// Of k-NN, groups are for k up to 256 and what fits into shared memory; else it is by clusters. A
+// decreasing radius always goes through the members.
+enum class walk_rule : std::uint8_t { members, clusters, groups };
 
 struct search_options {
   radius_rule radius = radius_rule::increasing;
@@ -166,8 +168,9 @@ constexpr auto names_of(radius_rule) {
       {{radius_rule::increasing, "increasing"}, {radius_rule::decreasing, "decreasing"}});
 }
 constexpr auto names_of(walk_rule) {
-  return std::to_array<named<walk_rule>>(
-      {{walk_rule::members, "members"}, {walk_rule::clusters, "clusters"}});
+  return std::to_array<named<walk_rule>>({{walk_rule::members, "members"},
+                                          {walk_rule::clusters, "clusters"},
+                                          {walk_rule::groups, "groups"}});
 }
 constexpr auto names_of(distribution_rule) {
   return std::to_array<named<distribution_rule>>(

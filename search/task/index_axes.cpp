@@ -66,7 +66,7 @@ std::vector<task_axis> index_axes() {
   all.push_back(whole_number("cluster_size", 64, 1, most, clusters_only));
   all.push_back(number("cluster_radius", 0, 0, far, clusters_only));  // 0: by size
   all.push_back(choice("radius_rule", {"increasing", "decreasing"}, clusters_only));
-  all.push_back(choice("walk", {"members", "clusters"}, clusters_only));
+  all.push_back(choice("walk", {"members", "clusters", "groups"}, clusters_only));
   all.push_back(number("alpha", 0.5, 0.001, 1, pivots_only));
   all.push_back(whole_number("pivots", 0, 0, most, pivots_only));
   all.push_back(choice("distribution_rule", {"elements", "pivots"}, pivots_only));

@@ -326,7 +326,7 @@ class search_with_index final : public task {
       why = fmt::format("threads are for executor cpu, this is {}", to_string(c.executor));
     }
     if (const auto* const walk = find_setting(c.of_entry, "walk");
-        walk != nullptr && std::get<std::string>(*walk) == "clusters") {
+        walk != nullptr && std::get<std::string>(*walk) != "members") {
       const auto& rule = value_of<std::string>(c.of_entry, "radius_rule");
       if (c.executor == executor_kind::cpu)
         why = "the walk is one of kernels, this is executor cpu";

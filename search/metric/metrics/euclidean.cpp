@@ -96,14 +96,19 @@ tolerance euclidean::tolerance_of(const set& s) {
 }
 
 std::vector<std::byte> euclidean::image(const set& s) {
-  std::vector<float> columns(static_cast<std::size_t>(s.count() * s.dimension()));
-  for (std::int64_t i = 0; i < s.count(); ++i) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(s.count() * s.dimension()) * sizeof(float));
+  // A line of memory holds as many floats of a column: it is written at once.
+  constexpr std::int64_t line = 16;
+  for (std::int64_t first = 0; first < s.count(); first += line) {
+    const std::int64_t size = std::min(line, s.count() - first);
     for (std::int64_t c = 0; c < s.dimension(); ++c) {
-      columns[static_cast<std::size_t>(c * s.count() + i)] = s.row(i)[c];
+      float column[line];
+      for (std::int64_t i = 0; i < size; ++i) column[i] = s.row(first + i)[c];
+      std::memcpy(bytes.data() + static_cast<std::size_t>(c * s.count() + first) * sizeof(float),
+                  column, static_cast<std::size_t>(size) * sizeof(float));
     }
   }
-  const auto bytes = std::as_bytes(std::span(columns));
-  return {bytes.begin(), bytes.end()};
+  return bytes;
 }
 
 euclidean::view euclidean::attach(const set& s, std::byte* memory) {

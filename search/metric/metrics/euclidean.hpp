@@ -116,7 +116,70 @@ struct euclidean {
     return sqrtf(total(sums));
   }
 
+  // Optional, for kernels: compares object i with several staged queries, aligned to 16 bytes, at
+  // once. A component is loaded once for all. Calls f(j, distance) for those at most radii[j] away.
+  // Stops when the sums of all queries so far are too great, because sums only grow.
+  static constexpr bool measures_several = true;
+  template <int count, class Simt, class F>
+  KSELECT_HD static void distances_within(Simt& simt, const view& v, std::int64_t i,
+                                          void* const (&staged)[count], const float (&radii)[count],
+                                          const F& f) {
+    float sums[count][partial_sums] = {};
+    int c = 0, check = partial_sums;
+    for (; c + partial_sums <= v.dimension; c += partial_sums) {
+      float y[partial_sums];
+      KSELECT_UNROLL
+      for (int lane = 0; lane < partial_sums; ++lane) {
+        y[lane] = simt.load(v.data, (c + lane) * v.count + i);
+      }
+      KSELECT_UNROLL
+      for (int j = 0; j < count; ++j) add_eight(y, staged[j], c, sums[j]);
+      if (c + partial_sums != check) continue;
+      check *= 2;
+      if (all_beyond(sums, radii)) return;
+    }
+    KSELECT_UNROLL
+    for (int lane = 0; lane < partial_sums; ++lane) {
+      if (c + lane >= v.dimension) break;
+      KSELECT_UNROLL
+      for (int j = 0; j < count; ++j) {
+        add(simt, v, i, static_cast<const float*>(staged[j]), c + lane, sums[j][lane]);
+      }
+    }
+    KSELECT_UNROLL
+    for (int j = 0; j < count; ++j) {
+      if (total(sums[j]) > most_square(radii[j])) continue;  // spares most roots
+      const float d = sqrtf(total(sums[j]));
+      if (d <= radii[j]) f(j, d);
+    }
+  }
+
  private:
+  struct alignas(16) four {
+    float values[4];
+  };
+  KSELECT_HD static void add_eight(const float (&y)[partial_sums], const void* staged, int c,
+                                   float (&sums)[partial_sums]) {
+    const auto* const at = static_cast<const four*>(staged) + c / 4;
+    const four parts[2] = {at[0], at[1]};
+    KSELECT_UNROLL
+    for (int lane = 0; lane < partial_sums; ++lane) {
+      const float difference = y[lane] - parts[lane / 4].values[lane % 4];
+      sums[lane] = fmaf(difference, difference, sums[lane]);
+    }
+  }
+  template <int count>
+  KSELECT_HD static bool all_beyond(const float (&sums)[count][partial_sums],
+                                    const float (&radii)[count]) {
+    bool all = true;
+    KSELECT_UNROLL
+    for (int j = 0; j < count; ++j) all = all && total(sums[j]) > most_square(radii[j]);
+    return all;
+  }
+  // A greater square has a root above the radius: the margin is more than all roundings.
+  KSELECT_HD static float most_square(float radius) {
+    return fmaf(radius * radius, 1 + 0x1p-20F, 0x1p-120F);
+  }
   KSELECT_HD static float total(const float (&s)[partial_sums]) {
     return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
   }

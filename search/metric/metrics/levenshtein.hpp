@@ -119,7 +119,76 @@ struct levenshtein {
                    [&](int j) { return simt.load(v.codes, j * v.count + i); });
   }
 
+  // Optional, for kernels: compares word i with several staged words at once. A character is loaded
+  // once for all, and columns of words of up to 32 characters have 32 bits. Calls f(j, distance)
+  // for those at most radii[j] away. Lengths that differ by more need no comparison, and the
+  // distance is at least the score less the characters that are left.
+  static constexpr bool measures_several = true;
+  template <int count, class Simt, class F>
+  KSELECT_HD static void distances_within(Simt& simt, const view& v, std::int64_t i,
+                                          void* const (&staged)[count], const float (&radii)[count],
+                                          const F& f) {
+    const int text_length = simt.load(v.lengths, i);
+    int lengths[count];
+    bool is_short = true, any = false;
+    KSELECT_UNROLL
+    for (int j = 0; j < count; ++j) {
+      lengths[j] = *static_cast<const int*>(staged[j]);
+      is_short = is_short && lengths[j] > 0 && lengths[j] <= narrow_bits;
+      const int apart = lengths[j] - text_length;
+      any = any || static_cast<float>(apart < 0 ? -apart : apart) <= radii[j];
+    }
+    if (!any) return;
+    int scores[count];
+    if (is_short) {
+      if (!narrow_columns(simt, v, i, text_length, staged, lengths, radii, scores)) return;
+    }
+    KSELECT_UNROLL
+    for (int j = 0; j < count; ++j) {
+      const float d = is_short ? static_cast<float>(scores[j]) : distance(simt, v, i, staged[j]);
+      if (d <= radii[j]) f(j, d);
+    }
+  }
+
  private:
+  static constexpr int narrow_bits = 32;
+
+  // As columns(), of one block of 32 bits. False if all distances are beyond their radii.
+  template <int count, class Simt>
+  KSELECT_HD static bool narrow_columns(Simt& simt, const view& v, std::int64_t i, int text_length,
+                                        void* const (&staged)[count], const int (&lengths)[count],
+                                        const float (&radii)[count], int (&scores)[count]) {
+    std::uint32_t rises[count], falls[count];
+    KSELECT_UNROLL
+    for (int j = 0; j < count; ++j) {
+      rises[j] = ~std::uint32_t{0};
+      falls[j] = 0;
+      scores[j] = lengths[j];
+    }
+    for (int at = 0; at < text_length; ++at) {
+      const int symbol = simt.load(v.codes, at * v.count + i);
+      bool all_beyond = true;
+      KSELECT_UNROLL
+      for (int j = 0; j < count; ++j) {
+        const auto equal = static_cast<std::uint32_t>(matches_of(staged[j])[symbol]);
+        const std::uint32_t falls_or_equal = equal | falls[j];
+        const std::uint32_t diagonal = (((equal & rises[j]) + rises[j]) ^ rises[j]) | equal;
+        std::uint32_t rise = falls[j] | ~(diagonal | rises[j]);
+        std::uint32_t fall = rises[j] & diagonal;
+        const int bottom = lengths[j] - 1;
+        scores[j] += static_cast<int>(rise >> bottom & 1) - static_cast<int>(fall >> bottom & 1);
+        rise = rise << 1 | 1;
+        fall <<= 1;
+        rises[j] = fall | ~(falls_or_equal | rise);
+        falls[j] = rise & falls_or_equal;
+        const int least = scores[j] - (text_length - at - 1);
+        all_beyond = all_beyond && static_cast<float>(least) > radii[j];
+      }
+      if (all_beyond) return false;
+    }
+    return true;
+  }
+
   static constexpr std::size_t header_bytes = 16;  // the word's length; then its matches
 
   KSELECT_HD static std::uint64_t* matches_of(void* staged) {

@@ -40,6 +40,7 @@ std::string name_of(const testing::TestParamInfo<way>& info) {
   if (w.distribution == distribution_rule::pivots) name += "_by_pivot";
   if (w.clusters == form::fixed_radius) name += "_of_radius";
   if (w.walk == walk_rule::clusters) name += "_by_cluster";
+  if (w.walk == walk_rule::groups) name += "_by_group";
   return name + "_on_" + std::string(to_string(w.executor));
 }
 
@@ -61,8 +62,10 @@ std::vector<way> all_ways() {
       for (const form clusters : {form::fixed_size, form::fixed_radius}) {
         way by_cluster = {metric, index_kind::list_of_clusters, executor.value};
         by_cluster.clusters = clusters;
-        by_cluster.walk = walk_rule::clusters;
-        ways.push_back(by_cluster);
+        for (const walk_rule walk : {walk_rule::clusters, walk_rule::groups}) {
+          by_cluster.walk = walk;
+          ways.push_back(by_cluster);
+        }
       }
       by_radius.radius = radius_rule::decreasing;
       ways.push_back(by_radius);
@@ -205,9 +208,10 @@ TEST(Schedules, DoNotShow) {
   const auto host = open_host_backend(executor_kind::cpu, 1);
   const auto build = [&](int which, backend& place) {
     if (which == 2) return w.build_within(w.middle_radius(), place);
-    return w.build(which == 0 ? index_kind::list_of_clusters : index_kind::sss, place);
+    return w.build(which == 1 ? index_kind::sss : index_kind::list_of_clusters, place);
   };
-  for (const int which : {0, 1, 2}) {
+  for (const int which : {0, 1, 2, 3}) {
+    const walk_rule walk = which == 3 ? walk_rule::groups : walk_rule::members;
     const index_data index = build(which, *host);
     const radius_plan plan = train_radius(w.in, *w.objects, index, 6, 1);
     std::optional<work> first;
@@ -218,12 +222,55 @@ TEST(Schedules, DoNotShow) {
       const auto place = open_host_backend(executor_kind::fiber, 2, fiber);
       EXPECT_EQ(build(which, *place).clusters, index.clusters);
       search_report report;
-      const knn_answer answer = w.in.open(*w.objects, index, *place, {.block_threads = 64})
-                                    ->knn(*w.queries, 6, plan, report);
+      const knn_answer answer =
+          w.in.open(*w.objects, index, *place, {.walk = walk, .block_threads = 64})
+              ->knn(*w.queries, 6, plan, report);
       EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, answer, 1), "") << seed;
       if (!first) first = report.done;
       EXPECT_EQ(report.done, first);
     }
+  }
+}
+
+// Many objects tie with the k-th nearest: lists of found objects are cut, and later ones of equal
+// distance and greater number are not added. Every order of lanes keeps the same k.
+TEST(Groups, CutListsOfManyTies) {
+  std::vector<word> words;
+  for (int i = 0; i < 900; ++i) {
+    word own = U"aaaa";
+    own[static_cast<std::size_t>(i % 4)] = static_cast<char32_t>(U'b' + i % 7);
+    words.push_back(own);
+  }
+  const world w = world::make<levenshtein>(levenshtein::set(words), 5);
+  const auto host = open_host_backend(executor_kind::cpu, 1);
+  const index_data index = w.build(index_kind::list_of_clusters, *host, 40);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    simt::fiber_options fiber;
+    fiber.order = simt::schedule::random;
+    fiber.seed = seed;
+    const auto place = open_host_backend(executor_kind::fiber, 2, fiber);
+    search_report report;
+    const auto search =
+        w.in.open(*w.objects, index, *place, {.walk = walk_rule::groups, .block_threads = 96});
+    const knn_answer answer = search->knn(*w.queries, 6, {}, report);
+    EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, answer, 1), "") << seed;
+    EXPECT_GT((*report.counters)[simt::counter::queue_merges], 0);
+    EXPECT_EQ(report.pending, 0);
+  }
+}
+
+// What groups cannot do is done by clusters, with the same answer.
+TEST(Groups, LeaveALargeKToClusters) {
+  const world w = world::of("euclidean", 400, 3);
+  const auto place = open_host_backend(executor_kind::fiber, 2);
+  const index_data index = w.build(index_kind::list_of_clusters, *place);
+  const radius_plan plan = train_radius(w.in, *w.objects, index, 300, 1);
+  for (const std::int64_t k : {256, 257, 300}) {
+    search_report report;
+    const auto search =
+        w.in.open(*w.objects, index, *place, {.walk = walk_rule::groups, .block_threads = 64});
+    const knn_answer answer = search->knn(*w.queries, k, plan, report);
+    EXPECT_EQ(disprove(w.in, *w.objects, *w.queries, answer, 1), "") << k;
   }
 }
 

@@ -1,0 +1,114 @@
+#pragma once
+// Before a search by groups: which cluster each query is nearest to, and a radius that has k
+// objects.
+//
+// That radius is the distance of the k-th nearest object in the query's nearest clusters. It is
+// mostly near the final one, and a search within it needs no second turn.
+
+#include "search/metric/kernels/groups.cuh"
+
+namespace kselect::search::metric_space {
+
+template <class M>
+struct approach_kernel {
+  static constexpr int max_threads = group_threads, min_blocks = group_blocks;
+  struct storage {};
+  struct args {
+    group_job<M> job;                     // lists: distances as bits
+    int k;                                // 0: no radius is wanted
+    simt::global<std::uint32_t> nearest;  // [Q] the cluster of the nearest centre
+    simt::global<float> radii;            // [Q]
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const group<M, Simt> g(simt, a.job);
+    for (int q = 0; q < g.active; ++q) M::stage(simt, a.job.queries, g.first + q, g.staged(q));
+    simt.sync_block();
+    const int clusters = a.job.walk.clusters;
+    auto* const away = g.template of_clusters<float>();  // [queries][clusters]
+    for (int c = simt.thread(); c < clusters; c += simt.threads()) {
+      measure_all(g, a.job.walk.centres, c, nullptr, g.all(),
+                  [&](int q, float d) { away[q * clusters + c] = d; });
+    }
+    simt.sync_block();
+    if (simt.warp() >= g.active) return;
+    const int found = collect(g, a, away + simt.warp() * clusters);
+    if (a.k == 0) return;
+    const float radius = kth(simt, g.template list<std::uint32_t>(simt.warp()), found, a.k);
+    if (simt.lane() == 0) simt.store(a.radii, g.first + simt.warp(), radius);
+  }
+
+ private:
+  static constexpr std::uint32_t infinity = 0x7f800000;  // as bits
+
+  // Measures objects of the nearest clusters until the list is full. Returns their number.
+  template <class Simt>
+  KSELECT_HD static int collect(const group<M, Simt>& g, const args& a, const float* away) {
+    Simt& simt = g.simt;
+    const int own = simt.warp(), room = a.k == 0 ? 0 : a.job.layout.room;
+    auto* const list = g.template list<std::uint32_t>(own);
+    entry taken = 0;
+    int found = 0;
+    for (int turn = 0; turn == 0 || (turn < a.job.walk.clusters && found < room); ++turn) {
+      taken = next(simt, away, a.job.walk.clusters, turn == 0, taken);
+      const auto c = static_cast<int>(object_of(taken));
+      if (turn == 0 && simt.lane() == 0) {
+        simt.store(a.nearest, g.first + own, static_cast<std::uint32_t>(c));
+      }
+      if (found >= room) break;
+      if (simt.lane() == 0) list[found] = order_bits(away[c]);
+      ++found;
+      const std::int64_t begin = g.begin(c), size = g.begin(c + 1) - begin;
+      const int more = size < room - found ? static_cast<int>(size) : room - found;
+      for (int i = simt.lane(); i < more; i += simt::warp_size) {
+        list[found + i] =
+            order_bits(measure<M>(simt, a.job.walk.members, begin + i, g.staged(own)));
+      }
+      found += more;
+    }
+    simt.sync_warp(simt::full_mask);
+    return found;
+  }
+
+  // The nearest centre after `taken`, by distance and number.
+  template <class Simt>
+  KSELECT_HD static entry next(Simt& simt, const float* away, int clusters, bool first,
+                               entry taken) {
+    entry best = ~entry{0};
+    for (int c = simt.lane(); c < clusters; c += simt::warp_size) {
+      const entry e = make_entry(away[c], c);
+      if ((first || e > taken) && e < best) best = e;
+    }
+    for (int apart = simt::warp_size / 2; apart > 0; apart /= 2) {
+      const entry other = simt.shfl_xor(simt::full_mask, best, apart);
+      if (other < best) best = other;
+    }
+    return best;
+  }
+
+  // Distances are not negative: their bits have their order.
+  KSELECT_HD static std::uint32_t order_bits(float distance) {
+    return order_key(distance) & 0x7fffffff;
+  }
+
+  // The k-th least distance of a list, by bisection; infinity if there are fewer.
+  template <class Simt>
+  KSELECT_HD static float kth(Simt& simt, const std::uint32_t* list, int found, int k) {
+    std::uint32_t low = found < k ? infinity : 0, high = infinity;
+    while (low < high) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      std::uint32_t count = 0;
+      for (int i = simt.lane(); i < found; i += simt::warp_size) count += list[i] <= middle ? 1 : 0;
+      count = simt.reduce_add(simt::full_mask, count);
+      if (count >= static_cast<std::uint32_t>(k)) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return from_order_key<float>(high | 0x80000000);
+  }
+};
+
+}  // namespace kselect::search::metric_space

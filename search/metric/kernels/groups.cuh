@@ -1,0 +1,232 @@
+#pragma once
+// Searches of a List of Clusters by groups, ours. A block has a query for each of its warps. It
+// reads a cluster that several of its queries need once from L2 for all of them, and a thread
+// compares an object with up to four queries at once. So the queries of a group should need the
+// same clusters: the host sorts them by nearest centre.
+//
+//   approach_kernel      per query: the nearest centre, and for k-NN a radius that has k objects
+//   nearest_kernel       the k nearest objects of each query; needs those radii
+//   within_group_kernel  all objects within one radius
+
+#include "search/metric/kernels/walks.cuh"
+
+namespace kselect::search::metric_space {
+
+// A group's dynamic shared memory in bytes: the staged queries, then two numbers for each cluster
+// (or, of an approach, one for each query and cluster), then `room` elements for each query.
+struct group_layout {
+  std::size_t stride, clusters, lists, bytes;  // of a staged query; two offsets; of all
+  int room;
+
+  static group_layout of(int queries, std::size_t staged_bytes, std::size_t cluster_bytes, int room,
+                         std::size_t element) {
+    const auto rounded = [](std::size_t size) { return (size + 15) / 16 * 16; };
+    const std::size_t stride = rounded(staged_bytes);
+    const auto count = static_cast<std::size_t>(queries);
+    const std::size_t lists = count * stride + rounded(cluster_bytes);
+    return {stride, count * stride, lists, lists + count * static_cast<std::size_t>(room) * element,
+            room};
+  }
+};
+
+// Of the kernels' blocks. A thread that compares with four queries needs up to 80 registers.
+inline constexpr int group_threads = 256, group_blocks = 3;
+
+// The queries that groups take.
+template <class M>
+struct group_job {
+  typename M::view queries;
+  typename cluster_walk<M>::args walk;
+  std::int64_t count;
+  simt::global<const std::uint32_t> order;  // [count] query numbers; of an approach unused
+  group_layout layout;
+};
+
+// A block's part of a job: places `first` to first + active - 1 of the order.
+template <class M, class Simt>
+struct group {
+  Simt& simt;
+  const group_job<M>& job;
+  std::int64_t first;
+  int active;
+
+  KSELECT_HD group(Simt& s, const group_job<M>& j)
+      : simt(s), job(j), first(std::int64_t{s.block()} * s.warps()) {
+    const std::int64_t left = j.count - first;
+    active = left < s.warps() ? static_cast<int>(left) : s.warps();
+  }
+  // A mask of all queries.
+  KSELECT_HD std::uint32_t all() const {
+    return active == simt::warp_size ? simt::full_mask : (1U << active) - 1;
+  }
+  KSELECT_HD unsigned char* memory() const {
+    return static_cast<unsigned char*>(simt.dynamic_shared());
+  }
+  KSELECT_HD void* staged(int q) const { return memory() + job.layout.stride * q; }
+  template <class T>
+  KSELECT_HD T* of_clusters() const {
+    return reinterpret_cast<T*>(memory() + job.layout.clusters);
+  }
+  template <class T>
+  KSELECT_HD T* list(int q) const {
+    return reinterpret_cast<T*>(memory() + job.layout.lists) + std::int64_t{q} * job.layout.room;
+  }
+  KSELECT_HD std::int64_t begin(int cluster) const {
+    return job.walk.of.first(simt, cluster, job.walk.members.count);
+  }
+};
+
+// Calls f(j, distance) for each of `count` staged queries that object i is at most radii[j] away
+// from. A metric may have a way of its own that gives the same distances (`distances_within`).
+template <class M, int count, class Simt, class F>
+KSELECT_HD void measure_within(Simt& simt, const typename M::view& objects, std::int64_t i,
+                               void* const (&staged)[count], const float (&radii)[count],
+                               const F& f) {
+  simt.count(simt::counter::distances, count);
+  if constexpr (requires { M::measures_several; }) {
+    M::distances_within(simt, objects, i, staged, radii, f);
+  } else {
+    for (int j = 0; j < count; ++j) {
+      const float d = M::distance(simt, objects, i, staged[j]);
+      if (d <= radii[j]) f(j, d);
+    }
+  }
+}
+
+// Does so for the next `count` queries of a mask, and takes them from it. f(query, distance).
+template <int count, class M, class Simt, class F>
+KSELECT_HD void measure_next(const group<M, Simt>& g, const typename M::view& objects,
+                             std::int64_t i, const float* radii, std::uint32_t& mask, const F& f) {
+  int queries[count];
+  void* staged[count];
+  float own[count];
+  KSELECT_UNROLL
+  for (int j = 0; j < count; ++j) {
+    queries[j] = Simt::ffs(mask) - 1;
+    mask &= mask - 1;
+    staged[j] = g.staged(queries[j]);
+    own[j] = radii == nullptr ? INFINITY : radii[queries[j]];
+  }
+  measure_within<M, count>(g.simt, objects, i, staged, own,
+                           [&](int j, float d) { f(queries[j], d); });
+}
+
+// Calls f(query, distance) for each query of a mask that object i is at most its radius away from;
+// without radii for each.
+template <class M, class Simt, class F>
+KSELECT_HD void measure_all(const group<M, Simt>& g, const typename M::view& objects,
+                            std::int64_t i, const float* radii, std::uint32_t mask, const F& f) {
+  while (Simt::popc(mask) >= 4) measure_next<4>(g, objects, i, radii, mask, f);
+  if (Simt::popc(mask) >= 2) measure_next<2>(g, objects, i, radii, mask, f);
+  if (mask != 0) measure_next<1>(g, objects, i, radii, mask, f);
+}
+
+// What a group knows of its queries.
+struct group_storage {
+  float radius[simt::warp_size];
+  int last[simt::warp_size];  // as in cluster_walk
+  int listed;                 // clusters that some query needs
+};
+
+// Calls f(q, distance, object) in one thread for each object that is at most the radius of query q
+// of the group away. All threads call round() after each part of the search; a thread calls f at
+// most once for each query in a part.
+template <class M, class Simt, class F, class Round>
+KSELECT_HD void search_group(const group<M, Simt>& g, group_storage& shared, const F& f,
+                             const Round& round) {
+  ask_centres(g, shared, f, round);
+  list_clusters(g, shared);
+  const auto* const masks = g.template of_clusters<std::uint32_t>();
+  const auto* const list = reinterpret_cast<const int*>(masks + g.job.walk.clusters);
+  Simt& simt = g.simt;
+  for (int base = 0; base < shared.listed; base += simt.warps()) {
+    const int at = base + simt.warp();
+    const bool has = at < shared.listed;
+    const int c = has ? list[at] : 0;
+    const std::uint32_t mask = has ? masks[c] : 0;
+    if (has && simt.lane() == 0) simt.count(simt::counter::clusters, Simt::popc(mask));
+    const std::int64_t end = has ? g.begin(c + 1) : 0;
+    std::int64_t i = has ? g.begin(c) + simt.lane() : 0;
+    for (std::int64_t left = longest(g, list, base, shared.listed); left > 0;
+         left -= simt::warp_size, i += simt::warp_size) {
+      if (i < end) {
+        measure_all(g, g.job.walk.members, i, shared.radius, mask,
+                    [&](int q, float d) { f(q, d, simt.load(g.job.walk.member_numbers, i)); });
+      }
+      round();
+    }
+  }
+}
+
+// The members of the largest of the clusters that the warps search next.
+template <class M, class Simt>
+KSELECT_HD std::int64_t longest(const group<M, Simt>& g, const int* list, int base, int listed) {
+  if (g.job.walk.of.size > 0) return g.job.walk.of.size;
+  std::int64_t most = 0;
+  for (int at = base; at < listed && at < base + g.simt.warps(); ++at) {
+    const std::int64_t size = g.begin(list[at] + 1) - g.begin(list[at]);
+    if (size > most) most = size;
+  }
+  return most;
+}
+
+// Measures the centres, and finds which queries no bound keeps from a cluster: a mask for each.
+template <class M, class Simt, class F, class Round>
+KSELECT_HD void ask_centres(const group<M, Simt>& g, group_storage& shared, const F& f,
+                            const Round& round) {
+  Simt& simt = g.simt;
+  const auto& walk = g.job.walk;
+  auto* const masks = g.template of_clusters<std::uint32_t>();
+  for (int base = 0; base < walk.clusters; base += simt.threads()) {
+    const int c = base + simt.thread();
+    if (c < walk.clusters) {
+      const float reach = simt.load(walk.radii, c);
+      std::uint32_t mask = 0;
+      measure_all(g, walk.centres, c, nullptr, g.all(), [&](int q, float d) {
+        const float radius = shared.radius[q];
+        if (d <= radius) f(q, d, simt.load(walk.centre_numbers, c));
+        if (!separated(d, reach, radius, walk.slack)) mask |= 1U << q;
+        if (separated(reach, d, radius, walk.slack)) simt.atomic_min(shared.last[q], c);
+      });
+      masks[c] = mask;
+    }
+    round();
+  }
+  simt.sync_block();
+}
+
+// Takes from each mask the queries that an earlier cluster contains, and lists the others.
+template <class M, class Simt>
+KSELECT_HD void list_clusters(const group<M, Simt>& g, group_storage& shared) {
+  Simt& simt = g.simt;
+  const int clusters = g.job.walk.clusters;
+  auto* const masks = g.template of_clusters<std::uint32_t>();
+  auto* const list = reinterpret_cast<int*>(masks + clusters);
+  for (int c = simt.thread(); c < clusters; c += simt.threads()) {
+    std::uint32_t mask = masks[c];
+    for (int q = 0; q < g.active; ++q) {
+      if (c > shared.last[q]) mask &= ~(1U << q);
+    }
+    const std::int64_t size = g.begin(c + 1) - g.begin(c);
+    simt.count(simt::counter::pruned, (g.active - Simt::popc(mask)) * size);
+    masks[c] = mask;
+    if (mask != 0 && size > 0) list[simt.atomic_add(shared.listed, 1)] = c;
+  }
+  simt.sync_block();
+}
+
+// Stages the queries of a group; radius(query number) is that of one.
+template <class M, class Simt, class Radius>
+KSELECT_HD void begin_group(const group<M, Simt>& g, group_storage& shared, const Radius& radius) {
+  Simt& simt = g.simt;
+  for (int q = 0; q < g.active; ++q) {
+    const std::int64_t number = simt.load(g.job.order, g.first + q);
+    M::stage(simt, g.job.queries, number, g.staged(q));
+    if (simt.thread() != 0) continue;
+    shared.radius[q] = radius(number);
+    shared.last[q] = g.job.walk.clusters;
+  }
+  if (simt.thread() == 0) shared.listed = 0;
+}
+
+}  // namespace kselect::search::metric_space
