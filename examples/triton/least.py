@@ -22,7 +22,7 @@ CONTRACT = kselect.bench.Contract(
 )
 
 
-# `k` is a constant of the kernel: Triton's interpreter before 3.9 cannot take a tensor as the number of turns of a loop.
+# `k` is a constant of the kernel: the interpreter of Triton 3.6 cannot take a tensor as the number of turns of a loop.
 @triton.jit
 def least_kernel(rows, values, indices, n, pitch, k: tl.constexpr, BLOCK: tl.constexpr):  # noqa: ANN001, ANN201, D103, N803
     row = tl.program_id(0).to(tl.int64)

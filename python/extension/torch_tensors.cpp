@@ -18,10 +18,13 @@ using number_function = std::int32_t (*)();
 // handle is a pointer to such a tensor.
 using wrap_function = PyObject* (*)(const void* tensor);
 
+// In the order of `element`, whose other types are never made.
 constexpr std::array type_names = {"aoti_torch_dtype_float32", "aoti_torch_dtype_float64",
                                    "aoti_torch_dtype_float16", "aoti_torch_dtype_bfloat16",
                                    "aoti_torch_dtype_int32",   "aoti_torch_dtype_int64",
-                                   "aoti_torch_dtype_uint8"};  // in the order of `element`
+                                   "aoti_torch_dtype_int8",    "aoti_torch_dtype_uint8"};
+static_assert(static_cast<std::size_t>(element::uint8) + 1 == type_names.size() &&
+              static_cast<std::size_t>(element::int64) == 5);
 
 struct functions {
   PyObject* type = nullptr;  // null: there are none
@@ -106,6 +109,7 @@ new_tensor::~new_tensor() {
 }
 
 bool new_tensor::make(std::span<const std::int64_t> shape, element type, const array& like) {
+  if (static_cast<std::size_t>(type) >= type_names.size()) return false;
   std::array<std::int64_t, array::most_dimensions> strides;
   std::int64_t step = 1;
   for (std::size_t i = shape.size(); i-- > 0; step *= shape[i]) strides[i] = step;
