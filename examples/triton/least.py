@@ -22,8 +22,9 @@ CONTRACT = kselect.bench.Contract(
 )
 
 
+# `k` is a constant of the kernel: the interpreter of Triton 3.6 cannot take a tensor as the number of turns of a loop.
 @triton.jit
-def least_kernel(rows, values, indices, n, k, pitch, BLOCK: tl.constexpr):  # noqa: ANN001, ANN201, D103, N803
+def least_kernel(rows, values, indices, n, pitch, k: tl.constexpr, BLOCK: tl.constexpr):  # noqa: ANN001, ANN201, D103, N803
     row = tl.program_id(0).to(tl.int64)
     at = tl.arange(0, BLOCK)
     left = tl.load(rows + row * pitch + at, mask=at < n, other=float("inf"))
@@ -38,7 +39,7 @@ def least(rows: Any, k: int, values: Any, indices: Any, stream: Any) -> None:
     """Select the k least of each row, [Q, n], into values and indices, [Q, k], on torch's current stream."""
     q, n = rows.shape
     block = triton.next_power_of_2(n)
-    least_kernel[(q,)](rows, values, indices, n, k, rows.stride(0), BLOCK=block)
+    least_kernel[(q,)](rows, values, indices, n, rows.stride(0), k=k, BLOCK=block)
 
 
 def main() -> None:

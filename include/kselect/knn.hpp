@@ -119,8 +119,10 @@ class knn_corpus {
 // enqueue() finds and proves neighbours by products in float16. It neither allocates device memory
 // nor waits, and CUDA graphs can capture it. A few queries can be left without proof: of vectors
 // that float16 cannot tell apart, or with very many at the distance of the k-th. finish() does
-// those again. Corpora below 4096 vectors, large k (beyond about a thousand) and more than 4096
-// components have no such products: all queries are unproven, and finish() does them in float64.
+// those again; until then they have k vectors at their true distances, of which some may be too
+// far, or fewer, then index -1 and infinity. Corpora below 4096 vectors, large k (beyond about a
+// thousand) and more than 4096 components have no such products: finish() does all queries in
+// float64.
 class knn_search {
  public:
   knn_search();
@@ -144,6 +146,8 @@ class knn_search {
   // unproven() counts are complete only after finish().
   status enqueue(const float* queries, std::span<float> distances, std::span<std::int64_t> indices);
 
+  // Whether a planned search has products in float16. Without them enqueue() finds nothing.
+  bool by_products() const;
   // Waits for the search and reads how many of its queries are not proven.
   status unproven(std::int64_t& count);
 

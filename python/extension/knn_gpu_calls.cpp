@@ -112,8 +112,9 @@ bool read_answer(PyObject* given, const char* name, element type, const search_r
   return false;
 }
 
+// `proven`: waits, and does again what is not proven. So does a search without products in float16.
 status search(const search_request& asked, const place& at, const array& distances,
-              const array& indices, const array& workspace) {
+              const array& indices, const array& workspace, bool proven) {
   knn_search planned;
   status done = planned.plan(asked.corpus->prepared, asked.rows.count, asked.k, bytes_in(workspace),
                              at, asked.options);
@@ -122,7 +123,7 @@ status search(const search_request& asked, const place& at, const array& distanc
     done = planned.enqueue(asked.rows.data, std::span(static_cast<float*>(distances.data), size),
                            std::span(static_cast<std::int64_t*>(indices.data), size));
   }
-  return done.ok() ? planned.finish() : done;
+  return done.ok() && (proven || !planned.by_products()) ? planned.finish() : done;
 }
 
 }  // namespace
@@ -178,18 +179,19 @@ PyObject* gpu_search_bytes(PyObject*, PyObject* const* given, Py_ssize_t count) 
 PyObject* search_gpu_corpus(PyObject*, PyObject* const* given, Py_ssize_t count) {
   search_request asked;
   array distances, indices, workspace;
-  long long stream = 0;
-  if (!has_arguments(count, 9) ||
+  long long stream = 0, proven = 0;
+  if (!has_arguments(count, 10) ||
       !read_search(given[0], given[1], given[2], given[5], given[6], asked) ||
       !read_answer(given[3], "distances", element::float32, asked, distances) ||
       !read_answer(given[4], "indices", element::int64, asked, indices) ||
       !read_scratch(given[7], "workspace", asked.corpus->gpu, workspace) ||
-      !read_integer(given[8], "stream", 0, INT64_MAX, stream)) {
+      !read_integer(given[8], "stream", 0, INT64_MAX, stream) ||
+      !read_integer(given[9], "proven", 0, 1, proven)) {
     return nullptr;
   }
   status done;
   Py_BEGIN_ALLOW_THREADS const where at(asked.queries, 0, reinterpret_cast<void*>(stream));
-  done = search(asked, at.place(), distances, indices, workspace);
+  done = search(asked, at.place(), distances, indices, workspace, proven != 0);
   Py_END_ALLOW_THREADS if (!done.ok()) return raise(done);
   Py_RETURN_NONE;
 }

@@ -18,6 +18,7 @@ using number_function = std::int32_t (*)();
 // handle is a pointer to such a tensor.
 using wrap_function = PyObject* (*)(const void* tensor);
 
+// In the order of `element`, whose other types are never made.
 constexpr std::array type_names = {"aoti_torch_dtype_float32", "aoti_torch_dtype_float64",
                                    "aoti_torch_dtype_float16", "aoti_torch_dtype_bfloat16",
                                    "aoti_torch_dtype_int32",   "aoti_torch_dtype_int64",
@@ -109,6 +110,7 @@ new_tensor::~new_tensor() {
 }
 
 bool new_tensor::make(std::span<const std::int64_t> shape, element type, const array& like) {
+  if (static_cast<std::size_t>(type) >= type_names.size()) return false;
   std::array<std::int64_t, array::most_dimensions> strides;
   std::int64_t step = 1;
   for (std::size_t i = shape.size(); i-- > 0; step *= shape[i]) strides[i] = step;

@@ -135,12 +135,20 @@ class Corpus:
         return self._metric
 
     def search(
-        self, queries: Any, k: int, /, *, filter: Any = None, index_dtype: Any = None
+        self,
+        queries: Any,
+        k: int,
+        /,
+        *,
+        filter: Any = None,
+        proven: bool = True,
+        index_dtype: Any = None,
     ) -> Neighbours:
         """Find the `k` nearest vectors of each query.
 
         The answer is exact and unique: float64 distances between the float32 vectors decide, equal
-        ones go by index. What is returned is these distances, rounded to float32.
+        ones go by index. What is returned is these distances, rounded to float32. On a GPU what
+        is not proven by products in float16 is searched again, until every query is proven.
 
         Args:
             queries: [Q, dimension], as the corpus' vectors.
@@ -149,6 +157,11 @@ class Corpus:
                 bits of uint8, [ceil(n / 8)] or [Q, ceil(n / 8)], as
                 `numpy.packbits(mask, axis=-1, bitorder="little")` has them. A query that fewer than
                 `k` may answer gets those, then index -1 at distance infinity.
+            proven: Whether every query is proven before the call returns. False: a search on a GPU
+                does not wait. All distances are true, but a query that the products in float16 do
+                not prove may lack a nearer vector, and nothing says which. Searches without such
+                products (below 4096 vectors, more than 4096 components, k beyond about a thousand)
+                and those in host memory are proven all the same.
             index_dtype: int32 or int64 (the default).
 
         Returns:
@@ -167,21 +180,23 @@ class Corpus:
             raise ValueError(
                 f"queries have dimension {rows.shape[1]}, but the corpus has {self.dimension}"
             )
-        found = self._search(rows, k, -1, filter, index_dtype)
+        found = self._search(rows, k, -1, filter, proven, index_dtype)
         if of_gpu:
             return Neighbours(*found)
         return Neighbours(*library.returned(*found, queries, 1))
 
-    def graph(self, k: int, /, *, filter: Any = None, index_dtype: Any = None) -> Neighbours:
+    def graph(
+        self, k: int, /, *, filter: Any = None, proven: bool = True, index_dtype: Any = None
+    ) -> Neighbours:
         """Find the `k` nearest other vectors of each vector: the k-NN graph.
 
-        Returns arrays of shape [n, k] as `search`, whose `filter` it has: NumPy's, or on a GPU its
-        library's. `k` is 1 to n - 1.
+        Returns arrays of shape [n, k] as `search`, whose `filter` and `proven` it has: NumPy's, or
+        on a GPU its library's. `k` is 1 to n - 1.
         """
-        return Neighbours(*self._search(self._vectors, k, 0, filter, index_dtype))
+        return Neighbours(*self._search(self._vectors, k, 0, filter, proven, index_dtype))
 
     def _search(
-        self, rows: Any, k: int, first_own: int, filter: Any, index_dtype: Any
+        self, rows: Any, k: int, first_own: int, filter: Any, proven: bool, index_dtype: Any
     ) -> tuple[Any, Any]:
         k, most = operator.index(k), len(self) - (first_own >= 0)
         if not 1 <= k <= most:
@@ -190,7 +205,7 @@ class Corpus:
         if wide is False and len(self) > np.iinfo(np.int32).max:
             raise ValueError(f"index_dtype is int32, but the corpus has {len(self)} vectors")
         if self._gpu is not None:
-            return self._gpu.search(rows, k, first_own, filter, wide is not False)
+            return self._gpu.search(rows, k, first_own, filter, wide is not False, bool(proven))
         distances = np.empty((len(rows), k), np.float32)
         indices = np.empty((len(rows), k), np.int64)
         words = _words(filter, len(self), len(rows))
@@ -206,6 +221,7 @@ def knn(
     *,
     metric: str | None = None,
     filter: Any = None,
+    proven: bool = True,
     index_dtype: Any = None,
     threads: int | None = None,
 ) -> Neighbours:
@@ -218,6 +234,7 @@ def knn(
         k: 1 to n; 1 to n - 1 without queries.
         metric: As `Corpus` takes it; "sqeuclidean" by default.
         filter: Which vectors may be found, for all queries or for each (`Corpus.search`).
+        proven: Whether every query is proven before the call returns (`Corpus.search`).
         index_dtype: int32 or int64 (the default).
         threads: By default one for each processor.
 
@@ -226,7 +243,7 @@ def knn(
         (`Corpus.search`).
 
     Both are in host memory, or both on one GPU; there the call waits for the answer, because what
-    is not proven by products is searched again.
+    is not proven by products is searched again, unless proven is False.
 
     Raises:
         ValueError: A wrong shape, `k` or metric, or a component that is not finite.
@@ -240,5 +257,5 @@ def knn(
     else:
         corpus = Corpus(corpus, metric=metric or "sqeuclidean", threads=threads)
     if queries is None:
-        return corpus.graph(k, filter=filter, index_dtype=index_dtype)
-    return corpus.search(queries, k, filter=filter, index_dtype=index_dtype)
+        return corpus.graph(k, filter=filter, proven=proven, index_dtype=index_dtype)
+    return corpus.search(queries, k, filter=filter, proven=proven, index_dtype=index_dtype)

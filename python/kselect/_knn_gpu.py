@@ -21,8 +21,10 @@ class GpuVectors:
         )
         self._prepared = library.mark(vectors)
 
-    def search(self, queries: Any, k: int, first_own: int, filter: Any, wide: bool) -> Any:
-        """Distances and indices, [Q, k], on the GPU. Waits for them."""
+    def search(
+        self, queries: Any, k: int, first_own: int, filter: Any, wide: bool, proven: bool
+    ) -> Any:
+        """Distances and indices, [Q, k], on the GPU. Waits for them if they are to be proven."""
         library = self._library
         if library.place(queries) != library.place(self.vectors):
             raise ValueError(
@@ -52,5 +54,6 @@ class GpuVectors:
             exported_words(),
             library.exported(workspace),
             library.current_stream(queries),
+            proven,
         )
         return distances, indices if wide else library.narrowed(indices)

@@ -87,5 +87,6 @@ def search_gpu_corpus(
     filter: Any,
     workspace: Any,
     stream: int,
+    proven: bool,
     /,
 ) -> None: ...

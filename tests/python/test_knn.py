@@ -221,7 +221,16 @@ def test_the_extension_checks_its_arguments():
     with pytest.raises(ValueError):
         _select.gpu_search_bytes(held, VECTORS, 1, -1, None)  # a corpus in host memory
     with pytest.raises(ValueError):
-        _select.search_gpu_corpus(held, *good[1:6], None, np.empty(9, np.uint8), 0)
+        _select.search_gpu_corpus(held, *good[1:6], None, np.empty(9, np.uint8), 0, True)
     for bad in ((VECTORS, 5, 1), (VECTORS, -1, 1), (VECTORS, 0, -1), (VECTORS[0], 0, 1), (b"1234", 0, 1)):
         with pytest.raises((TypeError, ValueError)):
             _select.prepare_corpus(*bad)
+
+
+def test_in_host_memory_everything_is_proven():
+    vectors = np.random.default_rng(1).random((300, 8), np.float32)
+    for found, wanted in (
+        (kselect.knn(vectors, vectors[:9], 4, proven=False), kselect.knn(vectors, vectors[:9], 4)),
+        (kselect.knn(vectors, None, 4, proven=False), kselect.Corpus(vectors).graph(4, proven=True)),
+    ):
+        assert (found.indices == wanted.indices).all() and (found.distances == wanted.distances).all()

@@ -95,3 +95,33 @@ def test_torch_packs_filters_as_numpy_does(n, packed):
     given = np.packbits(mask, axis=-1, bitorder="little") if packed else mask
     words = _torch.filter_words(torch.from_numpy(given), n, 3, torch.empty(0))
     assert (words.numpy().view(np.uint32) == _knn._words(given, n, 3)).all()
+
+
+@pytest.mark.parametrize("n", [300, 9000])
+def test_without_proof(side, n):
+    """Distances are those of the vectors that are named; of random vectors the products prove nearly all."""
+    there, here = side
+    corpus, queries = vectors(n, 40, 24)
+    found = kselect.knn(there(corpus), there(queries), 6, proven=False)
+    wanted = kselect.knn(corpus, queries, 6)
+    indices = here(found.indices)
+    true = ((corpus[indices].astype(np.float64) - queries[:, None].astype(np.float64)) ** 2).sum(-1)
+    assert (here(found.distances) == true.astype(np.float32)).all()
+    assert (indices == wanted.indices).all(axis=1).sum() >= (40 if n == 300 else 36)
+
+
+def test_without_proof_it_does_not_wait():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available() or not _select.HAS_CUDA:
+        pytest.skip("no GPU")
+    prepared = kselect.Corpus(torch.randn(9000, 24, device="cuda"))
+    queries = torch.randn(64, 24, device="cuda")
+    prepared.search(queries, 5, proven=False)  # loads kernels, which may wait
+    torch.cuda.synchronize()
+    for proven in (False, True):
+        torch.cuda._sleep(200_000_000)  # about a tenth of a second
+        begun = torch.cuda.Event()
+        begun.record()
+        prepared.search(queries, 5, proven=proven)
+        assert begun.query() == proven
+        torch.cuda.synchronize()

@@ -228,3 +228,17 @@ def test_a_plan_keeps_its_lengths_alive():
     del made
     gc.collect()
     assert kept() is None
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", ["int32", "uint32", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"])
+def test_other_types(device, name, long):
+    dtype = getattr(torch, name)
+    a = torch.arange(120, device=device).reshape(4, 30).to(torch.float32).to(dtype)
+    by_short = short(a, 5, stable=True)
+    found, wanted = kselect.top_k(a, 5, stable=True), long(a, 5, stable=True)
+    for one in (found, by_short or found):
+        assert one.values.dtype == dtype and one.values.device == a.device
+        assert torch.equal(one.values.view(torch.uint8), wanted.values.view(torch.uint8))
+        assert torch.equal(one.indices, wanted.indices)
+    assert (by_short is not None) == (name in ("int32", "int8", "uint8"))

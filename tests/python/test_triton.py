@@ -1,13 +1,16 @@
-"""The example in Triton, by Triton's interpreter on NumPy's memory: neither a GPU nor torch is needed."""
+"""The example in Triton: by Triton's interpreter on NumPy's memory, without a GPU or torch, and on a GPU where one is.
+
+The interpreter runs in a process of its own: what torch has imported of Triton before it is asked for is compiled.
+"""
 
 import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-import kselect
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "triton" / "least.py"
 
@@ -52,27 +55,62 @@ class Tensor:
         assert other.array is self.array
 
 
-@pytest.fixture
-def example(monkeypatch):
-    if importlib.util.find_spec("triton") is None:
-        pytest.skip("triton is not installed; with the libraries it brings it takes a gigabyte")
-    bench = pytest.importorskip("kselect.bench")
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    assert bench is kselect.bench
+def load_example():
     spec = importlib.util.spec_from_file_location("least", EXAMPLE)
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "least", module)
+    sys.modules["least"] = module
     spec.loader.exec_module(module)
     return module
 
 
-def test_the_kernel_passes_as_a_native_entry_does(example, tmp_path):
+def interpret(folder):
+    """Hold the kernel against `auto` in this process, whose environment asks for the interpreter."""
+    import kselect.bench
+
+    example = load_example()
+
     def call(rows, k, values, indices, stream):
         example.least(*(Tensor(a) if isinstance(a, np.ndarray) else a for a in (rows, k, values, indices, stream)))
 
     kselect.bench.register("triton-least", call, contract=example.CONTRACT)
     run = kselect.bench.run(
-        [(50, 3, 4), (64, 2, 1)], algorithms=["triton-least", "auto"], out=tmp_path / "run", executor="cpu",
+        [(50, 3, 4), (64, 2, 1)], algorithms=["triton-least", "auto"], out=folder, executor="cpu",
         measure={"warmup": 0, "rounds": 1, "min_samples": 1, "max_samples": 1},
     )  # fmt: skip
     assert [r["status"] for r in run.records] == ["ok"] * 4, run
+
+
+@pytest.fixture
+def run():
+    """Runs Python with Triton, and with these variables, in another process."""
+    if importlib.util.find_spec("triton") is None:
+        pytest.skip("triton is not installed; with the libraries it brings it takes a gigabyte")
+    pytest.importorskip("kselect.bench")
+
+    def run(*arguments, **variables):
+        command = [sys.executable, *map(str, arguments)]
+        done = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_the_kernel_passes_as_a_native_entry_does(run, tmp_path):
+    run(__file__, tmp_path / "run", TRITON_INTERPRET="1")
+
+
+def test_on_a_gpu(run, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    from kselect import _select
+
+    if not torch.cuda.is_available() or not _select.HAS_CUDA:
+        pytest.skip("no GPU")
+    monkeypatch.chdir(tmp_path)
+    printed = run(EXAMPLE)
+    assert "triton-least" in printed and "torch.topk" in printed
+    assert "wrong" not in printed and "error" not in printed
+
+
+if __name__ == "__main__":
+    interpret(Path(sys.argv[1]))

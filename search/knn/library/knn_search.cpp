@@ -189,6 +189,10 @@ status knn_search::enqueue(const float* queries, std::span<float> distances,
   });
 }
 
+bool knn_search::by_products() const {
+  return state_ != nullptr && state_->nearest.plan().filters();
+}
+
 status knn_search::unproven(std::int64_t& count) {
   if (state_ == nullptr || !state_->enqueued) return invalid("no search is enqueued");
   return caught([&]() -> status {
@@ -247,6 +251,7 @@ status knn_search::plan(const knn_corpus&, std::int64_t, std::int64_t, std::span
 status knn_search::enqueue(const float*, std::span<float>, std::span<std::int64_t>) {
   return without_kernels();
 }
+bool knn_search::by_products() const { return false; }
 status knn_search::unproven(std::int64_t&) { return without_kernels(); }
 status knn_search::finish() { return without_kernels(); }
 

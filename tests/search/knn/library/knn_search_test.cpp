@@ -63,6 +63,8 @@ struct device_answer {
   std::vector<std::int64_t> indices;
   std::vector<float> distances;
   std::int64_t unproven = -1;
+  bool by_products = false;
+  std::vector<std::int64_t> at_once = {};  // the indices before finish()
 };
 
 // `calls` times the same.
@@ -73,9 +75,11 @@ device_answer search_of(const device_corpus& on, const runtime::vector_set& quer
   guarded_memory workspace(knn_search::workspace(on.corpus, query.count, k, on.fibers, options));
   knn_search search;
   status done = search.plan(on.corpus, query.count, k, workspace.span(), on.fibers, options);
+  found.by_products = search.by_products();
   for (int call = 0; call < calls && done.ok(); ++call) {
     done = search.enqueue(query.data.data(), found.distances, found.indices);
     if (done.ok()) done = search.unproven(found.unproven);
+    found.at_once = found.indices;
     if (done.ok()) done = search.finish();
   }
   EXPECT_TRUE(done.ok()) << done.message;
@@ -110,6 +114,7 @@ TEST(knn_search_on_device, proves_the_nearest_without_memory_of_its_own) {
   const device_answer found = search_of(on, query, 10, {}, 2);
   expect_nearest({.base = base, .query = &query}, found, 10);
   EXPECT_LT(found.unproven, 5);
+  EXPECT_TRUE(found.by_products);
 }
 
 TEST(knn_search_on_device, has_the_metric_of_the_corpus) {
@@ -126,6 +131,12 @@ TEST(knn_search_on_device, finish_proves_the_rest) {
   const device_corpus on(base);
   const device_answer found = search_of(on, query, 10, {}, 2);
   EXPECT_EQ(found.unproven, 5);
+  EXPECT_TRUE(found.by_products);
+  for (const std::int64_t index :
+       found.at_once) {  // some vector or none, not what was there before
+    EXPECT_GE(index, -1);
+    EXPECT_LT(index, base.count);
+  }
   expect_nearest({.base = base, .query = &query}, found, 10);
 }
 
@@ -134,6 +145,7 @@ TEST(knn_search_on_device, leaves_small_corpora_to_finish) {
   const device_corpus on(base);
   const device_answer found = search_of(on, query, 3);
   EXPECT_EQ(found.unproven, 4);
+  EXPECT_FALSE(found.by_products);
   expect_nearest({.base = base, .query = &query}, found, 3);
 }
 
