@@ -16,7 +16,6 @@
 
 #include <fmt/format.h>
 
-#include "runtime/backend/host_backend.hpp"
 #include "runtime/copy_by_threads.hpp"
 #include "runtime/error.hpp"
 #include "search/exchange/communicator.hpp"
@@ -112,7 +111,8 @@ class thread_communicator final : public communicator {
   thread_communicator(meeting_place& place, int rank)
       : place_(place),
         rank_(rank),
-        threads_(std::max(1, runtime::threads_to_use(0) / static_cast<int>(place.size()))) {}
+        threads_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()) /
+                                 static_cast<int>(place.size()))) {}
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(place_.size()); }
