@@ -71,8 +71,13 @@ std::optional<dtype> type_of(const array& a, unsigned flags) {
   return std::nullopt;
 }
 
-select_options options_of(unsigned flags) {
+bool has_nan(dtype type) {
+  return visit_number(type, []<class T>(T) { return dtype_traits<T>::has_nan; });
+}
+
+select_options options_of(unsigned flags, dtype type) {
   select_options o;
+  if ((flags & nan_last) != 0 && has_nan(type)) o.nan = nan_order::last;
   o.direction = (flags & largest) != 0 ? direction::largest : direction::smallest;
   const bool in_order = (flags & sorted) != 0, first_of_equal = (flags & stable) != 0;
   if (in_order) {
@@ -103,13 +108,14 @@ outcome make_request(const array& a, std::int64_t k, int axis, unsigned flags,
                     "uint32, int8, uint8, float8_e4m3fn and float8_e5m2 are");
     return outcome::failed;
   }
-  made.options = options_of(flags);
+  made.options = options_of(flags, *type);
   problem& p = made.problem;
   p.n = a.shape[axis];
   p.k = k;
   p.type = *type;
   p.index = (flags & wide_indices) != 0 ? index_type::int64 : index_type::int32;
   p.direction = made.options.direction;
+  p.nan = made.options.nan;
   if (k < 1 || (ragged == nullptr && k > p.n)) {
     PyErr_Format(PyExc_ValueError, "k = %lld, but must be 1 to %lld, the length of that axis of a",
                  static_cast<long long>(k), static_cast<long long>(p.n));

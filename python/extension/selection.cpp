@@ -5,7 +5,6 @@
 #include <string>
 
 #include "python/extension/kept_plans.hpp"
-#include "python/extension/nan_last.hpp"
 
 namespace kselect::python {
 namespace {
@@ -43,14 +42,9 @@ status run(const select_plan& plan, const question& q, const answer_memory& out,
       q.rows.data,         out.values, out.values == nullptr ? 0 : p.q * p.k,
       out.indices,         p.q * p.k,  q.ragged.lengths.data,
       q.ragged.starts.data};
-  const bool last = (q.flags & nan_last) != 0;
-  if (q.rows.on_gpu) {
-    if (!last) return run_in(out.workspace, plan, q, buffers, at);
-    return {status_code::invalid, "nan: on a GPU, a must have no NaN that would be selected first"};
-  }
-  status done = out.has_workspace ? run_in(out.workspace, plan, q, buffers, at)
-                                  : run_allocating(plan, q, buffers, at);
-  return last && done.ok() ? put_nan_last(q.asked, buffers, at) : done;
+  const bool is_given = q.rows.on_gpu || out.has_workspace;
+  return is_given ? run_in(out.workspace, plan, q, buffers, at)
+                  : run_allocating(plan, q, buffers, at);
 }
 
 }  // namespace kselect::python

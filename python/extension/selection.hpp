@@ -32,7 +32,7 @@ select_plan plan_of(const question& q, const place& at);
 // No algorithm takes columns of this type: the rows must be copied.
 bool takes_no_columns(const select_plan& plan, const question& q);
 
-// Selects. On a GPU it enqueues the work, and flag nan_last is refused.
+// Selects. On a GPU it enqueues the work.
 status run(const select_plan& plan, const question& q, const answer_memory& out, const place& at);
 
 }  // namespace kselect::python

@@ -169,8 +169,7 @@ bool read_rows(tensor_call& call, PyObject* const* given) {
   problem& p = q.asked.problem;
   if (!call.has_values) p.payload = payload::indices;
   set_shape(call);
-  const bool copies = q.rows.on_gpu && (q.flags & nan_last) != 0;
-  return p.q > 0 && (p.index == index_type::int64 || p.n <= INT32_MAX) && !copies;
+  return p.q > 0 && (p.index == index_type::int64 || p.n <= INT32_MAX);
 }
 
 }  // namespace

@@ -138,9 +138,6 @@ class Call:
         if self.hollow:
             self._fill(values, indices)
         elif not self.empty:
-            if self.on_gpu and self.flags & _flags.NAN_LAST:
-                self.a = library.nan_last(self.a, bool(self.flags & _flags.LARGEST))
-                self.flags &= ~_flags.NAN_LAST
             self._select(values, indices, workspace)
         if self.out is None:
             return self._returned(values, indices)

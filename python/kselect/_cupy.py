@@ -82,18 +82,6 @@ def within(stream: Any, a: Any, *others: Any) -> Any:
     return inside
 
 
-_INTEGERS = {2: cupy.int16, 4: cupy.int32, 8: cupy.int64}
-_INFINITY = {"float16": 0x7C00, "bfloat16": 0x7F80, "float32": 0x7F800000, "float64": 0x7FF << 52}
-
-
-def nan_last(a: Any, largest: bool) -> Any:
-    kind = _INTEGERS[a.dtype.itemsize]
-    bits, most = a.view(kind), int(cupy.iinfo(kind).max)
-    worst = kind(-1 if largest else most)  # all bits but perhaps the sign
-    is_nan = (bits & kind(most)) > kind(_INFINITY[type_name(a)])
-    return cupy.where(is_nan, worst, bits).view(a.dtype)
-
-
 def float_rows(a: Any) -> Any:
     """Dense, of float32, where `a` is."""
     return cupy.ascontiguousarray(a, dtype=cupy.float32)

@@ -29,7 +29,6 @@ and if its arrays can be on a GPU or a plan's
     current_stream(a) -> int         the cudaStream_t that the library works on
     within(stream, a, *others)       a context in which that is the library's stream; it waits for
                                      what made `a` and the others
-    nan_last(a, largest)             a copy in which each NaN is the one that comes after all else
 
 and if the extension can keep calls of a plan (_plan.py)
 

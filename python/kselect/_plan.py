@@ -32,9 +32,6 @@ class Plan:
         self._idle = call.empty or call.hollow
         if call.hollow:
             call._fill(*self._written)
-        self._puts_nan_last = call.on_gpu and bool(call.flags & _flags.NAN_LAST)
-        if self._puts_nan_last:
-            call.flags &= ~_flags.NAN_LAST
         self._workspace = library.empty_bytes(0 if self._idle else self._needed(a), a)
         self._kept = self._keep(a)
 
@@ -75,8 +72,6 @@ class Plan:
             return self._answer
         if self._is_flat:
             a = a.reshape(-1)
-        if self._puts_nan_last:
-            a = library.nan_last(a, bool(call.flags & _flags.LARGEST))
         if not self._select(a, call.axis):
             self._select(self._copied(a), call.last)
         return self._answer
@@ -117,7 +112,7 @@ class Plan:
         """What the extension keeps of calls on torch's tensors; None: it keeps nothing."""
         call, rows = self._call, self._call.rows
         keep = getattr(self._library, "kept_call", None)
-        if keep is None or self._idle or self._puts_nan_last or call.axis != call.last:
+        if keep is None or self._idle or call.axis != call.last:
             return None
         options: dict[str, Any] = {} if rows is None else rows.given._asdict()
         return keep(a, call.k, call.flags, call.threads, TopK(*self._written), self._workspace, options)
@@ -144,7 +139,7 @@ def plan(
     """Prepare calls of `top_k` on arrays like `a`: of its shape, dtype, library and device.
 
     The arguments are those of `top_k`. `a` may be NumPy's, torch's or CuPy's; its numbers are not
-    looked at. Gradients are not followed. With `nan="last"` each call on a GPU copies the rows.
+    looked at. Gradients are not followed.
 
     `lengths`, `starts` and `offsets` are kept, not copied, if they are dense and of int32 or int64:
     write other numbers into them, and the next call selects by these. In host memory a call raises

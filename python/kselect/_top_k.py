@@ -115,8 +115,7 @@ def top_k(
         sorted: Best first. False may be faster and gives them in any order.
         nan: "total_order": NaN of positive sign is above all numbers, and of negative sign below
             them. "last": every NaN comes after all numbers, in both modes, as NumPy sorts, and all
-            NaN are equal. In host memory only rows with a NaN among the first k cost more. On a GPU
-            all rows are copied, and each NaN of the answer may be another one.
+            NaN are equal. Only rows with a NaN among the first k cost much more.
         stable: Of equal elements, those with smaller indices, and in this order if sorted. The
             answer is then unique. False may be faster.
         indices_only: Whether no values are wanted. The answer is then the array of indices.

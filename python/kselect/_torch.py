@@ -216,16 +216,6 @@ def within(stream: Any, a: Any, *others: Any) -> Any:
     return torch.cuda.stream(inside)
 
 
-_INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-
-
-def nan_last(a: Any, largest: bool) -> Any:
-    bits = _INTEGERS[a.element_size()]
-    worst = -1 if largest else torch.iinfo(bits).max  # all bits but perhaps the sign
-    is_nan = (a.float() if bits is torch.int8 else a).isnan()
-    return torch.where(is_nan, worst, a.view(bits)).view(a.dtype)
-
-
 def float_rows(a: Any) -> Any:
     """Dense, of float32, where `a` is."""
     return prepared(a).to(torch.float32).contiguous()
