@@ -241,4 +241,4 @@ def test_other_types(device, name, long):
         assert one.values.dtype == dtype and one.values.device == a.device
         assert torch.equal(one.values.view(torch.uint8), wanted.values.view(torch.uint8))
         assert torch.equal(one.indices, wanted.indices)
-    assert (by_short is not None) == (name in ("int32", "int8", "uint8"))
+    assert (by_short is not None) == (name in ("int32", "uint32", "int8", "uint8"))

@@ -1,6 +1,6 @@
 #pragma once
-// The kernels of words.hpp. `Piece` is the unit of access: std::uint32_t, or std::uint16_t if the
-// address or the size is not a multiple of four bytes.
+// The kernels of words.hpp. `Piece` is the unit of access: the widest unsigned integer of at most
+// four bytes that divides address and size.
 
 #include <cstdint>
 
@@ -8,6 +8,14 @@
 #include "kselect/simt/launch.hpp"
 
 namespace kselect::harness {
+
+template <class Piece>
+inline constexpr std::int64_t pieces_of_word = sizeof(std::uint32_t) / sizeof(Piece);
+// By how many bits piece i of a buffer is shifted in its word.
+template <class Piece>
+KSELECT_HD constexpr int shift_of(std::int64_t i) {
+  return static_cast<int>(i % pieces_of_word<Piece>) * 8 * static_cast<int>(sizeof(Piece));
+}
 
 template <class Piece>
 struct fill_kernel {
@@ -20,11 +28,10 @@ struct fill_kernel {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
-    constexpr bool whole = sizeof(Piece) == sizeof(std::uint32_t);
     const std::int64_t stride = std::int64_t{simt.blocks()} * simt.threads();
     std::int64_t i = std::int64_t{simt.block()} * simt.threads() + simt.thread();
     for (; i < a.pieces.size; i += stride) {
-      simt.store(a.pieces, i, static_cast<Piece>(whole || i % 2 == 0 ? a.word : a.word >> 16));
+      simt.store(a.pieces, i, static_cast<Piece>(a.word >> shift_of<Piece>(i)));
     }
   }
 };
@@ -61,7 +68,7 @@ struct hash_kernel {
   }
 
  private:
-  static constexpr std::int64_t pieces_each = sizeof(std::uint32_t) / sizeof(Piece);
+  static constexpr std::int64_t pieces_each = pieces_of_word<Piece>;
 
   KSELECT_HD static std::int64_t words_in(std::int64_t pieces) {
     return (pieces + pieces_each - 1) / pieces_each;
@@ -69,13 +76,16 @@ struct hash_kernel {
   template <class Simt>
   KSELECT_HD static std::uint32_t word(Simt& simt, simt::global<const Piece> pieces,
                                        std::int64_t i) {
-    if constexpr (pieces_each == 1) {
-      return simt.load(pieces, i);
-    } else {
-      const std::uint32_t low = simt.load(pieces, 2 * i);
-      const std::uint32_t high = 2 * i + 1 < pieces.size ? simt.load(pieces, 2 * i + 1) : Piece{0};
-      return high << 16 | low;
+    std::uint32_t whole = 0;
+    KSELECT_UNROLL
+    for (int p = 0; p < pieces_each; ++p) {
+      const std::int64_t at = pieces_each * i + p;
+      // Words are counted so that the first piece of each is there.
+      const bool there = p == 0 || at < pieces.size;
+      const std::uint32_t piece = there ? simt.load(pieces, at) : Piece{0};
+      whole |= piece << shift_of<Piece>(p);
     }
+    return whole;
   }
 };
 

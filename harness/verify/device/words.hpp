@@ -1,6 +1,6 @@
 #pragma once
 // Fills and hashes a backend's memory in place, by kernels (cuda, fiber): no copy crosses the bus.
-// A word has four bytes. All sizes and addresses are multiples of two bytes.
+// A word has four bytes. Sizes and addresses may be any number of bytes.
 //
 // The hash reveals changes to rows. It is the sum of mixed (word, position) pairs modulo 2^64,
 // which two different buffers share by chance with a probability of about 2^-64. It guards against
@@ -29,11 +29,11 @@ KSELECT_HD constexpr std::uint64_t hash_of_word(std::uint32_t word, std::int64_t
   return x ^ (x >> 31);
 }
 
-// Enqueues the fill. If half a word is left at the end, it gets the low half of `word`. Throws
+// Enqueues the fill. A part of a word at the end gets the low bytes of `word`. Throws
 // error(failure::unsupported) if the backend cannot run kernels.
 void fill_words(backend& place, std::byte* to, std::size_t bytes, std::uint32_t word);
 
-// The hash of memory of the backend. A half word left at the end is padded with zeros. Waits for
+// The hash of memory of the backend. A part of a word at the end is padded with zeros. Waits for
 // the work enqueued before.
 std::uint64_t hash_words(backend& place, const std::byte* from, std::size_t bytes);
 

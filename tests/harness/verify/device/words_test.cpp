@@ -67,12 +67,12 @@ TEST_F(DeviceWords, HashTellsFarPositionsApart) {
   EXPECT_NE(hash_of_word(7, 5), hash_of_word(7, (std::int64_t{1} << 33) + 5));
 }
 
-// Rows of 16-bit elements may begin and end in the middle of a word.
-TEST_F(DeviceWords, HalvesOfWordsAreHashedAlikeInEveryPlace) {
+// Rows of 8-bit and 16-bit elements may begin and end in the middle of a word.
+TEST_F(DeviceWords, PartsOfWordsAreHashedAlikeInEveryPlace) {
   const auto words = some(300);
   const auto bytes = std::as_bytes(std::span(words));
-  for (const std::size_t first : {0, 2, 4, 6}) {
-    for (const std::size_t size : {2, 4, 6, 512, 1022, 1024}) {
+  for (const std::size_t first : {0, 1, 2, 3, 4, 6}) {
+    for (const std::size_t size : {1, 2, 3, 4, 6, 7, 512, 1021, 1022, 1024}) {
       const auto part = bytes.subspan(first, size);
       EXPECT_EQ(hash_words(*place_, part.data(), size), hash_words(part, 2))
           << first << " " << size;
@@ -100,11 +100,24 @@ TEST_F(DeviceWords, FillWritesEveryHalfWordAndNoOther) {
   }
 }
 
-TEST_F(DeviceWords, HashRefusesWhatIsNoWord) {
-  const std::vector<std::byte> bytes(7);
-  EXPECT_THROW(hash_words(bytes, 1), error);
-  EXPECT_THROW(hash_words(*place_, bytes.data(), bytes.size()), error);
-  EXPECT_THROW(hash_words(std::span(bytes).first(4), 0), error);
+TEST_F(DeviceWords, FillWritesEveryByteAndNoOther) {
+  for (const std::size_t first : {1, 2, 3}) {
+    for (const std::size_t count : {1, 2, 3, 5, 1'023, 9'999}) {
+      std::vector<std::byte> bytes(first + count + 1, std::byte{1});
+      fill_words(*place_, bytes.data() + first, count, poison_as_word());
+      EXPECT_EQ(bytes[first - 1], std::byte{1});
+      EXPECT_EQ(bytes[first + count], std::byte{1});
+      std::vector<std::byte> poisoned(count);
+      poison(poisoned);
+      EXPECT_TRUE(std::ranges::equal(std::span(bytes).subspan(first, count), poisoned))
+          << first << " " << count;
+    }
+  }
+}
+
+TEST_F(DeviceWords, HashNeedsAThread) {
+  const std::vector<std::byte> bytes(4);
+  EXPECT_THROW(hash_words(bytes, 0), error);
 }
 
 TEST_F(DeviceWords, FillWritesEveryWordAndNoOther) {
