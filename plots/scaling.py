@@ -77,7 +77,7 @@ def read(directories: Iterable[Path]) -> list[Search]:
 
 def _search(experiment: str, record: Mapping[str, Any]) -> Search:
     ranks, request = record["ranks"], record["request"]
-    parts = {name: fmean(r["time"][name] for r in ranks) / 1e9 for name in _WAITS}
+    parts = {name: fmean(_waited(r, name) for r in ranks) / 1e9 for name in _WAITS}
     computes = [_compute(r) for r in ranks]
     parts = {"compute": fmean(computes)} | parts
     first = ranks[0]
@@ -97,9 +97,19 @@ def _search(experiment: str, record: Mapping[str, Any]) -> Search:
     )
 
 
+def _loaded_before(rank: Mapping[str, Any]) -> bool:
+    """Tell whether the rank's corpus was read and prepared before the search."""
+    return "load" in rank["time"] and rank["resident"]
+
+
+def _waited(rank: Mapping[str, Any], name: str) -> float:
+    return 0.0 if name == "read_wait" and _loaded_before(rank) else rank["time"][name]
+
+
 def _compute(rank: Mapping[str, Any]) -> float:
     if rank["gpu_time"] is not None:
-        return sum(rank["gpu_time"].values()) / 1e9
+        before = rank["gpu_time"].get("prepare", 0.0) if _loaded_before(rank) else 0.0
+        return (sum(rank["gpu_time"].values()) - before) / 1e9
     return (rank["time"]["nearest"] - rank["time"]["read_wait"]) / 1e9
 
 

@@ -120,7 +120,7 @@ def test_says_what_is_wrong(kselect, tmp_path):
     assert "reshape(1, -1)" in said("--input", "one.npy", "--k", 1, check=3)
     np.save(tmp_path / "none.npy", np.float32(1))
     assert "none.npy" in said("--input", "none.npy", "--k", 1, check=3)
-    np.save(tmp_path / "whole.npy", np.zeros((3, 3), np.int32))
+    np.save(tmp_path / "whole.npy", np.zeros((3, 3), np.int16))
     assert "astype" in said("--input", "whole.npy", "--k", 1, check=3)
     np.save(tmp_path / "rows.npy", np.zeros((3, 3)))
     assert "3 columns" in said("--input", "rows.npy", "--k", 1, "--n", 4)
