@@ -1,4 +1,4 @@
-"""Packs rows of equal members into columns, and runs into compressed scripts, so that a site stays small."""
+"""Packs rows into columns, and runs into compressed scripts, so that a site stays small."""
 
 import base64
 import json
@@ -12,13 +12,13 @@ Row = Mapping[str, Any]
 
 
 def pack(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the columns of rows that have the same members; `unpack` of page/data.js undoes it.
+    """Return the columns of rows; `unpack` of page/data.js undoes it. A member that a row lacks is null.
 
     A column is {"same": value}, {"of": [distinct values], "at": [a place in these for each row]} or
     {"is": [a value for each row]}, whichever is short.
     """
-    names = list(rows[0]) if rows else []
-    return {"rows": len(rows), "columns": {name: _column([row[name] for row in rows]) for name in names}}
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {"rows": len(rows), "columns": {name: _column([row.get(name) for row in rows]) for name in names}}
 
 
 def _column(values: Sequence[Any]) -> dict[str, Any]:
