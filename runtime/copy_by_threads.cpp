@@ -14,6 +14,7 @@ constexpr std::size_t least_bytes = std::size_t{1} << 20;  // for each thread
 }  // namespace
 
 void copy_by_threads(std::byte* to, const std::byte* from, std::size_t bytes, int threads) {
+  if (bytes == 0) return;  // memcpy takes no null pointers, not even for nothing
   const int team =
       std::clamp(static_cast<int>(std::min<std::size_t>(bytes / least_bytes, most_threads)), 1,
                  std::max(1, threads));
