@@ -126,7 +126,8 @@ class thread_communicator final : public communicator {
 
   void broadcast(std::span<std::byte> bytes) override {
     open({.bytes = bytes}, "a broadcast", [&] {
-      if (rank_ != 0) std::ranges::copy(place_.of(0).bytes, bytes.begin());
+      if (rank_ == 0) return;
+      runtime::copy_by_threads(bytes.data(), place_.of(0).bytes.data(), bytes.size(), threads_);
     });
   }
 
