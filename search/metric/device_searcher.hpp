@@ -94,26 +94,19 @@ class device_searcher final : public searcher {
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t count = queries.count();
     const std::int64_t size = options_.batch == 0 ? count : options_.batch;
-    if (size >= count && count > 0) {
-      f(queries, 0);
-      ++report.batches;
-      if (options_.watch != nullptr) options_.watch->reached(count);
-      finish(start, report);
-      return;
-    }
     for (std::int64_t first = 0; first < count; first += size) {
-      std::vector<std::int64_t> numbers(static_cast<std::size_t>(std::min(size, count - first)));
-      std::iota(numbers.begin(), numbers.end(), first);
-      f(queries.gather(numbers), first);
+      if (size >= count) {
+        f(queries, first);  // no copy of them all
+      } else {
+        std::vector<std::int64_t> numbers(static_cast<std::size_t>(std::min(size, count - first)));
+        std::iota(numbers.begin(), numbers.end(), first);
+        f(queries.gather(numbers), first);
+      }
       ++report.batches;
       if (options_.watch == nullptr) continue;
       options_.watch->reached(std::min(first + size, count));
       if (first + size < count) options_.watch->end_if_stopping();
     }
-    finish(start, report);
-  }
-
-  void finish(std::chrono::steady_clock::time_point start, search_report& report) const {
     report.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (on_.fiber != nullptr) {

@@ -28,11 +28,10 @@ staged_copies::buffer::buffer() {
 staged_copies::staged_copies(int threads) : threads_(threads) {}
 
 void staged_copies::to_device(std::byte* to, std::span<const std::byte> from, cudaStream_t stream) {
-  std::size_t turn = 0;
-  for (std::size_t first = 0; first < from.size(); first += buffer_bytes, ++turn) {
-    const buffer& through = buffers_[turn % 2];
+  for (std::size_t first = 0; first < from.size(); first += buffer_bytes) {
+    const buffer& through = buffer_of(first);
     const std::size_t width = width_at(first, from.size());
-    // Returns at once in the first two turns.
+    // Returns at once for the first two buffers.
     require_cuda(cudaEventSynchronize(through.done.get()), "cudaEventSynchronize");
     copy_by_threads(through.memory.get(), from.data() + first, width, threads_);
     require_cuda(
@@ -46,7 +45,7 @@ void staged_copies::to_device(std::byte* to, std::span<const std::byte> from, cu
 void staged_copies::to_host(std::span<std::byte> to, const std::byte* from, cudaStream_t stream) {
   const auto fetch = [&](std::size_t first) {
     if (first >= to.size()) return;
-    const buffer& through = buffers_[first / buffer_bytes % 2];
+    const buffer& through = buffer_of(first);
     require_cuda(cudaMemcpyAsync(through.memory.get(), from + first, width_at(first, to.size()),
                                  cudaMemcpyDeviceToHost, stream),
                  "cudaMemcpyAsync");
@@ -55,7 +54,7 @@ void staged_copies::to_host(std::span<std::byte> to, const std::byte* from, cuda
   fetch(0);
   for (std::size_t first = 0; first < to.size(); first += buffer_bytes) {
     fetch(first + buffer_bytes);
-    const buffer& through = buffers_[first / buffer_bytes % 2];
+    const buffer& through = buffer_of(first);
     require_cuda(cudaEventSynchronize(through.done.get()), "cudaEventSynchronize");
     copy_by_threads(to.data() + first, through.memory.get(), width_at(first, to.size()), threads_);
   }

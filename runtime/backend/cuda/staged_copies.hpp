@@ -36,7 +36,9 @@ class staged_copies {
     buffer();
     std::unique_ptr<std::byte, unpin> memory;
     std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, destroy> done;  // its copy has ended
-  };
+  };  // That through which the bytes from `first` on go.
+  const buffer& buffer_of(std::size_t first) const { return buffers_[first / buffer_bytes % 2]; }
+
   int threads_;
   buffer buffers_[2];
 };

@@ -56,8 +56,7 @@ class shard_by_products final : public shard_search {
         tile_(std::min(tile, end - first)),
         resident_(resident || tile >= end - first),
         place_(place),
-        stream_(base, first, end, tile_,
-                place.shares_host_memory() ? 1 : std::min(threads(), gpu_readers)),
+        stream_(base, first, end, tile_, reading_threads(place)),
         watch_(place, request.cuda.time_stages) {
     const std::string why = why_no_code(place.description());
     if (!why.empty()) throw error(failure::unsupported, why);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "search/knn/cuda/plan.hpp"
+#include "search/knn/tiled/plan.hpp"
 #include "search/knn/tiled/times.hpp"
 
 namespace kselect::search {
@@ -12,6 +13,10 @@ namespace {
 constexpr std::int64_t bytes_a_reader = 8 << 20;  // of a tile
 
 }  // namespace
+
+int reading_threads(const backend& place) {
+  return place.shares_host_memory() ? 1 : std::min(place.description().threads, gpu_readers);
+}
 
 void read_by_threads(const vector_files& file, std::int64_t first, std::int64_t count, float* out,
                      int threads) {

@@ -6,12 +6,16 @@
 #include <cstdint>
 #include <future>
 
+#include "runtime/backend/backend.hpp"
 #include "runtime/io/vector_file.hpp"
 #include "runtime/io/vectors.hpp"
 #include "search/knn/tile_turns.hpp"
 #include "search/search.hpp"
 
 namespace kselect::search {
+
+// How many threads of a rank read for this place: several only where a GPU waits for them.
+int reading_threads(const backend& place);
 
 // Reads vectors [first, first + count) by up to `threads` threads, because one may be slower than
 // the disk or the page cache. Throws the exceptions of vector_files::read.

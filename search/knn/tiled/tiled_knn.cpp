@@ -326,15 +326,10 @@ class tiled_search {
     tile.source = queries().name();
     tile.data.resize(index(count * tile.dimension));
     if (ranks_.rank() == 0) {
-      read_by_threads(queries(), first, count, tile.data.data(), reading_threads());
+      read_by_threads(queries(), first, count, tile.data.data(), reading_threads(place_));
     }
     ranks_.broadcast(std::as_writable_bytes(std::span(tile.data)));
     return tile;
-  }
-
-  int reading_threads() const {
-    const int threads = place_.description().threads;
-    return place_.shares_host_memory() ? 1 : std::min(threads, gpu_readers);
   }
 
   // Writes in the background, while the next tile is searched.
