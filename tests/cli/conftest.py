@@ -32,13 +32,16 @@ def binary() -> str:
 
 @pytest.fixture
 def kselect(binary, tmp_path):
-    """Runs kselect in an empty directory; returns the finished process with text output."""
+    """Runs kselect in an empty directory; returns the finished process with text output.
+
+    The width is fixed and ample: how a table is laid out would else hang on how many digits its times have.
+    """
 
     def run(*arguments, check: int | None = 0, timeout: float = 120, env=None):
         done = subprocess.run(
             [binary, *map(str, arguments)],
             cwd=tmp_path,
-            env=None if env is None else {**os.environ, **env},
+            env={**os.environ, "COLUMNS": "160", **(env or {})},
             capture_output=True,
             text=True,
             timeout=timeout,
