@@ -57,7 +57,6 @@ class Rival:
     algorithms: Sequence[str]  # globs
     record: str  # the rival's run, below results/
     ours: str
-    our_record: str = ""  # if it is another run of the same machine
 
 
 GPU, CPU = "nvidia-h200-x2/goal_libraries", "cpu-xeon-2core/cpu_goal"
@@ -65,7 +64,6 @@ RIVALS = (
     Rival("the fastest of RAFT's eight `select_k`", ["raft/*"], GPU, "auto"),
     Rival("CUB's `DeviceTopK` and batched top-k, where they take the problem", ["cub-*"], GPU, "auto"),
     Rival("batched radix select", ["radix-select"], GPU, "auto"),
-    Rival("`torch.topk`", ["torch-topk"], "nvidia-h200-x2/goal_torch", "auto", "nvidia-h200-x2/goal"),
     Rival("Intel's x86-simd-sort", ["cpu/x86_simd_sort"], CPU, "one-pass"),
     Rival("Highway's VQSelect", ["cpu/vqselect"], CPU, "one-pass"),
     Rival("FAISS's heap", ["cpu/faiss_heap"], CPU, "one-pass"),
@@ -86,7 +84,7 @@ def fastest(run: Path, globs: Sequence[str]) -> dict[tuple[object, ...], float]:
 def row(rival: Rival, results: Path) -> str:
     """Return a line of the table."""
     theirs = fastest(results / rival.record, rival.algorithms)
-    ours = fastest(results / (rival.our_record or rival.record), [rival.ours])
+    ours = fastest(results / rival.record, [rival.ours])
     factors = [theirs[key] / ours[key] for key in theirs if key in ours]
     if not factors:
         raise PlotError(Failure.INPUT, f"results/{rival.record}: no problem has a time of both")

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import write_run
 from plots import readme
 from plots.errors import PlotError
 from plots.rivals_figure import sheet
@@ -36,18 +37,18 @@ def test_it_is_a_page():
 
 @pytest.fixture
 def results(tmp_path):
-    """Return records among which is a run of rivals: those of kselect and of torch on one H200."""
+    """Return records among which is a run of rivals, in which `torch.topk` has the times of radix select."""
     for rival in readme.RIVALS:
-        for run in filter(None, (rival.record, rival.our_record)):
-            if not (tmp_path / run).exists():
-                shutil.copytree(ROOT / "results" / run, tmp_path / run)
-    made = tmp_path / "nvidia-h100" / "goal_largest_rivals"
-    made.mkdir(parents=True)
-    lines = b"".join(gzip.decompress((tmp_path / "nvidia-h200-x2" / run / "runs.jsonl.gz").read_bytes())
-                     for run in ("goal", "goal_torch"))  # fmt: skip
-    (made / "runs.jsonl").write_bytes(lines)
-    meta = json.loads((tmp_path / "nvidia-h200-x2" / "goal" / "meta.json").read_text())
-    (made / "meta.json").write_text(json.dumps(meta | {"run": made.name}))
+        if not (tmp_path / rival.record).exists():
+            shutil.copytree(ROOT / "results" / rival.record, tmp_path / rival.record)
+    of_gpu = ROOT / "results" / readme.GPU
+    measured = [json.loads(line) for line in gzip.decompress((of_gpu / "runs.jsonl.gz").read_bytes()).splitlines()]
+    selections = [record for record in measured if record["algorithm"]["name"] in ("auto", "radix-select")]
+    torch = [record | {"key": record["key"][::-1], "algorithm": record["algorithm"] | {"name": "torch-topk"}}
+             for record in selections if record["algorithm"]["name"] == "radix-select"]  # fmt: skip
+    meta = json.loads((of_gpu / "meta.json").read_text())
+    write_run(tmp_path / "nvidia-h100" / "goal_largest_rivals", selections + torch,
+              **meta | {"run": "goal_largest_rivals"})  # fmt: skip
     return tmp_path
 
 
@@ -59,10 +60,11 @@ def test_a_run_of_rivals_gives_rows_and_the_figure(results):
     text = readme.renewed(TEXT, results)
     record = "[goal_largest_rivals](results/nvidia-h100/goal_largest_rivals)"
     rows = [line for line in text.splitlines() if line.startswith("| ")]
+    of_radix = next(row for row in older.splitlines() if row.startswith("| batched radix select |"))
+    of_torch = of_radix.replace("batched radix select", "`torch.topk`")
     assert [row for row in rows if row.startswith("| `torch.topk` |")] == [
-        row.replace("[goal_torch](results/nvidia-h200-x2/goal_torch)", record)
-        for row in older.splitlines() if row.startswith("| `torch.topk` |")
-    ]  # fmt: skip
+        of_torch.replace("[goal_libraries](results/nvidia-h200-x2/goal_libraries)", record)
+    ]
     assert sum("radix select" in row for row in rows) == 1 and sum("CUB's" in row for row in rows) == 1
     assert "![Share of the read ceiling over n: auto beside batched radix select, torch.topk](docs/figures/" in text
     assert "goal_many_rows" not in text.partition(readme.END)[0] and record in text
