@@ -75,6 +75,32 @@ struct warp_flags {
 };
 struct no_flags {};
 
+// Offers all elements of the lane's row to `search`, a few loads at a time.
+template <class Candidate, class Simt, class T, class Search>
+KSELECT_HD void offer_row(const lanes<Simt>& warp, const matrix_view<T>& matrix, std::int64_t row,
+                          Search& search) {
+  for (position first = 0; first < matrix.n; first += scan_loads) {
+    position at[scan_loads];
+    order_key_t<T> keys[scan_loads];
+    typename Candidate::type seen[scan_loads];
+    KSELECT_UNROLL
+    for (int u = 0; u < scan_loads; ++u) {
+      at[u] = first + static_cast<position>(u);
+      if (at[u] >= matrix.n) at[u] = first;
+    }
+    load_keys(warp.simt, matrix, row, at, keys);
+    KSELECT_UNROLL
+    for (int u = 0; u < scan_loads; ++u) {
+      const bool real = u == 0 || at[u] != first;
+      seen[u] = real ? Candidate::make(keys[u], at[u]) : no_candidate<Candidate>;
+    }
+    offer_all(warp, search, seen, [&](int u) {
+      const position place = first + static_cast<position>(u);
+      return Candidate::make(key_at(warp.simt, matrix, row, place), place);
+    });
+  }
+}
+
 // Selects from the lane's row. `own` has room for the queue and the buffer.
 template <class Queue, class Candidate, bool buffered, bool partitioned, class Simt, class T,
           class Slots>
@@ -93,26 +119,7 @@ KSELECT_HD void select_row(const lanes<Simt>& warp, const search_args<T, Candida
           warp, a.matrix, a.levels, row, slots, queue, search, groups)
           .run();
     } else {
-      for (position first = 0; first < a.matrix.n; first += scan_loads) {
-        position at[scan_loads];
-        order_key_t<T> keys[scan_loads];
-        typename Slots::entry seen[scan_loads];
-        KSELECT_UNROLL
-        for (int u = 0; u < scan_loads; ++u) {
-          at[u] = first + static_cast<position>(u);
-          if (at[u] >= a.matrix.n) at[u] = first;
-        }
-        load_keys(warp.simt, a.matrix, row, at, keys);
-        KSELECT_UNROLL
-        for (int u = 0; u < scan_loads; ++u) {
-          const bool real = u == 0 || at[u] != first;
-          seen[u] = real ? Candidate::make(keys[u], at[u]) : no_candidate<Candidate>;
-        }
-        offer_all(warp, search, seen, [&](int u) {
-          const position place = first + static_cast<position>(u);
-          return Candidate::make(key_at(warp.simt, a.matrix, row, place), place);
-        });
-      }
+      offer_row<Candidate>(warp, a.matrix, row, search);
       search.finish();
     }
   };

@@ -65,39 +65,18 @@ class rounds : partitions<Team> {
     std::uint32_t below[own_items];
     const auto part = static_cast<position>(team_.warp() * simt::warp_size * own_items);
     const position part_size = count <= part ? 0 : count - part;
-    const auto lane = static_cast<position>(team_.simt.lane());
-    // The v-th element of a lane is number place(v) of the warp's part of the tile.
-    const auto place = [&](int v) {
-      return static_cast<position>(v / N * simt::warp_size * N + v % N) + lane * N;
-    };
-    if constexpr (N == 1) {
-      KSELECT_UNROLL
-      for (int v = 0; v < own_items; ++v) {
-        own[v] = element{};
-        if (place(v) < part_size) own[v] = team_.read(from, first + part + place(v));
-      }
-    } else {
-      const auto vectors = simt::as_vec<N>(team_.simt.slice(team_.row.input, first, count));
-      KSELECT_UNROLL
-      for (int v = 0; v < own_items; v += N) {
-        const auto loaded = team_.simt.load(vectors, (part + place(v)) / N);
-        KSELECT_UNROLL
-        for (int e = 0; e < N; ++e) {
-          own[v + e] =
-              element::of(selection_key(loaded[e], team_.row.wanted), first + part + place(v + e));
-        }
-      }
-    }
+    read_tile<N>(own, from, first, count);
     position lefts = 0;  // of this warp
     KSELECT_UNROLL
     for (int v = 0; v < own_items; ++v) {
-      const bool there = N != 1 || place(v) < part_size;
+      const bool there = N != 1 || place<N>(v) < part_size;
       below[v] = team_.simt.ballot(simt::full_mask, there && own[v].k < pivot);
       lefts += count_of(below[v]);
     }
     position before = 0;  // in the warps before
     const position tile_left = place_warps(lefts, before);
     const auto to = team_.row.auxiliary(other(from));
+    const auto lane = static_cast<position>(team_.simt.lane());
     position next = left + before;
     KSELECT_UNROLL
     for (int v = 0; v < own_items; ++v) {
@@ -108,6 +87,38 @@ class rounds : partitions<Team> {
       next += count_of(below[v]);
     }
     left += tile_left;
+  }
+
+  // Reads the lane's elements of a tile; one that the tile does not have is element{}.
+  template <int N, int own_items>
+  KSELECT_HD void read_tile(element (&own)[own_items], array from, position first, position count) {
+    const auto part = static_cast<position>(team_.warp() * simt::warp_size * own_items);
+    const position part_size = count <= part ? 0 : count - part;
+    if constexpr (N == 1) {
+      KSELECT_UNROLL
+      for (int v = 0; v < own_items; ++v) {
+        own[v] = element{};
+        if (place<N>(v) < part_size) own[v] = team_.read(from, first + part + place<N>(v));
+      }
+    } else {
+      const auto vectors = simt::as_vec<N>(team_.simt.slice(team_.row.input, first, count));
+      KSELECT_UNROLL
+      for (int v = 0; v < own_items; v += N) {
+        const auto loaded = team_.simt.load(vectors, (part + place<N>(v)) / N);
+        KSELECT_UNROLL
+        for (int e = 0; e < N; ++e) {
+          own[v + e] = element::of(selection_key(loaded[e], team_.row.wanted),
+                                   first + part + place<N>(v + e));
+        }
+      }
+    }
+  }
+
+  // The v-th element of a lane is number place(v) of the warp's part of the tile.
+  template <int N>
+  KSELECT_HD position place(int v) const {
+    return static_cast<position>(v / N * simt::warp_size * N + v % N) +
+           static_cast<position>(team_.simt.lane()) * N;
   }
 
   static constexpr int vector_elements = 16 / sizeof(typename Team::value);

@@ -35,47 +35,16 @@ class posted_minima {
   KSELECT_HD void post(const Minima& least, std::uint64_t tag) {
     if (team_.thread() == 0) shared_.tag = tag;
     const auto to = of_row(part_.number * a_.messages, a_.messages);
-    const auto groups = static_cast<int>(a_.shape.groups);
     const int lanes_log = team_.simt.ffs(a_.lanes) - 1;
     const position sets = team_.threads() >> lanes_log;  // of threads that join their groups
     value joined[most_groups];
-    KSELECT_UNROLL
-    for (int g = 0; g < most_groups; ++g) {
-      if (g >= groups) continue;
-      joined[g] = least.x[g];
-      for (int delta = 1; delta < simt::warp_size && delta < static_cast<int>(a_.lanes);
-           delta *= 2) {
-        joined[g] =
-            team_.simt.smaller(joined[g], team_.simt.shfl_xor(simt::full_mask, joined[g], delta));
-      }
-    }
+    join_lanes(least, joined);
     if (a_.lanes <= simt::warp_size) {
       if ((team_.thread() & (a_.lanes - 1)) != 0) return;
-      const position set = team_.thread() >> lanes_log;
-      KSELECT_UNROLL
-      for (int g = 0; g < most_groups; g += most_each) {
-        if (g >= groups) continue;
-        post_to(to, g / most_each * sets + set, tag, [&](int i) { return joined[g + i]; });
-      }
-      return;
+      post_of_lanes(to, joined, tag, sets, team_.thread() >> lanes_log);
+    } else {
+      post_of_warps(to, joined, tag, sets);
     }
-    KSELECT_UNROLL
-    for (int g = 0; g < most_groups; ++g) {
-      if (g < groups && team_.lane() == 0) shared_.of_warp[g][team_.warp()] = joined[g];
-    }
-    team_.sync();
-    if (team_.thread() >= a_.messages) return;
-    const position joins = a_.lanes / simt::warp_size;
-    const position first = team_.thread() % sets * joins;
-    const position group = team_.thread() / sets * most_each;
-    post_to(to, team_.thread(), tag, [&](int i) {
-      const value* const warps = shared_.of_warp[group + i] + first;
-      value least_of_all = warps[0];
-      for (position w = 1; w < joins; ++w) {
-        least_of_all = team_.simt.smaller(least_of_all, warps[w]);
-      }
-      return least_of_all;
-    });
   }
 
   // The row's threshold, from all of its minima. In blocks other than the last, a minimum that is
@@ -119,6 +88,55 @@ class posted_minima {
   // Minima in a message: one, or two.
   static constexpr int most_each = sizeof(std::uint64_t) / sizeof(key);
   static constexpr int key_bits = 8 * static_cast<int>(sizeof(key));
+
+  KSELECT_HD int groups() const { return static_cast<int>(a_.shape.groups); }
+
+  // Joins the minima of `lanes` neighbours, of a warp at most.
+  template <class Minima>
+  KSELECT_HD void join_lanes(const Minima& least, value (&joined)[most_groups]) {
+    KSELECT_UNROLL
+    for (int g = 0; g < most_groups; ++g) {
+      if (g >= groups()) continue;
+      joined[g] = least.x[g];
+      for (int delta = 1; delta < simt::warp_size && delta < static_cast<int>(a_.lanes);
+           delta *= 2) {
+        joined[g] =
+            team_.simt.smaller(joined[g], team_.simt.shfl_xor(simt::full_mask, joined[g], delta));
+      }
+    }
+  }
+
+  // Posts the minima of `set`, which is not larger than a warp, of `sets`.
+  KSELECT_HD void post_of_lanes(simt::global<simt::message> to, const value (&joined)[most_groups],
+                                std::uint64_t tag, position sets, position set) {
+    KSELECT_UNROLL
+    for (int g = 0; g < most_groups; g += most_each) {
+      if (g >= groups()) continue;
+      post_to(to, g / most_each * sets + set, tag, [&](int i) { return joined[g + i]; });
+    }
+  }
+
+  // Posts minima of sets of several warps, which meet in shared memory.
+  KSELECT_HD void post_of_warps(simt::global<simt::message> to, const value (&joined)[most_groups],
+                                std::uint64_t tag, position sets) {
+    KSELECT_UNROLL
+    for (int g = 0; g < most_groups; ++g) {
+      if (g < groups() && team_.lane() == 0) shared_.of_warp[g][team_.warp()] = joined[g];
+    }
+    team_.sync();
+    if (team_.thread() >= a_.messages) return;
+    const position joins = a_.lanes / simt::warp_size;
+    const position first = team_.thread() % sets * joins;
+    const position group = team_.thread() / sets * most_each;
+    post_to(to, team_.thread(), tag, [&](int i) {
+      const value* const warps = shared_.of_warp[group + i] + first;
+      value least_of_all = warps[0];
+      for (position w = 1; w < joins; ++w) {
+        least_of_all = team_.simt.smaller(least_of_all, warps[w]);
+      }
+      return least_of_all;
+    });
+  }
 
   // Posts, as message `to`, the minima `least(i)` of as many groups as a message holds.
   template <class Least>

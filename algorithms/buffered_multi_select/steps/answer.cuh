@@ -50,34 +50,7 @@ class answer {
       for (position i = team_.thread(); i < size; i += team_.threads()) f(candidates::key(list[i]));
     });
     team_.sync();
-    const bool whole = r.up_to == k_;
-    const bool tied = !whole && r.low == r.high;
-    const auto sure = [&](key k) { return whole ? k <= r.high : k < r.low; };
-    // Each warp counts its entries to write, claims as many places, and writes.
-    position counts = 0;  // low half: sure; high half: others in the range
-    for (position i = team_.thread(); i < size; i += team_.threads()) {
-      const key k = candidates::key(list[i]);
-      if (k <= r.high) counts += sure(k) ? 1U : 1U << 16;
-    }
-    const position begin = team_.take(shared.written, counts);
-    with_outputs([&](const auto& row) {
-      position to = begin & 0xffff, to_equal = r.below + (begin >> 16);
-      for (position first = 0; first < size; first += team_.threads()) {
-        const position i = first + team_.thread();
-        const auto c = i < size ? list[i] : candidate{};
-        const key k = candidates::key(c);
-        const bool inside = i < size && k <= r.high;
-        to = put(row, to, inside && sure(k), c);
-        if (tied) {
-          to_equal = put(row, to_equal, inside && !sure(k), c);
-        } else if (inside && !sure(k)) {
-          team_.memory.ranked[team_.simt.atomic_add(shared.gathered, 1U)] = c;
-        }
-      }
-    });
-    if (whole || tied) return;
-    team_.sync();
-    rank(r.count(), r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
+    write_narrowed(r, size);
   }
 
   // write() for candidates in registers: `each(f)` calls f(has, c) equally often in all lanes of a
@@ -206,6 +179,40 @@ class answer {
     simt::global<stored> values;
     simt::global<Index> indices;
   };
+
+  // write() where `r` is the range that holds the list's k-th.
+  KSELECT_HD void write_narrowed(const key_range<key>& r, position size) {
+    auto& shared = team_.shared;
+    const candidate* const list = team_.memory.list;
+    const bool whole = r.up_to == k_;
+    const bool tied = !whole && r.low == r.high;
+    const auto sure = [&](key k) { return whole ? k <= r.high : k < r.low; };
+    // Each warp counts its entries to write, claims as many places, and writes.
+    position counts = 0;  // low half: sure; high half: others in the range
+    for (position i = team_.thread(); i < size; i += team_.threads()) {
+      const key k = candidates::key(list[i]);
+      if (k <= r.high) counts += sure(k) ? 1U : 1U << 16;
+    }
+    const position begin = team_.take(shared.written, counts);
+    with_outputs([&](const auto& row) {
+      position to = begin & 0xffff, to_equal = r.below + (begin >> 16);
+      for (position first = 0; first < size; first += team_.threads()) {
+        const position i = first + team_.thread();
+        const auto c = i < size ? list[i] : candidate{};
+        const key k = candidates::key(c);
+        const bool inside = i < size && k <= r.high;
+        to = put(row, to, inside && sure(k), c);
+        if (tied) {
+          to_equal = put(row, to_equal, inside && !sure(k), c);
+        } else if (inside && !sure(k)) {
+          team_.memory.ranked[team_.simt.atomic_add(shared.gathered, 1U)] = c;
+        }
+      }
+    });
+    if (whole || tied) return;
+    team_.sync();
+    rank(r.count(), r.below, k_ - r.below, [&](position i) { return team_.memory.ranked[i]; });
+  }
 
   template <class T>
   KSELECT_HD static bool begins_aligned(simt::global<T> row) {

@@ -143,17 +143,8 @@ class resident_row {
   // ---- by keys
 
   KSELECT_HD void by_keys(const key_range<key>& guess, answer<Team>& out) {
-    // Elements that the row does not have get the worst key. A NaN may have it too, so they are
-    // counted like one, but they never enter the list.
     key keys[items];
-    KSELECT_UNROLL
-    for (int i = 0; i < items; ++i) keys[i] = element<stored>::key_of(own_.x[i]);
-    if (own_.held != ~item_set{0} >> (32 - items)) {
-      KSELECT_UNROLL
-      for (int i = 0; i < items; ++i) {
-        if ((own_.held >> i & 1U) == 0) keys[i] = static_cast<key>(~key{0});
-      }
-    }
+    find_keys(keys);
     const key end = element<stored>::key_of(end_);
     const auto r = narrow_.by_bins_around(guess, k_, ranked_most, [&](const auto& f) {
       KSELECT_UNROLL
@@ -162,20 +153,13 @@ class resident_row {
     });
     if (team_.thread() == 0) team_.shared.claimed = 0;
     team_.sync();
-    const auto not_above = [&](key last) {
-      part p{0, row_.has_end() && end <= last};
-      KSELECT_UNROLL
-      for (int i = 0; i < items; ++i) {
-        if (keys[i] <= last) p.items |= item_set{1} << i;
-      }
-      p.items &= own_.held;
-      return p;
-    };
     const position rest = k_ - r.below;  // wanted of those in the range
     const bool whole = r.up_to == k_;
     const bool tied = r.low == r.high;
     part below{};
-    if (whole || r.below != 0) below = not_above(whole ? r.high : static_cast<key>(r.low - 1));
+    if (whole || r.below != 0) {
+      below = not_above(keys, end, whole ? r.high : static_cast<key>(r.low - 1));
+    }
     const position own = below.size(team_.simt);
     if (team_.simt.any(simt::full_mask, own != 0)) {
       typename staging<Team>::cursor cursor(staged_, team_.claim(team_.shared.claimed, own));
@@ -184,7 +168,7 @@ class resident_row {
           [&](key k, position place) { cursor.put(word_of(k), place); });
     }
     if (!whole) {
-      const part inside = not_above(r.high).without(below);
+      const part inside = not_above(keys, end, r.high).without(below);
       enter_few(inside, r, end, tied ? rest : r.count());
     }
     team_.sync();
@@ -192,6 +176,30 @@ class resident_row {
     if (whole || tied) return;
     out.rank(team_.shared.gathered, r.below, rest,
              [&](position i) { return staged_.at(r.below + i); });
+  }
+
+  // Elements that the row does not have get the worst key. A NaN may have it too, so they are
+  // counted like one, but they never enter the list.
+  KSELECT_HD void find_keys(key (&keys)[items]) const {
+    KSELECT_UNROLL
+    for (int i = 0; i < items; ++i) keys[i] = element<stored>::key_of(own_.x[i]);
+    if (own_.held != ~item_set{0} >> (32 - items)) {
+      KSELECT_UNROLL
+      for (int i = 0; i < items; ++i) {
+        if ((own_.held >> i & 1U) == 0) keys[i] = static_cast<key>(~key{0});
+      }
+    }
+  }
+
+  // The thread's elements with keys up to `last`.
+  KSELECT_HD part not_above(const key (&keys)[items], key end, key last) const {
+    part p{0, row_.has_end() && end <= last};
+    KSELECT_UNROLL
+    for (int i = 0; i < items; ++i) {
+      if (keys[i] <= last) p.items |= item_set{1} << i;
+    }
+    p.items &= own_.held;
+    return p;
   }
 
   // Stages elements of range `r` behind those below it, at most `most`. They are few, or equal.

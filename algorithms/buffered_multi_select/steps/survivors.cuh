@@ -247,23 +247,10 @@ class survivors {
       shared.cut.moved = 0;
     }
     team_.sync();
-    const auto keeps = [&](key k) {
+    move_to_front(kept, size, [&](key k) {
       if (!tied || k < r.low) return k <= r.high;
       return k == r.low && team_.simt.atomic_add(shared.cut.tied, 1U) < k_ - r.below;
-    };
-    // Kept entries move to the front, into the holes that dropped entries leave.
-    for (position i = team_.thread(); i < kept; i += team_.threads()) {
-      if (!keeps(candidates::key(team_.memory.list[i]))) {
-        team_.memory.holes[team_.simt.atomic_add(shared.cut.holes, 1U)] = i;
-      }
-    }
-    team_.sync();
-    for (position i = kept + team_.thread(); i < size; i += team_.threads()) {
-      const candidate c = team_.memory.list[i];
-      if (keeps(candidates::key(c))) {
-        team_.memory.list[team_.memory.holes[team_.simt.atomic_add(shared.cut.moved, 1U)]] = c;
-      }
-    }
+    });
     if (team_.thread() == 0) {
       shared.claimed = kept;
       shared.list.highest = r.high;
@@ -272,6 +259,25 @@ class survivors {
     }
     team_.sync();
     see_bound();
+  }
+
+  // Moves the `kept` of the list's `size` entries for which keeps(key) is true to the front, into
+  // the holes that dropped entries leave.
+  template <class Keeps>
+  KSELECT_HD void move_to_front(position kept, position size, const Keeps& keeps) {
+    auto& cut = team_.shared.cut;
+    for (position i = team_.thread(); i < kept; i += team_.threads()) {
+      if (!keeps(candidates::key(team_.memory.list[i]))) {
+        team_.memory.holes[team_.simt.atomic_add(cut.holes, 1U)] = i;
+      }
+    }
+    team_.sync();
+    for (position i = kept + team_.thread(); i < size; i += team_.threads()) {
+      const candidate c = team_.memory.list[i];
+      if (keeps(candidates::key(c))) {
+        team_.memory.list[team_.memory.holes[team_.simt.atomic_add(cut.moved, 1U)]] = c;
+      }
+    }
   }
 
   KSELECT_HD void see_bound() { limit_ = as_element::value_of(team_.shared.list.bound); }
