@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <future>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -25,7 +26,7 @@ constexpr std::int64_t piece_bytes = 64 << 20;
 
 // Options of both forms. A vector is a row of `dimension` components.
 struct generate_arguments {
-  std::string output, distribution = "uniform", dtype = "float32";
+  std::string output, distribution = "uniform", dtype = "float32", lengths, lengths_output;
   std::int64_t count = 0, dimension = 0, k = 1, first = 0;
   std::uint64_t seed = 1;
   int threads = 0;
@@ -46,14 +47,13 @@ workload workload_of(const generate_arguments& o) {
   return w;
 }
 
-std::array<named_file, 1> outputs_of(const generate_arguments& o) {
-  return {{{"--output", o.output, true}}};
+std::array<named_file, 2> outputs_of(const generate_arguments& o) {
+  return {{{"--output", o.output, true}, {"--lengths-output", o.lengths_output, true}}};
 }
 
 // Writes one piece while the next is made.
 void write_rows(workload w, const generate_arguments& o) {
   const int threads = threads_to_use(o.threads);
-  const job_files held({}, outputs_of(o));
   npy_writer file(o.output, parse<element_type>(o.dtype).value(), std::array{o.count, w.n});
   const std::int64_t row_bytes = w.n * static_cast<std::int64_t>(size_of(w.type));
   const std::int64_t rows = std::max<std::int64_t>(1, piece_bytes / row_bytes);
@@ -76,6 +76,7 @@ int generate_vectors(const generate_arguments& o) {
     throw error(failure::usage, "give --count and --dimension, or use `kselect generate rows`");
   }
   if (o.output.empty()) throw error(failure::usage, "--output FILE.npy is required");
+  const job_files held({}, outputs_of(o));
   write_rows(workload_of(o), o);
   say_beside(outputs_of(o),
              fmt::format("{}: {} of dimension {}, {}, seed {}\n", output_name(o.output),
@@ -83,9 +84,35 @@ int generate_vectors(const generate_arguments& o) {
   return 0;
 }
 
+// Writes the lengths that these rows have in a sweep with this `lengths`.
+void write_lengths(const workload& w, const generate_arguments& o) {
+  if (o.lengths.empty() != o.lengths_output.empty()) {
+    throw error(failure::usage, "--lengths and --lengths-output go together");
+  }
+  if (o.lengths.empty()) return;
+  const auto lengths = parse_row_lengths(o.lengths);
+  if (!lengths) {
+    throw error(
+        failure::usage,
+        fmt::format("--lengths '{}' is not equal, uniform, zipf(0 to 8) or two_sizes(0 to 1)",
+                    o.lengths));
+  }
+  if (o.first != 0 || w.n > std::numeric_limits<std::int32_t>::max()) {
+    throw error(failure::usage,
+                "--lengths is for all rows, of less than 2^31 elements each; leave "
+                "--first out");
+  }
+  const std::vector<std::int32_t> made = make_lengths(*lengths, w.n, o.count, w.seed);
+  npy_writer file(o.lengths_output, element_type::int32, std::array{o.count});
+  file.append(std::as_bytes(std::span(made)));
+  file.commit();
+}
+
 int generate_rows_of_sweep(const generate_arguments& o) {
   const workload w = workload_of(o);
   if (w.k > w.n) throw error(failure::usage, fmt::format("--k {} is more than --n {}", w.k, w.n));
+  const job_files held({}, outputs_of(o));
+  write_lengths(w, o);
   write_rows(w, o);
   say_beside(outputs_of(o),
              fmt::format("{}: rows {} to {} of n = {}, {}, {}, seed {}\n", output_name(o.output),
@@ -113,6 +140,12 @@ void add_rows(CLI::App& generate, action& chosen) {
   command->add_option("--distribution", o->distribution, "as in a config, e.g. few_distinct(16)")
       ->type_name("NAME")
       ->capture_default_str();
+  command
+      ->add_option("--lengths", o->lengths,
+                   "lengths of the rows, as in a config, e.g. two_sizes(0.1)")
+      ->type_name("NAME");
+  command->add_option("--lengths-output", o->lengths_output, "where these go: int32 (.npy)")
+      ->type_name("FILE");
   command->add_option("--seed", o->seed, "as in a config")->capture_default_str();
   option_output(*command, "--output", o->output, "the rows; - is standard output")->required();
   option_threads(*command, o->threads);

@@ -1,4 +1,5 @@
-// `kselect prove` checks the certificate of an answer that another program gave.
+// `kselect prove` checks the certificate of an answer that another program gave: of equal rows, or
+// of rows of lengths of their own.
 
 #include <array>
 #include <optional>
@@ -6,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
+#include "cli/ragged_rows.hpp"
 #include "cli/required_order.hpp"
 #include "harness/verify/certificate.hpp"
 #include "runtime/backend/host_backend.hpp"
@@ -24,6 +26,7 @@ struct prove_arguments {
   std::int64_t k = 0;
   bool largest = false, sorted = false, stable = false, bfloat16 = false;
   nan_order nan = nan_order::total_order;
+  ragged_options ragged;
   int threads = 0;
 };
 
@@ -45,10 +48,9 @@ std::int64_t columns_in(const npy_file& file) { return file.shape().back(); }
 // The bytes of one row are the same in both orders.
 bool by_columns(const npy_file& file) { return file.fortran_order() && rows_in(file) != 1; }
 
-// Opens an answer: Q x k, in C order, of the required type.
-npy_file open_answer(const std::string& name, const problem& p) {
-  npy_file file = open_matrix(name);
-  if (rows_in(file) != p.q || (p.k != 0 && columns_in(file) != p.k)) {
+// An answer must be Q x k, in C order.
+void require_shape(const std::string& name, const npy_file& file, const problem& p) {
+  if (rows_in(file) != p.q || columns_in(file) != p.k) {
     throw error(failure::input, fmt::format("{}: is {} x {}, but an answer of {} and k = {} "
                                             "is needed",
                                             input_name(name), rows_in(file), columns_in(file),
@@ -59,7 +61,6 @@ npy_file open_answer(const std::string& name, const problem& p) {
                                             "ascontiguousarray",
                                             name));
   }
-  return file;
 }
 
 dtype type_of(const prove_arguments& o, const npy_file& rows) {
@@ -82,7 +83,9 @@ problem problem_of(const prove_arguments& o, const npy_file& rows) {
   p.k = o.k;
   if (by_columns(rows)) p.layout = layout::column_major;
   p.direction = o.largest ? direction::largest : direction::smallest;
-  p.payload = o.indices.empty() ? payload::values : payload::values_and_indices;
+  p.payload = o.indices.empty()  ? payload::values
+              : o.values.empty() ? payload::indices
+                                 : payload::values_and_indices;
   p.nan = o.nan;
   return p;
 }
@@ -102,44 +105,95 @@ contract promised(const prove_arguments& o) {
   return promises;
 }
 
+// Values, indices, or both.
+struct answer {
+  std::optional<npy_file> values, indices;
+
+  const npy_file& first() const { return values ? *values : *indices; }
+};
+
+answer open_answer(const prove_arguments& o) {
+  answer given;
+  if (!o.values.empty()) given.values = open_matrix(o.values);
+  if (!o.indices.empty()) given.indices = open_matrix(o.indices);
+  if (!given.values && !given.indices) {
+    throw error(failure::usage, "name the answer: VALUES, or --indices FILE, or both");
+  }
+  return given;
+}
+
+// Makes `p` the problem that the answer is of, whose rows may be ragged.
+std::optional<ragged_arrays> complete(problem& p, const prove_arguments& o, const npy_file& rows,
+                                      const answer& given) {
+  const std::string& name = given.values ? o.values : o.indices;
+  if (o.k != 0 && columns_in(given.first()) != o.k) {
+    throw error(failure::usage, fmt::format("{}: has {}, but --k is {}", input_name(name),
+                                            amount_of(columns_in(given.first()), "column"), o.k));
+  }
+  p.k = columns_in(given.first());
+  std::optional<ragged_arrays> ragged;
+  if (o.ragged.any()) ragged.emplace(o.ragged, p, input_name(o.rows));
+  if (!p.ragged() && p.k > p.n) {
+    throw error(failure::usage, fmt::format("{}: k = {} is more than the {} columns of {}",
+                                            input_name(name), p.k, p.n, input_name(o.rows)));
+  }
+  if (given.values) {
+    require_shape(o.values, *given.values, p);
+    require_type(o.values, *given.values, rows.type());
+  }
+  if (given.indices) {
+    const bool wide = given.indices->type() == element_type::int64;
+    p.index = wide ? index_type::int64 : index_type::int32;
+    require_shape(o.indices, *given.indices, p);
+    require_type(o.indices, *given.indices, wide ? element_type::int64 : element_type::int32);
+  }
+  return ragged;
+}
+
+int tell(const prove_arguments& o, const problem& p, const verdict& found) {
+  const std::string name = input_name(o.values.empty() ? o.indices : o.values);
+  if (found) {
+    fmt::print("{}: the {} {} of {}{} in each of {}, proven\n", name, p.k, to_string(p.direction),
+               p.ragged() ? "up to " : "", p.n, amount_of(p.q, "row"));
+    return 0;
+  }
+  throw error(failure::wrong_answer,
+              fmt::format("{}: {} of {} wrong; row {}, position {}: {}: {}", name, found.rows_wrong,
+                          amount_of(p.q, "row"), found.first->row, found.first->position,
+                          to_string(found.first->failed), found.first->detail));
+}
+
 int prove(const prove_arguments& o) {
-  const std::array<named_file, 3> inputs = {
-      {{"ROWS", o.rows, true}, {"VALUES", o.values, true}, {"INDICES", o.indices, true}}};
+  const std::array<named_file, 8> inputs = {{{"ROWS", o.rows, true},
+                                             {"VALUES", o.values, true},
+                                             {"INDICES", o.indices, true},
+                                             {"--lengths", o.ragged.lengths, true},
+                                             {"--starts", o.ragged.starts, true},
+                                             {"--offsets", o.ragged.offsets, true},
+                                             {"--k-each", o.ragged.k_each, true},
+                                             {"--map", o.ragged.map, true}}};
   const job_files distinct(inputs, {});
   const npy_file rows = open_matrix(o.rows);
   problem p = problem_of(o, rows);
-  const npy_file values = open_answer(o.values, p);
-  p.k = columns_in(values);
-  if (p.k > p.n) {
-    throw error(failure::usage, fmt::format("{}: k = {} is more than the {} columns of {}",
-                                            o.values, p.k, p.n, o.rows));
-  }
-  require_type(o.values, values, rows.type());
-  std::optional<npy_file> indices;
-  if (!o.indices.empty()) {
-    indices = open_answer(o.indices, p);
-    const bool wide = indices->type() == element_type::int64;
-    p.index = wide ? index_type::int64 : index_type::int32;
-    require_type(o.indices, *indices, wide ? element_type::int64 : element_type::int32);
-  }
-  // io has writable pointers for algorithms. The certificate only reads.
+  const answer given = open_answer(o);
+  const std::optional<ragged_arrays> ragged = complete(p, o, rows, given);
+  const row_places places = ragged ? ragged->places() : row_places{};
+  const auto data = [](const std::optional<npy_file>& file) {
+    // io has writable pointers for algorithms. The certificate only reads.
+    return file ? const_cast<std::byte*>(file->data()) : nullptr;
+  };
   const io buffers{.input = rows.data(),
-                   .values = const_cast<std::byte*>(values.data()),
-                   .indices = indices ? const_cast<std::byte*>(indices->data()) : nullptr};
+                   .values = data(given.values),
+                   .indices = data(given.indices),
+                   .lengths = places.lengths.data(),
+                   .starts = places.starts.data(),
+                   .k_each = places.k_each.data(),
+                   .map = places.map.data()};
   const verdict found = verify(p, promised(o), buffers, threads_to_use(o.threads));
-  rows.require_unchanged();
-  values.require_unchanged();
-  if (indices) indices->require_unchanged();
-  if (found) {
-    fmt::print("{}: the {} {} of {} in each of {}, proven\n", o.values, p.k, to_string(p.direction),
-               p.n, amount_of(p.q, "row"));
-    return 0;
-  }
-  throw error(
-      failure::wrong_answer,
-      fmt::format("{}: {} of {} wrong; row {}, position {}: {}: {}", o.values, found.rows_wrong,
-                  amount_of(p.q, "row"), found.first->row, found.first->position,
-                  to_string(found.first->failed), found.first->detail));
+  for (const npy_file* const file : {&rows, &given.first()}) file->require_unchanged();
+  if (given.indices) given.indices->require_unchanged();
+  if (ragged) ragged->require_unchanged();
+  return tell(o, p, found);
 }
 
 }  // namespace
@@ -153,12 +207,13 @@ void add_prove(CLI::App& app, action& chosen) {
                    "the rows, Q x n, or one row of n: " + row_types_of_files() + " (.npy)")
       ->required()
       ->type_name("FILE");
-  command->add_option("VALUES,--values", o->values, "the answer's values, Q x k (.npy)")
-      ->required()
+  command
+      ->add_option("VALUES,--values", o->values,
+                   "the answer's values, Q x k (.npy); without them the indices are proven")
       ->type_name("FILE");
   command
       ->add_option("INDICES,--indices", o->indices,
-                   "its indices, int32 or int64, Q x k (.npy); one of the three files may be -, "
+                   "its indices, int32 or int64, Q x k (.npy); one of the files may be -, "
                    "standard input")
       ->type_name("FILE");
   command->add_option("--k", o->k, "k; default: the answer's")
@@ -176,6 +231,7 @@ void add_prove(CLI::App& app, action& chosen) {
                  "best first, and of equal ones the smallest indices, in order")
       ->excludes(sorted);
   option_nan(*command, o->nan);
+  option_ragged(*command, o->ragged);
   option_threads(*command, o->threads);
   command->callback([&chosen, o] { chosen = [o] { return prove(*o); }; });
 }

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from peers import from_checkout, recorded
+from peers import from_checkout, ragged_calls, recorded
 from peers.machine import processor
 from peers.torch_topk import TorchTopk
 
-Call = Callable[[Any, int, bool], Any]  # rows, k, largest: values and indices
+Call = Callable[[Any, int, bool], Any]  # rows, k, largest: values, or None, and indices
 BOTH = ("smallest", "largest")
 FLOATS = ("float32", "float64", "float16")
 OF_NETWORKS = ("float32", "float16", "bfloat16")
@@ -35,6 +35,9 @@ class Rival:
     dtypes: Sequence[str] = ("float32",)
     directions: Sequence[str] = BOTH
     excluded: Callable[[int, int], str] = field(default=lambda _n, _k: "")
+    ragged: ragged_calls.Call | None = None  # of rows of lengths of their own
+    has_values: bool = True  # whether `call` gives values
+    ragged_has_values: bool = False
 
     def machine(self) -> str:
         """Return the model name of the processor or GPU."""
@@ -48,19 +51,30 @@ class Rival:
         """Return the whole input in the device's memory; rows of bfloat16 are given as their bits."""
         return self.memory.typed(rows, dtype)
 
-    def select(self, rows: Any, record: Any) -> Any:
-        """Call the library once."""
-        return self.call(rows, record.k, record.direction == "largest")
+    def payloads(self, is_ragged: bool) -> Sequence[str]:
+        """Return what it can answer. Values that a problem does not ask for are left out of the proof."""
+        has_values = self.ragged_has_values if is_ragged else self.has_values
+        return ("values_and_indices", "indices") if has_values else ("indices",)
 
-    def timed(self, rows: Any, record: Any) -> tuple[Any, float]:
+    def select(self, rows: Any, record: Any, lengths: Any = None) -> Any:
+        """Call the library once. `lengths`: of ragged rows, else None."""
+        largest = record.direction == "largest"
+        if lengths is None:
+            return self.call(rows, record.k, largest)
+        return self.ragged(rows, lengths, record.k, largest)
+
+    def timed(self, rows: Any, record: Any, lengths: Any = None) -> tuple[Any, float]:
         """Call it once; return its answer and the time in ns."""
-        return self.memory.timed_call(lambda: self.select(rows, record))
+        return self.memory.timed_call(lambda: self.select(rows, record, lengths))
 
-    def on_host(self, answer: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return values and indices in host memory; those of bfloat16 as their bits, which NumPy lacks."""
+    def on_host(self, answer: Any, wanted: str = "values_and_indices") -> tuple[np.ndarray | None, np.ndarray]:
+        """Return values, unless indices alone are wanted, and indices in host memory.
+
+        Values of bfloat16 are given as their bits, which NumPy lacks.
+        """
         values, indices = answer
-        found = _host(indices)
-        return _host(values), found if found.dtype.itemsize >= 4 else found.astype(np.int32)
+        found = ragged_calls.host_indices(_host(indices))
+        return None if wanted == "indices" else _host(values), found
 
     def wait(self) -> None:
         """Wait for the device; raise what its work failed by."""
@@ -220,17 +234,32 @@ class _Known:
     dtypes: Sequence[str] = ("float32",)
     directions: Sequence[str] = BOTH
     excluded: Callable[[int, int], str] = lambda _n, _k: ""
+    ragged: Callable[[ModuleType], ragged_calls.Call] | None = None
+    has_values: bool = True
+    ragged_has_values: bool = False
+
+
+def _of_ragged(make: Callable[[ModuleType], ragged_calls.Call]) -> Callable[[ModuleType], Call]:
+    """The call on equal rows of a library that knows ragged rows alone."""
+    return lambda module: ragged_calls.of_equal_rows(make(module))
 
 
 KNOWN = (
     _Known("numpy-argpartition", "cpu", "numpy", "numpy", numpy_argpartition,
-           "numpy.argpartition", FLOATS),
+           "numpy.argpartition", FLOATS, ragged=ragged_calls.numpy_masked, ragged_has_values=True),
     _Known("torch-cpu-topk", "cpu", "torch", "torch", torch_on_host, "torch.topk", FLOATS),
-    _Known("torch-topk", "cuda", "torch", "torch", torch_topk, "torch.topk", (*FLOATS, "bfloat16")),
+    _Known("torch-topk", "cuda", "torch", "torch", torch_topk, "torch.topk", (*FLOATS, "bfloat16"),
+           ragged=ragged_calls.torch_masked, ragged_has_values=True),
     _Known("raft-python", "cuda", "pylibraft", "pylibraft.matrix", raft_select_k,
            "pylibraft.matrix.select_k"),
     _Known("flashinfer-top-k", "cuda", "flashinfer-python", "flashinfer", flashinfer_top_k,
-           "flashinfer.top_k", OF_NETWORKS, ("largest",)),
+           "flashinfer.top_k, of ragged rows top_k_ragged_transform", OF_NETWORKS, ("largest",),
+           ragged=ragged_calls.flashinfer_ragged),
+    _Known("vllm-top-k-per-row", "cuda", "vllm", "vllm._custom_ops", _of_ragged(ragged_calls.vllm_per_row),
+           "top_k_per_row_prefill", ("float32",), ("largest",), has_values=False, ragged=ragged_calls.vllm_per_row),
+    _Known("flaggems-vllm-top-k-per-row", "cuda", "flaggems_vllm", "flaggems_vllm.ops",
+           _of_ragged(ragged_calls.flaggems_vllm_per_row), "flaggems_vllm.ops.top_k_per_row_prefill", ("float32",),
+           ("largest",), has_values=False, ragged=ragged_calls.flaggems_vllm_per_row),
     _Known("cupy-argpartition", "cuda", "cupy", "cupy", cupy_argpartition,
            "cupy.argpartition", ("float32", "float64")),
     _Known("quack-topk", "cuda", "quack-kernels", "quack.topk", quack_topk, "quack.topk",
@@ -305,9 +334,13 @@ def available(
 
 
 def _installed(k: _Known, memory: Any) -> Rival:
-    call = k.call(importlib.import_module(k.module))
+    module = importlib.import_module(k.module)
+    call, ragged = k.call(module), k.ragged(module) if k.ragged else None
     facts = _facts(k.name, f"{k.package} {version(k.package)}, {k.what}", k.device, "peers/callables.py")
-    return Rival(facts, call, memory, k.dtypes, k.directions, k.excluded)
+    return Rival(
+        facts, call, memory, k.dtypes, k.directions, k.excluded,
+        ragged=ragged, has_values=k.has_values, ragged_has_values=k.ragged_has_values,
+    )  # fmt: skip
 
 
 def _compiled(source: from_checkout.Source, memory: Any, checkouts: Mapping[str, Path], built: Path) -> Rival:

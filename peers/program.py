@@ -31,7 +31,7 @@ def kselect(*arguments: object, fine: Sequence[int] = ()) -> subprocess.Complete
 
 
 def generate_rows(record: Record, folder: Path) -> Path:
-    """Write a problem's rows, Q x n, to a file in the folder; return the file.
+    """Write a problem's rows, Q x n, to a file in the folder; return the file. Ragged rows: their lengths beside it.
 
     Rows of bfloat16 are those of float32, rounded as the harness rounds them, and the file has their bits as int16.
     """
@@ -40,11 +40,22 @@ def generate_rows(record: Record, folder: Path) -> Path:
     kselect(
         "generate", "rows", "--n", record.n, "--q", record.q, "--k", record.k,
         "--dtype", "float32" if half else record.dtype,
-        "--distribution", record.workload, "--seed", record.seed, "--output", file,
+        "--distribution", record.workload, "--seed", record.seed, "--output", file, *_lengths_of(record, folder),
     )  # fmt: skip
     if half:
         np.save(file, _bits_of_bfloat16(np.load(file)))
     return file
+
+
+def lengths_beside(rows: Path) -> Path:
+    """Return the file with the lengths of rows."""
+    return rows.parent / "lengths.npy"
+
+
+def _lengths_of(record: Record, folder: Path) -> list[object]:
+    if not record.lengths:
+        return []
+    return ["--lengths", record.lengths, "--lengths-output", lengths_beside(folder / "rows.npy")]
 
 
 def _bits_of_bfloat16(rows: np.ndarray) -> np.ndarray:
@@ -54,14 +65,27 @@ def _bits_of_bfloat16(rows: np.ndarray) -> np.ndarray:
 
 
 def disprove(
-    rows: Path, values: np.ndarray, indices: np.ndarray, *, largest: bool, bfloat16: bool = False
+    rows: Path,
+    values: np.ndarray | None,
+    indices: np.ndarray,
+    *,
+    largest: bool,
+    bfloat16: bool = False,
+    ragged: bool = False,
 ) -> str | None:
-    """Return what is wrong with an answer (values and indices, Q x k each), or None. Several threads may ask at once."""
+    """Return what is wrong with an answer (values, or None, and indices, Q x k each), or None.
+
+    `ragged`: the lengths of the rows lie beside them. Several threads may ask at once.
+    """
     with tempfile.TemporaryDirectory(dir=rows.parent) as name:
         folder = Path(name)
-        np.save(folder / "values.npy", np.ascontiguousarray(values))
-        np.save(folder / "indices.npy", np.ascontiguousarray(indices))
-        answer = ["--values", folder / "values.npy", "--indices", folder / "indices.npy"]
-        options = [*(["--largest"] if largest else []), *(["--bfloat16"] if bfloat16 else [])]
+        answer: list[object] = []
+        for name, array in (("values", values), ("indices", indices)):
+            if array is not None:
+                np.save(folder / f"{name}.npy", np.ascontiguousarray(array))
+                answer += [f"--{name}", folder / f"{name}.npy"]
+        options: list[object] = [*(["--largest"] if largest else []), *(["--bfloat16"] if bfloat16 else [])]
+        if ragged:
+            options += ["--lengths", lengths_beside(rows)]
         done = kselect("prove", "--rows", rows, *answer, *options)
     return done.stderr.strip() if done.returncode == WRONG_ANSWER else None

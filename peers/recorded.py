@@ -74,6 +74,8 @@ def why_not(record: Record) -> str:
     """Return why a library is not given this problem; empty if it is."""
     if record.workload.startswith(("nan_fraction", "external")):
         return f"distribution {record.workload} is not asked for here"
+    if record.lengths:
+        return "rows of lengths of their own are not asked for here"
     if record.payload != "values_and_indices":
         return f"payload {record.payload} is not supported"
     if record.dtype not in ("float32", "float64"):
@@ -157,17 +159,9 @@ def line(
     samples: list[float],
 ) -> str:
     """Return an outcome's line for runs.jsonl; `elapsed` in seconds, samples in ns."""
-    facts = peer.facts
-    root = Path(__file__).resolve().parents[1]
-    code = Path(__file__).read_bytes() + (root / facts.file).read_bytes()
-    source_hash = hashlib.sha256(code).hexdigest()[:16]
-    problem = {
-        "n": record.n, "q": record.q, "k": record.k, "dtype": record.dtype,
-        "index": "int64", "direction": record.direction, "payload": record.payload,
-        "layout": "row_major", "pitch": 0, "distribution": record.workload, "seed": record.seed,
-    }  # fmt: skip
+    facts, problem = peer.facts, _problem_of(record)
+    source_hash = _source_hash(facts.file, *(["peers/ragged_calls.py"] if record.lengths else []))
     identity = json.dumps([problem, facts.source, source_hash], sort_keys=True)
-    proven = status == "ok"
     value = {
         "schema": SCHEMA,
         "key": hashlib.sha256(identity.encode()).hexdigest()[:16],
@@ -176,34 +170,49 @@ def line(
         "problem": problem,
         "input": {"kind": "generated"},
         "algorithm": {
-            "name": facts.name,
-            "family": facts.family,
-            "source": facts.source,
-            "file": facts.file,
-            "source_hash": source_hash,
+            "name": facts.name, "family": facts.family, "source": facts.source,
+            "file": facts.file, "source_hash": source_hash,
         },
         "executor": facts.executor,
         "threads": 1,
         "time": summary(facts, samples) if samples else None,
-        "throttled": False,
-        "pinned": False,
-        "floor": None,
-        "counters": None,
-        "places": None,
-        "graph": None,
-        "gpu_state": None,
-        "inputs": {"copies": 1, "fresh": False},
-        "workspace_bytes": 0,
-        "verify": {
-            "method": "certificate",
-            "rows": record.q if proven else 0, "answers": 2 if proven else 0,
-            "before": proven, "after": proven,
-        },
+        **_NOT_KNOWN,
+        "verify": _proof_of(record, status == "ok"),
         "started": f"{started:%Y-%m-%dT%H:%M:%SZ}",
         "elapsed_s": elapsed,
     }  # fmt: skip
     text = json.dumps(value, separators=(",", ":"))
     return f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
+
+
+# What kselect's own records say, and nothing here measures.
+_NOT_KNOWN = {
+    "throttled": False, "pinned": False, "floor": None, "counters": None, "places": None, "graph": None,
+    "gpu_state": None, "inputs": {"copies": 1, "fresh": False}, "workspace_bytes": 0,
+}  # fmt: skip
+
+
+def _problem_of(record: Record) -> dict[str, Any]:
+    problem = {
+        "n": record.n, "q": record.q, "k": record.k, "dtype": record.dtype,
+        "index": "int64", "direction": record.direction, "payload": record.payload,
+        "layout": "row_major", "pitch": 0, "distribution": record.workload, "seed": record.seed,
+    }  # fmt: skip
+    return problem | ({"lengths": record.lengths} if record.lengths else {})
+
+
+def _source_hash(*adapters: str) -> str:
+    """Hash what measures and the adapters, so that a changed one is another cell."""
+    root = Path(__file__).resolve().parents[1]
+    code = Path(__file__).read_bytes() + b"".join((root / file).read_bytes() for file in adapters)
+    return hashlib.sha256(code).hexdigest()[:16]
+
+
+def _proof_of(record: Record, proven: bool) -> dict[str, Any]:
+    return {
+        "method": "certificate", "rows": record.q if proven else 0, "answers": 2 if proven else 0,
+        "before": proven, "after": proven,
+    }  # fmt: skip
 
 
 def machine_of(run: Run, executor: str) -> str:

@@ -40,7 +40,8 @@ from plots.errors import PlotError
 
 _TITLE = re.compile(
     r"(?P<dtype>\w+)/(?P<direction>smallest|largest)/Q=(?P<q>\d+)/n=(?P<n>\d+)/k=(?P<k>\d+)/"
-    r"(?P<payload>\w+)/(?P<layout>\w+)/(?P<workload>\S+)#(?P<seed>\d+)"
+    r"(?P<payload>\w+)(?P<index>(?::int64)?)/(?P<layout>\w+)(?P<more>\S*?)/(?P<workload>\w+(?:\([^)]*\))?)#"
+    r"(?P<seed>\d+)(?:/(?P<lengths>\w+(?:\([^)]*\))?))?"
 )
 _PARTS = "parts"  # folder of what a run is made from, until it is complete
 _BROKE = "it broke the GPU's context: "
@@ -69,9 +70,11 @@ def problems_of(listing: str) -> dict[str, Any]:
     """Return the problems of `kselect run --dry-run` by title, with the members that a record has."""
     found: dict[str, Any] = {}
     for match in _TITLE.finditer(listing):
+        if more := match["index"] + match["more"].replace("/lengths:int32", ""):
+            raise SystemExit(f"peers.rivals: {match[0]}: {more[1:]} is not asked for here; leave such cells out by --filter")
         sizes = {name: int(match[name]) for name in ("n", "q", "k", "seed")}
         words = {name: match[name] for name in ("dtype", "direction", "payload", "layout", "workload")}
-        found.setdefault(match[0], SimpleNamespace(**words, **sizes))
+        found.setdefault(match[0], SimpleNamespace(**words, **sizes, lengths=match["lengths"] or ""))
     return found
 
 
@@ -86,7 +89,13 @@ def why_not(rival: Rival, problem: Any) -> str:
         return f"layout {problem.layout} is not asked for here"
     if problem.workload.startswith(("nan_fraction", "external")):
         return f"distribution {problem.workload} is not asked for here"
-    if problem.payload != "values_and_indices":
+    if problem.lengths and rival.ragged is None:
+        return "rows of lengths of their own are not supported"
+    if problem.lengths.startswith("file"):
+        return f"lengths {problem.lengths} are not asked for here"
+    if problem.lengths and problem.workload.startswith("inf_fraction"):
+        return "masks stand for lengths here, by infinities, which rows then must not have"
+    if problem.payload not in rival.payloads(bool(problem.lengths)):
         return f"payload {problem.payload} is not supported"
     if problem.dtype not in rival.dtypes:
         return f"dtype {problem.dtype} is not supported"
@@ -118,8 +127,11 @@ def _measured(
 ) -> dict[str, tuple[str, str, list[float]]]:
     file = program.generate_rows(problem, folder)
     rows = taking[0].rows(np.load(file), problem.dtype)  # all have the same memory
+    given = (rows, problem)
+    if problem.lengths:
+        given = (rows, problem, taking[0].rows(np.load(program.lengths_beside(file)), "int32"))
     outcomes: dict[str, tuple[str, str, list[float]]] = {}
-    _prove_all(file, problem, {r: _tried(r, lambda r=r: r.select(rows, problem), outcomes) for r in taking}, outcomes)
+    _prove_all(file, problem, {r: _tried(r, lambda r=r: r.select(*given), outcomes) for r in taking}, outcomes)
     left = [rival for rival in taking if rival.facts.name not in outcomes]
     samples: dict[str, list[float]] = {rival.facts.name: [] for rival in left}
     last: dict[Rival, Any] = {}
@@ -128,7 +140,7 @@ def _measured(
         for rival in [*left[at:], *left[:at]]:
             if rival.facts.name in outcomes:
                 continue
-            timed = _tried(rival, lambda r=rival: r.timed(rows, problem), outcomes)
+            timed = _tried(rival, lambda r=rival: r.timed(*given), outcomes)
             if timed is not None:
                 samples[rival.facts.name].append(timed[1])
                 last[rival] = timed[0] if number == recorded.ROUNDS - 1 else None
@@ -142,14 +154,17 @@ def _prove_all(
     file: Path, problem: Any, answers: dict[Rival, Any], outcomes: dict[str, tuple[str, str, list[float]]]
 ) -> None:
     """Prove the answers at the same time; what is wrong with one is its rival's outcome. None: it has an outcome."""
-    facts = {"largest": problem.direction == "largest", "bfloat16": problem.dtype == "bfloat16"}
+    facts = {
+        "largest": problem.direction == "largest", "bfloat16": problem.dtype == "bfloat16",
+        "ragged": bool(problem.lengths),
+    }  # fmt: skip
     with ThreadPoolExecutor(max_workers=max(1, (os.cpu_count() or 1) // 2)) as pool:
         proofs: dict[str, Future[str | None]] = {}
         for rival, answer in answers.items():
             if answer is None:
                 continue
             try:
-                proofs[rival.facts.name] = pool.submit(program.disprove, file, *rival.on_host(answer), **facts)
+                proofs[rival.facts.name] = pool.submit(program.disprove, file, *rival.on_host(answer, problem.payload), **facts)
             except (ValueError, TypeError, AttributeError) as e:
                 outcomes[rival.facts.name] = ("wrong", f"its answer cannot be read: {e}", [])
         for name, proof in proofs.items():
@@ -244,8 +259,9 @@ def _done(journal: Path) -> tuple[set[tuple[str, str]], dict[str, int]]:
         value = json.loads(line)
         p, name = value["problem"], value["algorithm"]["name"]
         title = (
-            f"{p['dtype']}/{p['direction']}/Q={p['q']}/n={p['n']}/k={p['k']}/{p['payload']}/"
-            f"{p['layout']}/{p['distribution']}#{p['seed']}"
+            f"{p['dtype']}/{p['direction']}/Q={p['q']}/n={p['n']}/k={p['k']}/{p['payload']}/{p['layout']}/"
+            f"{'lengths:int32/' if 'lengths' in p else ''}{p['distribution']}#{p['seed']}"
+            f"{'/' + p['lengths'] if 'lengths' in p else ''}"
         )
         found.add((title, name))
         breaks[name] = breaks.get(name, 0) + value["reason"].startswith(_BROKE)

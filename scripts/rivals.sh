@@ -54,7 +54,7 @@ fi
 case $device in
   cuda)
     packages=${PACKAGES:-torch triton libraft-cu13 flashinfer-python quack-kernels flag-gems cupy-cuda13x faiss-gpu}
-    default=(goal goal_largest goal_orders goal_types goal_shapes goal_libraries serving) ;;
+    default=(goal goal_largest goal_orders goal_types goal_shapes goal_libraries serving serving_ragged) ;;
   cpu)
     packages=${PACKAGES:-torch faiss-cpu}
     default=(cpu_goal) ;;

@@ -11,6 +11,7 @@
 // it and the first of those equal to it, as many as are wanted. The list is always in ascending
 // order of index, so the first have the smallest indices.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "algorithms/one_pass_select/order_statistic.hpp"
@@ -28,53 +29,68 @@ struct hit_list {
   std::int64_t count;
 };
 
+// A copy of what is kept of a list, which may go to the same list. Inlined, so that its members
+// stay in registers.
+template <class Lanes, bool with_indices>
+struct kept_part {
+  using Int = typename Lanes::Int;
+  hit_list<Int> from;
+  Int *keys, *indices;           // where it goes
+  std::int64_t ties;             // how many more are wanted
+  std::int64_t kept = 0, i = 0;  // elements written and read
+
+  KSELECT_INLINED bool has_vector() const { return i + Lanes::size <= from.count; }
+
+  // Keeps the chosen lanes of the next vector, which has these keys.
+  template <class Vector, class Mask>
+  KSELECT_INLINED void keep(Vector key, Mask chosen) {
+    if constexpr (with_indices) {
+      Lanes::store(Lanes::compress(Lanes::load(from.indices + i), chosen), indices + kept);
+    }
+    Lanes::store(Lanes::compress(key, chosen), keys + kept);
+    kept += Lanes::count(chosen);
+    i += Lanes::size;
+  }
+  // Keeps the elements before `end` that are below the bound, and those ties that are wanted.
+  KSELECT_INLINED void keep_one_by_one(std::int64_t end, Int bound) {
+    for (; i < end; ++i) {
+      const Int key = from.keys[i];
+      if (key > bound || (key == bound && ties-- <= 0)) continue;
+      keys[kept] = key;
+      if constexpr (with_indices) indices[kept] = from.indices[i];
+      ++kept;
+    }
+  }
+};
+
 // Copies the elements of `from` below kth.key, and the first ties with it, k in all, to `to`, which
 // may be the same list.
 template <class Lanes, bool with_indices>
 void keep_best(const hit_list<typename Lanes::Int> from, order_statistic<typename Lanes::Int> kth,
                std::int64_t k, hit_list<typename Lanes::Int>& to) {
-  using Int = typename Lanes::Int;
   const auto bound = Lanes::set(kth.key);
-  Int *const keys = to.keys, *const indices = to.indices;
-  std::int64_t ties = k - kth.less, kept = 0, i = 0;
-  const auto move = [=](std::int64_t at, std::int64_t from_at, auto key,
-                        auto chosen) KSELECT_TARGET_ATTR {
-    if constexpr (with_indices) {
-      Lanes::store(Lanes::compress(Lanes::load(from.indices + from_at), chosen), indices + at);
-    }
-    Lanes::store(Lanes::compress(key, chosen), keys + at);
-    return at + Lanes::count(chosen);
-  };
+  kept_part<Lanes, with_indices> part{from, to.keys, to.indices, k - kth.less};
   if (kth.less + kth.equal == k) {  // all ties are wanted
-    for (; i + Lanes::size <= from.count; i += Lanes::size) {
-      const auto key = Lanes::load(from.keys + i);
-      kept = move(kept, i, key, Lanes::less_equal(key, bound));
+    while (part.has_vector()) {
+      const auto key = Lanes::load(from.keys + part.i);
+      part.keep(key, Lanes::less_equal(key, bound));
     }
   }
   // Vectors all of whose ties are wanted; then one vector one by one; then vectors without ties.
-  for (; i + Lanes::size <= from.count; i += Lanes::size) {
-    const auto key = Lanes::load(from.keys + i);
+  while (part.has_vector()) {
+    const auto key = Lanes::load(from.keys + part.i);
     const std::int64_t equal = Lanes::count(Lanes::equal(key, bound));
-    if (equal > ties) break;
-    ties -= equal;
-    kept = move(kept, i, key, Lanes::less_equal(key, bound));
+    if (equal > part.ties) break;
+    part.ties -= equal;
+    part.keep(key, Lanes::less_equal(key, bound));
   }
-  const auto one_by_one = [&](std::int64_t end) KSELECT_TARGET_ATTR {
-    for (; i < end; ++i) {
-      const Int key = from.keys[i];
-      if (key > kth.key || (key == kth.key && ties-- <= 0)) continue;
-      keys[kept] = key;
-      if constexpr (with_indices) indices[kept] = from.indices[i];
-      ++kept;
-    }
-  };
-  one_by_one(std::min(from.count, i + Lanes::size));
-  for (; i + Lanes::size <= from.count; i += Lanes::size) {
-    const auto key = Lanes::load(from.keys + i);
-    kept = move(kept, i, key, Lanes::less(key, bound));
+  part.keep_one_by_one(std::min(from.count, part.i + Lanes::size), kth.key);
+  while (part.has_vector()) {
+    const auto key = Lanes::load(from.keys + part.i);
+    part.keep(key, Lanes::less(key, bound));
   }
-  one_by_one(from.count);
-  to.count = kept;
+  part.keep_one_by_one(from.count, kth.key);
+  to.count = part.kept;
 }
 
 // Cuts the list to its k best, 1 <= k <= count, and returns the k-th best key. `scratch` holds

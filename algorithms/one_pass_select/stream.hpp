@@ -30,6 +30,127 @@ namespace kselect::one_pass::KSELECT_TARGET {
 // bound saves many hits.
 constexpr std::int64_t list_capacity(std::int64_t k) { return k + std::max<std::int64_t>(k, 512); }
 
+// What a pass over a row changes: the bound, and the list of hits. Every function is inlined, so
+// that all of this stays in registers: a store through a vector may alias anything in memory.
+template <class Lanes, bool with_indices, class T>
+class hits_of {
+ public:
+  using Int = key_of<T>;
+  static constexpr std::int64_t step = Lanes::size, block = 4 * step;
+  static constexpr std::int64_t batch = 64;  // blocks: at most 16 KiB, which stay in cache
+
+  KSELECT_INLINED hits_of(key_row<T> row, key_of<T> bound, hit_list<Int>& list, std::int64_t k,
+                          std::int64_t capacity, Int* scratch)
+      : row_(row),
+        list_(list),
+        k_(k),
+        capacity_(capacity),
+        scratch_(scratch),
+        keys_(list.keys),
+        indices_(list.indices),
+        count_(list.count),
+        bound_(bound),
+        flip_(Lanes::set(row.bound_test_flip(bound))),
+        limit_(Lanes::set(bound)) {}
+
+  KSELECT_INLINED Int bound() const { return bound_; }
+
+  // Each of these three takes the hits of blocks from `i` on, and moves `i` behind them. They
+  // return false if no later element can be better. `found` counts blocks with hits.
+
+  // Enters every block, until a cut makes hits fewer.
+  KSELECT_INLINED bool take_all(std::int64_t& i, std::int64_t end) {
+    for (const Int before = bound_; i < end && bound_ == before; i += block) {
+      row_.template prefetch<block>(i, fetched_ahead<T>);
+      if (!take(i)) return false;
+    }
+    return true;
+  }
+  // Tests each block, and enters those with hits.
+  KSELECT_INLINED bool take_few(std::int64_t& i, std::int64_t until, std::int64_t& found) {
+    for (; i < until; i += block) {
+      row_.template prefetch<block>(i, fetched_ahead<T>);
+      if (!has_hits(i)) continue;
+      ++found;
+      if (!take(i)) return false;
+    }
+    return true;
+  }
+  // Notes a batch's blocks with hits, then enters them.
+  KSELECT_INLINED bool take_some(std::int64_t& i, std::int64_t until, std::int64_t& found) {
+    std::int64_t with_hits[batch];
+    for (; i < until; i += block) {
+      row_.template prefetch<block>(i, fetched_ahead<T>);
+      with_hits[found] = i;
+      found += has_hits(i);
+    }
+    for (std::int64_t f = 0; f < found; ++f) {
+      if (!take(with_hits[f])) return false;
+    }
+    return true;
+  }
+
+  // Takes the elements [i, last), fewer than a block, one by one, and ends the pass.
+  KSELECT_INLINED void take_rest(std::int64_t i, std::int64_t last) {
+    for (; i < last; ++i) {
+      const Int key = row_.key(i);
+      keys_[count_] = key;
+      if constexpr (with_indices) indices_[count_] = static_cast<Int>(i);
+      count_ += key <= bound_;
+    }
+    list_.count = count_;
+  }
+
+ private:
+  using vector = typename Lanes::vector;
+
+  KSELECT_INLINED vector load(std::int64_t at) const { return row_.template bits<Lanes>(at); }
+  KSELECT_INLINED vector test(vector bits) const { return Lanes::exclusive_or(bits, flip_); }
+  KSELECT_INLINED bool has_hits(std::int64_t at) const {
+    const auto two = Lanes::min(test(load(at)), test(load(at + step)));
+    const auto others = Lanes::min(test(load(at + 2 * step)), test(load(at + 3 * step)));
+    return Lanes::any(Lanes::less_equal(Lanes::min(two, others), limit_));
+  }
+
+  // Enters the hits of a block; false if no later element can be better.
+  KSELECT_INLINED bool take(std::int64_t at) {
+    const auto a = load(at), b = load(at + step);
+    const auto c = load(at + 2 * step), d = load(at + 3 * step);
+    enter(at, a);
+    enter(at + step, b);
+    enter(at + 2 * step, c);
+    enter(at + 3 * step, d);
+    return count_ + block <= capacity_ || tighten();
+  }
+  KSELECT_INLINED void enter(std::int64_t i, vector bits) {
+    const auto chosen = Lanes::less_equal(test(bits), limit_);
+    Lanes::store(Lanes::compress(row_.template keys<Lanes>(bits), chosen), keys_ + count_);
+    if constexpr (with_indices) {
+      Lanes::store(Lanes::compress(Lanes::iota(static_cast<Int>(i)), chosen), indices_ + count_);
+    }
+    count_ += Lanes::count(chosen);
+  }
+  // Cuts a full list; false if no later element can be better than its last.
+  KSELECT_INLINED bool tighten() {
+    list_.count = count_;
+    bound_ = cut<Lanes, with_indices>(list_, k_, scratch_);
+    count_ = list_.count;
+    if (bound_ == best_key<Int>) return false;
+    --bound_;
+    flip_ = Lanes::set(row_.bound_test_flip(bound_));
+    limit_ = Lanes::set(bound_);
+    return true;
+  }
+
+  key_row<T> row_;
+  hit_list<Int>& list_;
+  std::int64_t k_, capacity_;
+  Int *scratch_, *keys_, *indices_;
+  std::int64_t count_;
+  Int bound_;
+  vector flip_, limit_;  // of the bound
+};
+
 // Streams the row's elements [first, last) into `list`, behind smaller indices. `bound` is the
 // worst key that may enter. At the end the list holds the k best, if it and the range have k
 // elements at or below the bound. `capacity` > k + 4 * Lanes::size; the list's arrays have
@@ -37,94 +158,28 @@ constexpr std::int64_t list_capacity(std::int64_t k) { return k + std::max<std::
 template <class Lanes, bool with_indices, class T>
 void stream(key_row<T> row, std::int64_t first, std::int64_t last, std::int64_t k, key_of<T> bound,
             hit_list<key_of<T>>& list, std::int64_t capacity, key_of<T>* scratch) {
-  using Int = key_of<T>;
-  constexpr std::int64_t step = Lanes::size, block = 4 * step;
-  constexpr std::int64_t batch = 64;  // blocks: at most 16 KiB, which stay in cache
-  // Locals, because a store through a vector may alias anything in memory.
-  Int *const keys = list.keys, *const indices = list.indices;
-  std::int64_t count = list.count;
-  auto flip = Lanes::set(row.bound_test_flip(bound));
-  auto limit = Lanes::set(bound);
-  const auto enter = [=](std::int64_t at, std::int64_t i, auto bits,
-                         auto chosen) KSELECT_TARGET_ATTR {
-    Lanes::store(Lanes::compress(row.template keys<Lanes>(bits), chosen), keys + at);
-    if constexpr (with_indices) {
-      Lanes::store(Lanes::compress(Lanes::iota(static_cast<Int>(i)), chosen), indices + at);
-    }
-    return at + Lanes::count(chosen);
-  };
-  const auto load = [&](std::int64_t at)
-                        KSELECT_TARGET_ATTR { return row.template bits<Lanes>(at); };
-  const auto test = [&](auto bits) KSELECT_TARGET_ATTR { return Lanes::exclusive_or(bits, flip); };
-  const auto is_hit = [&](auto bits)
-                          KSELECT_TARGET_ATTR { return Lanes::less_equal(test(bits), limit); };
-  const auto has_hits = [&](std::int64_t at) KSELECT_TARGET_ATTR {
-    const auto two = Lanes::min(test(load(at)), test(load(at + step)));
-    const auto others = Lanes::min(test(load(at + 2 * step)), test(load(at + 3 * step)));
-    return Lanes::any(Lanes::less_equal(Lanes::min(two, others), limit));
-  };
-  // Enters a block's hits; false if no later element can be better. Inlined three times: out of
-  // line, it would keep the vectors that it changes in memory.
-  const auto take = [&](std::int64_t at) KSELECT_TARGET_ATTR __attribute__((always_inline)) {
-    const auto a = load(at), b = load(at + step);
-    const auto c = load(at + 2 * step), d = load(at + 3 * step);
-    count = enter(count, at, a, is_hit(a));
-    count = enter(count, at + step, b, is_hit(b));
-    count = enter(count, at + 2 * step, c, is_hit(c));
-    count = enter(count, at + 3 * step, d, is_hit(d));
-    if (count + block <= capacity) return true;
-    list.count = count;
-    bound = cut<Lanes, with_indices>(list, k, scratch);
-    count = list.count;
-    if (bound == best_key<Int>) return false;
-    --bound;
-    flip = Lanes::set(row.bound_test_flip(bound));
-    limit = Lanes::set(bound);
-    return true;
-  };
+  using pass = hits_of<Lanes, with_indices, T>;
+  constexpr std::int64_t block = pass::block, batch = pass::batch;
+  pass hits(row, bound, list, k, capacity, scratch);
   const std::int64_t end = first + (last - first) / block * block;
   std::int64_t i = first;
   enum { few, some, most } had_hits = some;  // of the last batch's blocks
   while (i < end) {
-    const Int bound_before = bound;
-    if (had_hits == most) {  // until a cut makes hits fewer
-      for (; i < end && bound == bound_before; i += block) {
-        row.template prefetch<block>(i, fetched_ahead<T>);
-        if (!take(i)) return;
-      }
+    if (had_hits == most) {
+      if (!hits.take_all(i, end)) return;
       had_hits = some;
       continue;
     }
+    const key_of<T> before = hits.bound();
     const std::int64_t until = std::min(end, i + batch * block);
     std::int64_t found = 0;
-    if (had_hits == few) {
-      for (; i < until; i += block) {
-        row.template prefetch<block>(i, fetched_ahead<T>);
-        if (!has_hits(i)) continue;
-        ++found;
-        if (!take(i)) return;
-      }
-    } else {
-      std::int64_t with_hits[batch];
-      for (; i < until; i += block) {
-        row.template prefetch<block>(i, fetched_ahead<T>);
-        with_hits[found] = i;
-        found += has_hits(i);
-      }
-      for (std::int64_t f = 0; f < found; ++f) {
-        if (!take(with_hits[f])) return;
-      }
+    if (!(had_hits == few ? hits.take_few(i, until, found) : hits.take_some(i, until, found))) {
+      return;
     }
-    const bool as_before = bound == bound_before;
+    const bool as_before = hits.bound() == before;
     had_hits = found <= batch / 8 ? few : as_before && found >= batch / 8 * 7 ? most : some;
   }
-  for (; i < last; ++i) {
-    const Int key = row.key(i);
-    keys[count] = key;
-    if constexpr (with_indices) indices[count] = static_cast<Int>(i);
-    count += key <= bound;
-  }
-  list.count = count;
+  hits.take_rest(i, last);
 }
 
 }  // namespace kselect::one_pass::KSELECT_TARGET

@@ -55,4 +55,6 @@
 #define KSELECT_EXPORT(f) static_assert(true, "")
 #define KSELECT_DISPATCH(f) KSELECT_TARGET::f
 #endif
+// Of functions that change what must stay in registers.
+#define KSELECT_INLINED __attribute__((always_inline)) inline
 #endif

@@ -187,52 +187,72 @@ json merged_meta(const machine_shards& machine) {
   return meta;
 }
 
+// The shards of all directories, in the order of their numbers.
+std::vector<recorded_shard> read_shards(const std::vector<std::filesystem::path>& directories) {
+  std::vector<recorded_shard> all;
+  for (const auto& directory : directories) all.push_back(read_shard(directory));
+  if (all.empty()) refuse("no directory to merge; name the --out of each shard");
+  std::ranges::stable_sort(all, {}, [](const recorded_shard& s) { return s.which.index; });
+  return all;
+}
+
+// What the shards lack of their plan. Refuses it unless `partial`, and always more than the plan or
+// a cell in two shards.
+std::vector<std::string> lacking(const std::vector<recorded_shard>& all, bool partial) {
+  std::vector<std::string> missing = what_is_missing(all);
+  if (!missing.empty() && !partial) {
+    refuse(fmt::format("{}; run or resume what is missing, or take what is there with --partial",
+                       fmt::join(missing, "; ")));
+  }
+  if (const std::string wrong = how_union_differs(all); !wrong.empty()) {
+    const bool only_missing = !missing.empty() && wrong.starts_with("the shards hold");
+    if (!only_missing) refuse(wrong + "; leave out the directory that is of another run");
+  }
+  return missing;
+}
+
+// A machine's shards, and the lines of its run.
+struct planned_run {
+  machine_shards machine;
+  std::vector<recorded_line> lines;
+};
+
+// Writes the run of a machine into a new directory.
+merged_run write_run(const planned_run& run, const std::filesystem::path& directory) {
+  merged_run made{.directory = directory, .cells = run.lines.size(), .hosts = {}};
+  journal records = journal::open(directory, open_mode::create_new);
+  for (const recorded_line& line : run.lines) {
+    records.append(line.text);
+    made.failed += is_settled(line.status) ? 0 : 1;
+  }
+  write_snapshot(directory / "meta.json", to_text(merged_meta(run.machine), 2) + "\n");
+  for (const recorded_shard* const s : run.machine.shards) {
+    if (std::ranges::find(made.hosts, s->host()) == made.hosts.end()) {
+      made.hosts.push_back(s->host());
+    }
+  }
+  return made;
+}
+
 }  // namespace
 
 merge_result merge(const merge_request& request) {
-  std::vector<recorded_shard> all;
-  for (const auto& directory : request.directories) all.push_back(read_shard(directory));
-  if (all.empty()) refuse("no directory to merge; name the --out of each shard");
-  std::ranges::stable_sort(all, {}, [](const recorded_shard& s) { return s.which.index; });
+  const std::vector<recorded_shard> all = read_shards(request.directories);
   require_one_sweep(all);
   merge_result result;
-  result.notes = what_is_missing(all);
-  if (!result.notes.empty() && !request.partial) {
-    refuse(fmt::format("{}; run or resume what is missing, or take what is there with --partial",
-                       fmt::join(result.notes, "; ")));
-  }
-  // What is missing was said above; more than the plan, or a cell in two shards, is never right.
-  if (const std::string wrong = how_union_differs(all); !wrong.empty()) {
-    const bool only_missing = !result.notes.empty() && wrong.starts_with("the shards hold");
-    if (!only_missing) refuse(wrong + "; leave out the directory that is of another run");
-  }
-  struct planned_run {
-    machine_shards machine;
-    std::vector<recorded_line> lines;
-  };
+  result.notes = lacking(all, request.partial);
+  // All lines are read before the first file is written.
   std::vector<planned_run> planned;
   for (machine_shards& machine : by_machine(all)) {
-    planned.push_back({machine, lines_of(machine)});
+    std::vector<recorded_line> lines = lines_of(machine);
+    planned.push_back({std::move(machine), std::move(lines)});
   }
   std::set<std::string> names;
   for (const planned_run& run : planned) {
-    std::string name = slug_of(run.machine.facts);
-    for (int n = 2; !names.insert(name).second; ++n) {
-      name = fmt::format("{}-{}", slug_of(run.machine.facts), n);
-    }
-    merged_run made{.directory = request.out / name, .cells = run.lines.size(), .hosts = {}};
-    journal records = journal::open(made.directory, open_mode::create_new);
-    for (const recorded_line& line : run.lines) {
-      records.append(line.text);
-      made.failed += is_settled(line.status) ? 0 : 1;
-    }
-    write_snapshot(made.directory / "meta.json", to_text(merged_meta(run.machine), 2) + "\n");
-    for (const recorded_shard* const s : run.machine.shards) {
-      if (std::ranges::find(made.hosts, s->host()) == made.hosts.end()) {
-        made.hosts.push_back(s->host());
-      }
-    }
-    result.runs.push_back(std::move(made));
+    const std::string slug = slug_of(run.machine.facts);
+    std::string name = slug;
+    for (int n = 2; !names.insert(name).second; ++n) name = fmt::format("{}-{}", slug, n);
+    result.runs.push_back(write_run(run, request.out / name));
   }
   return result;
 }

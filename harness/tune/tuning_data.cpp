@@ -87,46 +87,76 @@ double mean_of(const gathered& from, const std::string& entry) {
   return std::exp(found->second.first / found->second.second);
 }
 
+// The times of cells by problem, in the order in which the problems first appear.
+class gathered_times {
+ public:
+  void add(const recorded_cell& cell) {
+    const auto [place, added] = places_.try_emplace(to_string(cell.problem), problems_.size());
+    if (added) problems_.push_back({cell.problem, {}});
+    auto& [sum, count] = problems_[place->second].times[cell.algorithm];
+    sum += std::log(cell.time->median);
+    ++count;
+  }
+  const std::vector<gathered>& problems() const { return problems_; }
+
+ private:
+  std::vector<gathered> problems_;
+  std::map<std::string, std::size_t> places_;  // from a problem to its position
+};
+
+// The device of all runs so far; throws if this one is of another.
+void join_device(tuning_data& data, const tuned_device& device, const recorded_run& run,
+                 const recorded_run& first) {
+  if (data.device.name.empty()) data.device = device;
+  if (data.device.name == device.name && data.device.multiprocessors == device.multiprocessors) {
+    return;
+  }
+  throw error(failure::input,
+              fmt::format("{}: was measured on {}, but {} on {}; one device at a time", run.path,
+                          device.name, first.path, data.device.name));
+}
+
+// Whether a cell has a time of `auto` or of a member. On a CPU, where rules choose, any entry
+// counts.
+bool is_of_use(const recorded_cell& cell, executor_kind kind) {
+  if (cell.executor != to_string(kind) || cell.status != cell_status::ok || !cell.time) {
+    return false;
+  }
+  return kind == executor_kind::cpu || cell.algorithm == "auto" ||
+         find_member(cell.algorithm) != nullptr;
+}
+
+// Adds the cells of one run, and the entries that are members of `auto`.
+void add_cells(tuning_data& data, gathered_times& times, const recorded_run& run,
+               executor_kind kind) {
+  for (const recorded_cell& cell : run.cells) {
+    if (!is_of_use(cell, kind)) continue;
+    times.add(cell);
+    const bool known = std::ranges::find(data.members, cell.algorithm) != data.members.end();
+    if (cell.algorithm != "auto" && !known) data.members.push_back(cell.algorithm);
+  }
+}
+
 }  // namespace
 
 tuning_data collect(const std::vector<recorded_run>& runs) {
   tuning_data data;
   data.sources = nlohmann::ordered_json::array();
   std::vector<std::string> lines;
-  std::vector<gathered> problems;
-  std::map<std::string, std::size_t> places;  // from a problem to its position in `problems`
+  gathered_times times;
   for (const recorded_run& run : runs) {
     const tuned_device device = device_of(run);
-    if (data.device.name.empty()) data.device = device;
-    if (data.device.name != device.name || data.device.multiprocessors != device.multiprocessors) {
-      throw error(failure::input,
-                  fmt::format("{}: was measured on {}, but {} on {}; one device at a time",
-                              run.path, device.name, runs.front().path, data.device.name));
-    }
+    join_device(data, device, run, runs.front());
     data.sources.push_back(source_of(run));
     lines.push_back(in_one_line(data.sources.back()));
-    for (const recorded_cell& cell : run.cells) {
-      if (cell.executor != to_string(device.kind) || cell.status != cell_status::ok || !cell.time) {
-        continue;
-      }
-      const bool is_auto = cell.algorithm == "auto", by_rules = device.kind == executor_kind::cpu;
-      if (!is_auto && !by_rules && find_member(cell.algorithm) == nullptr) continue;
-      if (!is_auto && std::ranges::find(data.members, cell.algorithm) == data.members.end()) {
-        data.members.push_back(cell.algorithm);
-      }
-      const auto [place, added] = places.try_emplace(to_string(cell.problem), problems.size());
-      if (added) problems.push_back({cell.problem, {}});
-      auto& [sum, count] = problems[place->second].times[cell.algorithm];
-      sum += std::log(cell.time->median);
-      ++count;
-    }
+    add_cells(data, times, run, device.kind);
   }
   if (data.members.empty()) {
     throw error(failure::input, fmt::format("{}: no cell of a member of auto has a time",
                                             runs.empty() ? "no run" : runs.front().path));
   }
   data.source = fmt::format("{}", fmt::join(lines, "; "));
-  for (const gathered& one : problems) {
+  for (const gathered& one : times.problems()) {
     timed_problem& p = data.problems.emplace_back();
     p.problem = one.problem;
     p.chosen = mean_of(one, "auto");

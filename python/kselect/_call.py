@@ -1,18 +1,13 @@
 """A call of `top_k` whose arguments have been read."""
 
-import operator
-import os
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kselect import _flags, _libraries, _ragged, _select
+from kselect._arguments import is_wide, whole
 
-THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-_MOSTTHREADS = 1 << 20
 _MOST_INT32 = (1 << 31) - 1
-
 
 # NumPy 1.24 has it elsewhere.
 _AxisError = getattr(np, "exceptions", np).AxisError
@@ -25,38 +20,9 @@ class TopK(NamedTuple):
     indices: Any  #: where each of them is along the axis
 
 
-@cache
-def _dtype_name(dtype: Any) -> str:
-    try:
-        return np.dtype(dtype).name
-    except TypeError:
-        return str(dtype)
-
-
-def is_wide(index_dtype: Any) -> bool | None:
-    """Whether indices are int64; None: as the library of the array likes it."""
-    if index_dtype is None:
-        return None
-    name = str(index_dtype)
-    name = name[6:] if name.startswith("torch.") else _dtype_name(index_dtype)
-    if name not in ("int32", "int64"):
-        raise ValueError(f"index_dtype is {index_dtype!r}, but must be int32 or int64")
-    return name == "int64"
-
-
-def thread_count(threads: int | None) -> int:
-    """The number of threads; None: one for each processor that the process may use."""
-    if threads is None:
-        return THREADS
-    count = operator.index(threads)
-    if not 1 <= count <= _MOSTTHREADS:
-        raise ValueError(f"threads = {count}, but must be at least 1")
-    return count
-
-
 def _normalised(axis: int, dimensions: int) -> int:
     """The axis as 0 .. dimensions - 1."""
-    given = operator.index(axis)
+    given = whole("axis", axis)
     if not -dimensions <= given < dimensions:
         raise _AxisError(given, dimensions, "axis")
     return given % dimensions
@@ -90,30 +56,30 @@ class Call:
             a, axis = a.reshape(-1), 0
         self.a, self.last = a, len(a.shape) - 1
         self.axis: int = _normalised(axis, self.last + 1)
-        shape = tuple(a.shape)
-        length = shape[self.axis]
-        rows = shape[: self.axis] + shape[self.axis + 1 :]
+        length, shape = a.shape[self.axis], tuple(a.shape)
+        shape = shape[: self.axis] + shape[self.axis + 1 :]  # of the rows
         self.rows: _ragged.Rows | None = None  # of lengths of their own
-        if given is None:
-            if not 1 <= k <= length:
-                raise ValueError(
-                    f"k = {k}, but must be 1 to {length}, the length of axis {self.axis}"
-                )
-        else:
-            rows = self._ragged(given, rows, length)
-        if out is not None and wide is None:
-            wide = is_wide(self._out_dtype(out))
-        self.wide = library.DEFAULT_WIDE if wide is None else wide
-        if not self.wide and (length if self.rows is None else self.rows.most) > _MOST_INT32:
-            raise ValueError(f"index_dtype is int32, but the axis has {length} elements")
-        self.flags = flags | (_flags.WIDE_INDICES if self.wide else 0)
-        self.flags |= _flags.OF_TYPE.get(name, 0)
-        if not _libraries.has_nan(name):
-            self.flags &= ~_flags.NAN_LAST
-        self.empty = 0 in rows
-        self.answer_shape = (*rows, k)  # with the axis last, as the extension writes it
+        if given is not None:
+            shape = self._ragged(given, shape, length)
+        elif not 0 <= k <= length:
+            raise ValueError(f"k = {k}, but must be 0 to {length}, the length of axis {self.axis}")
+        self.wide = self._has_wide_indices(wide, out, length)
+        flags |= (_flags.WIDE_INDICES if self.wide else 0) | _flags.OF_TYPE.get(name, 0)
+        self.flags = flags if _libraries.has_nan(name) else flags & ~_flags.NAN_LAST
+        self.empty = k == 0 or 0 in shape  # the answer has no element
+        self.answer_shape = (*shape, k)  # with the axis last, as the extension writes it
         self.hollow = length == 0 and not self.empty  # no row has an element
         self.out = None if out is None else self._checked(out)
+
+    def _has_wide_indices(self, wide: bool | None, out: Any, length: int) -> bool:
+        """Whether indices are int64: as `wide` says, else as `out` has them."""
+        if wide is None and out is not None:
+            wide = is_wide(self._out_dtype(out))
+        if wide is None:
+            wide = bool(self.library.DEFAULT_WIDE)
+        if not wide and (length if self.rows is None else self.rows.most) > _MOST_INT32:
+            raise ValueError(f"index_dtype is int32, but the axis has {length} elements")
+        return wide
 
     def _ragged(self, given: _ragged.Given, rows: tuple[int, ...], length: int) -> tuple[int, ...]:
         """Reads rows of lengths of their own. Returns their shape."""
@@ -121,8 +87,8 @@ class Call:
             raise ValueError(
                 f"offsets are given, so a must have one dimension, not {self.last + 1}; or axis=None"
             )
-        if self.k < 1:
-            raise ValueError(f"k = {self.k}, but must be at least 1")
+        if self.k < 0:
+            raise ValueError(f"k = {self.k}, but must not be negative")
         rows = given.shape(rows)
         self.rows = _ragged.Rows(given, self.library, self.a, rows, length, self.on_gpu)
         return rows

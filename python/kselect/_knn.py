@@ -1,13 +1,12 @@
 """Exact k nearest neighbours, in host memory and on a GPU."""
 
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kselect import _libraries, _select
+from kselect._arguments import is_wide, thread_count, whole
 from kselect._knn_gpu import GpuVectors
-from kselect._call import is_wide, thread_count
 
 # include/kselect/metric.hpp
 _METRICS = ("sqeuclidean", "euclidean", "cosine", "pearson", "inner_product")
@@ -198,7 +197,7 @@ class Corpus:
     def _search(
         self, rows: Any, k: int, first_own: int, filter: Any, proven: bool, index_dtype: Any
     ) -> tuple[Any, Any]:
-        k, most = operator.index(k), len(self) - (first_own >= 0)
+        k, most = whole("k", k), len(self) - (first_own >= 0)
         if not 1 <= k <= most:
             raise ValueError(f"k = {k}, but must be 1 to {most}")
         wide = is_wide(index_dtype)

@@ -1,11 +1,11 @@
 """`plan`: what many calls on arrays of one shape have in common is made once."""
 
 import math
-import operator
 from typing import Any
 
 from kselect import _flags, _libraries, _ragged, _select
-from kselect._call import Call, TopK, is_wide, thread_count
+from kselect._arguments import is_wide, thread_count, whole
+from kselect._call import Call, TopK
 
 
 class Plan:
@@ -163,5 +163,5 @@ def plan(
         # Later offsets may have longer rows than these.
         given = given._replace(max_length=max(1, math.prod(a.shape)))
     wide, count = is_wide(index_dtype), thread_count(threads)
-    call = Call(library, a, operator.index(k), axis, flags, wide, None, count, given=given)
+    call = Call(library, a, whole("k", k), axis, flags, wide, None, count, given=given)
     return Plan(library, call, axis is None)

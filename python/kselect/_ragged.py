@@ -1,11 +1,11 @@
 """Rows of lengths of their own: `lengths`, `starts`, `offsets`, `fill` and `max_length` of `top_k`."""
 
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kselect import _libraries
+from kselect._arguments import whole
 
 _MOST_INT32 = (1 << 31) - 1
 
@@ -34,12 +34,12 @@ def given(lengths: Any, starts: Any, offsets: Any, fill: Any, max_length: Any) -
     if offsets is not None and (lengths is not None or starts is not None):
         raise ValueError("offsets are given, so neither lengths nor starts may be")
     if max_length is not None:
-        max_length = operator.index(max_length)
+        max_length = whole("max_length", max_length)
         if max_length < 1:
             raise ValueError(f"max_length = {max_length}, but must be at least 1")
         if lengths is None and offsets is None:
             raise ValueError("max_length is given, but neither lengths nor offsets are")
-    fill = operator.index(fill)
+    fill = whole("fill", fill)
     if not -(1 << 63) <= fill < 1 << 63:
         raise ValueError(f"fill = {fill}, but must fit into 64 bits")
     if lengths is None and starts is None and offsets is None:

@@ -1,6 +1,5 @@
 """`top_k`: a library's array in, the same library's arrays out."""
 
-import operator
 import sys
 from contextlib import nullcontext
 from typing import Any, Literal, overload
@@ -8,7 +7,8 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from kselect import _flags, _libraries, _ragged, _select
-from kselect._call import THREADS, Call, TopK, is_wide, thread_count
+from kselect._arguments import is_wide, thread_count, whole
+from kselect._call import Call, TopK
 
 
 @overload
@@ -106,10 +106,11 @@ def top_k(
 
     Args:
         a: Array of at least one dimension, of float16, bfloat16, float32, float64, int32, uint32,
-            int8, uint8, float8_e4m3fn or float8_e5m2. NumPy's (with ml_dtypes' types), torch's (CPU, CUDA), CuPy's, JAX's (CPU), or any in host memory with DLPack; sequences
-            become NumPy's arrays. It is read where it is. It is copied only if its rows lie neither
-            one after another nor, on a GPU, side by side.
-        k: How many, from 1 to the length of the axis; any number if rows have lengths of their own.
+            int8, uint8, float8_e4m3fn or float8_e5m2. NumPy's (with ml_dtypes' types), torch's (CPU,
+            CUDA), CuPy's, JAX's (CPU), or any in host memory with DLPack; sequences become NumPy's
+            arrays. It is read where it is. It is copied only if its rows lie neither one after
+            another nor, on a GPU, side by side.
+        k: How many, from 0 to the length of the axis; any number if rows have lengths of their own.
         axis: The axis to select along. None: of `a` as if it had one dimension.
         mode: "largest" or "smallest".
         sorted: Best first. False may be faster and gives them in any order.
@@ -160,44 +161,43 @@ def top_k(
         MemoryError: There is no memory for the workspace.
         RuntimeError: The GPU failed, or this build has no code for it.
     """
-    if type(a) is _Tensor and axis == -1 and not _is_compiling():
-        if stream is None and workspace is None:
-            found = _select.top_k_of_tensor(
-                a, k, mode, sorted, nan, stable, indices_only, lengths, starts, offsets,
-                max_length, fill, out, index_dtype, threads,
-            )  # fmt: skip
-            if found is not None:
-                return found
-    flags = _flags.of(mode, sorted, stable, nan)
-    plain = out is None and stream is None and index_dtype is None and not indices_only
-    given = None
-    if lengths is not None or starts is not None or offsets is not None or max_length is not None:
-        given = _ragged.given(lengths, starts, offsets, fill, max_length)
-        plain = False
-    if plain and type(a) is np.ndarray and axis == -1:
-        found = _of_plain_rows(a, k, flags, workspace, thread_count(threads))
+    if type(a) is _Tensor and axis == -1 and stream is None and workspace is None:
+        found = None if _is_compiling() else _select.top_k_of_tensor(
+            a, k, mode, sorted, nan, stable, indices_only, lengths, starts, offsets, max_length, fill,
+            out, index_dtype, threads,
+        )  # fmt: skip
         if found is not None:
             return found
-    if "torch" in sys.modules:
-        side = _torch_side or _load_torch_side()
-        if side.wants_operator(a):
-            if stream is not None or workspace is not None:
-                raise ValueError("stream and workspace are not for tensors that are traced")
-            wide, count = is_wide(index_dtype), thread_count(threads)
-            found = side.by_operator(a, k, axis, flags, wide, out, count, given, not indices_only)
-            return found if indices_only else TopK(*found)
-        if plain and axis == -1 and workspace is None:
-            found = side.of_plain_rows(a, k, flags, thread_count(threads))
-            if found is not None:
-                return TopK(*found)
+    flags = _flags.of(mode, sorted, stable, nan)
+    ragged = not (lengths is None and starts is None and offsets is None and max_length is None)
+    plain = axis == -1 and out is None and stream is None and index_dtype is None
+    if plain and not ragged and not indices_only:
+        found = _of_plain_rows(a, k, flags, workspace, threads)
+        if found is not None:
+            return found
+    given = _ragged.given(lengths, starts, offsets, fill, max_length) if ragged else None
+    return _of_any_rows(
+        a, k, axis, flags, index_dtype, out, threads, given, not indices_only, workspace, stream
+    )
+
+
+def _of_any_rows(
+    a: Any, k: Any, axis: int | None, flags: int, index_dtype: Any, out: Any, threads: Any,
+    given: _ragged.Given | None, has_values: bool, workspace: Any, stream: Any,
+) -> Any:  # fmt: skip
+    """Any call, on the array of any library."""
+    wide, count = is_wide(index_dtype), thread_count(threads)
+    if "torch" in sys.modules and (_torch_side or _load_torch_side()).wants_operator(a):
+        if stream is not None or workspace is not None:
+            raise ValueError("stream and workspace are not for tensors that are traced")
+        found = _torch_side.by_operator(a, k, axis, flags, wide, out, count, given, has_values)
+        return TopK(*found) if has_values else found
     library, a = _libraries.of(a)
     if stream is not None and not library.check(a):
         raise ValueError("stream is given, but a is in host memory")
-    wide, count = is_wide(index_dtype), thread_count(threads)
     call = Call(
-        library, a, operator.index(k), axis, flags, wide, out, count,
-        given=given, has_values=not indices_only,
-    )  # fmt: skip
+        library, a, whole("k", k), axis, flags, wide, out, count, given=given, has_values=has_values
+    )
     with _NOTHING if stream is None else library.within(stream, a, *call.numbers()):
         return call.run(workspace)
 
@@ -208,8 +208,11 @@ _PLAIN = frozenset(
 )
 
 
-def _of_plain_rows(a: np.ndarray, k: int, flags: int, workspace: Any, threads: int) -> TopK | None:
-    """The most frequent call by the shortest way; None if it is another call or a wrong one."""
+def _of_plain_rows(a: Any, k: Any, flags: int, workspace: Any, threads: Any) -> TopK | None:
+    """The most frequent calls by the shortest way; None if it is another call or a wrong one."""
+    count = thread_count(threads)
+    if type(a) is not np.ndarray:
+        return None if workspace is not None else _of_torchs_rows(a, k, flags, count)
     shape = a.shape
     if a.dtype not in _PLAIN or type(k) is not int or not shape:
         return None
@@ -218,9 +221,17 @@ def _of_plain_rows(a: np.ndarray, k: int, flags: int, workspace: Any, threads: i
     shape = (*shape[:-1], k)
     values, indices = np.empty(shape, a.dtype), np.empty(shape, np.int64)
     wide = flags | _flags.WIDE_INDICES
-    if _select.top_k(a, k, len(shape) - 1, wide, values, indices, workspace, threads, 0):
+    if _select.top_k(a, k, len(shape) - 1, wide, values, indices, workspace, count, 0):
         return TopK(values, indices)
     return None
+
+
+def _of_torchs_rows(a: Any, k: Any, flags: int, threads: int) -> TopK | None:
+    if "torch" not in sys.modules:
+        return None
+    side = _torch_side or _load_torch_side()
+    found = None if side.wants_operator(a) else side.of_plain_rows(a, k, flags, threads)
+    return None if found is None else TopK(*found)
 
 
 _NOTHING = nullcontext()

@@ -9,7 +9,8 @@ import torch
 from torch.utils.dlpack import to_dlpack
 
 from kselect import _flags, _libraries, _select
-from kselect._call import THREADS, TopK
+from kselect._arguments import THREADS
+from kselect._call import TopK
 
 DEFAULT_WIDE = True
 # Whether the extension reads and makes tensors by functions of C, as it can with torch 2.10 and newer.

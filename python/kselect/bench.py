@@ -156,13 +156,8 @@ def register(
     """
     if not callable(function):
         raise TypeError(f"function is a {type(function).__name__}, which cannot be called")
-    if arrays not in _bench_arrays.LIBRARIES:
-        raise ValueError(f"arrays is {arrays!r}, but must be numpy, torch or cupy")
     _require_name(name)
-    possible = {"numpy": ("cpu",), "cupy": ("cuda",), "torch": _EXECUTORS}[arrays]
-    executors = tuple(possible if executors is None else executors)
-    if not executors or not set(executors) <= set(possible):
-        raise ValueError(f"executors are {executors}, but arrays of {arrays} can be on {possible}")
+    where = _executors_of(arrays, executors)
     contract = contract or Contract()
     file, source_hash = _source_of(function)
     caller = _bench_arrays.Caller(
@@ -174,14 +169,25 @@ def register(
         "source": source or f"Python, {getattr(function, '__name__', type(function).__name__)}",
         "file": file,
         "source_hash": source_hash,
-        "executors": list(executors),
+        "executors": list(where),
         **contract._facts(),
     }
     with _one_at_a_time:
         code, text = _bench.put_entry(json.dumps(facts), caller)
         if code:
             _refuse(code, text)
-        _registered[name] = caller, executors
+        _registered[name] = caller, where
+
+
+def _executors_of(arrays: str, executors: Sequence[str] | None) -> tuple[str, ...]:
+    """Where a function of these arrays runs. Raises ValueError if it cannot run there."""
+    if arrays not in _bench_arrays.LIBRARIES:
+        raise ValueError(f"arrays is {arrays!r}, but must be numpy, torch or cupy")
+    possible = {"numpy": ("cpu",), "cupy": ("cuda",), "torch": _EXECUTORS}[arrays]
+    where = possible if executors is None else tuple(executors)
+    if not where or not set(where) <= set(possible):
+        raise ValueError(f"executors are {where}, but arrays of {arrays} can be on {possible}")
+    return where
 
 
 def _require_name(name: Any) -> None:

@@ -114,6 +114,30 @@ std::array<std::int64_t, 2> extents_of(const std::filesystem::path& file, const 
   return {static_cast<std::int64_t>(extents[0]), static_cast<std::int64_t>(extents[1])};
 }
 
+struct stored_type {
+  hid_t type;
+  element_type element;
+  std::endian order;
+};
+
+// The library's types are variables that it sets when it is first used.
+std::array<stored_type, 14> types_read_in_pieces() {
+  return {{{H5T_IEEE_F32LE, element_type::float32, std::endian::little},
+           {H5T_IEEE_F32BE, element_type::float32, std::endian::big},
+           {H5T_IEEE_F64LE, element_type::float64, std::endian::little},
+           {H5T_IEEE_F64BE, element_type::float64, std::endian::big},
+           {H5T_STD_I8LE, element_type::int8, std::endian::little},
+           {H5T_STD_I8BE, element_type::int8, std::endian::big},
+           {H5T_STD_U8LE, element_type::uint8, std::endian::little},
+           {H5T_STD_U8BE, element_type::uint8, std::endian::big},
+           {H5T_STD_I16LE, element_type::int16, std::endian::little},
+           {H5T_STD_I16BE, element_type::int16, std::endian::big},
+           {H5T_STD_I32LE, element_type::int32, std::endian::little},
+           {H5T_STD_I32BE, element_type::int32, std::endian::big},
+           {H5T_STD_I64LE, element_type::int64, std::endian::little},
+           {H5T_STD_I64BE, element_type::int64, std::endian::big}}};
+}
+
 // A matrix in an open file.
 class hdf5_matrix {
  public:
@@ -146,56 +170,47 @@ class hdf5_matrix {
   }
 
   vector_layout layout() const {
-    struct known {
-      hid_t type;
-      element_type element;
-      std::endian order;
-    };
-    const std::array<known, 14> types = {
-        {{H5T_IEEE_F32LE, element_type::float32, std::endian::little},
-         {H5T_IEEE_F32BE, element_type::float32, std::endian::big},
-         {H5T_IEEE_F64LE, element_type::float64, std::endian::little},
-         {H5T_IEEE_F64BE, element_type::float64, std::endian::big},
-         {H5T_STD_I8LE, element_type::int8, std::endian::little},
-         {H5T_STD_I8BE, element_type::int8, std::endian::big},
-         {H5T_STD_U8LE, element_type::uint8, std::endian::little},
-         {H5T_STD_U8BE, element_type::uint8, std::endian::big},
-         {H5T_STD_I16LE, element_type::int16, std::endian::little},
-         {H5T_STD_I16BE, element_type::int16, std::endian::big},
-         {H5T_STD_I32LE, element_type::int32, std::endian::little},
-         {H5T_STD_I32BE, element_type::int32, std::endian::big},
-         {H5T_STD_I64LE, element_type::int64, std::endian::little},
-         {H5T_STD_I64BE, element_type::int64, std::endian::big}}};
+    const stored_type type = stored();
+    const std::int64_t stride = dimension() * size_of(type.element);
+    return {.file = file_,
+            .count = count(),
+            .dimension = dimension(),
+            .type = type.element,
+            .order = type.order,
+            .offset = offset_of_rows(stride),
+            .stride = stride};
+  }
+
+ private:
+  // The type of the numbers in the file.
+  stored_type stored() const {
     const type_handle type(H5Dget_type(matrix_.id()));
+    const auto types = types_read_in_pieces();
     const auto found = std::ranges::find_if(
-        types, [&](const known& k) { return H5Tequal(type.id(), k.type) > 0; });
+        types, [&](const stored_type& t) { return H5Tequal(type.id(), t.type) > 0; });
     if (found == types.end()) {
       fail(file_, name_,
            "holds numbers of a type that is not read piece by piece; rewrite it as "
            "float32");
     }
+    return *found;
+  }
+  // Where the first row is in the file, in bytes. `stride`: the bytes of a row.
+  std::int64_t offset_of_rows(std::int64_t stride) const {
+    if (count() == 0) return 0;
     const haddr_t offset = H5Dget_offset(matrix_.id());
-    if (offset == HADDR_UNDEF && count() != 0) {
+    if (offset == HADDR_UNDEF) {
       fail(file_, name_, "is not stored contiguously; rewrite it with h5repack -l CONTI");
     }
-    const std::int64_t stride = dimension() * size_of(found->element);
     // The extents may be wrong, so check that the data end within the file.
     const auto end =
         static_cast<unsigned __int128>(offset) +
         static_cast<unsigned __int128>(count()) * static_cast<unsigned __int128>(stride);
-    if (count() != 0 && end > std::filesystem::file_size(file_)) {
+    if (end > std::filesystem::file_size(file_)) {
       fail(file_, name_, "claims to lie beyond the end of the file");
     }
-    return {.file = file_,
-            .count = count(),
-            .dimension = dimension(),
-            .type = found->element,
-            .order = found->order,
-            .offset = count() == 0 ? 0 : static_cast<std::int64_t>(offset),
-            .stride = stride};
+    return static_cast<std::int64_t>(offset);
   }
-
- private:
   // After some errors libhdf5 keeps objects open, which keep the file open.
   static list_handle close_for_good() {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);

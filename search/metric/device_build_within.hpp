@@ -13,6 +13,45 @@ namespace kselect::search::metric_space {
 cluster_list arranged(float radius, std::vector<std::int64_t> centres,
                       const std::vector<int>& owner, const std::vector<float>& away);
 
+// What the kernels of one build share, in device memory.
+template <metric M>
+struct within_arrays {
+  within_arrays(backend& place, const typename M::set& objects, std::int64_t blocks)
+      : on_device(place, objects),
+        owner(place, objects.count()),
+        away(place, objects.count()),
+        sums(place, objects.count()),
+        candidates(place, 2 * blocks),
+        centres(place, objects.count()) {
+    owner.fill(free_object);
+    sums.fill(0);
+    centres.fill(no_object);
+  }
+
+  typename within_kernel<M>::args for_cluster(std::int64_t cluster, float radius) const {
+    return {.objects = on_device.view,
+            .radius = radius,
+            .cluster = static_cast<int>(cluster),
+            .owner = owner.view(),
+            .away = away.view(),
+            .sums = sums.view(),
+            .candidates = candidates.view(),
+            .centres = centres.view()};
+  }
+
+  std::int64_t indexed() const {
+    const auto all = owner.download();
+    return std::ranges::count_if(all, [](int of) { return of != free_object; });
+  }
+
+  uploaded<M> on_device;
+  device_array<int> owner;
+  device_array<float> away;
+  device_array<double> sums;
+  device_array<candidate_centre> candidates;
+  device_array<std::uint32_t> centres;
+};
+
 template <metric M>
 cluster_list build_clusters_within_on(backend& place, const typename M::set& objects, float radius,
                                       job_watch* watch) {
@@ -23,40 +62,21 @@ cluster_list build_clusters_within_on(backend& place, const typename M::set& obj
                  "build on the CPU");
   const std::int64_t blocks =
       resident_blocks(place.description(), build_threads, (n + build_threads - 1) / build_threads);
-  const uploaded<M> on_device(place, objects);
-  device_array<int> owner(place, n);
-  owner.fill(free_object);
-  const device_array<float> away(place, n);
-  device_array<double> sums(place, n);
-  sums.fill(0);
-  const device_array<candidate_centre> candidates(place, 2 * blocks);
-  device_array<std::uint32_t> centres(place, n);
-  centres.fill(no_object);
+  within_arrays<M> arrays(place, objects, blocks);
   std::vector<std::int64_t> chosen;
   for (std::int64_t cluster = 0; static_cast<std::int64_t>(chosen.size()) == cluster;) {
     for (const std::int64_t end = std::min(cluster + launches_at_once, n); cluster < end;
          ++cluster) {
       require_ok(start<within_kernel<M>>(place.executor(), {blocks, build_threads, staged},
-                                         {.objects = on_device.view,
-                                          .radius = radius,
-                                          .cluster = static_cast<int>(cluster),
-                                          .owner = owner.view(),
-                                          .away = away.view(),
-                                          .sums = sums.view(),
-                                          .candidates = candidates.view(),
-                                          .centres = centres.view()}));
+                                         arrays.for_cluster(cluster, radius)));
     }
     require_ok(place.synchronise());
-    const std::vector<std::uint32_t> so_far = centres.download(cluster);
+    const std::vector<std::uint32_t> so_far = arrays.centres.download(cluster);
     chosen.assign(so_far.begin(), std::ranges::find(so_far, no_object));
-    const auto indexed = [&] {
-      const auto all = owner.download();
-      return std::ranges::count_if(all, [](int of) { return of != free_object; });
-    };
-    if (watch != nullptr) tell(watch, indexed());
+    if (watch != nullptr) tell(watch, arrays.indexed());
     if (cluster == n) break;
   }
-  return arranged(radius, std::move(chosen), owner.download(), away.download());
+  return arranged(radius, std::move(chosen), arrays.owner.download(), arrays.away.download());
 }
 
 }  // namespace kselect::search::metric_space

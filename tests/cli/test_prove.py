@@ -124,3 +124,64 @@ def test_bad_input(kselect, tmp_path):
     done = kselect("generate", "rows", "--n", 3, "--q", 1, "--k", 4, "--output", "x.npy", check=2)
     assert "--k 4 is more than --n 3" in one_line(done.stderr)
     assert not (tmp_path / "x.npy").exists()
+
+
+def ragged_answer(rows, lengths, k):
+    """The k smallest of each row's first elements; then -1 at infinity."""
+    masked = np.where(np.arange(rows.shape[1]) < lengths[:, None], rows, np.inf).astype(rows.dtype)
+    order = np.argsort(masked, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(masked, order, 1), np.where(np.arange(k) < lengths[:, None], order, -1)
+
+
+def test_answers_of_ragged_rows(kselect, tmp_path):
+    rows = rows_of(kselect, tmp_path)
+    lengths = np.array([300, 0, 3, 6, 7, 299, 1], np.int32)
+    np.save(tmp_path / "l.npy", lengths)
+    values, indices = ragged_answer(rows, lengths, 6)
+    right = save(tmp_path, values, indices)
+    assert "up to 300" in kselect("prove", "rows.npy", *right, "--lengths", "l.npy", "--stable").stdout
+    assert "i.npy" in kselect("prove", "rows.npy", "--indices", "i.npy", "--lengths", "l.npy").stdout
+    np.save(tmp_path / "offsets.npy", np.cumsum([0, *[300] * 7]))
+    np.save(tmp_path / "flat.npy", rows.reshape(-1))
+    kselect("prove", "flat.npy", *save(tmp_path, *answer(rows)), "--offsets", "offsets.npy")
+
+    def refused(values, indices, *options):
+        done = kselect("prove", "rows.npy", *save(tmp_path, values, indices), *options, check=7)
+        return one_line(done.stderr)
+
+    assert "row 1, position 0" in refused(values, indices)  # of equal rows it is none
+    assert "fill" in refused(values, np.where(indices == -1, 0, indices), "--lengths", "l.npy")
+    assert "fill" in refused(values, indices, "--lengths", "l.npy", "--fill", 9)
+    whole = answer(rows)
+    assert "wrong" in refused(*whole, "--lengths", "l.npy")
+    np.save(tmp_path / "l.npy", lengths[:5])
+    done = kselect("prove", "rows.npy", *save(tmp_path, values, indices), "--lengths", "l.npy", check=3)
+    assert "l.npy: has 5 numbers, but rows.npy has 7 rows" in one_line(done.stderr)
+
+
+def test_an_answer_must_be_named(kselect, tmp_path):
+    rows_of(kselect, tmp_path)
+    assert "VALUES, or --indices" in one_line(kselect("prove", "rows.npy", check=2).stderr)
+    done = kselect("prove", "rows.npy", *save(tmp_path, *answer(np.load(tmp_path / "rows.npy"))), "--k", 5, check=2)
+    assert "v.npy: has 6 columns, but --k is 5" in one_line(done.stderr)
+
+
+@pytest.mark.parametrize("lengths", ["uniform", "zipf(1)", "two_sizes(0.5)", "equal"])
+def test_lengths_are_those_of_a_sweep(kselect, tmp_path, lengths):
+    rows_of(kselect, tmp_path, **{"lengths": lengths, "lengths-output": "l.npy"})
+    made = np.load(tmp_path / "l.npy")
+    assert made.dtype == np.int32 and made.shape == (7,) and made.max() == 300
+    kselect("select", "rows.npy", "--k", 9, "--lengths", "l.npy", "--values", "v.npy", "--indices", "i.npy")
+    kselect("prove", "rows.npy", "v.npy", "i.npy", "--lengths", "l.npy")
+
+
+def test_lengths_that_make_no_sense(kselect, tmp_path):
+    usual = ["generate", "rows", "--n", 9, "--q", 2, "--output", "rows.npy"]
+    for options, why in (
+        (["--lengths", "zopf", "--lengths-output", "l.npy"], "'zopf' is not equal, uniform"),
+        (["--lengths", "uniform"], "--lengths and --lengths-output go together"),
+        (["--lengths-output", "l.npy"], "--lengths and --lengths-output go together"),
+        (["--lengths", "uniform", "--lengths-output", "l.npy", "--first", 1], "leave --first out"),
+    ):
+        assert why in one_line(kselect(*usual, *options, check=2).stderr)
+        assert not (tmp_path / "l.npy").exists() and not (tmp_path / "rows.npy").exists()

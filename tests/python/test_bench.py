@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from source_tree import ROOT
 
 import kselect
 
 bench = pytest.importorskip("kselect.bench", reason="the package was built without the program")
-RECORD_SCHEMA = Path(__file__).resolve().parents[2] / "results" / "record.schema.json"
+RECORD_SCHEMA = ROOT / "results" / "record.schema.json"
 QUICK = {"warmup": 0, "rounds": 3, "min_samples": 2, "max_samples": 2, "max_seconds": 0.05}
 SMALLEST = bench.Contract(mode="smallest")
 

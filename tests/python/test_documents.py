@@ -3,12 +3,12 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from source_tree import ROOT, file_of_source
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
+GUIDE = "docs/guide/python.md"
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
@@ -21,19 +21,20 @@ def test_examples_run(example, tmp_path):
 
 
 def test_there_are_examples():
+    file_of_source("examples/python")
     assert EXAMPLES
 
 
 def test_the_guides_programs_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    guide = (ROOT / "docs" / "guide" / "python.md").read_text()
+    guide = file_of_source(GUIDE).read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 3
     names = {}
     for block in blocks:
         if "kselect.bench" in block:
             pytest.importorskip("kselect.bench", reason="the package was built without the program")
-        exec(compile(block, "docs/guide/python.md", "exec"), names)
+        exec(compile(block, GUIDE, "exec"), names)
     assert names["values"].shape == (1000, 10)
     assert names["indices"].shape == (1000, 10)
     assert names["columns"].indices.shape == (10, 4096)
@@ -47,7 +48,7 @@ def test_the_guide_lists_every_argument():
 
     import kselect
 
-    guide = (ROOT / "docs" / "guide" / "python.md").read_text()
+    guide = file_of_source(GUIDE).read_text()
     for name in inspect.signature(kselect.top_k).parameters:
         assert re.search(rf"^\|.*`{name}\b", guide, re.MULTILINE), f"the guide lacks {name}"
         assert re.search(rf"^        {name}: ", kselect.top_k.__doc__, re.MULTILINE), name

@@ -6,16 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from source_tree import file_of_source
 
 import kselect
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def test_version_is_the_projects():
-    if not (ROOT / "CMakeLists.txt").exists():
-        pytest.skip("not in the source tree")
-    project = (ROOT / "CMakeLists.txt").read_text()
+    project = file_of_source("CMakeLists.txt").read_text()
     assert kselect.__version__ == re.search(r"project\(kselect VERSION ([0-9.]+)", project)[1]
 
 

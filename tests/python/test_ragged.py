@@ -220,7 +220,7 @@ ROWS = np.arange(12.0).reshape(3, 4)
 def test_refusals(options, error, message):
     with pytest.raises(error, match=message):
         kselect.top_k(ROWS, 2, **options)
-    with pytest.raises(ValueError, match="k = 0, but must be at least 1"):
-        kselect.top_k(ROWS, 0, lengths=[1, 1, 1])
+    with pytest.raises(ValueError, match="k = -1, but must not be negative"):
+        kselect.top_k(ROWS, -1, lengths=[1, 1, 1])
     with pytest.raises(ValueError, match="a is empty"):
         kselect.top_k(np.zeros((1, 0)), 1, lengths=[1])

@@ -161,6 +161,22 @@ def test_sequences_become_arrays():
     assert values.tolist() == [2.5, 1.5] and indices.tolist() == [1, 2]
 
 
+def test_none_of_each_row():
+    """k = 0: an answer without elements, whose shape is right, and nothing is written."""
+    a = np.ones((3, 4, 5), np.float32)
+    for axis, shape in ((-1, (3, 4, 0)), (1, (3, 0, 5)), (None, (0,))):
+        values, indices = kselect.top_k(a, 0, axis=axis)
+        assert values.shape == indices.shape == shape
+        assert (values.dtype, indices.dtype) == (np.float32, np.int64)
+        assert kselect.top_k(a, 0, axis=axis, indices_only=True, index_dtype="int32").dtype == np.int32
+    assert kselect.top_k(np.ones((2, 0)), 0).values.shape == (2, 0)
+    assert kselect.top_k(a[0], 0, lengths=[0, 1, 2, 5]).indices.shape == (4, 0)
+    assert kselect.top_k(a.reshape(-1), 0, offsets=[0, 7, 60]).values.shape == (2, 0)
+    assert kselect.plan(a, 0)(a).values.shape == (3, 4, 0)
+    out = np.empty((3, 4, 0), np.float32), np.empty((3, 4, 0), np.int64)
+    assert kselect.top_k(a, 0, out=out).values is out[0]
+
+
 def test_no_rows():
     for shape, axis, wanted in (((0, 5), -1, (0, 2)), ((5, 0, 3), 0, (2, 0, 3)), ((0, 4), 1, (0, 2))):
         found = kselect.top_k(np.zeros(shape, np.float32), 2, axis=axis)

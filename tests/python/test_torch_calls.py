@@ -234,7 +234,10 @@ def test_a_plan_keeps_its_lengths_alive():
 @pytest.mark.parametrize("name", ["int32", "uint32", "int8", "uint8", "float8_e4m3fn", "float8_e5m2"])
 def test_other_types(device, name, long):
     dtype = getattr(torch, name)
-    a = torch.arange(120, device=device).reshape(4, 30).to(torch.float32).to(dtype)
+    try:
+        a = torch.arange(120).reshape(4, 30).to(torch.float32).to(dtype).to(device)
+    except (RuntimeError, NotImplementedError) as reason:  # torch itself knows little of some types
+        pytest.skip(f"this torch makes no {name} on {device}: {reason}")
     by_short = short(a, 5, stable=True)
     found, wanted = kselect.top_k(a, 5, stable=True), long(a, 5, stable=True)
     for one in (found, by_short or found):

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from source_tree import file_of_source
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "triton" / "least.py"
+EXAMPLE = "examples/triton/least.py"
 
 
 class Tensor:
@@ -56,7 +57,7 @@ class Tensor:
 
 
 def load_example():
-    spec = importlib.util.spec_from_file_location("least", EXAMPLE)
+    spec = importlib.util.spec_from_file_location("least", file_of_source(EXAMPLE))
     module = importlib.util.module_from_spec(spec)
     sys.modules["least"] = module
     spec.loader.exec_module(module)
@@ -97,6 +98,7 @@ def run():
 
 
 def test_the_kernel_passes_as_a_native_entry_does(run, tmp_path):
+    file_of_source(EXAMPLE)
     run(__file__, tmp_path / "run", TRITON_INTERPRET="1")
 
 
@@ -107,7 +109,7 @@ def test_on_a_gpu(run, tmp_path, monkeypatch):
     if not torch.cuda.is_available() or not _select.HAS_CUDA:
         pytest.skip("no GPU")
     monkeypatch.chdir(tmp_path)
-    printed = run(EXAMPLE)
+    printed = run(file_of_source(EXAMPLE))
     assert "triton-least" in printed and "torch.topk" in printed
     assert "wrong" not in printed and "error" not in printed
 
