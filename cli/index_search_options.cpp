@@ -13,14 +13,18 @@ using metric_space::most_objects;
 
 void add_kernel_options(CLI::App& command, index_search_arguments& o) {
   constexpr const char* kernels = "Executors cuda and fiber";
-  command.add_option("--distribution", o.distribution, "sss: what threads are given")
-      ->check(CLI::IsMember({"elements", "pivots"}))
+  command
+      .add_option("--distribution", o.distribution,
+                  "sss: what threads are given: elements or pivots, as in the thesis, or "
+                  "elements for a group of queries")
+      ->check(CLI::IsMember({"elements", "pivots", "groups"}))
       ->capture_default_str()
       ->group(kernels);
   command
-      .add_option("--walk", o.walk,
-                  "list_of_clusters: what threads take turns at: all members, as in the thesis, the "
-                  "clusters that are not ruled out, or those that a group of queries needs")
+      .add_option(
+          "--walk", o.walk,
+          "list_of_clusters: what threads take turns at: all members, as in the thesis, the "
+          "clusters that are not ruled out, or those that a group of queries needs")
       ->check(CLI::IsMember({"members", "clusters", "groups"}))
       ->capture_default_str()
       ->group(kernels);

@@ -17,12 +17,12 @@
 #include "cli/knn_options.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
-#include "runtime/io/atomic_file.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/streams.hpp"
 #include "search/knn/cuda/product_rate.hpp"
-#include "search/knn/knn_record.hpp"
+#include "search/knn/median_times.hpp"
+#include "search/task/knn_calls.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -93,7 +93,7 @@ class output_files {
     const std::array shape = {queries, o.k};
     if (!o.indices.empty()) indices_.emplace(o.indices, element_type::int64, shape);
     if (!o.distances.empty()) distances_.emplace(o.distances, element_type::float32, shape);
-    if (!o.record.empty()) record_.emplace(o.record);
+    if (!o.record.empty()) record_.emplace(o.record);  // holds the folder
   }
 
   void append(const knn_block& block) {
@@ -102,16 +102,11 @@ class output_files {
     if (shows_) show(block);
   }
   void commit(const knn_run& run) {
-    if (record_) {
-      const std::string text = knn_record(run);
-      record_->write(std::as_bytes(std::span(text)));
-      record_->finish();
-    }
     if (indices_) indices_->finish();
     if (distances_) distances_->finish();
     if (indices_) indices_->commit();
     if (distances_) distances_->commit();
-    if (record_) record_->commit();
+    if (record_) record_->add(call_of(run));
   }
   void print_head(std::int64_t k) const {
     if (!shows_) return;
@@ -136,12 +131,11 @@ class output_files {
   bool shows_;
   answer_table head_{"query", "distances"};
   std::optional<npy_writer> indices_, distances_;
-  std::optional<atomic_file> record_;
+  std::optional<call_record> record_;
 };
 
-std::array<named_file, 3> outputs_of(const knn_arguments& o) {
-  return {
-      {{"--indices", o.indices, true}, {"--distances", o.distances, true}, {"--record", o.record}}};
+std::array<named_file, 2> outputs_of(const knn_arguments& o) {
+  return {{{"--indices", o.indices, true}, {"--distances", o.distances, true}}};
 }
 
 void print_outcome(const knn_arguments& o, const knn_request& r, const backend& place) {
@@ -274,7 +268,7 @@ int find_neighbours(const knn_arguments& given) {
   const knn_run run{.request = request,
                     .entry = entry,
                     .report = report,
-                    .threads = place->description().threads,
+                    .place = place->description(),
                     .started = started,
                     .elapsed_s = elapsed.count(),
                     .ceilings = o.record.empty() ? memory_ceilings{} : place->measure_ceilings(),

@@ -17,14 +17,13 @@
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
-#include "runtime/io/atomic_file.hpp"
 #include "runtime/io/job_files.hpp"
 #include "runtime/io/vectors.hpp"
 #include "runtime/streams.hpp"
 #include "search/knn/cuda/product_rate.hpp"
 #include "search/knn/tiled/agreement.hpp"
 #include "search/knn/tiled/result_store.hpp"
-#include "search/knn/tiled/tiled_record.hpp"
+#include "search/task/knn_calls.hpp"
 
 namespace kselect::cli {
 namespace {
@@ -96,7 +95,7 @@ class rank_job {
   void run() {
     const auto started = std::chrono::system_clock::now();
     std::optional<job_files> held;
-    std::optional<atomic_file> record;
+    std::optional<call_record> record;
     if (ranks_.rank() == 0) hold_files(held);
     if (!shared_.record.empty() && ranks_.rank() == 0) record.emplace(shared_.record);
     const auto place = open_backend(kind_, threads_for(shared_.threads, ranks_), number_);
@@ -105,8 +104,10 @@ class rank_job {
     if (!shared_.record.empty()) {
       const bool products = r.product == knn_product::float16;
       const double rate = products ? measure_product_rate(*place) : 0;
-      const auto all = ranks_.gather(rank_record(ranks_, *place, r, rate));
-      if (record) write(*record, tiled_record({request_, r, all, kind_, started, elapsed.count()}));
+      const auto all = ranks_.gather(rank_facts(ranks_, *place, r, rate));
+      if (record) {
+        keep(*record, {request_, r, all, place->description(), started, elapsed.count()});
+      }
     }
     if (ranks_.rank() == 0) print_outcome(r, *place);
   }
@@ -127,17 +128,18 @@ class rank_job {
     std::vector<named_file> inputs;
     for (const auto& file : request_.base) inputs.push_back({"--base", container_of(file)});
     for (const auto& file : request_.query) inputs.push_back({"--query", container_of(file)});
-    const std::array<named_file, 5> outputs = {
+    const std::array<named_file, 4> outputs = {
         {{"--indices", request_.indices},
          {"--distances", request_.distances},
-         {"--record", shared_.record},
          {"the unfinished --indices", partial_file(request_.indices)},
          {"the unfinished --distances", partial_file(request_.distances)}}};
     held.emplace(inputs, outputs);
   }
-  static void write(atomic_file& file, const std::string& text) {
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
+  // The time of a job that went on is of its last part.
+  static void keep(call_record& record, const tiled_run& run) {
+    if (run.report.queries_before == 0) return record.add(call_of(run));
+    print_message("not recorded: {} had been done before\n",
+                  amount_of(run.report.queries_before, "query"));
   }
 
   static const char* proof_of(const tiled_report& r, const backend& place) {

@@ -31,7 +31,7 @@ struct tiled_options {
 struct shared_options {
   const std::string& executor;
   int threads;
-  const std::string& record;  // empty: write no record
+  const std::string& record;  // the folder of a run; empty: write no record
 };
 
 void add_tiled_options(CLI::App& command, tiled_options& o);

@@ -75,8 +75,9 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
       ->group(group);
   command
       .add_option("--record", o.record,
-                  "with --timing, or in tiles on any executor: where to write all times (.json)")
-      ->type_name("FILE")
+                  "with --timing, or in tiles on any executor: the folder of a run, to which the "
+                  "search is added as a cell; a further search of the same adds to its rounds")
+      ->type_name("DIR")
       ->group(group);
 }
 

@@ -177,35 +177,33 @@ class Kselect:
     def __init__(self, program: Path, shape: Shape, folder: Path, product: str) -> None:
         """Name the files of a search."""
         self.name = f"kselect {product}"
-        self._record, self._indices = folder / "record.json", folder / f"{product}.npy"
+        self._run, self._indices = folder / f"{product}-run", folder / f"{product}.npy"
         asked = ["--query", folder / "query.npy"]
         if shape.graph:
             asked = ["--self", "--exclude-self"]
         self._command = [program, "knn", "--base", folder / "base.npy", *asked, "--k", shape.k,
                          "--executor", "cuda", "--product", product, "--timing", REPEATS,
-                         "--indices", self._indices, "--record", self._record]  # fmt: skip
-        self.records: list[dict[str, Any]] = []
+                         "--indices", self._indices, "--record", self._run]  # fmt: skip
 
     def turn(self) -> None:
-        """Run it once and keep its record."""
+        """Run it once; its rounds are added to the cell."""
         command = [str(part) for part in self._command]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"peers.knn_on_gpu: {' '.join(command)}: {done.stderr.strip()}")
-        self.records.append(json.loads(self._record.read_text()))
+        self.meta = json.loads((self._run / "meta.json").read_text())
 
     def outcome(self, truth: Truth) -> dict[str, Any]:
         """Return the arm's part of the line."""
-        samples = [ns / 1e6 for r in self.records
-                   for ns in r["time"]["samples"]["elapsed"][r["time"]["left_out"] :]]  # fmt: skip
-        last = self.records[-1]
-        stages = {name: ns / 1e6 for name, ns in last["time"]["median"].items()}
-        return timed(samples) | {
+        cell = json.loads((self._run / "runs.jsonl").read_text().splitlines()[-1])
+        counts = cell["counts"]
+        return timed([ns / 1e6 for ns in cell["time"]["rounds"]]) | {
             "exact": truth.exact(np.load(self._indices, mmap_mode="r")),
-            "proven": last["verify"]["rows"],
-            "stages_ms": stages,
-            "product": last["product"],
-        }
+            "proven": counts["rows_proven"],
+            "stages_ms": {name: stage["median"] / 1e6 for name, stage in cell["stages"].items()},
+            "product": {"type": cell["algorithm"]["settings"]["product"],
+                        "share_of_ceiling": counts.get("share_of_products")},
+        }  # fmt: skip
 
 
 def timed(samples: Sequence[float]) -> dict[str, Any]:
@@ -278,9 +276,9 @@ def measured(torch: Any, program: Path, shape: Shape, arms: dict[str, Arm], roun
                 arm.turn()
         outcomes = {arm.name: arm.outcome(truth) for arm in own}
         outcomes |= {name: rival.outcome(truth) for name, rival in rivals.items()}
-        gpu = own[0].records[-1]["gpu"][0]
+        gpu = own[0].meta["gpu"][0]
     return {"shape": asdict(shape), "checked": len(truth.rows), "rounds": rounds, "gpu": gpu,
-            "git": own[0].records[-1]["git"], "arms": outcomes, "left_out": left_out}  # fmt: skip
+            "git": own[0].meta["git"], "arms": outcomes, "left_out": left_out}  # fmt: skip
 
 
 def data_folder() -> str | None:

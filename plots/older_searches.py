@@ -5,6 +5,7 @@ Before searches were cells (`"task": "knn"` and `"index"` in configs), they had 
     runs.jsonl with "what": "index_search"   by `kselect index ... --record`
     knn_end_to_end.jsonl                     by `kselect knn --timing --record`, a line a search
     *.json with "what": "knn"                the same, a file a search
+    scaling.jsonl                            by `kselect knn --memory-limit --record` (plots.older_tiles)
 
 Such a folder is rewritten in place: runs.jsonl.gz with a cell a search, and meta.json, whose
 `converted_from` names the form, each old file with the SHA-256 of its (unpacked) bytes, and a commit
@@ -31,6 +32,7 @@ import numpy
 from plots.errors import Failure, PlotError, exit_code
 from plots.files import RUNS, packed, read_bytes, write_file
 from plots.journal import read_journal
+from plots.older_tiles import SCALING, groups_of, parts_of, searches_of
 
 Json = dict[str, Any]
 
@@ -50,6 +52,7 @@ class Old:
     form: str
     files: tuple[Path, ...]
     records: tuple[Json, ...]
+    others: tuple[Json, ...] = ()  # lines of the files that are no searches
 
 
 def old_records(folder: Path) -> Old | None:
@@ -63,6 +66,11 @@ def old_records(folder: Path) -> Old | None:
         if file.is_file():
             lines = read_bytes(file).splitlines()
             return Old("knn", (file,), tuple(json.loads(line) for line in lines))
+    for file in (folder / SCALING, packed(folder / SCALING)):
+        if file.is_file():
+            found_lines = [json.loads(line) for line in read_bytes(file).splitlines()]
+            tiled, others = searches_of(found_lines)
+            return Old("knn_in_tiles", (file,), tiled, tuple(others))
     files = tuple(sorted(folder.glob("*.json"))) if not (folder / "meta.json").exists() else ()
     found = {path: json.loads(read_bytes(path)) for path in files}
     chosen = [path for path in files if found[path].get("what") == "knn"]
@@ -71,7 +79,10 @@ def old_records(folder: Path) -> Old | None:
 
 def convert(form: str, records: Sequence[Json]) -> list[Json]:
     """Return the cells that old records of one form become, in their order."""
-    made = [{"index_search": _of_index, "knn": _of_knn}[form](record) for record in records]
+    if form == "knn_in_tiles":
+        made = [_of_tiles(rounds) for rounds in groups_of(records)]
+    else:
+        made = [{"index_search": _of_index, "knn": _of_knn}[form](record) for record in records]
     _name_variants(made)
     for cell in made:
         text = json.dumps(cell, sort_keys=True)
@@ -83,13 +94,14 @@ def meta_of(name: str, old: Old, commits: Mapping[Path, str]) -> Json:
     """Return meta.json of a converted run."""
     first = old.records[0]
     ceilings = [r["ceilings"] for r in old.records if r.get("ceilings")]
+    task = {"index_search": "index", "knn_in_tiles": "knn"}.get(old.form, old.form)
     meta: Json = {
         "schema": 1,
         "run": name,
         "state": "complete",
         "started": min(r["started"] for r in old.records),
         "arguments": [],
-        "config": {"name": name, "task": {"index_search": "index"}.get(old.form, old.form)},
+        "config": {"name": name, "task": task},
         "input": {"kind": "dataset", "name": ", ".join(dict.fromkeys(_names(old.records)))},
         "cost_table": None,
         "floor": {"cuda": max(ceilings, key=lambda c: c["read"])} if ceilings else {},
@@ -100,15 +112,20 @@ def meta_of(name: str, old: Old, commits: Mapping[Path, str]) -> Json:
                  "commit": commits.get(path, "")}
                 for path in old.files
             ],
-        },
+        } | ({"other_lines": list(old.others)} if old.others else {}),
     }  # fmt: skip
+    if old.form == "knn_in_tiles":
+        rank = first["ranks"][0]
+        return meta | {name: first[name] for name in ("git", "build")} | {
+            "host": rank["host"], "gpu": [rank["gpu"]] if rank["gpu"] else []}  # fmt: skip
     with_gpu = next((r for r in old.records if r.get("gpu")), first)
     return meta | {name: with_gpu.get(name) for name in _OF_MACHINE}
 
 
 def _names(records: Iterable[Json]) -> Iterable[str]:
     for r in records:
-        yield Path(r["index"]["source"] if "index" in r else r["request"]["base"]["source"]).name
+        base = r["index"] if "index" in r else r["request"]["base"]
+        yield ", ".join(base) if isinstance(base, list) else Path(base["source"]).name
 
 
 def _cell(old: Json, task: str, problem: Json, algorithm: Json, **more: Any) -> Json:
@@ -209,6 +226,19 @@ def _of_knn(old: Json) -> Json:
     return cell
 
 
+def _of_tiles(rounds: Sequence[Json]) -> Json:
+    last, parts = rounds[-1], parts_of(rounds)
+    old = last | {"threads": last["ranks"][0]["threads"]}
+    algorithm = last["algorithm"] | {"settings": parts["settings"]}
+    cell = _cell(old, "knn", parts["problem"], algorithm, counts=parts["counts"])
+    cell["input"], cell["ranks"] = parts["input"], parts["ranks"]
+    cell["verify"] = _proof(f"as asked: {last['request']['prove']}", cell["problem"]["q"], parts["proven"])
+    cell["time"] = _time("steady", parts["rounds"])
+    cell["stages"] = {name: _stage(ns, of_time=of_time)
+                      for name, (of_time, ns) in parts["stages"].items()}  # fmt: skip
+    return cell
+
+
 def _proof(method: str, rows: int, proven: bool) -> Json:
     return {"method": method, "rows": rows if proven else 0, "answers": int(proven),
             "before": proven, "after": False}  # fmt: skip
@@ -276,9 +306,12 @@ def rewrite(folder: Path) -> bool:
         # The machine and the build are read from the first record: one of that commit.
         ordered = tuple(sorted(old.records, key=lambda r: bool(r["git"]["commit"] != most)))
         cells = convert(old.form, old.records)
-        for cell, record in zip(cells, old.records, strict=True):
-            if record["git"]["commit"] != most:
-                cell["git"] = record["git"]
+        if old.form == "knn_in_tiles":
+            _require_one(commits)
+        else:
+            for cell, record in zip(cells, old.records, strict=True):
+                if record["git"]["commit"] != most:
+                    cell["git"] = record["git"]
         history = {path: _commit_of(path) for path in old.files}
         meta = meta_of(folder.name, replace(old, records=ordered), history)
         data = b"".join(_line(cell) for cell in cells)
@@ -290,6 +323,11 @@ def rewrite(folder: Path) -> bool:
         if path != packed(folder / RUNS):
             path.unlink()
     return True
+
+
+def _require_one(commits: Mapping[str, int]) -> None:
+    if len(commits) != 1:
+        raise ValueError(f"searches in tiles of {len(commits)} commits")  # noqa: TRY003
 
 
 def _commit_of(path: Path) -> str:

@@ -1,20 +1,21 @@
 """Plans a k-NN search from a measured one: `python -m plots.scale_plan DIR --n N --queries Q`.
 
-Takes the five rates of docs/scale.md from DIR/scaling.jsonl (configs/templates/scaling.sh), evaluates the
+Takes the five rates of docs/scale.md from the cells of DIR (configs/templates/scaling.sh), evaluates the
 formulas of that page for several numbers of GPUs and prints them as Markdown. A rate without a
 record is named as missing, and values that depend on it are left open.
 """
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from plots.errors import Failure, PlotError
-from plots.scaling import records
+from plots.files import RUNS
+from plots.scaling import cells
 
 GPUS = (1, 2, 4, 8, 16, 64)
 _GIB = 2.0**30
@@ -32,28 +33,26 @@ class Rates:
     write: float | None  # bytes a second that rank 0 writes durably
 
 
-def rates_of(found: Sequence[Mapping[str, Any]], dimension: int) -> Rates:
-    """Return the medians over all records of GPU searches with that dimension."""
+def rates_of(found: Iterable[Mapping[str, Any]], dimension: int) -> Rates:
+    """Return the medians over the rounds of all cells on GPUs with that dimension."""
     values: dict[str, list[float]] = {field.name: [] for field in fields(Rates)}
-    for record in found:
-        request = record["request"]
-        if request["dimension"] != dimension:
+    for cell in found:
+        problem, stages = cell["problem"], cell["stages"]
+        if problem["dimension"] != dimension or "gpu_distance" not in stages:
             continue
-        queries, k, ranks = request["queries"], request["k"], record["ranks"]
-        for rank in ranks:
-            gpu, time = rank["gpu_time"], rank["time"]
-            if gpu is None:
-                continue
-            met = queries * rank["vectors"]
-            _add(values["products"], 2 * met * dimension, gpu["distance"])
-            selecting = gpu["selection"] + gpu.get("merge", 0) + gpu["order"]
+        ranks, queries = cell["algorithm"]["settings"]["ranks"], problem["q"]
+        met = queries * problem["n"] / ranks
+        answer = _NEIGHBOUR * queries * problem["k"]
+        for number in range(len(cell["time"]["rounds"])):
+            time = {name: stages[name]["rounds"][number] for name in stages}
+            _add(values["products"], 2 * met * dimension, time["gpu_distance"])
+            selecting = time["gpu_selection"] + time.get("gpu_merge", 0) + time["gpu_order"]
             _add(values["selection"], met, selecting)
-            _add(values["read"], rank["bytes_read"], time["read"])
-            if len(ranks) > 1:
-                share = (len(ranks) - 1) / len(ranks)
-                _add(values["link"], _NEIGHBOUR * queries * k * share, time["exchange"])
-            if rank["rank"] == 0:
-                _add(values["write"], _NEIGHBOUR * queries * k, time["write"])
+            _add(values["read"], cell["counts"]["bytes_read"] / ranks, time["read"])
+            if ranks > 1:
+                _add(values["link"], answer * (ranks - 1) / ranks, time["exchange"])
+            # Rank 0 alone writes, and stages are means.
+            _add(values["write"], answer, time["write"] * ranks)
     return Rates(**{name: median(v) if v else None for name, v in values.items()})
 
 
@@ -141,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m plots.scale_plan", description="Plan a k-NN search from a measured one."
     )
-    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="has scaling.jsonl")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help=f"has {RUNS}")
     positive: Callable[[str], int] = _positive
     parser.add_argument("--n", type=positive, default=10**9, help="vectors (%(default)s)")
     parser.add_argument("--queries", type=positive, default=10**6, help="(%(default)s)")
@@ -155,8 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     o = parser.parse_args(arguments)
     try:
-        found = [record for _, record in records(o.runs)]
-        rates = rates_of(found, o.dimension)
+        rates = rates_of(cells(o.runs), o.dimension)
         if rates.products is None:
             message = f"no record of a GPU with dimension {o.dimension}"
             raise PlotError(Failure.INPUT, f"{', '.join(map(str, o.runs))}: {message}")

@@ -1,20 +1,23 @@
 """The figure of k-NN over several GPUs: `python -m plots.scaling DIR [DIR ...]`.
 
-Reads DIR/scaling.jsonl, written by configs/templates/scaling.sh, and draws for each search (n, Q, d, k):
+Reads the cells of searches among ranks, as `kselect knn --gpus N --record DIR` adds them
+(configs/templates/scaling.sh), and draws for each search (n, Q, d, k):
 
     efficiency   time on one GPU over time on G GPUs; with equal total work (strong) divided by G,
                  with equal vectors for each GPU (weak) not divided
     share        the parts of a rank's time, strong scaling
     out of core  the larger of reading time and computing time, over the time of the search
 
-Times are medians of the repeats on rank 0; shares are means over the ranks.
+Searches with a bound on device memory are out of core. Of the others, those of an equal n are
+strong scaling, and those of an equal n for each GPU weak. Times are medians of the rounds on
+rank 0; shares are means over the ranks.
 """
 
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -24,21 +27,23 @@ from matplotlib.figure import Figure
 
 from plots import style
 from plots.command import draw_command
+from plots.errors import Failure, PlotError
 from plots.figures import Drawing
-from plots.files import read_lines
+from plots.files import RUNS
+from plots.records import load_whole
 
 GOAL = 0.9  # for the efficiency
 OVERLAP_GOAL = 0.8
-_OUT_OF_CORE = {"out-of-core": "from memory's file cache", "disk": "from disk"}
 # The consecutive activities and waits of a rank; the rest of `nearest` is work of the host.
 _WAITS = ("queries", "read_wait", "ranks_wait", "exchange", "merge", "write_wait")
+_IN_MEMORY = "base.npy"  # the template's file; any other of it is on a disk
 
 
 @dataclass(frozen=True)
 class Search:
-    """One recorded search; times in seconds."""
+    """One cell, as one experiment shows it; times in seconds."""
 
-    experiment: str
+    experiment: str  # "strong", "weak" or "out of core"
     gpus: int
     n: int
     queries: int
@@ -50,6 +55,9 @@ class Search:
     parts: Mapping[str, float]  # of the time, means over the ranks
     streamed: bool  # some rank read its part repeatedly
     place: str  # model of the GPU or CPU
+    file: str  # of the corpus
+    bounded: bool  # device memory had a bound, below the corpus' size
+    proof: str  # what was proven; searches that prove more take longer
 
     @property
     def overlap(self) -> float:
@@ -57,60 +65,66 @@ class Search:
         return max(self.read, self.compute) / self.time
 
 
-def records(directories: Iterable[Path]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield experiment and record of every search; raises PlotError."""
-    for value in read_lines(directories, "scaling.jsonl", _checked, "record of a search"):
-        if "record" in value:
-            yield value["experiment"], value["record"]
-
-
-def _checked(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    if "record" in value:
-        _search(value["experiment"], value["record"])  # raises if a member is missing
-    return value
+def cells(directories: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
+    """Yield the cells of searches among ranks; raises PlotError."""
+    for directory in directories:
+        for number, cell in enumerate(load_whole(directory).cells, 1):
+            if cell.get("task") == "knn" and cell["time"] is not None and cell.get("ranks"):
+                try:
+                    _search(cell)
+                except (KeyError, TypeError, IndexError, ZeroDivisionError) as e:
+                    message = f"{directory}: cell {number} is no search among ranks: {e!r}"
+                    raise PlotError(Failure.INPUT, message) from e
+                yield cell
 
 
 def read(directories: Iterable[Path]) -> list[Search]:
-    """Read the searches of directories; raises PlotError."""
-    return [_search(experiment, record) for experiment, record in records(directories)]
+    """Read the searches of directories, once for each experiment; raises PlotError."""
+    found = [_search(cell) for cell in cells(directories)]
+    whole = [s for s in found if not s.bounded]
+    return [
+        *_growing(whole, "strong", lambda s: s.n),
+        *_growing(whole, "weak", lambda s: round(s.n / s.gpus)),
+        *(s for s in found if s.bounded),
+    ]
 
 
-def _search(experiment: str, record: Mapping[str, Any]) -> Search:
-    ranks, request = record["ranks"], record["request"]
-    parts = {name: fmean(_waited(r, name) for r in ranks) / 1e9 for name in _WAITS}
-    computes = [_compute(r) for r in ranks]
-    parts = {"compute": fmean(computes)} | parts
-    first = ranks[0]
+def _growing(
+    searches: Sequence[Search], experiment: str, size: Callable[[Search], int]
+) -> Iterator[Search]:
+    """Yield, of each place and kind of search, those of one size on the most numbers of GPUs."""
+    groups: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Search]]] = {}
+    for s in searches:
+        kind = (s.place, s.queries, s.dimension, s.k)
+        groups.setdefault(kind, {}).setdefault((size(s), s.proof), []).append(s)
+    for sizes in groups.values():
+        numbers = {key: {s.gpus for s in of} for key, of in sizes.items()}
+        best = max(sizes, key=lambda key: (1 in numbers[key], len(numbers[key]), key[0]))
+        if 1 in numbers[best] and len(numbers[best]) > 1:
+            yield from (replace(s, experiment=experiment) for s in sizes[best])
+
+
+def _search(cell: Mapping[str, Any]) -> Search:
+    problem, settings, stages = cell["problem"], cell["algorithm"]["settings"], cell["stages"]
+    first = cell["ranks"][0]
+    seconds = {name: stages[name]["median"] / 1e9 for name in stages}
     return Search(
-        experiment=experiment,
-        gpus=len(ranks),
-        n=request["n"],
-        queries=request["queries"],
-        dimension=request["dimension"],
-        k=request["k"],
-        time=first["time"]["search"] / 1e9,
-        read=max(r["time"]["read"] for r in ranks) / 1e9,
-        compute=max(computes),
-        parts=parts,
-        streamed=not all(r["resident"] for r in ranks),
+        experiment="out of core",
+        gpus=settings["ranks"],
+        n=problem["n"],
+        queries=problem["q"],
+        dimension=problem["dimension"],
+        k=problem["k"],
+        time=cell["time"]["median"] / 1e9,
+        read=seconds["read_slowest"],
+        compute=seconds["compute_slowest"],
+        parts={name: seconds[name] for name in ("compute", *_WAITS)},
+        streamed=cell["counts"]["resident_ranks"] < settings["ranks"],
         place=first["gpu"]["name"] if first["gpu"] else first["host"]["cpu"],
+        file=cell["input"]["name"],
+        bounded="device_memory" in settings,
+        proof=f"{settings['product']} {settings.get('prove', '')}",
     )
-
-
-def _loaded_before(rank: Mapping[str, Any]) -> bool:
-    """Tell whether the rank's corpus was read and prepared before the search."""
-    return "load" in rank["time"] and rank["resident"]
-
-
-def _waited(rank: Mapping[str, Any], name: str) -> float:
-    return 0.0 if name == "read_wait" and _loaded_before(rank) else rank["time"][name]
-
-
-def _compute(rank: Mapping[str, Any]) -> float:
-    if rank["gpu_time"] is not None:
-        before = rank["gpu_time"].get("prepare", 0.0) if _loaded_before(rank) else 0.0
-        return (sum(rank["gpu_time"].values()) - before) / 1e9
-    return (rank["time"]["nearest"] - rank["time"]["read_wait"]) / 1e9
 
 
 def efficiency(searches: Iterable[Search], experiment: str) -> dict[int, float]:
@@ -209,8 +223,9 @@ def _overlaps(axes: Axes, searches: Sequence[Search]) -> list[dict[str, object]]
     rows: list[dict[str, object]] = []
     series: dict[str, dict[int, list[Search]]] = defaultdict(lambda: defaultdict(list))
     for s in searches:
-        if s.experiment in _OUT_OF_CORE and s.streamed:
-            label = f"{_OUT_OF_CORE[s.experiment]}, {s.gpus} GPU{'s' if s.gpus > 1 else ''}"
+        if s.experiment == "out of core" and s.streamed:
+            place = "from memory's file cache" if s.file == _IN_MEMORY else "from disk"
+            label = f"{place}, {s.gpus} GPU{'s' if s.gpus > 1 else ''}"
             series[label][s.queries].append(s)
     looks = style.looks_in_order(sorted(series))
     for label, points in sorted(series.items()):
@@ -239,7 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m plots.scaling", description="Draw how k-NN scales over GPUs."
     )
     nothing = "no searches on several numbers of GPUs to draw"
-    return draw_command(parser, arguments, "scaling.jsonl", read, draw, nothing)
+    return draw_command(parser, arguments, RUNS, read, draw, nothing)
 
 
 if __name__ == "__main__":

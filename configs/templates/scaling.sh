@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures how exact k-NN scales over the GPUs of this machine: strong scaling (the same search on 1, 2, 4, ...
 # GPUs), weak scaling (a fixed number of vectors for each GPU), and out of core (the corpus is read from its
-# file during the search). Records go to OUT/scaling.jsonl, one line a search; `python -m plots.scaling OUT`
-# draws them. Comparisons check the answers: several GPUs with one, and one GPU with the CPU. Products in float16
+# file during the search). OUT becomes a run with a cell a search, whose rounds are its repeats; `python -m
+# plots.scaling OUT` draws it. Comparisons check the answers: several GPUs with one, and one GPU with the CPU. Products in float16
 # prove every query. The older products (PRODUCT=float32) make no proofs while they are timed, since theirs are
 # slow; one more search proves a sample of its selections.
 #
@@ -27,7 +27,7 @@ if [ -z "$data" ]; then
 fi
 mkdir -p "$out"
 work=$(mktemp -d "$data/kselect-scaling.XXXXXX")
-trap 'rm -rf "$work" "${on_disk:-}"' EXIT
+trap 'rm -rf "$work" "${on_disk:+${on_disk%/*}}"' EXIT
 here=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ' || true)
 if [ -z "${GPUS:-}" ]; then
   GPUS=1
@@ -37,15 +37,11 @@ most=${GPUS##* }
 begin=$SECONDS
 
 say() { printf '%4d s  %s\n' $((SECONDS - begin)) "$*"; }
-# EXPERIMENT REPEAT RECORD: adds one line to scaling.jsonl. JSON strings contain no raw line ends.
-keep() {
-  printf '{"experiment": "%s", "repeat": %d, "record": %s}\n' "$1" "$2" "$(tr '\n' ' ' <"$3")" \
-    >>"$out/scaling.jsonl"
-}
-search() { # EXPERIMENT REPEAT GPUS NAME OPTION...: writes the answer to NAME.{i,d}.npy
-  local experiment=$1 repeat=$2 gpus=$3 name=$work/$4
-  shift 4
-  local start=() ranks=(--gpus "$gpus") limit=$((memory * gpus)) prove=()
+search() { # EXPERIMENT GPUS NAME OPTION...: writes the answer to NAME.{i,d}.npy
+  local experiment=$1 gpus=$2 name=$work/$3
+  shift 3
+  local start=() ranks=(--gpus "$gpus") limit=$((memory * gpus)) prove=() record=(--record "$out")
+  [ "$experiment" != warm-up ] || record=()
   [ "$executor" = cuda ] || ranks=(--ranks "$gpus")
   case $executor,$product in cuda,float32 | cuda,tf32) [ "$experiment" = proven ] || prove=(--prove none) ;; esac
   if [ "$launch" = mpi ]; then
@@ -54,19 +50,17 @@ search() { # EXPERIMENT REPEAT GPUS NAME OPTION...: writes the answer to NAME.{i
   rm -rf "$name".*
   if ! timeout 150 "${start[@]}" "$kselect" knn --k "$k" --algorithm "$algorithm" \
     --executor "$executor" --product "$product" --wait-limit 100 --exchange "${EXCHANGE:-auto}" --memory-limit "$limit" \
-    --indices "$name.i.npy" --distances "$name.d.npy" --record "$name.json" "${ranks[@]}" "${prove[@]}" "$@" \
+    --indices "$name.i.npy" --distances "$name.d.npy" "${record[@]}" "${ranks[@]}" "${prove[@]}" "$@" \
     >"$name.log" 2>&1; then
     say "FAILED  $experiment on $gpus: $(tail -n 3 "$name.log")"
     failed=1
     return
   fi
-  keep "$experiment" "$repeat" "$name.json"
-  # On all GPUs, strong and weak scaling are the same search.
-  [ "$experiment" != strong ] || [ "$gpus" != "$most" ] || keep weak "$repeat" "$name.json"
-  say "$experiment on $gpus: $(seconds "$name.json")"
+  [ "$experiment" = warm-up ] || say "$experiment on $gpus: $(seconds)"
 }
-seconds() { # RECORD: the search time of rank 0
-  awk -F'[:,]' '/"search"/ && !done { printf "%.3f s", $2 / 1e9; done = 1 }' "$1"
+seconds() { # the last search's time: the last of its cell's rounds
+  tail -n 1 "$out/runs.jsonl" | grep -o '"rounds":\[[^]]*\]' | head -n 1 |
+    awk -F'[][,]' '{ printf "%.3f s", $(NF - 1) / 1e9 }'
 }
 same() { # A B ROWS: compares the first rows of two answers
   local part bytes equal=equal
@@ -79,29 +73,29 @@ same() { # A B ROWS: compares the first rows of two answers
 }
 
 failed=0
-: >"$out/scaling.jsonl"
 "$kselect" generate --count "$n" --dimension "$d" --seed 1 --output "$work/base.npy" >/dev/null
 "$kselect" generate --count "$q" --dimension "$d" --seed 2 --output "$work/query.npy" >/dev/null
 say "$n and $q vectors generated"
 
 # An uncounted search warms up the driver, the kernels and the file.
-search warm-up 0 "$most" warm --base "$work/base.npy" --query "$work/query.npy" --limit $((n / 10))
+search warm-up "$most" warm --base "$work/base.npy" --query "$work/query.npy" --limit $((n / 10))
 for g in $GPUS; do
   for ((r = 1; r <= repeats; ++r)); do
-    search strong "$r" "$g" "strong$g" --base "$work/base.npy" --query "$work/query.npy"
+    search strong "$g" "strong$g" --base "$work/base.npy" --query "$work/query.npy"
   done
   [ "$g" = "${GPUS%% *}" ] || same "strong${GPUS%% *}" "strong$g" "$q"
 done
+# On all GPUs, strong and weak scaling are the same search.
 for g in $GPUS; do
   [ "$g" != "$most" ] || continue
   for ((r = 1; r <= repeats; ++r)); do
-    search weak "$r" "$g" "weak$g" --base "$work/base.npy" --query "$work/query.npy" \
+    search weak "$g" "weak$g" --base "$work/base.npy" --query "$work/query.npy" \
       --limit $((n / most * g))
   done
 done
 
 if [ "$executor,$product" = cuda,float32 ]; then
-  search proven 1 "$most" proven --base "$work/base.npy" --query "$work/query.npy"
+  search proven "$most" proven --base "$work/base.npy" --query "$work/query.npy"
   same "strong$most" proven "$q"
 fi
 
@@ -122,30 +116,28 @@ out_of_core() { # NAME FILE VECTORS QUERIES...
     "$kselect" generate --count "$queries" --dimension "$d" --seed 3 --output "$work/few.npy" >/dev/null
     for g in $(printf '%s\n' 1 "$most" | sort -u); do
       [ "$name" = out-of-core ] || drop "$file"
-      search "$name" 1 "$g" "$name" --base "$file" --query "$work/few.npy" \
+      search "$name" "$g" "$name" --base "$file" --query "$work/few.npy" \
         --memory $((vectors * d * 4 / g * 4 / 5 / (1 << 20) + 1))
     done
   done
 }
 drop() { dd if="$1" iflag=nocache count=0 2>/dev/null; }
-rate() { # NAME FILE: records how long reading the file alone takes
+rate() { # NAME FILE: says how long reading the file alone takes
   local from to
   from=$(date +%s%N)
   dd if="$2" of=/dev/null bs=16M 2>/dev/null
   to=$(date +%s%N)
-  printf '{"experiment": "file", "name": "%s", "bytes": %d, "ns": %d}\n' "$1" "$(stat -c %s "$2")" \
-    $((to - from)) >>"$out/scaling.jsonl"
   say "$1: the file alone takes $(((to - from) / 1000000)) ms"
 }
 rate out-of-core "$work/base.npy"
 out_of_core out-of-core "$work/base.npy" "$n" $((q / 100)) $((q / 10)) $((q / 4))
 if [ -n "$disk" ]; then
-  on_disk=$(mktemp "$disk/kselect-scaling.XXXXXX.npy")
+  on_disk=$(mktemp -d "$disk/kselect-scaling.XXXXXX")/on-disk.npy
   "$kselect" generate --count $((n / 4)) --dimension "$d" --seed 1 --output "$on_disk" >/dev/null
   sync "$on_disk"
   drop "$on_disk"
   rate disk "$on_disk"
   out_of_core disk "$on_disk" $((n / 4)) $((q / 100)) $((q / 10))
 fi
-say "done: $(wc -l <"$out/scaling.jsonl") records in $out/scaling.jsonl"
+say "done: $(wc -l <"$out/runs.jsonl") searches in $out/runs.jsonl"
 exit $failed

@@ -8,7 +8,6 @@ from typing import Any
 
 from plots import index_searches, knn_end_to_end, scaling
 from plots.errors import Failure, PlotError
-from plots.files import holds
 from plots.records import tasks_of
 
 _HOST_FILE = "knn_on_host.json"
@@ -164,6 +163,6 @@ def _short(value: float, digits: int = 4) -> str:
 _KINDS: tuple[tuple[Callable[[Path], bool], Callable[[Path], list[Table]]], ...] = (
     (lambda folder: "knn" in tasks_of(folder), _end_to_end),
     (lambda folder: (folder / _HOST_FILE).is_file(), _on_host),
-    (lambda folder: holds(folder, "scaling.jsonl"), _scaling),
+    (lambda folder: "knn" in tasks_of(folder), _scaling),
     (lambda folder: "index" in tasks_of(folder), _indexes),
 )

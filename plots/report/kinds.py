@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from plots.files import RUNS, begins_with, holds
+from plots.older_tiles import SCALING
 
 # (kind of record, test that recognises it, command that draws or converts it)
 _KINDS: tuple[tuple[str, Callable[[Path], bool], str], ...] = (
@@ -13,15 +14,11 @@ _KINDS: tuple[tuple[str, Callable[[Path], bool], str], ...] = (
         "python -m plots.knn_on_gpu {}",
     ),
     (
-        "k-NN searches on growing numbers of GPUs",
-        lambda d: holds(d, "scaling.jsonl"),
-        "python -m plots.scaling {}",
-    ),
-    (
         "searches in an older form",
         lambda d: (
             begins_with(d, RUNS, b'"what":"index_search"')
             or holds(d, "knn_end_to_end.jsonl")
+            or holds(d, SCALING)
             or any(begins_with(d, path.name, b'"what": "knn"') for path in d.glob("*.json"))
         ),
         "python -m plots.older_searches {}",

@@ -15,35 +15,49 @@ namespace kselect::search::metric_space {
 std::vector<std::uint32_t> sorted_positions(std::span<const std::uint32_t> values,
                                             std::size_t values_end);
 
-// One batch of queries. `k` is 0 for all objects within a radius.
-template <metric M>
+// Bytes of a group's shared memory for what it keeps of the index.
+template <class M>
+std::size_t walk_bytes(const typename cluster_walk<M>::args& walk, int) {
+  return static_cast<std::size_t>(walk.clusters) * (sizeof(std::uint32_t) + sizeof(int));
+}
+template <class M>
+std::size_t walk_bytes(const pivot_args<M>& walk, int queries) {
+  return static_cast<std::size_t>(walk.count) * static_cast<std::size_t>(queries) * sizeof(float);
+}
+
+// One batch of queries. `k` is 0 for all objects within a radius. `Walk`: the arguments of the
+// index. `near`: the clusters whose nearest centre sorts the queries, and whose members give a
+// radius; a member must not be in several of those that a query reads.
+template <metric M, class Walk>
 class group_search {
  public:
-  using walk_args = typename cluster_walk<M>::args;
+  using near_args = typename cluster_walk<M>::args;
+  using job = group_job<M, Walk>;
   // Ranks of list entries are counted, which takes the square of k.
   static constexpr std::int64_t most_k = 256;
 
-  group_search(const device& where, const walk_args& walk, const typename M::set& batch,
-               std::int64_t k, int threads)
-      : walk_(walk),
+  group_search(const device& where, const near_args& near, const Walk& walk, std::int64_t most_near,
+               const typename M::set& batch, std::int64_t k, int threads)
+      : near_(near),
+        walk_(walk),
         count_(batch.count()),
         k_(static_cast<int>(k)),
         threads_(std::min(threads, group_threads)) {
-    if (k > most_k) return;
+    if (k > std::min(most_k, most_near)) return;
     const int queries = threads_ / simt::warp_size;
-    const auto clusters = static_cast<std::size_t>(walk.clusters);
+    const auto clusters = static_cast<std::size_t>(near.clusters);
     // Enough that the k-th nearest of them is mostly little further away than that of all.
-    const int sample = k_ == 0 ? 0 : std::max(512, 2 * k_);
-    const int room = k_ == 0 ? 0 : nearest_kernel<M>::list_room(k_, threads_);
+    const std::int64_t enough = std::max<std::int64_t>(512, 2 * k);
+    const int sample = k_ == 0 ? 0 : static_cast<int>(std::min(enough, most_near));
+    const int room = k_ == 0 ? 0 : nearest_kernel<M, job>::list_room(k_, threads_);
     const std::size_t staged = M::staged_bytes(batch);
     approach_ = group_layout::of(queries, staged,
                                  static_cast<std::size_t>(queries) * clusters * sizeof(float),
                                  sample, sizeof(std::uint32_t));
-    search_ = group_layout::of(queries, staged, clusters * (sizeof(std::uint32_t) + sizeof(int)),
-                               room, sizeof(entry));
-    fits_ =
-        std::max(approach_.bytes, search_.bytes) + sizeof(typename nearest_kernel<M>::storage) <=
-        where.shared_bytes;
+    search_ = group_layout::of(queries, staged, walk_bytes<M>(walk, queries), room, sizeof(entry));
+    fits_ = std::max(approach_.bytes, search_.bytes) +
+                sizeof(typename nearest_kernel<M, job>::storage) <=
+            where.shared_bytes;
     groups_ = (count_ + queries - 1) / queries;
   }
 
@@ -56,12 +70,12 @@ class group_search {
                simt::global<float> distances, const Launch& launch) const {
     const device_array<float> radii(place, count_);
     const auto order = ordered(place, queries, radii.view(), launch);
-    launch.template operator()<nearest_kernel<M>>(grid_of(search_),
-                                                  {.job = job_of(queries, order.view(), search_),
-                                                   .k = k_,
-                                                   .radii = {radii.view().data, count_},
-                                                   .objects = objects,
-                                                   .distances = distances});
+    launch.template operator()<nearest_kernel<M, job>>(
+        grid_of(search_), {.job = job_of(queries, order.view(), search_),
+                           .k = k_,
+                           .radii = {radii.view().data, count_},
+                           .objects = objects,
+                           .distances = distances});
   }
 
   template <class Launch>
@@ -69,7 +83,7 @@ class group_search {
               simt::global<std::uint32_t> hit_queries, simt::global<entry> hits,
               simt::global<std::uint64_t> hit_count, const Launch& launch) const {
     const auto order = ordered(place, queries, {}, launch);
-    launch.template operator()<within_group_kernel<M>>(
+    launch.template operator()<within_group_kernel<M, job>>(
         grid_of(search_), {.job = job_of(queries, order.view(), search_),
                            .radius = radius,
                            .hit_queries = hit_queries,
@@ -80,8 +94,8 @@ class group_search {
  private:
   simt::grid grid_of(const group_layout& layout) const { return {groups_, threads_, layout.bytes}; }
 
-  group_job<M> job_of(const uploaded<M>& queries, simt::global<const std::uint32_t> order,
-                      const group_layout& layout) const {
+  job job_of(const uploaded<M>& queries, simt::global<const std::uint32_t> order,
+             const group_layout& layout) const {
     return {
         .queries = queries.view, .walk = walk_, .count = count_, .order = order, .layout = layout};
   }
@@ -91,16 +105,21 @@ class group_search {
                                       simt::global<float> radii, const Launch& launch) const {
     const device_array<std::uint32_t> nearest(place, count_);
     launch.template operator()<approach_kernel<M>>(grid_of(approach_),
-                                                   {.job = job_of(queries, {}, approach_),
+                                                   {.job = {.queries = queries.view,
+                                                            .walk = near_,
+                                                            .count = count_,
+                                                            .order = {},
+                                                            .layout = approach_},
                                                     .k = k_,
                                                     .nearest = nearest.view(),
                                                     .radii = radii});
     const auto order =
-        sorted_positions(nearest.download(), static_cast<std::size_t>(walk_.clusters));
+        sorted_positions(nearest.download(), static_cast<std::size_t>(near_.clusters));
     return {place, std::span<const std::uint32_t>(order)};
   }
 
-  walk_args walk_;
+  near_args near_;
+  Walk walk_;
   std::int64_t count_, groups_ = 0;
   int k_, threads_;
   group_layout approach_{}, search_{};

@@ -2,6 +2,8 @@
 // An index in a backend's memory, in the layout that its walk reads
 // (search/metric/kernels/walks.cuh).
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "search/metric/device_memory.hpp"
@@ -9,6 +11,9 @@
 #include "search/metric/space.hpp"
 
 namespace kselect::search::metric_space {
+
+// For each pivot the `count` nearest other objects, at most all of them, in any order.
+std::vector<std::int64_t> nearest_to_pivots(const pivot_table& table, std::int64_t count);
 
 template <metric M>
 class device_index {
@@ -44,6 +49,19 @@ class device_index {
     }
   }
 
+  // Whether queries are searched by groups.
+  bool in_groups() const {
+    return kind_ == index_kind::list_of_clusters ? walk_ == walk_rule::groups : near_.has_value();
+  }
+  // Calls f(near, walk, most_near) with what a group_search takes.
+  template <class F>
+  decltype(auto) visit_groups(F&& f) const {
+    if (kind_ == index_kind::list_of_clusters) {
+      return f(clusters(), clusters(), std::numeric_limits<std::int64_t>::max());
+    }
+    return f(around_pivots(), pivots(), near_size_ + 1);
+  }
+
   typename cluster_walk<M>::args clusters() const {
     return {.centres = second_->view,
             .members = first_->view,
@@ -64,6 +82,18 @@ class device_index {
             .count = static_cast<int>(second_->view.count)};
   }
 
+  // Each pivot as the centre of the objects nearest to it. They overlap, so a query reads but one.
+  typename cluster_walk<M>::args around_pivots() const {
+    return {.centres = second_->view,
+            .members = near_->view,
+            .radii = {},
+            .centre_numbers = {},
+            .member_numbers = {},
+            .slack = slack_,
+            .clusters = static_cast<int>(second_->view.count),
+            .of = {static_cast<int>(near_size_), {}}};
+  }
+
   void upload(backend& place, const typename M::set& objects, const cluster_list& list) {
     cluster_size_ = list.cluster_size;
     first_.emplace(place, objects.gather(list.members));
@@ -78,8 +108,9 @@ class device_index {
 
   void upload(backend& place, const typename M::set& objects, const pivot_table& table) {
     second_.emplace(place, objects.gather(table.pivots));
-    if (rule_ == distribution_rule::elements) {
+    if (rule_ != distribution_rule::pivots) {
       floats_ = {place, std::span(table.distances)};
+      if (rule_ == distribution_rule::groups) upload_near(place, objects, table);
       return;
     }
     const auto n = static_cast<std::size_t>(objects.count());
@@ -91,6 +122,16 @@ class device_index {
     floats_ = {place, std::span<const float>(turned)};
   }
 
+  // As many objects near each pivot as give a good radius, but not much more than there are.
+  void upload_near(backend& place, const typename M::set& objects, const pivot_table& table) {
+    const std::int64_t n = objects.count(), pivots = table.count();
+    constexpr std::int64_t fewest = 255, most = 511;
+    near_size_ =
+        std::min(n - 1, std::clamp(2 * n / std::max<std::int64_t>(pivots, 1), fewest, most));
+    if (near_size_ < 1 || pivots == 0) return;
+    near_.emplace(place, objects.gather(nearest_to_pivots(table, near_size_)));
+  }
+
   index_kind kind_;
   distribution_rule rule_;
   walk_rule walk_;
@@ -98,6 +139,8 @@ class device_index {
   std::int64_t cluster_size_ = 0;      // 0: the clusters have a fixed radius
   std::optional<uploaded<M>> first_;   // objects; for clusters their members
   std::optional<uploaded<M>> second_;  // centres or pivots
+  std::optional<uploaded<M>> near_;    // objects near each pivot, without it
+  std::int64_t near_size_ = 0;         // of each pivot
   device_array<float> floats_;         // radii, or the table
   device_array<std::uint32_t> first_numbers_, second_numbers_;
   device_array<std::uint32_t> starts_;  // of clusters of a fixed radius

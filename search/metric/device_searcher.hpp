@@ -26,7 +26,6 @@ class device_searcher final : public searcher {
         objects_(objects.count()),
         index_(place, objects, index, options.distribution, options.walk),
         exhaustive_(index.kind == index_kind::none),
-        in_groups_(index.kind == index_kind::list_of_clusters && options.walk == walk_rule::groups),
         on_(place.executor()) {
     if (on_.fiber == nullptr) return;
     fiber_ = *on_.fiber;
@@ -255,27 +254,33 @@ class device_searcher final : public searcher {
   // Both return false, and do nothing, if this is no search by groups (group_search::fits).
   bool nearest_in_groups(const typename M::set& batch, std::int64_t k, const knn_outputs& out,
                          search_report& report) {
-    if (!in_groups_) return false;
-    const group_search<M> search(place_.description(), index_.clusters(), batch, k,
-                                 options_.block_threads);
-    if (!search.fits()) return false;
-    const uploaded<M> queries(place_, batch);
-    search.nearest(place_, queries, out.objects.view(), out.distances.view(), launcher(report));
-    return true;
+    return searched_in_groups(batch, k, [&](const auto& search) {
+      const uploaded<M> queries(place_, batch);
+      search.nearest(place_, queries, out.objects.view(), out.distances.view(), launcher(report));
+    });
   }
 
   bool within_groups(const typename M::set& batch, float radius, std::span<std::vector<entry>> hits,
                      search_report& report) {
-    if (!in_groups_) return false;
-    const group_search<M> search(place_.description(), index_.clusters(), batch, 0,
-                                 options_.block_threads);
-    if (!search.fits()) return false;
-    const uploaded<M> queries(place_, batch);
-    collect_hits(hits, [&](const hit_memory& to) {
-      search.within(place_, queries, radius, to.queries.view(), to.entries.view(), to.count.view(),
-                    launcher(report));
+    return searched_in_groups(batch, 0, [&](const auto& search) {
+      const uploaded<M> queries(place_, batch);
+      collect_hits(hits, [&](const hit_memory& to) {
+        search.within(place_, queries, radius, to.queries.view(), to.entries.view(),
+                      to.count.view(), launcher(report));
+      });
     });
-    return true;
+  }
+
+  template <class F>
+  bool searched_in_groups(const typename M::set& batch, std::int64_t k, const F& f) {
+    if (!index_.in_groups()) return false;
+    return index_.visit_groups(
+        [&]<class Walk>(const auto& near, const Walk& walk, std::int64_t most_near) {
+          const group_search<M, Walk> search(place_.description(), near, walk, most_near, batch, k,
+                                             options_.block_threads);
+          if (search.fits()) f(search);
+          return search.fits();
+        });
   }
 
   auto launcher(search_report& report) {
@@ -289,7 +294,7 @@ class device_searcher final : public searcher {
   search_options options_;
   std::int64_t objects_;
   device_index<M> index_;
-  bool exhaustive_, in_groups_;
+  bool exhaustive_;
   executor on_;
   simt::fiber_options fiber_;
   simt::counters counters_;

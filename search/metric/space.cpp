@@ -125,7 +125,7 @@ void require_options(const search_options& o, index_kind kind, bool native) {
     throw error(failure::unsupported,
                 "a decreasing radius is for the List of Clusters; an SSS-Index's increases");
   }
-  if (o.distribution == distribution_rule::pivots && kind != index_kind::sss) {
+  if (o.distribution != distribution_rule::elements && kind != index_kind::sss) {
     throw error(failure::unsupported, "only an SSS-Index has pivots to distribute");
   }
 }
@@ -187,6 +187,24 @@ std::int64_t resident_blocks(const device& where, int threads, std::int64_t piec
           ? std::int64_t{where.multiprocessors} * (where.resident_threads / threads)
           : std::int64_t{4} * where.threads;
   return std::clamp<std::int64_t>(resident, 1, std::max<std::int64_t>(pieces, 1));
+}
+
+std::vector<std::int64_t> nearest_to_pivots(const pivot_table& table, std::int64_t count) {
+  std::vector<std::int64_t> near;
+  const std::int64_t n = std::ssize(table.distances) / std::max<std::int64_t>(table.count(), 1);
+  std::vector<entry> row;
+  for (std::int64_t p = 0; p < table.count(); ++p) {
+    row.clear();
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (i == table.pivots[static_cast<std::size_t>(p)]) continue;
+      row.push_back(make_entry(table.distances[static_cast<std::size_t>(p * n + i)], i));
+    }
+    std::ranges::nth_element(row, row.begin() + count - 1);
+    for (std::int64_t j = 0; j < count; ++j) {
+      near.push_back(object_of(row[static_cast<std::size_t>(j)]));
+    }
+  }
+  return near;
 }
 
 std::vector<std::uint32_t> sorted_positions(std::span<const std::uint32_t> values,

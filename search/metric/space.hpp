@@ -44,8 +44,10 @@ struct index_data {
 
 // How the radius of a k-NN search on a GPU changes. On the host it always decreases.
 enum class radius_rule : std::uint8_t { increasing, decreasing };
-// What the threads of a GPU take turns at with an SSS-Index.
-enum class distribution_rule : std::uint8_t { elements, pivots };
+// What the threads of a GPU take turns at with an SSS-Index: the objects or the pivots, a query a
+// block, as in the thesis; or the objects for a group of queries, ours (for k as walk_rule::groups;
+// else it is by elements).
+enum class distribution_rule : std::uint8_t { elements, pivots, groups };
 
 // What the threads of a GPU take turns at with a List of Clusters: all members, as in the thesis,
 // the clusters that are not ruled out, or those that a group of queries needs, once for the group.
@@ -173,8 +175,9 @@ constexpr auto names_of(walk_rule) {
                                           {walk_rule::groups, "groups"}});
 }
 constexpr auto names_of(distribution_rule) {
-  return std::to_array<named<distribution_rule>>(
-      {{distribution_rule::elements, "elements"}, {distribution_rule::pivots, "pivots"}});
+  return std::to_array<named<distribution_rule>>({{distribution_rule::elements, "elements"},
+                                                  {distribution_rule::pivots, "pivots"},
+                                                  {distribution_rule::groups, "groups"}});
 }
 
 }  // namespace kselect::search::metric_space

@@ -69,7 +69,7 @@ std::vector<task_axis> index_axes() {
   all.push_back(choice("walk", {"members", "clusters", "groups"}, clusters_only));
   all.push_back(number("alpha", 0.5, 0.001, 1, pivots_only));
   all.push_back(whole_number("pivots", 0, 0, most, pivots_only));
-  all.push_back(choice("distribution_rule", {"elements", "pivots"}, pivots_only));
+  all.push_back(choice("distribution_rule", {"elements", "pivots", "groups"}, pivots_only));
   all.push_back(whole_number("batch", 0, 0, most));
   all.push_back(whole_number("block_threads", 256, 32, 1024));
   all.push_back(whole_number("threads", 0, 0, most_threads));  // of the host; 0: the sweep's

@@ -333,6 +333,11 @@ class search_with_index final : public task {
       if (rule == "decreasing")
         why = "a decreasing radius goes through the members, by no other walk";
     }
+    if (const auto* const rule = find_setting(c.of_entry, "distribution_rule");
+        rule != nullptr && std::get<std::string>(*rule) == "groups" &&
+        c.executor == executor_kind::cpu) {
+      why = "groups of queries are of kernels, this is executor cpu";
+    }
     if (p.n > most_objects) why = fmt::format("more than {} objects", most_objects);
     if (may_contain_nan(p.distribution) || may_contain_infinities(p.distribution)) {
       why = "the components of vectors must be finite";

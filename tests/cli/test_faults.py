@@ -50,9 +50,9 @@ def test_closed_streams_do_not_become_results(shell, config, tmp_path, closed, c
 
 
 def test_a_closed_stderr_does_not_reach_the_record(shell, base, tmp_path):
-    arguments = [*KNN, *TILES, "--indices", "i.npy", "--distances", "d.npy", "--record", "r.json"]
+    arguments = [*KNN, *TILES, "--indices", "i.npy", "--distances", "d.npy", "--record", "run"]
     assert shell(arguments, "2>&-").returncode == 0
-    assert (tmp_path / "r.json").read_text().startswith('{\n  "schema": 1,\n  "what": "knn_in_tiles"')
+    assert (tmp_path / "run" / "runs.jsonl").read_text().startswith('{"schema":1,"key":"')
 
 
 def test_output_that_is_lost_is_an_error(shell, kselect, config):

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from conftest import one_line
+from conftest import one_line, records
 
 RNG = np.random.default_rng(11)
 METRICS = ["sqeuclidean", "euclidean", "cosine", "pearson", "inner_product"]
@@ -185,7 +185,7 @@ def test_record_is_of_times_on_a_gpu(kselect, tmp_path):
     """The option is refused where there is nothing to record, and then writes nothing."""
     np.save(tmp_path / "a.npy", np.ones((10, 3), np.float32))
     start = ["knn", "--base", "a.npy", "--self", "--k", 1, "--algorithm", "cpu/heap", "--indices",
-             "i.npy", "--distances", "d.npy", "--record", "r.json"]
+             "i.npy", "--distances", "d.npy", "--record", "run"]
     done = kselect(*start, check=2)
     assert "--timing" in one_line(done.stderr)
     done = kselect(*start, "--timing", 2, check=2)
@@ -194,23 +194,25 @@ def test_record_is_of_times_on_a_gpu(kselect, tmp_path):
 
 
 def test_record(kselect, tmp_path):
-    """Every repeat, its medians and where they come from; skipped without a GPU."""
+    """A cell with the rounds of all repeats but the first; skipped without a GPU."""
     np.save(tmp_path / "a.npy", RNG.standard_normal((300, 8)).astype(np.float32))
-    (tmp_path / "r.json").write_text("an older record")
-    done = kselect("knn", "--base", "a.npy", "--self", "--exclude-self", "--k", 4, "--algorithm",
-                   "qms-block", "--executor", "cuda", "--half-product", "--timing", 3, "--record",
-                   "r.json", "--indices", "i.npy", "--distances", "d.npy", check=None)
-    if done.returncode == 4:  # unsupported: the record there was is still whole
-        assert (tmp_path / "r.json").read_text() == "an older record"
+    search = ["knn", "--base", "a.npy", "--self", "--exclude-self", "--k", 4, "--algorithm", "qms-block",
+              "--executor", "cuda", "--half-product", "--timing", 3, "--record", "run", "--indices", "i.npy",
+              "--distances", "d.npy"]  # fmt: skip
+    done = kselect(*search, check=None)
+    if done.returncode == 4:  # unsupported
+        assert not (tmp_path / "run").exists()
         pytest.skip(one_line(done.stderr))
     assert done.returncode == 0, done.stderr
-    record = json.loads((tmp_path / "r.json").read_text())
-    samples, median = record["time"]["samples"], record["time"]["median"]
-    for stage in ("norms", "distance", "selection", "order", "bare_product", "total"):
-        assert len(samples[stage]) == 3 and min(samples[stage]) > 0
-        assert median[stage] == pytest.approx(np.median(samples[stage][1:]))
-    assert record["request"]["k"] == 4 and record["request"]["metric"] == "sqeuclidean"
-    assert record["tiles"]["half_product"] and record["gpu"]
+    kselect(*search)
+    first, cell = records(tmp_path / "run")
+    assert first["key"] == cell["key"] and len(first["time"]["rounds"]) == 2
+    assert len(cell["time"]["rounds"]) == 4, "the same search adds its rounds"
+    for stage in ("norms", "distance", "selection", "order", "bare_product"):
+        assert len(cell["stages"][stage]["rounds"]) == 4 and min(cell["stages"][stage]["rounds"]) > 0
+    assert cell["problem"]["k"] == 4 and cell["problem"]["queries"] == "graph"
+    assert cell["algorithm"]["settings"]["half_product"] == "yes" and cell["executor"] == "cuda"
+    assert json.loads((tmp_path / "run" / "meta.json").read_text())["gpu"]
 
 
 @pytest.mark.parametrize("limited", [[], ["--memory-limit", 64]])

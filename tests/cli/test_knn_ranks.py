@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import records
 from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, here, make_graph,
                       make_vectors, outputs, over, peak_memory_until_end, popen, ranks_in, ranks_of,
                       resident_mib, same, sanitized, wait_for_tiles)
@@ -82,14 +83,14 @@ def test_products_in_float16_have_the_bits_of_one_search(here, binary, way, rank
                "fiber", "--product", "float16", "--threads", 1]
     assert run(here, *command, *outputs("one")).returncode == 0
     done = run(here, *ranks_in(way, ranks, *command, *outputs("mpi"), "--memory-limit", 4000,
-                               "--record", "times.json"))
+                               "--record", "run"))
     assert done.returncode == 0, done.stderr
     assert same(here, "one", "mpi")
     assert f"all proven by products in float16; on {ranks} ranks" in done.stdout
-    record = json.loads((here / "times.json").read_text())
-    assert record["request"]["product"] == "float16" and record["request"]["prove"] == "all"
-    assert [r["rows_proven"] for r in record["ranks"]] == [len(vectors[::700])] * ranks
-    assert all(r["product_ceiling"] is None for r in record["ranks"]), "on a host: none"
+    (cell,) = records(here / "run")
+    assert cell["algorithm"]["settings"]["product"] == "float16" and cell["verify"]["before"]
+    assert [r["rows_proven"] for r in cell["ranks"]] == [len(vectors[::700])] * ranks
+    assert all(r["product_flop_per_s"] is None for r in cell["ranks"]), "on a host: none"
 
 
 @both_ways
@@ -105,13 +106,22 @@ def test_queries_of_another_file(here, binary, way):
 
 @both_ways
 def test_the_record_tells_of_every_rank(here, binary, way):
-    done = run(here, *ranks_in(way, 3, binary, *graph_of("base.npy"), *outputs("mpi"), *BOUND,
-                               "--record", "times.json"))
-    assert done.returncode == 0, done.stderr
-    record = json.loads((here / "times.json").read_text())
-    assert record["what"] == "knn_in_tiles" and record["exchange"] == "host"
-    assert record["request"]["n"] == 7000 and record["request"]["k"] == 5
-    ranks = record["ranks"]
+    for _ in range(2):
+        done = run(here, *ranks_in(way, 3, binary, *graph_of("base.npy"), *outputs("mpi"), *BOUND,
+                                   "--record", "run"))
+        assert done.returncode == 0, done.stderr
+    before, cell = records(here / "run")
+    assert cell["algorithm"]["settings"]["exchange"] == "host"
+    assert cell["problem"]["n"] == 7000 and cell["problem"]["k"] == 5
+    assert before["key"] == cell["key"] and len(cell["time"]["rounds"]) == 2, "a round a search"
+    assert cell["time"]["rounds"][0] == before["time"]["median"]
+    stages = cell["stages"]
+    assert all(len(stage["rounds"]) == 2 for stage in stages.values())
+    of_time = sum(stage["median"] for stage in stages.values() if stage["of_time"])
+    assert 0 < of_time <= cell["time"]["max"] * 1.001
+    ranks = cell["ranks"]
+    assert stages["compute_slowest"]["rounds"][1] == pytest.approx(
+        max(r["time"]["nearest"] - r["time"]["read_wait"] for r in ranks), abs=1)
     assert [r["rank"] for r in ranks] == [0, 1, 2] == [r["local_rank"] for r in ranks]
     assert [r["process_ranks"] for r in ranks] == [3 if way == "threads" else 1] * 3
     assert sum(r["vectors"] for r in ranks) == 7000
@@ -123,7 +133,28 @@ def test_the_record_tells_of_every_rank(here, binary, way):
         assert time["setup"] > 0 and time["merge"] > 0
         assert rank["gpu_time"] is None and rank["host"]["cpu"]
     assert ranks[0]["time"]["write"] > 0 == ranks[1]["time"]["write"]
-    assert record["git"] and record["build"]
+    meta = json.loads((here / "run" / "meta.json").read_text())
+    assert meta["git"] and meta["build"] and meta["state"] == "complete"
+
+
+def test_a_record_is_a_run(here, binary):
+    """Its cells are compared and shown; a folder of others is refused, before the search."""
+    for folder in ("a", "b"):
+        job = [binary, *graph_of("base.npy"), *outputs(folder), *BOUND, "--record", folder]
+        assert run(here, *job).returncode == 0
+    compared = run(here, binary, "compare", "a", "b")
+    assert compared.returncode == 3, compared.stdout + compared.stderr
+    assert "1 inconclusive" in compared.stdout, "a round each"
+    assert run(here, binary, "show", "a").returncode == 0
+    meta = json.loads((here / "a" / "meta.json").read_text())
+    meta["git"]["commit"] = "0" * 40
+    (here / "a" / "meta.json").write_text(json.dumps(meta))
+    done = run(here, binary, *graph_of("base.npy"), *outputs("no"), *BOUND, "--record", "a")
+    assert done.returncode == 6 and "a has records of another build" in done.stderr
+    assert not (here / "no.i.npy").exists()
+    (here / "b" / "meta.json").write_text(json.dumps(meta | {"config": {"name": "b"}}))
+    done = run(here, binary, *graph_of("base.npy"), *outputs("no"), *BOUND, "--record", "b")
+    assert done.returncode == 6 and "b has records of a sweep" in done.stderr
 
 
 def test_killing_the_threads_process_loses_nothing(here, binary, popen):
@@ -133,9 +164,12 @@ def test_killing_the_threads_process_loses_nothing(here, binary, popen):
     job.kill()
     job.wait()
     before = finished_tiles(here, "mpi")
-    done = run(here, binary, *graph_of("base.npy"), *outputs("mpi"), *BOUND, "--ranks", 2, "--resume")
+    done = run(here, binary, *graph_of("base.npy"), *outputs("mpi"), *BOUND, "--ranks", 2, "--resume",
+               "--record", "run")
     assert done.returncode == 0 and f"{256 * before} done before" in done.stderr
     assert same(here, "mpi", "whole")
+    assert "not recorded" in done.stderr, "the time is of a part of the search"
+    assert not records(here / "run")
 
 
 @pytest.mark.slow

@@ -1,12 +1,11 @@
 """`configs/templates/scaling.sh` from end to end, small and on the processor."""
 
-import json
 import os
 import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, records
 
 
 @pytest.mark.slow
@@ -21,14 +20,11 @@ def test_searches_are_recorded_compared_and_drawn(binary, tmp_path):
     assert "300 answers of strong1 and strong2: equal" in done.stdout
     assert "4 answers of strong1 and cpu: equal" in done.stdout
     assert not list((tmp_path / "data").iterdir()), "what was made is gone"
-    lines = (tmp_path / "out" / "scaling.jsonl").read_text().splitlines()
-    searches = [json.loads(line) for line in lines]
-    made = [(s["experiment"], len(s["record"]["ranks"])) for s in searches if "record" in s]
-    for experiment in ("strong", "weak", "out-of-core", "disk"):
-        assert {(experiment, 1), (experiment, 2)} <= set(made)
-    weak = {len(s["record"]["ranks"]): s["record"]["request"]["n"] for s in searches
-            if s["experiment"] == "weak"}
-    assert weak == {1: 6000, 2: 12000}
+    made = {(c["problem"]["n"], c["problem"]["q"], c["algorithm"]["settings"]["ranks"], c["input"]["name"],
+             "device_memory" in c["algorithm"]["settings"]) for c in records(tmp_path / "out")}  # fmt: skip
+    assert {(n, 300, g, "base.npy", False) for n, g in ((12000, 1), (12000, 2), (6000, 1))} <= made
+    for g in (1, 2):
+        assert (12000, 30, g, "base.npy", True) in made and (3000, 30, g, "on-disk.npy", True) in made
     drawn = subprocess.run([sys.executable, "-m", "plots.scaling",
                             tmp_path / "out", "--out", tmp_path / "figures"], cwd=ROOT, text=True,
                            capture_output=True, check=False)

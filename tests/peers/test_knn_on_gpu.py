@@ -13,6 +13,7 @@ from peers.knn_on_gpu import Shape, Truth
 
 PROGRAM = """#!{python}
 import json, sys
+from pathlib import Path
 import numpy as np
 asked = dict(zip(sys.argv[2::1], sys.argv[3::1]))
 base = np.load(asked["--base"]).astype(np.float64)
@@ -23,11 +24,16 @@ if "--exclude-self" in sys.argv:
 indices = np.argsort(distances, 1, kind="stable")[:, : int(asked["--k"])]
 indices[0, {wrong}] = indices[0, -1]
 np.save(asked["--indices"], indices)
-elapsed = [9e6, 2e6, 3e6]
-record = {{"time": {{"left_out": 1, "samples": {{"elapsed": elapsed}}, "median": {{"prepare": 1e6}}}},
-          "verify": {{"rows": len(query)}}, "product": {{"type": "float16", "share_of_ceiling": 0.25}},
-          "git": {{"commit": "c"}}, "gpu": [{{"name": "Test GPU"}}]}}
-json.dump(record, open(asked["--record"], "w"))
+run = Path(asked["--record"])
+run.mkdir(exist_ok=True)
+(run / "meta.json").write_text(json.dumps({{"git": {{"commit": "c"}}, "gpu": [{{"name": "Test GPU"}}]}}))
+with (run / "runs.jsonl").open("a+") as lines:
+    lines.seek(0)
+    rounds = [2e6, 3e6] * (1 + len(lines.readlines()))
+    cell = {{"time": {{"rounds": rounds}}, "stages": {{"prepare": {{"median": 1e6}}}},
+            "counts": {{"rows_proven": len(query), "share_of_products": 0.25}},
+            "algorithm": {{"settings": {{"product": "float16"}}}}}}
+    lines.write(json.dumps(cell) + "\n")
 """
 
 
@@ -106,7 +112,7 @@ def test_every_arm_takes_turns_and_its_rows_are_checked(run):
     assert set(first["arms"]) == {"kselect float16", "torch float32", "torch TF32"}
     assert list(graph["arms"])[:2] == ["kselect float16", "kselect int8"], "whole numbers have both"
     own = first["arms"]["kselect float16"]
-    assert own["samples_ms"] == [2, 3] * 2 and own["ms"] == 2.5, "the first repeat does not count"
+    assert own["samples_ms"] == [2, 3] * 2 and own["ms"] == 2.5, "all turns are rounds of one cell"
     assert own["stages_ms"] == {"prepare": 1} and own["proven"] == 40
     for line in lines:
         assert {arm["exact"] for arm in line["arms"].values()} == {32}

@@ -154,7 +154,7 @@ def test_another_kind_of_record_is_told_with_what_draws_it(
 ) -> None:
     (tmp_path / "scaling.jsonl").write_text("{}")
     code, message = failed(capsys, tmp_path)
-    assert (code, "python -m plots.scaling" in message) == (3, True)
+    assert (code, "python -m plots.older_searches" in message) == (3, True)
 
 
 def test_an_output_that_cannot_be_written_ends_with_6(

@@ -1,14 +1,15 @@
-"""`python -m plots.scaling` and `plots.scale_plan` on records as configs/templates/scaling.sh writes them."""
+"""`python -m plots.scaling` and `plots.scale_plan` on cells as configs/templates/scaling.sh makes them."""
 
 import csv
 import json
 
 import pytest
-from plots import scale_plan, scaling
+from plots import older_searches, scale_plan, scaling
+from plots.records import load_whole
 
 
-def record(gpus, seconds, *, n=1000, queries=100, compute=None, read=0.1, resident=True):
-    """One record; every rank computes for `compute` seconds and has its part of the corpus."""
+def record(gpus, seconds, *, n=1000, queries=100, compute=None, read=0.1, resident=True, bound=0, file="base.npy"):
+    """One search; every rank computes for `compute` seconds and has its part of the corpus."""
     compute = seconds * 0.8 if compute is None else compute
     names = ("setup", "queries", "nearest", "read_wait", "ranks_wait", "exchange", "merge",
              "write", "write_wait")  # fmt: skip
@@ -16,6 +17,10 @@ def record(gpus, seconds, *, n=1000, queries=100, compute=None, read=0.1, reside
         "vectors": n // gpus,
         "bytes_read": 4 * 128 * n // gpus,
         "resident": resident,
+        "corpus_tiles": 1,
+        "threads": 1,
+        "rows_proven": 0,
+        "unproven_queries": 0,
         "time": {name: seconds * 0.02e9 for name in names}
         | {"search": seconds * 1e9, "read": read * 1e9},
         "gpu_time": {"norms": 0.0, "distance": compute * 0.5e9, "selection": compute * 0.25e9,
@@ -23,17 +28,27 @@ def record(gpus, seconds, *, n=1000, queries=100, compute=None, read=0.1, reside
         "gpu": {"name": "Test GPU"},
         "host": {"cpu": "Test CPU"},
     }  # fmt: skip
-    request = {"n": n, "queries": queries, "dimension": 128, "k": 100}
-    return {"request": request, "ranks": [rank | {"rank": r} for r in range(gpus)]}
+    request = {"base": [file], "n": n, "queries": queries, "dimension": 128, "k": 100, "self": False,
+               "exclude_self": False, "metric": "sqeuclidean", "memory_bytes": gpus << 30, "tf32": False,
+               "device_memory_bytes": bound, "prove": "none"}  # fmt: skip
+    return {"schema": 1, "what": "knn_in_tiles", "started": "2026-11-21T21:35:53Z", "elapsed_s": seconds,
+            "request": request, "ranks": [rank | {"rank": r} for r in range(gpus)], "executor": "cuda",
+            "algorithm": {"name": "auto", "family": "auto", "source": "", "file": "", "source_hash": ""},
+            "exchange": "host", "query_tile": queries, "query_tiles": 1,
+            "git": {"commit": "c" * 40, "dirty": False}, "build": {}}  # fmt: skip
 
 
 def write(directory, searches):
-    """Writes scaling.jsonl of (experiment, record), and what is no search."""
+    """Writes scaling.jsonl of (experiment, record), and what is no search; makes cells of it."""
     directory.mkdir(exist_ok=True)
     lines = [{"experiment": "file", "name": "out-of-core", "bytes": 5, "ns": 7}]
     lines += [{"experiment": e, "repeat": 1, "record": r} for e, r in searches]
     (directory / "scaling.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    assert older_searches.rewrite(directory)
     return str(directory)
+
+
+DISK = {"bound": 1 << 30, "file": "on-disk.npy"}
 
 
 @pytest.fixture
@@ -41,9 +56,9 @@ def measured(tmp_path):
     searches = [("strong", record(1, t)) for t in (8.0, 9.0, 10.0)]
     searches += [("strong", record(2, 5.0)), ("strong", record(4, 3.0))]
     searches += [("weak", record(1, 2.0, n=250)), ("weak", record(4, 2.5))]
-    searches += [("out-of-core", record(1, 4.0, compute=3.0, read=1.0, resident=False))]
-    searches += [("disk", record(1, 4.0, queries=10, compute=0.5, read=3.8, resident=False))]
-    searches += [("disk", record(1, 4.0, queries=50, compute=0.5, read=3.8))]
+    searches += [("out-of-core", record(1, 4.0, compute=3.0, read=1.0, resident=False, bound=1 << 30))]
+    searches += [("disk", record(1, 4.0, queries=10, compute=0.5, read=3.8, resident=False, **DISK))]
+    searches += [("disk", record(1, 4.0, queries=50, compute=0.5, read=3.8, **DISK))]
     return write(tmp_path / "run", searches)
 
 
@@ -55,8 +70,8 @@ def test_efficiencies_shares_and_overlaps(measured, tmp_path):
     value = {(r["panel"], r["series"], r["x"]): float(r["value"]) for r in rows}
     assert value["efficiency", "strong", "1"] == 1
     assert value["efficiency", "strong", "2"] == pytest.approx(9 / (2 * 5))
-    assert value["efficiency", "strong", "4"] == pytest.approx(9 / (4 * 3))
-    assert value["efficiency", "weak", "4"] == pytest.approx(2 / 2.5)
+    assert value["efficiency", "strong", "4"] == pytest.approx(9 / (4 * 2.75)), "3 and 2.5 s: two rounds"
+    assert value["efficiency", "weak", "4"] == pytest.approx(2 / 2.75)
     assert value["share", "compute", "2"] == pytest.approx(0.8)
     assert value["share", "exchange", "4"] == pytest.approx(0.02)
     assert value["out of core", "from memory's file cache, 1 GPU", "100"] == pytest.approx(3 / 4)
@@ -73,17 +88,28 @@ def test_equal_records_give_equal_files(measured, tmp_path):
 
 def test_bad_input(tmp_path, capsys):
     assert scaling.main([str(tmp_path / "none")]) == 3
-    assert "cannot be read" in capsys.readouterr().err
+    assert "no such run" in capsys.readouterr().err
     assert scaling.main([write(tmp_path / "one", [("strong", record(1, 1.0))])]) == 3
     assert "no searches on several" in capsys.readouterr().err
-    (tmp_path / "one" / "scaling.jsonl").write_text('{"experiment": "strong", "record": {}}\n')
-    assert scaling.main([str(tmp_path / "one")]) == 3
-    assert "scaling.jsonl:1: is no record" in capsys.readouterr().err
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "scaling.jsonl").write_text('{"experiment": "strong", "record": {}}\n')
+    assert older_searches.main([str(tmp_path / "bad")]) == 3
+    assert "bad: no record of searches" in capsys.readouterr().err
+
+
+def test_repeats_are_rounds_and_lines_kept_twice_count_once(tmp_path):
+    both = record(2, 5.0)
+    run = write(tmp_path / "run", [("strong", both), ("weak", both), ("strong", record(2, 7.0)),
+                                   ("weak", record(1, 5.0, n=500))])  # fmt: skip
+    whole = load_whole(scaling.Path(run))
+    assert [c["time"]["rounds"] for c in whole.cells] == [[5e9, 7e9], [5e9]]
+    assert whole.meta["converted_from"]["other_lines"][0]["bytes"] == 5
+    assert {(s.experiment, s.gpus) for s in scaling.read([scaling.Path(run)])} == {("weak", 1), ("weak", 2)}
 
 
 def test_the_plan_follows_from_the_rates(measured, capsys):
-    found = [r for _, r in scaling.records([scaling.Path(measured)])]
-    rates = scale_plan.rates_of([found[1]], 128)  # one GPU, 9 s, 7.2 of them computing
+    found = list(scaling.cells([scaling.Path(measured)]))
+    rates = scale_plan.rates_of([found[0]], 128)  # one GPU: 8, 9 and 10 s, 0.8 of them computing
     assert rates.products == pytest.approx(2 * 100 * 1000 * 128 / 3.6)
     assert rates.selection == pytest.approx(100 * 1000 / 3.6)
     assert rates.read == pytest.approx(4 * 128 * 1000 / 0.1)

@@ -101,6 +101,8 @@ class tiled_search {
     // Query tiles have the same length on all ranks; corpus tiles depend on the rank's memory.
     report_.plan = plan_for(start.query_tile);
     report_.n = base_->count();
+    report_.base_fingerprint = base_->fingerprint();
+    report_.query_fingerprint = (query_ ? *query_ : *base_).fingerprint();
     report_.queries = queries().count();
     report_.dimension = base_->dimension();
     report_.query_tiles = (report_.queries - start.done + start.query_tile - 1) / start.query_tile;

@@ -28,7 +28,8 @@ namespace kselect::search {
 
 struct tiled_report {
   std::int64_t n = 0, queries = 0, dimension = 0;
-  tile_plan plan;                   // of this rank
+  std::string base_fingerprint, query_fingerprint;  // vector_files::fingerprint
+  tile_plan plan;                                   // of this rank
   std::int64_t held_bytes = 0;      // the rank's share of the process' memory before the first tile
   std::int64_t query_tiles = 0;     // to do when this run started
   std::int64_t vectors = 0;         // of this rank's part of the corpus

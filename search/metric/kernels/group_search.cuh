@@ -1,11 +1,12 @@
 #pragma once
 // Searches by groups: the k nearest objects, and all within a radius.
 
-#include "search/metric/kernels/groups.cuh"
+#include "search/metric/kernels/pivot_groups.cuh"
 
 namespace kselect::search::metric_space {
 
-template <class M>
+// `Job`: a group_job, of clusters or of pivots.
+template <class M, class Job = group_job<M>>
 struct nearest_kernel {
   static constexpr int max_threads = group_threads, min_blocks = group_blocks;
   struct storage {
@@ -15,7 +16,7 @@ struct nearest_kernel {
     int full[3];                   // of this part, the next and the last: whether a list is long
   };
   struct args {
-    group_job<M> job;  // lists: entries, room for list_room()
+    Job job;  // lists: entries, room for list_room()
     int k;
     simt::global<const float> radii;     // [Q], each with at least k objects
     simt::global<std::int64_t> objects;  // as in knn_job
@@ -27,7 +28,7 @@ struct nearest_kernel {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    const group<M, Simt> g(simt, a.job);
+    const group<M, Simt, Job> g(simt, a.job);
     const int own = simt.warp();
     begin_group(g, shared.group, [&](std::int64_t number) { return simt.load(a.radii, number); });
     if (simt.lane() == 0) {
@@ -55,7 +56,7 @@ struct nearest_kernel {
  private:
   // Cuts long lists. Returns the number of the next part.
   template <class Simt>
-  KSELECT_HD static int end_part(const group<M, Simt>& g, storage& shared, int k, int part) {
+  KSELECT_HD static int end_part(const group<M, Simt, Job>& g, storage& shared, int k, int part) {
     Simt& simt = g.simt;
     const int next = part == 2 ? 0 : part + 1;
     simt.sync_block();
@@ -76,7 +77,7 @@ struct nearest_kernel {
 
   // Leaves the k least entries of the warp's own list, in any order.
   template <class Simt>
-  KSELECT_HD static void cut(const group<M, Simt>& g, storage& shared, int k) {
+  KSELECT_HD static void cut(const group<M, Simt, Job>& g, storage& shared, int k) {
     Simt& simt = g.simt;
     const int own = simt.warp(), count = shared.found[own];
     auto* const list = g.template list<entry>(own);
@@ -101,7 +102,7 @@ struct nearest_kernel {
 
   // Writes the warp's own answer: an entry's rank is its place.
   template <class Simt>
-  KSELECT_HD static void write(const group<M, Simt>& g, storage& shared, const args& a) {
+  KSELECT_HD static void write(const group<M, Simt, Job>& g, storage& shared, const args& a) {
     Simt& simt = g.simt;
     const int own = simt.warp(), count = shared.found[own];
     KSELECT_ASSERT(count >= a.k);
@@ -116,14 +117,14 @@ struct nearest_kernel {
   }
 };
 
-template <class M>
+template <class M, class Job = group_job<M>>
 struct within_group_kernel {
   static constexpr int max_threads = group_threads, min_blocks = group_blocks;
   struct storage {
     group_storage group;
   };
   struct args {
-    group_job<M> job;  // without lists
+    Job job;  // without lists
     float radius;
     simt::global<std::uint32_t> hit_queries;  // these three as in range_kernel
     simt::global<entry> hits;
@@ -132,7 +133,7 @@ struct within_group_kernel {
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    const group<M, Simt> g(simt, a.job);
+    const group<M, Simt, Job> g(simt, a.job);
     begin_group(g, shared.group, [&](std::int64_t) { return a.radius; });
     simt.sync_block();
     search_group(

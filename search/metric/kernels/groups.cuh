@@ -1,8 +1,11 @@
 #pragma once
-// Searches of a List of Clusters by groups, ours. A block has a query for each of its warps. It
-// reads a cluster that several of its queries need once from L2 for all of them, and a thread
-// compares an object with up to four queries at once. So the queries of a group should need the
-// same clusters: the host sorts them by nearest centre.
+// Searches by groups, ours. A block has a query for each of its warps. It reads a cluster that
+// several of its queries need once from L2 for all of them, and a thread compares an object with up
+// to four queries at once. So the queries of a group should need the same clusters: the host sorts
+// them by nearest centre.
+//
+// On an SSS-Index a group reads the table of distances once for all of its queries, which are
+// sorted by nearest pivot (pivot_groups.cuh).
 //
 //   approach_kernel      per query: the nearest centre, and for k-NN a radius that has k objects
 //   nearest_kernel       the k nearest objects of each query; needs those radii
@@ -32,25 +35,25 @@ struct group_layout {
 // Of the kernels' blocks. A thread that compares with four queries needs up to 80 registers.
 inline constexpr int group_threads = 256, group_blocks = 3;
 
-// The queries that groups take.
-template <class M>
+// The queries that groups take, and the index that they are searched in.
+template <class M, class Walk = typename cluster_walk<M>::args>
 struct group_job {
   typename M::view queries;
-  typename cluster_walk<M>::args walk;
+  Walk walk;
   std::int64_t count;
   simt::global<const std::uint32_t> order;  // [count] query numbers; of an approach unused
   group_layout layout;
 };
 
 // A block's part of a job: places `first` to first + active - 1 of the order.
-template <class M, class Simt>
+template <class M, class Simt, class Job = group_job<M>>
 struct group {
   Simt& simt;
-  const group_job<M>& job;
+  const Job& job;
   std::int64_t first;
   int active;
 
-  KSELECT_HD group(Simt& s, const group_job<M>& j)
+  KSELECT_HD group(Simt& s, const Job& j)
       : simt(s), job(j), first(std::int64_t{s.block()} * s.warps()) {
     const std::int64_t left = j.count - first;
     active = left < s.warps() ? static_cast<int>(left) : s.warps();
@@ -83,7 +86,7 @@ KSELECT_HD void measure_within(Simt& simt, const typename M::view& objects, std:
                                void* const (&staged)[count], const float (&radii)[count],
                                const F& f) {
   simt.count(simt::counter::distances, count);
-  if constexpr (requires { M::measures_several; }) {
+  if constexpr (requires { requires M::measures_several; }) {
     M::distances_within(simt, objects, i, staged, radii, f);
   } else {
     for (int j = 0; j < count; ++j) {
@@ -94,8 +97,8 @@ KSELECT_HD void measure_within(Simt& simt, const typename M::view& objects, std:
 }
 
 // Does so for the next `count` queries of a mask, and takes them from it. f(query, distance).
-template <int count, class M, class Simt, class F>
-KSELECT_HD void measure_next(const group<M, Simt>& g, const typename M::view& objects,
+template <int count, class M, class Simt, class Job, class F>
+KSELECT_HD void measure_next(const group<M, Simt, Job>& g, const typename M::view& objects,
                              std::int64_t i, const float* radii, std::uint32_t& mask, const F& f) {
   int queries[count];
   void* staged[count];
@@ -113,8 +116,8 @@ KSELECT_HD void measure_next(const group<M, Simt>& g, const typename M::view& ob
 
 // Calls f(query, distance) for each query of a mask that object i is at most its radius away from;
 // without radii for each.
-template <class M, class Simt, class F>
-KSELECT_HD void measure_all(const group<M, Simt>& g, const typename M::view& objects,
+template <class M, class Simt, class Job, class F>
+KSELECT_HD void measure_all(const group<M, Simt, Job>& g, const typename M::view& objects,
                             std::int64_t i, const float* radii, std::uint32_t mask, const F& f) {
   while (Simt::popc(mask) >= 4) measure_next<4>(g, objects, i, radii, mask, f);
   if (Simt::popc(mask) >= 2) measure_next<2>(g, objects, i, radii, mask, f);
@@ -216,15 +219,16 @@ KSELECT_HD void list_clusters(const group<M, Simt>& g, group_storage& shared) {
 }
 
 // Stages the queries of a group; radius(query number) is that of one.
-template <class M, class Simt, class Radius>
-KSELECT_HD void begin_group(const group<M, Simt>& g, group_storage& shared, const Radius& radius) {
+template <class M, class Simt, class Job, class Radius>
+KSELECT_HD void begin_group(const group<M, Simt, Job>& g, group_storage& shared,
+                            const Radius& radius) {
   Simt& simt = g.simt;
   for (int q = 0; q < g.active; ++q) {
     const std::int64_t number = simt.load(g.job.order, g.first + q);
     M::stage(simt, g.job.queries, number, g.staged(q));
     if (simt.thread() != 0) continue;
     shared.radius[q] = radius(number);
-    shared.last[q] = g.job.walk.clusters;
+    shared.last[q] = 0x7fffffff;
   }
   if (simt.thread() == 0) shared.listed = 0;
 }

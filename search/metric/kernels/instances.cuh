@@ -28,18 +28,20 @@ status start(const executor& where, const simt::grid& shape, const typename Kern
   KSELECT_METRIC_KERNEL(knn_kernel<M, kselect::search::metric_space::WALK<M>>) \
   KSELECT_METRIC_KERNEL(range_kernel<M, kselect::search::metric_space::WALK<M>>)
 
-#define KSELECT_METRIC_KERNELS(M)               \
-  KSELECT_METRIC_WALK(M, exhaustive_walk)       \
-  KSELECT_METRIC_WALK(M, cluster_walk)          \
-  KSELECT_METRIC_WALK(M, listed_cluster_walk)   \
-  KSELECT_METRIC_WALK(M, element_walk)          \
-  KSELECT_METRIC_WALK(M, pivot_walk)            \
-  KSELECT_METRIC_KERNEL(approach_kernel<M>)     \
-  KSELECT_METRIC_KERNEL(nearest_kernel<M>)      \
-  KSELECT_METRIC_KERNEL(within_group_kernel<M>) \
-  KSELECT_METRIC_KERNEL(shrinking_kernel<M>)    \
-  KSELECT_METRIC_KERNEL(measure_kernel<M>)      \
-  KSELECT_METRIC_KERNEL(close_kernel<M>)        \
-  KSELECT_METRIC_KERNEL(farthest_kernel<M>)     \
-  KSELECT_METRIC_KERNEL(within_kernel<M>)       \
+#define KSELECT_METRIC_KERNELS(M)                                                                  \
+  KSELECT_METRIC_WALK(M, exhaustive_walk)                                                          \
+  KSELECT_METRIC_WALK(M, cluster_walk)                                                             \
+  KSELECT_METRIC_WALK(M, listed_cluster_walk)                                                      \
+  KSELECT_METRIC_WALK(M, element_walk)                                                             \
+  KSELECT_METRIC_WALK(M, pivot_walk)                                                               \
+  KSELECT_METRIC_KERNEL(approach_kernel<M>)                                                        \
+  KSELECT_METRIC_KERNEL(nearest_kernel<M>)                                                         \
+  KSELECT_METRIC_KERNEL(within_group_kernel<M>)                                                    \
+  KSELECT_METRIC_KERNEL(nearest_kernel<M, kselect::search::metric_space::pivot_group_job<M>>)      \
+  KSELECT_METRIC_KERNEL(within_group_kernel<M, kselect::search::metric_space::pivot_group_job<M>>) \
+  KSELECT_METRIC_KERNEL(shrinking_kernel<M>)                                                       \
+  KSELECT_METRIC_KERNEL(measure_kernel<M>)                                                         \
+  KSELECT_METRIC_KERNEL(close_kernel<M>)                                                           \
+  KSELECT_METRIC_KERNEL(farthest_kernel<M>)                                                        \
+  KSELECT_METRIC_KERNEL(within_kernel<M>)                                                          \
   KSELECT_METRIC_KERNEL(pivot_kernel<M>)

@@ -10,6 +10,7 @@
 
 #include "search/metric/metrics/euclidean.hpp"
 #include "search/metric/metrics/levenshtein.hpp"
+#include "search/metric/metrics/levenshtein_table.hpp"
 #include "tests/search/metric/objects.hpp"
 
 namespace kselect::search::metric_space {
@@ -17,6 +18,7 @@ namespace {
 
 static_assert(metric<euclidean>);
 static_assert(metric<levenshtein>);
+static_assert(metric<levenshtein_table>);
 
 int table_distance(const word& a, const word& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -48,11 +50,12 @@ TEST(Levenshtein, IsTheDynamicProgrammesDistance) {
   const levenshtein::set set(words);
   for (std::int64_t i = 0; i < set.count(); ++i) {
     const auto ready = levenshtein::prepare(set, i);
+    const auto codes = levenshtein_table::prepare(set, i);
     for (std::int64_t j = 0; j < set.count(); ++j) {
-      EXPECT_EQ(levenshtein::distance(set, j, ready),
-                static_cast<float>(table_distance(words[static_cast<std::size_t>(i)],
-                                                  words[static_cast<std::size_t>(j)])))
-          << i << ' ' << j;
+      const auto expected = static_cast<float>(
+          table_distance(words[static_cast<std::size_t>(i)], words[static_cast<std::size_t>(j)]));
+      EXPECT_EQ(levenshtein::distance(set, j, ready), expected) << i << ' ' << j;
+      EXPECT_EQ(levenshtein_table::distance(set, j, codes), expected) << i << ' ' << j;
     }
   }
 }
@@ -70,6 +73,7 @@ TEST(Levenshtein, QueriesMayHaveCharactersOfTheirOwn) {
   levenshtein::adapt(queries, corpus);
   EXPECT_EQ(levenshtein::distance(corpus, 0, levenshtein::prepare(queries, 0)), 3);
   EXPECT_EQ(levenshtein::distance(corpus, 0, levenshtein::prepare(queries, 1)), 1);
+  EXPECT_EQ(levenshtein_table::distance(corpus, 0, levenshtein_table::prepare(queries, 0)), 3);
   EXPECT_EQ(queries.text(0), U"xyza");
   const std::int64_t second = 1;
   EXPECT_EQ(queries.gather(std::span(&second, 1)).text(0), U"casas");
@@ -104,7 +108,7 @@ TEST(Euclidean, StaysWithinItsTolerance) {
 
 template <class M>
 class EveryMetric : public testing::Test {};
-using metrics = testing::Types<euclidean, levenshtein>;
+using metrics = testing::Types<euclidean, levenshtein, levenshtein_table>;
 TYPED_TEST_SUITE(EveryMetric, metrics);
 
 TYPED_TEST(EveryMetric, IsAMetric) {

@@ -6,6 +6,7 @@
 
 #include "search/metric/metrics/euclidean.hpp"
 #include "search/metric/metrics/levenshtein.hpp"
+#include "search/metric/metrics/levenshtein_table.hpp"
 
 namespace kselect::search::metric_space {
 
@@ -48,6 +49,11 @@ inline levenshtein::set test_objects<levenshtein>(std::int64_t count, std::uint3
     words.push_back(w);
   }
   return levenshtein::set(words);
+}
+
+template <>
+inline levenshtein::set test_objects<levenshtein_table>(std::int64_t count, std::uint32_t seed) {
+  return test_objects<levenshtein>(count, seed);
 }
 
 }  // namespace kselect::search::metric_space

@@ -38,6 +38,7 @@ std::string name_of(const testing::TestParamInfo<way>& info) {
   std::string name = std::string(w.metric) + '_' + std::string(to_string(w.index));
   if (w.radius == radius_rule::decreasing) name += "_decreasing";
   if (w.distribution == distribution_rule::pivots) name += "_by_pivot";
+  if (w.distribution == distribution_rule::groups) name += "_by_group";
   if (w.clusters == form::fixed_radius) name += "_of_radius";
   if (w.walk == walk_rule::clusters) name += "_by_cluster";
   if (w.walk == walk_rule::groups) name += "_by_group";
@@ -59,6 +60,8 @@ std::vector<way> all_ways() {
           {metric, index_kind::list_of_clusters, executor.value, radius_rule::decreasing});
       ways.push_back({metric, index_kind::sss, executor.value, radius_rule::increasing,
                       distribution_rule::pivots});
+      ways.push_back({metric, index_kind::sss, executor.value, radius_rule::increasing,
+                      distribution_rule::groups});
       for (const form clusters : {form::fixed_size, form::fixed_radius}) {
         way by_cluster = {metric, index_kind::list_of_clusters, executor.value};
         by_cluster.clusters = clusters;
@@ -70,6 +73,16 @@ std::vector<way> all_ways() {
       by_radius.radius = radius_rule::decreasing;
       ways.push_back(by_radius);
     }
+  }
+  // The same words by another metric: the kernels differ in their distances alone.
+  for (const auto& executor : names<executor_kind>) {
+    for (const auto& index : names<index_kind>) {
+      ways.push_back({"levenshtein_table", index.value, executor.value});
+    }
+    if (executor.value == executor_kind::cpu) continue;
+    way by_group = {"levenshtein_table", index_kind::list_of_clusters, executor.value};
+    by_group.walk = walk_rule::groups;
+    ways.push_back(by_group);
   }
   return ways;
 }

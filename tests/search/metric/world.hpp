@@ -18,6 +18,7 @@ struct world {
 
   static world of(std::string_view metric, std::int64_t count, std::int64_t queries) {
     if (metric == "euclidean") return make<euclidean>(count, queries);
+    if (metric == "levenshtein_table") return make<levenshtein_table>(count, queries);
     return make<levenshtein>(count, queries);
   }
   template <class M>
