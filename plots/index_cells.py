@@ -8,13 +8,20 @@ from typing import Any
 _STAND_INS = {("decaying(5)", 20): "images", ("decaying(64)", 254): "faces"}
 
 
+# What a source is called by a metric that another has the same distances as.
+_METRICS = {"levenshtein_table": "_table"}
+
 # What the thesis runs beside the indexes: heaps on rows of distances that were computed before.
 _APART = "batch-heap-reduction"
 
 
+# Exact k-NN of vectors without an index (task `knn`).
+FUSED = "fused"
+
+
 def is_search(cell: Mapping[str, Any]) -> bool:
-    """Tell whether a cell is of task `index`, or the thesis' exhaustive search in two steps."""
-    return cell.get("task") == "index" or _is_apart(cell)
+    """Tell whether a cell is of a search, or the thesis' exhaustive search in two steps."""
+    return cell.get("task") in ("index", "knn") or _is_apart(cell)
 
 
 def _is_apart(cell: Mapping[str, Any]) -> bool:
@@ -31,7 +38,8 @@ def kind_of(cell: Mapping[str, Any]) -> str:
 def source_of(cell: Mapping[str, Any]) -> str:
     """Return what the objects are: their file without ending, or what they stand for."""
     if cell["input"]["kind"] != "generated":
-        return PurePosixPath(cell["input"]["name"]).name.split(".")[0]
+        name = PurePosixPath(cell["input"]["name"]).name.split(".")[0]
+        return name + _METRICS.get(cell["problem"].get("metric", ""), "")
     problem = cell["problem"]
     vectors = cell["input"].get("vectors", problem)
     made = (problem["distribution"], vectors["dimension"])
@@ -42,8 +50,11 @@ def traits_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     """Return the traits by which searches are compared (`plots.reproduce.searches`)."""
     if _is_apart(cell):
         return {"kind": "none_apart", "source": source_of(cell), "what": "knn", "executor": cell["executor"],
-                "threads": cell["threads"], "k": cell["problem"]["k"]}  # fmt: skip
+                "threads": cell["threads"], "k": cell["problem"]["k"]} | _sizes(cell["problem"])  # fmt: skip
     problem, own = cell["problem"], cell["algorithm"]["settings"]
+    if cell["task"] == "knn":
+        return {"kind": FUSED, "source": source_of(cell), "what": "knn", "executor": cell["executor"],
+                "threads": cell["threads"], "k": problem["k"]} | _sizes(problem)  # fmt: skip
     counts, kind = cell["counts"], kind_of(cell)
     is_range = problem["radius"] > 0 or problem["share"] > 0
     kernels = cell["executor"] != "cpu"  # there alone the radius' rule, batches and distribution matter
@@ -53,7 +64,7 @@ def traits_of(cell: Mapping[str, Any]) -> dict[str, Any]:
         "what": "range" if is_range else "knn",
         "executor": cell["executor"],
         "threads": own.get("threads") or cell["threads"],
-    }
+    } | _sizes(problem)
     if is_range:
         name = "share" if problem["share"] > 0 else "radius"
         traits[name] = problem[name]
@@ -75,6 +86,15 @@ def traits_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     return traits
 
 
+def _sizes(problem: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the number of objects, and the intrinsic dimension that vectors were generated with."""
+    sizes = {"n": problem["n"]}
+    name, _, rest = str(problem.get("distribution", "")).partition("(")
+    if name == "decaying":
+        sizes["intrinsic_dimension"] = float(rest.rstrip(")"))
+    return sizes
+
+
 def values_of(cell: Mapping[str, Any]) -> dict[str, float]:
     """Return the quantities of a search (`plots.reproduce.searches.QUANTITIES`)."""
     queries, counts = cell["problem"]["q"], {} if _is_apart(cell) else cell["counts"]
@@ -85,6 +105,11 @@ def values_of(cell: Mapping[str, Any]) -> dict[str, float]:
         if _is_apart(cell):
             values["time"] += float(cell["inputs"]["distances"]["median"])
         values["throughput"] = queries / values["time"] * 1e9
+    if traits["kind"] == FUSED:  # timed on vectors in the GPU's memory
+        return values | {"kernels": values["time"]} if values else values
+    kernels = cell.get("stages", {}).get("kernels")
+    if kernels:
+        values["kernels"] = float(kernels["median"])
     increasing = traits.get("radius_rule") == "increasing" and traits["kind"] != "none"
     if increasing and traits["what"] == "knn" and "pending" in counts:
         values["second_turns"] = counts["pending"] / queries

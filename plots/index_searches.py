@@ -109,8 +109,8 @@ def _method(traits: Mapping[str, Any]) -> str:
         words.append("decreasing")
     if "alpha" in traits:
         words.append(f"alpha {traits['alpha']:g}")
-    if traits.get("distribution") == "pivots":
-        words.append("by pivots")
+    if traits.get("distribution", "elements") != "elements":
+        words.append(f"by {traits['distribution']}")
     if traits.get("walk", "members") != "members":
         words.append(f"by {traits['walk']}")
     return ", ".join(words)

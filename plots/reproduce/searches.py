@@ -2,9 +2,11 @@
 
 A search is identified by its traits: kind of index, source (the objects' file without ending),
 (`none_apart`: every distance, then a selection of rows), what, k, share (of the objects within the radius), radius, radius_rule, distribution, alpha, pivots,
-walk (of kernels on a list of clusters), cluster_size, cluster_radius, batch, executor, threads; "-" stands for an absent trait. The kind of a
-list whose clusters have a fixed radius is `list_of_clusters_of_radius`. Its quantities are `time`
-(ns, all queries; compared by the query), `throughput` (queries a second), `second_turns` (the share of the queries that the first
+walk (of kernels on a list of clusters), cluster_size, cluster_radius, batch, executor, threads, n,
+intrinsic_dimension (of generated vectors); "-" stands for an absent trait. The kind of a list whose clusters have a
+fixed radius is `list_of_clusters_of_radius`; `fused` is k-NN of vectors without an index (task `knn`), which is chosen by
+this name alone. Its quantities are `time` (ns, all queries; compared by the query), `kernels` (the same of kernels alone,
+from vectors in the GPU's memory), `throughput` (queries a second), `second_turns` (the share of the queries that the first
 launch left), and for each query `distances` and `bytes` (read and written, counted on fibers).
 `searches_figure` draws the thesis' figures; `python -m plots.index_searches` draws all searches of
 a record.
@@ -18,16 +20,18 @@ from typing import Any
 from plots.cell_record import Run
 from plots.errors import Failure, PlotError
 from plots.files import RUNS
-from plots.index_cells import is_search, traits_of, values_of
+from plots.index_cells import FUSED, is_search, traits_of, values_of
 from plots.records import load_whole
 from plots.reproduce.manifest import Table, check_keys
 
 TRAITS = (
     *("kind", "source", "what", "k", "share", "radius", "radius_rule", "distribution", "alpha"),
-    *("walk", "cluster_size", "cluster_radius", "pivots", "batch", "executor", "threads"),
+    *("walk", "cluster_size", "cluster_radius", "pivots", "batch", "executor", "threads", "n"),
+    "intrinsic_dimension",
 )
 QUANTITIES = {
     "time": "time of all queries (ms)",
+    "kernels": "time of kernels, all queries (ms)",
     "throughput": "queries a second",
     "distances": "distances evaluated a query",
     "bytes": "bytes read and written a query",
@@ -37,12 +41,14 @@ _LABELS = {
     "images": "Images",
     "faces": "Faces",
     "spanish": "Spanish",
+    "spanish_table": "Spanish, by the dynamic programme",
     "t10k-images-idx3-ubyte": "MNIST",
     "list_of_clusters": "list of clusters",
     "list_of_clusters_of_radius": "list of clusters of a fixed radius",
     "sss": "SSS-Index",
     "none": "exhaustive",
     "none_apart": "exhaustive, distances and heaps apart",
+    FUSED: "fused k-NN",
 }
 # If several executors have a quantity, the first of these counts.
 _EXECUTORS = ("cuda", "fiber", "cpu")
@@ -65,6 +71,8 @@ class Search:
 
     def fits(self, where: Table) -> bool:
         """Tell whether it matches every trait of `where`; a list matches any of its values."""
+        if self.traits["kind"] == FUSED and "kind" not in where:
+            return False
         return all(
             self.traits.get(key, "-") in (value if isinstance(value, list) else [value])
             for key, value in where.items()
@@ -118,7 +126,8 @@ def compare(
         names = ", ".join(QUANTITIES)
         raise PlotError(Failure.INPUT, f"{context}: no quantity is {quantity!r}; there are {names}")
     by_hand = {*mine, *theirs}
-    same = [name for name in ("source", "what", "k", "share", "radius") if name not in by_hand]
+    pairs = ("source", "what", "k", "share", "radius", "n")
+    same = [name for name in pairs if name not in by_hand]
     found = []
     for a in (s for s in searches if s.fits(mine) and s.values.get(quantity)):
         rivals = [
@@ -136,7 +145,7 @@ def compare(
 
 def _by_query(search: Search, quantity: str) -> float:
     value = search.values[quantity]
-    return value / search.queries if quantity == "time" else value
+    return value / search.queries if quantity in ("time", "kernels") else value
 
 
 def in_words(search: Search) -> str:

@@ -25,6 +25,7 @@ _X_LABELS = {
     "share": "share of the objects within the radius",
     "source": "",
     "alpha": "α",
+    "intrinsic_dimension": "intrinsic dimension of the vectors' distribution",
 }
 _HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\")
 _SPAN = 10.0  # largest / smallest from which on a panel is logarithmic
@@ -110,7 +111,7 @@ def _is_all(place: object, x: str) -> bool:
 
 
 def _length(quantity: str) -> float:
-    return 1e6 if quantity == "time" else 1.0
+    return 1e6 if quantity in ("time", "kernels") else 1.0
 
 
 def _normalised(bars: Bars) -> Bars:
