@@ -2,9 +2,10 @@
 // in float64 on the host.
 //
 //     kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] [REPEATS] [CHECKED]
-//     [mma_sync|wgmma|int8]
+//     [mma_sync|wgmma|int8] [separate|graph|half]
 //
-// int8: products of bytes, by mma_sync.
+// int8: products of bytes, by mma_sync. graph: every vector is a query, so Q is N; half: and each
+// pair is multiplied once.
 // Prints one JSON object: medians in milliseconds, without the first repeat. Exits with 7 if a
 // checked query has a wrong neighbour.
 
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +41,7 @@ struct setting {
   int repeats;
   std::int64_t checked;
   std::string body;
+  std::string queries;
 };
 
 // A component by its number: splitmix64.
@@ -126,72 +129,117 @@ fused::product_body body_of(const std::string& name) {
                             : fused::product_body::fastest;
 }
 
-int measure(const setting& s) {
-  const auto place = open_backend(executor_kind::cuda);
-  const std::vector<float> base = made(s, s.n, 1), query = made(s, s.q, 2);
-  const device_buffer of_base = make<float>(*place, s.n * s.dimension);
-  const device_buffer of_query = make<float>(*place, s.q * s.dimension);
-  place->to_device(of_base.data(), std::as_bytes(std::span(base)));
-  place->to_device(of_query.data(), std::as_bytes(std::span(query)));
-  const device_buffer indices = make<std::int64_t>(*place, s.q * s.k);
-  const device_buffer distances = make<float>(*place, s.q * s.k);
-  const device_buffer exact = make<double>(*place, s.q * s.k);
-  fused::prepared_corpus corpus(*place, view<float>(of_base).data, s.n, s.dimension,
-                                metric::sqeuclidean,
-                                s.body == "int8" ? simt::product::int8 : simt::product::float16);
-  fused::fused_search search(*place, corpus, s.q, s.k, false, body_of(s.body));
-  stopwatch watch(static_cast<cudaStream_t>(place->executor().stream), true);
-  std::map<std::string, std::vector<double>> times;
+simt::product factors_of(const setting& s) {
+  return s.body == "int8" ? simt::product::int8 : simt::product::float16;
+}
+bool graph_of(const setting& s) { return s.queries != "separate"; }
+
+// Vectors and answers in the GPU's memory.
+struct device_data {
+  device_data(backend& place, const setting& s)
+      : base(made(s, s.n, 1)),
+        query(graph_of(s) ? base : made(s, s.q, 2)),
+        of_base(make<float>(place, s.n * s.dimension)),
+        of_query(make<float>(place, s.q * s.dimension)),
+        indices(make<std::int64_t>(place, s.q * s.k)),
+        distances(make<float>(place, s.q * s.k)),
+        exact(make<double>(place, s.q * s.k)) {
+    place.to_device(of_base.data(), std::as_bytes(std::span(base)));
+    place.to_device(of_query.data(), std::as_bytes(std::span(query)));
+  }
+  fused::answers answers(std::int64_t k) const {
+    return {.indices = view<std::int64_t>(indices),
+            .distances = view<float>(distances),
+            .exact = view<double>(exact),
+            .k = k,
+            .root = false};
+  }
+  std::vector<float> base, query;
+  device_buffer of_base, of_query, indices, distances, exact;
+};
+
+// Milliseconds of each stage, a repeat each but for the first.
+using stage_times = std::map<std::string, std::vector<double>>;
+
+void add_times(stage_times& times, double prepare, const cuda_knn_times& t) {
+  times["prepare"].push_back(prepare);
+  times["round"].push_back(t.norms);
+  times["threshold"].push_back(t.threshold);
+  times["product"].push_back(t.distance);
+  times["finish"].push_back(t.order);
+  times["again"].push_back(t.redo);
+  times["all"].push_back(t.elapsed);
+}
+
+fused::search_report run_and_time(backend& place, const setting& s, const device_data& data,
+                                  fused::prepared_corpus& corpus, fused::fused_search& search,
+                                  stage_times& times) {
+  stopwatch watch(static_cast<cudaStream_t>(place.executor().stream), true);
+  const fused::stage_clock clock = [&](stage of, const std::function<void()>& work) {
+    watch.time(fused::time_of(of), work);
+  };
   fused::search_report found;
   for (int repeat = 0; repeat <= s.repeats; ++repeat) {
-    const fused::stage_clock clock = [&](stage of, const std::function<void()>& work) {
-      watch.time(fused::time_of(of), work);
-    };
     corpus.prepare(clock);
-    static_cast<void>(place->synchronise());
+    static_cast<void>(place.synchronise());
     const double prepare = watch.take().prepare;
-    found = search.run(view<float>(of_query).data, s.q, 0,
-                       {.indices = view<std::int64_t>(indices),
-                        .distances = view<float>(distances),
-                        .exact = view<double>(exact),
-                        .k = s.k,
-                        .root = false},
-                       clock);
+    found = search.run(view<float>(data.of_query).data, s.q, 0, data.answers(s.k), clock);
     const cuda_knn_times t = watch.take();
-    if (repeat == 0) continue;
-    times["prepare"].push_back(prepare);
-    times["round"].push_back(t.norms);
-    times["threshold"].push_back(t.threshold);
-    times["product"].push_back(t.distance);
-    times["finish"].push_back(t.order);
-    times["again"].push_back(t.redo);
-    times["all"].push_back(t.elapsed);
+    if (repeat != 0) add_times(times, prepare, t);
   }
+  return found;
+}
+
+// Pairs that the pass over the corpus multiplies.
+double pairs_of(const setting& s, const fused::search_plan& plan) {
+  constexpr double tile = fused::tile_rows;
+  const auto tiles = static_cast<double>(fused::tiles_of(s.n));
+  if (plan.half.taken()) return tiles * (tiles + 1) / 2 * tile * tile;
+  return static_cast<double>(plan.second.tiles()) * tile * static_cast<double>(s.q);
+}
+
+void print(const backend& place, const setting& s, const fused::search_plan& plan,
+           const fused::search_report& found, const stage_times& times, std::int64_t wrong) {
   std::string text;
   for (const auto& [name, values] : times) {
     text += fmt::format(", \"{}_ms\": {:.3f}", name, median(values));
   }
-  const fused::search_plan& plan = search.plan();
-  const std::int64_t wrong =
-      count_wrong(s, base, query, downloaded<std::int64_t>(*place, indices, s.q * s.k),
-                  downloaded<double>(*place, exact, s.q * s.k));
+  const std::string body = s.body == "int8"                          ? "int8"
+                           : plan.body == fused::product_body::wgmma ? "wgmma"
+                                                                     : "mma_sync";
+  const double tflops =
+      2e-9 * pairs_of(s, plan) * static_cast<double>(s.dimension) / median(times.at("product"));
+  const double survivors = static_cast<double>(found.survivors) / static_cast<double>(s.q);
   fmt::print(
       "{{\"device\": \"{}\", \"n\": {}, \"q\": {}, \"d\": {}, \"k\": {}, \"vectors\": \"{}\", "
-      "\"body\": \"{}\"{}, "
-      "\"tflops\": {:.1f}, \"survivors\": {:.1f}, \"again\": {}, \"by_float64\": {}, \"checked\": "
-      "{}, "
-      "\"wrong\": {}, \"splits\": {}, \"room\": {}, \"first_splits\": {}, \"first_tiles\": {}, "
-      "\"matrix_tiles\": {}}}\n",
-      place->description().name, s.n, s.q, s.dimension, s.k, s.kind,
-      s.body == "int8"                                   ? "int8"
-      : search.plan().body == fused::product_body::wgmma ? "wgmma"
-                                                         : "mma_sync",
-      text,
-      2e-9 * static_cast<double>(plan.second.tiles() * fused::tile_rows) *
-          static_cast<double>(s.q) * static_cast<double>(s.dimension) / median(times["product"]),
-      static_cast<double>(found.survivors) / static_cast<double>(s.q), found.again,
-      found.by_float64, s.checked, wrong, plan.second.splits, plan.second.room, plan.first.splits,
-      plan.first.tiles(), plan.matrix_tiles);
+      "\"queries\": \"{}\", \"half_product\": {}, \"body\": \"{}\"{}, \"tflops\": {:.1f}, "
+      "\"survivors\": {:.1f}, \"again\": {}, \"by_float64\": {}, \"checked\": {}, \"wrong\": {}, ",
+      place.description().name, s.n, s.q, s.dimension, s.k, s.kind, s.queries, plan.half.taken(),
+      body, text, tflops, survivors, found.again, found.by_float64, s.checked, wrong);
+  fmt::print(
+      "\"splits\": {}, \"room\": {}, \"first_splits\": {}, \"first_tiles\": {}, "
+      "\"matrix_tiles\": {}, \"half_part\": {}, \"half_room\": {}}}\n",
+      plan.second.splits, plan.second.room, plan.first.splits, plan.first.tiles(),
+      plan.matrix_tiles, plan.half.part, plan.half.room);
+}
+
+int measure(const setting& s) {
+  const auto place = open_backend(executor_kind::cuda);
+  const device_data data(*place, s);
+  fused::prepared_corpus corpus(*place, view<float>(data.of_base).data, s.n, s.dimension,
+                                metric::sqeuclidean, factors_of(s));
+  fused::fused_search search(*place, corpus, s.q, s.k, false, body_of(s.body),
+                             fused::filtering::none, s.queries == "half");
+  const fused::half_plan& half = search.plan().half;
+  if (s.queries == "half" && !half.taken()) {
+    throw error(failure::unsupported, "half of the products: " + half.impossible_because);
+  }
+  stage_times times;
+  const fused::search_report found = run_and_time(*place, s, data, corpus, search, times);
+  const std::int64_t wrong = count_wrong(s, data.base, data.query,
+                                         downloaded<std::int64_t>(*place, data.indices, s.q * s.k),
+                                         downloaded<double>(*place, data.exact, s.q * s.k));
+  print(*place, s, search.plan(), found, times, wrong);
   return wrong == 0 ? 0 : static_cast<int>(failure::wrong_answer);
 }
 
@@ -209,13 +257,15 @@ int main(int count, char** given) {
                                    .kind = count > 5 ? given[5] : "uniform",
                                    .repeats = static_cast<int>(number(6, 9)),
                                    .checked = number(7, 32),
-                                   .body = count > 8 ? given[8] : ""};
+                                   .body = count > 8 ? given[8] : "",
+                                   .queries = count > 9 ? given[9] : "separate"};
+  const bool graph = s.queries == "graph" || s.queries == "half";
   if (s.n < 1 || s.q < 1 || s.dimension < 1 || s.k < 1 || s.k > s.n || s.repeats < 1 ||
-      s.checked > s.q ||
+      s.checked > s.q || (graph && s.q != s.n) || !(graph || s.queries == "separate") ||
       !(s.body.empty() || s.body == "mma_sync" || s.body == "wgmma" || s.body == "int8")) {
     fmt::print(stderr,
                "usage: kselect_fused_bench N Q DIMENSION K [uniform|normal|bytes] "
-               "[REPEATS] [CHECKED] [mma_sync|wgmma|int8]\n");
+               "[REPEATS] [CHECKED] [mma_sync|wgmma|int8] [separate|graph|half]\n");
     return 2;
   }
   try {

@@ -66,8 +66,8 @@ std::string proof_of(const knn_arguments& o, const backend& place, const cuda_kn
                      std::int64_t queries) {
   if (is_filtered(report.product)) {
     return fmt::format(
-        "all proven by products in {}; {:.1f} survivors a query, {} done again, {} in float64",
-        to_string(report.product),
+        "all proven by {}products in {}; {:.1f} survivors a query, {} done again, {} in float64",
+        report.half_product ? "half of the " : "", to_string(report.product),
         static_cast<double>(report.survivors) / static_cast<double>(std::max(queries, 1L)),
         amount_of(report.unproven, "query"), report.by_float64);
   }

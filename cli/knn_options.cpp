@@ -28,10 +28,9 @@ void refuse_product(const knn_arguments& o, const backend& place) {
   if (product == knn_product::float32 && o.tf32) {
     throw error(failure::usage, "--tf32 is --product tf32, not float32: give one of them");
   }
-  if (!of_cuda && (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0)) {
+  if (!of_cuda && (o.tf32 || o.sum_by_warp || o.memory_mib != 0)) {
     throw error(failure::usage,
-                fmt::format("--memory, --tf32, --half-product and --sum-by-warp do not go with "
-                            "--product {}",
+                fmt::format("--memory, --tf32 and --sum-by-warp do not go with --product {}",
                             o.product));
   }
 }
@@ -52,7 +51,8 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
   command
       .add_flag("--half-product", o.half_product,
                 "with --self: compute half of the matrix product and use it twice, if corpus and "
-                "candidates fit into device memory")
+                "candidates fit into device memory; also by --product float16 and int8, on executor "
+                "fiber, too")
       ->group(group);
   command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
       ->group(group);
@@ -227,17 +227,23 @@ void refuse_combinations(const knn_arguments& o) {
 void refuse_what_place_lacks(const knn_arguments& o, const backend& place) {
   refuse_product(o, place);
   if (!place.shares_host_memory()) return;
-  if (o.tf32 || o.half_product || o.sum_by_warp || o.memory_mib != 0 || o.timing != 0 ||
-      !o.record.empty()) {
+  const executor_kind kind = place.description().kind;
+  if (o.tf32 || o.sum_by_warp || o.memory_mib != 0 || o.timing != 0 || !o.record.empty()) {
     throw error(failure::usage,
-                fmt::format("--memory, --tf32, --half-product, --sum-by-warp, --timing and "
-                            "--record are for executor cuda; this is {}",
-                            to_string(place.description().kind)));
+                fmt::format("--memory, --tf32, --sum-by-warp, --timing and --record are for "
+                            "executor cuda; this is {}",
+                            to_string(kind)));
+  }
+  if (o.half_product && !is_filtered(parse<knn_product>(o.product).value())) {
+    throw error(failure::usage,
+                fmt::format("--half-product is for executor cuda, or for executor fiber with "
+                            "--product float16 or int8; this is {} with --product {}",
+                            to_string(kind), o.product));
   }
   if (o.prove != "auto" && o.prove != "all") {
     throw error(failure::usage,
                 fmt::format("--prove {} is for executor cuda; {} proves every query at no cost",
-                            o.prove, to_string(place.description().kind)));
+                            o.prove, to_string(kind)));
   }
 }
 

@@ -126,8 +126,8 @@ class knn_subject final : public subject {
   cuda_knn_options cuda_options() const {
     cuda_knn_options o;
     o.sum_by_warp = settings_.product == knn_product::float32;
-    if (place_.shares_host_memory()) return o;
     o.half_product = settings_.half_product;
+    if (place_.shares_host_memory()) return o;
     o.repeats = proves_selections_ ? 1 : 2;
     o.prove = proves_selections_ ? proof_scope::sample : proof_scope::none;
     return o;
@@ -205,8 +205,8 @@ std::string impossible(const cell& c, const knn_settings& s) {
     return "products in float16 select by themselves: measure them with the algorithm auto alone";
   }
   const bool in_float32 = c.executor == executor_kind::cuda && s.product == knn_product::float32;
-  if (s.half_product && !(s.graph && in_float32)) {
-    return "half of the product is for graphs on executor cuda, product float32";
+  if (s.half_product && !(s.graph && (in_float32 || is_filtered(s.product)))) {
+    return "half of the product is for graphs, by products in float16, or in float32 on cuda";
   }
   if (may_contain_nan(p.distribution) || may_contain_infinities(p.distribution)) {
     return "the components of vectors must be finite";

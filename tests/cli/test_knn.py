@@ -113,6 +113,29 @@ def test_products_in_float16(kselect, tmp_path, metric):
     assert (indices == np.argsort(exact, axis=1, kind="stable")[:, :7]).all()
 
 
+@pytest.mark.parametrize("product", ["float16", "int8"])
+def test_graph_by_half_of_the_products(kselect, tmp_path, product):
+    """The graph of bytes has one right answer; the output says that half of the products gave it."""
+    base = RNG.integers(0, 256, (4200, 6))
+    np.save(tmp_path / "base.npy", base.astype(np.float32))
+    done = kselect("knn", "--base", "base.npy", "--self", "--exclude-self", "--k", 3, "--executor", "fiber",
+                   "--product", product, "--half-product", "--indices", "i.npy", "--distances", "d.npy")
+    assert f"all proven by half of the products in {product}" in done.stdout
+    indices, found = np.load(tmp_path / "i.npy"), np.load(tmp_path / "d.npy")
+    for query in range(4200):
+        exact = ((base - base[query]) ** 2).sum(axis=1)
+        exact[query] = 2**30
+        nearest = np.argsort(exact, kind="stable")[:3]
+        assert (indices[query] == nearest).all() and (found[query] == exact[nearest]).all()
+
+
+def test_the_whole_product_says_why(kselect, tmp_path):
+    np.save(tmp_path / "base.npy", RNG.standard_normal((300, 6)).astype(np.float32))
+    done = kselect("knn", "--base", "base.npy", "--self", "--k", 3, "--executor", "fiber", "--product", "float16",
+                   "--half-product", "--indices", "i.npy", "--distances", "d.npy")
+    assert "--half-product was not used: the corpus is small" in done.stderr
+
+
 @pytest.mark.parametrize("least", [0, -128])
 def test_products_of_bytes(kselect, tmp_path, least):
     """Distances of bytes are integers, so each answer is unique: by distance, then index."""
@@ -147,6 +170,7 @@ def test_products_of_bytes_take_bytes_alone(kselect, tmp_path, value, said):
     (["--executor", "cpu", "--product", "float32"], "executor cpu"),
     (["--executor", "fiber", "--product", "tf32"], "executor fiber"),
     (["--executor", "fiber", "--product", "float16", "--memory", 10], "--memory"),
+    (["--executor", "fiber", "--product", "float64", "--half-product"], "--half-product"),
     (["--executor", "cpu", "--product", "float16", "--memory-limit", 64], "executor cpu"),
     (["--product", "float8"], "--product"),
 ])

@@ -36,6 +36,10 @@ void start(backend& place, std::int64_t blocks, const typename Kernel::args& arg
   require(simt::launch<Kernel>(place.executor(), {blocks, threads, dynamic_bytes}, args));
 }
 
+inline std::int64_t blocks_for(std::int64_t items, std::int64_t a_block) {
+  return (items + a_block - 1) / a_block;
+}
+
 // A selection by the first of the named entries that supports it, with its workspace.
 class chosen_selection {
  public:

@@ -61,4 +61,18 @@ KSELECT_HD float threshold_up_to(Simt& simt, const inner_queries& inner, const c
   }
 }
 
+// Scores of a graph's pairs lie below those of a search by an offset of the query's (half.cuh).
+// What float64 may lose between them:
+KSELECT_HD inline double slack_of(double threshold, double offset) {
+  return offset == 0 ? 0 : 0x1p-50 * (std::fabs(threshold) + std::fabs(offset));
+}
+// A threshold of the bound as those scores have it, not above it; and the reverse, not below.
+KSELECT_HD inline float threshold_of_lists(float threshold, double offset) {
+  if (offset == 0) return threshold;
+  return -float_above(slack_of(threshold, offset) + offset - threshold);
+}
+KSELECT_HD inline double threshold_of_bound(float threshold, double offset) {
+  return threshold + offset + slack_of(threshold, offset);
+}
+
 }  // namespace kselect::search::fused

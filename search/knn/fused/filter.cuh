@@ -25,100 +25,15 @@
 //
 // Blocks with neighbouring numbers take the same part of the corpus, so that L2 serves its tiles.
 
-#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <type_traits>
 
 #include "kselect/simt/launch.hpp"
-#include "search/knn/fused/layout.hpp"
+#include "search/knn/fused/filter_args.cuh"
+#include "search/knn/fused/half_pairs.cuh"
 
 namespace kselect::search::fused {
-
-// What leaves the kernel.
-enum class output : std::uint8_t {
-  matrix,  // all scores, for a first threshold from a few tiles
-  maxima,  // the largest scores of groups of columns, for a threshold from many tiles
-  scored   // survivors, with scores that are no lower than their own
-};
-
-struct filter_args {
-  rounded queries, corpus;
-  global<const float> starts;      // [corpus tiles * tile_rows]
-  global<const float> thresholds;  // [rows]; for output::scored
-  std::int64_t rows = 0;           // queries
-  int slabs = 0, query_tiles = 0;
-  int first_tile = 0, last_tile = 0;  // of the corpus
-  int part = 0;                       // tiles of a block
-  survivor_lists lists;
-  // [query_tiles * tile_rows][matrix_pitch]: scores, or maxima_of_tile maxima of each group of
-  // tiles
-  global<float> matrix;
-  std::int64_t matrix_pitch = 0;
-  int group = 1;  // tiles of a group; for output::maxima a part is a multiple of it
-  simt::product factors = simt::product::float16;  // of the vectors; float16 or int8
-  // Of queries that differ in what they leave out: their bits, the vector of a position, the query
-  // of a row. They stand last: what other kernels read keeps its place.
-  admitted allowed;
-  numbering vector_of, query_of;
-};
-
-// Sums of products as the filter compares them. Integers, which bytes have, are exact, and below
-// 2^28 in magnitude: 4096 products of up to 2^14, and less than that for the start. What is left
-// out starts below -2^29, what is always kept above 2^29.
-template <simt::product factors>
-struct score_sums {
-  using sum = simt::product_sum<factors>;
-  static constexpr bool integers = simt::of_bytes(factors);
-  static constexpr std::int32_t beyond_all = 1 << 29;
-
-  KSELECT_HD static sum lowest() {
-    if constexpr (integers) {
-      return std::numeric_limits<sum>::min();
-    } else {
-      return -std::numeric_limits<sum>::infinity();
-    }
-  }
-  KSELECT_HD static sum larger(sum a, sum b) {
-    if constexpr (integers) {
-      return a > b ? a : b;
-    } else {
-      return std::fmax(a, b);
-    }
-  }
-  // A higher start only admits more.
-  KSELECT_HD static sum start(float from) {
-    if constexpr (integers) {
-      if (!(from > -static_cast<float>(beyond_all))) return -2 * beyond_all;
-      if (!(from < static_cast<float>(beyond_all))) return 2 * (beyond_all - 1);
-      return static_cast<sum>(std::ceil(from));
-    } else {
-      return from;
-    }
-  }
-  // The largest sum that is not beyond a threshold.
-  KSELECT_HD static sum limit(float threshold) {
-    if constexpr (integers) {
-      if (threshold == std::numeric_limits<float>::infinity()) {
-        return std::numeric_limits<sum>::max();
-      }
-      if (!(threshold > -static_cast<float>(beyond_all))) return -beyond_all;
-      if (!(threshold < static_cast<float>(beyond_all))) return beyond_all;
-      return static_cast<sum>(std::floor(threshold));
-    } else {
-      return threshold;
-    }
-  }
-  // Rounded to float32; the bound counts that (prepared_corpus.cu).
-  KSELECT_HD static float score(sum of) {
-    if constexpr (integers) {
-      if (of < -beyond_all) return -std::numeric_limits<float>::infinity();
-      if (of > beyond_all) return std::numeric_limits<float>::infinity();
-      return static_cast<float>(of);
-    } else {
-      return of;
-    }
-  }
-};
 
 // `each`: queries differ in what they leave out.
 template <output wanted, bool queries_stay, bool each = false,
@@ -131,9 +46,13 @@ struct filter_kernel {
   static constexpr int most_slabs_that_stay = 2;
   using sums_of = score_sums<factors>;
   using sum = typename sums_of::sum;
-  struct storage {
+  // Of a graph every vector has one list, in which blocks append hits of rows and columns.
+  static constexpr bool halves = wanted == output::halves;
+  struct row_counters {
     std::uint32_t found[tile_rows];
   };
+  using hits = hit_buffer<128>;
+  using storage = std::conditional_t<halves, hits, row_counters>;
   using args = filter_args;
   static constexpr std::size_t dynamic_bytes(int slabs) {
     return static_cast<std::size_t>(slab_bytes) *
@@ -149,6 +68,8 @@ struct filter_kernel {
   // Of a warp: 4 fragments of 16 queries, 4 of 8 vectors.
   static constexpr int row_fragments = 4, column_fragments = 4;
   using scores = sum[row_fragments][column_fragments][4];
+  static constexpr bool compares = wanted == output::scored || halves;
+  struct no_starts {};
 
   template <class Simt>
   class worker {
@@ -158,10 +79,11 @@ struct filter_kernel {
           shared_(shared),
           a_(a),
           memory_(static_cast<chunk*>(simt.dynamic_shared())),
-          query_tile_(simt.block() % a.query_tiles),
-          part_(simt.block() / a.query_tiles),
-          first_(a.first_tile + part_ * a.part),
-          last_(first_ + a.part < a.last_tile ? first_ + a.part : a.last_tile),
+          own_(share_of(simt.block(), a)),
+          query_tile_(own_.query_tile),
+          part_(own_.part),
+          first_(own_.first),
+          last_(own_.last),
           row_(simt.warp() / 4 * (16 * row_fragments) + simt.lane() / 4),
           column_(simt.warp() % 4 * (8 * column_fragments) + simt.lane() % 4 * 2) {}
 
@@ -187,8 +109,26 @@ struct filter_kernel {
     }
 
    private:
+    struct share {
+      int query_tile, part, first, last;
+    };
+    KSELECT_HD static share share_of(std::int64_t block, const args& a) {
+      if constexpr (halves) {
+        const auto own = pair_share::of({a.last_tile, a.part, 1}, block);
+        return {own.row, 0, own.first, own.last};
+      }
+      const auto part = static_cast<int>(block / a.query_tiles);
+      const int first = a.first_tile + part * a.part;
+      return {static_cast<int>(block % a.query_tiles), part, first,
+              first + a.part < a.last_tile ? first + a.part : a.last_tile};
+    }
+
     KSELECT_HD void begin() {
-      if (simt_.thread() < tile_rows) shared_.found[simt_.thread()] = 0;
+      if constexpr (halves) {
+        if (simt_.thread() == 0) shared_.count = 0;
+      } else {
+        if (simt_.thread() < tile_rows) shared_.found[simt_.thread()] = 0;
+      }
       if constexpr (queries_stay) {
         const std::int64_t from = std::int64_t{query_tile_} * a_.slabs * slab_vectors;
         for (int i = simt_.thread(); i < a_.slabs * slab_vectors; i += max_threads) {
@@ -225,16 +165,21 @@ struct filter_kernel {
 
     // Of a row that is not there no score passes; maxima begin below all scores.
     KSELECT_HD static sum limit_without() {
-      if constexpr (wanted != output::scored) return sums_of::lowest();
+      if constexpr (!compares) return sums_of::lowest();
       return sums_of::limit(std::numeric_limits<float>::infinity());
     }
+    KSELECT_HD std::int64_t first_row() const {
+      return std::int64_t{query_tile_} * tile_rows + row_;
+    }
+    // A graph's sums begin with the starts of both vectors.
     KSELECT_HD void load_limits(sum (&limits)[row_fragments][2]) {
       KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
         KSELECT_UNROLL for (int h = 0; h < 2; ++h) {
-          const std::int64_t row = std::int64_t{query_tile_} * tile_rows + row_ + 16 * m + 8 * h;
-          const bool filtered = wanted == output::scored && row < a_.rows;
+          const std::int64_t row = first_row() + 16 * m + 8 * h;
+          const bool filtered = compares && row < a_.rows;
           limits[m][h] =
               filtered ? sums_of::limit(simt_.load(a_.thresholds, row)) : limit_without();
+          if constexpr (halves) row_starts_[m][h] = sums_of::start(simt_.load(a_.starts, row));
         }
       }
     }
@@ -246,7 +191,13 @@ struct filter_kernel {
         const auto both = simt_.load(pairs, (first + 8 * f) / 2);
         const sum begin[2] = {sums_of::start(both[0]), sums_of::start(both[1])};
         KSELECT_UNROLL for (int m = 0; m < row_fragments; ++m) {
-          KSELECT_UNROLL for (int i = 0; i < 4; ++i) sums[m][f][i] = begin[i % 2];
+          KSELECT_UNROLL for (int i = 0; i < 4; ++i) {
+            if constexpr (halves) {
+              sums[m][f][i] = sums_of::start_of_pair(row_starts_[m][i / 2], begin[i % 2]);
+            } else {
+              sums[m][f][i] = begin[i % 2];
+            }
+          }
         }
       }
     }
@@ -286,6 +237,9 @@ struct filter_kernel {
             write_row(sums[m], row, h, tile);
           } else if constexpr (wanted == output::maxima) {
             limits[m][h] = sums_of::larger(limits[m][h], best_of(sums[m], h));
+          } else if constexpr (halves) {
+            const sum best = best_of(sums[m], h);
+            if (best > limits[m][h]) add_to_row(sums[m], row, h, tile, limits[m][h], best);
           } else {
             const sum best = best_of(sums[m], h);
             if (best > limits[m][h]) {
@@ -296,6 +250,56 @@ struct filter_kernel {
       }
       if constexpr (wanted == output::maxima) {
         if ((tile - first_ + 1) % a_.group == 0 || tile + 1 == last_) write_maxima(limits, tile);
+      }
+      if constexpr (halves) {
+        if (tile != query_tile_) emit_columns(sums, tile);
+      }
+    }
+
+    // What is beyond a row's limit hits the row.
+    KSELECT_HD void add_to_row(const sum (&sums)[column_fragments][4], int row, int h, int tile,
+                               sum limit, sum best) {
+      const auto own = static_cast<std::uint32_t>(query_tile_ * tile_rows + row);
+      const auto first = static_cast<std::uint32_t>(tile * tile_rows + column_);
+      for (std::uint32_t passed = beyond(sums, h, limit); passed != 0; passed &= passed - 1) {
+        const auto i = static_cast<std::uint32_t>(simt_.ffs(passed) - 1);
+        shared_.add(simt_, a_.lists, own, first + i / 2 * 8 + i % 2, sums_of::score(best));
+      }
+    }
+    KSELECT_HD static std::uint32_t beyond(const sum (&sums)[column_fragments][4], int h,
+                                           sum limit) {
+      std::uint32_t passed = 0;
+      KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
+        KSELECT_UNROLL for (int e = 0; e < 2; ++e) {
+          passed |= (sums[f][2 * h + e] > limit ? 1U : 0U) << (2 * f + e);
+        }
+      }
+      return passed;
+    }
+    // What is beyond a column's limit hits the column. Padding has limits that nothing passes.
+    KSELECT_HD void emit_columns(const scores& sums, int tile) {
+      const auto pairs = simt::as_vec<2>(a_.thresholds);
+      const std::int64_t first = std::int64_t{tile} * tile_rows + column_;
+      KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
+        const auto both = simt_.load(pairs, (first + 8 * f) / 2);
+        KSELECT_UNROLL for (int e = 0; e < 2; ++e) {
+          add_to_column(sums, f, e, sums_of::limit(both[e]),
+                        static_cast<std::uint32_t>(first + 8 * f + e));
+        }
+      }
+    }
+    KSELECT_HD void add_to_column(const scores& sums, int f, int e, sum limit, std::uint32_t own) {
+      sum best = sums[0][f][e];
+      std::uint32_t passed = 0;
+      KSELECT_UNROLL for (int i = 0; i < 2 * row_fragments; ++i) {
+        const sum here = sums[i / 2][f][i % 2 * 2 + e];
+        best = sums_of::larger(best, here);
+        passed |= (here > limit ? 1U : 0U) << i;
+      }
+      for (; passed != 0; passed &= passed - 1) {
+        const auto i = static_cast<std::uint32_t>(simt_.ffs(passed) - 1);
+        shared_.add(simt_, a_.lists, own, static_cast<std::uint32_t>(first_row()) + 8 * i,
+                    sums_of::score(best));
       }
     }
     KSELECT_HD static sum best_of(const sum (&sums)[column_fragments][4], int h) {
@@ -315,7 +319,7 @@ struct filter_kernel {
           sum best = maxima[m][h];
           best = sums_of::larger(best, simt_.shfl_xor(simt::full_mask, best, 1));
           best = sums_of::larger(best, simt_.shfl_xor(simt::full_mask, best, 2));
-          const std::int64_t row = std::int64_t{query_tile_} * tile_rows + row_ + 16 * m + 8 * h;
+          const std::int64_t row = first_row() + 16 * m + 8 * h;
           if (simt_.lane() % 4 == 0) {
             simt_.store(a_.matrix, row * a_.matrix_pitch + column, sums_of::score(best));
           }
@@ -337,12 +341,7 @@ struct filter_kernel {
     // (survivor_lists).
     KSELECT_HD void keep(const sum (&sums)[column_fragments][4], int row, int h, int tile,
                          sum limit, float best) {
-      std::uint32_t passed = 0;
-      KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
-        KSELECT_UNROLL for (int e = 0; e < 2; ++e) {
-          passed |= (sums[f][2 * h + e] > limit ? 1U : 0U) << (2 * f + e);
-        }
-      }
+      std::uint32_t passed = beyond(sums, h, limit);
       if constexpr (each) {
         passed = among(passed, row, tile);
         if (passed == 0) return;
@@ -375,19 +374,24 @@ struct filter_kernel {
     }
 
     KSELECT_HD void end() {
-      if constexpr (wanted != output::scored) return;
+      if constexpr (!compares) return;
       simt_.sync_block();
-      if (simt_.thread() >= tile_rows) return;
-      const std::int64_t row = std::int64_t{query_tile_} * tile_rows + simt_.thread();
-      simt_.store(a_.lists.counts, row * a_.lists.splits + part_, shared_.found[simt_.thread()]);
+      if constexpr (halves) {
+        shared_.flush(simt_, a_.lists, simt_.thread(), max_threads);
+      } else if (simt_.thread() < tile_rows) {
+        const std::int64_t row = std::int64_t{query_tile_} * tile_rows + simt_.thread();
+        simt_.store(a_.lists.counts, row * a_.lists.splits + part_, shared_.found[simt_.thread()]);
+      }
     }
 
     Simt& simt_;
     storage& shared_;
     const args& a_;
     chunk* const memory_;
+    const share own_;
     const int query_tile_, part_, first_, last_;
     const int row_, column_;  // of this thread's first score
+    std::conditional_t<halves, sum[row_fragments][2], no_starts> row_starts_;
   };
 };
 

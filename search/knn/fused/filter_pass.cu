@@ -6,12 +6,23 @@
 namespace kselect::search::fused {
 namespace {
 
+void refuse_bytes_by_wgmma(const filter_args& args) {
+  if (!simt::of_bytes(args.factors)) return;
+  throw error(failure::unsupported, "wgmma multiplies float16 here; take mma.sync for bytes");
+}
+[[maybe_unused, noreturn]] void refuse_wgmma() {
+  throw error(failure::unsupported,
+              "this program has no wgmma body; build with CMAKE_CUDA_ARCHITECTURES naming 90");
+}
+
 // The kernel for short vectors keeps its queries in shared memory.
 template <output wanted, bool each, simt::product factors>
 void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
+  const std::int64_t blocks = wanted == output::halves
+                                  ? pair_blocks{args.last_tile, args.part, 1}.count()
+                                  : std::int64_t{args.query_tiles} * splits;
   const auto with = [&]<class Kernel>(Kernel) {
-    start<Kernel>(place, std::int64_t{args.query_tiles} * splits, args, Kernel::max_threads,
-                  Kernel::dynamic_bytes(args.slabs));
+    start<Kernel>(place, blocks, args, Kernel::max_threads, Kernel::dynamic_bytes(args.slabs));
   };
   if (args.slabs <= filter_kernel<wanted, true, each, factors>::most_slabs_that_stay) {
     with(filter_kernel<wanted, true, each, factors>{});
@@ -51,14 +62,11 @@ bool wgmma_is_built() { return KSELECT_HAS_WGMMA != 0; }
 
 void filter(backend& place, output wanted, const filter_args& args, int splits, product_body body) {
   if (body == product_body::wgmma) {
-    if (simt::of_bytes(args.factors)) {
-      throw error(failure::unsupported, "wgmma multiplies float16 here; take mma.sync for bytes");
-    }
+    refuse_bytes_by_wgmma(args);
 #if KSELECT_HAS_WGMMA
     return require(filter_by_wgmma(place.executor(), wanted, args, splits));
 #else
-    throw error(failure::unsupported,
-                "this program has no wgmma body; build with CMAKE_CUDA_ARCHITECTURES naming 90");
+    refuse_wgmma();
 #endif
   }
   switch (wanted) {
@@ -68,7 +76,13 @@ void filter(backend& place, output wanted, const filter_args& args, int splits, 
       return filter_by_mma_sync<output::maxima>(place, args, splits);
     case output::scored:
       return filter_by_mma_sync<output::scored>(place, args, splits);
+    case output::halves:
+      return filter_by_mma_sync<output::halves>(place, args, splits);
   }
+}
+
+void filter_pairs(backend& place, const filter_args& args, product_body body) {
+  filter(place, output::halves, args, 1, body);
 }
 
 }  // namespace kselect::search::fused

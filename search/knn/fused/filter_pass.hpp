@@ -19,4 +19,9 @@ bool wgmma_is_built();
 // Throws error(failure::unsupported) for a body that the place or this program does not have.
 void filter(backend& place, output wanted, const filter_args& args, int splits, product_body body);
 
+// Enqueues the pass of a graph over all pairs of args.last_tile tiles, of which each is multiplied
+// once: queries and corpus are the same, a block's part has args.part tiles, every position has a
+// limit in args.thresholds and one list, which is empty.
+void filter_pairs(backend& place, const filter_args& args, product_body body);
+
 }  // namespace kselect::search::fused

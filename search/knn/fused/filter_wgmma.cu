@@ -9,66 +9,68 @@
 //
 // Per thread: 64 registers of queries (2 times 64 rows, 128 components), 128 sums. A third slab of
 // components would not fit; longer vectors are multiplied by mma.sync.
+//
+// Of a graph whose pairs are multiplied once (half_pairs.cuh) the ring brings limits of columns,
+// too, and each group collects hits in shared memory of its own.
 
 #include <cstddef>
 #include <limits>
+#include <type_traits>
 
 #include "kselect/simt/launch.hpp"
 #include "search/knn/fused/filter_wgmma.hpp"
-#include "search/knn/fused/hopper.cuh"
-#include "search/knn/fused/plan.hpp"
 #include "search/knn/fused/ring.cuh"
+#include "search/knn/fused/wgmma_pairs.cuh"
 
 namespace kselect::search::fused {
 namespace {
 
+using hopper::best_of;
+using hopper::block_rows;
+using hopper::columns_of_thread;
+using hopper::consumers;
+using hopper::group_threads;
+using hopper::row_halves;
+using hopper::share;
 using hopper::shared_address;
 
-constexpr int group_threads = 128;
-constexpr int consumers = query_tiles_of_wgmma;  // groups, of one tile of queries each
-constexpr int block_rows = consumers * tile_rows;
-constexpr int halves = 2;  // products of 64 rows that make up a group's 128
-constexpr int columns_of_thread = 32;
 // 3 * 128 threads begin with 168 registers each (65536 / 384, rounded down to a multiple of 8).
 constexpr int registers_of_producer = 24, registers_of_consumer = 240;
 static_assert(registers_of_producer + consumers * registers_of_consumer <= 3 * 168);
 constexpr int first_turn = 1;                      // named barriers: one for each consumer,
 constexpr int first_own = first_turn + consumers;  // and one for each consumer's own threads
 
-// The block's share of the work.
-struct share {
-  int first_query_tile, part, first_tile, tiles, active;
-  __device__ share(const filter_args& a, int block) {
-    const int blocks_of_part = (a.query_tiles + consumers - 1) / consumers;
-    first_query_tile = block % blocks_of_part * consumers;
-    part = block / blocks_of_part;
-    first_tile = a.first_tile + part * a.part;
-    tiles = min(a.part, a.last_tile - first_tile);
-    active = min(consumers, a.query_tiles - first_query_tile);
-  }
-};
-
 // `each`: queries differ in what they leave out.
 template <output wanted, int slabs, bool each>
 struct wgmma_kernel {
   static_assert(wanted != output::matrix && slabs <= most_slabs_of_wgmma);
   static_assert(!each || wanted == output::scored);
+  static constexpr bool halves = wanted == output::halves;
+  static constexpr bool compares = wanted == output::scored || halves;
   static constexpr int max_threads = group_threads * (consumers + 1);
   static constexpr int min_blocks = 1;
   static constexpr int steps = slabs * slab_width / 16;  // products of 16 components
-  using buffers = hopper::ring<slabs>;
+  using buffers = hopper::ring<slabs, halves>;
   using position = hopper::cursor<buffers::stages>;
-  struct storage {
+  struct row_counters {
     std::uint32_t found[block_rows];
   };
+  struct hits_of_groups {
+    hopper::group_hits of[consumers];
+  };
+  using storage = std::conditional_t<halves, hits_of_groups, row_counters>;
   using args = filter_args;
 
   template <class Simt>
   __device__ static void run(Simt& simt, storage& shared, const args& a) {
     const buffers memory(simt.dynamic_shared());
-    const share own(a, simt.block());
+    const share own(a, simt.block(), halves);
     const int thread = simt.thread(), group = thread / group_threads;
-    if (thread < block_rows) shared.found[thread] = 0;
+    if constexpr (halves) {
+      if (thread < consumers) shared.of[thread].count = 0;
+    } else {
+      if (thread < block_rows) shared.found[thread] = 0;
+    }
     if (thread == 0) {
       for (int s = 0; s < buffers::stages; ++s) {
         hopper::init_barrier(memory.full(s), 1);
@@ -82,7 +84,9 @@ struct wgmma_kernel {
       if (thread % group_threads == 0) produce(memory, own, a);
     } else {
       hopper::take_registers<registers_of_consumer>();
-      if (group < own.active) consume(memory, own, a, shared, group, thread % group_threads);
+      if (group < own.active) {
+        consume(simt, memory, own, a, shared, group, thread % group_threads);
+      }
     }
   }
 
@@ -98,20 +102,23 @@ struct wgmma_kernel {
       hopper::copy_bulk(memory.tile(at.stage), tiles + tile * buffers::tile_bytes,
                         buffers::tile_bytes, full);
       hopper::copy_bulk(memory.starts(at.stage), a.starts.data + tile * tile_rows,
-                        buffers::start_bytes, full);
+                        buffers::numbers_bytes, full);
+      if constexpr (halves) {
+        hopper::copy_bulk(memory.limits(at.stage), a.thresholds.data + tile * tile_rows,
+                          buffers::numbers_bytes, full);
+      }
     }
   }
 
   // What a thread of a consumer holds: fragments of its queries and their thresholds, or the maxima
   // of a group of tiles so far.
   struct queries {
-    std::uint32_t fragments[halves][steps][4];
-    float limits[halves][2];
+    std::uint32_t fragments[row_halves][steps][4];
+    float limits[row_halves][2];
   };
   // Of a row that is not there no score passes; maxima begin below all scores.
-  static constexpr float limit_without = wanted == output::scored
-                                             ? std::numeric_limits<float>::infinity()
-                                             : -std::numeric_limits<float>::infinity();
+  static constexpr float limit_without =
+      compares ? std::numeric_limits<float>::infinity() : -std::numeric_limits<float>::infinity();
 
   // `row`: the thread's first row in the tile of queries.
   __device__ __forceinline__ static void load(queries& q, const args& a, int tile, int row,
@@ -119,7 +126,7 @@ struct wgmma_kernel {
     const auto* const words = reinterpret_cast<const std::uint32_t*>(a.queries.slabs.data) +
                               std::int64_t{tile} * slabs * slab_vectors * 4 + lane % 4;
 #pragma unroll
-    for (int m = 0; m < halves; ++m) {
+    for (int m = 0; m < row_halves; ++m) {
 #pragma unroll
       for (int k = 0; k < steps; ++k) {
 #pragma unroll
@@ -132,15 +139,16 @@ struct wgmma_kernel {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         const std::int64_t query = std::int64_t{tile} * tile_rows + row + 64 * m + 8 * h;
-        const bool filtered = wanted == output::scored && query < a.rows;
+        const bool filtered = compares && query < a.rows;
         q.limits[m][h] = filtered ? __ldg(a.thresholds.data + query) : limit_without;
       }
     }
   }
 
-  __device__ __forceinline__ static void consume(const buffers& memory, const share& own,
-                                                 const args& a, storage& shared, int group,
-                                                 int thread) {
+  template <class Simt>
+  __device__ __forceinline__ static void consume(Simt& simt, const buffers& memory,
+                                                 const share& own, const args& a, storage& shared,
+                                                 int group, int thread) {
     const int lane = thread % 32, row = thread / 32 * 16 + lane / 4;
     const int query_tile = own.first_query_tile + group;
     const bool turns = own.active == consumers;
@@ -149,9 +157,10 @@ struct wgmma_kernel {
     if (turns && group == 1) hopper::arrive_named(first_turn, consumers * group_threads);
     position at;
     for (int i = 0; i < own.tiles; ++i, at.next()) {
-      hopper::sums_of_64 sums[halves];
+      hopper::group_sums sums;
       hopper::wait(memory.full(at.stage), at.parity);
-      start(sums, memory.starts(at.stage) + lane % 4 * 8);
+      start(sums, memory.starts(at.stage) + lane % 4 * 8,
+            a.starts.data + std::int64_t{query_tile} * tile_rows + row);
       if (turns) hopper::sync_named(first_turn + group, consumers * group_threads);
       multiply(sums, q, memory.tile(at.stage));
       // The last turn of all has no successor.
@@ -161,8 +170,20 @@ struct wgmma_kernel {
       hopper::wait_products();
       hopper::hold(sums[0]);
       hopper::hold(sums[1]);
+      if constexpr (halves) {
+        const hopper::pair_tile<Simt> tile{simt,
+                                           shared.of[group],
+                                           a.lists,
+                                           query_tile * tile_rows + row,
+                                           (own.first_tile + i) * tile_rows + lane % 4 * 2,
+                                           memory.limits(at.stage) + lane % 4 * 8};
+        tile.emit(sums, q.limits, own.first_tile + i - query_tile);
+        __syncwarp();  // all lanes have read the limits
+      }
       if (lane == 0) hopper::arrive(memory.empty(at.stage));
-      if constexpr (wanted == output::maxima) {
+      if constexpr (halves) {
+        continue;
+      } else if constexpr (wanted == output::maxima) {
         raise(sums, q);
         if ((i + 1) % a.group == 0 || i + 1 == own.tiles) {
           write_maxima(q, a, query_tile, row, (own.first_tile + i - a.first_tile) / a.group);
@@ -178,6 +199,10 @@ struct wgmma_kernel {
       }
     }
     if constexpr (wanted == output::scored) store_counts(own, a, shared, group, thread);
+    if constexpr (halves) {
+      hopper::sync_named(first_own + group, group_threads);
+      shared.of[group].flush(simt, a.lists, thread, group_threads);
+    }
   }
 
   __device__ static void store_counts(const share& own, const args& a, const storage& shared,
@@ -187,16 +212,25 @@ struct wgmma_kernel {
     a.lists.counts.data[row * a.lists.splits + own.part] = shared.found[group * tile_rows + thread];
   }
 
-  // Sums begin with the starts of their columns. `from`: the starts of the thread's first columns.
-  __device__ __forceinline__ static void start(hopper::sums_of_64 (&sums)[halves],
-                                               shared_address from) {
+  // Sums begin with the starts of their columns; those of a graph's pairs with both vectors'.
+  // `from`: the starts of the thread's first columns; `rows`: and of its first row.
+  __device__ __forceinline__ static void start(hopper::group_sums& sums, shared_address from,
+                                               const float* rows) {
+    float of_row[row_halves][2] = {};
+    if constexpr (halves) {
+#pragma unroll
+      for (int r = 0; r < 2 * row_halves; ++r) {
+        of_row[r / 2][r % 2] = __ldg(rows + 64 * (r / 2) + 8 * (r % 2));
+      }
+    }
 #pragma unroll
     for (int j = 0; j < columns_of_thread / 2; ++j) {
       const float2 both = hopper::load_two(from + j * 8 * sizeof(float));
 #pragma unroll
-      for (int m = 0; m < halves; ++m) {
-        sums[m][4 * j] = sums[m][4 * j + 2] = both.x;
-        sums[m][4 * j + 1] = sums[m][4 * j + 3] = both.y;
+      for (int r = 0; r < 2 * row_halves; ++r) {
+        const int at = 4 * j + 2 * (r % 2);
+        sums[r / 2][at] = halves ? of_row[r / 2][r % 2] + both.x : both.x;
+        sums[r / 2][at + 1] = halves ? of_row[r / 2][r % 2] + both.y : both.y;
       }
     }
     hopper::hold(sums[0]);
@@ -204,8 +238,8 @@ struct wgmma_kernel {
   }
 
   // Begins the products with a tile.
-  __device__ __forceinline__ static void multiply(hopper::sums_of_64 (&sums)[halves],
-                                                  const queries& q, shared_address tile) {
+  __device__ __forceinline__ static void multiply(hopper::group_sums& sums, const queries& q,
+                                                  shared_address tile) {
     hopper::begin_products();
 #pragma unroll
     for (int k = 0; k < steps; ++k) {
@@ -227,20 +261,10 @@ struct wgmma_kernel {
     int first_position;  // of the thread's first column
   };
 
-  // The thread's best score of a row.
-  __device__ __forceinline__ static float best_of(const hopper::sums_of_64& sums, int h) {
-    float best = sums[2 * h];
+  __device__ __forceinline__ static void emit(const hopper::group_sums& sums, const queries& q,
+                                              int row, const segment& to) {
 #pragma unroll
-    for (int j = 0; j < columns_of_thread / 2; ++j) {
-      best = fmaxf(best, fmaxf(sums[4 * j + 2 * h], sums[4 * j + 2 * h + 1]));
-    }
-    return best;
-  }
-
-  __device__ __forceinline__ static void emit(const hopper::sums_of_64 (&sums)[halves],
-                                              const queries& q, int row, const segment& to) {
-#pragma unroll
-    for (int m = 0; m < halves; ++m) {
+    for (int m = 0; m < row_halves; ++m) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         const float best = best_of(sums[m], h);
@@ -251,10 +275,9 @@ struct wgmma_kernel {
     }
   }
 
-  __device__ __forceinline__ static void raise(const hopper::sums_of_64 (&sums)[halves],
-                                               queries& q) {
+  __device__ __forceinline__ static void raise(const hopper::group_sums& sums, queries& q) {
 #pragma unroll
-    for (int m = 0; m < halves; ++m) {
+    for (int m = 0; m < row_halves; ++m) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) q.limits[m][h] = fmaxf(q.limits[m][h], best_of(sums[m], h));
     }
@@ -268,7 +291,7 @@ struct wgmma_kernel {
                       (std::int64_t{query_tile} * tile_rows + row) * a.matrix_pitch +
                       std::int64_t{number} * maxima_of_tile + threadIdx.x % 4;
 #pragma unroll
-    for (int m = 0; m < halves; ++m) {
+    for (int m = 0; m < row_halves; ++m) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         to[(64 * m + 8 * h) * a.matrix_pitch] = q.limits[m][h];
@@ -334,8 +357,11 @@ template <output wanted, int slabs, bool each>
 status launch(const executor& where, const filter_args& args, int splits) {
   using kernel = wgmma_kernel<wanted, slabs, each>;
   const std::int64_t blocks_of_part = (args.query_tiles + consumers - 1) / consumers;
+  const std::int64_t blocks = kernel::halves
+                                  ? pair_blocks{args.last_tile, args.part, consumers}.count()
+                                  : blocks_of_part * splits;
   return simt::launch<kernel, simt::launched_on::cuda>(
-      where, {blocks_of_part * splits, kernel::max_threads, kernel::buffers::bytes}, args);
+      where, {blocks, kernel::max_threads, kernel::buffers::bytes}, args);
 }
 
 template <output wanted, bool each>
@@ -354,6 +380,7 @@ status filter_by_wgmma(const executor& where, output wanted, const filter_args& 
     return {status_code::unsupported, "wgmma filters only; a matrix of scores is by mma.sync"};
   }
   if (wanted == output::maxima) return launch<output::maxima, false>(where, args, splits);
+  if (wanted == output::halves) return launch<output::halves, false>(where, args, splits);
   return args.allowed.each() ? launch<output::scored, true>(where, args, splits)
                              : launch<output::scored, false>(where, args, splits);
 }

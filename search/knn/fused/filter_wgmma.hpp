@@ -7,7 +7,7 @@
 
 namespace kselect::search::fused {
 
-// Enqueues a pass for output::scored or output::positions. The same prepared corpus and lists serve
+// Enqueues a pass for output::scored, maxima or halves. The same prepared corpus and lists serve
 // both bodies. `unsupported` for a GPU of another compute capability, and for vectors of more than
 // most_slabs_of_wgmma slabs.
 status filter_by_wgmma(const executor& where, output wanted, const filter_args& args, int splits);

@@ -18,6 +18,7 @@
 // query is named, with the distance of its k-th survivor: no neighbour is farther, so a threshold
 // that admits all vectors up to there is certain to be enough (again_kernel). Where a k-th
 // neighbour is known from a search of other vectors, the nearer of both counts (known.cuh).
+// Scores of a graph by half of the products are lower by an offset of the query's (half.cuh).
 
 #include <cmath>
 #include <cstddef>
@@ -67,26 +68,31 @@ struct unproven {
                                  // of inner products as in inner.cuh
 };
 
+struct finish_args {
+  image_source queries, corpus;
+  numbering query_of, vector_of;         // row to query, position to vector
+  survivor_lists first, second;          // only what is beyond the threshold counts
+  global<const double> squares, errors;  // of the rounded queries, by row
+  global<const float> thresholds;
+  global<const corpus_facts> facts;
+  answers to;
+  unproven left;
+  std::uint32_t room = 0;       // survivors of a query
+  std::int64_t first_own = -1;  // the vector that query 0 is, if each leaves itself out; -1
+  inner_queries inner = {};
+  global<const double> known = {};  // [queries], known.cuh; no data: nothing is known
+  // [rows]: by how much the scores in lists, and thresholds, lie below those of the bound
+  // (half.cuh); no data: by nothing.
+  global<const double> offsets = {};
+};
+
 // `products`: the metric is the inner product. Its distances have both signs.
 template <bool products>
 struct finish_kernel_of {
   static constexpr int max_threads = 128;
   static constexpr int min_blocks = 6;  // a block waits most of its time
   using storage = gathered;
-  struct args {
-    image_source queries, corpus;
-    numbering query_of, vector_of;         // row to query, position to vector
-    survivor_lists first, second;          // only what is beyond the threshold counts
-    global<const double> squares, errors;  // of the rounded queries, by row
-    global<const float> thresholds;
-    global<const corpus_facts> facts;
-    answers to;
-    unproven left;
-    std::uint32_t room;           // survivors of a query
-    std::int64_t first_own = -1;  // the vector that query 0 is, if each leaves itself out; -1
-    inner_queries inner = {};
-    global<const double> known = {};  // [queries], known.cuh; no data: nothing is known
-  };
+  using args = finish_args;
   using distances = kernels::shared_list<std::uint64_t, true>;
   // Keys order distances. The bits of distances that are not negative do.
   KSELECT_HD static std::uint64_t key_of(double distance) {
@@ -174,7 +180,7 @@ struct finish_kernel_of {
   template <class Simt>
   KSELECT_HD static float highest_score(Simt& simt, const args& a, std::int64_t row) {
     if constexpr (products) return std::numeric_limits<float>::infinity();
-    return static_cast<float>(simt.load(a.squares, row) / 2);
+    return static_cast<float>(simt.load(a.squares, row) / 2 - offset_of(simt, a, row));
   }
 
   // Appends the vectors of survivors whose score is wanted.
@@ -228,8 +234,14 @@ struct finish_kernel_of {
     const query_facts x{simt.load(a.squares, at.row), simt.load(a.errors, at.row)};
     const float higher = threshold_up_to<products>(simt, a.inner, simt.load(a.facts, 0), x,
                                                    at.query, a.corpus.unit(), last);
-    const bool some = higher < std::numeric_limits<float>::infinity();
-    return some && higher > at.threshold ? higher : at.threshold;
+    if (!(higher < std::numeric_limits<float>::infinity())) return at.threshold;
+    const float here = threshold_of_lists(higher, offset_of(simt, a, at.row));
+    return here > at.threshold ? here : at.threshold;
+  }
+
+  template <class Simt>
+  KSELECT_HD static double offset_of(Simt& simt, const args& a, std::int64_t row) {
+    return a.offsets.data == nullptr ? 0 : simt.load(a.offsets, row);
   }
 
   // The query's image in float64.
@@ -330,7 +342,8 @@ struct finish_kernel_of {
     if constexpr (products) {
       proven = farthest < -static_cast<double>(at.threshold);
     } else {
-      proven = farthest * (1 + 1e-9) < nearest_left_out(facts, x, at.threshold);
+      const double bounded = threshold_of_bound(at.threshold, offset_of(simt, a, at.row));
+      proven = farthest * (1 + 1e-9) < nearest_left_out(facts, x, bounded);
     }
     if (shared.lost == 0 && (all || proven)) return;
     const auto place = static_cast<std::int64_t>(simt.atomic_add(a.left.counts, 0, 1));

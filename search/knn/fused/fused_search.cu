@@ -3,9 +3,10 @@
 
 #include "search/knn/fused/admitted.cuh"
 #include "search/knn/fused/arrays.hpp"
-#include "search/knn/fused/exact.cuh"
 #include "search/knn/fused/filter_pass.hpp"
+#include "search/knn/fused/float64_search.cuh"
 #include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/half.cuh"
 #include "search/knn/fused/inner.cuh"
 #include "search/knn/fused/known.cuh"
 #include "search/knn/fused/prepare.cuh"
@@ -13,18 +14,6 @@
 #include "search/knn/fused/sharpen.cuh"
 
 namespace kselect::search::fused {
-namespace {
-
-constexpr std::array<std::string_view, 2> settled = {"bms-block+stable", "bms-grid+stable"};
-constexpr std::int64_t float64_bytes = std::int64_t{1} << 30;  // of distances held at once
-constexpr std::int64_t most_by_float64 = 256;                  // queries at once
-
-std::int64_t blocks_for(std::int64_t items, std::int64_t a_block) {
-  return (items + a_block - 1) / a_block;
-}
-
-}  // namespace
-
 // The queries of one call, batch by batch.
 class fused_search::work {
  public:
@@ -53,6 +42,7 @@ class fused_search::work {
   // Enqueues the filtering of all queries, batch by batch.
   void enqueue() {
     if (!plan_.filters()) return;
+    if (plan_.half.taken()) return filtered_by_pairs();
     for (std::int64_t first = 0; first < count_; first += plan_.rows) {
       const std::int64_t rows = std::min(plan_.rows, count_ - first);
       filtered({.ids = {}, .count = rows, .stride = 1, .first = first}, rows, first == 0);
@@ -146,10 +136,9 @@ class fused_search::work {
     by(rounding_kernel{});
   }
 
-  // The first thresholds, from scores of a few tiles or maxima of many.
-  void rank_matrix(const numbering& queries, std::int64_t rows) {
-    const batch_memory& batch = *memory_.batch;
-    filter_args args = products_of(batch, queries, rows);
+  // The first thresholds, from scores of a few tiles or maxima of many. `args`: products_of().
+  void rank_matrix(filter_args args, const numbering& queries, std::int64_t rows,
+                   float* thresholds) {
     args.last_tile = static_cast<int>(plan_.matrix_tiles);
     args.part = static_cast<int>(plan_.matrix.part);
     args.matrix = view<float>(memory_.matrix);
@@ -165,8 +154,7 @@ class fused_search::work {
           place_, blocks_for(rows * args.matrix_pitch, allowed_scores_kernel::max_threads),
           {allowed_, queries, corpus_.order(), rows, args.matrix_pitch, args.matrix});
     }
-    memory_.ranking->run(place_, rows,
-                         {.input = memory_.matrix.data(), .values = batch.thresholds.data()});
+    memory_.ranking->run(place_, rows, {.input = memory_.matrix.data(), .values = thresholds});
   }
 
   void raise_to_known(const batch_memory& batch, const numbering& queries, std::int64_t rows) {
@@ -181,31 +169,39 @@ class fused_search::work {
     with(known_kernel_of<false>{});
   }
 
+  using finish_args = finish_kernel::args;
+  // What all rows have in common, and their lists.
+  finish_args finish_of(const numbering& queries, const survivor_lists& first,
+                        const survivor_lists& second, std::uint32_t room) const {
+    finish_args args;
+    args.queries = queries_;
+    args.corpus = corpus_.source();
+    args.query_of = queries;
+    args.vector_of = corpus_.order();
+    args.first = first;
+    args.second = second;
+    args.facts = corpus_.facts();
+    args.to = to_;
+    args.room = room;
+    args.first_own = first_own_;
+    args.inner = inner_;
+    args.known = known_;
+    return args;
+  }
+  template <class Kernel>
+  void start_finish(const finish_args& args, std::int64_t rows) {
+    start<Kernel>(place_, rows, args, Kernel::max_threads,
+                  Kernel::dynamic_bytes(args.room, corpus_.dimension()));
+  }
   void finish(const batch_memory& batch, const numbering& queries, std::int64_t rows,
               const survivor_lists& first, const survivor_lists& second, std::uint32_t room) {
-    const auto with = [&]<bool products>(finish_kernel_of<products>) {
-      using kernel = finish_kernel_of<products>;
-      const typename kernel::args args{.queries = queries_,
-                                       .corpus = corpus_.source(),
-                                       .query_of = queries,
-                                       .vector_of = corpus_.order(),
-                                       .first = first,
-                                       .second = second,
-                                       .squares = view<const double>(batch.squares),
-                                       .errors = view<const double>(batch.errors),
-                                       .thresholds = view<const float>(batch.thresholds),
-                                       .facts = corpus_.facts(),
-                                       .to = to_,
-                                       .left = batch.left(),
-                                       .room = room,
-                                       .first_own = first_own_,
-                                       .inner = inner_,
-                                       .known = known_};
-      start<kernel>(place_, rows, args, kernel::max_threads,
-                    kernel::dynamic_bytes(room, corpus_.dimension()));
-    };
-    if (of_products()) return with(finish_kernel_of<true>{});
-    with(finish_kernel_of<false>{});
+    finish_args args = finish_of(queries, first, second, room);
+    args.squares = view<const double>(batch.squares);
+    args.errors = view<const double>(batch.errors);
+    args.thresholds = view<const float>(batch.thresholds);
+    args.left = batch.left();
+    if (of_products()) return start_finish<finish_kernel_of<true>>(args, rows);
+    start_finish<finish_kernel>(args, rows);
   }
   // How many queries finish() left unproven: [0], and their survivors: [1], [2].
   std::array<std::uint32_t, 3> counts_of(const batch_memory& batch) {
@@ -220,7 +216,8 @@ class fused_search::work {
     const survivor_lists second = memory_.second->lists();
     clock_(stage::round, [&] { round(batch, queries, rows, begins); });
     clock_(stage::threshold, [&] {
-      rank_matrix(queries, rows);
+      rank_matrix(products_of(batch, queries, rows), queries, rows,
+                  view<float>(batch.thresholds).data);
       if (known_.data != nullptr) raise_to_known(batch, queries, rows);
       if (!memory_.first) return;
       pass(batch, queries, rows, plan_.first, first);
@@ -230,6 +227,44 @@ class fused_search::work {
     });
     clock_(stage::product, [&] { pass(batch, queries, rows, plan_.second, second); });
     clock_(stage::finish, [&] { finish(batch, queries, rows, first, second, plan_.finish_room); });
+  }
+
+  // The same of a graph by half of the products: its queries are the prepared corpus.
+  void filtered_by_pairs() {
+    const half_memory& half = *memory_.half;
+    const std::int64_t n = corpus_.count(), padded = half.padded;
+    const global<float> limits = view<float>(half.limits);
+    filter_args args = products_of(*memory_.batch, {}, n);
+    args.queries = corpus_.vectors();
+    clock_(stage::threshold, [&] {
+      half.begin(place_, corpus_, view<std::uint32_t>(memory_.batch->counts));
+      for (std::int64_t first = 0; first < n; first += plan_.rows) {
+        filter_args some = args;
+        some.rows = std::min(plan_.rows, n - first);
+        some.query_tiles = static_cast<int>(tiles_of(some.rows));
+        some.queries.slabs.data += first / tile_rows * slabs() * slab_vectors;
+        rank_matrix(some, {}, some.rows, limits.data + first);
+      }
+      start<half_limit_kernel>(place_, blocks_for(padded, half_limit_kernel::max_threads),
+                               {view<const float>(half.starts), limits, padded, n});
+    });
+    args.starts = view<const float>(half.starts);
+    args.thresholds = limits;
+    args.lists = half.lists();
+    args.last_tile = static_cast<int>(tiles_of(n));
+    args.part = static_cast<int>(plan_.half.part);
+    clock_(stage::product, [&] { filter_pairs(place_, args, plan_.body); });
+    clock_(stage::finish, [&] { finish_pairs(half, n); });
+  }
+  void finish_pairs(const half_memory& half, std::int64_t n) {
+    finish_args args = finish_of(corpus_.order(), {}, half.lists(), plan_.finish_room);
+    args.squares = corpus_.vectors().squares;
+    args.errors = corpus_.vectors().errors;
+    args.thresholds = view<const float>(half.limits);
+    args.facts = view<const corpus_facts>(half.facts);
+    args.offsets = view<const double>(half.offsets);
+    args.left = memory_.batch->left();
+    start_finish<finish_kernel>(args, n);
   }
 
   // Filters with thresholds that are certain to be low enough. What is unproven even then is done
@@ -265,55 +300,9 @@ class fused_search::work {
 
   void by_float64(const numbering& queries, std::int64_t rows) {
     report_.by_float64 += rows;
-    clock_(stage::by_float64, [&] { do_by_float64(queries, rows); });
-  }
-  void do_by_float64(const numbering& queries, std::int64_t rows) {
-    const std::int64_t n = corpus_.count();
-    const std::int64_t fits = float64_bytes / (n * static_cast<std::int64_t>(sizeof(double)));
-    const std::int64_t at_once = std::min(rows, std::clamp<std::int64_t>(fits, 1, most_by_float64));
-    const device_buffer distances = make<double>(place_, at_once * n);
-    const device_buffer values = make<double>(place_, at_once * to_.k);
-    const device_buffer indices = make<std::int32_t>(place_, at_once * to_.k);
-    problem p;
-    p.q = at_once;
-    p.n = n;
-    p.k = to_.k;
-    p.type = dtype::float64;
-    chosen_selection nearest(place_, p, settled);
-    for (std::int64_t first = 0; first < rows; first += at_once) {
-      const std::int64_t count = std::min(at_once, rows - first);
-      numbering some = queries;
-      some.count = count;
-      if (some.ids.data == nullptr) {
-        some.first += first;
-      } else {
-        some.ids = {queries.ids.data + first, count};
-      }
-      measure(some, count, view<double>(distances));
-      nearest.run(place_, count, {distances.data(), values.data(), indices.data()});
-      start<place_kernel>(
-          place_, blocks_for(count * to_.k, place_kernel::max_threads),
-          {some, count, view<const double>(values), view<const std::int32_t>(indices), to_});
-    }
-    require(place_.synchronise());
-  }
-  void measure(const numbering& queries, std::int64_t rows, global<double> distances) {
-    const auto with = [&]<class Kernel>(Kernel) {
-      const typename Kernel::args args{.queries = queries_,
-                                       .corpus = corpus_.source(),
-                                       .query_of = queries,
-                                       .rows = rows,
-                                       .count = corpus_.count(),
-                                       .vectors_a_block = 256,
-                                       .distances = distances,
-                                       .first_own = first_own_,
-                                       .allowed = allowed_};
-      start<Kernel>(
-          place_, blocks_for(rows, Kernel::together) * blocks_for(args.count, args.vectors_a_block),
-          args);
-    };
-    if (of_products()) return with(exact_kernel_of<true>{});
-    with(exact_kernel_of<false>{});
+    clock_(stage::by_float64, [&] {
+      float64_search(place_, corpus_, queries_, first_own_, allowed_, to_).run(queries, rows);
+    });
   }
   std::int64_t slabs() const { return slabs_of(corpus_.dimension(), corpus_.factors()); }
   bool of_products() const { return corpus_.measure() == metric::inner_product; }
@@ -335,7 +324,7 @@ class fused_search::work {
 
 fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries,
                            std::int64_t k, bool leaves_self_out, product_body body,
-                           filtering leaves_out)
+                           filtering leaves_out, bool half_product)
     : place_(place),
       corpus_(corpus),
       k_(k),
@@ -347,7 +336,10 @@ fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::i
                          .body = body,
                          .wgmma_is_built = wgmma_is_built(),
                          .each = leaves_out == filtering::each,
-                         .factors = corpus.factors()},
+                         .factors = corpus.factors(),
+                         .half_product = half_product,
+                         .leaves_out = leaves_out != filtering::none,
+                         .of_inner_products = corpus.measure() == metric::inner_product},
                         place.description())),
       memory_(std::make_unique<memory>(place, corpus, queries, plan_, leaves_out)) {}
 

@@ -47,6 +47,10 @@ using stage_clock = std::function<void(stage, const std::function<void()>&)>;
 // this GPU was compiled for (filter_compiled_for); 0: unknown.
 std::string why_not(const device& place, int compiled_for = 0);
 
+// The relative error A of a sum of so many products, as A / (1 - A): the starts' own size counts,
+// too. `starts`: numbers that it begins with, added in float32.
+double sum_error(std::int64_t dimension, simt::product factors, int starts = 1);
+
 // Images of at most `most` vectors in a backend's memory.
 class vector_images {
  public:
@@ -123,9 +127,11 @@ class fused_search {
   // For calls of at most `queries` queries. `leaves_self_out`: see run(). Allocates all that a run
   // needs, unless queries have to be done again. Throws as prepared_corpus does. A forced `body`
   // that the place or this program does not have makes run() throw error(failure::unsupported).
+  // `half_product`: the queries of every run are the vectors of the corpus, all of them and in
+  // order, without `known`. Each pair is then multiplied once, where plan().half is taken.
   fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries, std::int64_t k,
                bool leaves_self_out, product_body body = product_body::fastest,
-               filtering leaves_out = filtering::none);
+               filtering leaves_out = filtering::none, bool half_product = false);
   ~fused_search();
 
   // Finds the k nearest of each query: `raw`, [count][dimension] in the backend's memory; `to` is

@@ -54,7 +54,7 @@ class products_search {
         corpus_(place, view<float>(base_).data, r.base.count, r.base.dimension, r.metric,
                 r.product == knn_product::int8 ? simt::product::int8 : simt::product::float16),
         search_(place, corpus_, r.queries().count, r.k, r.exclude_self,
-                fused::product_body::fastest, filtering_of(r.filter)),
+                fused::product_body::fastest, filtering_of(r.filter), r.cuda.half_product),
         indices_(make<std::int64_t>(place, r.queries().count * r.k)),
         distances_(make<float>(place, r.queries().count * r.k)) {
     if (r.query != nullptr) query_ = uploaded(place, *r.query);
@@ -85,6 +85,9 @@ class products_search {
       if (const auto times = watch.take()) report.times.push_back(*times);
     }
     report.product = r_.product == knn_product::int8 ? r_.product : knn_product::float16;
+    const fused::half_plan& half = search_.plan().half;
+    report.half_product = half.taken();
+    report.whole_product_because = why_whole();
     report.rows_proven = r_.queries().count;
     report.query_tiles = report.corpus_tiles = 1;
   }
@@ -112,6 +115,11 @@ class products_search {
   }
 
  private:
+  // Empty if half of the product was not asked for, or is what was done.
+  std::string why_whole() const {
+    if (!r_.cuda.half_product) return {};
+    return filters() ? search_.plan().half.impossible_because : by_float64_because();
+  }
   static fused::filtering filtering_of(const knn_filter& filter) {
     if (filter.words == nullptr) return fused::filtering::none;
     return filter.each() ? fused::filtering::each : fused::filtering::one;

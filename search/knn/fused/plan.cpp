@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "search/knn/fused/half_pairs.cuh"
 #include "search/knn/fused/layout.hpp"
 
 namespace kselect::search::fused {
@@ -126,6 +127,47 @@ double take_scores(search_plan& plan, const search_shape& s, const device& place
   return static_cast<double>(plan.first_rank) / static_cast<double>(vectors);
 }
 
+constexpr std::int64_t longest_part_of_pairs = 128;  // tiles: in L2, beside the rows
+
+// Empty if each pair can be multiplied once; `survivors`: of a vector, expected.
+std::string why_not_half(const search_plan& plan, const search_shape& s, const device& place,
+                         std::int64_t room) {
+  if (s.q != s.n) return "not every vector is a query";
+  if (s.of_inner_products) return "scores of inner products are not symmetric";
+  if (s.leaves_out) return "a filter leaves vectors out";
+  if (plan.first.tiles() != 0) return "k is large for a threshold from maxima";
+  const auto bytes = static_cast<std::size_t>(tiles_of(s.n) * tile_rows * room * 8);
+  if (place.memory_bytes != 0 && bytes > place.memory_bytes / 4) {
+    return "the lists of all vectors take " + std::to_string(bytes >> 20) +
+           " MiB, more than a quarter of the memory";
+  }
+  return {};
+}
+
+// A block takes as long as its part, and about two tiles to begin and to end.
+half_plan plan_half(const search_plan& plan, const search_shape& s, const device& place,
+                    double survivors) {
+  half_plan half;
+  const auto room = static_cast<std::int64_t>(std::ceil(ample(survivors) / 16)) * 16;
+  half.impossible_because = why_not_half(plan, s, place, room);
+  if (!half.impossible_because.empty()) return half;
+  half.room = static_cast<int>(room);
+  const std::int64_t tiles = tiles_of(s.n);
+  const auto [together, a_multiprocessor] = shape_of(plan.body);
+  const std::int64_t at_once =
+      place.multiprocessors > 0 ? a_multiprocessor * place.multiprocessors : 4;
+  double least = std::numeric_limits<double>::max();
+  for (std::int64_t part = together; part <= longest_part_of_pairs; part += together) {
+    const std::int64_t blocks = pair_blocks{tiles, part, together}.count();
+    const auto cost = static_cast<double>((blocks + at_once - 1) / at_once * (part + 2));
+    if (cost >= least) continue;
+    least = cost;
+    half.part = part;
+    half.blocks = blocks;
+  }
+  return half;
+}
+
 }  // namespace
 
 std::int64_t search_plan::columns() const {
@@ -155,6 +197,7 @@ search_plan plan_search(const search_shape& s, const device& place) {
   plan.second =
       plan_pass(begin, tiles, plan.rows, passing * static_cast<double>((tiles - begin) * tile_rows),
                 place, plan.body);
+  if (s.half_product) plan.half = plan_half(plan, s, place, survivors);
   const auto wanted = static_cast<std::uint64_t>(std::max(256.0, 2.5 * survivors));
   plan.finish_room =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(4096, std::bit_ceil(wanted)));

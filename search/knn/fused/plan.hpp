@@ -42,6 +42,20 @@ struct search_shape {
   bool wgmma_is_built = false;                     // whether this program has the wgmma body
   bool each = false;                               // queries differ in what they leave out
   simt::product factors = simt::product::float16;  // bytes are multiplied by mma_sync
+  // The queries are all vectors of the corpus, and each pair is to be multiplied once.
+  bool half_product = false;
+  bool leaves_out = false;  // some vectors, of any query
+  bool of_inner_products = false;
+};
+
+// The pass of a graph that multiplies each pair once (half_pairs.cuh).
+struct half_plan {
+  // Why it does not; empty if it does, or was not asked for.
+  std::string impossible_because;
+  std::int64_t part = 0;    // tiles of a block's columns; 0: every query is multiplied with all
+  std::int64_t blocks = 0;  // of the pass
+  int room = 0;             // of a vector's list
+  bool taken() const { return part != 0; }
 };
 
 // One pass of the filter over tiles [first, last).
@@ -63,6 +77,7 @@ struct search_plan {
   pass_plan first;         // no tiles: the matrix gives the only threshold
   std::int64_t first_rank = 0;
   pass_plan second;
+  half_plan half;  // in place of `second`, if it is taken
   std::uint32_t finish_room = 0;
   product_body body =
       product_body::mma_sync;  // of all passes, but a matrix of scores is by mma_sync

@@ -321,8 +321,21 @@ KSELECT_HD inline float float_above(double x) {
   return std::bit_cast<float>(near > 0 ? bits + 1 : bits - 1);
 }
 
+// By how much scores of a vector with an unusual rounding error are raised.
+KSELECT_HD inline double raised_by(const corpus_facts& facts, double error) {
+  const double beyond = std::fmax(0.0, error - facts.usual_error);
+  return facts.reach * beyond + beyond * beyond / 2;
+}
 // Where a score starts: minus half of the squared norm, raised by what the sum's error and an
-// unusual rounding error could hide. -inf beyond the count, so that padding never passes.
+// unusual rounding error could hide.
+KSELECT_HD inline float start_for(const corpus_facts& facts, double square, double error) {
+  const double half = square / 2, raised = raised_by(facts, error);
+  const double terms = half + raised + facts.usual_norm * std::sqrt(square);
+  const double start = raised - half + facts.sum_error * terms;
+  return start == start ? float_above(start) : std::numeric_limits<float>::infinity();
+}
+
+// The starts of a corpus. -inf beyond the count, so that padding never passes.
 struct start_kernel {
   using storage = no_storage;
   static constexpr int max_threads = 256;
@@ -337,15 +350,10 @@ struct start_kernel {
   KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
     const std::int64_t i = std::int64_t{simt.block()} * simt.threads() + simt.thread();
     if (i >= a.padded) return;
-    constexpr float infinity = std::numeric_limits<float>::infinity();
-    if (i >= a.count) return simt.store(a.starts, i, -infinity);
-    const corpus_facts facts = simt.load(a.facts, 0);
-    const double half = simt.load(a.corpus.squares, i) / 2;
-    const double beyond = std::fmax(0.0, simt.load(a.corpus.errors, i) - facts.usual_error);
-    const double raised = facts.reach * beyond + beyond * beyond / 2;
-    const double terms = half + raised + facts.usual_norm * std::sqrt(2 * half);
-    const double start = raised - half + facts.sum_error * terms;
-    simt.store(a.starts, i, start == start ? float_above(start) : infinity);
+    if (i >= a.count) return simt.store(a.starts, i, -std::numeric_limits<float>::infinity());
+    simt.store(a.starts, i,
+               start_for(simt.load(a.facts, 0), simt.load(a.corpus.squares, i),
+                         simt.load(a.corpus.errors, i)));
   }
 };
 

@@ -6,17 +6,15 @@
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/half.cuh"
 #include "search/knn/fused/inner.cuh"
 #include "search/knn/fused/prepare.cuh"
+#include "search/knn/fused/search_memory.hpp"
 
 namespace kselect::search::fused {
 namespace {
 
 constexpr std::int64_t centre_samples = 1024;
-
-std::int64_t blocks_for(std::int64_t items, std::int64_t a_block) {
-  return (items + a_block - 1) / a_block;
-}
 
 // A number near the golden section of `count` without a common divisor with it.
 std::int64_t scattering_stride(std::int64_t count) {
@@ -26,17 +24,17 @@ std::int64_t scattering_stride(std::int64_t count) {
   return stride;
 }
 
-// The relative error A of a sum of products (simt/products.hpp), as A / (1 - A): the starts' own
-// size counts, too. Sums of bytes are exact; then they are rounded to float32.
-double sum_error(std::int64_t dimension, simt::product factors) {
+}  // namespace
+
+// Products by simt/products.hpp. Sums of bytes are exact; then they are rounded to float32.
+double sum_error(std::int64_t dimension, simt::product factors, int starts) {
   if (simt::of_bytes(factors)) return 0x1p-23 * (1 + 0x1p-20);
   const double steps = static_cast<double>(slabs_of(dimension)) * slab_width /
                        simt::product_depth(simt::product::float16);
-  const double all = std::expm1(steps * std::log1p(simt::product_error));
+  const double all =
+      std::expm1(steps * std::log1p(simt::product_error) + (starts - 1) * std::log1p(0x1p-24));
   return all / (1 - all);
 }
-
-}  // namespace
 
 std::string why_not(const device& place, int compiled_for) {
   if (place.kind == executor_kind::cpu) return "products in float16 need executor cuda or fiber";
@@ -145,6 +143,15 @@ void prepared_corpus::enqueue() {
   start<inner_facts_kernel>(place_, 1,
                             {centre(), dimension(), view<float>(centre_of_queries_),
                              view<corpus_facts>(facts_of_queries_), view<double>(centre_norm_)});
+}
+
+void half_memory::begin(backend& place, const prepared_corpus& corpus,
+                        global<std::uint32_t> unproven) const {
+  start<half_start_kernel>(
+      place, blocks_for(padded, half_start_kernel::max_threads),
+      {corpus.vectors(), corpus.count(), padded, corpus.facts(),
+       sum_error(corpus.dimension(), corpus.factors(), 2), view<corpus_facts>(facts),
+       view<float>(starts), view<double>(offsets), view<std::uint32_t>(counts), unproven});
 }
 
 global<const float> prepared_corpus::centre() const { return view<const float>(centre_); }

@@ -9,12 +9,14 @@
 
 namespace kselect::search::fused::hopper {
 
-// Where a block's buffers and barriers lie in dynamic shared memory.
-template <int slabs>
+// Where a block's buffers and barriers lie in dynamic shared memory. `limited`: columns have limits
+// beside their starts.
+template <int slabs, bool limited = false>
 struct ring {
   static constexpr int stages = slabs == 1 ? 10 : 6;
   static constexpr std::uint32_t tile_bytes = slabs * slab_bytes;
-  static constexpr std::uint32_t start_bytes = tile_rows * sizeof(float);
+  static constexpr std::uint32_t numbers_bytes = tile_rows * sizeof(float);
+  static constexpr std::uint32_t start_bytes = (limited ? 2 : 1) * numbers_bytes;
   static constexpr std::uint32_t swizzle_bytes = 1024;  // tiles begin at multiples
   static constexpr std::size_t bytes = stages * (tile_bytes + start_bytes + 16) + swizzle_bytes;
 
@@ -26,6 +28,7 @@ struct ring {
   __device__ shared_address starts(int stage) const {
     return base + stages * tile_bytes + stage * start_bytes;
   }
+  __device__ shared_address limits(int stage) const { return starts(stage) + numbers_bytes; }
   __device__ shared_address full(int stage) const {
     return base + stages * (tile_bytes + start_bytes) + stage * 8;
   }

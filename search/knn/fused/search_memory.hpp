@@ -51,6 +51,30 @@ struct batch_memory {
   device_buffer slabs_, squares, errors, thresholds, counts, ids, reach;
 };
 
+// What a graph by half of the products has of every position (half.cuh).
+struct half_memory {
+  half_memory(backend& place, const prepared_corpus& corpus, const half_plan& plan)
+      : padded(tiles_of(corpus.count()) * tile_rows),
+        room(plan.room),
+        limits(make<float>(place, padded)),
+        starts(make<float>(place, padded)),
+        offsets(make<double>(place, padded)),
+        facts(make<corpus_facts>(place, 1)),
+        counts(make<std::uint32_t>(place, padded)),
+        positions(make<std::uint32_t>(place, padded * room)),
+        scores(make<float>(place, padded * room)) {}
+  // Enqueues starts, offsets and facts of the sums, empty lists, and zeros to `unproven`.
+  void begin(backend& place, const prepared_corpus& corpus,
+             global<std::uint32_t> unproven = {}) const;
+  survivor_lists lists() const {
+    return {view<std::uint32_t>(counts), view<std::uint32_t>(positions), view<float>(scores), 1,
+            room};
+  }
+  std::int64_t padded;
+  int room;
+  device_buffer limits, starts, offsets, facts, counts, positions, scores;
+};
+
 struct fused_search::memory {
   memory(backend& place, const prepared_corpus& corpus, std::int64_t queries,
          const search_plan& plan, filtering leaves_out)
@@ -65,7 +89,11 @@ struct fused_search::memory {
       starts = make<float>(place, tiles_of(corpus.count()) * tile_rows);
     }
     if (plan.first.tiles() != 0) first.emplace(place, plan.first, plan.rows);
-    second.emplace(place, plan.second, plan.rows);
+    if (plan.half.taken()) {
+      half.emplace(place, corpus, plan.half);
+    } else {
+      second.emplace(place, plan.second, plan.rows);
+    }
     matrix = make<float>(place, batch->padded * plan.columns());
     problem p;
     p.q = plan.rows;
@@ -82,6 +110,7 @@ struct fused_search::memory {
   device_buffer offsets;
   std::optional<batch_memory> batch;
   std::optional<list_memory> first, second;
+  std::optional<half_memory> half;
   device_buffer starts;  // of a search whose queries all leave the same out
   device_buffer matrix;
   std::optional<chosen_selection> ranking;

@@ -52,7 +52,7 @@ KSELECT_HD std::uint32_t place_to_append(Simt& simt, std::uint32_t& count, bool 
 }
 
 // Appends what a row's segments hold with a score beyond the threshold. A warp loads the counts of
-// 32 segments at once, and takes some of them.
+// 32 segments at once, and takes some of them; a list of one segment is divided among the warps.
 template <class Simt>
 KSELECT_HD void collect(Simt& simt, gathered& shared, const survivor_lists& from, std::int64_t row,
                         float threshold, const scored_list& to) {
@@ -62,12 +62,16 @@ KSELECT_HD void collect(Simt& simt, gathered& shared, const survivor_lists& from
         own < from.splits ? simt.load(from.counts, row * from.splits + own) : 0;
     const int here =
         from.splits - base < simt::warp_size ? from.splits - base : int{simt::warp_size};
-    for (int s = simt.warp(); s < here; s += simt.warps()) {
+    const bool divided = from.splits == 1;
+    const auto begin = static_cast<std::uint32_t>(divided ? simt.warp() * simt::warp_size : 0);
+    const auto step =
+        static_cast<std::uint32_t>(divided ? simt.warps() * simt::warp_size : simt::warp_size);
+    for (int s = divided ? 0 : simt.warp(); s < here; s += simt.warps()) {
       const std::uint32_t all = simt.shfl(simt::full_mask, counted, s);
       const auto room = static_cast<std::uint32_t>(from.room);
       if (all > room && simt.lane() == 0) simt.atomic_max(shared.lost, 1);
       const std::uint32_t kept = all < room ? all : room;
-      for (std::uint32_t first = 0; first < kept; first += simt::warp_size) {
+      for (std::uint32_t first = begin; first < kept; first += step) {
         const std::uint32_t i = first + static_cast<std::uint32_t>(simt.lane());
         const std::int64_t at = (row * from.splits + base + s) * from.room + i;
         const float score =

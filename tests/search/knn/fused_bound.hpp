@@ -26,6 +26,7 @@ struct bound_case {
   std::int64_t dimension;
   float centre, spread;
   float outlier;  // added to the components of a few vectors; 0: none
+  simt::product factors = simt::product::float16;
 };
 
 inline std::vector<bound_case> bound_cases() {

@@ -1,0 +1,75 @@
+#pragma once
+// Kernels of a graph whose pairs are multiplied once: what sums begin with, and what scores are
+// compared with (docs/decisions/knn.md).
+//
+//     score(x, y) = x.y + start(x) + start(y),   about -|x - y|^2 / 2
+//
+// It is symmetric, so one score serves both vectors. It lies below the score of a search by the
+// vector's own share: offset(x) = |x|^2 / 2, less what the start is raised by.
+
+#include <cmath>
+#include <limits>
+
+#include "kselect/simt/launch.hpp"
+#include "search/knn/fused/prepare.cuh"
+
+namespace kselect::search::fused {
+
+// Starts and offsets of all positions, facts with the error of these sums, empty lists, and nothing
+// unproven yet.
+struct half_start_kernel {
+  using storage = no_storage;
+  static constexpr int max_threads = 256;
+  struct args {
+    rounded corpus;
+    std::int64_t count, padded;
+    global<const corpus_facts> facts;
+    double sum_error;                   // A' of these sums
+    global<corpus_facts> of_sums;       // the facts, with it
+    global<float> starts;               // [padded]
+    global<double> offsets;             // [padded]
+    global<std::uint32_t> list_counts;  // [padded]
+    global<std::uint32_t> unproven;     // set to 0; or no data
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::int64_t i = std::int64_t{simt.block()} * simt.threads() + simt.thread();
+    if (i >= a.padded) return;
+    corpus_facts facts = simt.load(a.facts, 0);
+    facts.sum_error = a.sum_error;
+    if (i == 0) simt.store(a.of_sums, 0, facts);
+    if (i < a.unproven.size) simt.store(a.unproven, i, 0);
+    simt.store(a.list_counts, i, 0);
+    const bool inside = i < a.count;
+    const double square = inside ? simt.load(a.corpus.squares, i) : 0;
+    const double error = inside ? simt.load(a.corpus.errors, i) : 0;
+    simt.store(a.starts, i,
+               inside ? start_for(facts, square, error) : -std::numeric_limits<float>::infinity());
+    simt.store(a.offsets, i, square / 2 - raised_by(facts, error));
+  }
+};
+
+// From thresholds of a search to limits of these scores. +inf, which nothing passes, beyond the
+// count and for a vector whose error is unknown: float64 finds its neighbours.
+struct half_limit_kernel {
+  using storage = no_storage;
+  static constexpr int max_threads = 256;
+  struct args {
+    global<const float> starts;
+    global<float> thresholds;  // [padded]: of searches; becomes limits
+    std::int64_t padded, count;
+  };
+
+  template <class Simt>
+  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
+    const std::int64_t i = std::int64_t{simt.block()} * simt.threads() + simt.thread();
+    if (i >= a.padded) return;
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    if (i >= a.count) return simt.store(a.thresholds, i, infinity);
+    const float limit = simt.load(a.thresholds, i) + simt.load(a.starts, i);
+    simt.store(a.thresholds, i, std::fabs(limit) < infinity ? limit : infinity);
+  }
+};
+
+}  // namespace kselect::search::fused

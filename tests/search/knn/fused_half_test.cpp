@@ -1,0 +1,162 @@
+// The k-NN graph by half of the products on fibers: every pair is multiplied once, and every
+// vector's neighbours are those of a search that tries all in long double.
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "search/knn/fused/half_pairs.cuh"
+#include "tests/search/knn/fused_questions.hpp"
+#include "tests/search/knn/half_pairs.hpp"
+
+namespace kselect::search::fused {
+namespace {
+
+TEST(fused_half, blocks_meet_every_pair_of_tiles_once) {
+  for (const std::int64_t together : {1, 2}) {
+    for (std::int64_t tiles = 1; tiles <= 23; ++tiles) {
+      for (std::int64_t part = together; part <= 26; part += together) {
+        SCOPED_TRACE(testing::Message()
+                     << tiles << " tiles, parts of " << part << ", " << together);
+        const pair_blocks all{tiles, part, together};
+        std::map<std::pair<std::int64_t, std::int64_t>, int> met;
+        for (std::int64_t block = 0; block < all.count(); ++block) {
+          const pair_share own = pair_share::of(all, block);
+          ASSERT_LT(own.first, own.last) << block;
+          ASSERT_LE(own.last - own.first, part);
+          for (std::int64_t row = own.row; row < std::min(own.row + together, tiles); ++row) {
+            for (std::int64_t c = own.first; c < own.last; ++c) {
+              if (c >= row) ++met[{row, c}];  // a second tile of rows begins one column later
+            }
+          }
+        }
+        ASSERT_EQ(static_cast<std::int64_t>(met.size()), tiles * (tiles + 1) / 2);
+        for (const auto& [pair, times] : met) ASSERT_EQ(times, 1);
+      }
+    }
+  }
+}
+
+TEST(fused_half, finds_blocks_of_large_graphs) {
+  const pair_blocks all{1 << 21, 2, 2};
+  for (std::int64_t s = 1; s < all.parts(); s += 9973) {
+    EXPECT_EQ(pair_share::of(all, all.before(s)).first, 2 * s);
+    EXPECT_EQ(pair_share::of(all, all.before(s)).row, 0);
+    EXPECT_EQ(pair_share::of(all, all.before(s) - 1).row, 2 * s - 2);
+  }
+}
+
+search_shape graph(std::int64_t n, std::int64_t k) {
+  search_shape s{.n = n, .q = n, .dimension = 128, .k = k};
+  s.half_product = true;
+  return s;
+}
+
+TEST(fused_half, is_planned_where_scores_are_symmetric) {
+  device gpu;
+  gpu.kind = executor_kind::cuda;
+  gpu.multiprocessors = 132;
+  gpu.memory_bytes = std::size_t{80} << 30;
+  const search_plan plan = plan_search(graph(1'000'000, 11), gpu);
+  EXPECT_TRUE(plan.half.taken());
+  EXPECT_EQ(plan.half.impossible_because, "");
+  EXPECT_EQ(plan.half.blocks, (pair_blocks{7813, plan.half.part, 1}.count()));
+  EXPECT_GE(plan.half.room, 3 * 11);
+  search_shape s = graph(1'000'000, 11);
+  s.half_product = false;
+  EXPECT_FALSE(plan_search(s, gpu).half.taken());
+  const auto refused = [&](const search_shape& shape, const char* why) {
+    const half_plan half = plan_search(shape, gpu).half;
+    EXPECT_FALSE(half.taken());
+    EXPECT_NE(half.impossible_because.find(why), std::string::npos) << half.impossible_because;
+  };
+  s = graph(1'000'000, 11);
+  s.q = 1000;
+  refused(s, "query");
+  s = graph(1'000'000, 11);
+  s.leaves_out = true;
+  refused(s, "filter");
+  s.leaves_out = false;
+  s.of_inner_products = true;
+  refused(s, "inner products");
+  refused(graph(100'000, 1000), "k is large");
+  gpu.memory_bytes = std::size_t{8} << 30;
+  refused(graph(1'000'000, 11), "memory");
+}
+
+TEST(fused_half, lists_what_is_near_and_leaves_out_what_is_far) {
+  expect_hits_of_all(*runtime::open_backend(executor_kind::fiber, 2), product_body::mma_sync, 400);
+}
+
+question graph_of(vectors base, std::int64_t k, bool leaves_self_out = true) {
+  question q{std::move(base), {}, k};
+  q.query = q.base;
+  q.leaves_self_out = leaves_self_out;
+  q.half_product = true;
+  return q;
+}
+answer expect_graph(const question& q) {
+  answer found = expect_exhaustive(q);
+  EXPECT_TRUE(found.half_product);
+  return found;
+}
+
+TEST(fused_half, finds_the_graph) {
+  const answer found = expect_graph(graph_of(normal(4200, 24, 1), 10));
+  EXPECT_EQ(found.report.by_float64, 0);
+  EXPECT_LT(found.report.again, 420);
+  EXPECT_LT(found.report.survivors, 4200 * 300);
+}
+// As the whole product does, bit for bit.
+void expect_whole(question q, int calls = 1) {
+  const answer half = search(q, calls);
+  EXPECT_TRUE(half.half_product);
+  q.half_product = false;
+  const answer whole = search(q);
+  EXPECT_EQ(half.indices, whole.indices);
+  EXPECT_EQ(half.exact, whole.exact);
+  EXPECT_EQ(half.distances, whole.distances);
+  // The score that is a threshold is beyond it by what starts are raised.
+  EXPECT_GE(half.report.survivors, whole.report.survivors);
+  EXPECT_LE(half.report.survivors, whole.report.survivors * 101 / 100 + q.base.count);
+}
+TEST(fused_half, finds_the_graph_of_long_vectors_and_with_itself) {
+  expect_whole(graph_of(normal(4100, 130, 2), 4, false));
+}
+TEST(fused_half, empties_its_lists_for_the_next_call) {
+  expect_whole(graph_of(normal(4230, 20, 8), 10), 2);
+}
+TEST(fused_half, finds_the_graph_of_directions) {
+  question q = graph_of(normal(4100, 9, 3, 1), 5);
+  q.metric = runtime::metric::cosine;
+  for (std::int64_t c = 0; c < 9; ++c) q.base.at(17, c) = q.query.at(17, c) = 0;
+  expect_graph(q);
+}
+TEST(fused_half, finds_the_graph_of_bytes_in_integers) {
+  question q = graph_of(bytes(4100, 20, 4), 5);
+  q.factors = simt::product::int8;
+  EXPECT_EQ(expect_graph(q).report.by_float64, 0);
+}
+
+// Lists run over, bounds do not hold, errors are unknown: those vectors are done again.
+TEST(fused_half, ends_right_where_products_cannot_prove) {
+  question q = graph_of(normal(4100, 6, 5), 5);
+  std::mt19937 bits(6);
+  for (std::int64_t i = 0; i < 4100; ++i) {
+    if (i % 3 != 0) continue;  // in a few places
+    for (std::int64_t c = 0; c < 6; ++c) q.base.at(i, c) = static_cast<float>(i % 12);
+  }
+  for (std::int64_t c = 0; c < 6; ++c) q.base.at(100, c) = 1e9F;
+  q.base.at(200, 0) = 3e38F;
+  q.query = q.base;
+  EXPECT_GT(expect_graph(q).report.again, 0);
+}
+
+// Where it cannot be taken, the whole product gives the same.
+TEST(fused_half, is_the_whole_product_for_small_corpora) {
+  const answer found = expect_exhaustive(graph_of(normal(500, 6, 7), 5));
+  EXPECT_FALSE(found.half_product);
+}
+
+}  // namespace
+}  // namespace kselect::search::fused
