@@ -37,60 +37,88 @@ std::string float64_check::disprove(const neighbours& answer) const {
   return first == wrong.end() ? std::string() : *first;
 }
 
-std::string float64_check::disprove(const neighbours& answer, std::int64_t query) const {
-  const std::int64_t d = base_.dimension;
-  const float* const x = queries_.data.data() + query * d;
-  const image of_x = image_of(x, d, metric_);
-  const auto ranked = [&](std::int64_t j) {
-    return ranked_distance(metric_, x, of_x, base_.data.data() + j * d,
-                           images_[static_cast<std::size_t>(j)], d);
-  };
-  const bool products = metric_ == metric::inner_product;
-  // What rounding may change of a ranked distance: relative to it, but to |x| |y| of products.
-  const auto slack = [&](std::int64_t j, double value) {
-    const double norms = of_x.square * images_[static_cast<std::size_t>(j)].square;
-    return static_cast<double>(d + 3) * 0x1p-51 * (products ? std::sqrt(norms) : value);
-  };
-  const auto fail = [&](const std::string& what) {
-    return fmt::format("query {}: {}, by float64 distances", query, what);
-  };
-  const auto at = static_cast<std::size_t>(query * answer.k);
-  std::vector<bool> chosen(static_cast<std::size_t>(base_.count));
-  double last = -std::numeric_limits<double>::infinity(), allowed = 0;
-  std::int64_t last_index = -1;
-  for (std::int64_t j = 0; j < answer.k; ++j) {
-    const std::int64_t index = answer.indices[at + static_cast<std::size_t>(j)];
-    if (index < 0 || index >= base_.count || (graph_ && index == query)) {
-      return fail(fmt::format("neighbour {} is vector {}", j, index));
+// One query's answer, neighbour by neighbour, and then the vectors that it leaves out.
+class float64_check::one_query {
+ public:
+  one_query(const float64_check& check, std::int64_t query)
+      : check_(check),
+        query_(query),
+        x_(check.queries_.data.data() + query * check.base_.dimension),
+        of_x_(image_of(x_, check.base_.dimension, check.metric_)),
+        chosen_(static_cast<std::size_t>(check.base_.count)) {}
+
+  // What is wrong with the j-th neighbour; empty if nothing is.
+  std::string next(std::int64_t j, std::int64_t index, double given) {
+    if (index < 0 || index >= check_.base_.count || (check_.graph_ && index == query_)) {
+      return fmt::format("neighbour {} is vector {}", j, index);
     }
-    if (chosen[static_cast<std::size_t>(index)]) {
-      return fail(fmt::format("vector {} is named twice", index));
+    if (chosen_[static_cast<std::size_t>(index)]) {
+      return fmt::format("vector {} is named twice", index);
     }
-    chosen[static_cast<std::size_t>(index)] = true;
+    chosen_[static_cast<std::size_t>(index)] = true;
     const double mine = ranked(index);
-    if (!exact_) allowed = std::max(allowed, slack(index, mine));
-    if (mine < last - allowed || (exact_ && mine == last && index < last_index)) {
-      return fail(fmt::format("neighbour {} is before its place", j));
+    if (!check_.exact_) allowed_ = std::max(allowed_, slack(index, mine));
+    if (mine < last_ - allowed_ || (check_.exact_ && mine == last_ && index < last_index_)) {
+      return fmt::format("neighbour {} is before its place", j);
     }
-    const double distance = distance_of(mine, metric_);
-    const double given = answer.distances[at + static_cast<std::size_t>(j)];
-    const double rounding = products ? slack(index, mine) : 0;
+    const double distance = distance_of(mine, check_.metric_);
+    const double rounding = products() ? slack(index, mine) : 0;
     if (!(std::abs(given - distance) <=
           distance_tolerance * std::abs(distance) + rounding + 0x1p-126)) {
-      return fail(fmt::format("vector {} is at {:.9g}, not {:.9g}", index, distance, given));
+      return fmt::format("vector {} is at {:.9g}, not {:.9g}", index, distance, given);
     }
-    last = std::max(last, mine);
-    last_index = index;
+    last_ = std::max(last_, mine);
+    last_index_ = index;
+    return {};
   }
-  for (std::int64_t j = 0; j < base_.count; ++j) {
-    if (chosen[static_cast<std::size_t>(j)] || (graph_ && j == query)) continue;
-    const double other = ranked(j);
-    const double near = exact_ ? 0 : std::max(allowed, slack(j, last));
-    if (other < last - near || (exact_ && other == last && j < last_index)) {
-      return fail(fmt::format("vector {} is nearer than neighbour {}", j, answer.k - 1));
+
+  // The vector that is nearer than the last of k neighbours, and was left out; empty if none is.
+  std::string left_out(std::int64_t k) const {
+    for (std::int64_t j = 0; j < check_.base_.count; ++j) {
+      if (chosen_[static_cast<std::size_t>(j)] || (check_.graph_ && j == query_)) continue;
+      const double other = ranked(j);
+      const double near = check_.exact_ ? 0 : std::max(allowed_, slack(j, last_));
+      if (other < last_ - near || (check_.exact_ && other == last_ && j < last_index_)) {
+        return fmt::format("vector {} is nearer than neighbour {}", j, k - 1);
+      }
     }
+    return {};
   }
-  return {};
+
+ private:
+  bool products() const { return check_.metric_ == metric::inner_product; }
+  double ranked(std::int64_t j) const {
+    const std::int64_t d = check_.base_.dimension;
+    return ranked_distance(check_.metric_, x_, of_x_, check_.base_.data.data() + j * d,
+                           check_.images_[static_cast<std::size_t>(j)], d);
+  }
+  // What rounding may change of a ranked distance: relative to it, but to |x| |y| of products.
+  double slack(std::int64_t j, double value) const {
+    const double norms = of_x_.square * check_.images_[static_cast<std::size_t>(j)].square;
+    return static_cast<double>(check_.base_.dimension + 3) * 0x1p-51 *
+           (products() ? std::sqrt(norms) : value);
+  }
+
+  const float64_check& check_;
+  std::int64_t query_;
+  const float* x_;
+  image of_x_;
+  std::vector<bool> chosen_;
+  double last_ = -std::numeric_limits<double>::infinity(), allowed_ = 0;
+  std::int64_t last_index_ = -1;
+};
+
+std::string float64_check::disprove(const neighbours& answer, std::int64_t query) const {
+  one_query asked(*this, query);
+  const auto first = static_cast<std::size_t>(query * answer.k);
+  std::string wrong;
+  for (std::int64_t j = 0; j < answer.k && wrong.empty(); ++j) {
+    const auto at = first + static_cast<std::size_t>(j);
+    wrong = asked.next(j, answer.indices[at], answer.distances[at]);
+  }
+  if (wrong.empty()) wrong = asked.left_out(answer.k);
+  if (wrong.empty()) return {};
+  return fmt::format("query {}: {}, by float64 distances", query, wrong);
 }
 
 }  // namespace kselect::search

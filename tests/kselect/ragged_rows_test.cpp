@@ -195,10 +195,8 @@ void unname(const random_rows<T, Number>& p, std::int64_t r, std::vector<Index>&
   }
 }
 
-// Selects by random options and compares each row. Returns what is wrong.
-template <class T, class Index, class Number>
-std::string wrong_selection(std::mt19937& random, std::int64_t longest, const place& where) {
-  random_rows<T, Number> p(random, longest);
+template <class T, class Number>
+select_options random_options(random_rows<T, Number>& p) {
   select_options options;
   if (p.below(2) == 0) options.direction = direction::largest;
   constexpr std::array places = {nan_order::total_order, nan_order::last, nan_order::first};
@@ -206,9 +204,13 @@ std::string wrong_selection(std::mt19937& random, std::int64_t longest, const pl
   const std::int64_t order = p.below(6);
   if (order == 0) options.require.ordering = output_ordering::sorted;
   if (order == 1) options.require.tie_break = tie_break::prefer_smaller_index;
-  const std::int64_t payload = p.below(3);
-  std::vector<T> values(payload == 0 ? 0 : static_cast<std::size_t>(p.q * p.k));
-  std::vector<Index> indices(payload == 1 ? 0 : static_cast<std::size_t>(p.q * p.k));
+  return options;
+}
+
+// Selects from the rows, as segments or as a matrix, into values or indices or both.
+template <class T, class Index, class Number>
+status selected(const random_rows<T, Number>& p, const select_options& options, const place& where,
+                std::vector<T>& values, std::vector<Index>& indices) {
   const auto run = [&](const auto& rows) {
     const std::size_t bytes = std::max(select_workspace<Index>(rows, p.k, where, options),
                                        select_indices_workspace<Index>(rows, p.k, where, options));
@@ -218,37 +220,49 @@ std::string wrong_selection(std::mt19937& random, std::int64_t longest, const pl
   const auto size = static_cast<std::int64_t>(p.data.size());
   const Number* const k_each = p.k_each.empty() ? nullptr : p.k_each.data();
   const index_map map = p.names.empty() ? index_map() : index_map(p.names.data(), p.named_of_input);
-  const status done =
-      p.segments
-          ? run(row_segments<T, Number>{.data = p.data.data(),
-                                        .elements = size,
-                                        .q = p.q,
-                                        .n = p.n,
-                                        .offsets = p.offsets.data(),
-                                        .fill = p.fill,
-                                        .k_each = k_each,
-                                        .map = map})
-          : run(ragged_rows<T, Number>{.data = p.data.data(),
+  if (p.segments) {
+    return run(row_segments<T, Number>{.data = p.data.data(),
+                                       .elements = size,
                                        .q = p.q,
                                        .n = p.n,
-                                       .pitch = p.pitch,
-                                       .lengths = p.lengths.empty() ? nullptr : p.lengths.data(),
-                                       .starts = p.starts.empty() ? nullptr : p.starts.data(),
-                                       .elements = size,
+                                       .offsets = p.offsets.data(),
                                        .fill = p.fill,
                                        .k_each = k_each,
                                        .map = map});
+  }
+  return run(ragged_rows<T, Number>{.data = p.data.data(),
+                                    .q = p.q,
+                                    .n = p.n,
+                                    .pitch = p.pitch,
+                                    .lengths = p.lengths.empty() ? nullptr : p.lengths.data(),
+                                    .starts = p.starts.empty() ? nullptr : p.starts.data(),
+                                    .elements = size,
+                                    .fill = p.fill,
+                                    .k_each = k_each,
+                                    .map = map});
+}
+
+// Row r of an answer of k a row; empty if there is no such answer.
+template <class T>
+std::span<const T> answer_of(const std::vector<T>& all, std::int64_t r, std::int64_t k) {
+  if (all.empty()) return {};
+  return std::span(all).subspan(static_cast<std::size_t>(r * k), static_cast<std::size_t>(k));
+}
+
+// Selects by random options and compares each row. Returns what is wrong.
+template <class T, class Index, class Number>
+std::string wrong_selection(std::mt19937& random, std::int64_t longest, const place& where) {
+  random_rows<T, Number> p(random, longest);
+  const select_options options = random_options(p);
+  const std::int64_t payload = p.below(3);
+  std::vector<T> values(payload == 0 ? 0 : static_cast<std::size_t>(p.q * p.k));
+  std::vector<Index> indices(payload == 1 ? 0 : static_cast<std::size_t>(p.q * p.k));
+  const status done = selected(p, options, where, values, indices);
   if (!done.ok()) return done.message;
   for (std::int64_t r = 0; r < p.q; ++r) {
     unname(p, r, indices);
-    const auto first = static_cast<std::size_t>(r * p.k), count = static_cast<std::size_t>(p.k);
-    const auto part = [&](const auto& all) {
-      using element = typename std::decay_t<decltype(all)>::value_type;
-      return all.empty() ? std::span<const element>()
-                         : std::span<const element>(all).subspan(first, count);
-    };
-    std::string wrong =
-        wrong_row<T, Index>(p.row(r), p.wanted(r), p.fill, options, part(values), part(indices));
+    std::string wrong = wrong_row<T, Index>(p.row(r), p.wanted(r), p.fill, options,
+                                            answer_of(values, r, p.k), answer_of(indices, r, p.k));
     if (!wrong.empty()) {
       return wrong + " in row " + std::to_string(r) + " of n = " + std::to_string(p.n) +
              ", k = " + std::to_string(p.k) + ", length " + std::to_string(p.row(r).size());

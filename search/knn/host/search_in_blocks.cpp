@@ -26,16 +26,26 @@ class block_memory {
   std::vector<float> distances;
 };
 
+// Ranked distances as the metric has them, rounded.
+void round_distances(block_memory& memory, std::size_t neighbours, metric of) {
+  for (std::size_t i = 0; i < neighbours; ++i) {
+    memory.distances[i] = static_cast<float>(distance_of(memory.ranked[i], of));
+  }
+}
+
+std::int64_t queries_of_block(const prepared_corpus& corpus, const host_request& r) {
+  const std::int64_t a_query = block_bytes_per_query(corpus.count(), r.k, r.copies);
+  const std::int64_t most = r.most_block == 0 ? r.queries.count : r.most_block;
+  return std::clamp<std::int64_t>(r.block_bytes / a_query, 1, std::min(most, r.queries.count));
+}
+
 }  // namespace
 
 void search_in_blocks(const prepared_corpus& corpus, const host_request& r,
                       const select_least& select,
                       const std::function<void(const host_block&)>& sink) {
   const std::int64_t seeds = seed_length(corpus.count(), r.k);
-  const std::int64_t a_query = block_bytes_per_query(corpus.count(), r.k, r.copies);
-  const std::int64_t most = r.most_block == 0 ? r.queries.count : r.most_block;
-  const std::int64_t block =
-      std::clamp<std::int64_t>(r.block_bytes / a_query, 1, std::min(most, r.queries.count));
+  const std::int64_t block = queries_of_block(corpus, r);
   host_stage_watch watch(r.report);
   block_memory memory(block, r.k, seeds);
   for (std::int64_t first = 0; first < r.queries.count; first += block) {
@@ -55,9 +65,7 @@ void search_in_blocks(const prepared_corpus& corpus, const host_request& r,
     watch.ended(&host_knn_report::filter);
     search.finish(memory.ranked.data(), memory.indices.data());
     const auto neighbours = static_cast<std::size_t>(count * r.k);
-    for (std::size_t i = 0; i < neighbours; ++i) {
-      memory.distances[i] = static_cast<float>(distance_of(memory.ranked[i], corpus.metric()));
-    }
+    round_distances(memory, neighbours, corpus.metric());
     watch.ended(&host_knn_report::order);
     if (r.report != nullptr) {
       r.report->compared += search.compared();

@@ -43,8 +43,6 @@ TYPED_TEST(OnePassLanes, VerbsDoTheSameInEveryLane) {
     const auto flipped = this->lanes_of(Lanes::flip_negative(va, vb));
     const auto mixed = this->lanes_of(Lanes::exclusive_or(va, vb));
     const auto counted = this->lanes_of(Lanes::count_up(Lanes::set(5), Lanes::less(va, vb)));
-    std::int64_t count = 0;
-    std::vector<Int> chosen;
     for (std::size_t i = 0; i < a.size(); ++i) {
       EXPECT_EQ(less[i], a[i] < b[i]);
       EXPECT_EQ(less_equal[i], a[i] <= b[i]);
@@ -55,13 +53,28 @@ TYPED_TEST(OnePassLanes, VerbsDoTheSameInEveryLane) {
       EXPECT_EQ(flipped[i], flip_negative(a[i], b[i]));
       EXPECT_EQ(mixed[i], a[i] ^ b[i]);
       EXPECT_EQ(counted[i], 5 + (a[i] < b[i]));
-      count += a[i] < b[i];
+    }
+    EXPECT_EQ(Lanes::largest(va), *std::max_element(a.begin(), a.end()));
+  }
+}
+
+TYPED_TEST(OnePassLanes, MasksAreCountedAndCompress) {
+  using Lanes = TypeParam;
+  using Int = typename Lanes::Int;
+  std::mt19937_64 bits(4);
+  for (int trial = 0; trial < 200; ++trial) {
+    typename TestFixture::numbers a{}, b{};
+    for (auto& x : a) x = static_cast<Int>(bits() % 5);
+    for (auto& x : b) x = static_cast<Int>(bits() % 5);
+    std::vector<Int> chosen;
+    for (std::size_t i = 0; i < a.size(); ++i) {
       if (a[i] < b[i]) chosen.push_back(a[i]);
     }
-    EXPECT_EQ(Lanes::count(Lanes::less(va, vb)), count);
-    EXPECT_EQ(Lanes::any(Lanes::less(va, vb)), count != 0);
-    EXPECT_EQ(Lanes::largest(va), *std::max_element(a.begin(), a.end()));
-    const auto front = this->lanes_of(Lanes::compress(va, Lanes::less(va, vb)));
+    const auto va = Lanes::load(a.data());
+    const auto less = Lanes::less(va, Lanes::load(b.data()));
+    EXPECT_EQ(Lanes::count(less), std::ssize(chosen));
+    EXPECT_EQ(Lanes::any(less), !chosen.empty());
+    const auto front = this->lanes_of(Lanes::compress(va, less));
     EXPECT_TRUE(std::equal(chosen.begin(), chosen.end(), front.begin()));
   }
 }

@@ -5,7 +5,27 @@
 namespace kselect::harness::compare {
 namespace {
 
-// The record of a turn on a GPU for a cell that takes `ns`: one round of three samples.
+// The "time" of a record: one round of three samples of about `ns`.
+json time_of(double ns, const std::vector<double>& samples) {
+  const auto side = [](double median) {
+    return json{{"median", median}, {"ci95", {median, median}}, {"rounds", {median}}};
+  };
+  json batch = side(ns - 10);
+  batch["calls"] = static_cast<int>(ns);
+  return {{"clock", "cuda_event"},
+          {"gap_hidden", true},
+          {"median", ns},
+          {"stop", "spread"},
+          {"rounds", {ns}},
+          {"round_sizes", {3}},
+          {"samples", samples},
+          {"outliers", json::array()},
+          {"wall", side(ns + 50)},
+          {"batch", batch},
+          {"sm_mhz", json::array({1000 + ns})}};
+}
+
+// The record of a turn on a GPU for a cell that takes `ns`.
 recorded_cell turn_of(double ns) {
   recorded_cell cell;
   cell.status = cell_status::ok;
@@ -15,25 +35,9 @@ recorded_cell turn_of(double ns) {
   time.samples = {ns - 1, ns, ns + 2};
   time.rounds = {ns};
   cell.time = time;
-  const auto side = [](double median) {
-    return json{{"median", median}, {"ci95", {median, median}}, {"rounds", {median}}};
-  };
-  json batch = side(ns - 10);
-  batch["calls"] = static_cast<int>(ns);
   cell.record = {{"status", "ok"},
                  {"reason", ""},
-                 {"time",
-                  {{"clock", "cuda_event"},
-                   {"gap_hidden", true},
-                   {"median", ns},
-                   {"stop", "spread"},
-                   {"rounds", {ns}},
-                   {"round_sizes", {3}},
-                   {"samples", time.samples},
-                   {"outliers", json::array()},
-                   {"wall", side(ns + 50)},
-                   {"batch", batch},
-                   {"sm_mhz", json::array({1000 + ns})}}},
+                 {"time", time_of(ns, time.samples)},
                  {"throttled", false},
                  {"pinned", true},
                  {"floor", {{"bytes", 1000}, {"ceiling", "read"}, {"share", 1000 / ns / 20}}},

@@ -98,15 +98,16 @@ struct bad_file {
   const char* message;
 };
 
-std::vector<bad_file> bad_files() {
-  const std::string data(24, '\0');
-  const auto with = [&](const std::string& literal) { return npy(literal, data); };
+// A file of 24 bytes of data.
+std::string with(const std::string& literal) { return npy(literal, std::string(24, '\0')); }
+
+std::vector<bad_file> files_of_bad_bytes() {
   const std::string good = with(npy_literal("<f4", "(2, 3)"));
   std::string version_9 = good;
   version_9[6] = '\x09';
   std::string long_header = good;
   long_header[9] = '\x7f';
-  std::string unaligned = npy(npy_literal("<f4", "(2, 3)"), data);
+  std::string unaligned = good;
   unaligned.insert(unaligned.find('\n'), " ");
   ++unaligned[8];
   return {
@@ -119,6 +120,11 @@ std::vector<bad_file> bad_files() {
       {"half the data", good.substr(0, good.size() - 10), "needs 24 bytes of data, it has 14"},
       {"trailing bytes", good + "xy", "has 2 bytes after its 24 bytes of data"},
       {"unaligned", unaligned, "its data start at byte 129, unaligned for float32"},
+  };
+}
+
+std::vector<bad_file> files_of_bad_types() {
+  return {
       {"big-endian", with(npy_literal(">f4", "(2, 3)")), "is big-endian (dtype '>f4')"},
       {"objects", with(npy_literal("|O", "(3,)")), "holds Python objects"},
       {"complex", with(npy_literal("<c8", "(3, 1)")), "dtype '<c8' is not supported"},
@@ -127,6 +133,11 @@ std::vector<bad_file> bad_files() {
       {"empty dtype", with(npy_literal("", "(3,)")), "dtype '' is not supported"},
       {"structured", with("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,)}"),
        "is a structured array"},
+  };
+}
+
+std::vector<bad_file> files_of_bad_headers() {
+  return {
       {"missing key", with("{'descr': '<f4', 'shape': (2, 3)}"), "cannot be parsed"},
       {"unknown key", with("{'descr': '<f4', 'order': 1}"), "unexpected key 'order'"},
       {"key twice", with("{'descr': '<f4', 'descr': '<f4'}"), "unexpected key 'descr'"},
@@ -135,6 +146,12 @@ std::vector<bad_file> bad_files() {
       {"open dict", with("{'descr': '<f4', "), "cannot be parsed"},
       {"open string", with("{'descr"), "cannot be parsed"},
       {"bad boolean", with("{'fortran_order': 0}"), "cannot be parsed"},
+      {"unprintable", with("{'\n\x01\xff': 1}"), "unexpected key '\\x0a\\x01\\xff'"},
+  };
+}
+
+std::vector<bad_file> files_of_bad_shapes() {
+  return {
       {"negative", with(npy_literal("<f4", "(-2, -3)")), "cannot be parsed at '-2"},
       {"float extent", with(npy_literal("<f4", "(2.0, 3)")), "cannot be parsed at '.0"},
       {"extent over 64 bits", with(npy_literal("<f4", "(99999999999999999999, 1)")),
@@ -145,18 +162,20 @@ std::vector<bad_file> bad_files() {
        "claims the absurd shape"},
       {"huge", with(npy_literal("<f4", "(1000000000000, 128)")),
        "needs 512000000000000 bytes of data, it has 24"},
-      {"unprintable", with("{'\n\x01\xff': 1}"), "unexpected key '\\x0a\\x01\\xff'"},
   };
 }
 
 TEST(Npy, SaysWhatIsWrongWithABadFile) {
   const folder scratch;
-  for (const bad_file& bad : bad_files()) {
-    const auto file = scratch.write("bad.npy", bad.content);
-    const std::string message = message_of([&] { npy_file::open(file); });
-    EXPECT_THAT(message, HasSubstr(bad.message)) << bad.why;
-    EXPECT_THAT(message, testing::StartsWith(file.string() + ": ")) << bad.why;
-    EXPECT_EQ(message.find('\n'), std::string::npos) << bad.why;
+  for (const auto& files : {files_of_bad_bytes(), files_of_bad_types(), files_of_bad_headers(),
+                            files_of_bad_shapes()}) {
+    for (const bad_file& bad : files) {
+      const auto file = scratch.write("bad.npy", bad.content);
+      const std::string message = message_of([&] { npy_file::open(file); });
+      EXPECT_THAT(message, HasSubstr(bad.message)) << bad.why;
+      EXPECT_THAT(message, testing::StartsWith(file.string() + ": ")) << bad.why;
+      EXPECT_EQ(message.find('\n'), std::string::npos) << bad.why;
+    }
   }
 }
 

@@ -79,6 +79,25 @@ class KnnOnGpu : public testing::TestWithParam<sizes> {
     return of[static_cast<std::size_t>(i)];
   }
 
+  // Captures what is enqueued and launches it twice: a graph that can be captured neither allocates
+  // nor waits.
+  template <class Enqueue>
+  void run_as_graph(const Enqueue& enqueue) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t ready = nullptr;
+    ASSERT_NE(static_cast<cudaStream_t>(stream), nullptr);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    const status enqueued = enqueue();
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    ASSERT_TRUE(enqueued.ok()) << enqueued.message;
+    ASSERT_EQ(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
+    for (int call = 0; call < 2; ++call) ASSERT_EQ(cudaGraphLaunch(ready, stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    cudaGraphExecDestroy(ready);
+    cudaGraphDestroy(graph);
+  }
+
   // By the library on both places.
   void expect_same(const knn_options& on_gpu, const knn_options& on_cpu) {
     const gpu_array<float> of_base(base), of_query(query);
@@ -93,25 +112,14 @@ class KnnOnGpu : public testing::TestWithParam<sizes> {
         knn_search::workspace(corpus, s.queries, s.k, gpu, on_gpu));
     knn_search search;
     ASSERT_TRUE(search.plan(corpus, s.queries, s.k, workspace.span(), gpu, on_gpu).ok());
-    // A graph that can be captured neither allocates nor waits.
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t ready = nullptr;
-    ASSERT_NE(static_cast<cudaStream_t>(stream), nullptr);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-    const status enqueued =
-        search.enqueue(of_query.span().data(), distances.span(), indices.span());
-    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-    ASSERT_TRUE(enqueued.ok()) << enqueued.message;
-    ASSERT_EQ(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
-    for (int call = 0; call < 2; ++call) ASSERT_EQ(cudaGraphLaunch(ready, stream), cudaSuccess);
+    run_as_graph(
+        [&] { return search.enqueue(of_query.span().data(), distances.span(), indices.span()); });
+    if (HasFatalFailure()) return;
     std::int64_t unproven = -1;
     ASSERT_TRUE(search.unproven(unproven).ok());
     EXPECT_LE(unproven, s.queries);
     const status finished = search.finish();
     ASSERT_TRUE(finished.ok()) << finished.message;
-    cudaGraphExecDestroy(ready);
-    cudaGraphDestroy(graph);
 
     std::vector<std::int64_t> right(size);
     std::vector<float> at_distance(size);
