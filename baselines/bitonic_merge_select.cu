@@ -30,6 +30,7 @@
 #include <bit>
 
 #include "kernels/bitonic_runs.cuh"
+#include "kselect/simt/device_size.hpp"
 #include "kselect/simt/shared_fit.hpp"
 
 namespace kselect::bitonic_merge {
@@ -301,9 +302,9 @@ struct kernel {
 // lists; more if rows are too few for so many warps.
 int threads_of(int wanted, const problem& p, position run, const device& where) {
   if (wanted != 0) return wanted;
-  if (where.kind != executor_kind::cuda) return 128;
-  int threads = std::clamp(static_cast<int>(run) / 8, 32, most_threads);
-  while (threads < most_threads && p.q * threads < std::int64_t{896} * where.multiprocessors) {
+  const int most = simt::block_threads(where, most_threads);
+  int threads = std::clamp(static_cast<int>(run) / 8, 32, most);
+  while (threads < most && p.q * threads < std::int64_t{896} * where.multiprocessors) {
     threads *= 2;
   }
   return threads;

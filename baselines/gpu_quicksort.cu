@@ -27,6 +27,7 @@
 #include "algorithms/quick_multi_select/partition.cuh"
 #include "algorithms/quick_multi_select/pivot.cuh"
 #include "kernels/bitonic.cuh"
+#include "kselect/simt/device_size.hpp"
 
 namespace kselect::gpu_quicksort {
 namespace {
@@ -222,17 +223,15 @@ struct sort_kernel {
 
 // ---- shapes
 
-// Threads a block: the variant's, or (0) the default. Fibers are expensive.
+// Threads a block: the variant's, or (0) the default.
 int threads_on(int wanted, const device& where) {
-  if (wanted != 0) return wanted;
-  return where.kind == executor_kind::cuda ? 256 : 64;
+  return wanted != 0 ? wanted : simt::block_threads(where, 256);
 }
 
 // Rounds of the first phase: until every multiprocessor has a few partitions, if rows are long
 // enough for that.
 int rounds_of(int wanted_threads, const problem& p, const device& where) {
-  const bool gpu = where.kind == executor_kind::cuda;
-  const std::int64_t filling = gpu ? std::int64_t{8} * where.multiprocessors : 8;
+  const std::int64_t filling = std::int64_t{8} * where.multiprocessors;
   const std::int64_t least = std::int64_t{2} * threads_on(wanted_threads, where) * qms::items;
   int rounds = 0;
   while ((p.q << rounds) < filling && (p.n >> rounds) > least) ++rounds;

@@ -37,6 +37,7 @@
 #include <bit>
 
 #include "kernels/bitonic_runs.cuh"
+#include "kselect/simt/device_size.hpp"
 #include "kselect/simt/shared_fit.hpp"
 
 namespace kselect::jian {
@@ -234,17 +235,16 @@ struct merge_kernel {
 
 // ---- shapes
 
-inline constexpr std::int64_t least_part = 512;  // on a GPU, if threads are not chosen
-
-// The elements of a part. On fibers it is the least that can be sorted if threads are not chosen,
-// so that short rows are merged, too.
+// The elements of a part. If threads are not chosen, few rows have shorter parts, of 512 at least
+// on a GPU.
 position part_of(int wanted_threads, const problem& p, const device& where) {
-  const int threads = wanted_threads == 0 ? 256 : wanted_threads;
+  const int threads = wanted_threads == 0 ? simt::block_threads(where, 256) : wanted_threads;
   const std::int64_t enough =
       std::max<std::int64_t>(kernels::next_power_of_two(p.n), kernels::least_run);
   auto part = std::min<std::int64_t>(elements_each * threads, enough);
   if (wanted_threads != 0) return static_cast<position>(part);
-  if (where.kind != executor_kind::cuda) return kernels::least_run;
+  const std::int64_t least_part =
+      std::max<std::int64_t>(simt::block_threads(where, 512), kernels::least_run);
   while (part > least_part && p.n / part * p.q < std::int64_t{2} * where.multiprocessors) part /= 2;
   return static_cast<position>(part);
 }

@@ -27,6 +27,7 @@
 #include "baselines/radix_select.cuh"
 #include "baselines/radix_select_grid.cuh"
 #include "kernels/ragged_rows.cuh"
+#include "kselect/simt/device_size.hpp"
 
 namespace kselect::radix {
 namespace {
@@ -169,7 +170,7 @@ int bits_of(const variant& v, const problem& p) {
 
 // Threads of the block form: at least 16 elements each, or the passes' fixed cost dominates.
 int block_threads(const problem& p, const device& where) {
-  const std::int64_t most = where.kind == executor_kind::cuda ? 512 : 128;
+  const std::int64_t most = simt::block_threads(where, 512);
   std::int64_t threads = 64;
   while (threads < most && threads * 16 < p.n) threads *= 2;
   return static_cast<int>(threads);
@@ -179,10 +180,7 @@ int block_threads(const problem& p, const device& where) {
 // for a launch a pass.
 bool on_grid(const variant& v, const problem& p, const device& where) {
   if (v.how != form::automatic) return v.how == form::grid;
-  const bool gpu = where.kind == executor_kind::cuda;
-  const std::int64_t filling = gpu ? std::int64_t{2} * where.multiprocessors : 4;
-  const std::int64_t long_enough = gpu ? 16384 : 4096;
-  return p.q < filling && p.n > long_enough;
+  return p.q < std::int64_t{2} * where.multiprocessors && p.n > simt::long_row(where);
 }
 
 position block_capacity(const problem& p) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kselect/algorithm.hpp"
+#include "kselect/simt/device_size.hpp"
 #include "kselect/simt/launch.hpp"
 
 namespace kselect::kernels {
@@ -68,20 +69,18 @@ struct clear_kernel {
   }
 };
 
-// Blocks a row: enough to fill the device with 1024 threads a multiprocessor, as long as each block
-// has enough work.
+// Blocks a row: enough to keep the device busy, as long as each block has enough work.
 inline int parts_of(std::int64_t n, std::int64_t rows, int threads, const device& where) {
-  const bool gpu = where.kind == executor_kind::cuda;
-  const std::int64_t wanted = gpu ? std::int64_t{1024} / threads * where.multiprocessors : 4;
-  const std::int64_t least = std::int64_t{threads} * (gpu ? 16 : 4);  // elements a block
+  const std::int64_t of_one = simt::busy_threads(where) / threads;
+  const std::int64_t wanted = of_one * where.multiprocessors;
+  const std::int64_t least = std::int64_t{16} * threads;  // elements a block
   const std::int64_t most = (n + least - 1) / least;
   return static_cast<int>(std::clamp<std::int64_t>((wanted + rows - 1) / rows, 1, most));
 }
 
-// Threads a block: `wanted`, or if that is 0, a default for the executor.
+// Threads a block: `wanted`, or if that is 0, a default for the device.
 inline int grid_threads(const device& where, int wanted) {
-  if (wanted != 0) return wanted;
-  return where.kind == executor_kind::cuda ? 512 : 128;  // fibers are expensive
+  return wanted != 0 ? wanted : simt::block_threads(where, 512);
 }
 
 // ---- payloads of entries that select from one row at a time

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "algorithms/auto_select/members.hpp"
+#include "kselect/simt/device_size.hpp"
 
 namespace kselect::entries {
 std::span<const algorithm> buffered_multi_select_block();
@@ -22,15 +23,14 @@ bool always(const problem&, const device&) { return true; }
 // One block takes some 20 us for every 2^17 elements of a row. Several blocks divide this time and
 // add some 10 us.
 bool few_long_rows(const problem& p, const device& where) {
-  if (where.kind != executor_kind::cuda) return p.q < 4 && p.n > 16384;
-  if (8 * p.q <= where.multiprocessors) return p.n > 16384;
-  return 4 * p.q <= 3 * where.multiprocessors && p.n >= std::int64_t{1} << 19;
+  if (8 * p.q <= where.multiprocessors) return p.n > simt::long_row(where);
+  return 4 * p.q <= 3 * where.multiprocessors && p.n >= 32 * simt::long_row(where);
 }
 bool fits_a_warp(const problem& p, const device&) { return p.n <= 1024; }
 bool by_columns(const problem& p, const device&) { return p.layout == layout::column_major; }
 // A block that is left with a long row works when all others are done.
 bool long_ragged_rows(const problem& p, const device& where) {
-  return p.ragged() && p.n > (where.kind == executor_kind::cuda ? 16384 : 256);
+  return p.ragged() && p.n > simt::long_row(where);
 }
 bool kth_alone(const problem& p, const device&) { return p.payload == payload::kth_value; }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "algorithms/buffered_multi_select/steps/team.cuh"
+#include "kselect/simt/device_size.hpp"
 
 namespace kselect::bms {
 
@@ -16,6 +17,11 @@ inline std::size_t dynamic_shared(const device& where, std::size_t own) {
   constexpr std::size_t most = 96 << 10;
   const std::size_t all = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
   return std::min(all - std::min(all, own), most);
+}
+
+// Blocks that keep the device busy.
+inline std::int64_t filling(int threads, const device& where) {
+  return std::int64_t{where.multiprocessors} * simt::busy_threads(where) / threads;
 }
 
 // How a row is read.

@@ -31,6 +31,7 @@
 #include "algorithms/heap_reduction/block_heaps.cuh"
 #include "kernels/gpu_rows.cuh"
 #include "kselect/candidate.hpp"
+#include "kselect/simt/device_size.hpp"
 
 namespace kselect::heap_reduction {
 namespace {
@@ -106,12 +107,7 @@ std::int64_t capacity_of(const variant& v, const problem& p) {
 
 // As many blocks as are resident; each has its own heaps.
 std::int64_t blocks_of(const variant& v, const problem& p, const device& where) {
-  if (!v.batch) return 1;
-  const std::int64_t resident =
-      where.kind == executor_kind::cuda
-          ? std::int64_t{where.multiprocessors} * (where.resident_threads / threads_of(v, p))
-          : std::int64_t{4} * where.threads;
-  return std::clamp<std::int64_t>(resident, 1, p.q);
+  return v.batch ? std::min(simt::resident_blocks(where, threads_of(v, p)), p.q) : 1;
 }
 
 // The decisions of a call.

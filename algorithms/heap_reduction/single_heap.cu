@@ -39,6 +39,7 @@
 #include "algorithms/heap_reduction/bounded_heap.cuh"
 #include "kernels/gpu_rows.cuh"
 #include "kselect/candidate.hpp"
+#include "kselect/simt/device_size.hpp"
 
 namespace kselect::single_heap {
 namespace {
@@ -235,8 +236,9 @@ struct kernel {
 int threads_of(int wanted, const problem& p, const device& where) {
   if (wanted != 0) return wanted;
   const auto loads = static_cast<std::int64_t>(bytes_in_flight / size_of(p.type));
+  const int most = simt::block_threads(where, simt::thread_limit);
   int threads = least_threads;
-  while (threads < simt::thread_limit && threads * loads < p.n &&
+  while (threads < most && threads * loads < p.n &&
          2 * p.q * threads < std::int64_t{where.multiprocessors} * where.resident_threads) {
     threads *= 2;
   }
@@ -249,11 +251,7 @@ position room_of(int threads) {
 
 // As many blocks as are resident; each has its own heap.
 std::int64_t blocks_of(int threads, const problem& p, const device& where) {
-  const std::int64_t resident =
-      where.kind == executor_kind::cuda
-          ? std::int64_t{where.multiprocessors} * (where.resident_threads / threads)
-          : std::int64_t{4} * where.threads;
-  return std::clamp<std::int64_t>(resident, 1, p.q);
+  return std::min(simt::resident_blocks(where, threads), p.q);
 }
 
 template <class T, answer what>

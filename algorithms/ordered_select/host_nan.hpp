@@ -9,6 +9,7 @@
 
 #include <omp.h>
 
+#include "algorithms/ordered_select/misplaced.hpp"
 #include "kselect/candidate.hpp"
 #include "kselect/ragged.hpp"
 
@@ -66,18 +67,13 @@ class host_nan_row {
                            : element(index(j));
   }
 
-  bool is_misplaced(T one, bool all) const {
-    if (!is_nan(one)) return false;
-    const bool negative = (bits_of(one) & sign_bit<T>) != 0;
-    const bool is_best = negative == (p_.direction == direction::smallest);
-    return all || is_best == (p_.nan == nan_order::last);
-  }
   // Misplaced NaNs are in the answer if they are better than numbers, else they may be left out.
   bool misplaces(bool all) const {
     const bool looks_at_answer = p_.nan == nan_order::last;
     const std::int64_t size = looks_at_answer ? count_ : extent_.length;
     for (std::int64_t j = 0; j < size; ++j) {
-      if (is_misplaced(looks_at_answer ? value(j) : element(j), all)) return true;
+      const T one = looks_at_answer ? value(j) : element(j);
+      if (is_nan(one) && (all || is_misplaced_nan(one, p_.direction, p_.nan))) return true;
     }
     return false;
   }

@@ -12,6 +12,7 @@
 // no memory and no other instances of the members, and few rows have a NaN among their best.
 
 #include "algorithms/ordered_select/answer.cuh"
+#include "algorithms/ordered_select/misplaced.hpp"
 #include "kernels/bin_counts.cuh"
 #include "kernels/ragged_rows.cuh"
 
@@ -110,9 +111,7 @@ class nan_row {
   }
   KSELECT_HD bool is_misplaced(T value) const {
     if (!is_nan_here(value)) return false;
-    const bool negative = (bits_of(value) & sign_bit<T>) != 0;
-    const bool is_best = negative == (a_.wanted == direction::smallest);
-    return a_.ordered || is_best == (a_.place == nan_order::last);
+    return a_.ordered || is_misplaced_nan(value, a_.wanted, a_.place);
   }
   KSELECT_HD key key_of(T value) const {
     return is_nan_here(value) ? nan_key<T>(a_.place) : selection_key(value, a_.matrix.wanted);

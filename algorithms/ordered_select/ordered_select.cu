@@ -33,6 +33,7 @@
 #include "algorithms/ordered_select/nan_rows.cuh"
 #include "algorithms/ordered_select/ordered.hpp"
 #include "algorithms/ordered_select/runs.cuh"
+#include "kselect/simt/device_size.hpp"
 
 namespace kselect::ordered {
 namespace {
@@ -54,33 +55,30 @@ std::size_t shared_bytes(int threads) {
   return exchange_memory<key_word<T>, indexed>::bytes(threads);
 }
 
-// The largest team whose runs fit into shared memory. Small on fibers, so that tests see several.
+// The largest team whose runs fit into shared memory.
 template <class T, bool indexed>
 int largest_team(const device& where) {
   constexpr int least = simt::warp_size;
-  if (where.kind != executor_kind::cuda) return least;
   const std::size_t most = where.shared_bytes == 0 ? 48 << 10 : where.shared_bytes;
   constexpr std::size_t own = sizeof(typename finish_kernel<T, indexed, indexed>::storage);
-  for (int team = simt::thread_limit; team > least; team /= 2) {
+  for (int team = simt::block_threads(where, simt::thread_limit); team > least; team /= 2) {
     if (shared_bytes<T, indexed>(team) + own <= most) return team;
   }
   return least;
 }
 
-int settling_threads(const device& where) { return where.kind == executor_kind::cuda ? 512 : 64; }
+int settling_threads(const device& where) { return simt::block_threads(where, 512); }
 
 // Blocks that share a row. If rows do not fill the card, enough to fill it, but each part has some
-// thousand elements at least.
+// thousand elements at least: 4096 on a GPU.
 position parts_of(const problem& p, const device& where) {
-  const bool on_gpu = where.kind == executor_kind::cuda;
-  const std::int64_t blocks = on_gpu ? 4 * where.multiprocessors : 5;
-  const std::int64_t most = std::min<std::int64_t>(p.n / (on_gpu ? 4096 : 100), most_parts);
+  const std::int64_t blocks = std::int64_t{4} * where.multiprocessors;
+  const std::int64_t most = std::min<std::int64_t>(p.n / (simt::long_row(where) / 4), most_parts);
   return static_cast<position>(std::max<std::int64_t>(std::min(blocks / p.q, most), 1));
 }
 
 // Short answers share a block if enough blocks are left to fill the card.
 int runs_of_block(std::int64_t runs, int teams, const device& where) {
-  if (where.kind != executor_kind::cuda) return teams;
   const std::int64_t blocks = 8 * std::max(where.multiprocessors, 1);
   return static_cast<int>(std::clamp<std::int64_t>(runs / blocks, 1, teams));
 }
@@ -98,8 +96,7 @@ finishing finishing_of(const problem& p, const device& where, bool settles) {
   chosen.parts = settles ? parts_of(p, where) : 1;
   chosen.at_once = settles && chosen.runs == 1 && !p.ragged();
   const bool shared = chosen.parts > 1 && chosen.at_once;  // blocks that look for ties
-  const int least = where.kind != executor_kind::cuda ? (shared ? 64 : 32) : (shared ? 256 : 128);
-  chosen.threads = std::max(chosen.team, least);
+  chosen.threads = std::max(chosen.team, simt::block_threads(where, shared ? 256 : 128));
   const int teams = chosen.threads / chosen.team;
   chosen.runs_of_block = shared ? 1 : runs_of_block(p.q * chosen.runs, teams, where);
   return chosen;

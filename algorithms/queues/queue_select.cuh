@@ -30,6 +30,7 @@
 #include "algorithms/queues/slots.cuh"
 #include "kselect/algorithm.hpp"
 #include "kselect/simt/carver.hpp"
+#include "kselect/simt/device_size.hpp"
 #include "kselect/simt/host.hpp"
 #include "kselect/simt/launch.hpp"
 
@@ -201,11 +202,12 @@ std::size_t shared_bytes(const variant& v, const problem& p) {
          sizeof(typename Candidate::type);
 }
 
-// Warps of a block: in lockstep one. Else as many as give each scheduler of the device a few.
+// Warps of a block: in lockstep one. Else as many as give each scheduler of the device a few: half
+// of what keeps it busy.
 inline int warps_of(const variant& v, const problem& p, const device& where) {
   if (v.lockstep) return 1;
   const std::int64_t enough =
-      where.kind == executor_kind::cuda ? std::int64_t{16} * where.multiprocessors : 4;
+      std::int64_t{where.multiprocessors} * (simt::busy_threads(where) / (2 * simt::warp_size));
   const std::int64_t blocks = (p.q + block_rows - 1) / block_rows;
   int warps = 1;
   while (warps < most_warps && blocks * warps < enough) warps *= 2;

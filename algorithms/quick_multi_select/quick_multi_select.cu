@@ -61,6 +61,7 @@
 
 #include "algorithms/quick_multi_select/host_driver.cuh"
 #include "kselect/simt/carver.hpp"
+#include "kselect/simt/device_size.hpp"
 #include "kselect/simt/shared_fit.hpp"
 
 namespace kselect::qms {
@@ -81,13 +82,6 @@ struct variant {
   rung up_to = rung::all;
 };
 
-// Warps that the device runs at a time; on the CPU a few for every thread.
-std::int64_t resident(const device& where, int warps_per_multiprocessor) {
-  return where.kind == executor_kind::cuda
-             ? std::int64_t{where.multiprocessors} * warps_per_multiprocessor
-             : std::int64_t{4} * where.threads;
-}
-
 // Shared memory of a block of `warps` warps: the stage for a tile, and the stack.
 std::size_t shared_bytes(int warps, const problem& p) {
   const std::size_t stage = visit(p.type, [&]<class T>(T) {
@@ -102,7 +96,8 @@ std::size_t shared_bytes(int warps, const problem& p) {
 int warps_of(const variant& v, const problem& p, const device& where) {
   if (v.how == form::warp) return 1;
   if (v.warps != 0) return v.warps;
-  const std::int64_t wanted = std::min(2 * resident(where, resident_warps) / p.q, p.n / 1024);
+  const std::int64_t wanted =
+      std::min(2 * simt::resident_warps(where, resident_warps) / p.q, p.n / 1024);
   int warps = 1;
   const auto more = [&] {
     return 2 * warps <= wanted && simt::has_shared(where, shared_bytes(2 * warps, p));
@@ -114,8 +109,8 @@ int warps_of(const variant& v, const problem& p, const device& where) {
 // Teams that walk over the rows: as many as are resident. Each has its own auxiliary arrays.
 std::int64_t teams_of(const variant& v, int warps, const problem& p, const device& where) {
   if (v.how == form::host || v.up_to < rung::teams) return p.q;
-  const std::int64_t teams =
-      warps == 1 ? resident(where, resident_single_warps) : resident(where, resident_warps) / warps;
+  const int most = warps == 1 ? resident_single_warps : resident_warps;
+  const std::int64_t teams = simt::resident_warps(where, most) / warps;
   const std::int64_t rounding = v.how == form::warp ? rows_per_block : 1;
   return (std::min(std::max<std::int64_t>(teams, 1), p.q) + rounding - 1) / rounding * rounding;
 }

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "kselect/simt/test_device.hpp"
 #include "runtime/backend/host_ceilings.hpp"
 #include "runtime/backend/host_memory.hpp"
 #include "runtime/backend/shared_cut.hpp"
@@ -41,16 +42,18 @@ std::size_t last_level_cache() {
 class host_backend final : public backend {
  public:
   host_backend(executor_kind kind, int threads, const simt::fiber_options& fiber) : fiber_(fiber) {
-    device_.kind = kind;
-    device_.name = line_value("/proc/cpuinfo", "model name");
-    device_.threads = threads_to_use(threads);
+    threads = threads_to_use(threads);
+    if (kind == executor_kind::fiber) {
+      device_ = simt::test_device(threads);
+      require_cut(device_);
+    } else {
+      device_.name = line_value("/proc/cpuinfo", "model name");
+      device_.threads = threads;
+    }
     device_.memory_bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                            static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
     device_.cache_bytes = last_level_cache();
     nanoseconds_per_tick();  // begins to measure it
-    if (kind != executor_kind::fiber) return;
-    device_.shared_bytes = 227 * 1024;  // as on Hopper
-    require_cut(device_);
   }
 
   const device& description() const override { return device_; }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "kselect/simt/device_size.hpp"
 #include "runtime/backend/host_backend.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
@@ -182,11 +183,7 @@ cluster_list arranged(float radius, std::vector<std::int64_t> centres,
 }
 
 std::int64_t resident_blocks(const device& where, int threads, std::int64_t pieces) {
-  const std::int64_t resident =
-      where.kind == executor_kind::cuda
-          ? std::int64_t{where.multiprocessors} * (where.resident_threads / threads)
-          : std::int64_t{4} * where.threads;
-  return std::clamp<std::int64_t>(resident, 1, std::max<std::int64_t>(pieces, 1));
+  return std::clamp<std::int64_t>(pieces, 1, simt::resident_blocks(where, threads));
 }
 
 std::vector<std::int64_t> nearest_to_pivots(const pivot_table& table, std::int64_t count) {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPARED = re.compile(r"[!=]=\s*(?:kselect::)?executor_kind::|executor_kind::\w+\s*[!=]=")
-ROOMS = ("include", "src", "kernels", "algorithms", "baselines")
+ROOMS = ("include", "src", "kernels", "algorithms", "baselines", "search")
 ROW = re.compile(r"^\| `([^`]+)` \| (\d+) \| (.+) \|$", re.MULTILINE)
 
 

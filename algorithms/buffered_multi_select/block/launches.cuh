@@ -25,9 +25,8 @@ reading reading_of(const block_variant& v, const problem& p, const device& where
     while (loads < most && loads * held < p.n) loads *= 2;
     return {simt::warp_size, loads};
   }
-  // Three warps on fibers, to try thread counts that are no powers of two.
-  if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 96 : v.threads, most / 2};
-  return {v.threads == 0 ? fitted<T>(threads_for<T>(p, where), p.n) : v.threads, most};
+  if (v.threads != 0) return {v.threads, most};
+  return {fitted<T>(std::min(threads_for<T>(p, where), simt::busy_threads(where)), p.n), most};
 }
 
 struct block_choice {
@@ -82,10 +81,10 @@ simt::grid launch_of(const reading& how, const plan& shape, bool warp, std::int6
   return {blocks, how.threads, memory::bytes(shape, how.threads)};
 }
 
-template <class Kernel, class T, bool indexed, simt::launched_on where = simt::launched_on::both>
+template <class Kernel, class T, bool indexed>
 status start(const block_choice& c, bool warp, const problem& p, const io& buffers,
              const executor& on) {
-  return simt::launch<Kernel, where>(
+  return simt::launch<Kernel>(
       on, launch_of<T, indexed>(c.how, c.shape, warp, p.q),
       {kernels::rows_of<T>(p, buffers), kernels::answer_in<T>(p, buffers), c.shape});
 }
@@ -125,22 +124,18 @@ status start_warps(const block_choice& c, const problem& p, const io& buffers, s
 template <class T, bool indexed>
 status start_blocks(const block_choice& c, const problem& p, const io& buffers,
                     std::span<std::byte>, const executor& on) {
-  constexpr int most = most_loads<T>;
-  using simt::launched_on;
-  const auto started = [&]<int loads, form how, launched_on where>() {
-    using kernel = block_kernel<T, indexed, loads, how>;
-    return start<kernel, T, indexed, where>(c, false, p, buffers, on);
+  const auto started = [&]<form how>() {
+    using kernel = block_kernel<T, indexed, most_loads<T>, how>;
+    return start<kernel, T, indexed>(c, false, p, buffers, on);
   };
-  if (c.as == form::resident) {
-    return started.template operator()<most, form::resident, launched_on::both>();
+  switch (c.as) {
+    case form::resident:
+      return started.template operator()<form::resident>();
+    case form::filtered_many:
+      return started.template operator()<form::filtered_many>();
+    default:
+      return started.template operator()<form::filtered>();
   }
-  const bool many = c.as == form::filtered_many;
-  if (c.how.loads == most / 2) {  // reading_of() chooses this on fibers only
-    return many ? started.template operator()<most / 2, form::filtered_many, launched_on::fiber>()
-                : started.template operator()<most / 2, form::filtered, launched_on::fiber>();
-  }
-  return many ? started.template operator()<most, form::filtered_many, launched_on::cuda>()
-              : started.template operator()<most, form::filtered, launched_on::cuda>();
 }
 
 template <class T, bool indexed>

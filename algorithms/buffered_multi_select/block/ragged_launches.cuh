@@ -61,8 +61,7 @@ std::optional<ragged_choice> choose_ragged(const block_variant& v, const problem
   longest.k = std::min(p.k, p.n);
   const bool many = v.warp || is_word<T> || 64 * p.k >= typical;
   ragged_choice c{reading_of<T>(v, longest, where), {}, many};
-  // One instance a form: the most loads, but on fibers half as many in a block (reading_of).
-  if (v.warp) c.how.loads = most_loads<T>;
+  c.how.loads = most_loads<T>;  // one instance a form
   if (c.many && !v.warp) c.how.groups = many_groups;
   const std::size_t rows = v.warp ? rows_per_block : 1;
   const std::size_t fixed = rows * (sizeof(team_storage<key_of<T>>) + sizeof(plan));
@@ -103,21 +102,12 @@ template <class T>
 status launch_blocks(const ragged_choice& c, std::int64_t tasks, const ragged_args<T>& a,
                      const executor& on) {
   constexpr int most = most_loads<T>;
-  using simt::launched_on;
   simt::grid shape = launch_of<T, true>(c.how, c.shape, false, tasks);
   shape.overlaps_previous = a.cut.most != 0;
-  const auto started = [&]<int loads, bool many, launched_on where>() {
-    return simt::launch<ragged_kernel<T, false, loads, many>, where>(on, shape, a);
-  };
-  const auto with_loads = [&]<bool many>() {
-    return c.how.loads == most / 2  // reading_of() chooses this on fibers only
-               ? started.template operator()<most / 2, many, launched_on::fiber>()
-               : started.template operator()<most, many, launched_on::cuda>();
-  };
   if constexpr (!is_word<T>) {  // words have one instance, as in launches.cuh
-    if (!c.many) return with_loads.template operator()<false>();
+    if (!c.many) return simt::launch<ragged_kernel<T, false, most, false>>(on, shape, a);
   }
-  return with_loads.template operator()<true>();
+  return simt::launch<ragged_kernel<T, false, most, true>>(on, shape, a);
 }
 
 template <class T>
@@ -175,15 +165,12 @@ template <class T>
 std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
   problem many = p;  // pieces are many rows
   many.q = std::max<std::int64_t>(p.q, std::int64_t{2} * where.multiprocessors);
-  const bool gpu = where.kind == executor_kind::cuda;
   const double longest = static_cast<double>(p.n);
   const std::int64_t balanced = std::llround(std::sqrt(longest * static_cast<double>(p.k)));
-  const std::int64_t least = gpu ? std::max<std::int64_t>(16 * p.k, 16384) : 4 * p.k + 64;
-  const std::int64_t shortest = std::max(least, gpu ? balanced : 0);
+  const std::int64_t shortest = std::max({16 * p.k, simt::long_row(where), balanced});
   const auto rows = choose_ragged<T>({false, 0}, many, where, std::min(p.n, shortest));
   if (!rows) return {};
-  const std::int64_t wanted =
-      gpu ? 2 * std::max<std::int64_t>(1, where.multiprocessors * 1024 / rows->how.threads) : 12;
+  const std::int64_t wanted = 2 * std::max<std::int64_t>(1, filling(rows->how.threads, where));
   cut_choice c{*rows, 0, static_cast<position>(wanted), 0};
   if (shortest >= p.n) return c;  // no row is long enough
   c.shortest = static_cast<position>(shortest);

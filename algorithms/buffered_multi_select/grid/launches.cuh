@@ -15,7 +15,6 @@ struct grid_choice {
   plan shape;
   position row_minima;
   position survivors;  // expected of a row
-  position looks;      // of a block for a missing minimum
 };
 
 // The most minima of a row; each block reads all of them.
@@ -30,16 +29,6 @@ inline constexpr double passing = 0.45;
 // all minima within a few looks. If other work holds the device and they cannot, they go on with
 // the minima that have arrived.
 inline constexpr position most_looks = 64;
-// On fibers blocks run one after another, so looking again finds no more.
-inline position looks_on(const device& where) {
-  return where.kind == executor_kind::cuda ? most_looks : 1;
-}
-
-// Blocks that fill the device: 1024 threads a multiprocessor hide each other's latencies.
-inline std::int64_t filling(int threads, const device& where) {
-  if (where.kind != executor_kind::cuda) return 6;
-  return std::int64_t{where.multiprocessors} * 1024 / threads;
-}
 
 template <class T, bool indexed>
 using meeting_shared = grid_shared<T, indexed, crowded_part<T>>;
@@ -54,14 +43,13 @@ std::int64_t tile_of(const reading& how) {
 template <class T>
 reading grid_reading(const grid_variant& v, const problem& p, const device& where) {
   constexpr int most = most_loads<T>;
-  if (where.kind != executor_kind::cuda) return {v.threads == 0 ? 64 : v.threads, most / 2};
   if (v.threads != 0) return {v.threads, most};
-  return {p.n < 1 << 20 ? 256 : 512, most};
+  return {simt::block_threads(where, p.n < 1 << 20 ? 256 : 512), most};
 }
 
 template <class T, bool indexed>
 std::optional<grid_choice> choose(const grid_variant& v, const problem& p, const device& where) {
-  grid_choice c{grid_reading<T>(v, p, where), {}, {}, 0, 0, looks_on(where)};
+  grid_choice c{grid_reading<T>(v, p, where), {}, {}, 0, 0};
   const std::int64_t tile = tile_of<T>(c.how);
   c.shared.parts = static_cast<position>(
       std::clamp<std::int64_t>(filling(c.how.threads, where) / p.q, 1, (p.n + tile - 1) / tile));
@@ -211,11 +199,7 @@ status start(const grid_choice& c, std::size_t shared_bytes, const Args& a, cons
                          .threads = c.how.threads,
                          .dynamic_shared_bytes = shared_bytes,
                          .awaits_earlier_blocks = true};
-  constexpr int most = most_loads<T>;
-  if (c.how.loads == most / 2) {
-    return simt::launch<Kernel<T, indexed, most / 2>, simt::launched_on::fiber>(on, shape, a);
-  }
-  return simt::launch<Kernel<T, indexed, most>, simt::launched_on::cuda>(on, shape, a);
+  return simt::launch<Kernel<T, indexed, most_loads<T>>>(on, shape, a);
 }
 
 // All blocks of a row meet, and its threshold is that of all parts' minima.
@@ -225,7 +209,7 @@ status start_meeting(const grid_choice& c, const problem& p, const io& buffers,
   simt::carver pieces(memory.data());
   auto a = carve<T, indexed>(p, c, pieces);
   attach<T>(a, p, buffers);
-  a.patience = c.looks;
+  a.patience = most_looks;
   return start<grid_kernel, T, indexed>(c, meeting_shared<T, indexed>::bytes(a.shape, a.parts), a,
                                         on);
 }

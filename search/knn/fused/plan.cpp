@@ -43,7 +43,7 @@ product_body chosen_body(const search_shape& s, const device& place) {
 }  // namespace
 
 std::string why_not_wgmma(const device& place, std::int64_t slabs) {
-  if (place.kind != executor_kind::cuda || place.compute_capability != 90) {
+  if (place.compute_capability != 90) {
     return "wgmma needs a GPU of compute capability 9.0";
   }
   if (slabs > most_slabs_of_wgmma) {
@@ -66,7 +66,7 @@ pass_plan plan_pass(std::int64_t first, std::int64_t last, std::int64_t rows, do
   const auto [query_tiles, a_multiprocessor] = shape_of(body);
   const std::int64_t blocks_of_part = (tiles_of(rows) + query_tiles - 1) / query_tiles;
   const std::int64_t blocks_at_once =
-      place.multiprocessors > 0 ? a_multiprocessor * place.multiprocessors : 4;
+      std::max<std::int64_t>(a_multiprocessor * place.multiprocessors, 1);
   double least = std::numeric_limits<double>::max();
   // Few queries need more parts than many to occupy the GPU.
   const std::int64_t most = std::max(most_splits, 2 * blocks_at_once / blocks_of_part);

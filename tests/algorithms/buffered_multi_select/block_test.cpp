@@ -1,5 +1,5 @@
-// Buffered multi-select, one block a row, on fibers with the loads and thread counts of a GPU.
-// (Plans for fibers have half the loads.)
+// Buffered multi-select, one block a row, on fibers with thread counts that plans for the test GPU
+// do not have.
 
 #include <algorithm>
 #include <functional>

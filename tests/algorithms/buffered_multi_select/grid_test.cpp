@@ -1,5 +1,5 @@
-// Several blocks a row, on fibers, in shapes that the choice for fibers never makes: more slots
-// than threads to gather them, and parts that leave more survivors than they have slots.
+// Several blocks a row, on fibers, in shapes that no plan for the test GPU has: more slots than
+// threads to gather them, and parts that leave more survivors than they have slots.
 
 #include <algorithm>
 #include <numeric>

@@ -108,12 +108,12 @@ TYPED_TEST(BufferedMultiSelect16Bits, CutsThroughTies) {
   }
 }
 
-// Here, too, a tile of 96 threads has 1536 elements: every 16th segment of 256 elements.
+// Here, too, a tile of 96 threads has 3072 elements: every eighth segment of 256 elements.
 TYPED_TEST(BufferedMultiSelect16Bits, AMisleadingFirstTileCostsASecondPass) {
-  constexpr std::int64_t n = 16 * 1536;
+  constexpr std::int64_t n = 8 * 3072;
   const auto noise = uniform(n);
   const auto row = made(n, [&](std::int64_t i) {
-    const bool first_tile = i / 256 % 16 == 0;
+    const bool first_tile = i / 256 % 8 == 0;
     return noise[static_cast<std::size_t>(i)] + (first_tile ? 0.0F : 4.0F);
   });
   const counters c = select("bms-block", this->rounded(row), 600);

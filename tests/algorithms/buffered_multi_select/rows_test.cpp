@@ -115,7 +115,7 @@ TEST(BufferedMultiSelect, SortedRowsAreOnePassOrTwo) {
 // For a long row the first tile is taken from the middle of the row. The smallest elements of a
 // sorted row lie at an end, so they do not mislead the tile.
 TEST(BufferedMultiSelect, LongSortedRowsAreOnePass) {
-  constexpr std::int64_t n = 64 * 1024;
+  constexpr std::int64_t n = 128 * 1024;
   for (const int sign : {1, -1}) {
     const auto row = made(n, [&](std::int64_t i) { return static_cast<float>(sign * i); });
     EXPECT_EQ(select("bms-block", row, 300)[counter::passes], 1);
@@ -142,13 +142,13 @@ TEST(BufferedMultiSelect, TheLeastKeyOfAllClosesTheList) {
   }
 }
 
-// With 96 threads and 4 loads a tile has 1536 elements: every 16th segment of 128 elements. All of
-// the smallest elements lie in the first tile, so the threshold from its minima is too low.
+// With 96 threads and 8 loads a tile has 3072 elements: every eighth segment of 128 elements. All
+// of the smallest elements lie in the first tile, so the threshold from its minima is too low.
 TEST(BufferedMultiSelect, AMisleadingFirstTileCostsASecondPass) {
-  constexpr std::int64_t n = 16 * 1536;
+  constexpr std::int64_t n = 8 * 3072;
   const auto noise = uniform(n);
   const auto row = made(n, [&](std::int64_t i) {
-    const bool first_tile = i / 128 % 16 == 0;
+    const bool first_tile = i / 128 % 8 == 0;
     return noise[static_cast<std::size_t>(i)] + (first_tile ? 0.0F : 1.0F);
   });
   const counters c = select("bms-block", row, 600);

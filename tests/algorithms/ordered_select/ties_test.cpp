@@ -111,7 +111,7 @@ TEST(ordered_select, takes_ties_from_parts_in_order) {
       const auto element = [&](std::int64_t r, std::int64_t c) {
         return c % period == r ? 0.0F : 1.0F + static_cast<float>(c % 3);
       };
-      const problem p = shaped(1000, 1, k);
+      const problem p = shaped(2000, 1, k);  // in five parts
       for (const char* name : {"bms-block+stable", "auto+stable"}) prove(name, p, element);
       if (k <= 64) prove("bms-grid+stable", p, element);
     }
