@@ -156,7 +156,7 @@ def test_history_judges_runs_and_keeps_its_exit_code(kselect, config, moved, tmp
                 KSELECT_PYTHON=str(named), CODE="1")
     assert done.returncode == 1
     assert done.stdout.splitlines()[1:] == [
-        "-P", "-m", "plots.history", "--alpha=0.1", "--threshold=1%",
+        "-P", "-m", "plots.start", "plots.history", "--alpha=0.1", "--threshold=1%",
         "--format=markdown", "--", "h"]
 
 
