@@ -93,7 +93,7 @@ std::string interpreter(const std::filesystem::path& tree, const std::string& pa
 int run_module(const char* command, const char* module, const std::string& packages,
                const std::vector<std::string>& arguments) {
   const std::filesystem::path tree = python_side();
-  std::vector<std::string> words = {interpreter(tree, packages), "-P", "-m", module};
+  std::vector<std::string> words = {interpreter(tree, packages), "-P", "-m", "plots.start", module};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const char* const before = std::getenv("PYTHONPATH");
   const std::string search =

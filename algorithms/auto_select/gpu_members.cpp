@@ -28,7 +28,8 @@ bool few_long_rows(const problem& p, const device& where) {
 }
 bool fits_a_warp(const problem& p, const device&) { return p.n <= 1024; }
 bool by_columns(const problem& p, const device&) { return p.layout == layout::column_major; }
-// A block that is left with a long row works when all others are done.
+// If each row went to one block, the block of the longest row would still work when all others have
+// finished. So long ragged rows are cut into pieces.
 bool long_ragged_rows(const problem& p, const device& where) {
   return p.ragged() && p.n > simt::long_row(where);
 }

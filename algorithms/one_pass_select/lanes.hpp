@@ -186,7 +186,15 @@ struct highway_lanes {
     }
   }
   static std::int64_t count(mask m) {
+#if HWY_TARGET <= HWY_AVX3 && defined(__GNUC__) && !defined(__clang__)
+    // GCC 12 spills a mask that is widened as its own one or two bytes, and then counts the bits of
+    // the eight bytes at that place. In a general register it is widened correctly.
+    auto bits = static_cast<std::conditional_t<size <= 8, std::uint8_t, std::uint16_t>>(m.raw);
+    asm("" : "+r"(bits));
+    return __builtin_popcount(bits);
+#else
     return static_cast<std::int64_t>(hwy::HWY_NAMESPACE::CountTrue(tag, m));
+#endif
   }
   static bool any(mask m) { return !hwy::HWY_NAMESPACE::AllFalse(tag, m); }
   static vector compress(vector v, mask m) {

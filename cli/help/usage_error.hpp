@@ -9,7 +9,7 @@
 
 namespace kselect::cli::help {
 
-// `app` after it failed to parse its arguments.
+// The line for a command line that `app` refused with `problem`.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& problem);
 
 }  // namespace kselect::cli::help

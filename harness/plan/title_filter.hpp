@@ -12,18 +12,18 @@ inline constexpr std::size_t longest_filter = 1000;
 
 class cell_source;
 
-// A glob that must match somewhere in the title: `*` stands for any characters, `?` for one, `^` at
-// the begin and `$` at the end for the title's ends, `\` makes the next character plain. `.*` is
-// taken as `*`. Matching takes time in proportion to filter times title, whatever they are.
+// A glob that must match somewhere in the title. `*` stands for any characters, `?` for one. `^` at
+// the beginning of the filter and `$` at its end stand for the ends of the title. `\` makes the
+// next character plain. `.*` means `*`. Matching takes at most length of filter times length of
+// title.
 class title_filter {
  public:
-  // Throws error(failure::usage) for what only regular expressions know, and for a filter that is
-  // too long.
+  // Throws failure::usage if the filter has syntax of regular expressions, or is too long.
   explicit title_filter(std::string_view written);
 
   bool matches(std::string_view title) const;
-  // Whether it matches one of the two titles that a user sees of a cell: with to_string() of the
-  // workload, as a plan has it, or with short_title(), as progress has it.
+  // Whether it matches one of a cell's two titles: that of the plan, by the problem's to_string(),
+  // or that of progress, by short_title().
   bool matches(std::string_view algorithm, const workload& problem) const;
 
  private:

@@ -70,9 +70,10 @@ class Library:
             raise PlotError(Failure.INPUT, message)
 
     def sources(self, experiment: Experiment) -> Iterator[Source]:
-        """Yield each machine's records of an experiment: its own run, else slices of other runs.
+        """Yield the records of an experiment, one source a machine.
 
-        For each model of device only the newest run is drawn; slices only if it has no run.
+        A machine's source is its newest run of the experiment. A machine without one gives slices of its other
+        runs. Several machines with the same model of device give one source (_newest).
         """
         yield from _newest(list(self._all(experiment)))
 
@@ -171,7 +172,10 @@ class Library:
 
 
 def _newest(sources: list[Source]) -> Iterator[Source]:
-    """Yield the newest source with cells for each model of device, and all other sources."""
+    """Yield the sources without runs, and of the others one for each model of device.
+
+    An experiment's own run comes before slices of other runs, then the newest.
+    """
     best: dict[str, Source] = {}
     for source in sources:
         if source.runs:

@@ -192,7 +192,7 @@ bool read_call(tensor_call& call, given_outputs& out, PyObject* const* given) {
   if (!is_tensor(given[a_]) || !is_plain(given[a_]) || !read_flags(given, call.asked.flags) ||
       !read_flag(given[indices_only_], 1, indices_only) ||
       (given[threads_] != Py_None &&
-       !read_integer(given[threads_], "threads", 1, 1 << 20, threads))) {
+       !read_integer(given[threads_], "threads", 1, 4096, threads))) {
     return false;
   }
   call.has_values = indices_only == 0;

@@ -29,7 +29,9 @@ bool select(tensor_call& call, new_tensor& values, new_tensor& indices) {
     out.values = values.data();
     out.indices = indices.data();
   }
-  new_tensor workspace;  // freed when the work is enqueued: what torch enqueues next comes later
+  // Freed when this function returns, maybe before the GPU has worked. That is safe: whoever gets
+  // the memory next works later on the same stream.
+  new_tensor workspace;
   if (const auto needed = static_cast<std::int64_t>(plan.workspace());
       q.rows.on_gpu && needed > 0) {
     if (!workspace.make({&needed, 1}, element::uint8, q.rows)) return false;

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-_MOST_THREADS = 1 << 20
+_MOST_THREADS = 4096  # as the program; some ten thousand end in a fault of OpenMP's
 
 
 def whole(name: str, value: Any) -> int:

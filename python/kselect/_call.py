@@ -96,6 +96,9 @@ class Call:
     def run(self, workspace: Any) -> Any:
         """Select. `workspace` is the caller's or None. Returns a TopK, or indices alone."""
         library = self.library
+        if workspace is not None and not isinstance(workspace, type(self.a)):
+            kind = type(workspace).__name__
+            raise TypeError(f"workspace is a {kind}, not a {type(self.a).__name__}")
         if self.out is None:
             indices = library.empty_indices(self.answer_shape, self.wide, self.a)
             values = library.empty(self.answer_shape, self.a) if self.has_values else None

@@ -22,7 +22,7 @@ class Neighbours(NamedTuple):
 
 
 def _is_on_gpu(given: Any, name: str) -> bool:
-    library, given = _libraries.of(given)
+    library, given = _libraries.of(given, name)
     try:
         return library.check(given) and hasattr(library, "float_rows")
     except TypeError as error:
@@ -43,14 +43,14 @@ def _check_vectors(shape: tuple[int, ...], dtype: str, name: str) -> None:
 
 def _gpu_matrix(given: Any, name: str) -> tuple[Any, Any]:
     """The same on a GPU."""
-    library, given = _libraries.of(given)
+    library, given = _libraries.of(given, name)
     _check_vectors(tuple(given.shape), library.type_name(given), name)
     return library, library.float_rows(given)
 
 
 def _matrix(given: Any, name: str) -> tuple[Any, np.ndarray]:
     """The module of the library of `given`, and its vectors as a dense matrix of float32."""
-    library, given = _libraries.of(given)
+    library, given = _libraries.of(given, name)
     if not hasattr(library, "as_numpy"):
         raise TypeError(f"{name} is on a GPU, but the corpus is in host memory")
     try:
@@ -65,7 +65,7 @@ def _words(given: Any, corpus: int, queries: int) -> np.ndarray | None:
     """A filter as words of 32 bits, [words] or [Q, words]; None: no filter."""
     if given is None:
         return None
-    library, given = _libraries.of(given)
+    library, given = _libraries.of(given, "filter")
     if not hasattr(library, "as_numpy"):
         raise TypeError("filter is on a GPU; pass it in host memory")
     mask = library.as_numpy(given)
@@ -251,10 +251,11 @@ def knn(
     if isinstance(corpus, Corpus):
         if threads is not None:
             raise ValueError("threads is given, but the Corpus has its own")
-        if metric is not None and metric != corpus.metric:
+        if metric is not None and not (isinstance(metric, str) and metric == corpus.metric):
             raise ValueError(f"metric is {metric!r}, but the Corpus was made for {corpus.metric!r}")
     else:
-        corpus = Corpus(corpus, metric=metric or "sqeuclidean", threads=threads)
+        metric = "sqeuclidean" if metric is None else metric
+        corpus = Corpus(corpus, metric=metric, threads=threads)
     if queries is None:
         return corpus.graph(k, filter=filter, proven=proven, index_dtype=index_dtype)
     return corpus.search(queries, k, filter=filter, proven=proven, index_dtype=index_dtype)

@@ -107,12 +107,18 @@ def _module_of(kind: type) -> Any:
     return None
 
 
-def of(a: Any) -> tuple[Any, Any]:
-    """The module of the library of `a`, and `a`. Nested sequences become NumPy's arrays."""
+def of(a: Any, name: str = "a") -> tuple[Any, Any]:
+    """The module of the library of `a`, and `a`. Nested sequences become NumPy's arrays.
+
+    name: of the argument, for messages.
+    """
     kind: Any = type(a)
     module = _module_of(kind)
     if module is not None:
         return module, a
     if hasattr(a, "__dlpack__") and hasattr(a, "__array_namespace__"):
         return importlib.import_module("kselect._any"), a
-    return _numpy, np.asarray(a)
+    try:
+        return _numpy, np.asarray(a)
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be made an array: {error}") from None

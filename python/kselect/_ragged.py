@@ -23,7 +23,7 @@ class Given(NamedTuple):
         """The shape of the rows, whose axis of `a` is gone."""
         if self.offsets is None:
             return axis_shape
-        shape = tuple(np.shape(self.offsets))
+        shape = tuple(_libraries.of(self.offsets, "offsets")[1].shape)
         if len(shape) != 1 or shape[0] == 0:
             raise ValueError(f"offsets has shape {shape}, but must have one dimension, of Q + 1")
         return (shape[0] - 1,)
@@ -48,7 +48,7 @@ def given(lengths: Any, starts: Any, offsets: Any, fill: Any, max_length: Any) -
 
 
 def _in_host_memory(name: str, numbers: Any) -> np.ndarray:
-    library, numbers = _libraries.of(numbers)
+    library, numbers = _libraries.of(numbers, name)
     if not hasattr(library, "as_numpy") or library.check(numbers):
         raise TypeError(f"{name} is on a GPU, but a is in host memory")
     numbers = library.as_numpy(numbers)
@@ -61,7 +61,7 @@ def _in_host_memory(name: str, numbers: Any) -> np.ndarray:
 
 
 def _on_gpu(name: str, numbers: Any, library: Any, a: Any) -> Any:
-    if _libraries.of(numbers)[0] is not library:
+    if _libraries.of(numbers, name)[0] is not library:
         raise TypeError(f"{name} is a {type(numbers).__name__}, not a {type(a).__name__} like a")
     if library.place(numbers) != library.place(a):
         raise ValueError(f"{name} is on {library.place(numbers)}, but a on {library.place(a)}")

@@ -211,7 +211,7 @@ _PLAIN = frozenset(
 def _of_plain_rows(a: Any, k: Any, flags: int, workspace: Any, threads: Any) -> TopK | None:
     """The most frequent calls by the shortest way; None if it is another call or a wrong one."""
     count = thread_count(threads)
-    if type(a) is not np.ndarray:
+    if type(a) is not np.ndarray or not (workspace is None or type(workspace) is np.ndarray):
         return None if workspace is not None else _of_torchs_rows(a, k, flags, count)
     shape = a.shape
     if a.dtype not in _PLAIN or type(k) is not int or not shape:

@@ -316,8 +316,9 @@ def test(name: str, *, executor: str | None = None, cases: str = "*") -> list[di
     return json.loads(text)
 
 
-def _on_host(array: Any) -> np.ndarray:
+def _on_host(array: Any, name: str) -> np.ndarray:
     """A dense array in host memory; types of torch's that NumPy has not as their bits."""
+    _, array = _libraries.of(array, name)
     if hasattr(array, "detach"):  # torch
         array = array.detach().cpu()
         bits = _TORCH_BITS.get(str(array.dtype))
@@ -358,12 +359,12 @@ def refute(
     contract = contract or Contract()
     if contract.mode == "both":
         raise ValueError("contract.mode is 'both', but an answer is of the largest or the smallest")
-    library, _ = _libraries.of(rows)
+    library, rows = _libraries.of(rows, "rows")
     dtype = library.type_name(rows)
     if dtype not in _libraries.TYPES:
         raise TypeError(f"rows have dtype {dtype}; {', '.join(_libraries.TYPES)} are supported")
-    given, best = _on_host(rows), _on_host(values)
-    places = np.empty((0,), np.int64) if indices is None else _on_host(indices)
+    given, best = _on_host(rows, "rows"), _on_host(values, "values")
+    places = np.empty((0,), np.int64) if indices is None else _on_host(indices, "indices")
     if given.ndim != 2 or best.ndim != 2 or len(best) != len(given):
         raise ValueError(f"rows have shape {given.shape} and values {best.shape}: [Q, n] and [Q, k]")
     if best.dtype != given.dtype:

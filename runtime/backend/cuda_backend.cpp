@@ -75,7 +75,8 @@ class cuda_backend final : public backend {
     }
     device_.threads = threads_to_use(threads);
     require_cut(device_);
-    // No entry sets lines aside, and a green context may not be asked to give them back.
+    // A confined backend resets no persisting L2 lines: its green context may not call that, and no
+    // entry of ours makes lines persist.
     keeps_lines_ = !green_ && attribute(cudaDevAttrMaxPersistingL2CacheSize, number) > 0;
     peak_mhz_ = attribute(cudaDevAttrClockRate, number) / 1e3;
   }
@@ -227,8 +228,8 @@ class cuda_backend final : public backend {
     if (now != number_) require(cudaSetDevice(number_), "cudaSetDevice");
   }
 
-  // Two backends may serve one thread in turns, one of them confined: the input of a sweep has one
-  // of its own.
+  // Makes this backend's context current. A thread may use two backends in turns, one of them
+  // confined: a sweep uploads its input by a backend of its own.
   void enter() const {
     if (green_) return green_->enter();
     green_context::leave(number_);

@@ -87,13 +87,13 @@ def test_the_tree_s_own_environment_comes_first_then_the_named_one(moved, tmp_pa
     tree = moved.parent.parent
     assert done.returncode == 6, done.stderr
     assert done.stdout.splitlines() == [
-        f"kselect plot {where} {tree}:more", "-P", "-m", "plots", "--out=-o", "--baseline=x",
+        f"kselect plot {where} {tree}:more", "-P", "-m", "plots.start", "plots", "--out=-o", "--baseline=x",
         "--figure=time", "--all", "--", "a", "b c"]
     # An environment that lacks what is needed is passed over.
     python(own, "#!/bin/sh\nexit 1\n")
     named = python(tmp_path / "named")
     done = call(moved, "report", "a", cwd=where, KSELECT_PYTHON=str(named))
-    assert done.stdout.splitlines()[1:] == ["-P", "-m", "plots.report", "--", "a"]
+    assert done.stdout.splitlines()[1:] == ["-P", "-m", "plots.start", "plots.report", "--", "a"]
     # An interrupt of Python is ours.
     python(own, "#!/bin/sh\ncase \"$*\" in *-c*) exit 0 ;; esac\nkill -INT $$\n")
     assert call(moved, "plot", "a", cwd=where).returncode == -2
@@ -156,7 +156,7 @@ def test_history_judges_runs_and_keeps_its_exit_code(kselect, config, moved, tmp
                 KSELECT_PYTHON=str(named), CODE="1")
     assert done.returncode == 1
     assert done.stdout.splitlines()[1:] == [
-        "-P", "-m", "plots.history", "--alpha=0.1", "--threshold=1%",
+        "-P", "-m", "plots.start", "plots.history", "--alpha=0.1", "--threshold=1%",
         "--format=markdown", "--", "h"]
 
 

@@ -230,6 +230,15 @@ def test_what_is_no_answer_is_refused():
     ):
         with pytest.raises(error, match=message):
             bench.refute(*given)
+    for given, message in (
+        ((3, values), "rows have dtype int64"),
+        ((rows, "x"), "rows have shape|values have dtype"),
+        ((rows, None), "rows have shape|values have dtype"),
+        ((rows, [[1], [2, 3]]), "values cannot be made an array"),
+        ((rows, values, object()), "indices have"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            bench.refute(*given)
     with pytest.raises(ValueError, match="'both'"):
         bench.refute(rows, values, places, contract=bench.Contract(mode="both"))
 

@@ -234,3 +234,32 @@ def test_in_host_memory_everything_is_proven():
         (kselect.knn(vectors, None, 4, proven=False), kselect.Corpus(vectors).graph(4, proven=True)),
     ):
         assert (found.indices == wanted.indices).all() and (found.distances == wanted.distances).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"metric": np.ones(3)}, ValueError, "metric is"),
+        ({"metric": ""}, ValueError, "metric is ''"),
+        ({"metric": 3}, ValueError, "metric is 3"),
+        ({"threads": 100_000}, ValueError, "threads = 100000, but must be 1 to 4096"),
+        ({"filter": [[True], [True, False]]}, ValueError, "filter cannot be made an array"),
+    ],
+)
+def test_bad_options_are_named(options, error, message):
+    vectors = np.ones((5, 3), np.float32)
+    with pytest.raises(error, match=message):
+        kselect.knn(vectors, vectors, 2, **options)
+    if "metric" in options:
+        with pytest.raises(error, match=message):
+            kselect.knn(kselect.Corpus(vectors), vectors, 2, **options)
+
+
+def test_what_is_no_array_is_named():
+    vectors = np.ones((5, 3), np.float32)
+    with pytest.raises(ValueError, match="queries cannot be made an array"):
+        kselect.knn(vectors, [[1.0], [2.0, 3.0]], 2)
+    with pytest.raises(ValueError, match="corpus cannot be made an array"):
+        kselect.knn([[1.0], [2.0, 3.0]], vectors, 2)
+    with pytest.raises(TypeError, match="k is a float, but must be an integer"):
+        kselect.knn(vectors, vectors, 2.0)
