@@ -69,22 +69,24 @@ class group_search {
   void nearest(backend& place, const uploaded<M>& queries, simt::global<std::int64_t> objects,
                simt::global<float> distances, const Launch& launch) const {
     const device_array<float> radii(place, count_);
-    const auto order = ordered(place, queries, radii.view(), launch);
-    launch.template operator()<nearest_kernel<M, job>>(
-        grid_of(search_), {.job = job_of(queries, order.view(), search_),
-                           .k = k_,
-                           .radii = {radii.view().data, count_},
-                           .objects = objects,
-                           .distances = distances});
+    const device_array<float> known(place, kept());
+    const auto order = ordered(place, queries, radii.view(), known, launch);
+    launch.template operator()<nearest_kernel<M, job>>(grid_of(search_),
+                                                       {.job = job_of(queries, order.view(), known),
+                                                        .k = k_,
+                                                        .radii = {radii.view().data, count_},
+                                                        .objects = objects,
+                                                        .distances = distances});
   }
 
   template <class Launch>
   void within(backend& place, const uploaded<M>& queries, float radius,
               simt::global<std::uint32_t> hit_queries, simt::global<entry> hits,
               simt::global<std::uint64_t> hit_count, const Launch& launch) const {
-    const auto order = ordered(place, queries, {}, launch);
+    const device_array<float> known(place, kept());
+    const auto order = ordered(place, queries, {}, known, launch);
     launch.template operator()<within_group_kernel<M, job>>(
-        grid_of(search_), {.job = job_of(queries, order.view(), search_),
+        grid_of(search_), {.job = job_of(queries, order.view(), known),
                            .radius = radius,
                            .hit_queries = hit_queries,
                            .hits = hits,
@@ -94,22 +96,35 @@ class group_search {
  private:
   simt::grid grid_of(const group_layout& layout) const { return {groups_, threads_, layout.bytes}; }
 
+  // Distances to centres that the approach keeps for the search: all, or none if they are many.
+  std::int64_t kept() const {
+    constexpr std::int64_t most = 1 << 26;  // 256 MiB
+    const std::int64_t all = count_ * near_.clusters;
+    return all <= most ? all : 0;
+  }
+
   job job_of(const uploaded<M>& queries, simt::global<const std::uint32_t> order,
-             const group_layout& layout) const {
-    return {
-        .queries = queries.view, .walk = walk_, .count = count_, .order = order, .layout = layout};
+             const device_array<float>& known) const {
+    return {.queries = queries.view,
+            .walk = walk_,
+            .count = count_,
+            .order = order,
+            .layout = search_,
+            .known = known.view()};
   }
 
   template <class Launch>
   device_array<std::uint32_t> ordered(backend& place, const uploaded<M>& queries,
-                                      simt::global<float> radii, const Launch& launch) const {
+                                      simt::global<float> radii, const device_array<float>& known,
+                                      const Launch& launch) const {
     const device_array<std::uint32_t> nearest(place, count_);
     launch.template operator()<approach_kernel<M>>(grid_of(approach_),
                                                    {.job = {.queries = queries.view,
                                                             .walk = near_,
                                                             .count = count_,
                                                             .order = {},
-                                                            .layout = approach_},
+                                                            .layout = approach_,
+                                                            .known = known.view()},
                                                     .k = k_,
                                                     .nearest = nearest.view(),
                                                     .radii = radii});

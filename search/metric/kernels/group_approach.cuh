@@ -28,8 +28,10 @@ struct approach_kernel {
     const int clusters = a.job.walk.clusters;
     auto* const away = g.template of_clusters<float>();  // [queries][clusters]
     for (int c = simt.thread(); c < clusters; c += simt.threads()) {
-      measure_all(g, a.job.walk.centres, c, nullptr, g.all(),
-                  [&](int q, float d) { away[q * clusters + c] = d; });
+      measure_all(g, a.job.walk.centres, c, nullptr, g.all(), [&](int q, float d) {
+        away[q * clusters + c] = d;
+        if (a.job.known.size > 0) simt.store(a.job.known, (g.first + q) * clusters + c, d);
+      });
     }
     simt.sync_block();
     if (simt.warp() >= g.active) return;
@@ -48,11 +50,10 @@ struct approach_kernel {
     Simt& simt = g.simt;
     const int own = simt.warp(), room = a.k == 0 ? 0 : a.job.layout.room;
     auto* const list = g.template list<std::uint32_t>(own);
-    entry taken = 0;
+    centres_in_order<Simt> order(simt, away, a.job.walk.clusters);
     int found = 0;
     for (int turn = 0; turn == 0 || (turn < a.job.walk.clusters && found < room); ++turn) {
-      taken = next(simt, away, a.job.walk.clusters, turn == 0, taken);
-      const auto c = static_cast<int>(object_of(taken));
+      const int c = order.next();
       if (turn == 0 && simt.lane() == 0) {
         simt.store(a.nearest, g.first + own, static_cast<std::uint32_t>(c));
       }
@@ -71,21 +72,56 @@ struct approach_kernel {
     return found;
   }
 
-  // The nearest centre after `taken`, by distance and number.
+  // A warp's centres by distance and number. A lane keeps the nearest few of its own, and looks at
+  // its centres again only when those are used up.
   template <class Simt>
-  KSELECT_HD static entry next(Simt& simt, const float* away, int clusters, bool first,
-                               entry taken) {
-    entry best = ~entry{0};
-    for (int c = simt.lane(); c < clusters; c += simt::warp_size) {
-      const entry e = make_entry(away[c], c);
-      if ((first || e > taken) && e < best) best = e;
+  class centres_in_order {
+   public:
+    KSELECT_HD centres_in_order(Simt& simt, const float* away, int clusters)
+        : simt_(simt), away_(away), clusters_(clusters) {
+      look(false, 0);
     }
-    for (int apart = simt::warp_size / 2; apart > 0; apart /= 2) {
-      const entry other = simt.shfl_xor(simt::full_mask, best, apart);
-      if (other < best) best = other;
+    // At most once for each centre.
+    KSELECT_HD int next() {
+      entry best = own_[0];
+      for (int apart = simt::warp_size / 2; apart > 0; apart /= 2) {
+        const entry other = simt_.shfl_xor(simt::full_mask, best, apart);
+        if (other < best) best = other;
+      }
+      if (own_[0] == best) {  // in one lane: it has the number
+        KSELECT_UNROLL
+        for (int j = 1; j < kept; ++j) own_[j - 1] = own_[j];
+        own_[kept - 1] = none;
+        if (own_[0] == none) look(true, best);
+      }
+      return static_cast<int>(object_of(best));
     }
-    return best;
-  }
+
+   private:
+    static constexpr int kept = 4;
+    static constexpr entry none = ~entry{0};
+
+    // Finds the lane's nearest centres, if `later` those after one.
+    KSELECT_HD void look(bool later, entry after) {
+      KSELECT_UNROLL
+      for (int j = 0; j < kept; ++j) own_[j] = none;
+      for (int c = simt_.lane(); c < clusters_; c += simt::warp_size) {
+        entry e = make_entry(away_[c], c);
+        if (e >= own_[kept - 1] || (later && e <= after)) continue;
+        KSELECT_UNROLL
+        for (int j = 0; j < kept; ++j) {
+          const entry further = e < own_[j] ? own_[j] : e;
+          own_[j] = e < own_[j] ? e : own_[j];
+          e = further;
+        }
+      }
+    }
+
+    Simt& simt_;
+    const float* away_;
+    int clusters_;
+    entry own_[kept];
+  };
 
   // Distances are not negative: their bits have their order.
   KSELECT_HD static std::uint32_t order_bits(float distance) {

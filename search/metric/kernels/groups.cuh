@@ -43,6 +43,8 @@ struct group_job {
   std::int64_t count;
   simt::global<const std::uint32_t> order;  // [count] query numbers; of an approach unused
   group_layout layout;
+  // [query number][centres or pivots]: what the approach measured; empty if it was not kept.
+  simt::global<float> known;
 };
 
 // A block's part of a job: places `first` to first + active - 1 of the order.
@@ -100,18 +102,20 @@ KSELECT_HD void measure_within(Simt& simt, const typename M::view& objects, std:
 template <int count, class M, class Simt, class Job, class F>
 KSELECT_HD void measure_next(const group<M, Simt, Job>& g, const typename M::view& objects,
                              std::int64_t i, const float* radii, std::uint32_t& mask, const F& f) {
-  int queries[count];
   void* staged[count];
   float own[count];
+  std::uint32_t queries = 0;  // a byte each: one register for all
   KSELECT_UNROLL
   for (int j = 0; j < count; ++j) {
-    queries[j] = Simt::ffs(mask) - 1;
+    const int q = Simt::ffs(mask) - 1;
     mask &= mask - 1;
-    staged[j] = g.staged(queries[j]);
-    own[j] = radii == nullptr ? INFINITY : radii[queries[j]];
+    queries |= static_cast<std::uint32_t>(q) << (8 * j);
+    staged[j] = g.staged(q);
+    own[j] = radii == nullptr ? INFINITY : radii[q];
   }
-  measure_within<M, count>(g.simt, objects, i, staged, own,
-                           [&](int j, float d) { f(queries[j], d); });
+  measure_within<M, count>(g.simt, objects, i, staged, own, [&](int j, float d) {
+    f(static_cast<int>(queries >> (8 * j) & 255), d);
+  });
 }
 
 // Calls f(query, distance) for each query of a mask that object i is at most its radius away from;
@@ -126,10 +130,22 @@ KSELECT_HD void measure_all(const group<M, Simt, Job>& g, const typename M::view
 
 // What a group knows of its queries.
 struct group_storage {
+  std::uint32_t number[simt::warp_size];
   float radius[simt::warp_size];
   int last[simt::warp_size];  // as in cluster_walk
   int listed;                 // clusters that some query needs
 };
+
+// Calls f(q, distance) for each query of the group and one of the centres or pivots. Distances that
+// the approach kept are not measured again.
+template <class M, class Simt, class Job, class F>
+KSELECT_HD void measure_centre(const group<M, Simt, Job>& g, const group_storage& shared,
+                               const typename M::view& centres, int c, const F& f) {
+  if (g.job.known.size == 0) return measure_all(g, centres, c, nullptr, g.all(), f);
+  for (int q = 0; q < g.active; ++q) {
+    f(q, g.simt.load(g.job.known, std::int64_t{shared.number[q]} * centres.count + c));
+  }
+}
 
 // Calls f(q, distance, object) in one thread for each object that is at most the radius of query q
 // of the group away. All threads call round() after each part of the search; a thread calls f at
@@ -148,9 +164,10 @@ KSELECT_HD void search_group(const group<M, Simt>& g, group_storage& shared, con
     const int c = has ? list[at] : 0;
     const std::uint32_t mask = has ? masks[c] : 0;
     if (has && simt.lane() == 0) simt.count(simt::counter::clusters, Simt::popc(mask));
-    const std::int64_t end = has ? g.begin(c + 1) : 0;
-    std::int64_t i = has ? g.begin(c) + simt.lane() : 0;
-    for (std::int64_t left = longest(g, list, base, shared.listed); left > 0;
+    // Object numbers have 32 bits; so have the registers that the loop keeps.
+    const int end = has ? static_cast<int>(g.begin(c + 1)) : 0;
+    int i = has ? static_cast<int>(g.begin(c)) + simt.lane() : 0;
+    for (int left = static_cast<int>(longest(g, list, base, shared.listed)); left > 0;
          left -= simt::warp_size, i += simt::warp_size) {
       if (i < end) {
         measure_all(g, g.job.walk.members, i, shared.radius, mask,
@@ -185,7 +202,7 @@ KSELECT_HD void ask_centres(const group<M, Simt>& g, group_storage& shared, cons
     if (c < walk.clusters) {
       const float reach = simt.load(walk.radii, c);
       std::uint32_t mask = 0;
-      measure_all(g, walk.centres, c, nullptr, g.all(), [&](int q, float d) {
+      measure_centre(g, shared, walk.centres, c, [&](int q, float d) {
         const float radius = shared.radius[q];
         if (d <= radius) f(q, d, simt.load(walk.centre_numbers, c));
         if (!separated(d, reach, radius, walk.slack)) mask |= 1U << q;
@@ -227,6 +244,7 @@ KSELECT_HD void begin_group(const group<M, Simt, Job>& g, group_storage& shared,
     const std::int64_t number = simt.load(g.job.order, g.first + q);
     M::stage(simt, g.job.queries, number, g.staged(q));
     if (simt.thread() != 0) continue;
+    shared.number[q] = static_cast<std::uint32_t>(number);
     shared.radius[q] = radius(number);
     shared.last[q] = 0x7fffffff;
   }

@@ -23,13 +23,14 @@ KSELECT_HD float* pivot_distances(const group<M, Simt, pivot_group_job<M>>& g) {
 }
 
 template <class M, class Simt>
-KSELECT_HD void ask_pivots(const group<M, Simt, pivot_group_job<M>>& g) {
+KSELECT_HD void ask_pivots(const group<M, Simt, pivot_group_job<M>>& g,
+                           const group_storage& shared) {
   Simt& simt = g.simt;
   const int stride = simt.warps();
   auto* const measured = pivot_distances(g);
   for (int p = simt.thread(); p < g.job.walk.count; p += simt.threads()) {
-    measure_all(g, g.job.walk.pivots, p, nullptr, g.all(),
-                [&](int q, float d) { measured[p * stride + q] = d; });
+    measure_centre(g, shared, g.job.walk.pivots, p,
+                   [&](int q, float d) { measured[p * stride + q] = d; });
   }
   simt.sync_block();
 }
@@ -69,7 +70,7 @@ template <class M, class Simt, class F, class Round>
 KSELECT_HD void search_group(const group<M, Simt, pivot_group_job<M>>& g, group_storage& shared,
                              const F& f, const Round& round) {
   Simt& simt = g.simt;
-  ask_pivots(g);
+  ask_pivots(g, shared);
   const std::int64_t n = g.job.walk.objects.count;
   for (std::int64_t base = 0; base < n; base += simt.threads()) {
     const std::int64_t i = base + simt.thread();
