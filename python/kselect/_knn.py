@@ -68,7 +68,10 @@ def _words(given: Any, corpus: int, queries: int) -> np.ndarray | None:
     library, given = _libraries.of(given, "filter")
     if not hasattr(library, "as_numpy"):
         raise TypeError("filter is on a GPU; pass it in host memory")
-    mask = library.as_numpy(given)
+    try:
+        mask = library.as_numpy(given)
+    except TypeError as error:
+        raise TypeError(f"filter{str(error).removeprefix('a')}") from None
     name = mask.dtype.name
     _libraries.filter_shape(mask.shape, name, corpus, queries)
     packed = mask if name == "uint8" else np.packbits(mask, axis=-1, bitorder="little")
