@@ -24,10 +24,11 @@ constexpr const char* meta_name = "meta.json";
 // Equal keys measure the same thing, as in a sweep.
 std::string key_of(const measured_call& call) {
   const cell& c = call.what;
-  std::string identity =
-      fmt::format("call|{}|{}|{}|{}|{}|{}|{}|{}", problem_of(c), call.input.dump(), name_of(c),
-                  c.entry->source_hash, c.task->source_hash(c), to_string(c.executor), call.device,
-                  call.threads);
+  // File names may hold any byte.
+  const std::string input = call.input.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string identity = fmt::format("call|{}|{}|{}|{}|{}|{}|{}|{}", problem_of(c), input,
+                                     name_of(c), c.entry->source_hash, c.task->source_hash(c),
+                                     to_string(c.executor), call.device, call.threads);
   for (const setting& s : c.of_entry) identity += '|' + to_string(s);
   return fmt::format("{:016x}", XXH3_64bits(identity.data(), identity.size()));
 }
