@@ -30,8 +30,10 @@ from plots.files import read_lines
 GOAL = 0.9  # for the efficiency
 OVERLAP_GOAL = 0.8
 _OUT_OF_CORE = {"out-of-core": "from memory's file cache", "disk": "from disk"}
-# The consecutive activities and waits of a rank; the rest of `nearest` is work of the host.
-_WAITS = ("queries", "read_wait", "ranks_wait", "exchange", "merge", "write_wait")
+# What a rank does and awaits one after the other, beside computing; the rest of `nearest` is work of
+# the host. Since ranks exchange in the background, they do nothing else.
+_WAITS = ("queries_wait", "read_wait", "lists_wait", "ranks_wait", "write_wait")
+_WAITS_OF_OLDER = ("queries", "read_wait", "ranks_wait", "exchange", "merge", "write_wait")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ def read(directories: Iterable[Path]) -> list[Search]:
 
 def _search(experiment: str, record: Mapping[str, Any]) -> Search:
     ranks, request = record["ranks"], record["request"]
-    parts = {name: fmean(_waited(r, name) for r in ranks) / 1e9 for name in _WAITS}
+    names = _WAITS if "queries_wait" in ranks[0]["time"] else _WAITS_OF_OLDER
+    parts = {name: fmean(_waited(r, name) for r in ranks) / 1e9 for name in names}
     computes = [_compute(r) for r in ranks]
     parts = {"compute": fmean(computes)} | parts
     first = ranks[0]
@@ -187,12 +190,13 @@ def _shares(axes: Axes, strong: Sequence[Search]) -> list[dict[str, object]]:
     by_gpus: dict[int, list[Search]] = defaultdict(list)
     for s in strong:
         by_gpus[s.gpus].append(s)
-    names = ["compute", *_WAITS]
+    known = dict.fromkeys(["compute", *_WAITS_OF_OLDER, *_WAITS])
+    names = [name for name in known if any(name in s.parts for s in strong)]
     looks = style.looks_in_order(names)
     places = range(len(by_gpus))
     bottoms = [0.0] * len(by_gpus)
     for name in names:
-        heights = [fmean(s.parts[name] / s.time for s in by_gpus[g]) for g in sorted(by_gpus)]
+        heights = [fmean(s.parts.get(name, 0.0) / s.time for s in by_gpus[g]) for g in sorted(by_gpus)]
         axes.bar(places, heights, bottom=bottoms, color=looks[name].colour, width=0.6,
                  label=name.replace("_", " "))  # fmt: skip
         bottoms = [b + h for b, h in zip(bottoms, heights, strict=True)]

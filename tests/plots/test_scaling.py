@@ -10,7 +10,7 @@ from plots import scale_plan, scaling
 def record(gpus, seconds, *, n=1000, queries=100, compute=None, read=0.1, resident=True):
     """One record; every rank computes for `compute` seconds and has its part of the corpus."""
     compute = seconds * 0.8 if compute is None else compute
-    names = ("setup", "queries", "nearest", "read_wait", "ranks_wait", "exchange", "merge",
+    names = ("setup", "load", "queries", "nearest", "read_wait", "ranks_wait", "exchange", "merge",
              "write", "write_wait")  # fmt: skip
     rank = {
         "vectors": n // gpus,
@@ -18,12 +18,12 @@ def record(gpus, seconds, *, n=1000, queries=100, compute=None, read=0.1, reside
         "resident": resident,
         "time": {name: seconds * 0.02e9 for name in names}
         | {"search": seconds * 1e9, "read": read * 1e9},
-        "gpu_time": {"norms": 0.0, "distance": compute * 0.5e9, "selection": compute * 0.25e9,
+        "gpu_time": {"prepare": 1.0, "threshold": compute * 0.25e9, "distance": compute * 0.5e9,
                      "order": compute * 0.25e9, "redo": 0.0},
         "gpu": {"name": "Test GPU"},
         "host": {"cpu": "Test CPU"},
     }  # fmt: skip
-    request = {"n": n, "queries": queries, "dimension": 128, "k": 100}
+    request = {"n": n, "queries": queries, "dimension": 128, "k": 100, "product": "float16"}
     return {"request": request, "ranks": [rank | {"rank": r} for r in range(gpus)]}
 
 
@@ -81,38 +81,103 @@ def test_bad_input(tmp_path, capsys):
     assert "scaling.jsonl:1: is no record" in capsys.readouterr().err
 
 
-def test_the_plan_follows_from_the_rates(measured, capsys):
-    found = [r for _, r in scaling.records([scaling.Path(measured)])]
-    rates = scale_plan.rates_of([found[1]], 128)  # one GPU, 9 s, 7.2 of them computing
-    assert rates.products == pytest.approx(2 * 100 * 1000 * 128 / 3.6)
-    assert rates.selection == pytest.approx(100 * 1000 / 3.6)
+def beside(made, **waits):
+    """The same record by a program that exchanges beside the search."""
+    for rank in made["ranks"]:
+        rank["time"] |= {"queries_wait": 1e6, "lists_wait": 2e6, "download": 3e6} | waits
+    return made
+
+
+def test_what_is_hidden_is_no_part_of_the_time(tmp_path):
+    searches = [("strong", beside(record(g, 4.0 / g))) for g in (1, 2)]
+    found = scaling.read([scaling.Path(write(tmp_path / "run", searches))])
+    assert set(found[1].parts) == {"compute", "queries_wait", "read_wait", "lists_wait",
+                                   "ranks_wait", "write_wait"}  # fmt: skip
+    assert found[1].parts["lists_wait"] == pytest.approx(2e-3)
+    older = scaling.read([scaling.Path(write(tmp_path / "old", [("strong", record(2, 2.0))]))])
+    assert "exchange" in older[0].parts and "lists_wait" not in older[0].parts
+
+
+def test_the_rates_follow_from_the_record():
+    found = record(1, 9.0)  # 7.2 s of them computing
+    rates = scale_plan.rates_of([found], 128)
+    assert rates.products == pytest.approx(2 * 100 * 1000 * 128 / 5.4)
+    assert rates.orders == pytest.approx(100 / 1.8)
     assert rates.read == pytest.approx(4 * 128 * 1000 / 0.1)
-    assert rates.link is None, "one GPU alone"
-    arguments = [measured, "--n", "1e9", "--queries", "1e6", "--device-gib", "139"]
+    assert rates.loaded == pytest.approx(4 * 128 * 1000 / 0.18)
+    assert rates.write == pytest.approx(12 * 100 * 100 / 0.18)
+    assert rates.link is None and rates.merged is None, "one GPU alone"
+    two = scale_plan.rates_of([beside(record(2, 9.0))], 128)
+    assert two.link == pytest.approx(20 * 100 * 100 / 2 / 0.18)
+    assert two.download == pytest.approx(20 * 100 * 100 / 3e-3)
+    older = record(1, 9.0)
+    older["request"]["product"] = "float32"
+    assert scale_plan.rates_of([older], 128).products is None
+
+
+RATES = scale_plan.Rates(products=1e12, orders=1e6, prepared=1e9, read=1e9, loaded=2e9,
+                         queries=1e9, download=1e10, link=1e9, merged=1e9, write=1e9)  # fmt: skip
+
+
+def test_the_longest_stage_decides_and_the_ends_are_not_hidden():
+    search = scale_plan.Search(n=10**6, queries=2 << 14, dimension=128, k=100, tile=10**5,
+                               component=4, device_gib=79)  # fmt: skip
+    t = 1 << 14
+    plan = scale_plan.plan_of(2, search, RATES)
+    assert plan.resident and plan.tiles == 2 and plan.stream == 0
+    compute = t * (2 * 5e5 * 128 / 1e12 + 1e-6)
+    lists = t * 100 * (20 / 1e10 + 20 / 2 / 1e9 + 1 / 1e9)
+    queries, write = t * 512 / 1e9, t * 1200 / 1e9
+    assert plan.compute == pytest.approx(2 * compute) and compute > lists + queries > write
+    assert plan.beside == pytest.approx(2 * (lists + queries))
+    assert plan.time == pytest.approx(queries + 2 * compute + lists + write)
+    many = scale_plan.plan_of(512, search, RATES)
+    assert many.time > many.beside > many.compute, "the lists decide"
+
+
+def test_a_corpus_that_does_not_fit_is_streamed():
+    search = scale_plan.Search(n=10**9, queries=10**5, dimension=128, k=100, tile=10**4,
+                               component=1, device_gib=79)  # fmt: skip
+    plan = scale_plan.plan_of(8, search, RATES)
+    assert not plan.resident and plan.tiles == 10
+    # The file has bytes, the GPU takes float32.
+    assert plan.stream == pytest.approx(10 * max(10**9 / 8 * 128 / 1e9, 10**9 / 8 * 512 / 2e9))
+
+
+def test_the_plan_is_a_table(measured, capsys):
+    arguments = [measured, "--n", "1e9", "--queries", "1e6", "--gpus", "1", "8", "64"]
     assert scale_plan.main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     cells = {line.split("|")[1].strip(): [c.strip() for c in line.split("|")[2:-1]]
              for line in lines if line.startswith("| ") and "GPUs" not in line}  # fmt: skip
-    assert cells["1"][:3] == ["476.8", "no", "10"]
-    assert cells["8"][:3] == ["59.6", "yes", "1"]
-    assert cells["1"][5] == "0 s" and cells["4"][5] != "open"
+    assert set(cells) == {"1", "8", "64"}
+    assert cells["1"][:3] == ["748.8", "no", "10"] and cells["1"][-1] == "100 %"
+    assert cells["64"][1:3] == ["yes", "1"] and cells["64"][-2] != "open"
 
 
 def test_a_plan_without_a_record_of_a_gpu(measured, capsys):
     assert scale_plan.main([measured, "--dimension", "64"]) == 3
-    assert "no record of a GPU with dimension 64" in capsys.readouterr().err
+    assert "no record of products in float16 on a GPU with dimension 64" in capsys.readouterr().err
     with pytest.raises(SystemExit) as stopped:
         scale_plan.main([measured, "--n", "0"])
     assert stopped.value.code == 2
 
 
-def test_the_documentation_follows_from_the_record(tmp_path, capsys):
-    """docs/scale.md has the plan by the committed record, which has its figure's points beside it."""
+@pytest.mark.parametrize("corpus", [["--n", "1e9"], ["--n", "1e10", "--component", "1"]])
+def test_the_documentation_follows_from_the_record(corpus, capsys):
+    """docs/scale.md has the plans by the committed record."""
     root = scaling.Path(__file__).parents[2]
-    run = root / "results" / "nvidia-h200-x2" / "scaling"
+    run = root / "results" / "nvidia-h100-x2" / "scaling"
     text = (root / "docs" / "scale.md").read_text()
-    assert scale_plan.main([str(run), "--n", "1e9", "--queries", "1e6", "--tile", "100000"]) == 0
-    assert all(row in text for row in capsys.readouterr().out.splitlines() if row.startswith("|"))
+    asked = [*corpus, "--queries", "1e6", "--gpus", *map(str, (8, 16, 32, 64, 128, 256, 512, 1024))]
+    assert scale_plan.main([str(run), *asked]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line in text for line in lines if line.startswith(("|", "P =")))
+
+
+@pytest.mark.parametrize("host", ["nvidia-h200-x2", "nvidia-h100-x2"])
+def test_figures_have_their_points_beside_them(host, tmp_path):
+    run = scaling.Path(__file__).parents[2] / "results" / host / "scaling"
     assert scaling.main([str(run), "--out", str(tmp_path)]) == 0
     (points,) = run.glob("*.csv")
     assert points.read_bytes() == (tmp_path / points.name).read_bytes()

@@ -15,10 +15,6 @@
 namespace kselect::search::fused {
 namespace {
 
-constexpr std::array<std::string_view, 2> settled = {"bms-block+stable", "bms-grid+stable"};
-constexpr std::int64_t float64_bytes = std::int64_t{1} << 30;  // of distances held at once
-constexpr std::int64_t most_by_float64 = 256;                  // queries at once
-
 std::int64_t blocks_for(std::int64_t items, std::int64_t a_block) {
   return (items + a_block - 1) / a_block;
 }
@@ -242,7 +238,6 @@ class fused_search::work {
     if (left != 0) by_float64(named(batch.ids, 0, left), left);
   }
   void filter_again(const batch_memory& batch, std::int64_t first, std::int64_t rows) {
-    constexpr std::uint32_t room = 4096;
     const numbering queries = named(memory_.batch->ids, first, rows);
     round(batch, queries, rows, true);
     const global<const double> reach{view<const double>(memory_.batch->reach).data + first, rows};
@@ -255,11 +250,10 @@ class fused_search::work {
                           {view<const double>(batch.squares), view<const double>(batch.errors),
                            reach, corpus_.facts(), thresholds, rows, !allowed_.all()});
     }
-    const pass_plan over =
-        plan_pass(0, tiles_of(corpus_.count()), rows, room / 3.0, place_.description(), plan_.body);
+    const pass_plan over = plan_again(corpus_.count(), rows, place_.description(), plan_.body);
     const list_memory lists(place_, over, rows);
     pass(batch, queries, rows, over, lists.lists());
-    finish(batch, queries, rows, {}, lists.lists(), room);
+    finish(batch, queries, rows, {}, lists.lists(), room_again);
     require(place_.synchronise());
   }
 
@@ -269,8 +263,7 @@ class fused_search::work {
   }
   void do_by_float64(const numbering& queries, std::int64_t rows) {
     const std::int64_t n = corpus_.count();
-    const std::int64_t fits = float64_bytes / (n * static_cast<std::int64_t>(sizeof(double)));
-    const std::int64_t at_once = std::min(rows, std::clamp<std::int64_t>(fits, 1, most_by_float64));
+    const std::int64_t at_once = std::min(rows, float64_rows(plan_, n));
     const device_buffer distances = make<double>(place_, at_once * n);
     const device_buffer values = make<double>(place_, at_once * to_.k);
     const device_buffer indices = make<std::int32_t>(place_, at_once * to_.k);
@@ -335,16 +328,17 @@ class fused_search::work {
 
 fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries,
                            std::int64_t k, bool leaves_self_out, product_body body,
-                           filtering leaves_out)
+                           filtering leaves_out, std::int64_t bytes)
     : place_(place),
       corpus_(corpus),
       k_(k),
       leaves_self_out_(leaves_self_out),
-      plan_(plan_search({.n = corpus.count(),
+      plan_(plan_within({.n = corpus.count(),
                          .q = queries,
                          .dimension = corpus.dimension(),
                          .k = k + (leaves_self_out ? 1 : 0),
                          .body = body,
+                         .bytes = bytes,
                          .wgmma_is_built = wgmma_is_built(),
                          .each = leaves_out == filtering::each,
                          .factors = corpus.factors()},

@@ -123,9 +123,11 @@ class fused_search {
   // For calls of at most `queries` queries. `leaves_self_out`: see run(). Allocates all that a run
   // needs, unless queries have to be done again. Throws as prepared_corpus does. A forced `body`
   // that the place or this program does not have makes run() throw error(failure::unsupported).
+  // `bytes`: the most memory that it may take, queries that are done again included; 0: as much as
+  // pays. Corpus, queries and answers are not in it.
   fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries, std::int64_t k,
                bool leaves_self_out, product_body body = product_body::fastest,
-               filtering leaves_out = filtering::none);
+               filtering leaves_out = filtering::none, std::int64_t bytes = 0);
   ~fused_search();
 
   // Finds the k nearest of each query: `raw`, [count][dimension] in the backend's memory; `to` is
