@@ -22,7 +22,7 @@
 #include "runtime/io/vector_file.hpp"
 #include "runtime/io/vectors.hpp"
 
-namespace kselect::runtime {
+namespace kselect::runtime::block_files {
 namespace {
 
 using input_files::folder;
@@ -260,4 +260,4 @@ TEST(BlockFile, IsWrittenWholeOrNot) {
 }
 
 }  // namespace
-}  // namespace kselect::runtime
+}  // namespace kselect::runtime::block_files
