@@ -21,6 +21,8 @@ void add_list(CLI::App& app, action& chosen);
 void add_select(CLI::App& app, action& chosen);
 void add_explain(CLI::App& app, action& chosen);
 void add_knn(CLI::App& app, action& chosen);
+// `knn` has its options already.
+void add_knn_prepare(CLI::App& knn, action& chosen);
 // `arguments` is the command line, which a run records.
 void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& arguments);
 void add_bench(CLI::App& app, action& chosen, const std::vector<std::string>& arguments);

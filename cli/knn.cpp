@@ -287,7 +287,10 @@ void add_knn(CLI::App& app, action& chosen) {
       app.add_subcommand("knn", "Exact k-nearest neighbours of vectors, or their k-NN graph");
   const auto o = std::make_shared<knn_arguments>();
   add_knn_options(*command, *o);
-  command->callback([&chosen, o] { chosen = [o] { return find_neighbours(*o); }; });
+  add_knn_prepare(*command, chosen);
+  command->callback([&chosen, command, o] {
+    if (command->get_subcommands().empty()) chosen = [o] { return find_neighbours(*o); };
+  });
 }
 
 }  // namespace kselect::cli

@@ -209,6 +209,74 @@ std::string check_gpus(const std::string& text) {
   return number || text == "all" ? "" : text + ": give a number of GPUs, from 1, or all";
 }
 
+constexpr const char* options_group = "Beyond memory, beyond one process";
+
+void add_memory_options(CLI::App& command, tiled_options& o) {
+  command
+      .add_option(
+          "--memory-limit", o.memory_limit_mib,
+          "MiB of host memory for the whole process: reads corpus and queries in tiles, and "
+          "writes results tile by tile")
+      ->check(CLI::Range(1, 1 << 24))
+      ->group(options_group);
+  command
+      .add_option("--query-tile", o.query_tile,
+                  "queries of a tile, after which a killed job can go on; 0: as many as fit")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))
+      ->capture_default_str()
+      ->group(options_group);
+  command.add_flag("--resume", o.resume, "go on with a job that was killed, if there is one")
+      ->group(options_group);
+}
+
+// What shares the corpus.
+void add_rank_options(CLI::App& command, tiled_options& o) {
+  CLI::Option* const mpi =
+      command
+          .add_flag(
+              "--mpi", o.mpi,
+              "one of several processes started by mpirun or srun: the corpus is divided among "
+              "them, on executor cuda a GPU each")
+          ->group(options_group);
+  CLI::Option* const gpus =
+      command
+          .add_option(
+              "--gpus", o.gpus,
+              "number of this machine's GPUs that share the corpus, or `all`; each has a thread of "
+              "this process")
+          ->type_name("N|all")
+          ->check(check_gpus)
+          ->excludes(mpi)
+          ->group(options_group);
+  command
+      .add_option("--ranks", o.ranks,
+                  "threads of this process that share the corpus, with --threads each; for "
+                  "executors of the host, where it has several memories, and for trials")
+      ->check(CLI::Range(1, 1024))
+      ->excludes(mpi)
+      ->excludes(gpus)
+      ->group(options_group);
+}
+
+void add_exchange_options(CLI::App& command, tiled_options& o) {
+  command
+      .add_option("--wait-limit", o.wait_limit_s,
+                  "with several ranks: seconds to wait for another rank before the job is ended")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str()
+      ->group(options_group);
+  std::vector<std::string> kinds;
+  for (const auto& entry : names<exchange_kind>) kinds.emplace_back(entry.name);
+  command
+      .add_option(
+          "--exchange", o.exchange,
+          "how ranks exchange neighbours: between hosts, or between GPUs by nccl; auto: nccl if it "
+          "is installed and no two ranks share a GPU")
+      ->check(CLI::IsMember(kinds))
+      ->capture_default_str()
+      ->group(options_group);
+}
+
 }  // namespace
 
 void say_why_not_products(const std::string& because) {
@@ -252,63 +320,9 @@ int search_in_tiles(const tiled_options& o, const tiled_request& request,
 }
 
 void add_tiled_options(CLI::App& command, tiled_options& o) {
-  constexpr const char* group = "Beyond memory, beyond one process";
-  command
-      .add_option(
-          "--memory-limit", o.memory_limit_mib,
-          "MiB of host memory for the whole process: reads corpus and queries in tiles, and "
-          "writes results tile by tile")
-      ->check(CLI::Range(1, 1 << 24))
-      ->group(group);
-  command
-      .add_option("--query-tile", o.query_tile,
-                  "queries of a tile, after which a killed job can go on; 0: as many as fit")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 31))
-      ->capture_default_str()
-      ->group(group);
-  command.add_flag("--resume", o.resume, "go on with a job that was killed, if there is one")
-      ->group(group);
-  CLI::Option* const mpi =
-      command
-          .add_flag(
-              "--mpi", o.mpi,
-              "one of several processes started by mpirun or srun: the corpus is divided among "
-              "them, on executor cuda a GPU each")
-          ->group(group);
-  CLI::Option* const gpus =
-      command
-          .add_option(
-              "--gpus", o.gpus,
-              "number of this machine's GPUs that share the corpus, or `all`; each has a thread of "
-              "this process")
-          ->type_name("N|all")
-          ->check(check_gpus)
-          ->excludes(mpi)
-          ->group(group);
-  command
-      .add_option("--ranks", o.ranks,
-                  "threads of this process that share the corpus, with --threads each; for "
-                  "executors of the host, where it has several memories, and for trials")
-      ->check(CLI::Range(1, 1024))
-      ->excludes(mpi)
-      ->excludes(gpus)
-      ->group(group);
-  command
-      .add_option("--wait-limit", o.wait_limit_s,
-                  "with several ranks: seconds to wait for another rank before the job is ended")
-      ->check(CLI::Range(1.0, 1e6))
-      ->capture_default_str()
-      ->group(group);
-  std::vector<std::string> kinds;
-  for (const auto& entry : names<exchange_kind>) kinds.emplace_back(entry.name);
-  command
-      .add_option(
-          "--exchange", o.exchange,
-          "how ranks exchange neighbours: between hosts, or between GPUs by nccl; auto: nccl if it "
-          "is installed and no two ranks share a GPU")
-      ->check(CLI::IsMember(kinds))
-      ->capture_default_str()
-      ->group(group);
+  add_memory_options(command, o);
+  add_rank_options(command, o);
+  add_exchange_options(command, o);
 }
 
 }  // namespace kselect::cli

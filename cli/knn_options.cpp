@@ -29,33 +29,39 @@ void refuse_product(const knn_arguments& o, const backend& place) {
     throw error(failure::usage, "--tf32 is --product tf32, not float32: give one of them");
   }
   if (!of_cuda && (o.tf32 || o.sum_by_warp || o.memory_mib != 0)) {
-    throw error(failure::usage,
-                fmt::format("--memory, --tf32 and --sum-by-warp do not go with --product {}",
-                            o.product));
+    throw error(
+        failure::usage,
+        fmt::format("--memory, --tf32 and --sum-by-warp do not go with --product {}", o.product));
   }
 }
 
+constexpr const char* cuda_group = "Executor cuda";
+
 void add_cuda_options(CLI::App& command, knn_arguments& o) {
-  constexpr const char* group = "Executor cuda";
   command
       .add_option("--memory", o.memory_mib,
                   "MiB of device memory: half for the corpus, half for distances and algorithm; 0: "
                   "from what is free")
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str()
-      ->group(group);
+      ->group(cuda_group);
   command
       .add_flag("--tf32", o.tf32,
                 "products by tensor cores with 11-bit factors: faster, neighbours not exact")
-      ->group(group);
+      ->group(cuda_group);
   command
-      .add_flag("--half-product", o.half_product,
-                "with --self: compute half of the matrix product and use it twice, if corpus and "
-                "candidates fit into device memory; also by --product float16 and int8, on executor "
-                "fiber, too")
-      ->group(group);
+      .add_flag(
+          "--half-product", o.half_product,
+          "with --self: compute half of the matrix product and use it twice, if corpus and "
+          "candidates fit into device memory; also by --product float16 and int8, on executor "
+          "fiber, too")
+      ->group(cuda_group);
   command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
-      ->group(group);
+      ->group(cuda_group);
+}
+
+// Proofs and times of a search on a GPU.
+void add_measures(CLI::App& command, knn_arguments& o) {
   std::vector<std::string> scopes = {"auto"};
   for (const auto& entry : names<proof_scope>) scopes.emplace_back(entry.name);
   command
@@ -65,26 +71,26 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
           "All other products prove every query")
       ->check(CLI::IsMember(scopes))
       ->capture_default_str()
-      ->group(group);
+      ->group(cuda_group);
   command
       .add_option(
           "--timing", o.timing,
           "repeat so often and print the time of each stage on stderr; the first of several "
           "repeats proves, and does not count")
       ->check(CLI::Range(1, 10000))
-      ->group(group);
+      ->group(cuda_group);
   command
       .add_option("--record", o.record,
                   "with --timing, or in tiles on any executor: the folder of a run, to which the "
                   "search is added as a cell; a further search of the same adds to its rounds")
       ->type_name("DIR")
-      ->group(group);
+      ->group(cuda_group);
 }
 
 void add_inputs(CLI::App& command, knn_arguments& o) {
   command
       .add_option("BASE", o.base_file,
-                  "vectors: .npy, .fvecs, .bvecs, .ivecs, idx (in memory also .gz), "
+                  "vectors: .npy, .fvecs, .bvecs, .ivecs, .kvec, idx (in memory also .gz), "
                   ".hdf5[:dataset]; - is an .npy on standard input")
       ->type_name("FILE");
   command
@@ -101,10 +107,7 @@ void add_inputs(CLI::App& command, knn_arguments& o) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
 }
 
-}  // namespace
-
-void add_knn_options(CLI::App& command, knn_arguments& o) {
-  add_inputs(command, o);
+void add_question(CLI::App& command, knn_arguments& o) {
   std::vector<std::string> metrics;
   for (const auto& entry : names<metric>) metrics.emplace_back(entry.name);
   command.add_option("--metric", o.metric, "distance")
@@ -123,6 +126,9 @@ void add_knn_options(CLI::App& command, knn_arguments& o) {
       ->type_name("FILE");
   command.add_option("--filter-each", o.filter_each, "the same for each query: a row a query")
       ->type_name("FILE");
+}
+
+void add_method(CLI::App& command, knn_arguments& o) {
   option_algorithm(command, o.algorithm);
   option_plugins(command);
   command
@@ -141,8 +147,17 @@ void add_knn_options(CLI::App& command, knn_arguments& o) {
           "integers")
       ->check(CLI::IsMember(products))
       ->capture_default_str();
+}
+
+}  // namespace
+
+void add_knn_options(CLI::App& command, knn_arguments& o) {
+  add_inputs(command, o);
+  add_question(command, o);
+  add_method(command, o);
   add_tiled_options(command, o.tiled);
   add_cuda_options(command, o);
+  add_measures(command, o);
   option_executor(command, o.executor);
   option_threads(command, o.threads);
 }

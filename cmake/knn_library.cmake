@@ -7,7 +7,8 @@ set(KSELECT_HOST_SEARCH
     runtime/distance/images.cpp search/knn/host/block_search.cpp search/knn/host/candidate_lists.cpp
     search/knn/host/prepared_corpus.cpp search/knn/host/products.cpp search/knn/host/search_in_blocks.cpp)
 # The fused search beside its kernels, and what all backends have in common.
-set(KSELECT_FUSED_SEARCH runtime/backend/backend.cpp search/knn/fused/arrays.cpp search/knn/fused/plan.cpp)
+set(KSELECT_FUSED_SEARCH runtime/backend/backend.cpp search/knn/fused/arrays.cpp
+    search/knn/fused/memory_plan.cpp search/knn/fused/plan.cpp)
 
 # Defines `target`, which links the library `selections`. `on_device`: with the fused search.
 function(kselect_add_knn_library target selections on_device)

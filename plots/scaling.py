@@ -34,8 +34,10 @@ from plots.records import load_whole
 
 GOAL = 0.9  # for the efficiency
 OVERLAP_GOAL = 0.8
-# The consecutive activities and waits of a rank; the rest of `nearest` is work of the host.
-_WAITS = ("queries", "read_wait", "ranks_wait", "exchange", "merge", "write_wait")
+# What a rank awaits one after the other, beside computing; the rest of `nearest` is work of the host.
+_WAITS = ("queries_wait", "read_wait", "lists_wait", "ranks_wait", "write_wait")
+# Of searches before ranks exchanged in the background.
+_WAITS_OF_OLDER = ("queries", "read_wait", "ranks_wait", "exchange", "merge", "write_wait")
 _IN_MEMORY = "base.npy"  # the template's file; any other of it is on a disk
 
 
@@ -108,6 +110,7 @@ def _search(cell: Mapping[str, Any]) -> Search:
     problem, settings, stages = cell["problem"], cell["algorithm"]["settings"], cell["stages"]
     first = cell["ranks"][0]
     seconds = {name: stages[name]["median"] / 1e9 for name in stages}
+    waits = _WAITS if "queries_wait" in stages else _WAITS_OF_OLDER
     return Search(
         experiment="out of core",
         gpus=settings["ranks"],
@@ -118,7 +121,7 @@ def _search(cell: Mapping[str, Any]) -> Search:
         time=cell["time"]["median"] / 1e9,
         read=seconds["read_slowest"],
         compute=seconds["compute_slowest"],
-        parts={name: seconds[name] for name in ("compute", *_WAITS)},
+        parts={name: seconds[name] for name in ("compute", *waits)},
         streamed=cell["counts"]["resident_ranks"] < settings["ranks"],
         place=first["gpu"]["name"] if first["gpu"] else first["host"]["cpu"],
         file=cell["input"]["name"],
@@ -201,12 +204,13 @@ def _shares(axes: Axes, strong: Sequence[Search]) -> list[dict[str, object]]:
     by_gpus: dict[int, list[Search]] = defaultdict(list)
     for s in strong:
         by_gpus[s.gpus].append(s)
-    names = ["compute", *_WAITS]
+    known = dict.fromkeys(["compute", *_WAITS_OF_OLDER, *_WAITS])
+    names = [name for name in known if any(name in s.parts for s in strong)]
     looks = style.looks_in_order(names)
     places = range(len(by_gpus))
     bottoms = [0.0] * len(by_gpus)
     for name in names:
-        heights = [fmean(s.parts[name] / s.time for s in by_gpus[g]) for g in sorted(by_gpus)]
+        heights = [fmean(s.parts.get(name, 0.0) / s.time for s in by_gpus[g]) for g in sorted(by_gpus)]
         axes.bar(places, heights, bottom=bottoms, color=looks[name].colour, width=0.6,
                  label=name.replace("_", " "))  # fmt: skip
         bottoms = [b + h for b, h in zip(bottoms, heights, strict=True)]

@@ -42,6 +42,8 @@ constexpr auto all_examples = std::to_array<example>({
     {"knn", "A corpus larger than memory, by 4096 MiB, on after an interruption:",
      "kselect knn base.fvecs queries.fvecs --k 10 --memory-limit 4096 --resume "
      "--indices i.npy --distances d.npy"},
+    {"knn prepare", "Read less for each pass over a large corpus, and check what is read:",
+     "kselect knn prepare base.fvecs --output base.kvec"},
 
     {"bench", "Which algorithm is fastest here, and by how much?",
      "kselect bench --n 16384 --q 256 --k 64"},

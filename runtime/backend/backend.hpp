@@ -71,6 +71,13 @@ class backend {
   virtual void to_device(std::byte* to, std::span<const std::byte> from) = 0;
   virtual void to_host(std::span<std::byte> to, const std::byte* from) = 0;
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+  // The same beside the enqueued work, which must not touch that memory. One other thread at a time
+  // may call these while the backend's own thread goes on; it calls serve_this_thread() first, and
+  // the backend must have been used before.
+  virtual void to_device_beside(std::byte* to, std::span<const std::byte> from) {
+    to_device(to, from);
+  }
+  virtual void to_host_beside(std::span<std::byte> to, const std::byte* from) { to_host(to, from); }
   // Waits for all enqueued work. The status reports a fault in it.
   virtual status synchronise() = 0;
   // The fault that made this backend unusable for the process, in words; empty if none. For

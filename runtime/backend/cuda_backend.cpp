@@ -47,12 +47,13 @@ struct live_device {
   live_device& operator=(const live_device&) = delete;
 
   cudaStream_t stream = nullptr;
-  cudaStream_t side = nullptr;  // reads memory while `stream` is held
+  cudaStream_t side = nullptr;  // copies memory while `stream` is held or works
   cudaEvent_t begin = nullptr, end = nullptr;
   stream_gate gate;
   clock_probe probe;
-  void* flush = nullptr;                // the memory that evict() reads
-  std::optional<staged_copies> staged;  // made for the first copy of many bytes
+  void* flush = nullptr;  // the memory that evict() reads
+  // Made for the first copy of many bytes; the second one for copies beside the work.
+  std::optional<staged_copies> staged, staged_beside;
 
  private:
   // Checks for code before the first launch. Otherwise the error would blame a kernel.
@@ -116,15 +117,23 @@ class cuda_backend final : public backend {
   void to_device(std::byte* to, std::span<const std::byte> from) override {
     if (from.size() < staged_copies::worthwhile_bytes) return move(to, from.data(), from.size());
     live_device& gpu = live();
-    staged(gpu).to_device(to, from, gpu.stream);
+    made(gpu.staged).to_device(to, from, gpu.stream);
   }
   void to_host(std::span<std::byte> to, const std::byte* from) override {
     if (to.size() < staged_copies::worthwhile_bytes) return move(to.data(), from, to.size());
     live_device& gpu = live();
-    staged(gpu).to_host(to, from, gpu.stream);
+    made(gpu.staged).to_host(to, from, gpu.stream);
   }
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
     move(to, from, bytes);
+  }
+  void to_device_beside(std::byte* to, std::span<const std::byte> from) override {
+    live_device& gpu = live();
+    made(gpu.staged_beside).to_device(to, from, gpu.side);
+  }
+  void to_host_beside(std::span<std::byte> to, const std::byte* from) override {
+    live_device& gpu = live();
+    made(gpu.staged_beside).to_host(to, from, gpu.side);
   }
 
   status synchronise() override {
@@ -241,9 +250,9 @@ class cuda_backend final : public backend {
     return *live_;
   }
 
-  staged_copies& staged(live_device& gpu) const {
-    if (!gpu.staged) gpu.staged.emplace(device_.threads);
-    return *gpu.staged;
+  staged_copies& made(std::optional<staged_copies>& copies) const {
+    if (!copies) copies.emplace(device_.threads);
+    return *copies;
   }
 
   static status blocked() {

@@ -37,6 +37,7 @@ struct vector_layout {
   std::int64_t offset = 0;  // of the first vector, with its prefix
   std::int64_t stride = 0;  // from vector to vector
   std::int64_t prefix = 0;  // 4 where each vector begins with its dimension (int32), else 0
+  bool in_blocks = false;   // prepared vectors, which block_reader reads
 
   std::int64_t vector_bytes() const { return stride - prefix; }
 };

@@ -28,6 +28,7 @@ vector_file vector_file::open(const std::filesystem::path& file, std::int64_t li
   if (!before || !before->same_content(opened.input_.identity())) {
     fail_input(file, "was replaced while it was opened; run again when nothing writes to it");
   }
+  if (layout.in_blocks) opened.blocks_ = std::make_shared<const block_reader>(opened.input_);
   if (layout.count > 0 && layout.dimension == 0) fail_input(file, "its vectors have no components");
   if (limit > 0) opened.layout_.count = std::min(layout.count, limit);
   return opened;
@@ -39,6 +40,7 @@ bool vector_file::dense() const {
 }
 
 std::int64_t vector_file::reading_bytes() const {
+  if (blocks_) return blocks_->buffer_bytes();
   return dense() ? 0 : std::max(piece_bytes, layout_.stride);
 }
 
@@ -66,6 +68,10 @@ void vector_file::read(std::int64_t first, std::int64_t count, float* out) const
   const vector_layout& l = layout_;
   const std::int64_t dimension = l.dimension;
   const auto components = static_cast<std::size_t>(count * dimension);
+  if (blocks_) {
+    read_blocks(first, count, out);
+    return require_finite(first, {out, components});
+  }
   if (dense()) {
     read_bytes(l.offset + first * l.stride, std::as_writable_bytes(std::span(out, components)));
     return require_finite(first, {out, components});
@@ -86,7 +92,17 @@ void vector_file::read(std::int64_t first, std::int64_t count, float* out) const
   require_finite(first, {out, components});
 }
 
+void vector_file::read_blocks(std::int64_t first, std::int64_t count, float* out) const {
+  const std::int64_t dimension = layout_.dimension;
+  blocks_->visit(input_, first, count, [&](std::int64_t at, std::span<const std::byte> rows) {
+    const std::int64_t here = std::ssize(rows) / layout_.stride;
+    convert_elements(layout_.type, layout_.order, rows.data(),
+                     {out + (at - first) * dimension, static_cast<std::size_t>(here * dimension)});
+  });
+}
+
 std::string vector_file::fingerprint() const {
+  if (blocks_) return blocks_->identity();
   // The file's hash, and where in it the vectors are, which `file.hdf5:dataset` chooses.
   return fmt::format("{}-{:x}-{:x}-{:x}", input_.hash(), layout_.offset, layout_.dimension,
                      static_cast<int>(layout_.type));

@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 
+#include "runtime/io/block_file.hpp"
 #include "runtime/io/input_file.hpp"
 #include "runtime/io/readers.hpp"
 
@@ -26,28 +28,32 @@ class vector_file {
   std::int64_t dimension() const { return layout_.dimension; }
   // Bytes of one vector in the file.
   std::int64_t stride() const { return layout_.stride; }
-  // Bytes of memory that read() allocates: none if the file holds dense float32.
+  // Bytes of memory that read() allocates: none if the file holds dense float32, unless prepared.
   std::int64_t reading_bytes() const;
   // The hash of the file's bytes and the place of the vectors in it: equal for copies of a file,
-  // and different for others. The first call reads the whole file (content_hashes.hpp).
+  // and different for others. The first call reads the whole file (content_hashes.hpp), unless it
+  // is of prepared vectors, which has its hashes.
   std::string fingerprint() const;
   // Throws failure::input if the file was written to or cut since it was opened.
   void require_unchanged() const { input_.require_unchanged(); }
 
   // Reads vectors `first` to `first + count` as float32 into `out`, [count][dimension].
   // Thread-safe. Allocates reading_bytes(). Throws failure::input for a component that is not
-  // finite, a record of another dimension, and a file that cannot be read or has shrunk.
+  // finite, a record of another dimension, a damaged block, and a file that cannot be read or has
+  // shrunk.
   void read(std::int64_t first, std::int64_t count, float* out) const;
 
  private:
   explicit vector_file(input_file input);
   bool dense() const;
   void read_bytes(std::int64_t offset, std::span<std::byte> out) const;
+  void read_blocks(std::int64_t first, std::int64_t count, float* out) const;
   void require_dimension(std::int64_t vector, const std::byte* prefix) const;
   void require_finite(std::int64_t first, std::span<const float> components) const;
 
   input_file input_;
   vector_layout layout_;
+  std::shared_ptr<const block_reader> blocks_;  // of prepared vectors
 };
 
 // A corpus in one or several files, concatenated.

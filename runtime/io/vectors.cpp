@@ -15,15 +15,17 @@
 
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
+#include "runtime/io/block_file.hpp"
 #include "runtime/io/npy.hpp"
 #include "runtime/io/readers.hpp"
 #include "runtime/io/stream.hpp"
+#include "runtime/io/vector_file.hpp"
 
 namespace kselect::runtime {
 namespace {
 
 constexpr std::string_view known_names =
-    ".npy, .fvecs, .bvecs, .ivecs, .hdf5, .h5, .idx or *-idx3-ubyte (both also with .gz)";
+    ".npy, .fvecs, .bvecs, .ivecs, .kvec, .hdf5, .h5, .idx or *-idx3-ubyte (both also with .gz)";
 
 // `t10k-images-idx3-ubyte`, `train-images.idx3-ubyte`, `x.idx`.
 bool is_idx_name(std::string_view name) {
@@ -77,6 +79,25 @@ vector_set read_npy_vectors(const npy_file& array, const std::filesystem::path& 
   return set;
 }
 
+vector_layout layout_of_blocks(const std::filesystem::path& file) {
+  const block_shape shape = block_reader(input_file::open(file), false).shape();
+  return {.file = file,
+          .count = shape.count,
+          .dimension = shape.dimension,
+          .type = shape.type,
+          .offset = page_bytes,
+          .stride = shape.stride(),
+          .in_blocks = true};
+}
+
+vector_set read_blocks(const std::filesystem::path& file, std::int64_t limit) {
+  const vector_file blocks = vector_file::open(file, limit);
+  vector_set set = allocate_vectors(file, blocks.count(), blocks.dimension(), limit);
+  blocks.read(0, set.count, set.data.data());
+  blocks.require_unchanged();
+  return set;
+}
+
 vector_set read(const std::filesystem::path& file, const load_options& options) {
   if (options.streams && is_stream(file)) {
     vector_set set = read_npy_vectors(npy_file::open_or_collect(file), input_name(file), options);
@@ -94,6 +115,7 @@ vector_set read(const std::filesystem::path& file, const load_options& options) 
     if (name.ends_with(".fvecs")) return read_xvecs(file, element_type::float32, options.limit);
     if (name.ends_with(".bvecs")) return read_xvecs(file, element_type::uint8, options.limit);
     if (name.ends_with(".ivecs")) return read_xvecs(file, element_type::int32, options.limit);
+    if (name.ends_with(block_file_extension)) return read_blocks(file, options.limit);
     const bool packed = name.ends_with(".gz");
     if (packed) name.remove_suffix(3);
     if (is_idx_name(std::filesystem::path(name).filename().native())) {
@@ -175,6 +197,7 @@ vector_layout layout_of(const std::filesystem::path& file) {
   if (name.ends_with(".fvecs")) return xvecs_layout(file, element_type::float32);
   if (name.ends_with(".bvecs")) return xvecs_layout(file, element_type::uint8);
   if (name.ends_with(".ivecs")) return xvecs_layout(file, element_type::int32);
+  if (name.ends_with(block_file_extension)) return layout_of_blocks(file);
   if (const auto hdf5 = parse_hdf5_path(name, load_options{}.hdf5_dataset)) {
     return hdf5_layout(hdf5->file, hdf5->dataset);
   }

@@ -4,6 +4,7 @@
 //     .npy                           a matrix of any number type, one vector a row
 //     .fvecs .bvecs .ivecs           the TEXMEX sets (SIFT1M, GIST1M, ...): dimension, components
 //     .idx, ...-idx3-ubyte [.gz]     MNIST and its kin; images are flattened
+//     .kvec                          prepared vectors (block_file.hpp)
 //     .hdf5 .h5                      ann-benchmarks: dataset `train`, or another by
 //     `file.hdf5:test`
 //

@@ -31,6 +31,9 @@ class communicator {
   virtual int local_size() const = 0;
   // The number of ranks that are threads of this process and share its memory.
   virtual int process_size() const { return 1; }
+  // Whether any thread of the rank may make the next call; else only the one that opened this.
+  // Never two at a time.
+  virtual bool any_thread() const { return true; }
   // The longest that a call waits for another rank.
   virtual double wait_limit_s() const = 0;
   // "rank 1 of 3 (host)"

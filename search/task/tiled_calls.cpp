@@ -19,9 +19,13 @@ using json = nlohmann::ordered_json;
 
 constexpr double ns_per_ms = 1e6;
 
-// The activities and waits of a rank that follow each other; the rest of its time is the host's.
-constexpr std::array<std::string_view, 6> consecutive = {"queries",  "read_wait", "ranks_wait",
-                                                         "exchange", "merge",     "write_wait"};
+// What a rank waits for, one after the other, when it does not compute; the rest of its time is the
+// host's.
+constexpr std::array<std::string_view, 5> waits = {"queries_wait", "read_wait", "lists_wait",
+                                                   "ranks_wait", "write_wait"};
+// Before the search, in the background, or of several stages.
+constexpr std::array<std::string_view, 9> beside = {
+    "setup", "load", "nearest", "queries", "read", "download", "exchange", "merge", "write"};
 
 json times_json(const tiled_times& times) {
   json all = json::object();
@@ -96,10 +100,8 @@ class rank_stages {
 std::vector<stage_log> stages_of(const json& ranks) {
   rank_stages found(ranks);
   found.mean("compute", true);
-  for (const std::string_view stage : consecutive) found.mean(stage, true);
-  for (const std::string_view stage : {"setup", "load", "nearest", "read", "write"}) {
-    found.mean(stage, false);
-  }
+  for (const std::string_view stage : waits) found.mean(stage, true);
+  for (const std::string_view stage : beside) found.mean(stage, false);
   if (const json& gpu = ranks.front().at("gpu_time"); !gpu.is_null()) {
     for (const auto& [name, part] : gpu.items()) found.mean("gpu_" + name, false);
   }

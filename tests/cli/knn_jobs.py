@@ -147,3 +147,21 @@ def popen():
         if job.poll() is None:
             os.killpg(job.pid, signal.SIGKILL)
         job.communicate()
+
+
+def alive(pid):
+    """Whether the process exists and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def await_end(job, pids, limit_s):
+    """The seconds until mpirun and all ranks are gone."""
+    begin = time.monotonic()
+    job.wait(timeout=limit_s)
+    while any(alive(pid) for pid in pids):
+        assert time.monotonic() - begin < limit_s, "ranks are left behind"
+        time.sleep(0.02)
+    return time.monotonic() - begin

@@ -76,7 +76,7 @@ def save_what_examples_name(folder):
 # In this order, because some read what others write. What is not here needs a repository, a finished
 # run or hours; its command line is parsed, and then it must miss a file. Stock configs are found from any
 # folder, so sweeps are only planned, and `noise` and `counters`, which take minutes, are left out.
-RUNS = ["list", "bench", "test", "select", "generate rows", "prove", "knn", "explain",
+RUNS = ["list", "bench", "test", "select", "generate rows", "prove", "knn", "knn prepare", "explain",
         "index build", "index info", "index knn", "index range", "index generate", "generate", "index", "doctor", "help",
         "version", "completion", "man", "run"]
 

@@ -5,13 +5,12 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import records
-from knn_jobs import (clean_environment, finished_tiles, graph_of, has_mpi, here, make_graph,
+from knn_jobs import (await_end, clean_environment, finished_tiles, graph_of, has_mpi, here, make_graph,
                       make_vectors, outputs, over, peak_memory_until_end, popen, ranks_in, ranks_of,
                       resident_mib, same, sanitized, wait_for_tiles)
 
@@ -42,24 +41,6 @@ def run(here, *command, timeout=60):
                           timeout=timeout, env=clean_environment(), check=False)
     done.said = [line for line in done.stderr.splitlines() if line.startswith("kselect")]
     return done
-
-
-def alive(pid):
-    """Whether the process exists and is no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def await_end(job, pids, limit_s):
-    """The seconds until mpirun and all ranks are gone."""
-    begin = time.monotonic()
-    job.wait(timeout=limit_s)
-    while any(alive(pid) for pid in pids):
-        assert time.monotonic() - begin < limit_s, "ranks are left behind"
-        time.sleep(0.02)
-    return time.monotonic() - begin
 
 
 @both_ways
@@ -94,6 +75,22 @@ def test_products_in_float16_have_the_bits_of_one_search(here, binary, way, rank
 
 
 @both_ways
+def test_ranks_share_bounds_of_neighbours(here, binary, way):
+    """On fibers, with so little of their memory that the part of each rank is cut into tiles."""
+    vectors = np.random.default_rng(8).normal(size=(27000, 12)).astype(np.float32)
+    np.save(here / "long.npy", vectors)
+    np.save(here / "query.npy", vectors[::900] + 1)
+    command = [binary, "knn", "--base", "long.npy", "--query", "query.npy", "--k", 9, "--executor", "fiber",
+               "--product", "float16", "--threads", 1]
+    assert run(here, *command, *outputs("one")).returncode == 0
+    done = run(here, *ranks_in(way, 2, *command, *outputs("mpi"), *BOUND, "--memory", 8, "--record", "run"))
+    assert done.returncode == 0, done.stderr
+    assert same(here, "one", "mpi")
+    (cell,) = records(here / "run")
+    assert all(rank["corpus_tiles"] > 1 and not rank["resident"] for rank in cell["ranks"])
+
+
+@both_ways
 def test_queries_of_another_file(here, binary, way):
     rng = np.random.default_rng(5)
     np.save(here / "query.npy", rng.integers(0, 50, (333, 96)).astype(np.float32))
@@ -119,6 +116,7 @@ def test_the_record_tells_of_every_rank(here, binary, way):
     assert all(len(stage["rounds"]) == 2 for stage in stages.values())
     of_time = sum(stage["median"] for stage in stages.values() if stage["of_time"])
     assert 0 < of_time <= cell["time"]["max"] * 1.001
+    assert stages["exchange"]["median"] > 0 and not stages["exchange"]["of_time"], "in the background"
     ranks = cell["ranks"]
     assert stages["compute_slowest"]["rounds"][1] == pytest.approx(
         max(r["time"]["nearest"] - r["time"]["read_wait"] for r in ranks), abs=1)
@@ -128,9 +126,9 @@ def test_the_record_tells_of_every_rank(here, binary, way):
     assert sum(r["bytes_read"] for r in ranks) == 7000 * 96 * 4, "each part once"
     for rank in ranks:
         time = rank["time"]
-        parts = time["queries"] + time["nearest"] + time["ranks_wait"] + time["exchange"]
-        assert 0 < parts <= time["search"] * 1.001
-        assert time["setup"] > 0 and time["merge"] > 0
+        waits = sum(time[f"{what}_wait"] for what in ("queries", "lists", "ranks", "write"))
+        assert 0 < time["nearest"] + waits <= time["search"] * 1.001
+        assert time["setup"] > 0 and time["queries"] > 0 and time["exchange"] > 0 and time["merge"] > 0
         assert rank["gpu_time"] is None and rank["host"]["cpu"]
     assert ranks[0]["time"]["write"] > 0 == ranks[1]["time"]["write"]
     meta = json.loads((here / "run" / "meta.json").read_text())

@@ -162,6 +162,34 @@ def test_bad_input(kselect, here):
     assert not (here / "o.i.npy").exists()
 
 
+def test_prepared_vectors(kselect, here):
+    """The same answers from less to read; a damaged block is named, and none of it is used."""
+    done = kselect("knn", "prepare", "base.npy", "--output", "base.kvec")
+    assert "8000 vectors of dimension 96 as uint8: 0.7 MiB, of 2.9 MiB" in done.stdout
+    graph = graph_of("base.kvec")
+    kselect(*graph, *outputs("tiles"), *LIMIT, "--query-tile", 2048)
+    assert same(here, "tiles", "whole")
+    kselect(*graph, *outputs("memory"))
+    assert same(here, "memory", "whole")
+    data = bytearray((here / "base.kvec").read_bytes())
+    data[4096 + 5000] ^= 1
+    (here / "base.kvec").write_bytes(data)
+    for options in (LIMIT, []):
+        done = kselect(*graph, *outputs("bad"), *options, check=3)
+        assert "base.kvec: the vectors from 0 to" in done.stderr.splitlines()[-1]
+        assert not (here / "bad.i.npy").exists()
+
+
+def test_what_prepare_refuses(kselect, here):
+    prepare = ["knn", "prepare", "base.npy", "--output"]
+    assert "name it so" in one_line(kselect(*prepare, "x.npy", check=6).stderr)
+    assert "none.npy" in one_line(kselect("knn", "prepare", "none.npy", "--output", "x.kvec", check=3).stderr)
+    assert "--output" in kselect("knn", "prepare", "base.npy", check=2).stderr
+    kselect(*prepare, "base.kvec", "--limit", 5)
+    assert "base.kvec" in one_line(kselect("knn", "prepare", "base.kvec", "--output", "base.kvec", check=2).stderr)
+    assert "--k" in kselect("knn", "base.npy", "--self", check=2).stderr, "the search still wants its k"
+
+
 def test_a_compressed_corpus_is_refused(kselect, here):
     image = struct.pack(">BBBBIII", 0, 0, 8, 3, 1, 2, 2) + bytes(4)
     (here / "x-idx3-ubyte.gz").write_bytes(gzip.compress(image))

@@ -31,6 +31,17 @@ def seed(target, name, data):
     (CORPUS / target / name).write_bytes(data if isinstance(data, bytes) else data.encode())
 
 
+def prepared(kselect, folder):
+    """Prepared vectors of each stored type, and of several pages."""
+    matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
+    for name, stored in [("uint8", matrix), ("int8", -matrix), ("float16", matrix / 2), ("float32", matrix / 3),
+                         ("pages", np.ones((2, 1 << 10), np.float32) / 3)]:
+        np.save(folder / "x.npy", stored)
+        subprocess.run([kselect, "knn", "prepare", folder / "x.npy", "--output", folder / "x.kvec"], check=True,
+                       capture_output=True)
+        seed("kvec", name, (folder / "x.kvec").read_bytes())
+
+
 def vectors(folder):
     """One small matrix in each format."""
     matrix = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -145,6 +156,7 @@ def main():
     kselect = str(Path(sys.argv[1]).resolve())
     with tempfile.TemporaryDirectory() as folder:
         vectors(Path(folder))
+        prepared(kselect, Path(folder))
         messages(records(kselect, Path(folder)))
         indexes(kselect, Path(folder))
     texts()

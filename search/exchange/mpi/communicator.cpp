@@ -93,8 +93,7 @@ class mpi_communicator final : public communicator {
   explicit mpi_communicator(double limit_s) : limit_(limit_s) {
     // MPI_Init and MPI_Finalize cannot be polled. The alarm ends this process, mpirun the others.
     alarm(static_cast<unsigned>(2 * limit_s));
-    int provided = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &thread_level_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     MPI_Comm machine{};
@@ -116,6 +115,7 @@ class mpi_communicator final : public communicator {
   int size() const override { return size_; }
   int local_rank() const override { return local_rank_; }
   int local_size() const override { return local_size_; }
+  bool any_thread() const override { return thread_level_ >= MPI_THREAD_SERIALIZED; }
   double wait_limit_s() const override { return limit_; }
   std::string name(int rank) const override {
     const auto at = static_cast<std::size_t>(rank);
@@ -302,6 +302,7 @@ class mpi_communicator final : public communicator {
   }
 
   double limit_;
+  int thread_level_ = MPI_THREAD_SINGLE;
   int rank_ = 0, size_ = 1;
   int local_rank_ = 0, local_size_ = 1;
   std::string host_;

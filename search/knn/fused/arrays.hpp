@@ -2,6 +2,7 @@
 // Arrays in a backend's memory, and launches and selections whose failures are thrown.
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "kselect/registry.hpp"
@@ -40,6 +41,15 @@ inline std::int64_t blocks_for(std::int64_t items, std::int64_t a_block) {
   return (items + a_block - 1) / a_block;
 }
 
+// A call of the first of the named entries that supports it.
+struct chosen_plan {
+  chosen_plan() = default;
+  chosen_plan(const problem& p, std::span<const std::string_view> names, const device& place);
+  const algorithm* entry = nullptr;  // null: none does
+  call_plan plan;
+  std::string reasons;  // why the entries before it, or all of them, do not
+};
+
 // A selection by the first of the named entries that supports it, with its workspace.
 class chosen_selection {
  public:
@@ -52,8 +62,7 @@ class chosen_selection {
  private:
   void reserve(backend& place);
 
-  const algorithm* entry_ = nullptr;
-  call_plan plan_;  // of the last run's rows
+  chosen_plan chosen_;  // of the last run's rows
   device_buffer workspace_;
 };
 

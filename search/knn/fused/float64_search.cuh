@@ -2,11 +2,11 @@
 // Queries whose neighbours are found by float64 distances to the whole corpus.
 
 #include <algorithm>
-#include <array>
 
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/exact.cuh"
 #include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/memory_plan.hpp"
 
 namespace kselect::search::fused {
 
@@ -23,11 +23,11 @@ class float64_search {
         allowed_(allowed),
         to_(to) {}
 
-  // Allocates, and waits until the answers of these queries are complete.
-  void run(const numbering& queries, std::int64_t rows) {
+  // Allocates, and waits until the answers of these queries are complete. The distances of at most
+  // `most` queries are held at once (float64_rows).
+  void run(const numbering& queries, std::int64_t rows, std::int64_t most) {
     const std::int64_t n = corpus_.count();
-    const std::int64_t fits = float64_bytes / (n * static_cast<std::int64_t>(sizeof(double)));
-    const std::int64_t at_once = std::min(rows, std::clamp<std::int64_t>(fits, 1, most_by_float64));
+    const std::int64_t at_once = std::min(rows, most);
     const device_buffer distances = make<double>(place_, at_once * n);
     const device_buffer values = make<double>(place_, at_once * to_.k);
     const device_buffer indices = make<std::int32_t>(place_, at_once * to_.k);
@@ -74,11 +74,6 @@ class float64_search {
     if (corpus_.measure() == metric::inner_product) return with(exact_kernel_of<true>{});
     with(exact_kernel_of<false>{});
   }
-
-  static constexpr std::array<std::string_view, 2> settled = {"bms-block+stable",
-                                                              "bms-grid+stable"};
-  static constexpr std::int64_t float64_bytes = std::int64_t{1} << 30;  // of distances held at once
-  static constexpr std::int64_t most_by_float64 = 256;                  // queries at once
 
   backend& place_;
   const prepared_corpus& corpus_;

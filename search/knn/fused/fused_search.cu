@@ -277,7 +277,6 @@ class fused_search::work {
     if (left != 0) by_float64(named(batch.ids, 0, left), left);
   }
   void filter_again(const batch_memory& batch, std::int64_t first, std::int64_t rows) {
-    constexpr std::uint32_t room = 4096;
     const numbering queries = named(memory_.batch->ids, first, rows);
     round(batch, queries, rows, true);
     const global<const double> reach{view<const double>(memory_.batch->reach).data + first, rows};
@@ -290,18 +289,19 @@ class fused_search::work {
                           {view<const double>(batch.squares), view<const double>(batch.errors),
                            reach, corpus_.facts(), thresholds, rows, !allowed_.all()});
     }
-    const pass_plan over =
-        plan_pass(0, tiles_of(corpus_.count()), rows, room / 3.0, place_.description(), plan_.body);
+    const pass_plan over = plan_again(corpus_.count(), rows, place_.description(), plan_.body);
     const list_memory lists(place_, over, rows);
     pass(batch, queries, rows, over, lists.lists());
-    finish(batch, queries, rows, {}, lists.lists(), room);
+    finish(batch, queries, rows, {}, lists.lists(), room_again);
     require(place_.synchronise());
   }
 
   void by_float64(const numbering& queries, std::int64_t rows) {
     report_.by_float64 += rows;
+    const std::int64_t at_once = float64_rows(plan_, corpus_.count());
     clock_(stage::by_float64, [&] {
-      float64_search(place_, corpus_, queries_, first_own_, allowed_, to_).run(queries, rows);
+      float64_search(place_, corpus_, queries_, first_own_, allowed_, to_)
+          .run(queries, rows, at_once);
     });
   }
   std::int64_t slabs() const { return slabs_of(corpus_.dimension(), corpus_.factors()); }
@@ -324,16 +324,17 @@ class fused_search::work {
 
 fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries,
                            std::int64_t k, bool leaves_self_out, product_body body,
-                           filtering leaves_out, bool half_product)
+                           filtering leaves_out, bool half_product, std::int64_t bytes)
     : place_(place),
       corpus_(corpus),
       k_(k),
       leaves_self_out_(leaves_self_out),
-      plan_(plan_search({.n = corpus.count(),
+      plan_(plan_within({.n = corpus.count(),
                          .q = queries,
                          .dimension = corpus.dimension(),
                          .k = k + (leaves_self_out ? 1 : 0),
                          .body = body,
+                         .bytes = bytes,
                          .wgmma_is_built = wgmma_is_built(),
                          .each = leaves_out == filtering::each,
                          .factors = corpus.factors(),

@@ -129,9 +129,12 @@ class fused_search {
   // that the place or this program does not have makes run() throw error(failure::unsupported).
   // `half_product`: the queries of every run are the vectors of the corpus, all of them and in
   // order, without `known`. Each pair is then multiplied once, where plan().half is taken.
+  // `bytes`: the most memory that it may take, queries that are done again included; 0: as much as
+  // pays. Corpus, queries and answers are not in it.
   fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries, std::int64_t k,
                bool leaves_self_out, product_body body = product_body::fastest,
-               filtering leaves_out = filtering::none, bool half_product = false);
+               filtering leaves_out = filtering::none, bool half_product = false,
+               std::int64_t bytes = 0);
   ~fused_search();
 
   // Finds the k nearest of each query: `raw`, [count][dimension] in the backend's memory; `to` is

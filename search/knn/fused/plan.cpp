@@ -178,7 +178,7 @@ std::int64_t search_plan::columns() const {
 search_plan plan_search(const search_shape& s, const device& place) {
   search_plan plan;
   plan.body = chosen_body(s, place);
-  plan.rows = std::min(s.q, rows_at_once);
+  plan.rows = std::min(s.q, s.most_rows == 0 ? rows_at_once : s.most_rows);
   const std::int64_t tiles = tiles_of(s.n);
   if (s.n < least_vectors) {
     plan.by_float64_because = "the corpus is small";

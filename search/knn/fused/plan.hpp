@@ -39,8 +39,10 @@ struct search_shape {
   std::int64_t n = 0, q = 0, dimension = 0;
   std::int64_t k = 0;  // one more if a query leaves itself out
   product_body body = product_body::fastest;
-  bool wgmma_is_built = false;                     // whether this program has the wgmma body
-  bool each = false;                               // queries differ in what they leave out
+  std::int64_t most_rows = 0;   // queries at a time; 0: as many as pay
+  std::int64_t bytes = 0;       // the most memory of the search (memory_plan.hpp); 0: unbounded
+  bool wgmma_is_built = false;  // whether this program has the wgmma body
+  bool each = false;            // queries differ in what they leave out
   simt::product factors = simt::product::float16;  // bytes are multiplied by mma_sync
   // The queries are all vectors of the corpus, and each pair is to be multiplied once.
   bool half_product = false;
@@ -70,7 +72,8 @@ struct pass_plan {
 struct search_plan {
   // Empty: products filter. Else why all queries are done in float64 at once.
   const char* by_float64_because = "";
-  std::int64_t rows = 0;  // queries at a time
+  std::int64_t rows = 0;                               // queries at a time
+  std::int64_t float64_bytes = std::int64_t{1} << 30;  // of distances held at once
   std::int64_t matrix_tiles = 0, matrix_rank = 0;
   std::int64_t group = 0;  // tiles of a group, if the matrix has maxima; 0: it has all scores
   pass_plan matrix;        // over these tiles, without lists

@@ -1,16 +1,13 @@
 #pragma once
 // What a fused search holds in a backend's memory (fused_search.cu).
 
-#include <array>
 #include <optional>
 
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/memory_plan.hpp"
 
 namespace kselect::search::fused {
-
-inline constexpr std::array<std::string_view, 4> rankers = {"bms-block", "bms-warp", "qms-block",
-                                                            "auto"};
 
 // The lists of one pass.
 struct list_memory {

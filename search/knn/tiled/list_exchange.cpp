@@ -1,6 +1,7 @@
 #include "search/knn/tiled/list_exchange.hpp"
 
 #include <array>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -33,10 +34,10 @@ class host_exchange final : public list_exchange {
     const std::int64_t k = mine.k();
     const std::vector<std::int64_t> shares = shares_of(mine.queries(), ranks_.size());
     const std::int64_t share = shares[index(ranks_.rank())];
-    neighbour_lists of_all(ranks_.size() * share, k);
+    neighbour_lists& of_all = shaped(of_all_, ranks_.size() * share, k);
     const columns received{of_all.distances(), of_all.indices(), of_all.ranked()};
     move(&communicator::exchange, shares, mine, received);
-    neighbour_lists own(share, k);
+    neighbour_lists& own = shaped(own_, share, k);
     {
       const lap merging(taken_.merging);
       merge_lists(ranks_.size(), {received.distances, received.indices, received.ranked}, threads_,
@@ -67,8 +68,17 @@ class host_exchange final : public list_exchange {
     (ranks_.*step)(all, shares);
   }
 
+  // The first tile is the longest.
+  static neighbour_lists& shaped(std::optional<neighbour_lists>& lists, std::int64_t queries,
+                                 std::int64_t k) {
+    if (!lists || queries > lists->room()) lists.emplace(queries, k);
+    lists->shape(queries);
+    return *lists;
+  }
+
   communicator& ranks_;
   int threads_;
+  std::optional<neighbour_lists> of_all_, own_;
 };
 
 // Why this rank cannot use NCCL; empty if it can.

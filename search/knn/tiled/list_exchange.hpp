@@ -29,6 +29,10 @@ class list_exchange {
   // or the other GPUs do not answer in time, and error(failure::unsupported) for errors of NCCL.
   virtual neighbour_lists merged(neighbour_lists mine) = 0;
 
+  // Whether another thread may call merged() while the executor works: if it enqueues nothing
+  // there.
+  virtual bool beside() const { return true; }
+
   // Seconds of all calls so far, on this rank.
   struct seconds {
     double moving = 0;  // waits for other ranks included

@@ -28,14 +28,58 @@ double ranked_at(std::span<const double> ranked, std::span<const float> distance
   return ranked.empty() ? distances[i] : ranked[i];
 }
 
+// The rest of one list, from its nearest on.
+struct head {
+  entry nearest;
+  std::int64_t at, end;
+  bool operator>(const head& other) const { return other.nearest < nearest; }
+};
+
+head head_at(const list_columns& from, std::int64_t at, std::int64_t end) {
+  return {{ranked_at(from.ranked, from.distances, index(at)), from.indices[index(at)],
+           from.distances[index(at)]},
+          at,
+          end};
+}
+
+// Merges the lists of query q. `heads` is memory for them.
+void merge_query(std::int64_t lists, const list_columns& from, std::int64_t q,
+                 std::vector<head>& heads, neighbour_lists& out) {
+  const std::int64_t k = out.k(), list_size = out.queries() * k;
+  heads.clear();
+  for (std::int64_t l = 0; l < lists; ++l) {
+    const std::int64_t begin = l * list_size + q * k;
+    heads.push_back(head_at(from, begin, begin + k));
+  }
+  std::ranges::make_heap(heads, std::greater<>{});
+  for (std::int64_t i = 0; i < k; ++i) {
+    std::ranges::pop_heap(heads, std::greater<>{});
+    head& least = heads.back();
+    out.distances()[index(q * k + i)] = least.nearest.distance;
+    out.ranked()[index(q * k + i)] = least.nearest.ranked;
+    out.indices()[index(q * k + i)] = least.nearest.index;
+    if (least.at + 1 == least.end) {
+      heads.pop_back();
+    } else {
+      least = head_at(from, least.at + 1, least.end);
+      std::ranges::push_heap(heads, std::greater<>{});
+    }
+  }
+}
+
 }  // namespace
 
 neighbour_lists::neighbour_lists(std::int64_t queries, std::int64_t k)
     : queries_(queries),
+      room_(queries),
       k_(k),
       distances_(std::make_unique_for_overwrite<float[]>(size())),
       ranked_(std::make_unique_for_overwrite<double[]>(size())),
       indices_(std::make_unique_for_overwrite<std::int64_t[]>(size())) {
+  clear();
+}
+
+void neighbour_lists::clear() {
   // Fresh pages cost the first thread that writes them more than the writing.
   const int threads =
       size() < least_to_share ? 1 : std::min(most_fillers, runtime::threads_to_use(0));
@@ -84,44 +128,11 @@ void neighbour_lists::merge(std::int64_t query, const found& list) {
 }
 
 void merge_lists(std::int64_t lists, const list_columns& from, int threads, neighbour_lists& out) {
-  const std::int64_t k = out.k();
-  const std::int64_t list_size = out.queries() * k;
-  struct head {
-    entry nearest;
-    std::int64_t at, end;
-    bool operator>(const head& other) const { return other.nearest < nearest; }
-  };
 #pragma omp parallel num_threads(threads)
   {
     std::vector<head> heads;
 #pragma omp for schedule(static)
-    for (std::int64_t q = 0; q < out.queries(); ++q) {
-      const auto head_at = [&](std::int64_t at, std::int64_t end) {
-        return head{{ranked_at(from.ranked, from.distances, index(at)), from.indices[index(at)],
-                     from.distances[index(at)]},
-                    at,
-                    end};
-      };
-      heads.clear();
-      for (std::int64_t l = 0; l < lists; ++l) {
-        const std::int64_t begin = l * list_size + q * k;
-        heads.push_back(head_at(begin, begin + k));
-      }
-      std::ranges::make_heap(heads, std::greater<>{});
-      for (std::int64_t i = 0; i < k; ++i) {
-        std::ranges::pop_heap(heads, std::greater<>{});
-        head& least = heads.back();
-        out.distances()[index(q * k + i)] = least.nearest.distance;
-        out.ranked()[index(q * k + i)] = least.nearest.ranked;
-        out.indices()[index(q * k + i)] = least.nearest.index;
-        if (least.at + 1 == least.end) {
-          heads.pop_back();
-        } else {
-          least = head_at(least.at + 1, least.end);
-          std::ranges::push_heap(heads, std::greater<>{});
-        }
-      }
-    }
+    for (std::int64_t q = 0; q < out.queries(); ++q) merge_query(lists, from, q, heads, out);
   }
 }
 

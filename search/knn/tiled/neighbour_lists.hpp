@@ -35,6 +35,14 @@ class neighbour_lists {
   // Empty lists: each has k times no_neighbour at +inf. Throws std::bad_alloc.
   neighbour_lists(std::int64_t queries, std::int64_t k);
 
+  // Lists of so many queries, at most room(), in the same memory. Their contents are
+  // undefined until clear() or until each is written. Fresh memory of a large tile takes
+  // milliseconds, so a search keeps it.
+  void shape(std::int64_t queries) { queries_ = queries; }
+  std::int64_t room() const { return room_; }
+  // Makes all lists empty.
+  void clear();
+
   std::int64_t queries() const { return queries_; }
   std::int64_t k() const { return k_; }
   std::span<float> distances() { return {distances_.get(), size()}; }  // [queries][k]
@@ -59,7 +67,7 @@ class neighbour_lists {
  private:
   std::size_t size() const { return static_cast<std::size_t>(queries_ * k_); }
 
-  std::int64_t queries_, k_;
+  std::int64_t queries_, room_, k_;
   std::unique_ptr<float[]> distances_;
   std::unique_ptr<double[]> ranked_;
   std::unique_ptr<std::int64_t[]> indices_;

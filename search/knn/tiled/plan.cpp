@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t float_bytes = 4;
 constexpr std::int64_t neighbour_bytes = 4 + 8 + 8;  // distance, the number that ranks it, index
+constexpr std::int64_t bytes_of_bounds = 56;         // of a query, among ranks (bound_sharing.hpp)
 constexpr std::int64_t mebibyte = 1 << 20;
 // A block of queries is searched at once: enough that packing the corpus for it costs little.
 constexpr std::int64_t block_bytes = 32 * mebibyte;
@@ -63,10 +64,12 @@ std::int64_t tile_bytes(const tiled_sizes& s, std::int64_t corpus_tile, std::int
   // Two tiles, one of which is being read; images and norms; marks of the certificate.
   const std::int64_t corpus =
       corpus_tile * (2 * s.dimension * float_bytes + 32) + s.threads * seeds;
-  // Queries, and lists: found so far, being written; with ranks also sent, received and merged.
-  const std::int64_t lists = (s.ranks > 1 ? 5 : 2) + (s.delivers ? 1 : 0);
+  // Queries that are searched, and the next. Lists of a tile that is searched, of one that is
+  // exchanged and of one that is written; with ranks also those received and merged.
+  const std::int64_t lists = (s.ranks > 1 ? 5 : 3) + (s.delivers ? 1 : 0);
   const std::int64_t queries =
-      query_tile * (s.dimension * float_bytes + s.k * neighbour_bytes * lists);
+      query_tile * (2 * s.dimension * float_bytes + s.k * neighbour_bytes * lists +
+                    (s.ranks > 1 ? bytes_of_bounds : 0));
   // Products and their factors, stacks, pieces of a file.
   const std::int64_t fixed =
       s.threads * (8 * mebibyte + host_thread_bytes(s.dimension, s.k + 1)) + s.reading_bytes;

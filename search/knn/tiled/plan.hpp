@@ -16,8 +16,9 @@ inline constexpr std::int64_t corpus_unit = 512;
 inline constexpr std::int64_t query_unit = 256;
 // Threads of a rank that read a tile for a GPU.
 inline constexpr int gpu_readers = 8;
-// The buffers of copies to and from a GPU (runtime/backend/cuda/staged_copies.hpp).
-inline constexpr std::int64_t pinned_bytes = 32 << 20;
+// The buffers of copies to and from a GPU (runtime/backend/cuda/staged_copies.hpp): of those in
+// order with its work, and of those beside it.
+inline constexpr std::int64_t pinned_bytes = 64 << 20;
 // The most queries of a tile on the CPU. 2^13 queries take 2^12 operations for each byte read,
 // which hides any disk. A killed job loses at most the results of one tile.
 inline constexpr std::int64_t most_queries_on_cpu = 1 << 13;

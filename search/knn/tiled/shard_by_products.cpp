@@ -1,10 +1,10 @@
 #include "search/knn/tiled/shard_by_products.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "runtime/error.hpp"
 #include "search/knn/fused/arrays.hpp"
@@ -13,11 +13,6 @@
 #include "search/knn/fused/stage_times.hpp"
 #include "search/knn/tiled/plan.hpp"
 #include "search/knn/tiled/tile_stream.hpp"
-#if KSELECT_HAS_CUDA
-#include <cuda_runtime_api.h>
-
-#include "runtime/backend/cuda/call.hpp"
-#endif
 
 namespace kselect::search {
 namespace {
@@ -25,41 +20,28 @@ namespace {
 using fused::make;
 using fused::view;
 
-// The most bytes of a corpus tile in host memory: they take some milliseconds to copy.
-constexpr std::int64_t most_tile_bytes = 256 << 20;
-constexpr std::int64_t most_queries_resident = 1 << 16;  // a tile's answers are then soon written
 constexpr std::int64_t component_bytes = 4;
-// The buffers of 2^14 queries at once take up to 2 GiB, which is the quarter for the search.
-constexpr std::int64_t ample_bytes = std::int64_t{8} << 30;
-
-// Of a prepared vector: itself, its slabs, square, error, start, mean and scale.
-std::int64_t prepared_bytes(std::int64_t dimension) {
-  return dimension * component_bytes + fused::slabs_of(dimension) * fused::slab_width * 2 + 36;
-}
-// Of a query: itself, mean, scale, offset, its place among the unproven, and the answer.
-std::int64_t query_bytes(std::int64_t dimension, std::int64_t k) {
-  return dimension * component_bytes + 36 + (k + 1) * 20;
-}
-
-std::string why_no_code(const device& place) {
-  return fused::why_not(place, fused::filter_compiled_for(place));
-}
 
 class shard_by_products final : public shard_search {
  public:
   shard_by_products(const tiled_request& request, const vector_files& base, std::int64_t first,
-                    std::int64_t end, std::int64_t tile, bool resident, backend& place)
+                    std::int64_t end, std::int64_t tile, std::int64_t queries,
+                    const product_tile_bounds& bounds, backend& place)
       : request_(request),
         first_(first),
         end_(end),
         dimension_(base.dimension()),
         tile_(std::min(tile, end - first)),
-        resident_(resident || tile >= end - first),
+        resident_(bounds.resident || tile >= end - first),
+        search_bytes_(bounds.search_bytes),
         place_(place),
         stream_(base, first, end, tile_, reading_threads(place)),
-        watch_(place, request.cuda.time_stages) {
-    const std::string why = why_no_code(place.description());
+        watch_(place, request.cuda.time_stages),
+        queries_most_(queries) {
+    const std::string why =
+        fused::why_not(place.description(), fused::filter_compiled_for(place.description()));
     if (!why.empty()) throw error(failure::unsupported, why);
+    for (device_buffer& memory : queries_) memory = make<float>(place, queries * dimension_);
   }
 
   std::int64_t tiles() const override { return stream_.tiles(); }
@@ -77,18 +59,23 @@ class shard_by_products final : public shard_search {
     if (resident_) bring_whole();
   }
 
-  void nearest(const vector_set& queries, std::int64_t first, neighbour_lists& best) override {
-    queries_ = upload(queries);
+  void bring(const vector_set& queries) override {
+    const device_buffer& memory = queries_[brought_++ % 2];
+    place_.to_device_beside(memory.data(), std::as_bytes(std::span(queries.data)));
+  }
+
+  std::function<void()> nearest(const vector_set& queries, std::int64_t first,
+                                neighbour_lists& best, bound_sharing& shared) override {
+    std::function<void()> rest;
     if (resident_) {
-      search(whole_, queries, first, best, false);
+      rest = search(whole_, queries.count, first, best, {});
     } else {
-      for (std::int64_t t = 0; t < stream_.tiles(); ++t) {
-        const part tile = bring(stream_.next());
-        search(tile, queries, first, best, t > 0);
-      }
+      search_tiles(queries.count, first, best, shared);
     }
+    ++searched_;
     report_.rows_proven += queries.count;
     if (const auto times = watch_.take()) report_.gpu += *times;
+    return rest;
   }
 
  private:
@@ -98,6 +85,18 @@ class shard_by_products final : public shard_search {
     device_buffer vectors;
     std::unique_ptr<fused::prepared_corpus> corpus;
   };
+
+  void search_tiles(std::int64_t count, std::int64_t first, neighbour_lists& best,
+                    bound_sharing& shared) {
+    for (std::int64_t t = 0; t < stream_.tiles(); ++t) {
+      const part tile = bring_part(stream_.next());
+      if (t > 0) note_farthest(best, shared.known());
+      const std::span<const double> known = t > 0 ? farthest_ : std::span<const double>();
+      // The next tile is merged into these lists.
+      if (const auto rest = search(tile, count, first, best, known)) rest();
+      if (t == 0) shared.offer(best);
+    }
+  }
 
   int threads() const { return place_.description().threads; }
   fused::stage_clock clock() {
@@ -110,7 +109,7 @@ class shard_by_products final : public shard_search {
     return memory;
   }
 
-  part bring(const tile_stream::tile& tile) {
+  part bring_part(const tile_stream::tile& tile) {
     part made{tile.first, upload(tile.vectors), nullptr};
     prepare(made, tile.vectors.count);
     return made;
@@ -132,45 +131,73 @@ class shard_by_products final : public shard_search {
     p.corpus->prepare(clock());
   }
 
-  // If queries may find themselves, asks for one neighbour more and leaves them out. `later`:
-  // `best` has neighbours of other tiles.
-  void search(const part& p, const vector_set& queries, std::int64_t first, neighbour_lists& best,
-              bool later) {
+  // Answers in the executor's memory, of one tile of queries.
+  struct found {
+    device_buffer indices, distances, exact;
+  };
+  // For so many numbers, in memory that grows but is kept.
+  const found& answers_of(std::int64_t size) {
+    found& memory = found_[searched_ % 2];
+    if (memory.distances.size() < index(size) * sizeof(float)) {
+      memory = {};
+      memory = {make<std::int64_t>(place_, size), make<float>(place_, size),
+                make<double>(place_, size)};
+    }
+    return memory;
+  }
+  // A search of the whole part serves all tiles of queries; its memory is made once.
+  fused::fused_search& search_of(const part& p, std::int64_t queries, std::int64_t k) {
+    if (!search_ || k != searched_k_ || !resident_) {
+      search_.reset();
+      search_.emplace(place_, *p.corpus, resident_ ? std::max(queries, queries_most_) : queries, k,
+                      false, fused::product_body::fastest, fused::filtering::none, false,
+                      search_bytes_);
+      searched_k_ = k;
+    }
+    return *search_;
+  }
+
+  // If queries may find themselves, asks for one neighbour more and leaves them out. `known`: for
+  // each query the distance beyond which no vector is wanted; empty if `best` has no neighbours
+  // yet. What it returns downloads the answers, if that is not done.
+  std::function<void()> search(const part& p, std::int64_t count, std::int64_t first,
+                               neighbour_lists& best, std::span<const double> known) {
     const std::int64_t vectors = p.corpus->count();
-    const bool own =
-        request_.exclude_self && first < p.first + vectors && p.first < first + queries.count;
+    const bool own = request_.exclude_self && first < p.first + vectors && p.first < first + count;
     const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
-    const std::int64_t size = queries.count * k;
-    const device_buffer indices = make<std::int64_t>(place_, size);
-    const device_buffer distances = make<float>(place_, size), exact = make<double>(place_, size);
-    const device_buffer known = later ? upload_farthest(best) : device_buffer{};
-    fused::fused_search nearest(place_, *p.corpus, queries.count, k, false);
+    const std::int64_t size = count * k;
+    const found& to = answers_of(size);
+    const bool later = !known.empty();
+    const device_buffer bounds = later ? uploaded(known) : device_buffer{};
     const fused::search_report done =
-        nearest.run(view<const float>(queries_).data, queries.count, -1,
-                    {.indices = view<std::int64_t>(indices),
-                     .distances = view<float>(distances),
-                     .exact = view<double>(exact),
-                     .k = k,
-                     .root = request_.metric == metric::euclidean},
-                    clock(), {}, later ? view<const double>(known) : simt::global<const double>{});
+        search_of(p, count, k)
+            .run(view<const float>(queries_[searched_ % 2]).data, count, -1,
+                 {.indices = view<std::int64_t>(to.indices),
+                  .distances = view<float>(to.distances),
+                  .exact = view<double>(to.exact),
+                  .k = k,
+                  .root = request_.metric == metric::euclidean},
+                 clock(), {}, later ? view<const double>(bounds) : simt::global<const double>{});
     report_.unproven += done.again;
     report_.survivors += done.survivors;
     report_.by_float64 += done.by_float64;
-    if (!later && !own && k == best.k()) return take(indices, distances, exact, p.first, best);
+    if (!later && !own && k == best.k()) {
+      return [this, &to, offset = p.first, &best] { take(to, offset, best); };
+    }
     indices_.resize(index(size));
     distances_.resize(index(size));
     exact_.resize(index(size));
-    place_.to_host(std::as_writable_bytes(std::span(indices_)), indices.data());
-    place_.to_host(std::as_writable_bytes(std::span(distances_)), distances.data());
-    place_.to_host(std::as_writable_bytes(std::span(exact_)), exact.data());
-    merge(queries.count, k, p.first, own ? first : no_neighbour, best);
+    place_.to_host(std::as_writable_bytes(std::span(indices_)), to.indices.data());
+    place_.to_host(std::as_writable_bytes(std::span(distances_)), to.distances.data());
+    place_.to_host(std::as_writable_bytes(std::span(exact_)), to.exact.data());
+    merge(count, k, p.first, own ? first : no_neighbour, best);
+    return {};
   }
   // Lists of a first tile are those of all so far.
-  void take(const device_buffer& indices, const device_buffer& distances,
-            const device_buffer& exact, std::int64_t offset, neighbour_lists& best) {
-    place_.to_host(std::as_writable_bytes(best.indices()), indices.data());
-    place_.to_host(std::as_writable_bytes(best.distances()), distances.data());
-    place_.to_host(std::as_writable_bytes(best.ranked()), exact.data());
+  void take(const found& from, std::int64_t offset, neighbour_lists& best) {
+    place_.to_host_beside(std::as_writable_bytes(best.indices()), from.indices.data());
+    place_.to_host_beside(std::as_writable_bytes(best.distances()), from.distances.data());
+    place_.to_host_beside(std::as_writable_bytes(best.ranked()), from.exact.data());
     const std::span<std::int64_t> all = best.indices();
     const int workers = threads();
 #pragma omp parallel for num_threads(workers) schedule(static)
@@ -178,14 +205,18 @@ class shard_by_products final : public shard_search {
       all[i] = all[i] < 0 ? no_neighbour : all[i] + offset;
     }
   }
-  // No vector of a later tile that is farther than a query's k-th so far is wanted.
-  device_buffer upload_farthest(const neighbour_lists& best) {
-    std::vector<double> farthest;
+  // No vector of a later tile is wanted that is farther than a query's k-th so far, or than a bound
+  // of all ranks.
+  void note_farthest(const neighbour_lists& best, std::span<const double> of_ranks) {
+    farthest_.resize(index(best.queries()));
     for (std::int64_t q = 0; q < best.queries(); ++q) {
-      farthest.push_back(best.ranked()[index(q * best.k() + best.k() - 1)]);
+      const double own = best.ranked()[index(q * best.k() + best.k() - 1)];
+      farthest_[index(q)] = of_ranks.empty() ? own : std::min(own, of_ranks[index(q)]);
     }
-    device_buffer memory = make<double>(place_, best.queries());
-    place_.to_device(memory.data(), std::as_bytes(std::span(farthest)));
+  }
+  device_buffer uploaded(std::span<const double> numbers) {
+    device_buffer memory = make<double>(place_, std::ssize(numbers));
+    place_.to_device(memory.data(), std::as_bytes(numbers));
     return memory;
   }
   // Query q leaves out vector first_own + q, unless that is no_neighbour.
@@ -209,97 +240,34 @@ class shard_by_products final : public shard_search {
   std::int64_t first_, end_, dimension_;
   std::int64_t tile_;
   bool resident_;
+  std::int64_t search_bytes_;
   backend& place_;
   tile_stream stream_;
   fused::stage_times watch_;
   shard_report report_;
-  device_buffer queries_;
-  part whole_;  // of a resident corpus
+  std::int64_t queries_most_;  // of a tile
+  // Of a tile of queries that is searched, and of the one beside it.
+  std::array<device_buffer, 2> queries_;
+  std::array<found, 2> found_;
+  std::size_t brought_ = 0, searched_ = 0;  // tiles of queries
+  part whole_;                              // of a resident corpus
+  std::optional<fused::fused_search> search_;
+  std::int64_t searched_k_ = 0;
   std::vector<std::int64_t> indices_;
   std::vector<float> distances_;
-  std::vector<double> exact_;
+  std::vector<double> exact_, farthest_;
 };
 
-// Bytes of the executor's memory that a search may take.
-std::int64_t executor_bytes(const tiled_request& request, [[maybe_unused]] const backend& place) {
-  if (request.cuda.memory_bytes != 0) return request.cuda.memory_bytes;
-#if KSELECT_HAS_CUDA
-  if (!place.shares_host_memory()) {
-    std::size_t free = 0, total = 0;
-    require_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    return static_cast<std::int64_t>(free);
-  }
-#endif
-  return request.memory_bytes;
-}
-
 }  // namespace
-
-product_tile_bounds bound_product_tiles(std::int64_t bytes, std::int64_t vectors,
-                                        std::int64_t queries, std::int64_t dimension,
-                                        std::int64_t k) {
-  const std::int64_t a_vector = prepared_bytes(dimension), a_query = query_bytes(dimension, k);
-  const std::int64_t fit = bytes / 2 / a_vector / corpus_unit * corpus_unit;
-  const std::int64_t asked = bytes / 4 / a_query / query_unit * query_unit;
-  if (fit < std::min(corpus_unit, vectors) || asked < std::min(query_unit, queries)) {
-    throw error(failure::resources,
-                fmt::format("{} MiB of the executor's memory do not hold {} vectors of dimension "
-                            "{} and {} queries with k = {}",
-                            bytes >> 20, corpus_unit, dimension, query_unit, k));
-  }
-  const bool resident = fit >= vectors;
-  const std::int64_t tile =
-      most_tile_bytes / (dimension * component_bytes) / corpus_unit * corpus_unit;
-  return {.queries = std::min(asked, resident ? most_queries_resident : queries),
-          .corpus_tile = std::min(fit, std::max(corpus_unit, tile)),
-          .resident = resident};
-}
-
-product_tile_bounds bound_product_tiles(const tiled_request& request, std::int64_t vectors,
-                                        std::int64_t queries, std::int64_t dimension,
-                                        const backend& place) {
-  return bound_product_tiles(executor_bytes(request, place), vectors, queries, dimension,
-                             request.k);
-}
-
-bool asks_for_products(const tiled_request& r, const device& place) {
-  return r.product == knn_product::automatic && place.kind == executor_kind::cuda &&
-         r.entry.algorithm->name == "auto" && !r.cuda.tf32 && !r.cuda.sum_by_warp;
-}
-
-std::string why_not_products(const tiled_request& r, std::int64_t vectors, std::int64_t queries,
-                             std::int64_t dimension, const device& place, std::int64_t bytes) {
-  if (r.exchange == exchange_kind::nccl) return "--exchange nccl orders by float32";
-  if (bytes < ample_bytes) {
-    return fmt::format("they want {} GiB of the GPU's memory, and have {} MiB", ample_bytes >> 30,
-                       bytes >> 20);
-  }
-  if (r.metric == metric::inner_product) return {};  // no other way has it
-  const product_tile_bounds bounds = bound_product_tiles(bytes, vectors, queries, dimension, r.k);
-  const fused::search_plan plan =
-      fused::plan_search({.n = bounds.resident ? vectors : bounds.corpus_tile,
-                          .q = std::min(queries, bounds.queries),
-                          .dimension = dimension,
-                          .k = r.k + (r.exclude_self ? 1 : 0)},
-                         place);
-  return plan.by_float64_because;
-}
-
-std::string why_not_products(const tiled_request& r, std::int64_t vectors, std::int64_t queries,
-                             std::int64_t dimension, const backend& place) {
-  const std::string why = why_no_code(place.description());
-  if (!why.empty()) return why;
-  return why_not_products(r, vectors, queries, dimension, place.description(),
-                          executor_bytes(r, place));
-}
 
 std::unique_ptr<shard_search> open_product_shard(const tiled_request& request,
                                                  const vector_files& base, std::int64_t first,
                                                  std::int64_t end, std::int64_t tile,
                                                  std::int64_t queries, backend& place) {
-  const bool resident =
-      bound_product_tiles(request, end - first, queries, base.dimension(), place).resident;
-  return std::make_unique<shard_by_products>(request, base, first, end, tile, resident, place);
+  const product_tile_bounds bounds =
+      bound_product_tiles(request, end - first, queries, base.dimension(), place);
+  return std::make_unique<shard_by_products>(request, base, first, end, tile, queries, bounds,
+                                             place);
 }
 
 }  // namespace kselect::search

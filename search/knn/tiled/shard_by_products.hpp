@@ -16,17 +16,18 @@ namespace kselect::search {
 
 // How a shard is cut for the memory of its executor.
 struct product_tile_bounds {
-  std::int64_t queries;      // the most of a tile
-  std::int64_t corpus_tile;  // the most vectors of a tile
-  bool resident;             // all tiles stay in the executor's memory
+  std::int64_t queries;       // the most of a tile
+  std::int64_t corpus_tile;   // the most vectors of a tile
+  bool resident;              // all tiles stay in the executor's memory
+  std::int64_t search_bytes;  // for the search of one tile
 };
 
-// Numbers alone: `bytes` of memory for `vectors` vectors and up to `queries` queries. A half is for
-// the corpus, a quarter for queries and answers, and the rest for the search. Throws
-// error(failure::resources) if the smallest tiles do not fit.
+// Numbers alone: `bytes` of memory for `vectors` vectors and up to `queries` queries. A quarter, or
+// `least_search` bytes, is for the search. Of the rest two thirds are for the corpus, one for
+// queries and answers. Throws error(failure::resources) if the smallest tiles do not fit.
 product_tile_bounds bound_product_tiles(std::int64_t bytes, std::int64_t vectors,
                                         std::int64_t queries, std::int64_t dimension,
-                                        std::int64_t k);
+                                        std::int64_t k, std::int64_t least_search = 0);
 // The same for what the request allows of the executor's memory, or what is free there.
 product_tile_bounds bound_product_tiles(const tiled_request& request, std::int64_t vectors,
                                         std::int64_t queries, std::int64_t dimension,

@@ -2,12 +2,14 @@
 // One rank's part of the corpus. Finds the k nearest for one tile of queries after another.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "runtime/backend/backend.hpp"
 #include "runtime/io/vector_file.hpp"
 #include "runtime/io/vectors.hpp"
 #include "search/knn/knn.hpp"
+#include "search/knn/tiled/bound_sharing.hpp"
 #include "search/knn/tiled/neighbour_lists.hpp"
 #include "search/knn/tiled/tiled_request.hpp"
 #include "search/search.hpp"
@@ -42,9 +44,16 @@ class shard_search {
   // Brings what all queries share to the executor's memory, if it fits. Called once, before the
   // first queries. Throws the exceptions of vector_files::read and knn.
   virtual void load() {}
-  // Merges the nearest of `queries` into `best`. The first query has number `first` among all.
-  // Throws the exceptions of vector_files::read and knn.
-  virtual void nearest(const vector_set& queries, std::int64_t first, neighbour_lists& best) = 0;
+  // Brings queries to the executor before their nearest() is called. Another thread may do so while
+  // the queries brought before are searched.
+  virtual void bring(const vector_set&) {}
+  // Merges the nearest of `queries` into `best`, which is empty. The first query has number `first`
+  // among all. Throws the exceptions of vector_files::read and knn. What it returns, unless empty,
+  // must be called before `best` is read; another thread may do so during the next call, but not
+  // during the one after that. `shared`: where ranks cut each other's survivors, if the shard can.
+  [[nodiscard]] virtual std::function<void()> nearest(const vector_set& queries, std::int64_t first,
+                                                      neighbour_lists& best,
+                                                      bound_sharing& shared) = 0;
 };
 
 // Opens vectors [first, end) of `base`, in tiles of at most `tile`, for up to `queries` at a time.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <future>
 #include <malloc.h>
 #include <memory>
 #include <unistd.h>
@@ -17,11 +16,10 @@
 #include "runtime/io/vector_file.hpp"
 #include "search/knn/tiled/agreement.hpp"
 #include "search/knn/tiled/list_exchange.hpp"
-#include "search/knn/tiled/neighbour_lists.hpp"
+#include "search/knn/tiled/query_tiles.hpp"
 #include "search/knn/tiled/result_store.hpp"
 #include "search/knn/tiled/shard_by_products.hpp"
 #include "search/knn/tiled/shard_search.hpp"
-#include "search/knn/tiled/tile_stream.hpp"
 #if KSELECT_HAS_CUDA
 #include "search/knn/tiled/cuda/shard_on_gpu.hpp"
 #endif
@@ -70,7 +68,7 @@ class tiled_search {
     }
     report_.shard = shard_->report();
     times.read = report_.shard.read_s;
-    times.read_wait = report_.shard.wait_s;
+    times.read_wait = report_.shard.wait_s - waited_s_;
     times.exchange = exchange_->taken().moving;
     times.merge = exchange_->taken().merging;
     return report_;
@@ -81,7 +79,6 @@ class tiled_search {
 
   // Returns when all ranks agree and have their memory.
   void prepare_all() {
-    tiled_times& times = report_.times;
     agree(ranks_, [&] { return open_files(); });
     choose_product();
     // The memory of a GPU's context and of NCCL is taken before tiles are planned.
@@ -98,27 +95,41 @@ class tiled_search {
       std::int64_t query_tile, done;
     } start{query_tile, store_ ? store_->done() : 0};
     ranks_.broadcast(std::as_writable_bytes(std::span(&start, 1)));
-    // Query tiles have the same length on all ranks; corpus tiles depend on the rank's memory.
-    report_.plan = plan_for(start.query_tile);
+    open_part(start.query_tile, start.done);
+    if (ranks_.rank() == 0) observer_.planned(report_);
+    load_part();
+  }
+
+  // Query tiles have the same length on all ranks; corpus tiles depend on the rank's memory.
+  void open_part(std::int64_t query_tile, std::int64_t done) {
+    report_.plan = plan_for(query_tile);
     report_.n = base_->count();
     report_.base_fingerprint = base_->fingerprint();
     report_.query_fingerprint = (query_ ? *query_ : *base_).fingerprint();
     report_.queries = queries().count();
     report_.dimension = base_->dimension();
-    report_.query_tiles = (report_.queries - start.done + start.query_tile - 1) / start.query_tile;
-    report_.queries_before = start.done;
+    report_.query_tiles = (report_.queries - done + query_tile - 1) / query_tile;
+    report_.queries_before = done;
     shard_ = open_shard(request_, *base_, first_, end_, report_.plan.corpus_tile,
                         report_.plan.query_tile, place_);
     report_.plan.corpus_tile = shard_->tile();
     report_.shard = shard_->report();
     report_.vectors = end_ - first_;
     report_.corpus_tiles = shard_->tiles();
-    if (ranks_.rank() == 0) observer_.planned(report_);
-    const lap loading(times.load);
-    agree(ranks_, [&] {
+  }
+
+  void load_part() {
+    const lap loading(report_.times.load);
+    const auto streams = agree(ranks_, [&]() -> json {
       shard_->load();
-      return json::object();
+      return {{"proposal", request_.by_products() && !report_.shard.resident}};
     });
+    // Where all of a rank's tiles stay in memory they are one, and no bound comes before its end.
+    std::array<bool, 1> shares = {
+        std::ranges::any_of(streams, [](const json& said) { return said.get<bool>(); })};
+    ranks_.broadcast(std::as_writable_bytes(std::span(shares)));
+    shares_ = ranks_.size() > 1 && shares[0];
+    waited_s_ = shard_->report().wait_s;
   }
 
   // Opens the files. Returns the facts that must be equal on all ranks.
@@ -226,36 +237,50 @@ class tiled_search {
   }
 
   tile_plan plan_for(std::int64_t query_tile) {
-    const algorithm& entry = *request_.entry.algorithm;
     tiled_sizes sizes;
     sizes.n = end_ - first_;
     sizes.queries = std::max<std::int64_t>(1, queries().count());
     sizes.dimension = base_->dimension();
     sizes.k = request_.k;
-    if (place_.shares_host_memory()) sizes.most_query_tile = most_queries_on_cpu;
-    if (request_.by_products()) {
-      const product_tile_bounds bounds = bound_product_tiles(
-          request_, std::max<std::int64_t>(1, sizes.n), sizes.queries, sizes.dimension, place_);
-      sizes.most_query_tile = std::min(sizes.most_query_tile, bounds.queries);
-      sizes.most_corpus_tile = bounds.corpus_tile;
-      sizes.delivers = true;
-    }
-#if KSELECT_HAS_CUDA
-    if (!place_.shares_host_memory() && !request_.by_products()) {
-      const gpu_tile_bounds bounds = bound_gpu_tiles(request_, sizes.dimension, sizes.queries,
-                                                     std::max<std::int64_t>(1, sizes.n), place_);
-      sizes.most_query_tile = std::min(sizes.most_query_tile, bounds.queries);
-      sizes.most_corpus_tile = bounds.corpus_tile;
-      sizes.delivers = true;
-    }
-#endif
     sizes.ranks = ranks_.size();
     sizes.threads = place_.description().threads;
+    bound_by_executor(sizes);
+    count_buffers(sizes);
+    return plan_tiles(sizes, request_.memory_bytes / ranks_.process_size() - report_.held_bytes,
+                      query_tile);
+  }
+
+  // What the memory of the executor holds.
+  void bound_by_executor(tiled_sizes& sizes) {
+    const auto bound = [&](std::int64_t most_queries, std::int64_t corpus_tile) {
+      sizes.most_query_tile = std::min(sizes.most_query_tile, most_queries);
+      sizes.most_corpus_tile = corpus_tile;
+      sizes.delivers = true;
+    };
+    const std::int64_t vectors = std::max<std::int64_t>(1, sizes.n);
+    if (place_.shares_host_memory()) sizes.most_query_tile = most_queries_on_cpu;
+    if (request_.by_products()) {
+      const product_tile_bounds bounds =
+          bound_product_tiles(request_, vectors, sizes.queries, sizes.dimension, place_);
+      return bound(bounds.queries, bounds.corpus_tile);
+    }
+#if KSELECT_HAS_CUDA
+    if (!place_.shares_host_memory()) {
+      const gpu_tile_bounds bounds =
+          bound_gpu_tiles(request_, sizes.dimension, sizes.queries, vectors, place_);
+      bound(bounds.queries, bounds.corpus_tile);
+    }
+#endif
+  }
+
+  // Host memory beside the tiles: for reading, copies and the algorithm.
+  void count_buffers(tiled_sizes& sizes) const {
+    const algorithm& entry = *request_.entry.algorithm;
     const std::int64_t readers = place_.shares_host_memory() ? 2 : gpu_readers;
     sizes.reading_bytes += readers * std::max(base_->reading_bytes(), queries().reading_bytes());
     if (!place_.shares_host_memory()) sizes.reading_bytes += pinned_bytes;
     sizes.keeps_input = !entry.promises.modifies_input;
-    sizes.workspace = [&](std::int64_t rows, std::int64_t n) -> std::int64_t {
+    sizes.workspace = [this, &entry](std::int64_t rows, std::int64_t n) -> std::int64_t {
       if (!place_.shares_host_memory()) return 0;
       problem p;
       p.n = n;
@@ -264,8 +289,6 @@ class tiled_search {
       p.index = preferred_index(entry);
       return static_cast<std::int64_t>(plan_call(entry, p, place_.description()).workspace());
     };
-    return plan_tiles(sizes, request_.memory_bytes / ranks_.process_size() - report_.held_bytes,
-                      query_tile);
   }
 
   // Only rank 0 writes results.
@@ -283,75 +306,21 @@ class tiled_search {
   }
 
   void search() {
-    tiled_times& times = report_.times;
-    for (std::int64_t first = report_.queries_before; first < report_.queries;
-         first += report_.plan.query_tile) {
-      end_if_asked(first);
-      const vector_set tile =
-          read_queries(first, std::min(report_.plan.query_tile, report_.queries - first));
-      neighbour_lists best(tile.count, request_.k);
-      {
-        const lap searching(times.nearest);
-        shard_->nearest(tile, first, best);
-      }
-      {
-        // This names a missing rank; NCCL could not.
-        const lap waiting(times.ranks_wait);
-        ranks_.meet();
-      }
-      write(exchange_->merged(std::move(best)));
-    }
-  }
-
-  // Ranks do not hear a signal at the same time, or not all hear it, and must end together.
-  void end_if_asked(std::int64_t done) {
-    const lap waiting(report_.times.ranks_wait);
-    try {
-      agree(ranks_, [&]() -> json {
-        if (!observer_.stopping()) return json::object();
-        throw error(failure::interrupted,
-                    fmt::format("interrupted: {} of {} queries are done; the same command with "
-                                "--resume goes on",
-                                done, report_.queries));
-      });
-    } catch (const agreed_error&) {
-      await_written();
-      throw;
-    }
-  }
-
-  vector_set read_queries(std::int64_t first, std::int64_t count) {
-    const lap reading(report_.times.queries);
-    vector_set tile;
-    tile.count = count;
-    tile.dimension = base_->dimension();
-    tile.source = queries().name();
-    tile.data.resize(index(count * tile.dimension));
-    if (ranks_.rank() == 0) {
-      read_by_threads(queries(), first, count, tile.data.data(), reading_threads(place_));
-    }
-    ranks_.broadcast(std::as_writable_bytes(std::span(tile.data)));
-    return tile;
-  }
-
-  // Writes in the background, while the next tile is searched.
-  void write(neighbour_lists answer) {
-    if (ranks_.rank() != 0) return;
-    await_written();
-    answer_.emplace(std::move(answer));
-    writing_ = std::async(std::launch::async, [this] {
-      const lap writing(report_.times.write);
-      store_->append(answer_->queries(), answer_->distances(), answer_->indices());
-    });
-  }
-
-  void await_written() {
-    if (!writing_.valid()) return;
-    {
-      const lap waiting(report_.times.write_wait);
-      writing_.get();
-    }
-    observer_.finished_tile(store_->done());
+    query_tiles tiles({.place = place_,
+                       .ranks = ranks_,
+                       .queries = queries(),
+                       .shard = *shard_,
+                       .exchange = *exchange_,
+                       .store = store_ ? &*store_ : nullptr,
+                       .shares = shares_,
+                       .stopping = observer_.stopping,
+                       .finished = observer_.finished_tile},
+                      {.first = report_.queries_before,
+                       .end = report_.queries,
+                       .tile = report_.plan.query_tile,
+                       .k = request_.k},
+                      report_.times);
+    tiles.run();
   }
 
   // No rank ends before the results are committed.
@@ -362,10 +331,7 @@ class tiled_search {
       return json::object();
     });
     agree(ranks_, [&] {
-      if (ranks_.rank() == 0) {
-        await_written();
-        store_->commit();
-      }
+      if (store_) store_->commit();
       return json::object();
     });
   }
@@ -379,9 +345,9 @@ class tiled_search {
   std::int64_t first_ = 0, end_ = 0;  // of this rank's part of the corpus
   std::unique_ptr<list_exchange> exchange_;
   std::unique_ptr<shard_search> shard_;
-  std::optional<result_store> store_;
-  std::optional<neighbour_lists> answer_;  // being written
-  std::future<void> writing_;
+  std::optional<result_store> store_;  // on rank 0
+  bool shares_ = false;                // bounds of neighbours, among ranks
+  double waited_s_ = 0;                // for a corpus that stays in the executor's memory
 };
 
 }  // namespace

@@ -61,6 +61,24 @@ class KnnPlan : public testing::Test {
     return sets * p.tile_queries * p.candidate_pitch * (4 + 8 + 8);
   }
   static std::int64_t distance_bytes(const knn_plan& p) { return 4 * p.tile_queries * p.pitch; }
+  // The device memory of a plan by passes, recomputed.
+  void require_passes(const knn_plan& p, const memory_bounds& limit, std::int64_t queries) const {
+    ASSERT_FALSE(p.by_pairs);
+    ASSERT_EQ(p.corpus.count, base_.count);
+    ASSERT_GE(p.corpus.width(0), std::min(p.kept, base_.count));
+    ASSERT_LE(p.corpus.widest(), std::max(limit.widest, 2 * p.kept));
+    ASSERT_GE(p.tile_queries * p.query_tiles, queries);
+    ASSERT_LT(p.tile_queries * (p.query_tiles - 1), queries);
+    ASSERT_EQ(p.slots, p.streamed ? 2 : p.corpus.parts);
+    const std::int64_t vector = device_vectors::bytes_per_vector(base_.dimension, metric_);
+    const std::int64_t held = p.slots * p.corpus.widest() * vector +
+                              p.tile_queries * p.query_tiles * vector +
+                              candidate_bytes(p, p.query_tiles + 1);
+    // A tile is never shorter than two selections, even with little memory.
+    if (p.corpus.widest() > 2 * p.kept) {
+      ASSERT_LE(held, limit.corpus);
+    }
+  }
 
   algorithm entry_ = asked_only();
   device place_;
@@ -146,7 +164,6 @@ TEST_F(KnnPlan, SquaresRespectWhatTheAlgorithmTakes) {
   EXPECT_EQ(plan({roomy.corpus, roomy.tile, 1600 * 5000}).corpus.parts, 3);  // 4992 = 78 * 64
 }
 
-// Recomputes the device memory of a plan by passes.
 TEST_F(KnnPlan, PassesStayWithinTheirBounds) {
   std::mt19937_64 bits(2);
   const auto up_to = [&](std::int64_t most) {
@@ -169,21 +186,8 @@ TEST_F(KnnPlan, PassesStayWithinTheirBounds) {
     SCOPED_TRACE(testing::Message() << "n = " << base_.count << ", dimension " << base_.dimension
                                     << ", k = " << k_ << ", queries " << query.count);
     const knn_plan p = plan_passes(request, place_, limit);
-    ASSERT_FALSE(p.by_pairs);
-    ASSERT_EQ(p.corpus.count, base_.count);
-    ASSERT_GE(p.corpus.width(0), std::min(p.kept, base_.count));
-    ASSERT_LE(p.corpus.widest(), std::max(limit.widest, 2 * p.kept));
-    ASSERT_GE(p.tile_queries * p.query_tiles, query.count);
-    ASSERT_LT(p.tile_queries * (p.query_tiles - 1), query.count);
-    ASSERT_EQ(p.slots, p.streamed ? 2 : p.corpus.parts);
-    const std::int64_t vector = device_vectors::bytes_per_vector(base_.dimension, metric_);
-    const std::int64_t held = p.slots * p.corpus.widest() * vector +
-                              p.tile_queries * p.query_tiles * vector +
-                              candidate_bytes(p, p.query_tiles + 1);
-    // A tile is never shorter than two selections, even with little memory.
-    if (p.corpus.widest() > 2 * p.kept) {
-      ASSERT_LE(held, limit.corpus);
-    }
+    require_passes(p, limit, query.count);
+    if (HasFatalFailure()) return;
     p.streamed ? ++streamed : ++resident;
     many += p.query_tiles > 1 ? 1 : 0;
   }

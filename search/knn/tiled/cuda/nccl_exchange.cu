@@ -108,6 +108,9 @@ class nccl_exchange final : public list_exchange {
     if (communicator_ != nullptr) nccl().abort(communicator_);
   }
 
+  // Copies, sends and the merge are in order with the search's kernels on one stream.
+  bool beside() const override { return false; }
+
   neighbour_lists merged(neighbour_lists mine) override {
     const std::int64_t k = mine.k(), queries = mine.queries(), size = ranks_.size();
     const std::vector<std::int64_t> shares = shares_of(queries, ranks_.size());

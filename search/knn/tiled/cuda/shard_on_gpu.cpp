@@ -88,7 +88,8 @@ class shard_on_gpu final : public shard_search {
     return all;
   }
 
-  void nearest(const vector_set& queries, std::int64_t first, neighbour_lists& best) override {
+  std::function<void()> nearest(const vector_set& queries, std::int64_t first,
+                                neighbour_lists& best, bound_sharing&) override {
     request_.get().query = &queries;
     stages_.load_queries(0, queries.count);
     stages_.summarise_queries(queries.count);
@@ -102,6 +103,7 @@ class shard_on_gpu final : public shard_search {
     if (!again.empty()) do_again(cut, again);
     merge(queries.count, first, best);
     stages_.add_times(0);
+    return {};
   }
 
  private:

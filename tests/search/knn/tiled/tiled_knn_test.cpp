@@ -2,8 +2,11 @@
 
 #include "search/knn/tiled/tiled_knn.hpp"
 
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -60,69 +63,129 @@ TEST(TileStream, TurnsRoundAtTheEndsAndReadsEachTileAtMostOnceAPass) {
   }
 }
 
-class TiledKnn : public testing::TestWithParam<std::tuple<bool, const char*, int>> {};
+class TiledKnn : public testing::TestWithParam<std::tuple<bool, const char*, int>> {
+ protected:
+  TiledKnn() {
+    const vector_set base = load_vectors(base_path_), query = load_vectors(query_path_);
+    knn({.base = base,
+         .query = self_ ? nullptr : &query,
+         .exclude_self = self_,
+         .metric = metric::cosine,
+         .k = 20,
+         .entry = *entry_.algorithm},
+        *open_backend(executor_kind::cpu, threads_), [&](const knn_block& block) {
+          indices_.insert(indices_.end(), block.indices.begin(), block.indices.end());
+          distances_.insert(distances_.end(), block.distances.begin(), block.distances.end());
+        });
+  }
 
-TEST_P(TiledKnn, GivesTheRowsOfASearchInMemory) {
-  const auto [self, algorithm, threads] = GetParam();
-  const folder at;
-  // This bound needs several tiles of both kinds, and the last of each is short.
-  const auto base_path = vectors_in(at, "base.npy", 3000, 200, 3);
-  const auto query_path = vectors_in(at, "query.npy", 700, 200, 9);
-  const registered& entry = *find_algorithm(algorithm);
-  const auto place = open_backend(executor_kind::cpu, threads);
-  const vector_set base = load_vectors(base_path), query = load_vectors(query_path);
-  std::vector<std::int64_t> indices;
-  std::vector<float> distances;
-  knn({.base = base,
-       .query = self ? nullptr : &query,
-       .exclude_self = self,
-       .metric = metric::cosine,
-       .k = 20,
-       .entry = *entry.algorithm},
-      *place, [&](const knn_block& block) {
-        indices.insert(indices.end(), block.indices.begin(), block.indices.end());
-        distances.insert(distances.end(), block.distances.begin(), block.distances.end());
-      });
-
-  tiled_request request{.base = {base_path},
+  tiled_request request() const {
+    tiled_request asked{.base = {base_path_},
                         .query = {},
-                        .exclude_self = self,
+                        .exclude_self = self_,
                         .metric = metric::cosine,
                         .k = 20,
-                        .entry = entry,
+                        .entry = entry_,
                         .memory_bytes = std::int64_t{1} << 40,
                         .query_tile = 256,
-                        .indices = at / "i.npy",
-                        .distances = at / "d.npy"};
-  if (!self) request.query = {query_path};
-  const auto require_same = [&] {
-    const npy_file found_indices = npy_file::open(at / "i.npy");
-    const npy_file found_distances = npy_file::open(at / "d.npy");
-    ASSERT_EQ(found_indices.bytes(), std::ssize(indices) * 8);
-    EXPECT_EQ(std::memcmp(found_indices.data(), indices.data(), indices.size() * 8), 0);
-    EXPECT_EQ(std::memcmp(found_distances.data(), distances.data(), distances.size() * 4), 0);
-  };
-  const auto one = alone();
-  const tiled_report report = knn_in_tiles(request, *place, *one);
-  EXPECT_EQ(report.query_tiles, self ? 12 : 3);
-  EXPECT_GT(report.times.search, 0);
-  EXPECT_GE(report.times.search, report.times.nearest);
-  require_same();
+                        .indices = at_ / "i.npy",
+                        .distances = at_ / "d.npy"};
+    if (!self_) asked.query = {query_path_};
+    return asked;
+  }
 
+  // The files have the rows of the search in memory, and are removed.
+  void require_same() const {
+    const npy_file indices = npy_file::open(at_ / "i.npy");
+    const npy_file distances = npy_file::open(at_ / "d.npy");
+    ASSERT_EQ(indices.bytes(), std::ssize(indices_) * 8);
+    EXPECT_EQ(std::memcmp(indices.data(), indices_.data(), indices_.size() * 8), 0);
+    EXPECT_EQ(std::memcmp(distances.data(), distances_.data(), distances_.size() * 4), 0);
+    std::filesystem::remove(at_ / "i.npy");
+  }
+
+  const bool self_ = std::get<0>(GetParam());
+  const registered& entry_ = *find_algorithm(std::get<1>(GetParam()));
+  const int threads_ = std::get<2>(GetParam());
+  const folder at_;
+  // Several tiles of queries, of which the last is short.
+  const std::filesystem::path base_path_ = vectors_in(at_, "base.npy", 3000, 200, 3);
+  const std::filesystem::path query_path_ = vectors_in(at_, "query.npy", 700, 200, 9);
+  std::vector<std::int64_t> indices_;
+  std::vector<float> distances_;
+};
+
+TEST_P(TiledKnn, GivesTheRowsOfASearchInMemory) {
+  const auto one = alone();
+  const auto place = open_backend(executor_kind::cpu, threads_);
+  const tiled_report report = knn_in_tiles(request(), *place, *one);
+  EXPECT_EQ(report.query_tiles, self_ ? 12 : 3);
+  const tiled_times& times = report.times;
+  EXPECT_GT(times.search, 0);
+  EXPECT_GE(times.search, times.nearest + times.queries_wait + times.lists_wait + times.ranks_wait +
+                              times.write_wait);
+  require_same();
+}
+
+TEST_P(TiledKnn, GivesThemWithRanks) {
   for (const int size : {2, 3}) {
-    std::filesystem::remove(at / "i.npy");
     std::int64_t vectors = 0;
-    run_ranks(size, 60, [&, threads = threads](communicator& ranks) {
-      const auto mine = open_backend(executor_kind::cpu, threads);
-      const tiled_report part = knn_in_tiles(request, *mine, ranks);
+    run_ranks(size, 60, [&](communicator& ranks) {
+      const auto mine = open_backend(executor_kind::cpu, threads_);
+      const tiled_report part = knn_in_tiles(request(), *mine, ranks);
       ranks.gather({});
       if (ranks.rank() == 0) vectors = part.vectors;
-      EXPECT_GE(part.times.exchange, 0);
+      EXPECT_GT(part.times.exchange, 0);
       EXPECT_FALSE(part.nccl);
     });
     EXPECT_EQ(vectors, first_of_rank(3000, 1, size));
     require_same();
   }
+}
+
+// As where the ranks' communicator serves one thread alone.
+class one_thread final : public communicator {
+ public:
+  explicit one_thread(communicator& of) : of_(of) {}
+  int rank() const override { return of_.rank(); }
+  int size() const override { return of_.size(); }
+  int local_rank() const override { return of_.local_rank(); }
+  int local_size() const override { return of_.local_size(); }
+  int process_size() const override { return of_.process_size(); }
+  bool any_thread() const override { return false; }
+  double wait_limit_s() const override { return of_.wait_limit_s(); }
+  std::string name(int rank) const override { return of_.name(rank); }
+  void meet() override { checked().meet(); }
+  void broadcast(std::span<std::byte> bytes) override { checked().broadcast(bytes); }
+  std::vector<std::string> gather(const std::string& text) override {
+    return checked().gather(text);
+  }
+  void exchange(std::span<const column> columns, std::span<const std::int64_t> rows) override {
+    checked().exchange(columns, rows);
+  }
+  void collect(std::span<const column> columns, std::span<const std::int64_t> rows) override {
+    checked().collect(columns, rows);
+  }
+  [[noreturn]] void abort(int code) override {
+    of_.abort(code);
+    std::_Exit(code);
+  }
+
+ private:
+  communicator& checked() const {
+    EXPECT_EQ(std::this_thread::get_id(), owner_);
+    return of_;
+  }
+  communicator& of_;
+  std::thread::id owner_ = std::this_thread::get_id();
+};
+
+TEST_P(TiledKnn, NeedsNoThreadBesideTheSearch) {
+  run_ranks(2, 60, [&](communicator& ranks) {
+    one_thread mine(ranks);
+    knn_in_tiles(request(), *open_backend(executor_kind::cpu, threads_), mine);
+  });
+  require_same();
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, TiledKnn,
@@ -139,37 +202,34 @@ std::string bytes_of(const std::filesystem::path& file) {
 class TiledKnnOnCuda
     : public testing::TestWithParam<std::tuple<bool, std::int64_t, std::int64_t, const char*>> {};
 
+tiled_request request_for(const folder& at, bool self, std::int64_t query_tile,
+                          const char* algorithm, const std::string& name) {
+  tiled_request request{.base = {vectors_in(at, "base.npy", 16000, 96, 3, 50)},
+                        .query = {},
+                        .exclude_self = self,
+                        .metric = metric::sqeuclidean,
+                        .k = 20,
+                        .entry = *find_algorithm(algorithm),
+                        .memory_bytes = std::int64_t{8} << 30,
+                        .query_tile = query_tile,
+                        .indices = at / (name + ".i.npy"),
+                        .distances = at / (name + ".d.npy")};
+  if (!self) request.query = {vectors_in(at, "query.npy", 3000, 96, 9, 50)};
+  return request;
+}
+
 TEST_P(TiledKnnOnCuda, GivesTheRowsOfTheProcessor) {
   const auto [self, device_bytes, query_tile, algorithm] = GetParam();
   if (const std::string why = why_unavailable(executor_kind::cuda); !why.empty()) {
     GTEST_SKIP() << why;
   }
   const folder at;
-  tiled_request request{.base = {vectors_in(at, "base.npy", 16000, 96, 3, 50)},
-                        .query = {},
-                        .exclude_self = self,
-                        .metric = metric::sqeuclidean,
-                        .k = 20,
-                        .entry = *find_algorithm("cpu/heap"),
-                        .memory_bytes = std::int64_t{8} << 30,
-                        .query_tile = query_tile,
-                        .indices = at / "cpu.i.npy",
-                        .distances = at / "cpu.d.npy"};
-  if (!self) request.query = {vectors_in(at, "query.npy", 3000, 96, 9, 50)};
   const auto one = alone();
-  knn_in_tiles(request, *open_backend(executor_kind::cpu), *one);
-
-  tiled_request on_gpu{.base = request.base,
-                       .query = request.query,
-                       .exclude_self = self,
-                       .metric = metric::sqeuclidean,
-                       .k = 20,
-                       .entry = *find_algorithm(algorithm),
-                       .memory_bytes = std::int64_t{8} << 30,
-                       .query_tile = query_tile,
-                       .indices = at / "gpu.i.npy",
-                       .distances = at / "gpu.d.npy",
-                       .cuda = {.memory_bytes = device_bytes, .time_stages = true}};
+  knn_in_tiles(request_for(at, self, query_tile, "cpu/heap", "cpu"),
+               *open_backend(executor_kind::cpu), *one);
+  tiled_request on_gpu = request_for(at, self, query_tile, algorithm, "gpu");
+  on_gpu.cuda.memory_bytes = device_bytes;
+  on_gpu.cuda.time_stages = true;
   const tiled_report report = knn_in_tiles(on_gpu, *open_backend(executor_kind::cuda), *one);
   EXPECT_EQ(bytes_of(at / "gpu.d.npy"), bytes_of(at / "cpu.d.npy"));
   EXPECT_EQ(bytes_of(at / "gpu.i.npy"), bytes_of(at / "cpu.i.npy"));

@@ -1,0 +1,132 @@
+// How much of the corpus and how many queries the executor's memory holds.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/error.hpp"
+#include "search/knn/fused/filter_pass.hpp"
+#include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/memory_plan.hpp"
+#include "search/knn/tiled/plan.hpp"
+#include "search/knn/tiled/shard_by_products.hpp"
+#if KSELECT_HAS_CUDA
+#include <cuda_runtime_api.h>
+
+#include "runtime/backend/cuda/call.hpp"
+#endif
+
+namespace kselect::search {
+namespace {
+
+// The most bytes of a corpus tile in host memory: they take some milliseconds to copy.
+constexpr std::int64_t most_tile_bytes = 256 << 20;
+// Another tile of queries costs a resident corpus no reading. Short tiles leave little to do after
+// the last: its lists alone are exchanged and written when no search hides that.
+constexpr std::int64_t most_queries_resident = 1 << 14;
+constexpr std::int64_t component_bytes = 4;
+
+// Of a prepared vector: itself, its slabs, square, error, start, mean and scale.
+std::int64_t prepared_bytes(std::int64_t dimension) {
+  return dimension * component_bytes + fused::slabs_of(dimension) * fused::slab_width * 2 + 36;
+}
+// Of a query: mean, scale, offset, its place among the unproven and a known distance; itself and
+// its answer twice, for the tile that is searched and for that beside it.
+std::int64_t query_bytes(std::int64_t dimension, std::int64_t k) {
+  return 44 + 2 * (dimension * component_bytes + (k + 1) * 20);
+}
+
+std::string why_no_code(const device& place) {
+  return fused::why_not(place, fused::filter_compiled_for(place));
+}
+
+// Bytes of the executor's memory that a search may take.
+std::int64_t executor_bytes(const tiled_request& request, [[maybe_unused]] const backend& place) {
+  if (request.cuda.memory_bytes != 0) return request.cuda.memory_bytes;
+#if KSELECT_HAS_CUDA
+  if (!place.shares_host_memory()) {
+    std::size_t free = 0, total = 0;
+    require_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return static_cast<std::int64_t>(free);
+  }
+#endif
+  return request.memory_bytes;
+}
+
+fused::search_shape shape_of(const tiled_request& r, std::int64_t vectors, std::int64_t queries,
+                             std::int64_t dimension) {
+  return {.n = vectors,
+          .q = queries,
+          .dimension = dimension,
+          .k = r.k + (r.exclude_self ? 1 : 0),
+          .wgmma_is_built = fused::wgmma_is_built()};
+}
+
+product_tile_bounds bounds_within(const tiled_request& r, std::int64_t bytes, std::int64_t vectors,
+                                  std::int64_t queries, std::int64_t dimension,
+                                  const device& place) {
+  const std::int64_t most = std::max<std::int64_t>(1, bytes / 2 / prepared_bytes(dimension));
+  const std::int64_t least =
+      fused::least_search_bytes(shape_of(r, std::min(vectors, most), queries, dimension), place);
+  return bound_product_tiles(bytes, vectors, queries, dimension, r.k, least);
+}
+
+}  // namespace
+
+product_tile_bounds bound_product_tiles(std::int64_t bytes, std::int64_t vectors,
+                                        std::int64_t queries, std::int64_t dimension,
+                                        std::int64_t k, std::int64_t least_search) {
+  const std::int64_t a_vector = prepared_bytes(dimension), a_query = query_bytes(dimension, k);
+  const std::int64_t search = std::max(bytes / 4, least_search);
+  const std::int64_t rest = std::max<std::int64_t>(0, bytes - search);
+  const std::int64_t fit = rest / 3 * 2 / a_vector / corpus_unit * corpus_unit;
+  const std::int64_t asked = rest / 3 / a_query / query_unit * query_unit;
+  if (fit < std::min(corpus_unit, vectors) || asked < std::min(query_unit, queries)) {
+    throw error(
+        failure::resources,
+        fmt::format("{} MiB of the executor's memory do not hold {} vectors of dimension "
+                    "{} and {} queries with k = {}, and {} MiB for their search",
+                    bytes >> 20, corpus_unit, dimension, query_unit, k, (search >> 20) + 1));
+  }
+  const bool resident = fit >= vectors;
+  const std::int64_t tile =
+      most_tile_bytes / (dimension * component_bytes) / corpus_unit * corpus_unit;
+  return {.queries = std::min(asked, resident ? most_queries_resident : queries),
+          .corpus_tile = std::min(fit, std::max(corpus_unit, tile)),
+          .resident = resident,
+          .search_bytes = search};
+}
+
+product_tile_bounds bound_product_tiles(const tiled_request& request, std::int64_t vectors,
+                                        std::int64_t queries, std::int64_t dimension,
+                                        const backend& place) {
+  return bounds_within(request, executor_bytes(request, place), vectors, queries, dimension,
+                       place.description());
+}
+
+bool asks_for_products(const tiled_request& r, const device& place) {
+  return r.product == knn_product::automatic && place.kind == executor_kind::cuda &&
+         r.entry.algorithm->name == "auto" && !r.cuda.tf32 && !r.cuda.sum_by_warp;
+}
+
+std::string why_not_products(const tiled_request& r, std::int64_t vectors, std::int64_t queries,
+                             std::int64_t dimension, const device& place, std::int64_t bytes) {
+  if (r.exchange == exchange_kind::nccl) return "--exchange nccl orders by float32";
+  if (r.metric == metric::inner_product) return {};  // no other way has it
+  const product_tile_bounds bounds = bounds_within(r, bytes, vectors, queries, dimension, place);
+  fused::search_shape shape = shape_of(r, bounds.resident ? vectors : bounds.corpus_tile,
+                                       std::min(queries, bounds.queries), dimension);
+  shape.bytes = bounds.search_bytes;
+  const fused::search_plan plan = fused::plan_within(shape, place);
+  return plan.by_float64_because;
+}
+
+std::string why_not_products(const tiled_request& r, std::int64_t vectors, std::int64_t queries,
+                             std::int64_t dimension, const backend& place) {
+  const std::string why = why_no_code(place.description());
+  if (!why.empty()) return why;
+  return why_not_products(r, vectors, queries, dimension, place.description(),
+                          executor_bytes(r, place));
+}
+
+}  // namespace kselect::search

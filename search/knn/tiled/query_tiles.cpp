@@ -1,0 +1,158 @@
+#include "search/knn/tiled/query_tiles.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "runtime/error.hpp"
+#include "search/knn/tiled/agreement.hpp"
+#include "search/knn/tiled/tile_stream.hpp"
+
+namespace kselect::search {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::int64_t tiles_of_lists = 3;
+
+void await(std::future<void>& errand, double& seconds) {
+  if (!errand.valid()) return;
+  const lap waiting(seconds);
+  errand.get();
+}
+
+}  // namespace
+
+query_tiles::query_tiles(const parts& of, const query_range& range, tiled_times& times)
+    : of_(of),
+      range_(range),
+      times_(times),
+      sharing_(of.shares, of.ranks,
+               [this](std::function<void()> errand) { return courier_.post(std::move(errand)); }),
+      courier_(of.ranks.any_thread() && of.exchange.beside(),
+               [&place = of.place] { place.serve_this_thread(); }) {
+  const std::int64_t held = std::min(tiles(), tiles_of_lists);
+  for (std::int64_t tile = 0; tile < held; ++tile) lists_.emplace_back(count_of(tile), range.k);
+}
+
+void query_tiles::run() {
+  const std::int64_t all = tiles();
+  const auto bring = [&](std::int64_t tile) {
+    const lap waiting(times_.queries_wait);  // without a thread for it, an errand is done here
+    brought_ = courier_.post([this, tile] { bring_queries(tile); });
+  };
+  ask_before(0);
+  if (all != 0) bring(0);
+  for (std::int64_t tile = 0; tile < all; ++tile) {
+    end_if_asked(tile);
+    await(brought_, times_.queries_wait);
+    if (tile + 1 < all) bring(tile + 1);
+    await_lists(tile - 2);
+    search(tile);
+    ask_before(tile + 1);
+    const lap waiting(times_.lists_wait);
+    through_[static_cast<std::size_t>(tile % 2)] = courier_.post([this, tile] { deliver(tile); });
+  }
+  await_lists(all - 2);
+  await_lists(all - 1);
+  await(asked_, times_.ranks_wait);
+  const lap waiting(times_.write_wait);
+  await_written();
+}
+
+void query_tiles::search(std::int64_t tile) {
+  const lap searching(times_.nearest);
+  neighbour_lists& lists = lists_of(tile);
+  lists.shape(count_of(tile));
+  lists.clear();
+  sharing_.begin();
+  std::function<void()>& rest = rest_[static_cast<std::size_t>(tile % 2)];
+  rest = of_.shard.nearest(queries_of(tile), first_of(tile), lists, sharing_);
+  if (!sharing_.offers()) return;
+  // This rank has one tile of the corpus, but others have several and wait for its bounds.
+  if (rest) std::exchange(rest, {})();
+  sharing_.offer(lists);
+}
+
+// Ranks do not hear a signal at the same time, or not all hear it, and must end together. The word
+// also names a rank that does not come; an exchange between GPUs could not.
+void query_tiles::ask_before(std::int64_t tile) {
+  const lap waiting(times_.ranks_wait);
+  asked_ = courier_.post([this, tile] { agree_before(tile); });
+}
+
+void query_tiles::agree_before(std::int64_t tile) {
+  const bool last = tile == tiles();
+  try {
+    agree(of_.ranks, [&]() -> json {
+      if (last || !of_.stopping()) return json::object();
+      throw error(failure::interrupted,
+                  fmt::format("interrupted: {} of {} queries are done; the same command with "
+                              "--resume goes on",
+                              first_of(tile), range_.end));
+    });
+  } catch (const agreed_error&) {
+    stopped_ = std::current_exception();  // errands behind this one are done all the same
+  }
+}
+
+void query_tiles::end_if_asked(std::int64_t tile) {
+  await(asked_, times_.ranks_wait);
+  if (!stopped_) return;
+  await_lists(tile - 2);
+  await_lists(tile - 1);
+  if (brought_.valid()) brought_.get();
+  await_written();
+  std::rethrow_exception(stopped_);
+}
+
+void query_tiles::await_lists(std::int64_t tile) {
+  if (tile >= 0) await(through_[static_cast<std::size_t>(tile % 2)], times_.lists_wait);
+}
+
+void query_tiles::bring_queries(std::int64_t tile) {
+  const lap reading(times_.queries);
+  vector_set& set = queries_of(tile);
+  set.count = count_of(tile);
+  set.dimension = of_.queries.dimension();
+  set.source = of_.queries.name();
+  set.data.resize(index(set.count * set.dimension));
+  if (of_.ranks.rank() == 0) {
+    read_by_threads(of_.queries, first_of(tile), set.count, set.data.data(),
+                    reading_threads(of_.place));
+  }
+  of_.ranks.broadcast(std::as_writable_bytes(std::span(set.data)));
+  of_.shard.bring(set);
+}
+
+void query_tiles::deliver(std::int64_t tile) {
+  std::function<void()>& rest = rest_[static_cast<std::size_t>(tile % 2)];
+  if (rest) {
+    const lap copying(times_.download);
+    rest();
+  }
+  neighbour_lists& lists = lists_of(tile);
+  lists = of_.exchange.merged(std::move(lists));
+  if (of_.store == nullptr) return;
+  await_written();
+  write(tile);
+}
+
+// By a thread of its own, because a disk may take long, and other ranks wait for the courier.
+void query_tiles::write(std::int64_t tile) {
+  writing_ = std::async(std::launch::async, [this, tile] {
+    const lap writing(times_.write);
+    const neighbour_lists& lists = lists_of(tile);
+    of_.store->append(lists.queries(), lists.distances(), lists.indices());
+  });
+}
+
+void query_tiles::await_written() {
+  if (!writing_.valid()) return;
+  writing_.get();
+  of_.finished(of_.store->done());
+}
+
+}  // namespace kselect::search

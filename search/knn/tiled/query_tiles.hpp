@@ -1,0 +1,99 @@
+#pragma once
+// The tiles of queries of a search, one after the other, and what happens to each beside the
+// search of another:
+//
+//     rank 0 reads the next queries, all ranks get them, and the executor, too;
+//     the tile before is copied from the executor, exchanged, merged, and written by rank 0.
+//
+// Every rank posts the same errands in the same order (courier.hpp): the queries of tile t + 1
+// while t is searched, and bounds of its neighbours (bound_sharing.hpp); then the word whether to
+// go on, for which the search waits; then the lists of t, while t + 1 is searched. A search begins
+// when the lists of the tile two before are through, so two tiles of queries and three of lists are
+// held.
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <future>
+#include <optional>
+#include <vector>
+
+#include "runtime/io/vector_file.hpp"
+#include "search/exchange/communicator.hpp"
+#include "search/knn/tiled/bound_sharing.hpp"
+#include "search/knn/tiled/courier.hpp"
+#include "search/knn/tiled/list_exchange.hpp"
+#include "search/knn/tiled/neighbour_lists.hpp"
+#include "search/knn/tiled/result_store.hpp"
+#include "search/knn/tiled/shard_search.hpp"
+#include "search/knn/tiled/times.hpp"
+
+namespace kselect::search {
+
+// What the ranks have agreed on.
+struct query_range {
+  std::int64_t first = 0, end = 0;  // of the queries to do
+  std::int64_t tile = 0;
+  std::int64_t k = 0;
+};
+
+class query_tiles {
+ public:
+  struct parts {
+    backend& place;
+    communicator& ranks;
+    const vector_files& queries;
+    shard_search& shard;
+    list_exchange& exchange;
+    result_store* store;             // on rank 0, else null
+    bool shares;                     // ranks tell each other bounds of a tile's neighbours
+    std::function<bool()> stopping;  // whether this rank was asked to end
+    std::function<void(std::int64_t queries_done)> finished;
+  };
+  // Allocates the lists. `of` and `times` must outlive this object.
+  query_tiles(const parts& of, const query_range& range, tiled_times& times);
+
+  // Collective. Searches all tiles. On return all rows are written, and nothing calls the
+  // communicator. Throws as knn_in_tiles does; what was finished is written then, if ranks were
+  // asked to end.
+  void run();
+
+ private:
+  std::int64_t tiles() const { return (range_.end - range_.first + range_.tile - 1) / range_.tile; }
+  std::int64_t first_of(std::int64_t tile) const { return range_.first + tile * range_.tile; }
+  std::int64_t count_of(std::int64_t tile) const {
+    return std::min(range_.tile, range_.end - first_of(tile));
+  }
+  vector_set& queries_of(std::int64_t tile) { return queries_[static_cast<std::size_t>(tile % 2)]; }
+  neighbour_lists& lists_of(std::int64_t tile) {
+    return lists_[static_cast<std::size_t>(tile % 3)];
+  }
+
+  // What the search posts and awaits.
+  void ask_before(std::int64_t tile);
+  void end_if_asked(std::int64_t tile);
+  void await_lists(std::int64_t tile);
+  void search(std::int64_t tile);
+  // Errands.
+  void agree_before(std::int64_t tile);
+  void bring_queries(std::int64_t tile);
+  void deliver(std::int64_t tile);
+  void write(std::int64_t tile);
+  void await_written();
+
+  const parts of_;
+  const query_range range_;
+  tiled_times& times_;
+  std::array<vector_set, 2> queries_;
+  std::vector<neighbour_lists> lists_;
+  std::array<std::function<void()>, 2> rest_;  // of a search, by tile
+  std::array<std::future<void>, 2> through_;   // the lists of a tile
+  std::future<void> asked_, brought_;
+  std::exception_ptr stopped_;  // ranks were asked to end
+  std::future<void> writing_;
+  bound_sharing sharing_;
+  courier courier_;  // ends before what its errands use
+};
+
+}  // namespace kselect::search
