@@ -21,17 +21,18 @@ void refuse_product(const knn_arguments& o, const backend& place) {
                                                     : kind == executor_kind::cuda;
   if (!fits) {
     throw error(failure::usage,
-                fmt::format("--product {} is not for executor {}: cuda has float16, int8, tf32 "
-                            "and float32, fiber float16, int8 and float64, cpu float64",
+                fmt::format("--product {} is not for executor {}: cuda has float16, bfloat16, "
+                            "int8, tf32 and float32, fiber float16, bfloat16, int8 and float64, "
+                            "cpu float64",
                             o.product, to_string(kind)));
   }
   if (product == knn_product::float32 && o.tf32) {
     throw error(failure::usage, "--tf32 is --product tf32, not float32: give one of them");
   }
   if (!of_cuda && (o.tf32 || o.sum_by_warp || o.memory_mib != 0)) {
-    throw error(failure::usage,
-                fmt::format("--memory, --tf32 and --sum-by-warp do not go with --product {}",
-                            o.product));
+    throw error(
+        failure::usage,
+        fmt::format("--memory, --tf32 and --sum-by-warp do not go with --product {}", o.product));
   }
 }
 
@@ -51,7 +52,8 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
   command
       .add_flag("--half-product", o.half_product,
                 "with --self: compute half of the matrix product and use it twice, if corpus and "
-                "candidates fit into device memory; also by --product float16 and int8, on executor "
+                "candidates fit into device memory; also by --product float16, bfloat16 and int8, "
+                "on executor "
                 "fiber, too")
       ->group(group);
   command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
@@ -135,9 +137,11 @@ void add_knn_options(CLI::App& command, knn_arguments& o) {
   command
       .add_option(
           "--product", o.product,
-          "what ranks vectors before exact distances decide; auto: float16 on executor "
-          "cuda unless an option or --algorithm asks for another way; int8: vectors of bytes, in "
-          "integers")
+          "what ranks vectors before exact distances decide; auto: on executor cuda float16, or "
+          "int8 of vectors of bytes where that is faster, unless an option or --algorithm asks for "
+          "another way; int8: vectors of bytes, in integers; bfloat16: where most vectors are "
+          "small "
+          "beside a few")
       ->check(CLI::IsMember(products))
       ->capture_default_str();
   add_tiled_options(command, o.tiled);
@@ -200,9 +204,10 @@ void refuse_filters(const knn_arguments& o) {
   if (older) {
     throw error(
         failure::usage,
-        fmt::format("{} needs --product float16, int8 or float64: the products in float32 and "
-                    "tf32, --memory, --half-product and --sum-by-warp have no filters",
-                    given));
+        fmt::format(
+            "{} needs --product float16, bfloat16, int8 or float64: the products in float32 "
+            "and tf32, --memory, --half-product and --sum-by-warp have no filters",
+            given));
   }
 }
 
@@ -236,7 +241,7 @@ void refuse_what_place_lacks(const knn_arguments& o, const backend& place) {
   if (o.half_product && !is_filtered(parse<knn_product>(o.product).value())) {
     throw error(failure::usage,
                 fmt::format("--half-product is for executor cuda, or for executor fiber with "
-                            "--product float16 or int8; this is {} with --product {}",
+                            "--product float16, bfloat16 or int8; this is {} with --product {}",
                             to_string(kind), o.product));
   }
   if (o.prove != "auto" && o.prove != "all") {

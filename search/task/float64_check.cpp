@@ -37,60 +37,95 @@ std::string float64_check::disprove(const neighbours& answer) const {
   return first == wrong.end() ? std::string() : *first;
 }
 
-std::string float64_check::disprove(const neighbours& answer, std::int64_t query) const {
-  const std::int64_t d = base_.dimension;
-  const float* const x = queries_.data.data() + query * d;
-  const image of_x = image_of(x, d, metric_);
-  const auto ranked = [&](std::int64_t j) {
-    return ranked_distance(metric_, x, of_x, base_.data.data() + j * d,
-                           images_[static_cast<std::size_t>(j)], d);
-  };
-  const bool products = metric_ == metric::inner_product;
-  // What rounding may change of a ranked distance: relative to it, but to |x| |y| of products.
-  const auto slack = [&](std::int64_t j, double value) {
-    const double norms = of_x.square * images_[static_cast<std::size_t>(j)].square;
-    return static_cast<double>(d + 3) * 0x1p-51 * (products ? std::sqrt(norms) : value);
-  };
-  const auto fail = [&](const std::string& what) {
-    return fmt::format("query {}: {}, by float64 distances", query, what);
-  };
-  const auto at = static_cast<std::size_t>(query * answer.k);
-  std::vector<bool> chosen(static_cast<std::size_t>(base_.count));
-  double last = -std::numeric_limits<double>::infinity(), allowed = 0;
-  std::int64_t last_index = -1;
-  for (std::int64_t j = 0; j < answer.k; ++j) {
-    const std::int64_t index = answer.indices[at + static_cast<std::size_t>(j)];
-    if (index < 0 || index >= base_.count || (graph_ && index == query)) {
-      return fail(fmt::format("neighbour {} is vector {}", j, index));
+// The check of one query: its answer first, then what the answer leaves out.
+class float64_check::one_query {
+ public:
+  one_query(const float64_check& of, const neighbours& answer, std::int64_t query)
+      : of_(of),
+        answer_(answer),
+        query_(query),
+        x_(of.queries_.data.data() + query * of.base_.dimension),
+        image_(image_of(x_, of.base_.dimension, of.metric_)),
+        chosen_(static_cast<std::size_t>(of.base_.count)) {}
+
+  // Both in this order. Empty, or the defect.
+  std::string wrong_answer() {
+    for (std::int64_t j = 0; j < answer_.k; ++j) {
+      if (std::string defect = wrong_neighbour(j); !defect.empty()) return named(defect);
     }
-    if (chosen[static_cast<std::size_t>(index)]) {
-      return fail(fmt::format("vector {} is named twice", index));
+    return {};
+  }
+  std::string nearer_vector() const {
+    for (std::int64_t j = 0; j < of_.base_.count; ++j) {
+      if (chosen_[static_cast<std::size_t>(j)] || is_own(j)) continue;
+      const double other = ranked(j);
+      const double near = of_.exact_ ? 0 : std::max(allowed_, slack(j, last_));
+      if (other < last_ - near || (of_.exact_ && other == last_ && j < last_index_)) {
+        return named(fmt::format("vector {} is nearer than neighbour {}", j, answer_.k - 1));
+      }
     }
-    chosen[static_cast<std::size_t>(index)] = true;
+    return {};
+  }
+
+ private:
+  std::string wrong_neighbour(std::int64_t j) {
+    const auto at = static_cast<std::size_t>(query_ * answer_.k + j);
+    const std::int64_t index = answer_.indices[at];
+    if (index < 0 || index >= of_.base_.count || is_own(index)) {
+      return fmt::format("neighbour {} is vector {}", j, index);
+    }
+    if (chosen_[static_cast<std::size_t>(index)]) {
+      return fmt::format("vector {} is named twice", index);
+    }
+    chosen_[static_cast<std::size_t>(index)] = true;
     const double mine = ranked(index);
-    if (!exact_) allowed = std::max(allowed, slack(index, mine));
-    if (mine < last - allowed || (exact_ && mine == last && index < last_index)) {
-      return fail(fmt::format("neighbour {} is before its place", j));
+    if (!of_.exact_) allowed_ = std::max(allowed_, slack(index, mine));
+    if (mine < last_ - allowed_ || (of_.exact_ && mine == last_ && index < last_index_)) {
+      return fmt::format("neighbour {} is before its place", j);
     }
-    const double distance = distance_of(mine, metric_);
-    const double given = answer.distances[at + static_cast<std::size_t>(j)];
-    const double rounding = products ? slack(index, mine) : 0;
-    if (!(std::abs(given - distance) <=
-          distance_tolerance * std::abs(distance) + rounding + 0x1p-126)) {
-      return fail(fmt::format("vector {} is at {:.9g}, not {:.9g}", index, distance, given));
-    }
-    last = std::max(last, mine);
-    last_index = index;
+    last_ = std::max(last_, mine);
+    last_index_ = index;
+    return wrong_distance(index, mine, answer_.distances[at]);
   }
-  for (std::int64_t j = 0; j < base_.count; ++j) {
-    if (chosen[static_cast<std::size_t>(j)] || (graph_ && j == query)) continue;
-    const double other = ranked(j);
-    const double near = exact_ ? 0 : std::max(allowed, slack(j, last));
-    if (other < last - near || (exact_ && other == last && j < last_index)) {
-      return fail(fmt::format("vector {} is nearer than neighbour {}", j, answer.k - 1));
-    }
+  std::string wrong_distance(std::int64_t index, double mine, double given) const {
+    const double distance = distance_of(mine, of_.metric_);
+    const double rounding = of_products() ? slack(index, mine) : 0;
+    const double tolerance = distance_tolerance * std::abs(distance) + rounding + 0x1p-126;
+    if (std::abs(given - distance) <= tolerance) return {};
+    return fmt::format("vector {} is at {:.9g}, not {:.9g}", index, distance, given);
   }
-  return {};
+
+  bool of_products() const { return of_.metric_ == metric::inner_product; }
+  bool is_own(std::int64_t vector) const { return of_.graph_ && vector == query_; }
+  double ranked(std::int64_t j) const {
+    const std::int64_t d = of_.base_.dimension;
+    return ranked_distance(of_.metric_, x_, image_, of_.base_.data.data() + j * d,
+                           of_.images_[static_cast<std::size_t>(j)], d);
+  }
+  // What rounding may change of a ranked distance: relative to it, but to |x| |y| of products.
+  double slack(std::int64_t j, double value) const {
+    const double norms = image_.square * of_.images_[static_cast<std::size_t>(j)].square;
+    return static_cast<double>(of_.base_.dimension + 3) * 0x1p-51 *
+           (of_products() ? std::sqrt(norms) : value);
+  }
+  std::string named(const std::string& defect) const {
+    return fmt::format("query {}: {}, by float64 distances", query_, defect);
+  }
+
+  const float64_check& of_;
+  const neighbours& answer_;
+  const std::int64_t query_;
+  const float* const x_;
+  const image image_;
+  std::vector<bool> chosen_;
+  double last_ = -std::numeric_limits<double>::infinity(), allowed_ = 0;
+  std::int64_t last_index_ = -1;
+};
+
+std::string float64_check::disprove(const neighbours& answer, std::int64_t query) const {
+  one_query check(*this, answer, query);
+  std::string defect = check.wrong_answer();
+  return defect.empty() ? check.nearer_vector() : defect;
 }
 
 }  // namespace kselect::search

@@ -32,6 +32,7 @@ class float64_check {
   std::string disprove(const neighbours& answer) const;
 
  private:
+  class one_query;
   std::string disprove(const neighbours& answer, std::int64_t query) const;
 
   const vector_set& base_;

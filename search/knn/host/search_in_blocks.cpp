@@ -26,6 +26,63 @@ class block_memory {
   std::vector<float> distances;
 };
 
+// One block: its search, and what is known of it.
+class block_run {
+ public:
+  block_run(const prepared_corpus& corpus, const host_request& r, std::int64_t seeds)
+      : corpus_(corpus), r_(r), seeds_(seeds), watch_(r.report) {}
+
+  // The answers of `count` queries from `first` on, which stay in `memory`.
+  host_block run(std::int64_t first, std::int64_t count, const select_least& select,
+                 block_memory& memory) {
+    const std::int64_t d = r_.queries.dimension;
+    const moved_vectors queries =
+        corpus_.move({r_.queries.data + first * d, count, d}, r_.name, r_.threads);
+    block_search search(corpus_, queries, r_.k, r_.first_own < 0 ? -1 : r_.first_own + first,
+                        r_.filter.from(first), r_.threads);
+    watch_.ended(&host_knn_report::prepare);
+    filter(search, count, select, memory);
+    const auto neighbours = static_cast<std::size_t>(count * r_.k);
+    order(search, neighbours, memory);
+    if (r_.report != nullptr) {
+      r_.report->compared += search.compared();
+      r_.report->doubled += search.doubled();
+    }
+    return {.first = first,
+            .count = count,
+            .indices = std::span(memory.indices).first(neighbours),
+            .ranked = std::span(memory.ranked).first(neighbours),
+            .distances = std::span(memory.distances).first(neighbours)};
+  }
+  // What came between blocks was not the search's.
+  void restart() { watch_.restart(); }
+
+ private:
+  // From the first thresholds to lists of candidates.
+  void filter(block_search& search, std::int64_t count, const select_least& select,
+              block_memory& memory) {
+    search.rows(memory.rows.get());
+    watch_.ended(&host_knn_report::distance);
+    select(memory.rows.get(), count, seeds_, memory.least.data());
+    watch_.ended(&host_knn_report::selection);
+    search.begin(memory.rows.get(), memory.least.data());
+    search.sweep();
+    watch_.ended(&host_knn_report::filter);
+  }
+  void order(block_search& search, std::size_t neighbours, block_memory& memory) {
+    search.finish(memory.ranked.data(), memory.indices.data());
+    for (std::size_t i = 0; i < neighbours; ++i) {
+      memory.distances[i] = static_cast<float>(distance_of(memory.ranked[i], corpus_.metric()));
+    }
+    watch_.ended(&host_knn_report::order);
+  }
+
+  const prepared_corpus& corpus_;
+  const host_request& r_;
+  const std::int64_t seeds_;
+  host_stage_watch watch_;
+};
+
 }  // namespace
 
 void search_in_blocks(const prepared_corpus& corpus, const host_request& r,
@@ -36,39 +93,11 @@ void search_in_blocks(const prepared_corpus& corpus, const host_request& r,
   const std::int64_t most = r.most_block == 0 ? r.queries.count : r.most_block;
   const std::int64_t block =
       std::clamp<std::int64_t>(r.block_bytes / a_query, 1, std::min(most, r.queries.count));
-  host_stage_watch watch(r.report);
+  block_run one(corpus, r, seeds);
   block_memory memory(block, r.k, seeds);
   for (std::int64_t first = 0; first < r.queries.count; first += block) {
-    const std::int64_t count = std::min(block, r.queries.count - first);
-    const moved_vectors queries =
-        corpus.move({r.queries.data + first * r.queries.dimension, count, r.queries.dimension},
-                    r.name, r.threads);
-    block_search search(corpus, queries, r.k, r.first_own < 0 ? -1 : r.first_own + first,
-                        r.filter.from(first), r.threads);
-    watch.ended(&host_knn_report::prepare);
-    search.rows(memory.rows.get());
-    watch.ended(&host_knn_report::distance);
-    select(memory.rows.get(), count, seeds, memory.least.data());
-    watch.ended(&host_knn_report::selection);
-    search.begin(memory.rows.get(), memory.least.data());
-    search.sweep();
-    watch.ended(&host_knn_report::filter);
-    search.finish(memory.ranked.data(), memory.indices.data());
-    const auto neighbours = static_cast<std::size_t>(count * r.k);
-    for (std::size_t i = 0; i < neighbours; ++i) {
-      memory.distances[i] = static_cast<float>(distance_of(memory.ranked[i], corpus.metric()));
-    }
-    watch.ended(&host_knn_report::order);
-    if (r.report != nullptr) {
-      r.report->compared += search.compared();
-      r.report->doubled += search.doubled();
-    }
-    sink({.first = first,
-          .count = count,
-          .indices = std::span(memory.indices).first(neighbours),
-          .ranked = std::span(memory.ranked).first(neighbours),
-          .distances = std::span(memory.distances).first(neighbours)});
-    watch.restart();
+    sink(one.run(first, std::min(block, r.queries.count - first), select, memory));
+    one.restart();
   }
 }
 

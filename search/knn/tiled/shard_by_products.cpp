@@ -8,6 +8,7 @@
 
 #include "runtime/error.hpp"
 #include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/byte_vectors.hpp"
 #include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/fused/stage_times.hpp"
@@ -78,12 +79,13 @@ class shard_by_products final : public shard_search {
   }
 
   void nearest(const vector_set& queries, std::int64_t first, neighbour_lists& best) override {
+    if (request_.product == knn_product::int8) require_bytes(queries, first);
     queries_ = upload(queries);
     if (resident_) {
       search(whole_, queries, first, best, false);
     } else {
       for (std::int64_t t = 0; t < stream_.tiles(); ++t) {
-        const part tile = bring(stream_.next());
+        const part tile = bring(next());
         search(tile, queries, first, best, t > 0);
       }
     }
@@ -110,6 +112,12 @@ class shard_by_products final : public shard_search {
     return memory;
   }
 
+  // The next tile, whose vectors the product takes.
+  tile_stream::tile next() {
+    const tile_stream::tile tile = stream_.next();
+    if (request_.product == knn_product::int8) require_bytes(tile.vectors, tile.first);
+    return tile;
+  }
   part bring(const tile_stream::tile& tile) {
     part made{tile.first, upload(tile.vectors), nullptr};
     prepare(made, tile.vectors.count);
@@ -120,7 +128,7 @@ class shard_by_products final : public shard_search {
     const std::int64_t vectors = end_ - first_, dimension = dimension_;
     whole_ = {first_, make<float>(place_, vectors * dimension), nullptr};
     for (std::int64_t t = 0; t < stream_.tiles(); ++t) {
-      const tile_stream::tile tile = stream_.next();
+      const tile_stream::tile tile = next();
       place_.to_device(whole_.vectors.data() + (tile.first - first_) * dimension * component_bytes,
                        std::as_bytes(std::span(tile.vectors.data)));
     }
@@ -128,7 +136,8 @@ class shard_by_products final : public shard_search {
   }
   void prepare(part& p, std::int64_t vectors) {
     p.corpus = std::make_unique<fused::prepared_corpus>(place_, view<const float>(p.vectors).data,
-                                                        vectors, dimension_, request_.metric);
+                                                        vectors, dimension_, request_.metric,
+                                                        factors_of(request_.product));
     p.corpus->prepare(clock());
   }
 
@@ -265,6 +274,20 @@ product_tile_bounds bound_product_tiles(const tiled_request& request, std::int64
 bool asks_for_products(const tiled_request& r, const device& place) {
   return r.product == knn_product::automatic && place.kind == executor_kind::cuda &&
          r.entry.algorithm->name == "auto" && !r.cuda.tf32 && !r.cuda.sum_by_warp;
+}
+
+knn_product product_of_files(const tiled_request& r, const vector_files& base,
+                             const vector_files& queries, const device& place) {
+  const auto type = base.byte_type();
+  const bool euclidean = r.metric == metric::sqeuclidean || r.metric == metric::euclidean;
+  const bool faster = fused::integers_are_faster({.n = base.count(),
+                                                  .q = queries.count(),
+                                                  .dimension = base.dimension(),
+                                                  .k = r.k,
+                                                  .wgmma_is_built = fused::wgmma_is_built()},
+                                                 place);
+  const bool of_bytes = type && type == queries.byte_type();
+  return euclidean && of_bytes && faster ? knn_product::int8 : knn_product::float16;
 }
 
 std::string why_not_products(const tiled_request& r, std::int64_t vectors, std::int64_t queries,

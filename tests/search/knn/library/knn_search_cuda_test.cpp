@@ -2,6 +2,7 @@
 // the same answer.
 
 #include <cuda_runtime_api.h>
+#include <functional>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -79,48 +80,69 @@ class KnnOnGpu : public testing::TestWithParam<sizes> {
     return of[static_cast<std::size_t>(i)];
   }
 
+  struct found {
+    std::vector<std::int64_t> indices;
+    std::vector<float> distances;
+  };
+
   // By the library on both places.
   void expect_same(const knn_options& on_gpu, const knn_options& on_cpu) {
+    found there;
+    search_on_gpu(on_gpu, there);
+    if (HasFatalFailure()) return;
+    const found here = found_on_cpu(on_cpu);
+    EXPECT_EQ(there.indices, here.indices);
+    EXPECT_EQ(there.distances, here.distances);
+  }
+
+  void search_on_gpu(const knn_options& options, found& answer) {
     const gpu_array<float> of_base(base), of_query(query);
-    const auto size = static_cast<std::size_t>(s.queries * s.k);
-    const gpu_array<std::int64_t> indices(size);
-    const gpu_array<float> distances(size);
+    const gpu_array<std::int64_t> indices(size());
+    const gpu_array<float> distances(size());
     const vector_rows there{of_base.span().data(), s.n, s.dimension};
     const gpu_array<std::byte> memory(knn_corpus::memory(there, metric::sqeuclidean, gpu));
     knn_corpus corpus;
     ASSERT_TRUE(corpus.prepare(there, metric::sqeuclidean, gpu, memory.span()).ok());
     const gpu_array<std::byte> workspace(
-        knn_search::workspace(corpus, s.queries, s.k, gpu, on_gpu));
+        knn_search::workspace(corpus, s.queries, s.k, gpu, options));
     knn_search search;
-    ASSERT_TRUE(search.plan(corpus, s.queries, s.k, workspace.span(), gpu, on_gpu).ok());
-    // A graph that can be captured neither allocates nor waits.
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t ready = nullptr;
-    ASSERT_NE(static_cast<cudaStream_t>(stream), nullptr);
-    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
-    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-    const status enqueued =
-        search.enqueue(of_query.span().data(), distances.span(), indices.span());
-    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-    ASSERT_TRUE(enqueued.ok()) << enqueued.message;
-    ASSERT_EQ(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
-    for (int call = 0; call < 2; ++call) ASSERT_EQ(cudaGraphLaunch(ready, stream), cudaSuccess);
+    ASSERT_TRUE(search.plan(corpus, s.queries, s.k, workspace.span(), gpu, options).ok());
+    run_as_graph(
+        [&] { return search.enqueue(of_query.span().data(), distances.span(), indices.span()); });
+    if (HasFatalFailure()) return;
     std::int64_t unproven = -1;
     ASSERT_TRUE(search.unproven(unproven).ok());
     EXPECT_LE(unproven, s.queries);
     const status finished = search.finish();
     ASSERT_TRUE(finished.ok()) << finished.message;
+    answer = {indices.host(), distances.host()};
+  }
+
+  // Twice. A graph that can be captured neither allocates nor waits.
+  void run_as_graph(const std::function<status()>& enqueue) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t ready = nullptr;
+    ASSERT_NE(static_cast<cudaStream_t>(stream), nullptr);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    const status enqueued = enqueue();
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    ASSERT_TRUE(enqueued.ok()) << enqueued.message;
+    ASSERT_EQ(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
+    for (int call = 0; call < 2; ++call) ASSERT_EQ(cudaGraphLaunch(ready, stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
     cudaGraphExecDestroy(ready);
     cudaGraphDestroy(graph);
-
-    std::vector<std::int64_t> right(size);
-    std::vector<float> at_distance(size);
-    ASSERT_TRUE(knn({base.data(), s.n, s.dimension}, {query.data(), s.queries, s.dimension}, s.k,
-                    at_distance, right, metric::sqeuclidean, on_cpu)
-                    .ok());
-    EXPECT_EQ(indices.host(), right);
-    EXPECT_EQ(distances.host(), at_distance);
   }
+
+  found found_on_cpu(const knn_options& options) const {
+    found right{std::vector<std::int64_t>(size()), std::vector<float>(size())};
+    const status done = knn({base.data(), s.n, s.dimension}, {query.data(), s.queries, s.dimension},
+                            s.k, right.distances, right.indices, metric::sqeuclidean, options);
+    EXPECT_TRUE(done.ok()) << done.message;
+    return right;
+  }
+  std::size_t size() const { return static_cast<std::size_t>(s.queries * s.k); }
 
   sizes s = GetParam();
   gpu_stream stream;
