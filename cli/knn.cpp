@@ -155,23 +155,20 @@ void print_outcome(const knn_arguments& o, const knn_request& r, const backend& 
 // What the fused search in tiles does not go with. Each rank would say it.
 void refuse_with_products(const knn_arguments& o) {
   if (o.tf32 || o.sum_by_warp) {
-    throw error(failure::usage, "--tf32 and --sum-by-warp do not go with --product float16");
+    throw error(failure::usage,
+                fmt::format("--tf32 and --sum-by-warp do not go with --product {}", o.product));
   }
   const std::string executor = o.tiled.gpus.empty() ? o.executor : "cuda";
   if (require_executor(executor, *require_algorithm(o.algorithm).algorithm) == executor_kind::cpu) {
-    throw error(failure::usage,
-                "--product float16 is not for executor cpu: executors cuda and fiber have it");
+    throw error(
+        failure::usage,
+        fmt::format("--product {} is not for executor cpu: executors cuda and fiber have it",
+                    o.product));
   }
 }
 
 int in_tiles(const knn_arguments& o) {
-  if (o.product == "int8") {
-    throw error(
-        failure::usage,
-        "--product int8 is for a search in memory: leave out --memory-limit, --mpi, --gpus, "
-        "--ranks and --resume, or take --product float16, which multiplies bytes exactly, too");
-  }
-  if (o.product == "float16") refuse_with_products(o);
+  if (is_filtered(parse<knn_product>(o.product).value())) refuse_with_products(o);
   if (o.indices.empty() || o.distances.empty()) {
     throw error(failure::usage,
                 "a search in tiles writes its answer tile by tile: give --indices FILE and "
@@ -264,7 +261,9 @@ int find_neighbours(const knn_arguments& given) {
   output_files files(o, request.queries().count);
   search_into(files, request, *place);
   const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started;
-  const bool timed = !report.times.empty() && report.product == knn_product::float16;
+  // The ceiling is of products of 16 bits.
+  const bool of_16_bits = is_filtered(report.product) && report.product != knn_product::int8;
+  const bool timed = !report.times.empty() && of_16_bits;
   const knn_run run{.request = request,
                     .entry = entry,
                     .report = report,

@@ -102,7 +102,7 @@ class rank_job {
     const tiled_report r = knn_in_tiles(request_, *place, ranks_, observer_for(ranks_, shown_));
     const std::chrono::duration<double> elapsed = std::chrono::system_clock::now() - started;
     if (!shared_.record.empty()) {
-      const bool products = r.product == knn_product::float16;
+      const bool products = is_filtered(r.product) && r.product != knn_product::int8;
       const double rate = products ? measure_product_rate(*place) : 0;
       const auto all = ranks_.gather(rank_facts(ranks_, *place, r, rate));
       if (record) {
@@ -142,8 +142,10 @@ class rank_job {
                   amount_of(run.report.queries_before, "query"));
   }
 
-  static const char* proof_of(const tiled_report& r, const backend& place) {
-    if (r.product == knn_product::float16) return "all proven by products in float16";
+  static std::string proof_of(const tiled_report& r, const backend& place) {
+    if (is_filtered(r.product)) {
+      return fmt::format("all proven by products in {}", to_string(r.product));
+    }
     return place.shares_host_memory() ? "proven" : "proven as --prove says";
   }
   void print_outcome(const tiled_report& r, const backend& place) const {

@@ -21,8 +21,9 @@ void refuse_product(const knn_arguments& o, const backend& place) {
                                                     : kind == executor_kind::cuda;
   if (!fits) {
     throw error(failure::usage,
-                fmt::format("--product {} is not for executor {}: cuda has float16, int8, tf32 "
-                            "and float32, fiber float16, int8 and float64, cpu float64",
+                fmt::format("--product {} is not for executor {}: cuda has float16, bfloat16, "
+                            "int8, tf32 and float32, fiber float16, bfloat16, int8 and float64, "
+                            "cpu float64",
                             o.product, to_string(kind)));
   }
   if (product == knn_product::float32 && o.tf32) {
@@ -53,8 +54,8 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
       .add_flag(
           "--half-product", o.half_product,
           "with --self: compute half of the matrix product and use it twice, if corpus and "
-          "candidates fit into device memory; also by --product float16 and int8, on executor "
-          "fiber, too")
+          "candidates fit into device memory; also by --product float16, bfloat16 and int8, on "
+          "executor fiber, too")
       ->group(cuda_group);
   command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
       ->group(cuda_group);
@@ -142,9 +143,11 @@ void add_method(CLI::App& command, knn_arguments& o) {
   command
       .add_option(
           "--product", o.product,
-          "what ranks vectors before exact distances decide; auto: float16 on executor "
-          "cuda unless an option or --algorithm asks for another way; int8: vectors of bytes, in "
-          "integers")
+          "what ranks vectors before exact distances decide; auto: on executor cuda float16, or "
+          "int8 of vectors of bytes where that is faster, unless an option or --algorithm asks for "
+          "another way; int8: vectors of bytes, in integers; bfloat16: where most vectors are "
+          "small "
+          "beside a few")
       ->check(CLI::IsMember(products))
       ->capture_default_str();
 }
@@ -216,9 +219,10 @@ void refuse_filters(const knn_arguments& o) {
   if (older) {
     throw error(
         failure::usage,
-        fmt::format("{} needs --product float16, int8 or float64: the products in float32 and "
-                    "tf32, --memory, --half-product and --sum-by-warp have no filters",
-                    given));
+        fmt::format(
+            "{} needs --product float16, bfloat16, int8 or float64: the products in float32 "
+            "and tf32, --memory, --half-product and --sum-by-warp have no filters",
+            given));
   }
 }
 
@@ -252,7 +256,7 @@ void refuse_what_place_lacks(const knn_arguments& o, const backend& place) {
   if (o.half_product && !is_filtered(parse<knn_product>(o.product).value())) {
     throw error(failure::usage,
                 fmt::format("--half-product is for executor cuda, or for executor fiber with "
-                            "--product float16 or int8; this is {} with --product {}",
+                            "--product float16, bfloat16 or int8; this is {} with --product {}",
                             to_string(kind), o.product));
   }
   if (o.prove != "auto" && o.prove != "all") {

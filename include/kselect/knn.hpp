@@ -67,6 +67,20 @@ struct knn_options {
   knn_filter filter = {};
 };
 
+// What a corpus on a GPU rounds vectors to, for the products that leave out what is provably
+// farther. Answers are the same.
+enum class knn_rounding : std::uint8_t {
+  float16,   // for most vectors
+  bfloat16,  // for vectors of which most are small beside a few
+  int8       // for corpora and queries of bytes: integers from 0 to 255, or from -128 to 127; for
+             // sqeuclidean and euclidean. All else is found, too, but slowly
+};
+constexpr auto names_of(knn_rounding) {
+  return std::to_array<named<knn_rounding>>({{knn_rounding::float16, "float16"},
+                                             {knn_rounding::bfloat16, "bfloat16"},
+                                             {knn_rounding::int8, "int8"}});
+}
+
 // Prepared vectors, in which any number of threads may search at the same time.
 class knn_search;
 
@@ -78,7 +92,7 @@ class knn_corpus {
   knn_corpus& operator=(knn_corpus&&) noexcept;
 
   // On the CPU: reads each vector once and allocates 32 bytes a vector and 8 bytes a component.
-  // `where` says how many threads: place::cpu(2); `memory` is not used.
+  // `where` says how many threads: place::cpu(2); `memory` and `to` are not used.
   // On a GPU: enqueues the preparation and returns. `vectors` and `memory` are device memory, this
   // of memory() bytes. A search on another stream waits for this one by the caller's event.
   // A component that is not finite is no error there: its vector's distances are infinite or NaN
@@ -87,11 +101,13 @@ class knn_corpus {
   // Keeps views of vectors and memory, so both must outlive this object, the vectors unchanged.
   // Forgets what was prepared before, also if it fails.
   status prepare(const vector_rows& vectors, metric m = metric::sqeuclidean,
-                 const place& where = place::cpu(), std::span<std::byte> memory = {});
+                 const place& where = place::cpu(), std::span<std::byte> memory = {},
+                 knn_rounding to = knn_rounding::float16);
 
   // Bytes that prepare() needs on a GPU for vectors of that count and dimension, whatever their
   // alignment. 0 on the CPU, or if it would refuse the call.
-  static std::size_t memory(const vector_rows& vectors, metric m, const place& where);
+  static std::size_t memory(const vector_rows& vectors, metric m, const place& where,
+                            knn_rounding to = knn_rounding::float16);
 
   // 0 before prepare().
   std::int64_t count() const;
@@ -116,13 +132,13 @@ class knn_corpus {
 // A search on a GPU: planned once, for a number of queries, and enqueued any number of times, one
 // after the other. Several searches may share a corpus, each with its own workspace.
 //
-// enqueue() finds and proves neighbours by products in float16. It neither allocates device memory
-// nor waits, and CUDA graphs can capture it. A few queries can be left without proof: of vectors
-// that float16 cannot tell apart, or with very many at the distance of the k-th. finish() does
-// those again; until then they have k vectors at their true distances, of which some may be too
-// far, or fewer, then index -1 and infinity. Corpora below 4096 vectors, large k (beyond about a
-// thousand) and more than 4096 components have no such products: finish() does all queries in
-// float64.
+// enqueue() finds and proves neighbours by products of rounded vectors. It neither allocates device
+// memory nor waits, and CUDA graphs can capture it. A few queries can be left without proof: of
+// vectors that rounding does not tell apart, or with very many at the distance of the k-th.
+// finish() does those again; until then they have k vectors at their true distances, of which some
+// may be too far, or fewer, then index -1 and infinity. Corpora below 4096 vectors, large k (beyond
+// about a thousand) and more than 4096 components have no such products: finish() does all queries
+// in float64.
 class knn_search {
  public:
   knn_search();
@@ -146,7 +162,7 @@ class knn_search {
   // unproven() counts are complete only after finish().
   status enqueue(const float* queries, std::span<float> distances, std::span<std::int64_t> indices);
 
-  // Whether a planned search has products in float16. Without them enqueue() finds nothing.
+  // Whether a planned search has such products. Without them enqueue() finds nothing.
   bool by_products() const;
   // Waits for the search and reads how many of its queries are not proven.
   status unproven(std::int64_t& count);

@@ -50,6 +50,14 @@ bool read_metric(PyObject* given, metric& m) {
   return true;
 }
 
+bool read_product(PyObject* given, knn_rounding& to) {
+  long long number = 0;
+  const auto last = std::ssize(names_of(knn_rounding{})) - 1;
+  if (!read_integer(given, "product", 0, last, number)) return false;
+  to = static_cast<knn_rounding>(number);
+  return true;
+}
+
 std::span<std::byte> bytes_in(const array& a) {
   return {static_cast<std::byte*>(a.data), static_cast<std::size_t>(a.count())};
 }
@@ -132,25 +140,27 @@ PyObject* gpu_corpus_bytes(PyObject*, PyObject* const* given, Py_ssize_t count) 
   array vectors;
   vector_rows rows;
   metric m{};
-  if (!has_arguments(count, 2) || !read_rows(given[0], "corpus", -1, vectors, rows) ||
-      !read_metric(given[1], m)) {
+  knn_rounding to{};
+  if (!has_arguments(count, 3) || !read_rows(given[0], "corpus", -1, vectors, rows) ||
+      !read_metric(given[1], m) || !read_product(given[2], to)) {
     return nullptr;
   }
   const where at(vectors, 0, nullptr);
   if (!at.place().obstacle().empty()) {
     return raise({status_code::unsupported, at.place().obstacle()});
   }
-  return PyLong_FromSize_t(knn_corpus::memory(rows, m, at.place()));
+  return PyLong_FromSize_t(knn_corpus::memory(rows, m, at.place(), to));
 }
 
 PyObject* prepare_gpu_corpus(PyObject*, PyObject* const* given, Py_ssize_t count) {
   array vectors, memory;
   vector_rows rows;
   metric m{};
+  knn_rounding to{};
   long long stream = 0;
-  if (!has_arguments(count, 4) || !read_rows(given[0], "corpus", -1, vectors, rows) ||
+  if (!has_arguments(count, 5) || !read_rows(given[0], "corpus", -1, vectors, rows) ||
       !read_metric(given[1], m) || !read_scratch(given[2], "memory", vectors.gpu, memory) ||
-      !read_integer(given[3], "stream", 0, INT64_MAX, stream)) {
+      !read_integer(given[3], "stream", 0, INT64_MAX, stream) || !read_product(given[4], to)) {
     return nullptr;
   }
   std::unique_ptr<gpu_corpus> held(new (std::nothrow) gpu_corpus);
@@ -158,7 +168,7 @@ PyObject* prepare_gpu_corpus(PyObject*, PyObject* const* given, Py_ssize_t count
   held->gpu = vectors.gpu;
   status done;
   Py_BEGIN_ALLOW_THREADS const where at(vectors, 0, reinterpret_cast<void*>(stream));
-  done = held->prepared.prepare(rows, m, at.place(), bytes_in(memory));
+  done = held->prepared.prepare(rows, m, at.place(), bytes_in(memory), to);
   Py_END_ALLOW_THREADS if (!done.ok()) return raise(done);
   PyObject* const capsule = PyCapsule_New(held.get(), gpu_capsule_name, &drop_gpu_corpus);
   if (capsule != nullptr) static_cast<void>(held.release());

@@ -7,12 +7,12 @@
 namespace kselect::python {
 
 inline constexpr const char* gpu_corpus_bytes_help =
-    "gpu_corpus_bytes(vectors, metric) -> int\n\n"
+    "gpu_corpus_bytes(vectors, metric, product) -> int\n\n"
     "Bytes of memory that prepare_gpu_corpus() needs for these dense rows of float32.";
 PyObject* gpu_corpus_bytes(PyObject*, PyObject* const* given, Py_ssize_t count);
 
 inline constexpr const char* prepare_gpu_corpus_help =
-    "prepare_gpu_corpus(vectors, metric, memory, stream) -> capsule\n\n"
+    "prepare_gpu_corpus(vectors, metric, memory, stream, product) -> capsule\n\n"
     "Enqueues the preparation. The capsule is a view of vectors and memory.";
 PyObject* prepare_gpu_corpus(PyObject*, PyObject* const* given, Py_ssize_t count);
 

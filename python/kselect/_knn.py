@@ -10,6 +10,8 @@ from kselect._knn_gpu import GpuVectors
 
 # include/kselect/metric.hpp
 _METRICS = ("sqeuclidean", "euclidean", "cosine", "pearson", "inner_product")
+# include/kselect/knn.hpp
+_PRODUCTS = ("float16", "bfloat16", "int8")
 # What float32 represents exactly.
 _EXACT = frozenset(("float32", "float16", "bfloat16", "int8", "uint8", "int16", "uint16"))
 
@@ -88,7 +90,12 @@ class Corpus:
     """
 
     def __init__(
-        self, vectors: Any, *, metric: str = "sqeuclidean", threads: int | None = None
+        self,
+        vectors: Any,
+        *,
+        metric: str = "sqeuclidean",
+        product: str | None = None,
+        threads: int | None = None,
     ) -> None:
         """Read the vectors and prepare them.
 
@@ -98,14 +105,23 @@ class Corpus:
                 or CuPy's on a GPU, where it is searched.
             metric: "sqeuclidean", "euclidean", "cosine" (1 - cosine similarity), "pearson" or
                 "inner_product" (minus the product, so that the nearest comes first).
+            product: What a GPU multiplies before float64 distances decide; the answer is the same.
+                "float16" (the default); "bfloat16", for vectors of which most are small beside a
+                few; "int8", for vectors and queries of bytes, integers from 0 to 255 or from -128
+                to 127, and "sqeuclidean" or "euclidean". All other vectors are found slowly by it.
             threads: Of this and of each search; by default one for each processor.
 
         Raises:
-            ValueError: A wrong shape, an unknown metric, or a component that is not finite.
+            ValueError: A wrong shape, an unknown metric or product, a product that the metric or
+                the host does not have, or a component that is not finite.
             TypeError: A wrong dtype, or vectors that are not where the others are.
         """
         if not isinstance(metric, str) or metric not in _METRICS:
             raise ValueError(f"metric is {metric!r}, but must be one of {', '.join(_METRICS)}")
+        if product is not None and product not in _PRODUCTS:
+            raise ValueError(f"product is {product!r}, but must be one of {', '.join(_PRODUCTS)}")
+        if product == "int8" and metric not in ("sqeuclidean", "euclidean"):
+            raise ValueError(f"product is 'int8', which metric {metric!r} does not have")
         self._gpu: GpuVectors | None = None
         self._vectors: Any
         on_gpu = _is_on_gpu(vectors, "corpus")
@@ -116,8 +132,11 @@ class Corpus:
         if on_gpu:
             if threads is not None:
                 raise ValueError("threads is given, but corpus is on a GPU")
-            self._gpu = GpuVectors(library, self._vectors, _METRICS.index(metric))
+            of_product = _PRODUCTS.index(product or "float16")
+            self._gpu = GpuVectors(library, self._vectors, _METRICS.index(metric), of_product)
             return
+        if product is not None:
+            raise ValueError(f"product is {product!r}, but corpus is in host memory")
         self._held = _select.prepare_corpus(
             self._vectors, _METRICS.index(metric), thread_count(threads)
         )
@@ -222,6 +241,7 @@ def knn(
     /,
     *,
     metric: str | None = None,
+    product: str | None = None,
     filter: Any = None,
     proven: bool = True,
     index_dtype: Any = None,
@@ -230,11 +250,12 @@ def knn(
     """Find the exact `k` nearest corpus vectors of each query, in host memory or on a GPU.
 
     Args:
-        corpus: [n, dimension], as `Corpus` takes it; or a `Corpus`, which then has metric and
-            threads.
+        corpus: [n, dimension], as `Corpus` takes it; or a `Corpus`, which then has metric, product
+            and threads.
         queries: [Q, dimension]. None: the corpus' own vectors, of which none is its own neighbour.
         k: 1 to n; 1 to n - 1 without queries.
         metric: As `Corpus` takes it; "sqeuclidean" by default.
+        product: As `Corpus` takes it, on a GPU; "float16" by default.
         filter: Which vectors may be found, for all queries or for each (`Corpus.search`).
         proven: Whether every query is proven before the call returns (`Corpus.search`).
         index_dtype: int32 or int64 (the default).
@@ -254,11 +275,13 @@ def knn(
     if isinstance(corpus, Corpus):
         if threads is not None:
             raise ValueError("threads is given, but the Corpus has its own")
+        if product is not None:
+            raise ValueError("product is given, but the Corpus has its own")
         if metric is not None and not (isinstance(metric, str) and metric == corpus.metric):
             raise ValueError(f"metric is {metric!r}, but the Corpus was made for {corpus.metric!r}")
     else:
         metric = "sqeuclidean" if metric is None else metric
-        corpus = Corpus(corpus, metric=metric, threads=threads)
+        corpus = Corpus(corpus, metric=metric, product=product, threads=threads)
     if queries is None:
         return corpus.graph(k, filter=filter, proven=proven, index_dtype=index_dtype)
     return corpus.search(queries, k, filter=filter, proven=proven, index_dtype=index_dtype)

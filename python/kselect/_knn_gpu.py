@@ -8,16 +8,17 @@ from kselect import _select
 class GpuVectors:
     """Vectors that are prepared on their GPU. It keeps them, and memory that they need beside."""
 
-    def __init__(self, library: Any, vectors: Any, metric: int) -> None:
+    def __init__(self, library: Any, vectors: Any, metric: int, product: int) -> None:
         """`vectors`: dense, [n, dimension] of float32."""
         self._library, self.vectors = library, vectors
-        needed = _select.gpu_corpus_bytes(library.exported(vectors), metric)
+        needed = _select.gpu_corpus_bytes(library.exported(vectors), metric, product)
         self._memory = library.empty_bytes(needed, vectors)
         self._held = _select.prepare_gpu_corpus(
             library.exported(vectors),
             metric,
             library.exported(self._memory),
             library.current_stream(vectors),
+            product,
         )
         self._prepared = library.mark(vectors)
 

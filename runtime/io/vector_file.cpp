@@ -145,6 +145,14 @@ void vector_files::each_part(std::int64_t first, std::int64_t count, const Visit
   }
 }
 
+std::optional<element_type> vector_files::byte_type() const {
+  const element_type type = files_.front().type();
+  const bool bytes = type == element_type::int8 || type == element_type::uint8;
+  const bool same =
+      std::ranges::all_of(files_, [&](const vector_file& f) { return f.type() == type; });
+  return bytes && same ? std::optional(type) : std::nullopt;
+}
+
 std::string vector_files::fingerprint() const {
   std::string all;
   for (const vector_file& file : files_) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/io/block_file.hpp"
@@ -28,6 +29,8 @@ class vector_file {
   std::int64_t dimension() const { return layout_.dimension; }
   // Bytes of one vector in the file.
   std::int64_t stride() const { return layout_.stride; }
+  // The type of components in the file.
+  element_type type() const { return layout_.type; }
   // Bytes of memory that read() allocates: none if the file holds dense float32, unless prepared.
   std::int64_t reading_bytes() const;
   // The hash of the file's bytes and the place of the vectors in it: equal for copies of a file,
@@ -67,6 +70,8 @@ class vector_files {
   std::int64_t dimension() const { return dimension_; }
   // For messages: the first file "and N more".
   const std::string& name() const { return name_; }
+  // int8 or uint8, if all files hold that.
+  std::optional<element_type> byte_type() const;
   // Of each file, as vector_file::fingerprint.
   std::string fingerprint() const;
   void require_unchanged() const;

@@ -12,6 +12,7 @@
 
 #include "kselect/algorithm.hpp"
 #include "kselect/knn_filter.hpp"
+#include "kselect/simt/products.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/distance/distance.hpp"
 #include "runtime/io/vectors.hpp"
@@ -37,8 +38,10 @@ constexpr auto names_of(proof_scope) {
 
 // What distances are ranked by before the exact ones decide (executors cuda and fiber).
 enum class knn_product : std::uint8_t {
-  automatic,  // float16 on executor cuda if nothing asks for another way; else as before
+  automatic,  // on executor cuda, if nothing asks for another way: float16, or int8 of vectors of
+              // bytes where that is faster; else as before
   float16,    // filtered products in float16, every answer proven (search/knn/fused)
+  bfloat16,   // the same in bfloat16, for vectors whose range float16 does not have
   int8,       // the same of vectors of bytes, in integers
   tf32,       // executor cuda: as cuda_knn_options::tf32
   float32,    // executor cuda
@@ -48,6 +51,7 @@ enum class knn_product : std::uint8_t {
 constexpr auto names_of(knn_product) {
   return std::to_array<named<knn_product>>({{knn_product::automatic, "auto"},
                                             {knn_product::float16, "float16"},
+                                            {knn_product::bfloat16, "bfloat16"},
                                             {knn_product::int8, "int8"},
                                             {knn_product::tf32, "tf32"},
                                             {knn_product::float32, "float32"},
@@ -56,7 +60,14 @@ constexpr auto names_of(knn_product) {
 
 // Whether the fused search does it.
 constexpr bool is_filtered(knn_product product) {
-  return product == knn_product::float16 || product == knn_product::int8;
+  return product == knn_product::float16 || product == knn_product::bfloat16 ||
+         product == knn_product::int8;
+}
+// What it rounds vectors to.
+constexpr simt::product factors_of(knn_product product) {
+  return product == knn_product::int8       ? simt::product::int8
+         : product == knn_product::bfloat16 ? simt::product::bfloat16
+                                            : simt::product::float16;
 }
 
 // What is proven: the fused search proves every query, whatever was asked for.
@@ -140,9 +151,9 @@ struct cuda_knn_report {
   bool streamed = false;
   bool half_product = false;
   knn_product product = knn_product::float32;  // what was used
-  std::int64_t survivors = 0;                  // float16, int8: vectors whose scores passed
-  std::int64_t by_float64 = 0;                 // float16, int8: queries done in float64
-  std::string other_because;                   // why product `auto` was not float16
+  std::int64_t survivors = 0;                  // fused search: vectors whose scores passed
+  std::int64_t by_float64 = 0;                 // fused search: queries done in float64
+  std::string other_because;                   // why product `auto` was not the fused search
   std::string whole_product_because;  // if half of the product was asked for but is impossible
   std::vector<cuda_knn_times> times;  // one a repeat, or that of the single run
 };

@@ -52,8 +52,8 @@ class knn_subject final : public subject {
         vectors_(std::move(vectors)),
         place_(place),
         check_(vectors_->base, vectors_->queries(), settings_.metric, settings_.graph,
-               place.shares_host_memory() && settings_.product != knn_product::float16,
-               most_checked, place.description().threads) {
+               place.shares_host_memory() && !is_filtered(settings_.product), most_checked,
+               place.description().threads) {
     answer_.k = c.problem.k;
     answer_.indices.resize(static_cast<std::size_t>(vectors_->queries().count * answer_.k));
     answer_.distances.resize(answer_.indices.size());
@@ -78,7 +78,7 @@ class knn_subject final : public subject {
     knn(request, place_, [&](const knn_block& block) { keep(block); });
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     proves_selections_ = false;
-    if (cuda_report_.product != knn_product::float16 && place_.shares_host_memory()) {
+    if (!is_filtered(cuda_report_.product) && place_.shares_host_memory()) {
       host_report_ = on_host;
     }
     if (cuda_report_.times.empty()) return {{}, taken.count() * ns_per_second};
@@ -201,8 +201,15 @@ std::string lacks_product(executor_kind kind, knn_product product) {
 std::string impossible(const cell& c, const knn_settings& s) {
   const workload& p = c.problem;
   if (const std::string why = lacks_product(c.executor, s.product); !why.empty()) return why;
-  if (s.product == knn_product::float16 && c.entry->algorithm->name != "auto") {
-    return "products in float16 select by themselves: measure them with the algorithm auto alone";
+  if (is_filtered(s.product) && c.entry->algorithm->name != "auto") {
+    return fmt::format(
+        "products in {} select by themselves: measure them with the algorithm auto alone",
+        to_string(s.product));
+  }
+  const bool euclidean =
+      s.metric == runtime::metric::sqeuclidean || s.metric == runtime::metric::euclidean;
+  if (s.product == knn_product::int8 && !euclidean) {
+    return "products of bytes are for sqeuclidean and euclidean";
   }
   const bool in_float32 = c.executor == executor_kind::cuda && s.product == knn_product::float32;
   if (s.half_product && !(s.graph && (in_float32 || is_filtered(s.product)))) {
@@ -231,7 +238,7 @@ class knn_of_vectors final : public task {
         {.name = "product",
          .scope = axis_scope::entry,
          .preset = std::string(to_string(knn_product::automatic)),
-         .choices = {"auto", "float16", "float32", "float64"}},
+         .choices = {"auto", "float16", "bfloat16", "int8", "float32", "float64"}},
         {.name = "half_product",
          .scope = axis_scope::entry,
          .preset = std::string("no"),

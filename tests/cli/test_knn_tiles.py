@@ -49,20 +49,24 @@ def test_queries_of_another_file_and_a_base_in_parts(kselect, here):
     assert "--memory-limit" in one_line(done.stderr)
 
 
-@pytest.mark.parametrize("metric", ["sqeuclidean", "inner_product"])
-def test_products_in_float16(kselect, here, metric):
+@pytest.mark.parametrize(("metric", "product"), [
+    ("sqeuclidean", "float16"), ("inner_product", "float16"), ("sqeuclidean", "int8"), ("sqeuclidean", "bfloat16"),
+])
+def test_filtered_products(kselect, here, metric, product):
     """On fibers: tiles, passes and ranks have the bits of the same search in memory."""
     base = np.load(here / "base.npy")
+    if product == "int8":
+        base = np.clip(np.rint(base), -100, 100)
     np.save(here / "query.npy", base[:300] + 1)
     np.save(here / "part.npy", base[:1200])
     asked = ["knn", "--base", "part.npy", "--query", "query.npy", "--k", 6, "--metric", metric,
-             "--executor", "fiber", "--product", "float16", "--threads", 1]
+             "--executor", "fiber", "--product", product, "--threads", 1]
     kselect(*asked, *outputs("memory"))
     for ranks in (1, 2):
         done = kselect(*asked, *outputs("tiles"), "--memory-limit", 2000, "--query-tile", 256,
                        "--ranks", ranks)
         assert same(here, "tiles", "memory")
-        assert ", all proven by products in float16; on" in done.stdout
+        assert f", all proven by products in {product}; on" in done.stdout
         assert "2 tiles of 256 queries" in done.stderr
 
 

@@ -202,7 +202,7 @@ def test_refuses_beside_a_dataset(axis, value):
     "config",
     [
         KNN,
-        KNN | {"axes": KNN["axes"] | {"metric": ["cosine", "euclidean"], "product": ["float16", "float64"]}},
+        KNN | {"axes": KNN["axes"] | {"metric": ["cosine", "euclidean"], "product": ["float16", "bfloat16", "int8", "float64"]}},
         KNN | {"input": {"dataset": {"base": "x.npy", "query": "y.npy"}}},
         KNN | {"input": {"dataset": {"base": "x.npy"}}, "axes": {"n": "all", "q": "all", "k": 1, "queries": "graph"}},
         INDEX,

@@ -154,6 +154,10 @@ INFINITE[5, 2] = np.inf
         ((VECTORS, np.ma.masked_array(VECTORS), 1), {}, TypeError, "queries is a masked array"),
         ((VECTORS, VECTORS, 1), {"metric": "manhattan"}, ValueError, "metric is 'manhattan'"),
         ((VECTORS, VECTORS, 1), {"threads": 0}, ValueError, "threads = 0"),
+        ((VECTORS, VECTORS, 1), {"product": "float8"}, ValueError, "product is 'float8', but must be one of float16"),
+        ((VECTORS, VECTORS, 1), {"product": "int8"}, ValueError, "product is 'int8', but corpus is in host memory"),
+        ((VECTORS, VECTORS, 1), {"product": "int8", "metric": "cosine"}, ValueError, "metric 'cosine' does not have"),
+        ((kselect.Corpus(VECTORS), VECTORS, 1), {"product": "float16"}, ValueError, "product is given"),
         ((VECTORS, VECTORS, 1), {"index_dtype": "int8"}, ValueError, "index_dtype"),
         ((INFINITE, VECTORS, 1), {}, ValueError, "corpus"),
         ((VECTORS, INFINITE, 1), {}, ValueError, "queries"),
@@ -213,11 +217,11 @@ def test_the_extension_checks_its_arguments():
         given[place] = bad
         with pytest.raises((TypeError, ValueError)):
             _select.search_corpus(*given)
-    for bad in ((VECTORS, 0), (VECTORS, 5), (None, 0)):
+    for bad in ((VECTORS, 0, 0), (VECTORS, 5, 0), (None, 0, 0), (VECTORS, 0, 3)):
         with pytest.raises((TypeError, ValueError)):
             _select.gpu_corpus_bytes(*bad)
     with pytest.raises(ValueError, match="corpus is no dense array on the GPU"):
-        _select.prepare_gpu_corpus(VECTORS, 0, np.empty(9, np.uint8), 0)
+        _select.prepare_gpu_corpus(VECTORS, 0, np.empty(9, np.uint8), 0, 0)
     with pytest.raises(ValueError):
         _select.gpu_search_bytes(held, VECTORS, 1, -1, None)  # a corpus in host memory
     with pytest.raises(ValueError):

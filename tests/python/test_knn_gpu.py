@@ -56,6 +56,19 @@ def test_answers_are_those_of_the_host(side, n, k, metric):
     assert here(narrow.indices).dtype == np.int32
 
 
+@pytest.mark.parametrize("product", ["bfloat16", "int8"])
+def test_products_have_the_same_answers(side, product):
+    there, here = side
+    corpus, queries = vectors(5000, 40, 200)
+    wanted = kselect.knn(corpus, queries, 9)
+    for found in (
+        kselect.knn(there(corpus), there(queries), 9, product=product),
+        kselect.Corpus(there(corpus), product=product).search(there(queries), 9),
+    ):
+        assert (here(found.indices) == wanted.indices).all()
+        assert (here(found.distances) == wanted.distances).all()
+
+
 @pytest.mark.parametrize("each", [False, True])
 @pytest.mark.parametrize("packed", [False, True])
 def test_filters_are_those_of_the_host(side, each, packed):

@@ -31,7 +31,7 @@ struct filter_args {
   global<float> matrix;
   std::int64_t matrix_pitch = 0;
   int group = 1;  // tiles of a group; for output::maxima a part is a multiple of it
-  simt::product factors = simt::product::float16;  // of the vectors; float16 or int8
+  simt::product factors = simt::product::float16;  // of the vectors; not uint8
   // Of queries that differ in what they leave out: their bits, the vector of a position, the query
   // of a row. They stand last: what other kernels read keeps its place.
   admitted allowed;

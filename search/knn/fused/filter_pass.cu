@@ -6,9 +6,9 @@
 namespace kselect::search::fused {
 namespace {
 
-void refuse_bytes_by_wgmma(const filter_args& args) {
-  if (!simt::of_bytes(args.factors)) return;
-  throw error(failure::unsupported, "wgmma multiplies float16 here; take mma.sync for bytes");
+void refuse_others_by_wgmma(const filter_args& args) {
+  if (args.factors == simt::product::float16) return;
+  throw error(failure::unsupported, "wgmma multiplies float16 here; take mma.sync for the others");
 }
 [[maybe_unused, noreturn]] void refuse_wgmma() {
   throw error(failure::unsupported,
@@ -36,6 +36,9 @@ void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
   if (simt::of_bytes(args.factors)) {
     return filter_by_mma_sync<wanted, each, simt::product::int8>(place, args, splits);
   }
+  if (args.factors == simt::product::bfloat16) {
+    return filter_by_mma_sync<wanted, each, simt::product::bfloat16>(place, args, splits);
+  }
   filter_by_mma_sync<wanted, each, simt::product::float16>(place, args, splits);
 }
 
@@ -62,7 +65,7 @@ bool wgmma_is_built() { return KSELECT_HAS_WGMMA != 0; }
 
 void filter(backend& place, output wanted, const filter_args& args, int splits, product_body body) {
   if (body == product_body::wgmma) {
-    refuse_bytes_by_wgmma(args);
+    refuse_others_by_wgmma(args);
 #if KSELECT_HAS_WGMMA
     return require(filter_by_wgmma(place.executor(), wanted, args, splits));
 #else

@@ -132,8 +132,7 @@ class fused_search::work {
                      begins ? counts : global<std::uint32_t>{},
                      Kernel::few_rows});
     };
-    if (simt::of_bytes(corpus_.factors())) return by(rounding_kernel_of<simt::product::int8>{});
-    by(rounding_kernel{});
+    with_rounding(corpus_.factors(), by);
   }
 
   // The first thresholds, from scores of a few tiles or maxima of many. `args`: products_of().

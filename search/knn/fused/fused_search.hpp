@@ -70,8 +70,9 @@ class vector_images {
 class prepared_corpus {
  public:
   // Allocates. `raw`, [count][dimension] floats in the backend's memory, and `place` must outlive
-  // this object; count < 2^31. `factors`: float16, or int8 for vectors of bytes, signed or not, and
-  // euclidean metrics; others are found, too, but in float64. Throws error(failure::resources), or
+  // this object; count < 2^31. `factors`: float16; bfloat16 for a wide range; or int8 for vectors
+  // of bytes, signed or not, and euclidean metrics. Whatever the vectors, answers are right: those
+  // that products do not prove are found in float64. Throws error(failure::resources), or
   // error(failure::unsupported) where why_not says so.
   prepared_corpus(backend& place, const float* raw, std::int64_t count, std::int64_t dimension,
                   metric m, simt::product factors = simt::product::float16);

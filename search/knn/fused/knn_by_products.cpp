@@ -1,7 +1,6 @@
 #include "search/knn/fused/knn_by_products.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -9,6 +8,8 @@
 
 #include "runtime/error.hpp"
 #include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/byte_vectors.hpp"
+#include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/fused/stage_times.hpp"
 
@@ -28,20 +29,19 @@ device_buffer uploaded(backend& place, const vector_set& set) {
   return memory;
 }
 
-// Components that products of bytes take: integers from 0 to 255, or from -128 to 127.
-void require_bytes(const vector_set& set) {
-  const auto [least, most] = std::ranges::minmax_element(set.data);
-  const bool in_range =
-      set.data.empty() || (*least >= 0 && *most <= 255) || (*least >= -128 && *most <= 127);
-  const auto other = std::ranges::find_if(set.data, [&](float x) {
-    return x != std::rint(x) || (!in_range && (x > 255 || x < -128 || (*least < 0 && x > 127)));
-  });
-  if (other == set.data.end()) return;
-  const std::int64_t at = other - set.data.begin();
-  throw error(failure::input,
-              fmt::format("{}: component {} of vector {} is {}, but --product int8 takes integers "
-                          "from 0 to 255 or from -128 to 127; take --product float16",
-                          set.source, at % set.dimension, at / set.dimension, *other));
+// What `auto` takes: integers where they are faster and all vectors are bytes. Their answers are
+// the same, so only time depends on it.
+knn_product chosen_product(const knn_request& r, const device& place) {
+  if (r.product != knn_product::automatic) return r.product;
+  const bool euclidean = r.metric == metric::sqeuclidean || r.metric == metric::euclidean;
+  const bool faster = fused::integers_are_faster({.n = r.base.count,
+                                                  .q = r.queries().count,
+                                                  .dimension = r.base.dimension,
+                                                  .k = r.k,
+                                                  .wgmma_is_built = fused::wgmma_is_built()},
+                                                 place);
+  return euclidean && faster && hold_bytes(r.base, r.queries()) ? knn_product::int8
+                                                                : knn_product::float16;
 }
 
 // Everything in the executor's memory.
@@ -50,9 +50,10 @@ class products_search {
   products_search(const knn_request& r, backend& place)
       : r_(r),
         place_(place),
+        product_(chosen_product(r, place.description())),
         base_(uploaded(place, r.base)),
         corpus_(place, view<float>(base_).data, r.base.count, r.base.dimension, r.metric,
-                r.product == knn_product::int8 ? simt::product::int8 : simt::product::float16),
+                factors_of(product_)),
         search_(place, corpus_, r.queries().count, r.k, r.exclude_self,
                 fused::product_body::fastest, filtering_of(r.filter), r.cuda.half_product),
         indices_(make<std::int64_t>(place, r.queries().count * r.k)),
@@ -84,7 +85,7 @@ class products_search {
       report.by_float64 = found.by_float64;
       if (const auto times = watch.take()) report.times.push_back(*times);
     }
-    report.product = r_.product == knn_product::int8 ? r_.product : knn_product::float16;
+    report.product = product_;
     const fused::half_plan& half = search_.plan().half;
     report.half_product = half.taken();
     report.whole_product_because = why_whole();
@@ -137,6 +138,7 @@ class products_search {
 
   const knn_request& r_;
   backend& place_;
+  knn_product product_;
   device_buffer base_, query_;
   fused::prepared_corpus corpus_;
   fused::fused_search search_;
@@ -161,7 +163,7 @@ std::string knn_by_products(const knn_request& r, backend& place,
   try {
     if (r.base.count > most_vectors || r.queries().count > most_vectors) {
       throw error(failure::unsupported,
-                  fmt::format("products in float16 take fewer than 2^31 vectors; {} has {}",
+                  fmt::format("filtered products take fewer than 2^31 vectors; {} has {}",
                               r.base.source, std::max(r.base.count, r.queries().count)));
     }
     if (r.product == knn_product::int8) {

@@ -8,7 +8,8 @@
 // follows.
 //
 // Vectors of bytes may take integers instead (simt::product::int8): then what is said of float16 is
-// said of integers from -128 to 127, and products are exact.
+// said of integers from -128 to 127, and products are exact. Vectors of a wide range may take
+// bfloat16.
 //
 // Rounded vectors lie in tiles of 128 rows. A tile consists of slabs of 64 components, or of 128
 // bytes, and a slab lies as it is to lie in shared memory: rows of 128 bytes, whose 16-byte chunk c
@@ -96,10 +97,10 @@ struct admitted {
 // What is known of a prepared corpus. Lengths are of scaled images.
 struct corpus_facts {
   double scale = 1;        // a power of two
-  double usual_error = 0;  // E0: the errors of most vectors are at most this
+  double usual_error = 0;  // E0: the errors of most vectors are at most this; any number is sound
   double largest_error = 0;
   double reach = 0;       // D: distances up to which E0 bounds the error of every vector
-  double usual_norm = 0;  // P: of most rounded vectors
+  double usual_norm = 0;  // P: of most rounded vectors; any number is sound
   double largest_norm = 0;
   double sum_error = 0;  // A': of a product's sum, relative to its terms
 };

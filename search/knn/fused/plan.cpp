@@ -35,7 +35,7 @@ constexpr block_shape shape_of(product_body body) {
 
 product_body chosen_body(const search_shape& s, const device& place) {
   if (s.body != product_body::fastest) return s.body;
-  const bool can = s.wgmma_is_built && !simt::of_bytes(s.factors) &&
+  const bool can = s.wgmma_is_built && s.factors == simt::product::float16 &&
                    why_not_wgmma(place, slabs_of(s.dimension)).empty();
   return can ? product_body::wgmma : product_body::mma_sync;
 }
@@ -51,6 +51,13 @@ std::string why_not_wgmma(const device& place, std::int64_t slabs) {
            std::to_string(most_slabs_of_wgmma * slab_width) + " components; take mma.sync";
   }
   return {};
+}
+
+bool integers_are_faster(const search_shape& s, const device& place) {
+  search_shape other = s;
+  other.factors = simt::product::float16;
+  return chosen_body(other, place) == product_body::mma_sync &&
+         slabs_of(s.dimension, simt::product::int8) < slabs_of(s.dimension);
 }
 
 std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n) {

@@ -43,7 +43,7 @@ struct search_shape {
   std::int64_t bytes = 0;       // the most memory of the search (memory_plan.hpp); 0: unbounded
   bool wgmma_is_built = false;  // whether this program has the wgmma body
   bool each = false;            // queries differ in what they leave out
-  simt::product factors = simt::product::float16;  // bytes are multiplied by mma_sync
+  simt::product factors = simt::product::float16;  // all others are multiplied by mma_sync
   // The queries are all vectors of the corpus, and each pair is to be multiplied once.
   bool half_product = false;
   bool leaves_out = false;  // some vectors, of any query
@@ -90,6 +90,9 @@ struct search_plan {
   std::int64_t columns() const;
 };
 
+// Whether products of bytes in integers take less time there than products in float16: where the
+// same body multiplies fewer slabs. wgmma multiplies float16 alone.
+bool integers_are_faster(const search_shape& shape, const device& place);
 // The rank among `part` of n scores that leaves at least k of all n, in all likelihood.
 std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n);
 // A pass over the tiles [first, last) for `rows` queries, of which about `expected` survive a row.

@@ -7,11 +7,9 @@
 #include <limits>
 
 #include "kselect/simt/launch.hpp"
-#include "search/knn/fused/images.cuh"
+#include "search/knn/fused/centre.cuh"
 
 namespace kselect::search::fused {
-
-struct no_storage {};
 
 // One warp a vector: the mean of its components (pearson) and the reciprocal of its norm.
 struct summary_kernel {
@@ -45,90 +43,6 @@ struct summary_kernel {
     if (simt.lane() != 0) return;
     simt.store(a.means, i, mean);
     simt.store(a.scales, i, square == 0 ? 0 : 1 / std::sqrt(square));
-  }
-};
-
-// The mean of each component, and its variance, over a sample: the first positions. Any centre
-// serves; the error bound is narrower the nearer it is to the mean. A component of integers gets an
-// integer, so that bytes stay integers, which float16 holds exactly. Vectors of bytes are moved by
-// 128 where no sampled value is negative, else not at all. A block has 32 components.
-struct centre_kernel {
-  static constexpr int max_threads = 1024;
-  static constexpr int strips = max_threads / simt::warp_size;
-  struct storage {
-    double sums[strips][simt::warp_size], squares[strips][simt::warp_size];
-    std::uint32_t fractions[simt::warp_size], negatives[simt::warp_size];
-  };
-  struct args {
-    image_source from;
-    numbering order;
-    std::int64_t samples;
-    global<float> centre;
-    global<double> variance;
-    bool bytes = false;
-  };
-
-  template <class Simt>
-  KSELECT_HD static void run(Simt& simt, storage& shared, const args& a) {
-    const int lane = simt.lane(), strip = simt.warp();
-    const std::int64_t c = std::int64_t{simt.block()} * simt::warp_size + lane;
-    const bool inside = c < a.from.dimension;
-    if (strip == 0) shared.fractions[lane] = shared.negatives[lane] = 0;
-    simt.sync_block();
-    double sum = 0, square = 0;
-    bool fraction = false, negative = false;
-    for (std::int64_t s = strip; s < a.samples && inside; s += strips) {
-      const image_row row = image_of(simt, a.from, a.order(simt, s));
-      const double x = component(row, simt.load(row.raw, c));
-      sum += x;
-      square += x * x;
-      fraction |= x != std::rint(x);
-      negative |= x < 0;
-    }
-    if (fraction) simt.atomic_add(shared.fractions[lane], 1);
-    if (negative) simt.atomic_add(shared.negatives[lane], 1);
-    shared.sums[strip][lane] = sum;
-    shared.squares[strip][lane] = square;
-    simt.sync_block();
-    if (strip != 0 || !inside) return;
-    for (int s = 1; s < strips; ++s) {
-      sum += shared.sums[s][lane];
-      square += shared.squares[s][lane];
-    }
-    const auto count = static_cast<double>(a.samples);
-    double mean = sum / count;
-    if (shared.fractions[lane] == 0) mean = std::rint(mean);
-    if (a.bytes) mean = shared.negatives[lane] == 0 ? 128 : 0;
-    if (!(std::fabs(mean) <= static_cast<double>(std::numeric_limits<float>::max()))) mean = 0;
-    simt.store(a.centre, c, static_cast<float>(mean));
-    const double about = square / count - 2 * mean * sum / count + mean * mean;
-    simt.store(a.variance, c, about > 0 ? about : 0);
-  }
-};
-
-// The scale: a power of two that brings the root of the mean variance to between 1 and 2. So
-// float16 has room for components 2^15 times as large, and underflows below 2^-14. Bytes keep
-// theirs. One warp.
-struct scale_kernel {
-  using storage = no_storage;
-  static constexpr int max_threads = simt::warp_size;
-  struct args {
-    global<const double> variance;
-    std::int64_t dimension;
-    global<corpus_facts> facts;
-    bool bytes = false;
-  };
-
-  template <class Simt>
-  KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
-    double sum = 0;
-    for (std::int64_t c = simt.lane(); c < a.dimension; c += simt::warp_size) {
-      sum += simt.load(a.variance, c);
-    }
-    sum = std::sqrt(warp_sum(simt, sum) / static_cast<double>(a.dimension));
-    corpus_facts facts;
-    if (!a.bytes && sum > 0 && sum <= 1e300) facts.scale = std::ldexp(1.0, -std::ilogb(sum));
-    if (simt.lane() == 0) simt.store(a.facts, 0, facts);
   }
 };
 
@@ -178,8 +92,8 @@ struct rounding_kernel_of {
         simt.store(a.to.errors, position, error);
       }
       if (position >= a.count) continue;
-      if (error <= std::numeric_limits<double>::max()) totals[0] += error;
-      totals[1] += norm;
+      if (error <= std::numeric_limits<double>::max()) totals[0] += counted(error);
+      totals[1] += counted(norm);
       if (error <= std::numeric_limits<double>::max()) totals[2] = std::fmax(totals[2], error);
       totals[3] = std::fmax(totals[3], norm);
     }
@@ -198,6 +112,13 @@ struct rounding_kernel_of {
   }
 
  private:
+  // What is summed for a mean. The mean of bfloat16 is harmonic: large vectors, whose errors are
+  // large, too, do not decide it. Zeros do not count.
+  KSELECT_HD static double counted(double length) {
+    if constexpr (factors != simt::product::bfloat16) return length;
+    return length > 0 ? 1 / length : 0;
+  }
+
   template <class Simt>
   KSELECT_HD static sums round_row(Simt& simt, const args& a, std::int64_t position) {
     const auto row = static_cast<int>(position % tile_rows);
@@ -248,11 +169,19 @@ struct rounding_kernel_of {
     double value;
     std::uint32_t bits;
   };
+  // The largest and the smallest number. Products of bfloat16 neither overflow nor underflow: it
+  // stays between 2^-60 and 2^50 in magnitude, or is 0.
+  static constexpr double most() {
+    return simt::of_bytes(factors) ? 127 : factors == simt::product::bfloat16 ? 0x1p50 : 65504;
+  }
+  static constexpr double least() { return simt::of_bytes(factors) ? -128 : -most(); }
   KSELECT_HD static rounded_number nearest(double x) {
-    constexpr double most = simt::of_bytes(factors) ? 127 : 65504;  // the largest number
-    constexpr double least = simt::of_bytes(factors) ? -128 : -65504;
-    const double kept = x > most ? most : x < least ? least : x;
-    if constexpr (simt::of_bytes(factors)) {
+    const double kept = x > most() ? most() : x < least() ? least() : x;
+    if constexpr (factors == simt::product::bfloat16) {
+      if (std::fabs(kept) < 0x1p-60) return {0, 0};
+      const auto half = from_float<bfloat16>(static_cast<float>(kept));
+      return {to_float(half), half.bits};
+    } else if constexpr (simt::of_bytes(factors)) {
       const auto whole = static_cast<int>(std::rint(kept));
       return {static_cast<double>(whole), static_cast<std::uint32_t>(whole) & 0xffU};
     } else {
@@ -263,6 +192,16 @@ struct rounding_kernel_of {
 };
 
 using rounding_kernel = rounding_kernel_of<simt::product::float16>;
+
+// Calls `with` with the kernel that rounds to these factors.
+template <class With>
+void with_rounding(simt::product factors, const With& with) {
+  if (simt::of_bytes(factors)) return with(rounding_kernel_of<simt::product::int8>{});
+  if (factors == simt::product::bfloat16) {
+    return with(rounding_kernel_of<simt::product::bfloat16>{});
+  }
+  with(rounding_kernel{});
+}
 
 // From the tiles' totals to the facts. One block.
 struct facts_kernel {
@@ -276,6 +215,7 @@ struct facts_kernel {
     std::int64_t tiles, count;
     double sum_error;
     global<corpus_facts> facts;
+    bool harmonic = false;  // means
   };
 
   template <class Simt>
@@ -296,17 +236,21 @@ struct facts_kernel {
       for (int i = 0; i < 4; ++i) join(mine, i, shared.totals[w][i]);
     }
     corpus_facts facts = simt.load(a.facts, 0);
-    const auto count = static_cast<double>(a.count);
     facts.largest_error = mine[2];
-    facts.usual_error = std::fmin(mine[2], 2 * mine[0] / count);
+    facts.usual_error = std::fmin(mine[2], 2 * mean(a, mine[0], mine[2]));
     facts.largest_norm = mine[3];
-    facts.usual_norm = 2 * mine[1] / count;
+    facts.usual_norm = 2 * mean(a, mine[1], mine[3]);
     facts.reach = 2 * facts.usual_norm;
     facts.sum_error = a.sum_error;
     simt.store(a.facts, 0, facts);
   }
 
  private:
+  KSELECT_HD static double mean(const args& a, double sum, double largest) {
+    const auto count = static_cast<double>(a.count);
+    if (!a.harmonic) return sum / count;
+    return sum > 0 ? std::fmin(count / sum, largest) : largest;
+  }
   KSELECT_HD static void join(double (&mine)[4], int i, double more) {
     mine[i] = i < 2 ? mine[i] + more : std::fmax(mine[i], more);
   }

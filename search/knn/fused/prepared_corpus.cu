@@ -117,24 +117,19 @@ void prepared_corpus::prepare(const stage_clock& clock) {
 void prepared_corpus::enqueue() {
   const std::int64_t tiles = tiles_of(count_), rows = tiles * tile_rows;
   const auto facts_here = view<corpus_facts>(facts_);
-  const bool bytes = simt::of_bytes(factors_);
   start<centre_kernel>(place_, blocks_for(dimension(), simt::warp_size),
                        {source(), order_, std::min(count_, centre_samples), view<float>(centre_),
-                        view<double>(variance_), bytes});
-  start<scale_kernel>(place_, 1, {view<double>(variance_), dimension(), facts_here, bytes});
+                        view<double>(variance_), factors_});
+  start<scale_kernel>(place_, 1, {view<double>(variance_), dimension(), facts_here, factors_});
   const auto round_by = [&]<class Kernel>(Kernel) {
     start<Kernel>(
         place_, tiles,
         {source(), order_, count_, centre(), facts(), rounded_, view<double>(totals_), {}});
   };
-  if (bytes) {
-    round_by(rounding_kernel_of<simt::product::int8>{});
-  } else {
-    round_by(rounding_kernel{});
-  }
-  start<facts_kernel>(
-      place_, 1,
-      {view<double>(totals_), tiles, count_, sum_error(dimension(), factors_), facts_here});
+  with_rounding(factors_, round_by);
+  start<facts_kernel>(place_, 1,
+                      {view<double>(totals_), tiles, count_, sum_error(dimension(), factors_),
+                       facts_here, factors_ == simt::product::bfloat16});
   const start_kernel::args starts{rounded_, count_, rows, facts(), view<float>(starts_)};
   if (measure() != metric::inner_product) {
     return start<start_kernel>(place_, blocks_for(rows, start_kernel::max_threads), starts);

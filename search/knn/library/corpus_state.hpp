@@ -21,14 +21,15 @@ using owned_device_corpus = std::unique_ptr<device_corpus, device_corpus_release
 // Throws error(failure::unsupported) where there is no fused search, error(failure::usage) for
 // memory that is too short.
 owned_device_corpus prepared_on_device(const vector_rows& vectors, metric m, const place& where,
-                                       std::span<std::byte> memory);
+                                       std::span<std::byte> memory, knn_rounding to);
 
 }  // namespace kselect::search
 
 namespace kselect {
 
 struct knn_corpus::state {
-  state(const vector_rows& vectors, metric m, const place& at, std::span<std::byte> memory);
+  state(const vector_rows& vectors, metric m, const place& at, std::span<std::byte> memory,
+        knn_rounding to);
 
   place where;
   std::int64_t count, dimension;

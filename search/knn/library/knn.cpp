@@ -14,13 +14,13 @@ using search::caught;
 using search::invalid;
 
 knn_corpus::state::state(const vector_rows& vectors, metric m, const place& at,
-                         std::span<std::byte> memory)
+                         std::span<std::byte> memory, knn_rounding to)
     : where(at), count(vectors.count), dimension(vectors.dimension) {
   if (at.device().kind == executor_kind::cpu) {
     host.emplace(runtime::vector_view{vectors.data, vectors.count, vectors.dimension}, "corpus", m,
                  at.device().threads);
   } else {
-    device = search::prepared_on_device(vectors, m, at, memory);
+    device = search::prepared_on_device(vectors, m, at, memory, to);
   }
 }
 
@@ -33,7 +33,7 @@ std::int64_t knn_corpus::count() const { return state_ == nullptr ? 0 : state_->
 std::int64_t knn_corpus::dimension() const { return state_ == nullptr ? 0 : state_->dimension; }
 
 status knn_corpus::prepare(const vector_rows& vectors, metric m, const place& where,
-                           std::span<std::byte> memory) {
+                           std::span<std::byte> memory, knn_rounding to) {
   state_.reset();
   if (!where.obstacle().empty()) return {status_code::unsupported, where.obstacle()};
   if (std::string wrong = search::objection_to_vectors(vectors, "corpus"); !wrong.empty()) {
@@ -41,7 +41,7 @@ status knn_corpus::prepare(const vector_rows& vectors, metric m, const place& wh
   }
   if (vectors.count == 0) return invalid("the corpus has no vectors");
   return caught([&]() -> status {
-    state_ = std::make_unique<state>(vectors, m, where, memory);
+    state_ = std::make_unique<state>(vectors, m, where, memory, to);
     return {};
   });
 }

@@ -18,9 +18,16 @@ constexpr std::int64_t most_vectors = (std::int64_t{1} << 31) - 1;
 
 void run_now(fused::stage, const std::function<void()>& work) { work(); }
 
-std::size_t bytes_for(const vector_rows& vectors, metric m, const place& where) {
+simt::product factors_of(knn_rounding to) {
+  return to == knn_rounding::int8       ? simt::product::int8
+         : to == knn_rounding::bfloat16 ? simt::product::bfloat16
+                                        : simt::product::float16;
+}
+
+std::size_t bytes_for(const vector_rows& vectors, metric m, const place& where, knn_rounding to) {
   lent_place counted(where, {});
-  const fused::prepared_corpus asks(counted, vectors.data, vectors.count, vectors.dimension, m);
+  const fused::prepared_corpus asks(counted, vectors.data, vectors.count, vectors.dimension, m,
+                                    factors_of(to));
   return counted.needed();
 }
 
@@ -47,8 +54,9 @@ fused::filtering filtering_of(const knn_filter& filter) {
 
 class device_corpus {
  public:
-  device_corpus(const vector_rows& v, metric m, const place& where, std::span<std::byte> memory)
-      : place_(where, memory), corpus(place_, v.data, v.count, v.dimension, m) {
+  device_corpus(const vector_rows& v, metric m, const place& where, std::span<std::byte> memory,
+                knn_rounding to)
+      : place_(where, memory), corpus(place_, v.data, v.count, v.dimension, m, factors_of(to)) {
     corpus.prepare(run_now);
   }
 
@@ -62,10 +70,10 @@ class device_corpus {
 void device_corpus_release::operator()(device_corpus* corpus) const { delete corpus; }
 
 owned_device_corpus prepared_on_device(const vector_rows& vectors, metric m, const place& where,
-                                       std::span<std::byte> memory) {
+                                       std::span<std::byte> memory, knn_rounding to) {
   require_indexable(vectors.count);
-  require_room(memory, bytes_for(vectors, m, where), "knn_corpus::memory()");
-  return owned_device_corpus(new device_corpus(vectors, m, where, memory));
+  require_room(memory, bytes_for(vectors, m, where, to), "knn_corpus::memory()");
+  return owned_device_corpus(new device_corpus(vectors, m, where, memory, to));
 }
 
 }  // namespace search
@@ -104,13 +112,14 @@ knn_search::~knn_search() = default;
 knn_search::knn_search(knn_search&&) noexcept = default;
 knn_search& knn_search::operator=(knn_search&&) noexcept = default;
 
-std::size_t knn_corpus::memory(const vector_rows& vectors, metric m, const place& where) {
+std::size_t knn_corpus::memory(const vector_rows& vectors, metric m, const place& where,
+                               knn_rounding to) {
   if (!where.obstacle().empty() || where.device().kind == executor_kind::cpu) return 0;
   if (vectors.count < 1 || vectors.dimension < 1) return 0;
   std::size_t bytes = 0;
   const status counted = caught([&]() -> status {
     search::require_indexable(vectors.count);
-    bytes = search::bytes_for(vectors, m, where);
+    bytes = search::bytes_for(vectors, m, where, to);
     return {};
   });
   return counted.ok() ? bytes : 0;
@@ -229,7 +238,7 @@ status without_kernels() { return {status_code::unsupported, no_kernels}; }
 
 void search::device_corpus_release::operator()(device_corpus*) const {}
 search::owned_device_corpus search::prepared_on_device(const vector_rows&, metric, const place&,
-                                                       std::span<std::byte>) {
+                                                       std::span<std::byte>, knn_rounding) {
   throw runtime::error(runtime::failure::unsupported, no_kernels);
 }
 
@@ -239,7 +248,7 @@ knn_search::~knn_search() = default;
 knn_search::knn_search(knn_search&&) noexcept = default;
 knn_search& knn_search::operator=(knn_search&&) noexcept = default;
 
-std::size_t knn_corpus::memory(const vector_rows&, metric, const place&) { return 0; }
+std::size_t knn_corpus::memory(const vector_rows&, metric, const place&, knn_rounding) { return 0; }
 std::size_t knn_search::workspace(const knn_corpus&, std::int64_t, std::int64_t, const place&,
                                   const knn_options&) {
   return 0;

@@ -8,6 +8,7 @@
 #include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/fused/memory_plan.hpp"
+#include "search/knn/fused/plan.hpp"
 #include "search/knn/tiled/plan.hpp"
 #include "search/knn/tiled/shard_by_products.hpp"
 #if KSELECT_HAS_CUDA
@@ -107,6 +108,20 @@ product_tile_bounds bound_product_tiles(const tiled_request& request, std::int64
 bool asks_for_products(const tiled_request& r, const device& place) {
   return r.product == knn_product::automatic && place.kind == executor_kind::cuda &&
          r.entry.algorithm->name == "auto" && !r.cuda.tf32 && !r.cuda.sum_by_warp;
+}
+
+knn_product product_of_files(const tiled_request& r, const vector_files& base,
+                             const vector_files& queries, const device& place) {
+  const auto type = base.byte_type();
+  const bool euclidean = r.metric == metric::sqeuclidean || r.metric == metric::euclidean;
+  const bool faster = fused::integers_are_faster({.n = base.count(),
+                                                  .q = queries.count(),
+                                                  .dimension = base.dimension(),
+                                                  .k = r.k,
+                                                  .wgmma_is_built = fused::wgmma_is_built()},
+                                                 place);
+  const bool of_bytes = type && type == queries.byte_type();
+  return euclidean && of_bytes && faster ? knn_product::int8 : knn_product::float16;
 }
 
 std::string why_not_products(const tiled_request& r, std::int64_t vectors, std::int64_t queries,

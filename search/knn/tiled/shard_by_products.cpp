@@ -8,6 +8,7 @@
 
 #include "runtime/error.hpp"
 #include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/byte_vectors.hpp"
 #include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
 #include "search/knn/fused/stage_times.hpp"
@@ -66,6 +67,7 @@ class shard_by_products final : public shard_search {
 
   std::function<void()> nearest(const vector_set& queries, std::int64_t first,
                                 neighbour_lists& best, bound_sharing& shared) override {
+    if (request_.product == knn_product::int8) require_bytes(queries, first);
     std::function<void()> rest;
     if (resident_) {
       rest = search(whole_, queries.count, first, best, {});
@@ -89,7 +91,7 @@ class shard_by_products final : public shard_search {
   void search_tiles(std::int64_t count, std::int64_t first, neighbour_lists& best,
                     bound_sharing& shared) {
     for (std::int64_t t = 0; t < stream_.tiles(); ++t) {
-      const part tile = bring_part(stream_.next());
+      const part tile = bring_part(next());
       if (t > 0) note_farthest(best, shared.known());
       const std::span<const double> known = t > 0 ? farthest_ : std::span<const double>();
       // The next tile is merged into these lists.
@@ -109,6 +111,12 @@ class shard_by_products final : public shard_search {
     return memory;
   }
 
+  // The next tile, whose vectors the product takes.
+  tile_stream::tile next() {
+    const tile_stream::tile tile = stream_.next();
+    if (request_.product == knn_product::int8) require_bytes(tile.vectors, tile.first);
+    return tile;
+  }
   part bring_part(const tile_stream::tile& tile) {
     part made{tile.first, upload(tile.vectors), nullptr};
     prepare(made, tile.vectors.count);
@@ -119,7 +127,7 @@ class shard_by_products final : public shard_search {
     const std::int64_t vectors = end_ - first_, dimension = dimension_;
     whole_ = {first_, make<float>(place_, vectors * dimension), nullptr};
     for (std::int64_t t = 0; t < stream_.tiles(); ++t) {
-      const tile_stream::tile tile = stream_.next();
+      const tile_stream::tile tile = next();
       place_.to_device(whole_.vectors.data() + (tile.first - first_) * dimension * component_bytes,
                        std::as_bytes(std::span(tile.vectors.data)));
     }
@@ -127,7 +135,8 @@ class shard_by_products final : public shard_search {
   }
   void prepare(part& p, std::int64_t vectors) {
     p.corpus = std::make_unique<fused::prepared_corpus>(place_, view<const float>(p.vectors).data,
-                                                        vectors, dimension_, request_.metric);
+                                                        vectors, dimension_, request_.metric,
+                                                        factors_of(request_.product));
     p.corpus->prepare(clock());
   }
 

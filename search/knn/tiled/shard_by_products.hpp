@@ -37,6 +37,11 @@ product_tile_bounds bound_product_tiles(const tiled_request& request, std::int64
 // function of that name for a search in memory (search/knn/fused/knn_by_products.hpp).
 bool asks_for_products(const tiled_request& request, const device& place);
 
+// What `--product auto` takes then: int8 where all files hold bytes of the same type and integers
+// are faster there, as in memory; else float16. All ranks see the same files.
+knn_product product_of_files(const tiled_request& request, const vector_files& base,
+                             const vector_files& queries, const device& place);
+
 // Why `--product auto` searches `vectors` vectors of this rank another way; empty if the fused
 // search can. `bytes`: of the executor's memory.
 std::string why_not_products(const tiled_request& request, std::int64_t vectors,

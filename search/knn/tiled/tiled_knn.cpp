@@ -44,7 +44,8 @@ exchange_kind exchange_for(const tiled_request& r) {
   if (r.exchange == exchange_kind::nccl) {
     throw agreed_error(
         failure::usage,
-        "--exchange nccl orders by float32, but --product float16 by float64: leave one out");
+        fmt::format("--exchange nccl orders by float32, but --product {} by float64: leave one out",
+                    to_string(r.product)));
   }
   return exchange_kind::host;
 }
@@ -158,9 +159,11 @@ class tiled_search {
       const auto first = std::ranges::find_if(reasons, [](const json& why) { return why != ""; });
       report_.other_because =
           broadcast_text(ranks_, first == reasons.end() ? std::string() : std::string(*first));
-      if (report_.other_because.empty()) request_.product = knn_product::float16;
+      if (report_.other_because.empty()) {
+        request_.product = product_of_files(request_, *base_, queries(), place_.description());
+      }
     }
-    report_.product = request_.by_products()        ? knn_product::float16
+    report_.product = request_.by_products()        ? request_.product
                       : place_.shares_host_memory() ? knn_product::float64
                       : request_.cuda.tf32          ? knn_product::tf32
                                                     : knn_product::float32;

@@ -30,8 +30,8 @@ struct tiled_request {
   runtime::metric metric = runtime::metric::sqeuclidean;
   std::int64_t k = 0;
   const registered& entry;
-  // float16: the fused search (search/knn/fused), on executors cuda and fiber. automatic: that on
-  // executor cuda where it can (why_not_products), and float64 on the host.
+  // float16, bfloat16, int8: the fused search (search/knn/fused), on executors cuda and fiber.
+  // automatic: that on executor cuda where it can (why_not_products), and float64 on the host.
   knn_product product = knn_product::automatic;
   std::int64_t memory_bytes = 0;  // bound on the host memory of the whole process
   std::int64_t query_tile = 0;    // 0: as many as fit
@@ -40,7 +40,7 @@ struct tiled_request {
   std::filesystem::path indices, distances;
   cuda_knn_options cuda = {};
 
-  bool by_products() const { return product == knn_product::float16; }
+  bool by_products() const { return is_filtered(product); }
 };
 
 }  // namespace kselect::search

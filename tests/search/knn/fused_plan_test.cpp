@@ -41,6 +41,17 @@ TEST(fused_plan, takes_wgmma_where_it_can) {
   EXPECT_EQ(body_of(without, gpu(90, 132)), product_body::mma_sync);
 }
 
+// Where the same body multiplies fewer slabs.
+TEST(fused_plan, multiplies_bytes_in_integers_where_that_is_faster) {
+  EXPECT_TRUE(integers_are_faster(shape(784), gpu(90, 132)));
+  EXPECT_FALSE(integers_are_faster(shape(128), gpu(90, 132))) << "wgmma has it";
+  EXPECT_TRUE(integers_are_faster(shape(128), gpu(80, 108)));
+  EXPECT_FALSE(integers_are_faster(shape(64), gpu(80, 108))) << "one slab either way";
+  search_shape s = shape(128);
+  s.factors = simt::product::bfloat16;
+  EXPECT_EQ(body_of(s, gpu(90, 132)), product_body::mma_sync);
+}
+
 TEST(fused_plan, takes_the_body_that_is_asked_for) {
   search_shape s = shape(128);
   s.body = product_body::mma_sync;

@@ -20,7 +20,8 @@ namespace {
 TEST(fused_search, finds_the_nearest_by_products) {
   for (const std::int64_t dimension : {1, 3, 64, 65, 128, 130}) {
     SCOPED_TRACE(dimension);
-    const answer found = expect_exhaustive({normal(4500, dimension, 1), normal(130, dimension, 2), 10});
+    const answer found =
+        expect_exhaustive({normal(4500, dimension, 1), normal(130, dimension, 2), 10});
     if (dimension < 64) continue;  // near the limit of float16 in few dimensions
     EXPECT_EQ(found.report.by_float64, 0);
     EXPECT_LE(found.report.again, 13);
@@ -94,13 +95,14 @@ TEST(fused_search, multiplies_bytes_in_integers) {
       EXPECT_LE(found.report.again, 13);
     }
   }
-  const answer of_signed =
-      expect_exhaustive(in_integers(bytes(4200, 40, 13, 127, -128), bytes(30, 40, 14, 127, -128), 10));
+  const answer of_signed = expect_exhaustive(
+      in_integers(bytes(4200, 40, 13, 127, -128), bytes(30, 40, 14, 127, -128), 10));
   EXPECT_EQ(of_signed.report.by_float64, 0);
   expect_exhaustive(in_integers(bytes(36'000, 20, 15), bytes(20, 20, 16), 10));
   expect_exhaustive(in_integers(bytes(4200, 6, 13, 3), bytes(30, 6, 14, 3), 10));
   const vectors base = bytes(4300, 20, 17);
-  expect_exhaustive(in_integers(base, {50, 20, {base.data.begin(), base.data.begin() + 1000}}, 5, true));
+  expect_exhaustive(
+      in_integers(base, {50, 20, {base.data.begin(), base.data.begin() + 1000}}, 5, true));
 }
 
 // They are found in float64.
@@ -115,8 +117,63 @@ TEST(fused_search, finds_what_are_no_bytes_by_integers_too) {
   EXPECT_THROW(search(q), runtime::error);
 }
 
+question in_bfloat16(vectors base, vectors query) {
+  return {std::move(base), std::move(query),       10, runtime::metric::sqeuclidean,
+          false,           simt::product::bfloat16};
+}
+
+TEST(fused_search, multiplies_in_bfloat16) {
+  for (const std::int64_t dimension : {1, 64, 130}) {
+    SCOPED_TRACE(dimension);
+    const answer found =
+        expect_exhaustive(in_bfloat16(normal(4200, dimension, 1), normal(60, dimension, 2)));
+    if (dimension >= 64) {
+      EXPECT_EQ(found.report.by_float64, 0);
+    }
+  }
+  question q = in_bfloat16(normal(4200, 40, 5, 3), normal(20, 40, 6, 3));
+  q.metric = runtime::metric::cosine;
+  expect_exhaustive(q);
+}
+
+// One vector in 20 is 10^5 to 10^12 times as long as the others. They decide the mean and the
+// variance. So float16 has the others near 0, where it is coarse.
+TEST(fused_search, proves_in_bfloat16_what_a_few_large_vectors_hide_from_float16) {
+  question q = in_bfloat16(normal(4200, 64, 40), normal(30, 64, 41));
+  std::mt19937 bits(42);
+  for (std::int64_t i = 0; i < q.base.count; i += 20) {
+    const float factor = std::pow(10.0F, static_cast<float>(5 + bits() % 8));
+    for (std::int64_t c = 0; c < 64; ++c) q.base.at(i, c) *= factor;
+  }
+  for (std::int64_t c = 0; c < 64; ++c) q.query.at(7, c) *= 1e7F;
+  const answer found = expect_exhaustive(q);
+  EXPECT_LE(found.report.by_float64, 2);
+  q.factors = simt::product::float16;
+  EXPECT_GT(expect_exhaustive(q).report.by_float64, 20);
+}
+
+// Components of 70 binades, some below what rounding keeps and some beyond it.
+TEST(fused_search, ends_right_in_bfloat16_whatever_the_range) {
+  std::mt19937 bits(43);
+  std::normal_distribution<float> value(0, 1);
+  const auto wide = [&] { return std::ldexp(value(bits), static_cast<int>(bits() % 70) - 35); };
+  expect_exhaustive(in_bfloat16(filled(4200, 20, wide), filled(10, 20, wide)));
+  for (const float scale : {1e-42F, 1e36F}) {
+    question q = in_bfloat16(normal(4200, 20, 44), normal(5, 20, 45));
+    for (vectors* const set : {&q.base, &q.query}) {
+      for (float& x : set->data) x *= scale;
+    }
+    expect_exhaustive(q);
+  }
+  question q = in_bfloat16(normal(4200, 20, 46), normal(5, 20, 47));
+  q.base.at(3, 3) = std::numeric_limits<float>::infinity();
+  const answer found = search(q);
+  for (const std::int64_t index : found.indices) EXPECT_NE(index, 3);
+}
+
 TEST(fused_search, proves_what_is_far_from_the_origin) {
-  const answer found = expect_exhaustive({normal(4200, 64, 15, 1000), normal(20, 64, 16, 1000), 10});
+  const answer found =
+      expect_exhaustive({normal(4200, 64, 15, 1000), normal(20, 64, 16, 1000), 10});
   EXPECT_EQ(found.report.by_float64, 0);
 }
 

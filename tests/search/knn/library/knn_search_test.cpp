@@ -49,9 +49,10 @@ class guarded_memory {
 };
 
 struct device_corpus {
-  explicit device_corpus(const runtime::vector_set& set, metric m = metric::sqeuclidean)
-      : memory(knn_corpus::memory(rows(set), m, fibers)) {
-    const status done = corpus.prepare(rows(set), m, fibers, memory.span());
+  explicit device_corpus(const runtime::vector_set& set, metric m = metric::sqeuclidean,
+                         knn_rounding to = knn_rounding::float16)
+      : memory(knn_corpus::memory(rows(set), m, fibers, to)) {
+    const status done = corpus.prepare(rows(set), m, fibers, memory.span(), to);
     EXPECT_TRUE(done.ok()) << done.message;
   }
   place fibers = detail::place_access::fibers();
@@ -123,6 +124,24 @@ TEST(knn_search_on_device, has_the_metric_of_the_corpus) {
     const device_corpus on(base, m);
     expect_nearest({.base = base, .query = &query, .m = m}, search_of(on, query, 5), 5);
   }
+}
+
+TEST(knn_search_on_device, rounds_to_what_is_asked_for) {
+  const auto base = bytes_of(13, 4200, 150), query = bytes_of(14, 6, 150);
+  for (const knn_rounding to : {knn_rounding::int8, knn_rounding::bfloat16}) {
+    const device_corpus on(base, metric::sqeuclidean, to);
+    const device_answer found = search_of(on, query, 5);
+    EXPECT_TRUE(found.by_products);
+    expect_nearest({.base = base, .query = &query}, found, 5);
+  }
+  const place fibers = detail::place_access::fibers();
+  EXPECT_LT(knn_corpus::memory(rows(base), metric::sqeuclidean, fibers, knn_rounding::int8),
+            knn_corpus::memory(rows(base), metric::sqeuclidean, fibers));
+  EXPECT_EQ(knn_corpus::memory(rows(base), metric::cosine, fibers, knn_rounding::int8), 0U);
+  knn_corpus corpus;
+  const status refused = corpus.prepare(rows(base), metric::cosine, fibers, {}, knn_rounding::int8);
+  EXPECT_EQ(refused.code, status_code::unsupported);
+  EXPECT_THAT(refused.message, HasSubstr("euclidean"));
 }
 
 // Lists run over: nothing is proven at first.

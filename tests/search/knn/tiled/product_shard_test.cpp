@@ -44,6 +44,7 @@ struct tiled_question {
   bool self = false;   // each base vector is a query, and not its own neighbour
   bool bytes = false;  // then many distances are equal
   std::int64_t memory_bytes = std::int64_t{1} << 34;  // of the executor
+  knn_product product = knn_product::float16;
 };
 
 struct rows_found {
@@ -61,7 +62,7 @@ rows_found rows_in_memory(const tiled_question& q, const vector_set& base,
        .metric = q.m,
        .k = q.k,
        .entry = *find_algorithm("auto")->algorithm,
-       .product = knn_product::float16},
+       .product = q.product},
       *place, [&](const knn_block& block) {
         found.indices.insert(found.indices.end(), block.indices.begin(), block.indices.end());
         found.distances.insert(found.distances.end(), block.distances.begin(),
@@ -78,7 +79,7 @@ tiled_request request_of(const tiled_question& q, const folder& at, const vector
                         .metric = q.m,
                         .k = q.k,
                         .entry = *find_algorithm("auto"),
-                        .product = knn_product::float16,
+                        .product = q.product,
                         .memory_bytes = std::int64_t{1} << 40,
                         .query_tile = 256,
                         .indices = at / "i.npy",
@@ -107,7 +108,7 @@ tiled_report expect_same(const tiled_question& q, int ranks) {
   EXPECT_EQ(std::memcmp(indices.data(), right.indices.data(), right.indices.size() * 8), 0);
   EXPECT_EQ(std::memcmp(distances.data(), right.distances.data(), right.distances.size() * 4), 0);
   EXPECT_EQ(report.shard.rows_proven, q.self ? q.n : q.queries);
-  EXPECT_EQ(report.product, knn_product::float16);
+  EXPECT_EQ(report.product, q.product);
   EXPECT_EQ(report.other_because, "");
   return report;
 }
@@ -153,6 +154,41 @@ TEST(ProductShard, OrdersEqualDistancesByIndexAcrossTilesAndRanks) {
   for (const int ranks : {1, 2, 3}) {
     expect_same(in_tiles({9000, 20, 8, 40, metric::sqeuclidean, false, true}, 4608), ranks);
   }
+}
+
+TEST(ProductShard, MultipliesInIntegersAndInBfloat16) {
+  tiled_question q{9000, 20, 8, 40, metric::sqeuclidean, false, true, two_tiles};
+  for (const knn_product product : {knn_product::int8, knn_product::bfloat16}) {
+    SCOPED_TRACE(to_string(product));
+    q.product = product;
+    for (const int ranks : {1, 2}) expect_same(q, ranks);
+  }
+}
+
+// Products of bytes name what is no byte, in whichever tile and in queries.
+TEST(ProductShard, NamesAVectorThatIsNotOfBytes) {
+  const vector_set bytes = of(700, 4, 1, true), asked = of(3, 4, 2, true);
+  const auto place = open_backend(executor_kind::fiber, 1);
+  const auto one = alone();
+  const auto said = [&](const vector_set& base, const vector_set& query) {
+    const folder at;
+    tiled_question q{700, 3, 4, 2};
+    q.product = knn_product::int8;
+    q.memory_bytes = std::int64_t{2} * 512 * (16 + 128 + 36) + 1000;
+    try {
+      knn_in_tiles(request_of(q, at, base, query), *place, *one);
+    } catch (const error& why) {
+      EXPECT_EQ(why.category(), failure::input);
+      return std::string(why.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said(bytes, asked), "");
+  vector_set base = bytes, query = asked;
+  base.data[600 * 4 + 1] = 0.5F;
+  EXPECT_NE(said(base, asked).find("component 1 of vector 600 is 0.5"), std::string::npos);
+  query.data[4] = 256;
+  EXPECT_NE(said(bytes, query).find("component 0 of vector 1 is 256"), std::string::npos);
 }
 
 TEST(ProductShard, ReadsOnceWhatStaysInMemory) {
@@ -246,6 +282,29 @@ TEST_F(ProductChoice, IsFloat16WhereItCan) {
   EXPECT_EQ(why_not(many), "k is large for the products' filter");
   many.metric = metric::inner_product;
   EXPECT_EQ(why_not(many), "") << "no other way has inner products";
+}
+
+// Files of bytes, by their type. wgmma multiplies short vectors in float16 faster.
+TEST_F(ProductChoice, IsInt8OfFilesOfBytesWhereThatIsFaster) {
+  const folder at;
+  const auto files = [&](const char* name, element_type type, std::int64_t dimension) {
+    const std::vector<std::byte> zeros(static_cast<std::size_t>(4 * dimension * size_of(type)));
+    write_npy(at / name, type, std::array{std::int64_t{4}, dimension}, zeros);
+    return vector_files::open({at / name});
+  };
+  const vector_files bytes = files("b.npy", element_type::uint8, 784);
+  const vector_files floats = files("f.npy", element_type::float32, 784);
+  const vector_files with_sign = files("s.npy", element_type::int8, 784);
+  tiled_request r = request();
+  EXPECT_EQ(product_of_files(r, bytes, bytes, gpu_), knn_product::int8);
+  EXPECT_EQ(product_of_files(r, with_sign, with_sign, gpu_), knn_product::int8);
+  EXPECT_EQ(product_of_files(r, bytes, with_sign, gpu_), knn_product::float16);
+  EXPECT_EQ(product_of_files(r, bytes, floats, gpu_), knn_product::float16);
+  r.metric = metric::cosine;
+  EXPECT_EQ(product_of_files(r, bytes, bytes, gpu_), knn_product::float16);
+  r.metric = metric::euclidean;
+  const vector_files few = files("d.npy", element_type::uint8, 64);
+  EXPECT_EQ(product_of_files(r, few, few, gpu_), knn_product::float16) << "as many slabs";
 }
 
 TEST_F(ProductChoice, IsLeftToWhoAsksForAnotherWay) {
