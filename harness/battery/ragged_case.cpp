@@ -128,8 +128,9 @@ void rows_of_their_own_lengths(battery_attempt& a) {
   struct shape {
     std::int64_t n, k;
   };
-  // A warp's row, tiles of a block, a large part of the row, and more than the row has.
-  constexpr std::array shapes = {shape{40, 5},     shape{1000, 32}, shape{9000, 17},
+  // A warp's row, tiles of a block and pieces of a row, a large part of the row, and more than the
+  // row has.
+  constexpr std::array shapes = {shape{40, 5},     shape{2500, 32}, shape{9000, 17},
                                  shape{5000, 900}, shape{20, 50},   shape{300, 300}};
   int turn = 0;
   for (const shape& s : shapes) {

@@ -30,8 +30,8 @@ struct device {
   executor_kind kind = executor_kind::cpu;
   std::string name;
   int threads = 1;               // host threads an algorithm may use (cpu, fiber)
-  int multiprocessors = 0;       // cuda
-  int resident_threads = 2048;   // cuda: that one multiprocessor holds at a time, at most
+  int multiprocessors = 0;       // cuda, fiber
+  int resident_threads = 2048;   // cuda, fiber: that one multiprocessor holds at most
   int compute_capability = 0;    // cuda: 90 for 9.0
   std::size_t shared_bytes = 0;  // shared memory one block may opt in to; 0: unknown
   std::size_t memory_bytes = 0;  // total
