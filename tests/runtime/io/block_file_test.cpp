@@ -8,10 +8,12 @@
 #include <cstring>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <limits>
 #include <numeric>
 #include <random>
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include "input_files.hpp"
 #include "runtime/error.hpp"
@@ -20,7 +22,7 @@
 #include "runtime/io/vector_file.hpp"
 #include "runtime/io/vectors.hpp"
 
-namespace kselect::runtime {
+namespace kselect::runtime::block_files {
 namespace {
 
 using input_files::folder;
@@ -204,6 +206,40 @@ TEST(BlockFile, RefusesWhatIsCutOrOfAnotherKind) {
   EXPECT_THAT(open(path), HasSubstr("its header tells of"));
 }
 
+// A header whose hash is right, before nothing.
+std::string header_of(std::uint32_t type, std::int64_t count, std::int64_t dimension,
+                      std::int64_t block_vectors) {
+  std::string header("kvec\0\r\n\x1a\1\0\0\0", 12);
+  const auto add = [&](const auto& number) {
+    header.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  add(type);
+  add(count);
+  add(dimension);
+  add(block_vectors);
+  add(XXH3_64bits(header.data(), header.size()));
+  header.resize(page_bytes);
+  return header;
+}
+
+TEST(BlockFile, RefusesNumbersThatCannotBe) {
+  const folder at;
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto refused = [&](const std::string& header) {
+    return refusal([&] { vector_file::open(at.write("x.kvec", header)); });
+  };
+  for (const std::int64_t wrong : {most, most / 4, most / 512, std::int64_t{1} << 53, -most, -1L}) {
+    EXPECT_NE(refused(header_of(3, wrong, 4, 256)), "") << wrong;
+    EXPECT_NE(refused(header_of(3, 4, wrong, 256)), "") << wrong;
+    EXPECT_NE(refused(header_of(3, 4, 4, wrong)), "") << wrong;
+  }
+  EXPECT_THAT(refused(header_of(4, 4, 4, 256)), HasSubstr("cannot be")) << "no such type";
+  EXPECT_THAT(refused(header_of(3, 4, 0, 256)), HasSubstr("cannot be"));
+  EXPECT_THAT(refused(header_of(3, 4, 4, 0)), HasSubstr("cannot be"));
+  EXPECT_THAT(refused(header_of(3, 4, 4, 100)), HasSubstr("whole pages"));
+  EXPECT_THAT(refused(header_of(3, 4, 4, 256)), HasSubstr("its header tells of"));
+}
+
 TEST(BlockFile, IsWrittenWholeOrNot) {
   const folder at;
   const block_shape shape = shape_of_blocks(element_type::uint8, 4, 3);
@@ -224,4 +260,4 @@ TEST(BlockFile, IsWrittenWholeOrNot) {
 }
 
 }  // namespace
-}  // namespace kselect::runtime
+}  // namespace kselect::runtime::block_files

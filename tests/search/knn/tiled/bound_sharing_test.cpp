@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kselect::search {
+namespace kselect::search::shared_bounds {
 namespace {
 
 // [ranks][queries][k], ascending; some lists are not full.
@@ -101,4 +101,4 @@ TEST(BoundSharing, SaysNothingWhereRanksDoNotShare) {
 }
 
 }  // namespace
-}  // namespace kselect::search
+}  // namespace kselect::search::shared_bounds

@@ -14,7 +14,7 @@
 #include "search/knn/tiled/tiled_knn.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
-namespace kselect::search {
+namespace kselect::search::product_memory {
 namespace {
 
 using input_files::folder;
@@ -160,4 +160,4 @@ TEST(ProductMemoryPlan, HasShorterBatchesInLessMemory) {
 }
 
 }  // namespace
-}  // namespace kselect::search
+}  // namespace kselect::search::product_memory
