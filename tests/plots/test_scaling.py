@@ -189,8 +189,7 @@ def test_a_corpus_that_does_not_fit_is_streamed():
     assert plan.stream == pytest.approx(10 * max(10**9 / 8 * 128 / 1e9, 10**9 / 8 * 512 / 2e9))
 
 
-def test_the_plan_is_a_table(tmp_path, capsys):
-    measured = write(tmp_path / "run", [("strong", beside(record(2, 5.0)))])
+def test_the_plan_is_a_table(measured, capsys):
     arguments = [measured, "--n", "1e9", "--queries", "1e6", "--gpus", "1", "8", "64"]
     assert scale_plan.main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
