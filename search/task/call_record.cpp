@@ -21,13 +21,18 @@ using json = nlohmann::ordered_json;
 
 constexpr const char* meta_name = "meta.json";
 
+// File names may hold any byte.
+std::string text_of(const json& value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
 // Equal keys measure the same thing, as in a sweep.
 std::string key_of(const measured_call& call) {
   const cell& c = call.what;
   std::string identity =
-      fmt::format("call|{}|{}|{}|{}|{}|{}|{}|{}", problem_of(c), call.input.dump(), name_of(c),
-                  c.entry->source_hash, c.task->source_hash(c), to_string(c.executor), call.device,
-                  call.threads);
+      fmt::format("call|{}|{}|{}|{}|{}|{}|{}|{}", problem_of(c), text_of(call.input, -1),
+                  name_of(c), c.entry->source_hash, c.task->source_hash(c), to_string(c.executor),
+                  call.device, call.threads);
   for (const setting& s : c.of_entry) identity += '|' + to_string(s);
   return fmt::format("{:016x}", XXH3_64bits(identity.data(), identity.size()));
 }
@@ -153,7 +158,7 @@ void call_record::add(const measured_call& call) {
         folder_ / meta_name,
         meta_of(folder_, call).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
   }
-  records_.append(record.dump(-1, ' ', false, json::error_handler_t::replace));
+  records_.append(text_of(record, -1));
 }
 
 }  // namespace kselect::search
