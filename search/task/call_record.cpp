@@ -153,10 +153,7 @@ void call_record::add(const measured_call& call) {
   if (!call.ranks.is_null()) record["ranks"] = call.ranks;
   std::error_code unknown;
   if (!std::filesystem::exists(folder_ / meta_name, unknown)) {
-    // File names may hold any byte.
-    write_snapshot(
-        folder_ / meta_name,
-        meta_of(folder_, call).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    write_snapshot(folder_ / meta_name, text_of(meta_of(folder_, call), 2) + "\n");
   }
   records_.append(text_of(record, -1));
 }
