@@ -21,14 +21,18 @@ using json = nlohmann::ordered_json;
 
 constexpr const char* meta_name = "meta.json";
 
+// File names may hold any byte.
+std::string text_of(const json& value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
 // Equal keys measure the same thing, as in a sweep.
 std::string key_of(const measured_call& call) {
   const cell& c = call.what;
-  // File names may hold any byte.
-  const std::string input = call.input.dump(-1, ' ', false, json::error_handler_t::replace);
-  std::string identity = fmt::format("call|{}|{}|{}|{}|{}|{}|{}|{}", problem_of(c), input,
-                                     name_of(c), c.entry->source_hash, c.task->source_hash(c),
-                                     to_string(c.executor), call.device, call.threads);
+  std::string identity =
+      fmt::format("call|{}|{}|{}|{}|{}|{}|{}|{}", problem_of(c), text_of(call.input, -1),
+                  name_of(c), c.entry->source_hash, c.task->source_hash(c), to_string(c.executor),
+                  call.device, call.threads);
   for (const setting& s : c.of_entry) identity += '|' + to_string(s);
   return fmt::format("{:016x}", XXH3_64bits(identity.data(), identity.size()));
 }
@@ -149,12 +153,9 @@ void call_record::add(const measured_call& call) {
   if (!call.ranks.is_null()) record["ranks"] = call.ranks;
   std::error_code unknown;
   if (!std::filesystem::exists(folder_ / meta_name, unknown)) {
-    // File names may hold any byte.
-    write_snapshot(
-        folder_ / meta_name,
-        meta_of(folder_, call).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    write_snapshot(folder_ / meta_name, text_of(meta_of(folder_, call), 2) + "\n");
   }
-  records_.append(record.dump(-1, ' ', false, json::error_handler_t::replace));
+  records_.append(text_of(record, -1));
 }
 
 }  // namespace kselect::search
