@@ -60,7 +60,8 @@ fused::search_shape shape_of(const tiled_request& r, std::int64_t vectors, std::
           .q = queries,
           .dimension = dimension,
           .k = r.k + (r.exclude_self ? 1 : 0),
-          .wgmma_is_built = fused::wgmma_is_built()};
+          .wgmma_is_built = fused::wgmma_is_built(),
+          .factors = factors_of(r.product)};
 }
 
 product_tile_bounds bounds_within(const tiled_request& r, std::int64_t bytes, std::int64_t vectors,

@@ -122,7 +122,7 @@ tiled_question in_tiles(tiled_question q, std::int64_t tile, int ranks = 1) {
                               .metric = q.m,
                               .k = q.k,
                               .entry = *find_algorithm("auto"),
-                              .product = knn_product::float16,
+                              .product = q.product,
                               .indices = {},
                               .distances = {}};
   const auto place = open_backend(executor_kind::fiber, 1);
@@ -157,11 +157,11 @@ TEST(ProductShard, OrdersEqualDistancesByIndexAcrossTilesAndRanks) {
 }
 
 TEST(ProductShard, MultipliesInIntegersAndInBfloat16) {
-  tiled_question q{9000, 20, 8, 40, metric::sqeuclidean, false, true, two_tiles};
+  tiled_question q{9000, 20, 8, 40, metric::sqeuclidean, false, true};
   for (const knn_product product : {knn_product::int8, knn_product::bfloat16}) {
     SCOPED_TRACE(to_string(product));
     q.product = product;
-    for (const int ranks : {1, 2}) expect_same(q, ranks);
+    for (const int ranks : {1, 2}) expect_same(in_tiles(q, 4608), ranks);
   }
 }
 
@@ -174,9 +174,8 @@ TEST(ProductShard, NamesAVectorThatIsNotOfBytes) {
     const folder at;
     tiled_question q{700, 3, 4, 2};
     q.product = knn_product::int8;
-    q.memory_bytes = std::int64_t{2} * 512 * (16 + 128 + 36) + 1000;
     try {
-      knn_in_tiles(request_of(q, at, base, query), *place, *one);
+      knn_in_tiles(request_of(in_tiles(q, 512), at, base, query), *place, *one);
     } catch (const error& why) {
       EXPECT_EQ(why.category(), failure::input);
       return std::string(why.what());
