@@ -33,7 +33,7 @@ with (run / "runs.jsonl").open("a+") as lines:
     cell = {{"time": {{"rounds": rounds}}, "stages": {{"prepare": {{"median": 1e6}}}},
             "counts": {{"rows_proven": len(query), "share_of_products": 0.25}},
             "algorithm": {{"settings": {{"product": "float16"}}}}}}
-    lines.write(json.dumps(cell) + "\n")
+    lines.write(json.dumps(cell) + "\\n")
 """
 
 

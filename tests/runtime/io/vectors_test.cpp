@@ -110,7 +110,8 @@ TEST(Vectors, AnUnknownNameIsToldTheKnownOnes) {
                                  "x.hdf5x:train", "x-idx-ubyte", "npy"}) {
     const std::string message = message_of([&] { load_vectors(scratch.write(name, "x")); });
     EXPECT_THAT(message, HasSubstr(name));
-    EXPECT_THAT(message, HasSubstr("expected .npy, .fvecs, .bvecs, .ivecs, .kvec, .hdf5, .h5, .idx"));
+    EXPECT_THAT(message,
+                HasSubstr("expected .npy, .fvecs, .bvecs, .ivecs, .kvec, .hdf5, .h5, .idx"));
   }
 }
 
