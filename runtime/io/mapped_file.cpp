@@ -34,7 +34,7 @@ std::array<std::array<char, 4096>, most_mappings>& paths() {
   return of_mappings;
 }
 std::atomic<bool> any_cut = false;
-std::uintptr_t page_bytes = 4096;
+std::uintptr_t system_page_bytes = 4096;
 struct sigaction before;
 
 // Zeros in place of the lost pages and of all behind them.
@@ -43,7 +43,7 @@ void on_bus_error(int, siginfo_t* what, void*) {
   for (std::size_t i = 0; i < mappings.size(); ++i) {
     const std::uintptr_t begin = mappings[i].begin, end = mappings[i].end;
     if (at < begin || at >= end) continue;
-    const std::uintptr_t page = at / page_bytes * page_bytes;
+    const std::uintptr_t page = at / system_page_bytes * system_page_bytes;
     void* const zeros = mmap(reinterpret_cast<void*>(page), end - page, PROT_READ,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
     if (zeros == MAP_FAILED) break;
@@ -56,7 +56,7 @@ void on_bus_error(int, siginfo_t* what, void*) {
 
 void install_handler() {
   static const bool installed = [] {
-    page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    system_page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     paths();
     struct sigaction ours {};
     ours.sa_sigaction = on_bus_error;
