@@ -56,7 +56,7 @@ std::filesystem::path prepared(const folder& at, const matrix& m, block_shape* m
 }
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+  return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
 }
 
 std::string refusal(const std::function<void()>& action) {
