@@ -26,6 +26,7 @@ namespace kselect::runtime::block_files {
 namespace {
 
 using input_files::folder;
+using input_files::message_of;
 using testing::HasSubstr;
 
 struct matrix {
@@ -57,17 +58,6 @@ std::filesystem::path prepared(const folder& at, const matrix& m, block_shape* m
 
 bool same_bits(std::span<const float> a, std::span<const float> b) {
   return std::ranges::equal(std::as_bytes(a), std::as_bytes(b));
-}
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const error& why) {
-    EXPECT_EQ(why.category(), failure::input) << why.what();
-    return why.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
 }
 
 TEST(BlockFile, HasTheVectorsInTheNarrowestType) {
@@ -168,13 +158,13 @@ TEST(BlockFile, FindsDamageInHeaderRowsAndTable) {
     const auto path = prepared(at, m);
     damage(path, byte);
     SCOPED_TRACE(byte);
-    EXPECT_THAT(refusal([&] { load_vectors(path); }), HasSubstr("x.kvec"));
+    EXPECT_THAT(message_of([&] { load_vectors(path); }), HasSubstr("x.kvec"));
   }
   const std::int64_t table = page_bytes * 2;
   for (std::int64_t byte = table; byte < table + 24; ++byte) {
     const auto path = prepared(at, m);
     damage(path, byte);
-    EXPECT_THAT(refusal([&] { vector_file::open(path); }), HasSubstr("table")) << byte;
+    EXPECT_THAT(message_of([&] { vector_file::open(path); }), HasSubstr("table")) << byte;
   }
 }
 
@@ -187,7 +177,7 @@ TEST(BlockFile, SaysWhereABlockIsDamaged) {
   const vector_file file = vector_file::open(path);
   std::vector<float> row(100);
   file.read(0, 1, row.data());
-  const std::string why = refusal([&] { file.read(shape.block_vectors, 1, row.data()); });
+  const std::string why = message_of([&] { file.read(shape.block_vectors, 1, row.data()); });
   EXPECT_THAT(why, HasSubstr("from " + std::to_string(shape.block_vectors)));
   EXPECT_THAT(why, HasSubstr("at byte " + std::to_string(begin)));
   EXPECT_THAT(why, HasSubstr("kselect knn prepare"));
@@ -196,7 +186,7 @@ TEST(BlockFile, SaysWhereABlockIsDamaged) {
 TEST(BlockFile, RefusesWhatIsCutOrOfAnotherKind) {
   const folder at;
   const auto open = [&](const std::filesystem::path& path) {
-    return refusal([&] { vector_file::open(path); });
+    return message_of([&] { vector_file::open(path); });
   };
   EXPECT_THAT(open(at.write("empty.kvec", "")), HasSubstr("shorter than their header"));
   EXPECT_THAT(open(at.write("text.kvec", std::string(5000, 'x'))),
@@ -226,7 +216,7 @@ TEST(BlockFile, RefusesNumbersThatCannotBe) {
   const folder at;
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const auto refused = [&](const std::string& header) {
-    return refusal([&] { vector_file::open(at.write("x.kvec", header)); });
+    return message_of([&] { vector_file::open(at.write("x.kvec", header)); });
   };
   for (const std::int64_t wrong : {most, most / 4, most / 512, std::int64_t{1} << 53, -most, -1L}) {
     EXPECT_NE(refused(header_of(3, wrong, 4, 256)), "") << wrong;
@@ -252,7 +242,7 @@ TEST(BlockFile, IsWrittenWholeOrNot) {
   EXPECT_FALSE(std::filesystem::exists(at / "x.kvec"));
   EXPECT_THROW(shape_of_blocks(element_type::float32, std::int64_t{1} << 62, 1 << 20), error);
   write_npy(at / "none.npy", element_type::float32, std::array<std::int64_t, 2>{0, 3}, {});
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(message_of([&] {
                 prepare_vectors(vector_files::open({at / "none.npy"}), at / "x.kvec",
                                 [](std::int64_t) {});
               }),

@@ -17,6 +17,7 @@ namespace kselect::runtime {
 namespace {
 
 using input_files::folder;
+using input_files::message_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -59,17 +60,6 @@ void expect_pieces(const std::filesystem::path& path) {
   }
 }
 
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const error& why) {
-    EXPECT_EQ(why.category(), failure::input) << why.what();
-    return why.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
-}
-
 TEST(VectorFile, PiecesOfEveryFormat) {
   const folder at;
   std::vector<float> floats(20);
@@ -106,17 +96,18 @@ TEST(VectorFile, RefusesWhatIsDamaged) {
   const auto open = [](const std::filesystem::path& path) {
     return [path] { vector_file::open(path); };
   };
-  EXPECT_THAT(refusal(open(at / "none.npy")), HasSubstr("none.npy"));
-  EXPECT_THAT(refusal(open(at.write("x.fvecs", xvecs(3, {{1, 2, 3}}) + "abc"))),
+  EXPECT_THAT(message_of(open(at / "none.npy")), HasSubstr("none.npy"));
+  EXPECT_THAT(message_of(open(at.write("x.fvecs", xvecs(3, {{1, 2, 3}}) + "abc"))),
               HasSubstr("record 1 at byte 16 is truncated"));
-  EXPECT_THAT(refusal(open(at.write("s-idx3-ubyte", idx().substr(0, 20)))),
+  EXPECT_THAT(message_of(open(at.write("s-idx3-ubyte", idx().substr(0, 20)))),
               HasSubstr("has 4 bytes of data"));
-  EXPECT_THAT(refusal(open(at.write("t-idx3-ubyte.gz", input_files::gzip(idx())))),
+  EXPECT_THAT(message_of(open(at.write("t-idx3-ubyte.gz", input_files::gzip(idx())))),
               AllOf(HasSubstr("t-idx3-ubyte.gz: is compressed"), HasSubstr("gunzip it first")));
-  EXPECT_THAT(refusal(open(at.write("a.hdf5", "x"))), HasSubstr("not a readable HDF5 file"));
-  EXPECT_THAT(refusal(open(npy(at, "flat.npy", element_type::float32, {0, 0}, std::vector<float>{})
-                               .replace_filename("flat"))),
-              HasSubstr("unknown kind of file"));
+  EXPECT_THAT(message_of(open(at.write("a.hdf5", "x"))), HasSubstr("not a readable HDF5 file"));
+  EXPECT_THAT(
+      message_of(open(npy(at, "flat.npy", element_type::float32, {0, 0}, std::vector<float>{})
+                          .replace_filename("flat"))),
+      HasSubstr("unknown kind of file"));
 }
 
 TEST(VectorFile, NamesWhatAPieceHoldsThatIsWrong) {
@@ -127,17 +118,17 @@ TEST(VectorFile, NamesWhatAPieceHoldsThatIsWrong) {
   std::vector<float> out(12);
   const vector_file file = vector_file::open(path);
   file.read(0, 2, out.data());
-  EXPECT_THAT(refusal([&] { file.read(1, 3, out.data()); }),
+  EXPECT_THAT(message_of([&] { file.read(1, 3, out.data()); }),
               HasSubstr("vector 2, component 1 is inf"));
 
   std::string records = xvecs(3, {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}});
   records[16] = 2;
   const auto wrong = at.write("w.fvecs", records);
-  EXPECT_THAT(refusal([&] { vector_file::open(wrong).read(0, 3, out.data()); }),
+  EXPECT_THAT(message_of([&] { vector_file::open(wrong).read(0, 3, out.data()); }),
               HasSubstr("record 1 at byte 16 has dimension 2"));
 
   std::filesystem::resize_file(path, 100);
-  EXPECT_THAT(refusal([&] { file.read(0, 4, out.data()); }), HasSubstr("has shrunk"));
+  EXPECT_THAT(message_of([&] { file.read(0, 4, out.data()); }), HasSubstr("has shrunk"));
 }
 
 TEST(VectorFile, TheFingerprintFollowsContentAndNotTheName) {
@@ -170,7 +161,7 @@ TEST(VectorFiles, FollowEachOther) {
   EXPECT_EQ(vector_files::open({a, b, c}, 4).count(), 4);
   EXPECT_NE(vector_files::open({a, b}).fingerprint(), vector_files::open({b, a}).fingerprint());
   const auto other = at.write("o.fvecs", xvecs(3, {{1, 2, 3}}));
-  EXPECT_THAT(refusal([&] { vector_files::open({a, other}); }), HasSubstr("dimension 3"));
+  EXPECT_THAT(message_of([&] { vector_files::open({a, other}); }), HasSubstr("dimension 3"));
 }
 
 }  // namespace

@@ -12,24 +12,21 @@
 #include "search/knn/fused/memory_plan.hpp"
 #include "search/knn/tiled/shard_by_products.hpp"
 #include "search/knn/tiled/tiled_knn.hpp"
+#include "tests/on_fibers.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
 namespace kselect::search::product_memory {
 namespace {
 
 using input_files::folder;
-using runtime::memory_ceilings;
-using runtime::memory_range;
-using runtime::timed_run;
 
 // Fibers that count the bytes of their memory.
-class counting_backend final : public backend {
+class counting_backend final : public on_fibers {
  public:
-  const device& description() const override { return inner_->description(); }
-  kselect::executor executor() const override { return inner_->executor(); }
+  counting_backend() : on_fibers(1) {}
   std::byte* allocate(std::size_t bytes) override {
     const std::scoped_lock lock(guard_);
-    std::byte* const memory = inner_->allocate(bytes);
+    std::byte* const memory = on_fibers::allocate(bytes);
     sizes_[memory] = bytes;
     held_ += bytes;
     most_ = std::max(most_, held_);
@@ -39,29 +36,12 @@ class counting_backend final : public backend {
     const std::scoped_lock lock(guard_);
     if (memory == nullptr) return;
     held_ -= sizes_.extract(memory).mapped();
-    inner_->release(memory);
+    on_fibers::release(memory);
   }
-  void to_device(std::byte* to, std::span<const std::byte> from) override {
-    inner_->to_device(to, from);
-  }
-  void to_host(std::span<std::byte> to, const std::byte* from) override {
-    inner_->to_host(to, from);
-  }
-  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    inner_->copy(to, from, bytes);
-  }
-  status synchronise() override { return inner_->synchronise(); }
-  timed_run time(const std::function<status()>& enqueue, bool gapless) override {
-    return inner_->time(enqueue, gapless);
-  }
-  const char* clock_name() const override { return inner_->clock_name(); }
-  void evict(std::span<const memory_range> working_set) override { inner_->evict(working_set); }
-  memory_ceilings measure_ceilings() override { return inner_->measure_ceilings(); }
 
   std::int64_t most() const { return static_cast<std::int64_t>(most_); }
 
  private:
-  std::unique_ptr<backend> inner_ = open_backend(executor_kind::fiber, 1);
   std::mutex guard_;
   std::map<std::byte*, std::size_t> sizes_;
   std::size_t held_ = 0, most_ = 0;
