@@ -37,7 +37,7 @@ status not_compiled_for(const std::string& kernel, executor_kind kind);
 }  // namespace detail
 
 // The executors that a kernel instance is compiled for.
-enum class launched_on : std::uint8_t { both, fiber, cuda };
+enum class launched_on : std::uint8_t { both, cuda };
 
 // A program may launch one kernel from a file compiled by nvcc and from one compiled by the host
 // compiler (tests do). The two instances differ, so they must not share a symbol.
@@ -49,7 +49,7 @@ inline namespace without_cuda {
 
 // cuda: enqueues the kernel on the stream and returns the launch's status. fiber: runs it to its
 // end and returns the kernel's errors too. `unsupported` if the instance was not compiled for the
-// executor. `on` restricts compilation to one executor, for instances that only that one uses.
+// executor. `on` restricts compilation to GPUs, for instances that fibers cannot run.
 template <class Kernel, launched_on on = launched_on::both>
 status launch(const executor& where, const grid& shape,
               [[maybe_unused]] const typename Kernel::args& args) {
@@ -63,17 +63,15 @@ status launch(const executor& where, const grid& shape,
     return checked;
   }
   if (detail::note_launch(name, shape)) return {};
-  if constexpr (on != launched_on::cuda) {
+  if constexpr (on == launched_on::both) {
     if (where.device->kind == executor_kind::fiber) {
       return detail::launch_on_fibers(
           {name.c_str(), &detail::run_on_fiber<Kernel>, sizeof(storage)}, shape, &args, where);
     }
   }
 #if defined(__CUDACC__)
-  if constexpr (on != launched_on::fiber) {
-    if (where.device->kind == executor_kind::cuda) {
-      return detail::launch_on_cuda<Kernel>(name.c_str(), shape, args, where);
-    }
+  if (where.device->kind == executor_kind::cuda) {
+    return detail::launch_on_cuda<Kernel>(name.c_str(), shape, args, where);
   }
 #endif
   return detail::not_compiled_for(name, where.device->kind);
