@@ -116,9 +116,6 @@ answer open_answer(const prove_arguments& o) {
   answer given;
   if (!o.values.empty()) given.values = open_matrix(o.values);
   if (!o.indices.empty()) given.indices = open_matrix(o.indices);
-  if (!given.values && !given.indices) {
-    throw error(failure::usage, "name the answer: VALUES, or --indices FILE, or both");
-  }
   return given;
 }
 
@@ -163,7 +160,15 @@ int tell(const prove_arguments& o, const problem& p, const verdict& found) {
                           to_string(found.first->failed), found.first->detail));
 }
 
+void require_an_answer(const prove_arguments& o) {
+  if (!o.values.empty() || !o.indices.empty()) return;
+  throw error(failure::usage,
+              "`kselect prove` needs VALUES (or --values), INDICES (or --indices) "
+              "or both; see `kselect help prove`");
+}
+
 int prove(const prove_arguments& o) {
+  require_an_answer(o);
   const std::array<named_file, 8> inputs = {{{"ROWS", o.rows, true},
                                              {"VALUES", o.values, true},
                                              {"INDICES", o.indices, true},

@@ -161,7 +161,8 @@ def test_answers_of_ragged_rows(kselect, tmp_path):
 
 def test_an_answer_must_be_named(kselect, tmp_path):
     rows_of(kselect, tmp_path)
-    assert "VALUES, or --indices" in one_line(kselect("prove", "rows.npy", check=2).stderr)
+    done = kselect("prove", "rows.npy", check=2)
+    assert "needs VALUES (or --values), INDICES (or --indices) or both" in one_line(done.stderr)
     done = kselect("prove", "rows.npy", *save(tmp_path, *answer(np.load(tmp_path / "rows.npy"))), "--k", 5, check=2)
     assert "v.npy: has 6 columns, but --k is 5" in one_line(done.stderr)
 
