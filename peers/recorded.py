@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from peers.machine import meta_of
-from peers.program import disprove, generate_rows
+from peers.program import ROOT, disprove, generate_rows
 from peers.shapes import listed
 from plots.errors import PlotError
 from plots.journal import SCHEMA
@@ -229,13 +229,19 @@ def asked_by_run(peer: Peer, source: Path) -> tuple[list[Record], dict[str, Any]
     return problems(loaded), json.loads((source / "meta.json").read_text())
 
 
+def command_line() -> list[str]:
+    """The program's, whose path begins at the tree: `python -m` gives a path of this machine."""
+    script = Path(sys.argv[0]).resolve()
+    return [str(script.relative_to(ROOT)) if script.is_relative_to(ROOT) else script.name, *sys.argv[1:]]
+
+
 def write_run(peer: Peer, source: Path, out: Path) -> None:
     """Time the library on every problem of a run or a config and write the run directory `out`."""
     if source.is_file():
         asked, meta = listed(source), meta_of(source, peer.gpus())
     else:
         asked, meta = asked_by_run(peer, source)
-    meta |= {"run": out.name, "state": "running", "arguments": sys.argv}
+    meta |= {"run": out.name, "state": "running", "arguments": command_line()}
     out.mkdir(parents=True)
     (out / "meta.json").write_text(json.dumps(meta, indent=2) + "\n")
     with (out / "runs.jsonl").open("w") as journal:

@@ -271,7 +271,7 @@ def _done(journal: Path) -> tuple[set[tuple[str, str]], dict[str, int]]:
 def _join(parts: Path, out: Path, rivals: Sequence[Rival]) -> None:
     """Make one run of kselect's records and the rivals'."""
     meta = json.loads((parts / "own" / "meta.json").read_text())
-    meta |= {"run": out.name, "arguments": sys.argv, "state": "complete"}
+    meta |= {"run": out.name, "arguments": recorded.command_line(), "state": "complete"}
     meta["rivals"] = [{"name": r.facts.name, "source": r.facts.source} for r in rivals]
     own = (parts / "own" / "runs.jsonl").read_bytes()
     theirs = parts / "rivals.jsonl"

@@ -59,7 +59,7 @@ class Rival:
     ours: str
 
 
-GPU, CPU = "nvidia-h200-x2/goal_libraries", "cpu-xeon-2core/cpu_goal"
+GPU, CPU = "nvidia-h200-x2/goal_libraries", "cpu-epyc-2core/cpu_goal"
 RIVALS = (
     Rival("the fastest of RAFT's eight `select_k`", ["raft/*"], GPU, "auto"),
     Rival("CUB's `DeviceTopK` and batched top-k, where they take the problem", ["cub-*"], GPU, "auto"),
