@@ -71,8 +71,9 @@ void query_tiles::search(std::int64_t tile) {
   std::function<void()>& rest = rest_[static_cast<std::size_t>(tile % 2)];
   rest = of_.shard.nearest(queries_of(tile), first_of(tile), lists, sharing_);
   if (!sharing_.offers()) return;
-  // This rank has one tile of the corpus, but others have several and wait for its bounds.
-  if (rest) std::exchange(rest, {})();
+  // This rank has one tile of the corpus, but others have several and wait for its bounds. The
+  // courier copies, since it may bring queries now, and one thread alone may copy beside the work.
+  if (rest) courier_.post(std::exchange(rest, {})).get();
   sharing_.offer(lists);
 }
 
