@@ -129,7 +129,7 @@ def table(results: Path = ROOT / "results") -> str:
     text = head + "".join(row(rival, results) + "\n" for rival in [*rivals, *older])
     outdated = {rival.record.split("/")[0] for rival in older if rival.ours == "auto"}
     if outdated:
-        text += f"\nRows of {' and '.join(sorted(outdated))} are of an earlier version of `auto`.\n"
+        text += f"\nThe lines from {' and '.join(sorted(outdated))} were measured with an earlier version of `auto`.\n"
     return text
 
 
@@ -145,9 +145,9 @@ def figure_of(runs: Sequence[str], results: Path) -> tuple[str, dict[str, bytes]
     names = sorted({str(row["series"]) for row in drawn.rows} - {TITLES["auto"]})
     text = (
         f"![Share of the read ceiling over n: auto beside {', '.join(names)}]({FIGURES}/{drawn.name}.png)\n\n"
-        f"*`auto` and other libraries in one run on an {meta.gpu}, commit {meta.commit[:8]}. The axis is the time to read the rows\n"
-        "once and to write the answer, at the run's own read rate, over the time of the selection. Drawn from\n"
-        f"[{run.split('/')[1]}](results/{run}).*\n"
+        f"*`auto` and other libraries in one run on an {meta.gpu}, commit {meta.commit[:8]}. The axis is the share of the read\n"
+        "ceiling: the time to read the rows once and to write the answer, at the read rate of this run, divided by the time\n"
+        f"of the selection. Drawn from [{run.split('/')[1]}](results/{run}).*\n"
     )
     return text, {f"{drawn.name}.{ending}": data for ending, data in encode(drawn, ("png", "csv")).items()}
 

@@ -26,7 +26,8 @@
 //
 // Contract
 //  exactness   Float64 distances between the float32 vectors decide who is a neighbour and in which
-//              order. Products in float32 only leave out what is provably farther.
+//              order. Products of rounded vectors only leave out what is provably farther: in
+//              float32 on a CPU, in the type of knn_rounding on a GPU.
 //  order       Nearest first; equal float64 distances by ascending index.
 //  distances   The float64 distance in the corpus' metric, rounded to float32. On a GPU a warp adds
 //              its terms in another order than a CPU: the last bit of float64 may differ. Vectors
