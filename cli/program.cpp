@@ -93,6 +93,9 @@ int run(int argc, char** argv) {
     finish_standard_output();
     return 0;
   }
+  if (const std::string wrong = kselect::cli::help::unusable_value(app); !wrong.empty()) {
+    throw error(failure::usage, wrong);
+  }
   for (const std::string& file : kselect::cli::given_plugins()) load_plugin(file);
   kselect::harness::tune::use_own_table();
   const int code = chosen();

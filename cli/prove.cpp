@@ -34,9 +34,10 @@ struct prove_arguments {
 npy_file open_matrix(const std::string& name) {
   npy_file file = npy_file::open_or_collect(name);
   if (file.shape().empty() || file.shape().size() > 2) {
-    throw error(failure::input, fmt::format("{}: has {}, but a matrix, or one row, is "
-                                            "needed",
-                                            input_name(name), file.shape().size()));
+    throw error(failure::input,
+                fmt::format("{}: has {}, but a matrix (Q x n), or one row (n), is "
+                            "needed; reshape it with numpy's .reshape(Q, -1)",
+                            input_name(name), amount_of(file.shape().size(), "dimension")));
   }
   return file;
 }
@@ -59,7 +60,7 @@ void require_shape(const std::string& name, const npy_file& file, const problem&
   if (by_columns(file)) {
     throw error(failure::input, fmt::format("{}: is in Fortran order; convert it with numpy's "
                                             "ascontiguousarray",
-                                            name));
+                                            input_name(name)));
   }
 }
 
@@ -90,10 +91,11 @@ problem problem_of(const prove_arguments& o, const npy_file& rows) {
   return p;
 }
 
-void require_type(const std::string& name, const npy_file& file, element_type wanted) {
-  if (file.type() == wanted) return;
-  throw error(failure::input, fmt::format("{}: holds {}, but {} are needed", name,
-                                          to_string(file.type()), to_string(wanted)));
+void require_type(const std::string& name, const npy_file& file, bool fits,
+                  std::string_view wanted) {
+  if (fits) return;
+  throw error(failure::input, fmt::format("{}: holds {}, but {} are needed", input_name(name),
+                                          to_string(file.type()), wanted));
 }
 
 contract promised(const prove_arguments& o) {
@@ -136,13 +138,15 @@ std::optional<ragged_arrays> complete(problem& p, const prove_arguments& o, cons
   }
   if (given.values) {
     require_shape(o.values, *given.values, p);
-    require_type(o.values, *given.values, rows.type());
+    require_type(o.values, *given.values, given.values->type() == rows.type(),
+                 to_string(rows.type()));
   }
   if (given.indices) {
     const bool wide = given.indices->type() == element_type::int64;
     p.index = wide ? index_type::int64 : index_type::int32;
     require_shape(o.indices, *given.indices, p);
-    require_type(o.indices, *given.indices, wide ? element_type::int64 : element_type::int32);
+    require_type(o.indices, *given.indices, wide || given.indices->type() == element_type::int32,
+                 "int32 or int64");
   }
   return ragged;
 }
@@ -154,10 +158,8 @@ int tell(const prove_arguments& o, const problem& p, const verdict& found) {
                p.ragged() ? "up to " : "", p.n, amount_of(p.q, "row"));
     return 0;
   }
-  throw error(failure::wrong_answer,
-              fmt::format("{}: {} of {} wrong; row {}, position {}: {}: {}", name, found.rows_wrong,
-                          amount_of(p.q, "row"), found.first->row, found.first->position,
-                          to_string(found.first->failed), found.first->detail));
+  throw error(failure::wrong_answer, fmt::format("{}: {} of {} wrong; {}", name, found.rows_wrong,
+                                                 amount_of(p.q, "row"), found.first->detail));
 }
 
 void require_an_answer(const prove_arguments& o) {

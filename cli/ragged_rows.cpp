@@ -141,10 +141,16 @@ void ragged_arrays::open_map(const ragged_options& o, problem& p, const std::str
   const std::int64_t reached = p.segments ? p.elements : p.n;
   p.map_of_input = !p.segments && shape == std::vector{p.q, p.n} && !map_->fortran_order();
   if (p.map_of_input || shape == std::vector{reached}) return;
+  if (!p.segments && shape == std::vector{p.q, p.n}) {
+    throw error(
+        failure::input,
+        fmt::format("{}: is in Fortran order; convert it with numpy's ascontiguousarray", o.map));
+  }
   throw error(failure::input,
-              fmt::format("{}: has the shape {}, but {} takes one name for each of the {} {} of {}",
-                          o.map, fmt::join(shape, " x "), "--map", reached,
-                          p.segments ? "elements" : "columns", name));
+              fmt::format("{}: has {}, but --map takes one name for each of the {} {} of {}", o.map,
+                          shape.empty() ? "no dimension"
+                                        : fmt::format("the shape {}", fmt::join(shape, " x ")),
+                          reached, p.segments ? "elements" : "columns", name));
 }
 
 void ragged_arrays::cut_to_segments(const ragged_options& o, problem& p, const std::string& name) {

@@ -15,6 +15,7 @@
 #include "cli/ragged_rows.hpp"
 #include "cli/required_order.hpp"
 #include "harness/select/select_rows.hpp"
+#include "runtime/available_memory.hpp"
 #include "runtime/error.hpp"
 #include "runtime/format.hpp"
 #include "runtime/io/job_files.hpp"
@@ -120,6 +121,22 @@ void require_in_payload(const select_arguments& o) {
   refuse("--indices", !o.indices.empty(), payload::values);
 }
 
+// Rows of lengths of their own take any k, so that k alone decides how large the answer is.
+void require_room(const problem& p) {
+  const std::size_t each =
+      (p.has_values() ? size_of(p.type) : 0) + (p.has_indices() ? sizeof(std::int64_t) : 0);
+  // As floating point: the product may not fit 64 bits.
+  const double needed =
+      static_cast<double>(p.q) * static_cast<double>(p.k) * static_cast<double>(each);
+  const auto there = static_cast<double>(available_memory());
+  if (needed <= there || (there == 0 && needed < 0x1p62)) return;
+  constexpr double gibibyte = 1 << 30;
+  throw error(failure::resources,
+              fmt::format("--k {}: the answer of {} needs {:.1f} GiB, and {:.1f} GiB are there; "
+                          "lower --k",
+                          p.k, amount_of(p.q, "row"), needed / gibibyte, there / gibibyte));
+}
+
 int select(const select_arguments& o) {
   require_in_payload(o);
   const std::array<named_file, 6> inputs = {{{"--input", o.input, true},
@@ -137,6 +154,7 @@ int select(const select_arguments& o) {
   problem p = problem_of(o, matrix, entry);
   std::optional<ragged_arrays> ragged;
   if (o.ragged.any()) ragged.emplace(o.ragged, p, input_name(o.input));
+  require_room(p);
   const selection chosen = select_rows(entry, p, {matrix.data(), p.input_bytes()}, *place,
                                        ragged ? ragged->places() : row_places{});
   matrix.require_unchanged();

@@ -4,6 +4,9 @@
 #include "cli/help/usage_error.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -70,7 +73,38 @@ std::string missing(const command_facts& command, const CLI::App& app,
   return fallback;
 }
 
+// Why no option can mean this value, which CLI11 takes: an empty text is 0 to it, and a number
+// that is too large the largest. Empty if there is no reason.
+std::string objection(const std::string& type, const std::string& value) {
+  if (value.empty()) return "is empty; give a value, or leave the option out";
+  errno = 0;
+  if (type.starts_with("INT")) {
+    static_cast<void>(std::strtoll(value.c_str(), nullptr, 0));
+  } else if (type.starts_with("UINT")) {
+    static_cast<void>(std::strtoull(value.c_str(), nullptr, 0));
+  } else if (type.starts_with("FLOAT")) {
+    return std::isnan(std::strtod(value.c_str(), nullptr)) ? value + " is no number" : "";
+  }
+  return errno == ERANGE ? value + " does not fit 64 bits" : "";
+}
+
 }  // namespace
+
+std::string unusable_value(const CLI::App& app) {
+  const auto chain = understood(app);
+  for (std::size_t level = 0; level < chain.size(); ++level) {
+    for (const CLI::Option* const option : chain[level]->get_options()) {
+      for (const std::string& value : option->results()) {
+        const std::string why = objection(option->get_type_name(), value);
+        if (why.empty()) continue;
+        const std::string name = option->get_name(false, false);
+        return with_help(fmt::format("{}{} {}", name, value.empty() ? "" : ":", why),
+                         facts_at(chain, level));
+      }
+    }
+  }
+  return {};
+}
 
 std::string usage_error(const CLI::App& app, const CLI::ParseError& problem) {
   const auto chain = understood(app);

@@ -43,8 +43,15 @@ status run(const select_plan& plan, const question& q, const answer_memory& out,
       out.indices,         p.q * p.k,  q.ragged.lengths.data,
       q.ragged.starts.data};
   const bool is_given = q.rows.on_gpu || out.has_workspace;
-  return is_given ? run_in(out.workspace, plan, q, buffers, at)
-                  : run_allocating(plan, q, buffers, at);
+  if (!is_given) return run_allocating(plan, q, buffers, at);
+  status done = run_in(out.workspace, plan, q, buffers, at);
+  const bool too_small = out.has_workspace && out.workspace.size() < plan.workspace();
+  if (done.code == status_code::invalid && too_small) {
+    done.message = "workspace has " + std::to_string(out.workspace.size()) + " bytes, but " +
+                   std::to_string(plan.workspace()) +
+                   " are needed, as workspace_bytes of such a kselect.plan says";
+  }
+  return done;
 }
 
 }  // namespace kselect::python

@@ -1,8 +1,10 @@
 """Configs that a sweep reads, and the records that it writes."""
 
+import itertools
 import json
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,14 @@ def config_file(given: str | Path) -> Path:
     raise ValueError(f"{given}: there is no such config, neither as a file nor among kselect's own")
 
 
+def parsed(file: Path) -> Any:
+    """What a config's file says. Raises ValueError, which names the file, if it is no JSON."""
+    try:
+        return json.loads(file.read_text())
+    except ValueError as why:
+        raise ValueError(f"{file}: is no JSON: {why}") from None
+
+
 def anchor_paths(config: dict[str, Any], folder: Path) -> None:
     """Make paths that are relative to the config's folder absolute: its copy lies elsewhere."""
 
@@ -29,7 +39,21 @@ def anchor_paths(config: dict[str, Any], folder: Path) -> None:
 
     if isinstance(config.get("plugins"), list):
         config["plugins"] = [anchored(path) for path in config["plugins"]]
-    given = config.get("input")
+    _anchor_part(config, anchored)
+    parts = config.get("parts")
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, dict):
+            _anchor_part(part, anchored)
+
+
+def _anchor_part(part: dict[str, Any], anchored: Callable[[Any], Any]) -> None:
+    """The paths of a config without parts, or of one part."""
+    axes = part.get("axes")
+    lengths = axes.get("lengths") if isinstance(axes, dict) else None
+    for one in lengths if isinstance(lengths, list) else [lengths]:
+        if isinstance(one, dict) and "file" in one:
+            one["file"] = anchored(one["file"])
+    given = part.get("input")
     for of, member in (("rows", "file"), ("dataset", "base"), ("dataset", "query")):
         spec = given.get(of) if isinstance(given, dict) else None
         if isinstance(spec, dict) and member in spec:
@@ -40,9 +64,16 @@ def anchor_paths(config: dict[str, Any], folder: Path) -> None:
 def as_file(config: dict[str, Any]) -> Iterator[str]:
     """A file of this config, until the end."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"{config.get('name', 'config')}.json"
+        file = Path(folder) / "config.json"
         file.write_text(json.dumps(config))
         yield str(file)
+
+
+def new_folder(name: Any) -> Path:
+    """A folder in out/ that is not there, with the time in its name."""
+    stem = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = (stem if i == 1 else f"{stem}-{i}" for i in itertools.count(1))
+    return next(folder for one in names if not (folder := Path("out") / one).exists())
 
 
 class Run:

@@ -141,7 +141,8 @@ class Call:
             return None
         library = self.library
         is_laid_out = self.axis == self.last and library.is_dense(target)
-        if is_laid_out and not library.may_overlap(self.a, target):
+        read = [self.a, *(one for one in self.numbers() if isinstance(one, type(target)))]
+        if is_laid_out and not any(library.may_overlap(one, target) for one in read):
             return target
         return library.empty(self.answer_shape, target)
 
@@ -187,7 +188,7 @@ class Call:
         pair = self._outputs(out)
         for name, array, dtype in zip(("values", "indices"), pair, dtypes, strict=True):
             kind, found = type(self.a), self.library.type_name
-            if array is None:
+            if array is None:  # no values are wanted
                 continue
             if not isinstance(array, kind):
                 raise TypeError(f"out: {name} are a {type(array).__name__}, not a {kind.__name__}")
@@ -195,7 +196,17 @@ class Call:
                 raise ValueError(f"out: {name} have shape {tuple(array.shape)}, not {shape}")
             if found(array) != dtype:
                 raise TypeError(f"out: {name} have dtype {found(array)}, not {dtype}")
+            if not getattr(getattr(array, "flags", None), "writeable", True):
+                raise ValueError(f"out: {name} are read-only")
+        self._refuse_shared_memory(*pair)
         return pair
+
+    def _refuse_shared_memory(self, values: Any, indices: Any) -> None:
+        """Raises if one output would overwrite the other. Strided arrays may lie between each other."""
+        library = self.library
+        dense = values is not None and library.is_dense(values) and library.is_dense(indices)
+        if dense and library.may_overlap(values, indices):
+            raise ValueError("out: values and indices share memory")
 
     def _outputs(self, out: Any) -> tuple[Any, Any]:
         """The caller's arrays for values, or None, and indices."""
@@ -208,4 +219,7 @@ class Call:
 def _pair(out: Any) -> tuple[Any, Any]:
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError("out is not a tuple of two arrays, values and indices")
+    if out[0] is None or out[1] is None:
+        name = "values" if out[0] is None else "indices"
+        raise TypeError(f"out: {name} are None; give both arrays, or indices_only=True and one")
     return out

@@ -42,7 +42,7 @@ def exported(a: Any) -> Any:
 
 
 def empty(shape: tuple[int, ...], a: Any) -> Any:
-    return np.empty(shape, a.dtype)
+    return np.empty(shape, a.dtype.newbyteorder("="))
 
 
 def empty_indices(shape: tuple[int, ...], wide: bool, a: Any) -> Any:

@@ -94,10 +94,8 @@ class Rows:
                 numbers[name] = read
         self.lengths, self.starts = numbers.get("lengths"), numbers.get("starts")
         self.offsets = numbers.get("offsets")
-        self.most = axis_length if given.max_length is None else given.max_length
-        if self.offsets is None:
-            self.most = min(self.most, axis_length)
-        elif given.max_length is None and not on_gpu:
+        self.most = min(axis_length, given.max_length or axis_length)
+        if self.offsets is not None and given.max_length is None and not on_gpu:
             self.most = int(np.diff(self.offsets).max(initial=0))
         self.most = max(1, self.most)
         if axis_length == 0 and not on_gpu and any(one.any() for one in self.arrays()):

@@ -15,15 +15,15 @@ import hashlib
 import inspect
 import json
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kselect import _bench_arrays, _bench_known, _bench_records, _launch, _libraries, _select
+from kselect._arguments import whole
+from kselect._bench_contract import Contract, contract_of
 from kselect._bench_records import Run
 
 try:
@@ -38,58 +38,7 @@ __all__ = ["Contract", "Run", "refute", "register", "run", "test"]
 
 _USAGE, _INPUT, _RESOURCES, _INTERRUPTED = 2, 3, 5, 130  # docs/reference/exit-codes.md
 _FAILED_CELLS = 1
-_MODES = ("largest", "smallest", "both")
 _EXECUTORS = ("cpu", "cuda")
-
-
-@dataclass(frozen=True)
-class Contract:
-    """What a function promises, and what it takes. The proof holds it to that."""
-
-    mode: str = "largest"  #: or "smallest"; "both": it is called with `mode=` as well
-    sorted: bool = False  #: best first
-    stable: bool = False  #: of equal elements those with smaller indices
-    nan: str = "unsupported"  #: "total_order": NaN is above all numbers (kselect.top_k)
-    zeros: str = "merged"  #: "distinct": -0 is below +0
-    infinities: bool = True  #: whether rows may have them
-    dtypes: Sequence[str] = ("float32",)  #: of those that `kselect.top_k` takes
-    index_dtypes: Sequence[str] = ("int32", "int64")
-    max_n: int | None = None  #: the longest row
-    max_q: int | None = None  #: the most rows
-    max_k: int | None = None
-    alignment: int = 0  #: of each row, in bytes; 0: one element
-    threaded: bool = True  #: on the host: whether it may use threads
-    synchronises: bool = False  #: on a GPU: whether it waits for its work
-    modifies_input: bool = False  #: works in place
-
-    def _facts(self) -> dict[str, Any]:
-        """The members of an entry that this says (python/program/outside.hpp)."""
-        if self.mode not in _MODES:
-            raise ValueError(f"contract.mode is {self.mode!r}, but must be one of {_MODES}")
-        ordering = "stable_sorted" if self.stable else "sorted"
-        return {
-            "contract": {
-                "ordering": ordering if self.sorted else "unsorted",
-                "tie_break": "prefer_smaller_index" if self.stable else "unspecified",
-                "determinism": "not_guaranteed",
-                "nan": self.nan,
-                "zeros": self.zeros,
-                "infinities": self.infinities,
-                "synchronises": self.synchronises,
-                "modifies_input": self.modifies_input,
-            },
-            "limits": {
-                "n": self.max_n,
-                "q": self.max_q,
-                "k": self.max_k,
-                "alignment_bytes": self.alignment,
-            },
-            "dtypes": list(self.dtypes),
-            "index_types": list(self.index_dtypes),
-            "payloads": ["values_and_indices"],
-            "directions": ["largest", "smallest"] if self.mode == "both" else [self.mode],
-            "threaded": self.threaded,
-        }
 
 
 _registered: dict[str, tuple[_bench_arrays.Caller, tuple[str, ...]]] = {}
@@ -158,7 +107,7 @@ def register(
         raise TypeError(f"function is a {type(function).__name__}, which cannot be called")
     _require_name(name)
     where = _executors_of(arrays, executors)
-    contract = contract or Contract()
+    contract = contract_of(contract)
     file, source_hash = _source_of(function)
     caller = _bench_arrays.Caller(
         function, _bench_arrays.LIBRARIES[arrays](), contract.mode == "both"
@@ -212,24 +161,38 @@ def _register_known(names: Iterable[str]) -> None:
             )  # fmt: skip
 
 
+def _parts_of(config: dict[str, Any]) -> list[Any]:
+    """The parts of a config, or the config itself, if it has none."""
+    parts = config.get("parts")
+    return parts if isinstance(parts, list) else [config]
+
+
 def _config_of(
     what: Any, algorithms: Sequence[str] | None, axes: Mapping[str, Any], measure: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The config of a sweep: that of a file with other algorithms, or one of shapes."""
     if isinstance(what, str | Path):
         file = _bench_records.config_file(what)
-        config = json.loads(file.read_text())
-        if not isinstance(config, dict) or not isinstance(config.get("axes", {}), dict):
+        config = _bench_records.parsed(file)
+        if not isinstance(config, dict) or not all(
+            isinstance(part, dict) and isinstance(part.get("axes", {}), dict)
+            for part in _parts_of(config)
+        ):
             raise ValueError(f"{file}: is no config, which is an object with axes")
         _bench_records.anchor_paths(config, file.resolve().parent)
     else:
-        shapes = [list(map(int, shape)) for shape in what]
+        shapes = [[whole("a number of a shape", one) for one in shape] for shape in what]
         config = {"schema": "kselect-config/1", "name": "bench", "axes": {"shapes": shapes}}
         if algorithms is None:
             raise ValueError("algorithms is None, but shapes say nothing of them: name some")
-    config["axes"] = {"index": "int64", **config.get("axes", {}), **axes}
-    if algorithms is not None:
-        config["algorithms"] = list(algorithms)
+    if isinstance(algorithms, str):
+        raise TypeError("algorithms is a str, but must be a list of names")
+    for part in _parts_of(config):
+        # Searches have no such axis.
+        usual = {"index": "int64"} if part.get("task", "select") == "select" else {}
+        part["axes"] = {**usual, **part.get("axes", {}), **axes}
+        if algorithms is not None:
+            part["algorithms"] = list(algorithms)
     if measure:
         config["measure"] = {**config.get("measure", {}), **measure}
     return config
@@ -271,16 +234,23 @@ def run(
     config = _config_of(what, algorithms, axes or {}, measure or {})
     if executor is not None and executor not in _EXECUTORS:
         raise ValueError(f"executor is {executor!r}, but must be cpu or cuda")
-    _register_known(name for name in config.get("algorithms", []) if isinstance(name, str))
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    folder = Path(out) if out is not None else Path("out") / f"{config.get('name')}-{stamp}"
+    _register_known(
+        name
+        for part in _parts_of(config)
+        if isinstance(part.get("algorithms"), list)
+        for name in part["algorithms"]
+        if isinstance(name, str)
+    )
     with _one_at_a_time, _bench_records.as_file(config) as file:
+        folder = Path(out) if out is not None else _bench_records.new_folder(config.get("name"))
         try:
             code, text = _bench.run_sweep(file, str(folder), executor or "", filter, resume)
         finally:
             for caller, _ in _registered.values():
                 caller.forget()
     if code not in (0, _FAILED_CELLS):
+        # The sweep reads a copy of the config.
+        text = text.replace(f"{file}: ", f"{what}: " if isinstance(what, str | Path) else "")
         _refuse(code, text or f"{folder}: the sweep was interrupted; go on by resume=True")
     return Run(folder)
 
@@ -356,7 +326,7 @@ def refute(
     Raises:
         ValueError, TypeError: A shape or dtype that the message names.
     """
-    contract = contract or Contract()
+    contract = contract_of(contract)
     if contract.mode == "both":
         raise ValueError("contract.mode is 'both', but an answer is of the largest or the smallest")
     library, rows = _libraries.of(rows, "rows")

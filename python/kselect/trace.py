@@ -11,6 +11,7 @@ object; workloads are lines of JSON, traces without solution and evaluation.
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,28 @@ def read_definition(file: str | Path) -> dict[str, Any]:
     for member in ("name", "op_type", "axes", "inputs", "outputs"):
         if member not in found:
             raise ValueError(f"{file}: has no {member!r}, which a definition has")
-    problem_of(found, str(file))
+    if not isinstance(found["name"], str):
+        raise ValueError(f"{file}: its name is {found['name']!r}, which is no text")
+    with _reading(str(file), "definition"):
+        problem_of(found, str(file))
+        _constants(found)
     return found
+
+
+@contextmanager
+def _reading(where: str, what: str) -> Iterator[None]:
+    """Say of which file or line a member is missing or of another type than expected."""
+    try:
+        yield
+    except KeyError as missing:
+        raise ValueError(f"{where}: lacks {missing}") from None
+    except (AttributeError, TypeError):
+        raise ValueError(f"{where}: is no {what}: one of its members has a wrong type") from None
+
+
+def _constants(definition: dict[str, Any]) -> dict[str, Any]:
+    """The axes of one length."""
+    return {n: axis["value"] for n, axis in definition["axes"].items() if axis["type"] == "const"}
 
 
 def _parsed(text: str, where: str) -> dict[str, Any]:
@@ -127,9 +148,6 @@ def workloads(definition: str | Path, file: str | Path) -> list[Workload]:
 def _read_workloads(
     definition: dict[str, Any], names: dict[str, str], file: Path
 ) -> Iterator[Workload]:
-    constants = {
-        name: axis["value"] for name, axis in definition["axes"].items() if axis["type"] == "const"
-    }
     for number, text in enumerate(file.read_text().splitlines(), 1):
         if not text.strip():
             continue
@@ -137,21 +155,31 @@ def _read_workloads(
         line = _parsed(text, where)
         if line.get("definition") != definition["name"]:
             raise ValueError(f"{where}: is of {line.get('definition')!r}, not {definition['name']!r}")
-        work = line.get("workload") or {}
-        axes = constants | work.get("axes", {})
-        try:
-            q, n, k = (int(axes[names[axis]]) for axis in ("q", "n", "k"))
-            rows = work["inputs"][names["rows"]]
-            uuid, kind = work["uuid"], rows["type"]
-        except KeyError as missing:
-            raise ValueError(f"{where}: lacks {missing}") from None
-        if kind not in ("random", "safetensors"):
-            raise ValueError(f"{where}: rows are {kind!r}; random and safetensors are read")
-        if not 1 <= k <= n:
-            raise ValueError(f"{where}: k = {k}, but rows have {n} elements")
-        path = file.parents[2] / rows["path"] if kind == "safetensors" else None
-        dtype, index = names["dtype"], names.get("index", "int32")
-        yield Workload(uuid, n, q, k, dtype, index, path, rows.get("tensor_key", ""), line)
+        with _reading(where, "workload"):
+            found = _workload_of(line, _constants(definition), names, where, file)
+        yield found
+
+
+def _workload_of(
+    line: dict[str, Any], constants: dict[str, Any], names: dict[str, str], where: str, file: Path
+) -> Workload:
+    work = line.get("workload") or {}
+    axes = constants | work.get("axes", {})
+    q, n, k = (axes[names[axis]] for axis in ("q", "n", "k"))
+    for axis, length in (("q", q), ("n", n), ("k", k)):
+        if type(length) is not int or length < 0:
+            raise ValueError(f"{where}: axis {names[axis]!r} is {length!r}, which is no length")
+    rows = work["inputs"][names["rows"]]
+    uuid, kind = work["uuid"], rows["type"]
+    if not isinstance(uuid, str):
+        raise ValueError(f"{where}: its uuid is {uuid!r}, which is no text")
+    if kind not in ("random", "safetensors"):
+        raise ValueError(f"{where}: rows are {kind!r}; random and safetensors are read")
+    if not 1 <= k <= n:
+        raise ValueError(f"{where}: k = {k}, but rows have {n} elements")
+    path = file.absolute().parents[2] / rows["path"] if kind == "safetensors" else None
+    dtype, index = names["dtype"], names.get("index", "int32")
+    return Workload(uuid, n, q, k, dtype, index, path, rows.get("tensor_key", ""), line)
 
 
 def configs(

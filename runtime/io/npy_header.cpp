@@ -165,8 +165,10 @@ class literal_parser {
                               ".astype(numpy.float32), which keeps every value",
                               quoted(descr)));
     }
-    fail(file_,
-         fmt::format("dtype '{}' is not supported; save it as float32 or float64", quoted(descr)));
+    fail(file_, fmt::format(
+                    "dtype '{}' is not supported; save numbers as float32 or float64, and indices, "
+                    "lengths and names as int64",
+                    quoted(descr)));
   }
 
   const std::filesystem::path& file_;

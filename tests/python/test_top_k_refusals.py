@@ -13,6 +13,7 @@ import kselect
 from kselect import _select
 
 ROWS = np.arange(12.0).reshape(3, 4)
+BYTES = np.zeros(48, np.uint8)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,10 @@ ROWS = np.arange(12.0).reshape(3, 4)
         ((ROWS, 2), {"out": (np.empty((3, 2), "f4"), np.empty((3, 2), int))}, TypeError, "out: values have dtype"),
         ((ROWS, 2), {"out": (np.empty((3, 2)), np.empty((3, 2), "i2"))}, ValueError, "index_dtype"),
         ((ROWS, 2), {"out": ([], np.empty((3, 2), int))}, TypeError, "out: values are a list"),
+        ((ROWS, 2), {"out": (None, np.empty((3, 2), int))}, TypeError, "out: values are None"),
+        ((ROWS, 2), {"out": (np.empty((3, 2)), None)}, TypeError, "out: indices are None"),
+        ((ROWS, 2), {"out": (BYTES.view("f8").reshape(3, 2), BYTES.view("i8").reshape(3, 2))}, ValueError,
+         "out: values and indices share memory"),
         ((ROWS, 2), {"workspace": np.empty(9, "f4")}, TypeError, "workspace is not a dense array of uint8"),
         ((ROWS, 2), {"workspace": (1,)}, TypeError, "workspace is a tuple, not a ndarray"),
         ((ROWS, 2), {"workspace": "x", "indices_only": True}, TypeError, "workspace is a str"),
@@ -67,8 +72,34 @@ def test_refusals(arguments, options, error, message):
 def test_read_only_outputs_are_refused():
     out = np.empty((3, 2)), np.empty((3, 2), np.int64)
     out[1].flags.writeable = False
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError, match="out: indices are read-only"):
         kselect.top_k(ROWS, 2, out=out)
+
+
+def test_outputs_may_lie_where_the_call_reads():
+    """An output over the rows, or over their lengths, is written when both have been read."""
+    rows, lengths = np.random.default_rng(3).random((3, 9)), np.array([[2, 4], [9, 0], [3, 1]])
+    given = {"lengths": lengths.reshape(-1)[:3].copy()}
+    values, indices = kselect.top_k(rows, 2, **given)
+    memory = lengths.copy()
+    kselect.top_k(rows, 2, lengths=memory.reshape(-1)[:3], out=(rows.reshape(-1)[:6].reshape(3, 2), memory))
+    assert (rows.reshape(-1)[:6].reshape(3, 2) == values).all() and (memory == indices).all()
+
+
+def test_outputs_of_the_other_byte_order():
+    out = np.empty((3, 2), ">f8"), np.empty((3, 2), np.int64)
+    assert (kselect.top_k(ROWS, 2, out=out).values == kselect.top_k(ROWS, 2).values).all()
+
+
+@pytest.mark.parametrize("most", [1 << 62, 1 << 70])
+def test_a_maximum_beyond_the_array_is_its_length(most):
+    found = kselect.top_k(ROWS, 2, axis=None, offsets=[0, 3, 9], max_length=most)
+    assert (found.values == kselect.top_k(ROWS, 2, axis=None, offsets=[0, 3, 9]).values).all()
+
+
+def test_a_small_workspace_is_said_in_words_of_python():
+    with pytest.raises(ValueError, match=r"bytes, but \d+ are needed, as workspace_bytes of such a kselect.plan"):
+        kselect.top_k(np.ones((9, 9000)), 99, workspace=np.empty(1, "u1"))
 
 
 def test_the_extension_checks_its_outputs():
