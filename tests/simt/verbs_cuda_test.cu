@@ -2,8 +2,10 @@
 // which fiber_verbs_test.cpp tests. Also tests failing launches on a GPU.
 
 #include <array>
+#include <atomic>
 #include <cuda_runtime.h>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -133,6 +135,61 @@ TEST_F(verbs_cuda, large_storage) { expect_equal<large_storage>(threads * sizeof
 
 TEST_F(verbs_cuda, dynamic_shared_memory_beyond_48_KiB_is_opted_in_to) {
   expect_equal<memory>(100 << 10);
+}
+
+device with_its_shared_memory(device place) {
+  int bytes = 0;
+  EXPECT_EQ(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0),
+            cudaSuccess);
+  place.shared_bytes = static_cast<std::size_t>(bytes);
+  return place;
+}
+
+// A later launch with less leaves a captured one what it needs.
+TEST_F(verbs_cuda, a_graph_keeps_its_shared_memory) {
+  const device place = with_its_shared_memory(gpu());
+  const mirror<std::uint32_t> in(inputs());
+  std::vector<std::uint32_t> out(words);
+  const mirror<std::uint32_t> to(out), other(out);
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  const grid large{blocks, threads, 90 << 10}, small{blocks, threads, 60 << 10};
+  EXPECT_TRUE(launch<memory>({&place, stream}, large, {in.span(), to.span(), {}}).ok());
+  ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+  EXPECT_TRUE(launch<memory>({&place, stream}, small, {in.span(), other.span(), {}}).ok());
+  ASSERT_EQ(cudaGraphInstantiate(&ready, graph, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(ready, stream), cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+  to.download(out);
+  EXPECT_EQ(out, on_fibers<memory>(large).out);
+  EXPECT_EQ(cudaGraphExecDestroy(ready), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+}
+
+TEST_F(verbs_cuda, threads_launch_one_kernel_with_shared_memory_of_their_own) {
+  const device place = with_its_shared_memory(gpu());
+  const mirror<std::uint32_t> in(inputs());
+  std::atomic<int> failed = 0;
+  const auto launches = [&](std::size_t bytes) {
+    const mirror<std::uint32_t> to{std::vector<std::uint32_t>(words)};
+    for (int i = 0; i < 500; ++i) {
+      const status outcome =
+          launch<memory>({&place}, {blocks, threads, bytes}, {in.span(), to.span(), {}});
+      if (!outcome.ok()) ++failed;
+    }
+  };
+  {
+    std::vector<std::jthread> callers;
+    for (const std::size_t kib : {50, 60, 80, 90}) {
+      callers.emplace_back([&, kib] { launches(kib << 10); });
+    }
+  }
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
 }
 
 // Many pairs in sequence, in a stream and in a graph: no launch reads data that the previous launch

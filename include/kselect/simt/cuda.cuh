@@ -3,6 +3,7 @@
 // access. tests/simt/codegen checks that the machine code equals that of a hand-written kernel.
 // fiber.hpp documents each verb, in the same order.
 
+#include <algorithm>
 #include <atomic>
 #include <concepts>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "kselect/simt/counters.hpp"
 #include "kselect/simt/matrices.cuh"
 #include "kselect/simt/products.hpp"
+#include "kselect/simt/shared_limit.hpp"
 #include "kselect/simt/substitutes.cuh"
 #include "kselect/simt/types.hpp"
 
@@ -329,22 +331,33 @@ bool code_waits(const void* entry, const device& where) {
   return all_code_waits || architecture_of<Kernel>(entry, where) >= 90;
 }
 
+// Lets a kernel have so much dynamic shared memory, if that takes an opt-in.
+template <class Kernel>
+status opt_in(const char* name, const void* entry, std::size_t dynamic, const executor& where) {
+  // The compiler may round static storage up a little. An unneeded opt-in does no harm.
+  constexpr std::size_t rounding = 1 << 10;
+  constexpr std::size_t declared =
+      storage_is_dynamic<Kernel> ? 0 : sizeof(typename Kernel::storage);
+  if (declared + dynamic + rounding <= static_shared_limit) return {};
+  static shared_limit limit;
+  const std::size_t all = where.device->shared_bytes;  // 0: unknown
+  const std::size_t most = all - std::min(all, declared + rounding);
+  const cudaError_t code = limit.raise(dynamic, most, [&](std::size_t bytes) {
+    return cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                static_cast<int>(bytes));
+  });
+  if (code == cudaSuccess) return {};
+  return cuda_status(
+      code, ("opting in to " + std::to_string(dynamic) + " bytes of dynamic shared memory").c_str(),
+      name);
+}
+
 template <class Kernel>
 status launch_on_cuda(const char* name, const grid& shape, const typename Kernel::args& args,
                       const executor& where) {
   const auto* const entry = reinterpret_cast<const void*>(&run_on_cuda<Kernel>);
   const std::size_t dynamic = dynamic_offset<Kernel> + shape.dynamic_shared_bytes;
-  // The compiler may round static storage up a little. An unneeded opt-in does no harm.
-  constexpr std::size_t rounding = 1 << 10;
-  const std::size_t declared = storage_is_dynamic<Kernel> ? 0 : sizeof(typename Kernel::storage);
-  if (declared + dynamic + rounding > static_shared_limit) {
-    const status opted = cuda_status(
-        cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(dynamic)),
-        ("opting in to " + std::to_string(dynamic) + " bytes of dynamic shared memory").c_str(),
-        name);
-    if (!opted.ok()) return opted;
-  }
+  if (const status opted = opt_in<Kernel>(name, entry, dynamic, where); !opted.ok()) return opted;
   void* parameters[] = {const_cast<typename Kernel::args*>(&args)};
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;

@@ -76,7 +76,7 @@ struct pair_tile {
       std::uint32_t passed = 0;
 #pragma unroll
       for (int j = 0; j < columns_of_thread / 2; ++j) {
-        const float2 both = load_two(limits + j * 8 * sizeof(float));
+        const float2 both = load_two_again(limits + j * 8 * sizeof(float));
         const int at = 4 * j + 2 * (r % 2);
         passed |= (sums[r / 2][at] > both.x ? 1U : 0U) << 2 * j;
         passed |= (sums[r / 2][at + 1] > both.y ? 1U : 0U) << (2 * j + 1);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -43,6 +44,25 @@ TEST_P(staged_copies_cuda, keep_every_byte) {
   place_->to_device(there.data(), std::as_bytes(std::span(again)));
   place_->to_host(std::as_writable_bytes(std::span(back)), there.data());
   EXPECT_TRUE(back == again);
+}
+
+// Another thread copies beside the backend's own, by buffers and a stream of their own.
+TEST_P(staged_copies_cuda, go_beside_those_of_another_thread) {
+  const auto mine = numbered(GetParam(), 1), theirs = numbered(GetParam(), 0x40000000);
+  const device_buffer here(*place_, GetParam()), beside(*place_, GetParam());
+  std::vector<std::uint32_t> my_back(mine.size()), their_back(theirs.size());
+  place_->to_device(here.data(), std::as_bytes(std::span(theirs)));  // uses the backend first
+  {
+    const std::jthread courier([&] {
+      place_->serve_this_thread();
+      place_->to_device_beside(beside.data(), std::as_bytes(std::span(theirs)));
+      place_->to_host_beside(std::as_writable_bytes(std::span(their_back)), beside.data());
+    });
+    place_->to_device(here.data(), std::as_bytes(std::span(mine)));
+    place_->to_host(std::as_writable_bytes(std::span(my_back)), here.data());
+  }
+  EXPECT_TRUE(my_back == mine);
+  EXPECT_TRUE(their_back == theirs);
 }
 
 INSTANTIATE_TEST_SUITE_P(sizes, staged_copies_cuda,

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/backend/host_backend.hpp"
 #include "search/knn/fused/fused_search.hpp"
 
 namespace kselect::search::fused {
@@ -56,6 +57,7 @@ struct question {
   simt::product factors = simt::product::float16;
   bool half_product = false;  // then the queries are all base vectors
   std::size_t step = 1;       // every so many-th query is checked
+  simt::fiber_options fiber = {};
 };
 
 struct answer {
@@ -68,7 +70,7 @@ struct answer {
 };
 
 inline answer search(const question& q, std::int64_t calls = 1) {
-  const auto place = runtime::open_backend(executor_kind::fiber, 2);
+  const auto place = runtime::open_host_backend(executor_kind::fiber, 2, q.fiber);
   answer found;
   const auto size = static_cast<std::size_t>(q.query.count * q.k);
   found.indices.assign(size, -7);
