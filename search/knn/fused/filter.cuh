@@ -112,14 +112,13 @@ struct filter_kernel {
     struct share {
       int query_tile, part, first, last;
     };
-    KSELECT_HD static share share_of(std::int64_t block, const args& a) {
+    KSELECT_HD static share share_of(int block, const args& a) {
       if constexpr (halves) {
         const auto own = pair_share::of({a.last_tile, a.part, 1}, block);
         return {own.row, 0, own.first, own.last};
       }
-      const auto part = static_cast<int>(block / a.query_tiles);
-      const int first = a.first_tile + part * a.part;
-      return {static_cast<int>(block % a.query_tiles), part, first,
+      const int part = block / a.query_tiles, first = a.first_tile + part * a.part;
+      return {block % a.query_tiles, part, first,
               first + a.part < a.last_tile ? first + a.part : a.last_tile};
     }
 
