@@ -11,6 +11,7 @@
 #include "harness/record/journal.hpp"
 #include "runtime/error.hpp"
 #include "search/knn/median_times.hpp"
+#include "tests/runtime/io/input_files.hpp"
 
 namespace kselect::search {
 namespace {
@@ -42,10 +43,7 @@ class KnnCalls : public testing::Test {
     place_.kind = executor_kind::cuda;
     place_.name = "a GPU";
     place_.threads = 4;
-    folder_ = std::filesystem::path(testing::TempDir()) / "kselect_knn_calls";
-    std::filesystem::remove_all(folder_);
   }
-  ~KnnCalls() override { std::filesystem::remove_all(folder_); }
 
   measured_call call() const {
     const registered& entry = *find_algorithm("qms-block");
@@ -75,7 +73,8 @@ class KnnCalls : public testing::Test {
   cuda_knn_report report_;
   device place_;
   double product_rate_ = 0;
-  std::filesystem::path folder_;
+  const runtime::input_files::folder at_;  // its own, because tests run side by side
+  const std::filesystem::path folder_ = at_ / "run";
 };
 
 TEST_F(KnnCalls, RepeatsButTheFirstAreRounds) {
