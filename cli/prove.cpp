@@ -90,10 +90,18 @@ problem problem_of(const prove_arguments& o, const npy_file& rows) {
   return p;
 }
 
-void require_type(const std::string& name, const npy_file& file, element_type wanted) {
-  if (file.type() == wanted) return;
-  throw error(failure::input, fmt::format("{}: holds {}, but {} are needed", name,
-                                          to_string(file.type()), to_string(wanted)));
+void require_values_like(const std::string& name, const npy_file& file, const npy_file& rows) {
+  if (file.type() == rows.type()) return;
+  throw error(failure::input,
+              fmt::format("{}: holds {}, but the rows' values are {}; name an answer of indices "
+                          "alone by --indices",
+                          input_name(name), to_string(file.type()), to_string(rows.type())));
+}
+
+void require_integers(const std::string& name, const npy_file& file) {
+  if (file.type() == element_type::int32 || file.type() == element_type::int64) return;
+  throw error(failure::input, fmt::format("{}: holds {}, but indices are int32 or int64",
+                                          input_name(name), to_string(file.type())));
 }
 
 contract promised(const prove_arguments& o) {
@@ -136,13 +144,13 @@ std::optional<ragged_arrays> complete(problem& p, const prove_arguments& o, cons
   }
   if (given.values) {
     require_shape(o.values, *given.values, p);
-    require_type(o.values, *given.values, rows.type());
+    require_values_like(o.values, *given.values, rows);
   }
   if (given.indices) {
     const bool wide = given.indices->type() == element_type::int64;
     p.index = wide ? index_type::int64 : index_type::int32;
     require_shape(o.indices, *given.indices, p);
-    require_type(o.indices, *given.indices, wide ? element_type::int64 : element_type::int32);
+    require_integers(o.indices, *given.indices);
   }
   return ragged;
 }
@@ -154,10 +162,8 @@ int tell(const prove_arguments& o, const problem& p, const verdict& found) {
                p.ragged() ? "up to " : "", p.n, amount_of(p.q, "row"));
     return 0;
   }
-  throw error(failure::wrong_answer,
-              fmt::format("{}: {} of {} wrong; row {}, position {}: {}: {}", name, found.rows_wrong,
-                          amount_of(p.q, "row"), found.first->row, found.first->position,
-                          to_string(found.first->failed), found.first->detail));
+  throw error(failure::wrong_answer, fmt::format("{}: {} of {} wrong; {}", name, found.rows_wrong,
+                                                 amount_of(p.q, "row"), found.first->detail));
 }
 
 void require_an_answer(const prove_arguments& o) {
@@ -169,6 +175,7 @@ void require_an_answer(const prove_arguments& o) {
 
 int prove(const prove_arguments& o) {
   require_an_answer(o);
+  o.ragged.require_use_of_fill();
   const std::array<named_file, 8> inputs = {{{"ROWS", o.rows, true},
                                              {"VALUES", o.values, true},
                                              {"INDICES", o.indices, true},

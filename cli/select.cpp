@@ -122,6 +122,7 @@ void require_in_payload(const select_arguments& o) {
 
 int select(const select_arguments& o) {
   require_in_payload(o);
+  o.ragged.require_use_of_fill();
   const std::array<named_file, 6> inputs = {{{"--input", o.input, true},
                                              {"--lengths", o.ragged.lengths, true},
                                              {"--starts", o.ragged.starts, true},
