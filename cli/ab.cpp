@@ -41,7 +41,7 @@ void add_turn_options(CLI::App& command, turn_options& o) {
   command.add_flag("--resume", o.resume, "finish what an interrupted command left in --out");
   command
       .add_option("--filter", o.filter,
-                  "only cells whose `ALGORITHM PROBLEM` matches this glob somewhere")
+                  "only cells whose title, such as 'cpu/heap n=1024', matches this glob somewhere")
       ->type_name("GLOB");
   command.add_option("--executor", o.executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "cuda"}));

@@ -91,8 +91,9 @@ void add_counters(CLI::App& app, action& chosen) {
       command->add_option("--update", o->update, "record the work in this file")->type_name("FILE");
   CLI::Option* const filter =
       command
-          ->add_option("--filter", o->filter,
-                       "only print cells whose `ALGORITHM PROBLEM` matches this glob somewhere")
+          ->add_option(
+              "--filter", o->filter,
+              "only print cells whose title, such as 'auto n=1000', matches this glob somewhere")
           ->type_name("GLOB");
   option_plugins(*command);
   update->excludes(check)->excludes(filter);

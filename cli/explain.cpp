@@ -84,12 +84,13 @@ std::string table_text(const choice& c, const device& where) {
   if (c.table == nullptr) return {};
   if (c.table->device == where.name) return fmt::format("{}: {}", c.table->device, c.table->source);
   if (where.kind == executor_kind::cpu) {
-    return fmt::format("{}, for want of one of {}: of {}, so the times are rough ({})",
-                       c.table->device, where.name, amount_of(c.table->multiprocessors, "thread"),
+    return fmt::format("{} with {}, because {} has no table: the times are rough ({})",
+                       c.table->device, amount_of(c.table->multiprocessors, "thread"), where.name,
                        c.table->source);
   }
   return fmt::format(
-      "{}, the nearest that was tuned: as many rows on each of its {} multiprocessors",
+      "{} ({} multiprocessors), the nearest that was tuned; the prediction keeps the number of "
+      "rows a multiprocessor",
       c.table->device, c.table->multiprocessors);
 }
 

@@ -6,6 +6,7 @@
 #include <future>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -32,11 +33,22 @@ struct generate_arguments {
   int threads = 0;
 };
 
+// The names of the distributions, with the default of a parameter: "uniform, few_distinct(16)".
+std::string known_distributions() {
+  std::vector<std::string> known;
+  for (const auto& entry : names<distribution_kind>) {
+    if (entry.value == distribution_kind::external) continue;
+    const auto range = parameter_of(entry.value);
+    known.push_back(to_string(distribution{entry.value, range ? range->preset : 0}));
+  }
+  return fmt::format("{}", fmt::join(known, ", "));
+}
+
 workload workload_of(const generate_arguments& o) {
   const auto distribution = parse_distribution(o.distribution);
   if (!distribution) {
-    throw error(failure::usage,
-                fmt::format("--distribution '{}' is none that configs have", o.distribution));
+    throw error(failure::usage, fmt::format("--distribution '{}' is none of {}", o.distribution,
+                                            known_distributions()));
   }
   workload w;
   w.n = o.dimension;

@@ -30,13 +30,28 @@ namespace {
 using namespace metric_space;
 using json = nlohmann::ordered_json;
 
+// Where to search. Refuses what only kernels have where native code runs, instead of leaving it
+// unused.
+executor_kind executor_for(const index_search_arguments& o) {
+  const executor_kind where = index_executor(o.executor);
+  const char* const given = o.walk != "members"            ? "--walk"
+                            : o.distribution != "elements" ? "--distribution"
+                            : o.batch != 0                 ? "--batch"
+                            : o.block_threads != 256       ? "--block-threads"
+                                                           : nullptr;
+  if (given == nullptr || where != executor_kind::cpu) return where;
+  throw error(failure::usage, fmt::format("{} is for executors cuda and fiber; this is cpu "
+                                          "(--executor fiber runs the kernel here, slowly)",
+                                          given));
+}
+
 // An opened index with its queries and backend, and the steps that both commands share.
 class session {
  public:
   explicit session(const index_search_arguments& o)
       : o_(o),
         held_(inputs_of(o), outputs_of(o)),
-        place_(open_backend(index_executor(o.executor), o.threads)),
+        place_(open_backend(executor_for(o), o.threads)),
         indexed_(read_index_file(o.index)),
         queries_(indexed_.in->load(o.queries)) {
     if (o.exhaustive) indexed_.index = {};

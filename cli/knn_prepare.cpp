@@ -40,7 +40,7 @@ int prepare_base(const prepare_arguments& o) {
       shown.end_if_stopping();
     });
   }
-  fmt::print("{} of dimension {} as {}: {:.1f} MiB, of {:.1f} MiB; {} of {}\n",
+  fmt::print("{} of dimension {} as {}: {:.1f} MiB, before {:.1f} MiB; {} of {}\n",
              amount_of(made.count, "vector"), made.dimension, to_string(made.type),
              in_mib(made.file_bytes()), in_mib(from.bytes(0, from.count())),
              amount_of(made.blocks(), "block"), amount_of(made.block_vectors, "vector"));

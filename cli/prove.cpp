@@ -91,11 +91,18 @@ problem problem_of(const prove_arguments& o, const npy_file& rows) {
   return p;
 }
 
-void require_type(const std::string& name, const npy_file& file, bool fits,
-                  std::string_view wanted) {
-  if (fits) return;
-  throw error(failure::input, fmt::format("{}: holds {}, but {} are needed", input_name(name),
-                                          to_string(file.type()), wanted));
+void require_values_like(const std::string& name, const npy_file& file, const npy_file& rows) {
+  if (file.type() == rows.type()) return;
+  throw error(failure::input,
+              fmt::format("{}: holds {}, but the rows' values are {}; name an answer of indices "
+                          "alone by --indices",
+                          input_name(name), to_string(file.type()), to_string(rows.type())));
+}
+
+void require_integers(const std::string& name, const npy_file& file) {
+  if (file.type() == element_type::int32 || file.type() == element_type::int64) return;
+  throw error(failure::input, fmt::format("{}: holds {}, but indices are int32 or int64",
+                                          input_name(name), to_string(file.type())));
 }
 
 contract promised(const prove_arguments& o) {
@@ -138,15 +145,13 @@ std::optional<ragged_arrays> complete(problem& p, const prove_arguments& o, cons
   }
   if (given.values) {
     require_shape(o.values, *given.values, p);
-    require_type(o.values, *given.values, given.values->type() == rows.type(),
-                 to_string(rows.type()));
+    require_values_like(o.values, *given.values, rows);
   }
   if (given.indices) {
     const bool wide = given.indices->type() == element_type::int64;
     p.index = wide ? index_type::int64 : index_type::int32;
     require_shape(o.indices, *given.indices, p);
-    require_type(o.indices, *given.indices, wide || given.indices->type() == element_type::int32,
-                 "int32 or int64");
+    require_integers(o.indices, *given.indices);
   }
   return ragged;
 }
@@ -171,6 +176,7 @@ void require_an_answer(const prove_arguments& o) {
 
 int prove(const prove_arguments& o) {
   require_an_answer(o);
+  o.ragged.require_use_of_fill();
   const std::array<named_file, 8> inputs = {{{"ROWS", o.rows, true},
                                              {"VALUES", o.values, true},
                                              {"INDICES", o.indices, true},

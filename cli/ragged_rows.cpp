@@ -59,6 +59,13 @@ void require_rows(const npy_file& file, const std::string& name, std::int64_t q,
 
 }  // namespace
 
+void ragged_options::require_use_of_fill() const {
+  if (fill == -1 || any()) return;
+  throw error(failure::usage,
+              "--fill is for rows of fewer than k elements: give --lengths, --starts, --offsets or "
+              "--k-each, or leave it out");
+}
+
 void option_ragged(CLI::App& command, ragged_options& o) {
   command
       .add_option("--lengths", o.lengths,
@@ -84,8 +91,8 @@ void option_ragged(CLI::App& command, ragged_options& o) {
                   "the answer has in place of indices: int32 or int64 (.npy)")
       ->type_name("FILE");
   command.add_option("--fill", o.fill,
-                     "the index where a row has fewer than k elements; its value is infinity "
-                     "(default: -1)");
+                     "the index where a row has fewer than k elements; its value is infinity, of "
+                     "integers the worst (default: -1)");
 }
 
 ragged_arrays::ragged_arrays(const ragged_options& o, problem& p, const std::string& name) {

@@ -20,6 +20,8 @@ struct ragged_options {
     return !lengths.empty() || !starts.empty() || !offsets.empty() || !k_each.empty() ||
            !map.empty();
   }
+  // Throws failure::usage if there is an index for filling and nothing to fill.
+  void require_use_of_fill() const;
 };
 
 void option_ragged(CLI::App& command, ragged_options& o);

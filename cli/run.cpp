@@ -76,6 +76,7 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   print_idle_entries(sweep.request.config);
   if (o.dry_run) {
     print_plan(sweep.part);
+    finish_standard_output();  // before the estimate, where both go to one file
     print_message("{}{}", omitted_line(sweep), estimate_line(sweep));
     return 0;
   }
@@ -95,11 +96,12 @@ void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& argu
   command->add_option("--out", o->out, "directory for the records; default out/NAME-TIME")
       ->type_name("DIR");
   command->add_flag("--resume", o->resume, "continue --out: skip cells that are done");
-  command->add_flag("--dry-run", o->dry_run, "only print the cells");
+  command->add_flag("--dry-run", o->dry_run, "only print the cells and an estimate of the time");
   command
       ->add_option(
           "--filter", o->filter,
-          "only cells whose `ALGORITHM PROBLEM` (see --dry-run) matches this glob somewhere")
+          "only cells whose title, such as 'cpu/heap n=1024 Q=1 k=8 uniform', matches this glob "
+          "somewhere; ^ and $ are its ends")
       ->type_name("GLOB");
   command->add_option("--executor", o->executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "fiber", "cuda"}));

@@ -139,6 +139,7 @@ void require_room(const problem& p) {
 
 int select(const select_arguments& o) {
   require_in_payload(o);
+  o.ragged.require_use_of_fill();
   const std::array<named_file, 6> inputs = {{{"--input", o.input, true},
                                              {"--lengths", o.ragged.lengths, true},
                                              {"--starts", o.ragged.starts, true},

@@ -33,9 +33,9 @@ std::string omitted_line(const planned_sweep& sweep) {
 
 // What the times of an estimate are based on.
 std::string basis_of(const tune::sweep_time& time) {
-  if (time.by_table == time.cells) return "by a cost table";
-  if (time.by_table == 0) return "by the size of their rows, for want of a cost table";
-  return fmt::format("{} by a cost table, the others by the size of their rows", time.by_table);
+  if (time.by_table == time.cells) return "from a cost table";
+  if (time.by_table == 0) return "from the size of their rows, because no cost table has them";
+  return fmt::format("{} from a cost table, the others from the size of their rows", time.by_table);
 }
 
 std::string estimate_line(planned_sweep& sweep) {

@@ -104,7 +104,7 @@ tune::tuning_data read(const std::vector<std::string>& directories) {
 
 void print_regret(const std::string& what, const tune::regret& r, int shown) {
   if (r.choices.empty()) {
-    fmt::print("{:<28} no problem has the times for it\n", what);
+    fmt::print("{:<28} no problem has times of what it chose and of another algorithm\n", what);
     return;
   }
   fmt::print("{:<28} {:.4f} geometric mean, {:.3f} worst, {}\n", what, r.mean, r.worst,

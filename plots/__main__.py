@@ -102,7 +102,7 @@ def _tell_undrawn(kind: FigureKind, drawings: list[Drawing], records: list[Recor
     drawn = {row.get(column) for d in drawings for row in d.rows for column in KEY_COLUMNS}
     undrawn = sum(record.key not in drawn for record in records if kind.suits(record))
     if undrawn:
-        message = f"{undrawn} of {amount_of(len(records), 'cell')} in no figure of this kind: {kind.description}"
+        message = f"{undrawn} of {amount_of(len(records), 'cell')} are in no figure; this kind is: {kind.description}"
         print(f"plots: {kind.name}: {message}", file=sys.stderr)
 
 

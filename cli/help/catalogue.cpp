@@ -58,7 +58,7 @@ constexpr auto all_examples = std::to_array<example>({
     {"report", "One HTML file: who wins where, by how much:", "kselect report out/mine"},
     {"board", "All runs as one site, without network:", "kselect board results/ --out site"},
 
-    {"tune", "Teach auto this GPU, which takes hours:",
+    {"tune", "Teach auto this GPU, which takes some minutes:",
      "kselect tune --out algorithms/auto_select/my-gpu.json"},
     {"tune", "What auto lost in finished runs:", "kselect tune --regret out/mine"},
 

@@ -114,6 +114,7 @@ command_facts facts_of(const CLI::App& app, std::vector<std::string> path) {
   command_facts facts;
   facts.text = app.get_description();
   facts.group = app.get_group();
+  facts.needs_command = app.get_require_subcommand_min() > 0;
   for (const CLI::Option* const option : app.get_options()) {
     if (!option->get_group().empty()) facts.options.push_back(option_of(*option));
   }
@@ -166,7 +167,7 @@ const command_facts& find_command(const command_facts& program,
 
 std::string usage_line(const command_facts& command) {
   std::string line = command.full_name();
-  if (!command.commands.empty()) line += " COMMAND";
+  if (!command.commands.empty()) line += command.needs_command ? " COMMAND" : " [COMMAND]";
   bool optional = false;
   for (const option_facts& o : command.options) {
     if (o.position.empty()) continue;

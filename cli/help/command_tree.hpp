@@ -42,6 +42,7 @@ struct command_facts {
   std::string text, group;
   std::vector<option_facts> options;
   std::vector<command_facts> commands;
+  bool needs_command = false;  // it does nothing by itself
 
   std::string name() const;       // "index knn"
   std::string full_name() const;  // "kselect index knn"

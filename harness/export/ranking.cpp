@@ -213,7 +213,7 @@ std::string answer_over(const std::vector<const ranking*>& points, const std::st
   const standing& its = standings.at(winner);
   return fmt::format("{} is fastest at {} of {} points on {}{}{}.", winner, its.firsts,
                      points.size(), executor,
-                     its.shared == 0 ? "" : fmt::format(" ({} shared)", its.shared),
+                     its.shared == 0 ? "" : fmt::format(" ({} of them shared)", its.shared),
                      factors_text(points, winner, baseline));
 }
 

@@ -206,9 +206,8 @@ std::string trial::refute_copy() {
                   .map = input_->map().host.data()};
   const verdict proof = verify(problem_, entry_.promises, answer, place_.description().threads);
   if (proof) return {};
-  return fmt::format("{} of {} wrong; {}: {}", proof.rows_wrong,
-                     runtime::amount_of(proof.rows_checked, "row"), to_string(proof.first->failed),
-                     proof.first->detail);
+  return fmt::format("{} of {} wrong; {}", proof.rows_wrong,
+                     runtime::amount_of(proof.rows_checked, "row"), proof.first->detail);
 }
 
 void trial::read_row(std::int64_t row, std::vector<std::byte>& values,

@@ -63,7 +63,7 @@ struct finding {
   check failed;
   std::int64_t row;
   std::int64_t position;  // in the row's output, 0 .. k-1
-  std::string detail;     // one line; values are shown with their bits
+  std::string detail;     // one line that begins with the check; values are shown with their bits
 };
 
 struct verdict {

@@ -78,8 +78,9 @@ class nans_of_row {
   }
 
   finding found(std::int64_t j, const std::string& what) const {
-    return {p_.has_indices() ? check::value_bits : check::value_multiplicity, row_, j,
-            fmt::format("row {}, position {}: {}", row_, j, what)};
+    const check failed = p_.has_indices() ? check::value_bits : check::value_multiplicity;
+    return {failed, row_, j,
+            fmt::format("{}: row {}, position {}: {}", to_string(failed), row_, j, what)};
   }
 
   const problem& p_;

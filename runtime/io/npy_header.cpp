@@ -184,7 +184,9 @@ struct literal_place {
 // before the length; the literal itself may be cut.
 std::optional<literal_place> find_literal(const std::filesystem::path& file,
                                           std::string_view text) {
-  if (!text.starts_with(magic.substr(0, text.size()))) fail(file, "is not an npy file (bad magic)");
+  if (!text.starts_with(magic.substr(0, text.size()))) {
+    fail(file, "is not an npy file (bad magic); numpy.save writes one");
+  }
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   if (text.size() < prefix_bytes) return std::nullopt;
   const int major = byte(6);

@@ -42,10 +42,11 @@ dtype row_type(const std::string& file, element_type held, std::string_view name
   const auto own = parse<dtype>(to_string(held));
   if (named.empty() && own) return *own;
   if (named.empty()) {
-    throw error(failure::input,
-                fmt::format("{}: holds {}, but rows must be {}; convert it with numpy's "
-                            ".astype(numpy.float32)",
-                            file, to_string(held), listed(false)));
+    const char* const to = size_of(held) == 8 ? ".astype(numpy.float64), which is exact up to 2^53"
+                                              : ".astype(numpy.float32)";
+    throw error(failure::input, fmt::format("{}: holds {}, but rows must be {}; convert it with "
+                                            "numpy's {}",
+                                            file, to_string(held), listed(false), to));
   }
   const auto type = parse<dtype>(named);
   if (!type) {

@@ -56,8 +56,7 @@ std::string wrong_neighbours(const knn_answer& answer, std::int64_t q,
   buffers.indices = const_cast<std::int64_t*>(answer.objects.data() + q * answer.k);
   const verdict checked = verify(p, promised, buffers, 1);
   if (checked) return {};
-  return fmt::format("{} at neighbour {}: {}", to_string(checked.first->failed),
-                     checked.first->position, checked.first->detail);
+  return fmt::format("neighbour {}: {}", checked.first->position, checked.first->detail);
 }
 
 // Compares the hits with those of an exhaustive search, one by one.

@@ -213,7 +213,8 @@ std::string impossible(const cell& c, const knn_settings& s) {
   }
   const bool in_float32 = c.executor == executor_kind::cuda && s.product == knn_product::float32;
   if (s.half_product && !(s.graph && (in_float32 || is_filtered(s.product)))) {
-    return "half of the product is for graphs, by products in float16, or in float32 on cuda";
+    return "half of the product is for graphs, by products in float16, bfloat16 or int8, or in "
+           "float32 on cuda";
   }
   if (may_contain_nan(p.distribution) || may_contain_infinities(p.distribution)) {
     return "the components of vectors must be finite";

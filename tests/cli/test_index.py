@@ -132,6 +132,8 @@ def test_generate(kselect, tmp_path):
         (("--k", "-1", "--executor", "fiber"), 2, "k = -1 is not in 1 .. 300"),
         (("--k", "3", "--executor", "fiber", "--first-radius", "nan"), 2, "radius nan"),
         (("--k", "3", "--executor", "fiber", "--radius-rule", "decreasing"), 4, "List of Clusters"),
+        (("--k", "3", "--executor", "cpu", "--walk", "groups"), 2, "--walk is for executors cuda and fiber"),
+        (("--k", "3", "--executor", "cpu", "--batch", "2"), 2, "--batch is for executors cuda and fiber"),
         (("--k", "3", "--queries", "narrow.npy"), 2, "dimension 5, the indexed vectors 6"),
         (("--k", "3", "--index", "cut.kidx"), 3, "cut.kidx"),
         (("--k", "3", "--index", "none.kidx"), 3, "none.kidx"),

@@ -171,7 +171,7 @@ def test_bad_input(kselect, here):
 def test_prepared_vectors(kselect, here):
     """The same answers from less to read; a damaged block is named, and none of it is used."""
     done = kselect("knn", "prepare", "base.npy", "--output", "base.kvec")
-    assert "8000 vectors of dimension 96 as uint8: 0.7 MiB, of 2.9 MiB" in done.stdout
+    assert "8000 vectors of dimension 96 as uint8: 0.7 MiB, before 2.9 MiB" in done.stdout
     graph = graph_of("base.kvec")
     kselect(*graph, *outputs("tiles"), *LIMIT, "--query-tile", 2048)
     assert same(here, "tiles", "whole")

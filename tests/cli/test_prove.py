@@ -108,8 +108,8 @@ def test_files_that_do_not_fit_are_named(kselect, tmp_path):
     for bad, reason in [
         ((values[:3], indices[:3]), "v.npy: is 3 x 6"),
         ((values, indices[:, :5]), "i.npy: is 7 x 5"),
-        ((values.astype(np.float64), indices), "v.npy: holds float64, but float32"),
-        ((values, indices.astype(np.int16)), "i.npy: holds int16, but int32 or int64 are needed"),
+        ((values.astype(np.float64), indices), "v.npy: holds float64, but the rows' values are float32; name an"),
+        ((values, indices.astype(np.int16)), "i.npy: holds int16, but indices are int32 or int64"),
         ((values, indices[None]), "i.npy: has 3 dimensions, but a matrix (Q x n), or one row (n), is needed"),
     ]:
         done = kselect("prove", "--rows", "rows.npy", *save(tmp_path, *bad), check=3)
@@ -121,7 +121,7 @@ def test_files_that_do_not_fit_are_named(kselect, tmp_path):
 def test_bad_input(kselect, tmp_path):
     kselect("generate", "rows", "--n", 3, "--output", "x.npy", check=2)
     done = kselect("generate", "rows", "--n", 3, "--q", 1, "--distribution", "gaussian", "--output", "x.npy", check=2)
-    assert "gaussian" in one_line(done.stderr)
+    assert "'gaussian' is none of uniform, normal, " in one_line(done.stderr)
     done = kselect("generate", "rows", "--n", 3, "--q", 1, "--k", 4, "--output", "x.npy", check=2)
     assert "--k 4 is more than --n 3" in one_line(done.stderr)
     assert not (tmp_path / "x.npy").exists()

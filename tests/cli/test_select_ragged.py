@@ -106,6 +106,8 @@ def test_names_columns_of_equal_rows_and_selects_nothing(kselect, tmp_path, exec
     np.testing.assert_array_equal(np.load(tmp_path / "i.npy"), [[80, 90], [70, 90]])
     kselect(*base, "--k", 0)
     assert np.load(tmp_path / "i.npy").shape == (2, 0)
+    done = kselect("select", "rows.npy", "--k", 2, "--fill", 7, check=2)
+    assert "--fill is for rows of fewer than k elements" in done.stderr
     done = kselect(*base, "--k", 4, check=None)
     assert done.returncode != 0
     assert "--k 4 is more than the 3 columns" in one_line(done.stderr)

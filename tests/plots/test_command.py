@@ -201,5 +201,5 @@ def test_cells_that_no_figure_of_a_kind_shows_are_counted(
     run = write_run(tmp_path / "run", cells)
     assert main([str(run), "--out", str(tmp_path / "out"), "--figure", "time"]) == 0
     said = capsys.readouterr().err
-    assert "plots: time: 2 of 8 cells in no figure of this kind: time against n" in said
+    assert "plots: time: 2 of 8 cells are in no figure; this kind is: time against n" in said
     assert "(three or more n)" in said

@@ -120,10 +120,10 @@ void proven_selection::prove(const problem& p, const std::vector<std::int64_t>& 
   const io answer{.input = input.data(), .values = values.data(), .indices = indices.data()};
   const verdict proof = verify(proven, entry_.promises, answer, place_.description().threads);
   if (!proof) {
-    throw error(failure::wrong_answer,
-                fmt::format("{} gave a wrong answer on {}: {} of {} proven rows wrong; {}: {}",
-                            entry_.name, to_string(p), proof.rows_wrong, proof.rows_checked,
-                            to_string(proof.first->failed), proof.first->detail));
+    throw error(
+        failure::wrong_answer,
+        fmt::format("{} gave a wrong answer on {}: {} of {} proven rows wrong; {}", entry_.name,
+                    to_string(p), proof.rows_wrong, proof.rows_checked, proof.first->detail));
   }
   rows_proven_ += proof.rows_checked;
 }

@@ -188,9 +188,9 @@ search_plan plan_search(const search_shape& s, const device& place) {
   plan.rows = std::min(s.q, s.most_rows == 0 ? rows_at_once : s.most_rows);
   const std::int64_t tiles = tiles_of(s.n);
   if (s.n < least_vectors) {
-    plan.by_float64_because = "the corpus is small";
+    plan.by_float64_because = "the corpus has fewer than 4096 vectors";
   } else if (s.dimension > longest) {
-    plan.by_float64_because = "vectors are long";
+    plan.by_float64_because = "vectors have more than 4096 components";
   }
   if (!plan.filters()) return plan;
   double passing = take_maxima(plan, s, place);

@@ -85,12 +85,14 @@ TEST(answer_of, says_who_wins_how_often_and_by_how_much) {
       {cell("ours", 512, 100, 1), cell("cpu/heap", 512, 140, 1), cell("ours", 1024, 100, 1),
        cell("cpu/heap", 1024, 310, 1), cell("ours", 2048, 100, 1), cell("cpu/heap", 2048, 50, 1),
        cell("ours", 4096, 100, 5), cell("cpu/heap", 4096, 104, 5)});
-  EXPECT_EQ(answer_of(rank_cells(many)),
-            "ours is fastest at 3 of 4 points on cpu (1 shared), 0.5 to 3.1 times as fast as "
-            "cpu/heap, the fastest baseline.");
-  EXPECT_EQ(answer_of(rank_cells(many, "cpu/heap"), "cpu/heap"),
-            "ours is fastest at 3 of 4 points on cpu (1 shared), 0.5 to 3.1 times as fast as "
-            "cpu/heap.");
+  EXPECT_EQ(
+      answer_of(rank_cells(many)),
+      "ours is fastest at 3 of 4 points on cpu (1 of them shared), 0.5 to 3.1 times as fast as "
+      "cpu/heap, the fastest baseline.");
+  EXPECT_EQ(
+      answer_of(rank_cells(many, "cpu/heap"), "cpu/heap"),
+      "ours is fastest at 3 of 4 points on cpu (1 of them shared), 0.5 to 3.1 times as fast as "
+      "cpu/heap.");
 }
 
 TEST(answer_of, has_an_answer_for_runs_without_times) {

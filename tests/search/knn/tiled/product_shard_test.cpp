@@ -273,7 +273,7 @@ TEST_F(ProductChoice, IsFloat16WhereItCan) {
   EXPECT_EQ(why_not(r), "");
   EXPECT_EQ(why_not(r, 128, 8), "") << "in tiles";
   EXPECT_EQ(why_not(r, 128, 1), "") << "in small tiles and short batches of queries";
-  EXPECT_EQ(why_not(r, 5000), "vectors are long");
+  EXPECT_EQ(why_not(r, 5000), "vectors have more than 4096 components");
   r.exchange = exchange_kind::nccl;
   EXPECT_NE(why_not(r).find("--exchange nccl"), std::string::npos);
   tiled_request many = request();
