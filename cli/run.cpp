@@ -96,7 +96,7 @@ void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& argu
       ->type_name("DIR");
   command->add_flag(
       "--resume", o->resume,
-      "continue --out: skip cells that are done. SIGINT and SIGTERM let the cells finish that "
+      "continue --out: skip cells that are done. Ctrl-C and SIGTERM let the cells finish that "
       "take turns just then; a second signal ends the run at once");
   command->add_flag("--dry-run", o->dry_run, "only print the cells");
   command
