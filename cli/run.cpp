@@ -95,7 +95,10 @@ void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& argu
       ->type_name("CONFIG");
   command->add_option("--out", o->out, "directory for the records; default out/NAME-TIME")
       ->type_name("DIR");
-  command->add_flag("--resume", o->resume, "continue --out: skip cells that are done");
+  command->add_flag(
+      "--resume", o->resume,
+      "continue --out: skip cells that are done. Ctrl-C and SIGTERM let the cells finish that "
+      "take turns just then; a second signal ends the run at once");
   command->add_flag("--dry-run", o->dry_run, "only print the cells and an estimate of the time");
   command
       ->add_option(

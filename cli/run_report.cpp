@@ -77,7 +77,7 @@ std::string doubtful_cells(const recorded_run& run) {
   for (const recorded_cell& cell : run.cells) {
     throttled += cell.throttled ? 1 : 0;
     const bool on_host = cell.time && cell.executor == to_string(executor_kind::cpu);
-    loose += on_host && !cell.record.value("pinned", true) ? 1 : 0;
+    loose += on_host && !cell.pinned ? 1 : 0;
   }
   std::string text;
   if (throttled != 0) {

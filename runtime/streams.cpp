@@ -1,15 +1,45 @@
 #include "runtime/streams.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "runtime/error.hpp"
 
 namespace kselect::runtime {
+namespace {
+
+// While it lives, this thread's writes to a pipe without a reader fail and end no process.
+class without_broken_pipe {
+ public:
+  without_broken_pipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    pended_ = sigismember(&pending, SIGPIPE) != 0;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &old_);
+  }
+  without_broken_pipe(const without_broken_pipe&) = delete;
+  without_broken_pipe& operator=(const without_broken_pipe&) = delete;
+  ~without_broken_pipe() {
+    constexpr timespec no_time{};
+    while (!pended_ && sigtimedwait(&pipe_, nullptr, &no_time) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &old_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{}, old_{};
+  bool pended_ = false;  // a signal of somebody else's
+};
+
+}  // namespace
 
 void reserve_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -22,6 +52,7 @@ void reserve_standard_descriptors() {
 }
 
 void write_message(std::string_view text) {
+  const without_broken_pipe guard;
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
   std::clearerr(stderr);

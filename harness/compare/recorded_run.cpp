@@ -97,6 +97,7 @@ recorded_cell cell_of(json record) {
   cell.status = known<cell_status>(record, "status");
   cell.reason = record.value("reason", "");
   cell.throttled = record.value("throttled", false);
+  cell.pinned = record.value("pinned", true);
   if (const json& time = record.at("time"); !time.is_null()) cell.time = time_of(time);
   if (const auto counters = record.find("counters");
       counters != record.end() && counters->is_object()) {

@@ -54,6 +54,7 @@ struct recorded_cell {
   cell_status status = cell_status::error;
   std::string reason;
   bool throttled = false;
+  bool pinned = true;  // its threads had processors of their own
   std::optional<recorded_time> time;
   std::map<std::string, std::int64_t> counters;  // exact work, if recorded
   json record;                                   // the complete record

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <sstream>
+#include <unistd.h>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -23,6 +24,14 @@
 
 namespace kselect::harness {
 namespace {
+
+// What the first signal is answered with. On a terminal it takes the place of the progress.
+std::string stopping_line() {
+  return fmt::format(
+      "{}kselect: stopping: the cells that take turns now are finished and recorded first; a "
+      "second signal ends the run at once, without them\n",
+      isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "");
+}
 
 // A directory holds records of one shard of one config. Throws error(failure::usage) if the earlier
 // run had another. Returns that run's meta.json; null if there is none.
@@ -95,7 +104,8 @@ class sweep {
                                  (directory / "runs.jsonl").string(), cut->bytes));
     }
     done_ = settled_keys(records);
-    const runtime::stop_on_signal guard;
+    const std::string line = stopping_line();
+    const runtime::stop_on_signal guard(line);
     sweep_result result;
     observer_.planned(part_.cells, count_done());
     // Nothing is left to run after a complete run: keep its meta.json.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "python/extension/array.hpp"
+#include "python/extension/forks.hpp"
 #include "python/extension/kept_calls.hpp"
 #include "python/extension/knn_calls.hpp"
 #include "python/extension/knn_gpu_calls.hpp"
@@ -187,7 +188,8 @@ PyMethodDef method(const char* name, const char* help) {
           METH_FASTCALL, help};
 }
 
-int set_constants(PyObject* module) {
+int set_up(PyObject* module) {
+  end_threads_before_forks();
   return PyModule_AddObjectRef(module, "HAS_CUDA", KSELECT_HAS_CUDA != 0 ? Py_True : Py_False);
 }
 
@@ -210,8 +212,7 @@ PyMODINIT_FUNC PyInit__select() {
       method<gpu_search_bytes>("gpu_search_bytes", gpu_search_bytes_help),
       method<search_gpu_corpus>("search_gpu_corpus", search_gpu_corpus_help),
       {nullptr, nullptr, 0, nullptr}};
-  static PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(&set_constants)},
-                                     {0, nullptr}};
+  static PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(&set_up)}, {0, nullptr}};
   static PyModuleDef definition = {};
   definition.m_name = "kselect._select";
   definition.m_doc = "Selections and searches on the caller's own memory.";

@@ -146,6 +146,12 @@ block_shape shape_of_blocks(element_type type, std::int64_t count, std::int64_t 
   return shape;
 }
 
+void require_block_file_name(const std::filesystem::path& target) {
+  if (target.native().ends_with(block_file_extension)) return;
+  throw error(failure::output, fmt::format("{}: prepared vectors are in a {} file: name it so",
+                                           target.string(), block_file_extension));
+}
+
 block_reader::block_reader(const input_file& file)
     : block_reader(file,
                    file.identity().bytes / 2 > static_cast<std::int64_t>(available_memory())) {}
@@ -228,10 +234,7 @@ struct block_writer::hashing {
 
 block_writer::block_writer(const std::filesystem::path& target, const block_shape& shape)
     : shape_(shape), file_(target), block_(std::make_unique<hashing>()) {
-  if (!target.native().ends_with(block_file_extension)) {
-    throw error(failure::output, fmt::format("{}: prepared vectors are in a {} file: name it so",
-                                             target.string(), block_file_extension));
-  }
+  require_block_file_name(target);
   file_header header;
   header.type = static_cast<std::uint32_t>(std::ranges::find(stored_types, shape.type) -
                                            stored_types.begin());

@@ -48,6 +48,9 @@ struct block_shape {
 // Throws error(failure::output) if the bytes of these vectors do not fit 64 bits.
 block_shape shape_of_blocks(element_type type, std::int64_t count, std::int64_t dimension);
 
+// Throws error(failure::output) on a file name with another extension.
+void require_block_file_name(const std::filesystem::path& target);
+
 // The blocks of an open file. Thread-safe.
 class block_reader {
  public:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kselect/float16.hpp"
+#include "runtime/io/block_file.hpp"
 #include "runtime/io/readers.hpp"
 
 namespace kselect::runtime {
@@ -84,6 +85,7 @@ element_type narrowest_type(const vector_files& from,
 
 block_shape prepare_vectors(const vector_files& from, const std::filesystem::path& target,
                             const std::function<void(std::int64_t)>& done) {
+  require_block_file_name(target);  // before all vectors are read
   if (from.count() == 0) fail_input(from.name(), "has no vectors to prepare");
   const block_shape shape =
       shape_of_blocks(narrowest_type(from, done), from.count(), from.dimension());

@@ -15,9 +15,10 @@ namespace {
 
 void check(const knn_request& r) {
   if (r.queries().dimension != r.base.dimension && r.queries().count != 0 && r.base.count != 0) {
-    throw error(failure::usage,
-                fmt::format("{} has dimension {}, but {} has {}", r.queries().source,
-                            r.queries().dimension, r.base.source, r.base.dimension));
+    throw error(
+        failure::input,
+        fmt::format("{}: has dimension {}, but {} has {}; queries and base need the same",
+                    r.queries().source, r.queries().dimension, r.base.source, r.base.dimension));
   }
   if (r.queries().count == 0 && r.base.count != 0) {
     throw error(failure::usage,

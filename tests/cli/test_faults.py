@@ -55,6 +55,15 @@ def test_a_closed_stderr_does_not_reach_the_record(shell, base, tmp_path):
     assert (tmp_path / "run" / "runs.jsonl").read_text().startswith('{"schema":1,"key":"')
 
 
+def test_a_run_goes_on_when_nobody_reads_its_messages(binary, config, tmp_path):
+    """As in `kselect run ... 2>&1 | head -1`."""
+    config()
+    command = '("$0" run small.json --out o 2>&1 >/dev/null; echo $? >code) | true'
+    subprocess.run(["bash", "-c", command, binary], cwd=tmp_path, timeout=60, check=True)
+    assert (tmp_path / "code").read_text() == "0\n"
+    assert len(records(tmp_path / "o")) == 8
+
+
 def test_output_that_is_lost_is_an_error(shell, kselect, config):
     select = ["select", "--input", "nope.npy", "--k", "1", "--algorithm", "cpu/sort"]
     assert shell(select, "2>/dev/full").returncode == 3

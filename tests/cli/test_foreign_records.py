@@ -86,6 +86,15 @@ def test_records_without_their_members(kselect, run):
         assert "runs.jsonl: line 1: " in one_line(done.stderr) and member in done.stderr
 
 
+@pytest.mark.parametrize("member", ["pinned", "throttled"])
+def test_records_whose_marks_are_no_booleans(kselect, run, member):
+    write_records(run, [record | {member: {}} for record in records(run)])
+    for command in [["show", "o"], *readers("o")]:
+        done = kselect(*command, check=None)
+        assert done.returncode in (0, 3) or command[0] == "compare" and done.returncode == 2
+        assert done.returncode == 0 or "o/runs.jsonl:1: type must be boolean, but is object" in one_line(done.stderr)
+
+
 def test_json_that_nests_without_end(kselect, run):
     deep = json.loads((run / "meta.json").read_text())
     text = json.dumps(deep)[:-1] + ',"deep":' + "[" * 1_000_000 + "]" * 1_000_000 + "}"

@@ -80,8 +80,8 @@ def test_wrong_usage(kselect, tmp_path):
     tail = ["--algorithm", "cpu/heap", "--indices", "i.npy", "--distances", "d.npy"]
     done = kselect("knn", "--base", "a.npy", "--self", "--exclude-self", "--k", 10, *tail, check=2)
     assert "1 .. 9" in one_line(done.stderr)
-    done = kselect("knn", "--base", "a.npy", "--query", "b.npy", "--k", 1, *tail, check=2)
-    assert "dimension" in one_line(done.stderr)
+    done = kselect("knn", "--base", "a.npy", "--query", "b.npy", "--k", 1, *tail, check=3)
+    assert "b.npy: has dimension 4, but a.npy has 3; queries and base need the same" in one_line(done.stderr)
     done = kselect("knn", "--base", "a.npy", "--k", 1, *tail, check=2)
     assert "--self" in one_line(done.stderr)
     done = kselect("knn", "--base", "a.npy", "--self", "--k", 1, "--tf32", *tail, check=2)

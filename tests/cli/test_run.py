@@ -225,13 +225,27 @@ def test_interrupt_finishes_the_cell_and_resumes(kselect, config, tmp_path, bina
     for _ in child.stderr:  # the first lines say that cells are running
         break
     child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=60)
+    out, said = child.communicate(timeout=60)
     assert child.returncode == 130 and "--resume" in out
+    assert said.count("kselect: stopping: the cells that take turns now are finished and recorded first; a second") == 1
     done = len(records(tmp_path / "o"))
     assert done < 8
     assert json.loads((tmp_path / "o" / "meta.json").read_text())["state"] == "interrupted"
     kselect("run", path, "--out", "o", "--resume")
     assert len(keys(tmp_path / "o")) == 8
+
+
+def test_the_second_signal_of_any_kind_ends_a_run_at_once(config, tmp_path, binary):
+    path = config(axes={"n": 1024, "q": [8], "k": [4]}, algorithms=["cpu/heap"],
+                  measure=SMALL["measure"] | {"min_samples": 100000, "max_samples": 100000, "max_seconds": 30})
+    child = subprocess.Popen([binary, "run", str(path), "--out", "o"], cwd=tmp_path,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    child.stderr.readline()
+    child.send_signal(signal.SIGINT)
+    assert "stopping" in child.stderr.readline()
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(timeout=20) == -signal.SIGTERM
+    child.stderr.close()
 
 
 def test_two_runs_cannot_write_one_directory(kselect, config, tmp_path):

@@ -2,6 +2,7 @@
 
 #include "runtime/streams.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -32,6 +33,20 @@ TEST(Streams, ClosedDescriptorsAreTakenBeforeAFileGetsTheirNumbers) {
               const bool refused = write(1, "x", 1) < 0;
               const bool dropped = write(2, "x", 1) == 1;
               return next > 2 && refused && dropped ? 0 : 1;
+            }),
+            0);
+}
+
+TEST(Streams, AMessageThatNobodyReadsIsLost) {
+  EXPECT_EQ(in_a_process([] {
+              int ends[2];
+              if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) return 1;
+              close(ends[0]);
+              for (int i = 0; i < 3; ++i) write_message("nobody is there\n");
+              sigset_t pending, blocked;
+              sigpending(&pending);
+              pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+              return sigismember(&pending, SIGPIPE) + sigismember(&blocked, SIGPIPE);
             }),
             0);
 }

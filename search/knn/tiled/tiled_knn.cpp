@@ -214,9 +214,10 @@ class tiled_search {
   void require_possible() const {
     if (queries().dimension() != base_->dimension() && queries().count() != 0 &&
         base_->count() != 0) {
-      throw error(failure::usage,
-                  fmt::format("{} has dimension {}, but {} has {}", queries().name(),
-                              queries().dimension(), base_->name(), base_->dimension()));
+      throw error(
+          failure::input,
+          fmt::format("{}: has dimension {}, but {} has {}; queries and base need the same",
+                      queries().name(), queries().dimension(), base_->name(), base_->dimension()));
     }
     if (queries().count() == 0 && base_->count() != 0) {
       throw error(failure::usage,
