@@ -130,7 +130,7 @@ def test_generate(kselect, tmp_path):
     [
         (("--k", "301"), 2, "k = 301 is not in 1 .. 300"),
         (("--k", "-1", "--executor", "fiber"), 2, "k = -1 is not in 1 .. 300"),
-        (("--k", "3", "--executor", "fiber", "--first-radius", "nan"), 2, "radius nan"),
+        (("--k", "3", "--executor", "fiber", "--first-radius", "nan"), 2, "--first-radius: nan is no number"),
         (("--k", "3", "--executor", "fiber", "--radius-rule", "decreasing"), 4, "List of Clusters"),
         (("--k", "3", "--executor", "cpu", "--walk", "groups"), 2, "--walk is for executors cuda and fiber"),
         (("--k", "3", "--executor", "cpu", "--batch", "2"), 2, "--batch is for executors cuda and fiber"),
@@ -163,14 +163,14 @@ def test_one_object_and_one_query_are_singular(kselect, tmp_path):
 
 def test_errors_of_building(kselect, tmp_path, vectors):
     for options, message in (
-        (("--alpha", "nan"), "alpha = nan"),
-        (("--diameter", "nan"), "diameter nan is not a distance"),
+        (("--alpha", "nan"), "--alpha: nan is no number"),
+        (("--diameter", "nan"), "--diameter: nan is no number"),
         (("--diameter", "-1"), "diameter -1 is not a distance"),
         (("--pivots", "400", "--alpha", "0.5"), "pivots, fewer than 400; lower it"),
         (("--pivots", "-1"), "-1 pivots: give 1 to 4096"),
         (("--kind", "list_of_clusters", "--cluster-radius", "1e-9"), "of the 300 objects would be a cluster"),
         (("--kind", "list_of_clusters", "--cluster-radius", "99"), "all 300 objects are within 99"),
-        (("--kind", "list_of_clusters", "--cluster-radius", "nan"), "cluster radius nan is not"),
+        (("--kind", "list_of_clusters", "--cluster-radius", "nan"), "--cluster-radius: nan is no number"),
         (("--hold-out", "0.2", "--queries", "held.dat"), "held.dat: vectors are written as .npy"),
     ):
         kind = () if "--kind" in options else ("--kind", "sss")

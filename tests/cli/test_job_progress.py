@@ -47,7 +47,7 @@ def test_a_stopped_index_search_writes_nothing(slow, popen, sign):
                                     said_in_log(job)).groups())
     assert 0 < done < every == 40000
     job.send_signal(sign)
-    assert job.wait(timeout=30) == 130
+    assert job.wait(timeout=120) == 130
     last = one_line(job.stderr.read())
     assert last.startswith("kselect: interrupted: ") and last.endswith("; nothing was written")
     assert (at / "found.npy").read_bytes() == b"older"
@@ -66,7 +66,7 @@ def test_a_terminal_shows_a_bar_and_the_time_left(slow):
         while more := os.read(ours, 4096).decode():
             shown += more
     os.close(ours)
-    assert job.wait(timeout=30) == 130
+    assert job.wait(timeout=120) == 130
     assert "\r\033[Kkselect: interrupted" in shown, "the bar is cleared before the message"
 
 
@@ -78,7 +78,7 @@ def test_a_stopped_build_writes_no_index(slow, popen):
     done, every = map(int, re.match(r"(\d+) of (\d+) objects indexed, .* left$", said_in_log(job)).groups())
     assert 0 < done < every == 40000
     job.send_signal(signal.SIGINT)
-    assert job.wait(timeout=30) == 130
+    assert job.wait(timeout=120) == 130
     assert one_line(job.stderr.read()).endswith("; no index was written")
     assert not (at / "new.kidx").exists()
 
@@ -96,7 +96,7 @@ def test_a_proof_can_be_stopped(binary, tmp_path, popen):
     while "proven" not in said_in_log(job):
         pass
     job.send_signal(signal.SIGINT)
-    assert job.wait(timeout=30) == 130
+    assert job.wait(timeout=120) == 130
     assert "queries proven; nothing was written" in one_line(job.stderr.read())
 
 
@@ -107,7 +107,7 @@ def test_a_stopped_search_in_memory_writes_nothing(binary, tmp_path, popen):
                  "--threads", "1"], cwd=tmp_path)
     assert " of 100000 queries searched" in said_in_log(job)
     job.send_signal(signal.SIGTERM)
-    assert job.wait(timeout=60) == 130
+    assert job.wait(timeout=240) == 130
     last = one_line(job.stderr.read())
     assert "interrupted" in last and "nothing was written" in last and "--resume" in last
     assert [path.name for path in tmp_path.iterdir()] == ["base.npy"]
@@ -120,7 +120,7 @@ def test_a_stopped_search_in_tiles_goes_on(kselect, here, binary, popen, ranks):
     job = popen(command, cwd=here)
     wait_for_tiles(here, "tiles", 1, job)
     job.send_signal(signal.SIGINT)
-    assert job.wait(timeout=30) == 130
+    assert job.wait(timeout=120) == 130
     last = job.stderr.read().splitlines()[-1]
     done = int(re.search(r"interrupted: (\d+) of 7000 queries are done; the same command with "
                          r"--resume goes on$", last)[1])
