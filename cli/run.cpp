@@ -85,6 +85,15 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   return code_of(result);
 }
 
+void option_filter(CLI::App& command, std::string& filter) {
+  command
+      .add_option(
+          "--filter", filter,
+          "only cells whose title, such as 'cpu/heap n=1024 Q=1 k=8 uniform', matches this glob "
+          "somewhere; ^ and $ are its ends")
+      ->type_name("GLOB");
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& arguments) {
@@ -100,12 +109,7 @@ void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& argu
       "continue --out: skip cells that are done. Ctrl-C and SIGTERM let the cells finish that "
       "take turns just then; a second signal ends the run at once");
   command->add_flag("--dry-run", o->dry_run, "only print the cells and an estimate of the time");
-  command
-      ->add_option(
-          "--filter", o->filter,
-          "only cells whose title, such as 'cpu/heap n=1024 Q=1 k=8 uniform', matches this glob "
-          "somewhere; ^ and $ are its ends")
-      ->type_name("GLOB");
+  option_filter(*command, o->filter);
   command->add_option("--executor", o->executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "fiber", "cuda"}));
   command
