@@ -39,10 +39,7 @@ void add_turn_options(CLI::App& command, turn_options& o) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command.add_flag("--resume", o.resume, "finish what an interrupted command left in --out");
-  command
-      .add_option("--filter", o.filter,
-                  "only cells whose title, such as 'cpu/heap n=1024', matches this glob somewhere")
-      ->type_name("GLOB");
+  option_filter(command, o.filter);
   command.add_option("--executor", o.executor, "run everything on this executor")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   command.add_option("--dataset", o.dataset, "base vectors, instead of the config's")

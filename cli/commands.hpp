@@ -66,6 +66,9 @@ void option_plugins(CLI::App& command);
 // What the options gave.
 std::vector<std::string>& given_plugins();
 void option_threads(CLI::App& command, int& threads);
+// The cells of a sweep or a record. `what` begins the help: what is done with these alone.
+CLI::Option* option_filter(CLI::App& command, std::string& filter,
+                           const std::string& what = "only");
 // A file to write, under the heading "Output".
 CLI::Option* option_output(CLI::App& command, const std::string& name, std::string& file,
                            const std::string& what);

@@ -98,6 +98,15 @@ void option_plugins(CLI::App& command) {
       ->group(place_group);
 }
 
+CLI::Option* option_filter(CLI::App& command, std::string& filter, const std::string& what) {
+  return command
+      .add_option("--filter", filter,
+                  what +
+                      " cells whose title, such as 'cpu/heap n=1024 Q=1 k=8 uniform', matches "
+                      "this glob somewhere; ^ and $ are its ends")
+      ->type_name("GLOB");
+}
+
 void option_threads(CLI::App& command, int& threads) {
   command.add_option("--threads", threads, "host threads to use; 0: all that this process may use")
       ->group(place_group)

@@ -89,12 +89,7 @@ void add_counters(CLI::App& app, action& chosen) {
           ->type_name("FILE");
   CLI::Option* const update =
       command->add_option("--update", o->update, "record the work in this file")->type_name("FILE");
-  CLI::Option* const filter =
-      command
-          ->add_option(
-              "--filter", o->filter,
-              "only print cells whose title, such as 'auto n=1000', matches this glob somewhere")
-          ->type_name("GLOB");
+  CLI::Option* const filter = option_filter(*command, o->filter, "only print");
   option_plugins(*command);
   update->excludes(check)->excludes(filter);
   check->excludes(filter);

@@ -34,11 +34,12 @@ using json = nlohmann::ordered_json;
 // unused.
 executor_kind executor_for(const index_search_arguments& o) {
   const executor_kind where = index_executor(o.executor);
-  const char* const given = o.walk != "members"            ? "--walk"
-                            : o.distribution != "elements" ? "--distribution"
-                            : o.batch != 0                 ? "--batch"
-                            : o.block_threads != 256       ? "--block-threads"
-                                                           : nullptr;
+  const index_search_arguments usual;
+  const char* const given = o.walk != usual.walk                     ? "--walk"
+                            : o.distribution != usual.distribution   ? "--distribution"
+                            : o.batch != usual.batch                 ? "--batch"
+                            : o.block_threads != usual.block_threads ? "--block-threads"
+                                                                     : nullptr;
   if (given == nullptr || where != executor_kind::cpu) return where;
   throw error(failure::usage, fmt::format("{} is for executors cuda and fiber; this is cpu "
                                           "(--executor fiber runs the kernel here, slowly)",

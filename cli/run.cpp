@@ -85,15 +85,6 @@ int run(const run_arguments& o, const std::vector<std::string>& arguments) {
   return code_of(result);
 }
 
-void option_filter(CLI::App& command, std::string& filter) {
-  command
-      .add_option(
-          "--filter", filter,
-          "only cells whose title, such as 'cpu/heap n=1024 Q=1 k=8 uniform', matches this glob "
-          "somewhere; ^ and $ are its ends")
-      ->type_name("GLOB");
-}
-
 }  // namespace
 
 void add_run(CLI::App& app, action& chosen, const std::vector<std::string>& arguments) {

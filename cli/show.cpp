@@ -63,9 +63,7 @@ void add_show(CLI::App& app, action& chosen) {
   command->add_option("--baseline", o->baseline,
                       "the algorithm that factors are over; default: the fastest from baselines/ "
                       "at each problem");
-  command->add_option(
-      "--filter", o->filter,
-      "only cells whose title, such as 'cpu/heap n=1024', matches this glob somewhere");
+  option_filter(*command, o->filter);
   command->callback([&chosen, o] { chosen = [o] { return show(*o); }; });
 }
 

@@ -1,16 +1,20 @@
 #pragma once
-// A backend of fibers for tests, which a derived class makes differ where its test needs it.
+// Backends for tests, which a derived class makes differ where its test needs it.
 
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "runtime/backend/host_backend.hpp"
 
 namespace kselect {
 
-class on_fibers : public runtime::backend {
+// Forwards to another backend.
+class like_another : public runtime::backend {
  public:
+  explicit like_another(std::unique_ptr<runtime::backend> other) : inner_(std::move(other)) {}
+
   const device& description() const override { return inner_->description(); }
   kselect::executor executor() const override { return inner_->executor(); }
   std::byte* allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
@@ -34,12 +38,14 @@ class on_fibers : public runtime::backend {
   }
   runtime::memory_ceilings measure_ceilings() override { return inner_->measure_ceilings(); }
 
- protected:
-  explicit on_fibers(int threads)
-      : inner_(runtime::open_host_backend(executor_kind::fiber, threads)) {}
-
  private:
   std::unique_ptr<runtime::backend> inner_;
+};
+
+class on_fibers : public like_another {
+ protected:
+  explicit on_fibers(int threads)
+      : like_another(runtime::open_host_backend(executor_kind::fiber, threads)) {}
 };
 
 }  // namespace kselect

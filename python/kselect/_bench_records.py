@@ -23,12 +23,12 @@ def config_file(given: str | Path) -> Path:
     raise ValueError(f"{given}: there is no such config, neither as a file nor among kselect's own")
 
 
-def parsed(file: Path) -> Any:
-    """What a config's file says. Raises ValueError, which names the file, if it is no JSON."""
+def parsed(text: str, where: str) -> Any:
+    """What a text in JSON says. Raises ValueError, which says where it stands, if it is none."""
     try:
-        return json.loads(file.read_text())
+        return json.loads(text)
     except ValueError as why:
-        raise ValueError(f"{file}: is no JSON: {why}") from None
+        raise ValueError(f"{where}: is no JSON: {why}") from None
 
 
 def anchor_paths(config: dict[str, Any], folder: Path) -> None:

@@ -173,7 +173,7 @@ def _config_of(
     """The config of a sweep: that of a file with other algorithms, or one of shapes."""
     if isinstance(what, str | Path):
         file = _bench_records.config_file(what)
-        config = _bench_records.parsed(file)
+        config = _bench_records.parsed(file.read_text(), str(file))
         if not isinstance(config, dict) or not all(
             isinstance(part, dict) and isinstance(part.get("axes", {}), dict)
             for part in _parts_of(config)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from kselect import _safetensors
-from kselect._bench_records import Run
+from kselect._bench_records import Run, parsed
 from kselect._version import __version__
 
 __all__ = ["Workload", "configs", "register_evaluator", "traces", "workloads", "write"]
@@ -83,10 +83,7 @@ def _constants(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(text: str, where: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ValueError as why:
-        raise ValueError(f"{where}: is no JSON: {why}") from None
+    value = parsed(text, where)
     if not isinstance(value, dict):
         raise ValueError(f"{where}: is no JSON object")
     return value

@@ -1,11 +1,9 @@
 #include "search/knn/knn.hpp"
 
-#include <fmt/format.h>
-
 #include "runtime/error.hpp"
-#include "runtime/format.hpp"
 #include "search/knn/fused/knn_by_products.hpp"
 #include "search/knn/host/knn_on_host.hpp"
+#include "search/knn/possible.hpp"
 #if KSELECT_HAS_CUDA
 #include "search/knn/cuda/knn_on_cuda.hpp"
 #endif
@@ -14,26 +12,12 @@ namespace kselect::search {
 namespace {
 
 void check(const knn_request& r) {
-  if (r.queries().dimension != r.base.dimension && r.queries().count != 0 && r.base.count != 0) {
-    throw error(
-        failure::input,
-        fmt::format("{}: has dimension {}, but {} has {}; queries and base need the same",
-                    r.queries().source, r.queries().dimension, r.base.source, r.base.dimension));
-  }
-  if (r.queries().count == 0 && r.base.count != 0) {
-    throw error(failure::usage,
-                fmt::format("{} has no vectors: there is nothing to find", r.queries().source));
-  }
   if (r.exclude_self && r.query != nullptr) {
     throw error(failure::usage, "exclude_self is for queries that are the base vectors");
   }
-  const std::int64_t candidates = r.base.count - (r.exclude_self ? 1 : 0);
-  if (r.k < 1 || r.k > candidates) {
-    throw error(failure::usage,
-                fmt::format("k = {} is not in 1 .. {}: {} has {}{}", r.k, candidates, r.base.source,
-                            runtime::amount_of(r.base.count, "vector"),
-                            r.exclude_self ? ", one of which is the query itself" : ""));
-  }
+  const vector_set& queries = r.queries();
+  require_possible({r.base.source, r.base.count, r.base.dimension},
+                   {queries.source, queries.count, queries.dimension}, r.k, r.exclude_self);
 }
 
 #if KSELECT_HAS_CUDA

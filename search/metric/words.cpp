@@ -97,11 +97,11 @@ std::vector<word> read_words(const std::string& file, std::int64_t longest) {
     const std::size_t number = words.size() + 1;
     bool valid = false;
     word w = decode_utf8(line, valid);
-    if (!valid)
-      fail_input(file,
-                 fmt::format(
-                     "line {} is not UTF-8, but words are lines of text in UTF-8; convert the file",
-                     number));
+    if (!valid) {
+      fail_input(file, fmt::format("line {} is not UTF-8, but words are lines of text in UTF-8; "
+                                   "convert the file",
+                                   number));
+    }
     if (w.empty()) fail_input(file, fmt::format("line {} is empty; remove it", number));
     if (static_cast<std::int64_t>(w.size()) > longest) {
       fail_input(file, fmt::format("line {} has {} characters; words have at most {}", number,

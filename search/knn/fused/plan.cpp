@@ -187,6 +187,7 @@ search_plan plan_search(const search_shape& s, const device& place) {
   plan.body = chosen_body(s, place);
   plan.rows = std::min(s.q, s.most_rows == 0 ? rows_at_once : s.most_rows);
   const std::int64_t tiles = tiles_of(s.n);
+  static_assert(least_vectors == 4096 && longest == 4096, "the reasons below say so");
   if (s.n < least_vectors) {
     plan.by_float64_because = "the corpus has fewer than 4096 vectors";
   } else if (s.dimension > longest) {

@@ -14,6 +14,7 @@
 #include "runtime/error.hpp"
 #include "runtime/io/content_hashes.hpp"
 #include "runtime/io/vector_file.hpp"
+#include "search/knn/possible.hpp"
 #include "search/knn/tiled/agreement.hpp"
 #include "search/knn/tiled/list_exchange.hpp"
 #include "search/knn/tiled/query_tiles.hpp"
@@ -212,24 +213,9 @@ class tiled_search {
   }
 
   void require_possible() const {
-    if (queries().dimension() != base_->dimension() && queries().count() != 0 &&
-        base_->count() != 0) {
-      throw error(
-          failure::input,
-          fmt::format("{}: has dimension {}, but {} has {}; queries and base need the same",
-                      queries().name(), queries().dimension(), base_->name(), base_->dimension()));
-    }
-    if (queries().count() == 0 && base_->count() != 0) {
-      throw error(failure::usage,
-                  fmt::format("{} has no vectors: there is nothing to find", queries().name()));
-    }
-    const std::int64_t candidates = base_->count() - (request_.exclude_self ? 1 : 0);
-    if (request_.k < 1 || request_.k > candidates) {
-      throw error(failure::usage,
-                  fmt::format("k = {} is not in 1 .. {}: {} has {}{}", request_.k, candidates,
-                              base_->name(), runtime::amount_of(base_->count(), "vector"),
-                              request_.exclude_self ? ", one of which is the query itself" : ""));
-    }
+    search::require_possible({base_->name(), base_->count(), base_->dimension()},
+                             {queries().name(), queries().count(), queries().dimension()},
+                             request_.k, request_.exclude_self);
     const std::int64_t parts = (base_->count() + corpus_unit - 1) / corpus_unit;
     if (ranks_.size() > parts) {
       throw error(failure::usage,

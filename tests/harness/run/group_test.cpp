@@ -14,6 +14,7 @@
 #include "harness/run/group_inputs.hpp"
 #include "runtime/error.hpp"
 #include "tests/harness/run/calling.hpp"
+#include "tests/on_fibers.hpp"
 
 namespace kselect::harness {
 namespace {
@@ -180,36 +181,6 @@ TEST_F(Group, KeepsTheReasonOfAFailureAndStopsIfToldTo) {
   EXPECT_FALSE(run({&broken, right().algorithm}));
   EXPECT_EQ(seen_.ended.size(), 1U);
 }
-
-// Forwards to another backend; subclasses override some functions.
-class like_another : public backend {
- public:
-  explicit like_another(std::unique_ptr<backend> other) : other_(std::move(other)) {}
-
-  const device& description() const override { return other_->description(); }
-  kselect::executor executor() const override { return other_->executor(); }
-  std::byte* allocate(std::size_t bytes) override { return other_->allocate(bytes); }
-  void release(std::byte* memory) noexcept override { other_->release(memory); }
-  void to_device(std::byte* to, std::span<const std::byte> from) override {
-    other_->to_device(to, from);
-  }
-  void to_host(std::span<std::byte> to, const std::byte* from) override {
-    other_->to_host(to, from);
-  }
-  void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
-    other_->copy(to, from, bytes);
-  }
-  status synchronise() override { return other_->synchronise(); }
-  timed_run time(const std::function<status()>& enqueue, bool gapless) override {
-    return other_->time(enqueue, gapless);
-  }
-  const char* clock_name() const override { return other_->clock_name(); }
-  void evict(std::span<const memory_range> set) override { other_->evict(set); }
-  memory_ceilings measure_ceilings() override { return other_->measure_ceilings(); }
-
- private:
-  std::unique_ptr<backend> other_;
-};
 
 // A kernel's fault makes it unusable, like a GPU's context.
 class fragile final : public like_another {
