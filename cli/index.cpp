@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -172,22 +173,48 @@ int generate_stand_in(const generate_options& o) {
   return 0;
 }
 
+// An option of one kind of index.
+struct kind_option {
+  const CLI::Option* option;
+  index_kind kind;
+};
+
 // What an index of each kind is built with.
-void add_kind_options(CLI::App& command, build_options& o) {
+std::vector<kind_option> add_kind_options(CLI::App& command, build_options& o) {
   CLI::Option* const size =
       command
           .add_option("--cluster-size", o.cluster_size, "list_of_clusters: members of a cluster")
           ->capture_default_str();
-  command
-      .add_option("--cluster-radius", o.cluster_radius,
-                  "list_of_clusters: instead, all objects within this radius make a cluster")
-      ->excludes(size);
-  command.add_option("--alpha", o.pivots.alpha, "sss: pivots are this share of the diameter apart")
-      ->capture_default_str();
-  command.add_option("--diameter", o.pivots.diameter,
-                     "sss: the greatest distance between objects; 0: estimated");
-  command.add_option("--pivots", o.pivots.most,
-                     "sss: takes only this many of the selected pivots, the first; 0: all");
+  const CLI::Option* const radius =
+      command
+          .add_option("--cluster-radius", o.cluster_radius,
+                      "list_of_clusters: instead, all objects within this radius make a cluster")
+          ->excludes(size);
+  const CLI::Option* const alpha =
+      command
+          .add_option("--alpha", o.pivots.alpha, "sss: pivots are this share of the diameter apart")
+          ->capture_default_str();
+  const CLI::Option* const diameter =
+      command.add_option("--diameter", o.pivots.diameter,
+                         "sss: the greatest distance between objects; 0: estimated");
+  const CLI::Option* const most =
+      command.add_option("--pivots", o.pivots.most,
+                         "sss: takes only this many of the selected pivots, the first; 0: all");
+  return {{size, index_kind::list_of_clusters},
+          {radius, index_kind::list_of_clusters},
+          {alpha, index_kind::sss},
+          {diameter, index_kind::sss},
+          {most, index_kind::sss}};
+}
+
+// Throws a usage error for a given option that the index to build would ignore.
+void require_use(const std::vector<kind_option>& options, index_kind kind) {
+  for (const kind_option& o : options) {
+    if (o.kind == kind || o.option->count() == 0) continue;
+    throw error(failure::usage, fmt::format("{} is for --kind {}, not {}; leave it out",
+                                            o.option->get_name(), to_string(o.kind),
+                                            to_string(kind)));
+  }
 }
 
 void add_build(CLI::App& group, action& chosen) {
@@ -209,14 +236,17 @@ void add_build(CLI::App& group, action& chosen) {
   command->add_option("--kind", o->kind, "index; none: exhaustive search")
       ->required()
       ->check(CLI::IsMember(kinds));
-  add_kind_options(*command, *o);
+  const std::vector<kind_option> of_kinds = add_kind_options(*command, *o);
   command->add_option("--hold-out", o->hold_out, "share of the objects to keep back as queries");
   command->add_option("--queries", o->held_out, "where to write the objects held out")
       ->type_name("FILE");
   command->add_option("--seed", o->seed, "of what is held out")->capture_default_str();
   option_executor(*command, o->executor);
   option_threads(*command, o->threads);
-  command->callback([&chosen, o] { chosen = [o] { return build(*o); }; });
+  command->callback([&chosen, o, of_kinds] {
+    require_use(of_kinds, parse<index_kind>(o->kind).value());
+    chosen = [o] { return build(*o); };
+  });
 }
 
 void add_info(CLI::App& group, action& chosen) {

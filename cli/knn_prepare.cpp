@@ -47,6 +47,15 @@ int prepare_base(const prepare_arguments& o) {
   return 0;
 }
 
+// Throws a usage error for an argument of the search, which this job would ignore.
+void require_nothing_before(const CLI::App& knn) {
+  for (const CLI::Option* given : knn.get_options()) {
+    if (given->count() == 0) continue;
+    throw error(failure::usage, fmt::format("{} before `prepare` is of a search; leave it out",
+                                            given->get_name()));
+  }
+}
+
 }  // namespace
 
 void add_knn_prepare(CLI::App& knn, action& chosen) {
@@ -64,7 +73,10 @@ void add_knn_prepare(CLI::App& knn, action& chosen) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
   // The search's own option is of no use here.
   command->preparse_callback([k = knn.get_option("--k")](std::size_t) { k->required(false); });
-  command->callback([&chosen, o] { chosen = [o] { return prepare_base(*o); }; });
+  command->callback([&chosen, &knn, o] {
+    require_nothing_before(knn);
+    chosen = [o] { return prepare_base(*o); };
+  });
 }
 
 }  // namespace kselect::cli

@@ -40,8 +40,9 @@ def words(tmp_path):
 
 def build(kselect, kind, *more, metric="euclidean", objects="base.npy"):
     """Builds x.kidx."""
+    size = ("--cluster-size", 9) if kind == "list_of_clusters" and "--cluster-radius" not in more else ()
     return kselect("index", "build", "--metric", metric, "--objects", objects, "--kind", kind,
-                   "--index", "x.kidx", "--cluster-size", 9, *more)  # fmt: skip
+                   "--index", "x.kidx", *size, *more)  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["none", "list_of_clusters", "sss"])
@@ -171,6 +172,8 @@ def test_errors_of_building(kselect, tmp_path, vectors):
         (("--kind", "list_of_clusters", "--cluster-radius", "1e-9"), "of the 300 objects would be a cluster"),
         (("--kind", "list_of_clusters", "--cluster-radius", "99"), "all 300 objects are within 99"),
         (("--kind", "list_of_clusters", "--cluster-radius", "nan"), "--cluster-radius: nan is no number"),
+        (("--cluster-size", "8"), "--cluster-size is for --kind list_of_clusters, not sss; leave it out"),
+        (("--kind", "none", "--alpha", "0.5"), "--alpha is for --kind sss, not none; leave it out"),
         (("--hold-out", "0.2", "--queries", "held.dat"), "held.dat: vectors are written as .npy"),
     ):
         kind = () if "--kind" in options else ("--kind", "sss")

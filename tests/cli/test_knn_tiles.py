@@ -191,6 +191,8 @@ def test_what_prepare_refuses(kselect, here):
     assert "name it so" in one_line(kselect(*prepare, "x.npy", check=6).stderr)
     assert "none.npy" in one_line(kselect("knn", "prepare", "none.npy", "--output", "x.kvec", check=3).stderr)
     assert "--output" in kselect("knn", "prepare", "base.npy", check=2).stderr
+    before = kselect("knn", "--k", 5, "prepare", "base.npy", "--output", "x.kvec", check=2)
+    assert "--k before `prepare` is of a search; leave it out" in one_line(before.stderr)
     kselect(*prepare, "base.kvec", "--limit", 5)
     assert "base.kvec" in one_line(kselect("knn", "prepare", "base.kvec", "--output", "base.kvec", check=2).stderr)
     assert "--k" in kselect("knn", "base.npy", "--self", check=2).stderr, "the search still wants its k"
