@@ -174,10 +174,11 @@ int in_tiles(const knn_arguments& o) {
                 "a search in tiles writes its answer tile by tile: give --indices FILE and "
                 "--distances FILE");
   }
-  if (o.half_product || o.timing != 0) {
-    throw error(failure::usage,
-                "--half-product and --timing are for a search in memory: leave out --memory-limit, "
-                "--mpi, --gpus, --ranks and --resume");
+  if (o.half_product || o.whole_product || o.timing != 0) {
+    throw error(
+        failure::usage,
+        "--half-product, --whole-product and --timing are for a search in memory: leave out "
+        "--memory-limit, --mpi, --gpus, --ranks and --resume");
   }
   return search_in_tiles(o.tiled,
                          {.base = {o.base.begin(), o.base.end()},

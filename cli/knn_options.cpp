@@ -50,13 +50,17 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
       .add_flag("--tf32", o.tf32,
                 "products by tensor cores with 11-bit factors: faster, neighbours not exact")
       ->group(cuda_group);
+  CLI::Option* const half = command.add_flag(
+      "--half-product", o.half_product,
+      "with --self: compute half of the matrix product and use it twice, if corpus and candidates "
+      "fit into device memory; default by --product float16, bfloat16 and int8, on executor fiber, "
+      "too");
+  half->group(cuda_group);
   command
-      .add_flag(
-          "--half-product", o.half_product,
-          "with --self: compute half of the matrix product and use it twice, if corpus and "
-          "candidates fit into device memory; also by --product float16, bfloat16 and int8, on "
-          "executor fiber, too")
-      ->group(cuda_group);
+      .add_flag("--whole-product", o.whole_product,
+                "with --self: compute all of it, by default for other products")
+      ->group(cuda_group)
+      ->excludes(half);
   command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
       ->group(cuda_group);
 }
@@ -179,7 +183,7 @@ cuda_knn_options cuda_options(const knn_arguments& o) {
   cuda_knn_options cuda;
   cuda.memory_bytes = o.memory_mib << 20;
   cuda.tf32 = o.tf32 || o.product == "tf32";
-  cuda.half_product = o.half_product;
+  if (o.half_product || o.whole_product) cuda.half_product = o.half_product;
   cuda.sum_by_warp = o.sum_by_warp;
   // Proving all rows downloads every distance on a GPU; on the host it costs nothing.
   cuda.prove = o.prove == "auto" ? proof_scope::sample : parse<proof_scope>(o.prove).value();
@@ -234,8 +238,9 @@ void refuse_combinations(const knn_arguments& o) {
   if (o.exclude_self && !o.self) {
     throw error(failure::usage, "--exclude-self needs --self: a query file has no own vectors");
   }
-  if (o.half_product && !o.self) {
-    throw error(failure::usage, "--half-product needs --self: it is the k-NN graph's symmetry");
+  if ((o.half_product || o.whole_product) && !o.self) {
+    throw error(failure::usage, fmt::format("{} needs --self: it is the k-NN graph's symmetry",
+                                            o.half_product ? "--half-product" : "--whole-product"));
   }
   if (!o.record.empty() && o.timing == 0 && !o.tiled.wanted()) {
     throw error(failure::usage,
@@ -253,7 +258,8 @@ void refuse_what_place_lacks(const knn_arguments& o, const backend& place) {
                             "executor cuda; this is {}",
                             to_string(kind)));
   }
-  if (o.half_product && !is_filtered(parse<knn_product>(o.product).value())) {
+  const bool filtered = is_filtered(parse<knn_product>(o.product).value());
+  if (o.half_product && !filtered) {
     throw error(failure::usage,
                 fmt::format("--half-product is for executor cuda, or for executor fiber with "
                             "--product float16, bfloat16 or int8; this is {} with --product {}",

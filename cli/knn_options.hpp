@@ -2,6 +2,7 @@
 // The options of `kselect knn`, and which of them go together.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct knn_arguments {
   std::string product = "auto";
   std::int64_t k = 0, limit = 0, block_mib = 256, memory_mib = 0;
   bool self = false, exclude_self = false;
-  bool tf32 = false, half_product = false, sum_by_warp = false;
+  bool tf32 = false, half_product = false, whole_product = false, sum_by_warp = false;
   int threads = 0, timing = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,9 +89,9 @@ struct cuda_knn_options {
   bool tf32 = false;
   // Computes the k-NN graph from half of the product: the product of two corpus tiles serves the
   // queries of both. Needs a resident corpus, and memory for the candidates of all its vectors.
-  // Otherwise the whole product is computed, and the report says why. Of the fused search where its
-  // product is named, also on executor fiber; else of the older products.
-  bool half_product = false;
+  // Otherwise the whole product is computed, and the report says why if it was asked for. Without a
+  // value the fused search takes half where it can, the older products the whole.
+  std::optional<bool> half_product = {};
   bool sum_by_warp = false;  // norms and means: one warp a vector, not thrust::reduce_by_key
   proof_scope prove = proof_scope::sample;
   // > 0: does everything so many times and times every stage. Only the first repeat proves

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -32,15 +33,19 @@ struct knn_settings {
   runtime::metric metric;
   bool graph;
   knn_product product;
-  bool half_product;  // of a graph: each distance once
+  std::optional<bool> half_product;  // of a graph: each distance once; without a value: as `knn`
 };
+
+std::optional<bool> half_product_of(const std::string& word) {
+  return word == "auto" ? std::nullopt : std::optional(word == "yes");
+}
 
 knn_settings read(const cell& c) {
   return {value_of<std::int64_t>(c.of_problem, "dimension"),
           parse<runtime::metric>(value_of<std::string>(c.of_problem, "metric")).value(),
           value_of<std::string>(c.of_problem, "queries") == "graph",
           parse<knn_product>(value_of<std::string>(c.of_entry, "product")).value(),
-          value_of<std::string>(c.of_entry, "half_product") == "yes"};
+          half_product_of(value_of<std::string>(c.of_entry, "half_product"))};
 }
 
 // One cell with its vectors.
@@ -212,7 +217,7 @@ std::string impossible(const cell& c, const knn_settings& s) {
     return "products of bytes are for sqeuclidean and euclidean";
   }
   const bool in_float32 = c.executor == executor_kind::cuda && s.product == knn_product::float32;
-  if (s.half_product && !(s.graph && (in_float32 || is_filtered(s.product)))) {
+  if (s.half_product.value_or(false) && !(s.graph && (in_float32 || is_filtered(s.product)))) {
     return "half of the product is for graphs, by products in float16, bfloat16 or int8, or in "
            "float32 on cuda";
   }
@@ -242,8 +247,8 @@ class knn_of_vectors final : public task {
          .choices = {"auto", "float16", "bfloat16", "int8", "float32", "float64"}},
         {.name = "half_product",
          .scope = axis_scope::entry,
-         .preset = std::string("no"),
-         .choices = {"no", "yes"}}};
+         .preset = std::string("auto"),
+         .choices = {"auto", "no", "yes"}}};
     return all;
   }
   std::span<const registered> entries() const override { return registry(); }

@@ -257,7 +257,7 @@ memory_bounds split_free_memory(std::int64_t free_bytes) {
 
 knn_plan make_plan(const knn_request& r, const device& place, const memory_bounds& limit) {
   const planner numbers(r, place, limit);
-  return r.cuda.half_product ? numbers.by_pairs() : numbers.by_rows();
+  return r.cuda.half_product.value_or(false) ? numbers.by_pairs() : numbers.by_rows();
 }
 
 knn_plan plan_passes(const knn_request& r, const device& place, const memory_bounds& limit) {

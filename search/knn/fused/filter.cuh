@@ -176,8 +176,9 @@ struct filter_kernel {
         KSELECT_UNROLL for (int h = 0; h < 2; ++h) {
           const std::int64_t row = first_row() + 16 * m + 8 * h;
           const bool filtered = compares && row < a_.rows;
-          limits[m][h] =
-              filtered ? sums_of::limit(simt_.load(a_.thresholds, row)) : limit_without();
+          limits[m][h] = filtered
+                             ? sums_of::limit(simt_.load(halves ? a_.bounds : a_.thresholds, row))
+                             : limit_without();
           if constexpr (halves) row_starts_[m][h] = sums_of::start(simt_.load(a_.starts, row));
         }
       }
@@ -238,7 +239,7 @@ struct filter_kernel {
             limits[m][h] = sums_of::larger(limits[m][h], best_of(sums[m], h));
           } else if constexpr (halves) {
             const sum best = best_of(sums[m], h);
-            if (best > limits[m][h]) add_to_row(sums[m], row, h, tile, limits[m][h], best);
+            if (best > limits[m][h]) add_pairs(sums[m], row, h, tile, sums_of::score(best));
           } else {
             const sum best = best_of(sums[m], h);
             if (best > limits[m][h]) {
@@ -250,19 +251,28 @@ struct filter_kernel {
       if constexpr (wanted == output::maxima) {
         if ((tile - first_ + 1) % a_.group == 0 || tile + 1 == last_) write_maxima(limits, tile);
       }
-      if constexpr (halves) {
-        if (tile != query_tile_) emit_columns(sums, tile);
-      }
     }
 
-    // What is beyond a row's limit hits the row.
-    KSELECT_HD void add_to_row(const sum (&sums)[column_fragments][4], int row, int h, int tile,
-                               sum limit, sum best) {
+    // What is beyond the row's limit is a hit of the row; what is beyond a column's, of the column.
+    // Padding has limits that nothing passes. `best` stands for the score of each.
+    KSELECT_HD void add_pairs(const sum (&sums)[column_fragments][4], int row, int h, int tile,
+                              float best) {
       const auto own = static_cast<std::uint32_t>(query_tile_ * tile_rows + row);
       const auto first = static_cast<std::uint32_t>(tile * tile_rows + column_);
+      const sum limit = sums_of::limit(simt_.load(a_.thresholds, own));
       for (std::uint32_t passed = beyond(sums, h, limit); passed != 0; passed &= passed - 1) {
         const auto i = static_cast<std::uint32_t>(simt_.ffs(passed) - 1);
-        shared_.add(simt_, a_.lists, own, first + i / 2 * 8 + i % 2, sums_of::score(best));
+        shared_.add(simt_, a_.lists, own, first + i / 2 * 8 + i % 2, best);
+      }
+      if (tile == query_tile_) return;
+      const auto pairs = simt::as_vec<2>(a_.thresholds);
+      KSELECT_UNROLL for (std::uint32_t f = 0; f < column_fragments; ++f) {
+        const auto both = simt_.load(pairs, (first + 8 * f) / 2);
+        KSELECT_UNROLL for (std::uint32_t e = 0; e < 2; ++e) {
+          if (!(sums[f][2 * h + static_cast<int>(e)] > sums_of::limit(both[static_cast<int>(e)])))
+            continue;
+          shared_.add(simt_, a_.lists, first + 8 * f + e, own, best);
+        }
       }
     }
     KSELECT_HD static std::uint32_t beyond(const sum (&sums)[column_fragments][4], int h,
@@ -274,32 +284,6 @@ struct filter_kernel {
         }
       }
       return passed;
-    }
-    // What is beyond a column's limit hits the column. Padding has limits that nothing passes.
-    KSELECT_HD void emit_columns(const scores& sums, int tile) {
-      const auto pairs = simt::as_vec<2>(a_.thresholds);
-      const std::int64_t first = std::int64_t{tile} * tile_rows + column_;
-      KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
-        const auto both = simt_.load(pairs, (first + 8 * f) / 2);
-        KSELECT_UNROLL for (int e = 0; e < 2; ++e) {
-          add_to_column(sums, f, e, sums_of::limit(both[e]),
-                        static_cast<std::uint32_t>(first + 8 * f + e));
-        }
-      }
-    }
-    KSELECT_HD void add_to_column(const scores& sums, int f, int e, sum limit, std::uint32_t own) {
-      sum best = sums[0][f][e];
-      std::uint32_t passed = 0;
-      KSELECT_UNROLL for (int i = 0; i < 2 * row_fragments; ++i) {
-        const sum here = sums[i / 2][f][i % 2 * 2 + e];
-        best = sums_of::larger(best, here);
-        passed |= (here > limit ? 1U : 0U) << i;
-      }
-      for (; passed != 0; passed &= passed - 1) {
-        const auto i = static_cast<std::uint32_t>(simt_.ffs(passed) - 1);
-        shared_.add(simt_, a_.lists, own, static_cast<std::uint32_t>(first_row()) + 8 * i,
-                    sums_of::score(best));
-      }
     }
     KSELECT_HD static sum best_of(const sum (&sums)[column_fragments][4], int h) {
       sum best = sums[0][2 * h];

@@ -36,6 +36,9 @@ struct filter_args {
   // of a row. They stand last: what other kernels read keeps its place.
   admitted allowed;
   numbering vector_of, query_of;
+  // [rows], for output::halves: at most the threshold of the row and of every row that follows
+  // (half_order.cuh).
+  global<const float> bounds;
 };
 
 // Sums of products as the filter compares them. Integers, which bytes have, are exact, and below

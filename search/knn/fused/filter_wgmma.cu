@@ -110,8 +110,8 @@ struct wgmma_kernel {
     }
   }
 
-  // What a thread of a consumer holds: fragments of its queries and their thresholds, or the maxima
-  // of a group of tiles so far.
+  // What a thread of a consumer holds: fragments of its queries and their thresholds, or bounds of
+  // a graph's, or the maxima of a group of tiles so far.
   struct queries {
     std::uint32_t fragments[row_halves][steps][4];
     float limits[row_halves][2];
@@ -140,7 +140,8 @@ struct wgmma_kernel {
       for (int h = 0; h < 2; ++h) {
         const std::int64_t query = std::int64_t{tile} * tile_rows + row + 64 * m + 8 * h;
         const bool filtered = compares && query < a.rows;
-        q.limits[m][h] = filtered ? __ldg(a.thresholds.data + query) : limit_without;
+        const float* const from = halves ? a.bounds.data : a.thresholds.data;
+        q.limits[m][h] = filtered ? __ldg(from + query) : limit_without;
       }
     }
   }
@@ -173,7 +174,7 @@ struct wgmma_kernel {
       if constexpr (halves) {
         const hopper::pair_tile<Simt> tile{simt,
                                            shared.of[group],
-                                           a.lists,
+                                           a,
                                            query_tile * tile_rows + row,
                                            (own.first_tile + i) * tile_rows + lane % 4 * 2,
                                            memory.limits(at.stage) + lane % 4 * 8};

@@ -231,37 +231,35 @@ class fused_search::work {
   // The same of a graph by half of the products: its queries are the prepared corpus.
   void filtered_by_pairs() {
     const half_memory& half = *memory_.half;
-    const std::int64_t n = corpus_.count(), padded = half.padded;
-    const global<float> limits = view<float>(half.limits);
+    const std::int64_t n = corpus_.count();
     filter_args args = products_of(*memory_.batch, {}, n);
     args.queries = corpus_.vectors();
     clock_(stage::threshold, [&] {
       half.begin(place_, corpus_, view<std::uint32_t>(memory_.batch->counts));
+      float* const thresholds = view<float>(half.given.limits).data;
       for (std::int64_t first = 0; first < n; first += plan_.rows) {
         filter_args some = args;
         some.rows = std::min(plan_.rows, n - first);
         some.query_tiles = static_cast<int>(tiles_of(some.rows));
         some.queries.slabs.data += first / tile_rows * slabs() * slab_vectors;
-        rank_matrix(some, {}, some.rows, limits.data + first);
+        rank_matrix(some, {}, some.rows, thresholds + first);
       }
-      start<half_limit_kernel>(place_, blocks_for(padded, half_limit_kernel::max_threads),
-                               {view<const float>(half.starts), limits, padded, n});
+      half.order(place_, corpus_);
     });
-    args.starts = view<const float>(half.starts);
-    args.thresholds = limits;
-    args.lists = half.lists();
+    half.give(args);
     args.last_tile = static_cast<int>(tiles_of(n));
     args.part = static_cast<int>(plan_.half.part);
     clock_(stage::product, [&] { filter_pairs(place_, args, plan_.body); });
     clock_(stage::finish, [&] { finish_pairs(half, n); });
   }
   void finish_pairs(const half_memory& half, std::int64_t n) {
-    finish_args args = finish_of(corpus_.order(), {}, half.lists(), plan_.finish_room);
-    args.squares = corpus_.vectors().squares;
-    args.errors = corpus_.vectors().errors;
-    args.thresholds = view<const float>(half.limits);
+    finish_args args = finish_of(half.vector_of(n), {}, half.lists(), plan_.finish_room);
+    args.vector_of = args.query_of;
+    args.squares = half.vectors().squares;
+    args.errors = half.vectors().errors;
+    args.thresholds = view<const float>(half.ordered.limits);
     args.facts = view<const corpus_facts>(half.facts);
-    args.offsets = view<const double>(half.offsets);
+    args.offsets = view<const double>(half.ordered.offsets);
     args.left = memory_.batch->left();
     start_finish<finish_kernel>(args, n);
   }

@@ -11,12 +11,13 @@
 #include <limits>
 
 #include "kselect/simt/launch.hpp"
+#include "search/knn/fused/half_order.cuh"
 #include "search/knn/fused/prepare.cuh"
 
 namespace kselect::search::fused {
 
-// Starts and offsets of all positions, facts with the error of these sums, empty lists, and nothing
-// unproven yet.
+// Starts and offsets of all positions, facts with the error of these sums, empty lists and buckets,
+// and nothing unproven yet.
 struct half_start_kernel {
   using storage = no_storage;
   static constexpr int max_threads = 256;
@@ -30,6 +31,7 @@ struct half_start_kernel {
     global<double> offsets;             // [padded]
     global<std::uint32_t> list_counts;  // [padded]
     global<std::uint32_t> unproven;     // set to 0; or no data
+    limit_buckets buckets;
   };
 
   template <class Simt>
@@ -41,6 +43,7 @@ struct half_start_kernel {
     if (i == 0) simt.store(a.of_sums, 0, facts);
     if (i < a.unproven.size) simt.store(a.unproven, i, 0);
     simt.store(a.list_counts, i, 0);
+    for (std::int64_t b = i; b < a.buckets.counts.size; b += a.padded) a.buckets.clear(simt, b);
     const bool inside = i < a.count;
     const double square = inside ? simt.load(a.corpus.squares, i) : 0;
     const double error = inside ? simt.load(a.corpus.errors, i) : 0;
@@ -50,8 +53,9 @@ struct half_start_kernel {
   }
 };
 
-// From thresholds of a search to limits of these scores. +inf, which nothing passes, beyond the
-// count and for a vector whose error is unknown: float64 finds its neighbours.
+// From thresholds of a search to limits of these scores, and the range of those that are finite.
+// +inf, which nothing passes, beyond the count and for a vector whose error is unknown: float64
+// finds its neighbours.
 struct half_limit_kernel {
   using storage = no_storage;
   static constexpr int max_threads = 256;
@@ -59,16 +63,23 @@ struct half_limit_kernel {
     global<const float> starts;
     global<float> thresholds;  // [padded]: of searches; becomes limits
     std::int64_t padded, count;
+    limit_buckets buckets;
   };
 
   template <class Simt>
   KSELECT_HD static void run(Simt& simt, storage&, const args& a) {
     const std::int64_t i = std::int64_t{simt.block()} * simt.threads() + simt.thread();
-    if (i >= a.padded) return;
-    constexpr float infinity = std::numeric_limits<float>::infinity();
-    if (i >= a.count) return simt.store(a.thresholds, i, infinity);
+    const float limit = i < a.padded ? limit_of(simt, a, i) : without_limit;
+    if (i < a.padded) simt.store(a.thresholds, i, limit);
+    a.buckets.widen(simt, limit);
+  }
+
+ private:
+  template <class Simt>
+  KSELECT_HD static float limit_of(Simt& simt, const args& a, std::int64_t i) {
+    if (i >= a.count) return without_limit;
     const float limit = simt.load(a.thresholds, i) + simt.load(a.starts, i);
-    simt.store(a.thresholds, i, std::fabs(limit) < infinity ? limit : infinity);
+    return std::fabs(limit) < without_limit ? limit : without_limit;
   }
 };
 

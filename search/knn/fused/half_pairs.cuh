@@ -2,10 +2,11 @@
 // The pairs of a graph of which each is multiplied once, and the lists that both of its vectors get
 // hits in.
 //
-// Score (i, j) is also score (j, i) if sums begin with both starts (half.cuh). So a tile of scores
-// is compared with the limits of its rows and with those of its columns. A block multiplies one or
-// two tiles of rows with the tiles of one part that are not before them. In the tile where rows
-// meet themselves both scores of a pair are computed, so there rows alone are compared.
+// Score (i, j) is also score (j, i) if sums begin with both starts (half.cuh), and may be a hit of
+// either vector. Vectors lie in the order of their limits, so what is not beyond the bound of a row
+// is none of both (half_order.cuh). A block multiplies one or two tiles of rows with the tiles of
+// one part that are not before them. In the tile where rows meet themselves both scores of a pair
+// are computed, so there rows alone get hits.
 //
 // A vector has one list, which many blocks write: hits of its row come from a block for each part,
 // hits of its column from all earlier tiles. Its counter is in global memory, whose additions take

@@ -47,7 +47,8 @@ knn_product chosen_product(const knn_request& r, const device& place) {
 // Everything in the executor's memory.
 class products_search {
  public:
-  products_search(const knn_request& r, backend& place)
+  // `half`: of the product of a graph, where that can be.
+  products_search(const knn_request& r, backend& place, bool half)
       : r_(r),
         place_(place),
         product_(chosen_product(r, place.description())),
@@ -55,7 +56,7 @@ class products_search {
         corpus_(place, view<float>(base_).data, r.base.count, r.base.dimension, r.metric,
                 factors_of(product_)),
         search_(place, corpus_, r.queries().count, r.k, r.exclude_self,
-                fused::product_body::fastest, filtering_of(r.filter), r.cuda.half_product),
+                fused::product_body::fastest, filtering_of(r.filter), half),
         indices_(make<std::int64_t>(place, r.queries().count * r.k)),
         distances_(make<float>(place, r.queries().count * r.k)) {
     if (r.query != nullptr) query_ = uploaded(place, *r.query);
@@ -118,7 +119,7 @@ class products_search {
  private:
   // Empty if half of the product was not asked for, or is what was done.
   std::string why_whole() const {
-    if (!r_.cuda.half_product) return {};
+    if (!r_.cuda.half_product.value_or(false)) return {};
     return filters() ? search_.plan().half.impossible_because : by_float64_because();
   }
   static fused::filtering filtering_of(const knn_filter& filter) {
@@ -146,14 +147,25 @@ class products_search {
   fused::admitted allowed_;
 };
 
+// Half of the product takes more memory than the whole. If nobody asked for it, its lack is no
+// error.
+void open(std::optional<products_search>& search, const knn_request& r, backend& place) {
+  const bool half = r.cuda.half_product.value_or(r.query == nullptr);
+  try {
+    search.emplace(r, place, half);
+  } catch (const error& failed) {
+    if (!half || r.cuda.half_product || failed.category() != failure::resources) throw;
+    search.emplace(r, place, false);
+  }
+}
+
 }  // namespace
 
 bool asks_for_products(const knn_request& r, const device& place) {
   if (is_filtered(r.product)) return true;
   const cuda_knn_options& o = r.cuda;
   return r.product == knn_product::automatic && place.kind == executor_kind::cuda &&
-         r.entry.name == "auto" && o.memory_bytes == 0 && !o.tf32 && !o.half_product &&
-         !o.sum_by_warp;
+         r.entry.name == "auto" && o.memory_bytes == 0 && !o.tf32 && !o.sum_by_warp;
 }
 
 std::string knn_by_products(const knn_request& r, backend& place,
@@ -170,7 +182,7 @@ std::string knn_by_products(const knn_request& r, backend& place,
       require_bytes(r.base);
       if (r.query != nullptr) require_bytes(*r.query);
     }
-    search.emplace(r, place);
+    open(search, r, place);
     // Where float64 would do all of the work, the older ways are faster; but they have neither
     // filters nor inner products.
     const bool others_can = r.product == knn_product::automatic && r.filter.words == nullptr &&

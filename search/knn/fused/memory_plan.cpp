@@ -5,6 +5,7 @@
 
 #include "runtime/error.hpp"
 #include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/half_order.cuh"
 #include "search/knn/fused/layout.hpp"
 
 namespace kselect::search::fused {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::int64_t most_by_float64 = 256;  // queries at once
 constexpr std::int64_t of_bound = 4;           // float64 distances get this part of it
+constexpr std::int64_t half_bucket_bytes = 2 * 4 * limit_buckets::count;
 
 std::int64_t padded(std::int64_t rows) { return tiles_of(rows) * tile_rows; }
 
@@ -25,9 +27,11 @@ std::int64_t batch_bytes(const search_shape& s, std::int64_t rows) {
   return padded(rows) * (slabs_of(s.dimension, s.factors) * slab_chunks * 16 + 32);
 }
 
-// The lists of all vectors; limit, start and offset of each (half_memory).
-std::int64_t half_bytes(const half_plan& half, std::int64_t n) {
-  return padded(n) * (20 + std::int64_t{half.room} * 8);
+// The lists of all vectors; limit, start and offset of each, the same again in the order of limits
+// with the rounded vectors (half_memory).
+std::int64_t half_bytes(const half_plan& half, const search_shape& s) {
+  const std::int64_t vector = slabs_of(s.dimension, s.factors) * slab_chunks * 16;
+  return padded(s.n) * (60 + vector + std::int64_t{half.room} * 8) + half_bucket_bytes;
 }
 
 problem ranking_of(const search_plan& plan, std::int64_t rows) {
@@ -94,7 +98,7 @@ std::int64_t search_bytes(const search_plan& plan, const search_shape& s, const 
   if (!plan.filters()) return in_float64;
   const std::int64_t rows = plan.rows;
   const std::int64_t lists =
-      plan.half.taken() ? half_bytes(plan.half, s.n) : lists_bytes(plan.second, rows);
+      plan.half.taken() ? half_bytes(plan.half, s) : lists_bytes(plan.second, rows);
   std::int64_t bytes = batch_bytes(s, rows) + lists + padded(rows) * plan.columns() * 4 +
                        workspace_of(ranking_of(plan, rows), rankers, place);
   if (plan.first.tiles() != 0) bytes += lists_bytes(plan.first, rows);

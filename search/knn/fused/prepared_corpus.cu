@@ -6,10 +6,8 @@
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/fused_search.hpp"
-#include "search/knn/fused/half.cuh"
 #include "search/knn/fused/inner.cuh"
 #include "search/knn/fused/prepare.cuh"
-#include "search/knn/fused/search_memory.hpp"
 
 namespace kselect::search::fused {
 namespace {
@@ -138,15 +136,6 @@ void prepared_corpus::enqueue() {
   start<inner_facts_kernel>(place_, 1,
                             {centre(), dimension(), view<float>(centre_of_queries_),
                              view<corpus_facts>(facts_of_queries_), view<double>(centre_norm_)});
-}
-
-void half_memory::begin(backend& place, const prepared_corpus& corpus,
-                        global<std::uint32_t> unproven) const {
-  start<half_start_kernel>(
-      place, blocks_for(padded, half_start_kernel::max_threads),
-      {corpus.vectors(), corpus.count(), padded, corpus.facts(),
-       sum_error(corpus.dimension(), corpus.factors(), 2), view<corpus_facts>(facts),
-       view<float>(starts), view<double>(offsets), view<std::uint32_t>(counts), unproven});
 }
 
 global<const float> prepared_corpus::centre() const { return view<const float>(centre_); }

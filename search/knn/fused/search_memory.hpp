@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "search/knn/fused/arrays.hpp"
+#include "search/knn/fused/filter_args.cuh"
 #include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/half_order.cuh"
 #include "search/knn/fused/memory_plan.hpp"
 
 namespace kselect::search::fused {
@@ -48,14 +50,31 @@ struct batch_memory {
   device_buffer slabs_, squares, errors, thresholds, counts, ids, reach;
 };
 
-// What a graph by half of the products has of every position (half.cuh).
+// What a graph by half of the products has of every position (half.cuh), and of every position in
+// the order of limits (half_order.cuh).
 struct half_memory {
+  // Limits, starts and offsets of positions.
+  struct sides {
+    sides(backend& place, std::int64_t padded)
+        : limits(make<float>(place, padded)),
+          starts(make<float>(place, padded)),
+          offsets(make<double>(place, padded)) {}
+    device_buffer limits, starts, offsets;
+  };
   half_memory(backend& place, const prepared_corpus& corpus, const half_plan& plan)
       : padded(tiles_of(corpus.count()) * tile_rows),
+        slabs(slabs_of(corpus.dimension(), corpus.factors())),
         room(plan.room),
-        limits(make<float>(place, padded)),
-        starts(make<float>(place, padded)),
-        offsets(make<double>(place, padded)),
+        given(place, padded),
+        ordered(place, padded),
+        slabs_(make<chunk>(place, padded / tile_rows * slabs * slab_vectors)),
+        squares(make<double>(place, padded)),
+        errors(make<double>(place, padded)),
+        bounds(make<float>(place, padded)),
+        ids(make<std::int32_t>(place, corpus.count())),
+        range(make<std::uint32_t>(place, 2)),
+        bucket_counts(make<std::uint32_t>(place, limit_buckets::count)),
+        bucket_least(make<std::uint32_t>(place, limit_buckets::count)),
         facts(make<corpus_facts>(place, 1)),
         counts(make<std::uint32_t>(place, padded)),
         positions(make<std::uint32_t>(place, padded * room)),
@@ -63,13 +82,37 @@ struct half_memory {
   // Enqueues starts, offsets and facts of the sums, empty lists, and zeros to `unproven`.
   void begin(backend& place, const prepared_corpus& corpus,
              global<std::uint32_t> unproven = {}) const;
+  // Enqueues limits from the thresholds that given.limits holds, and the order by them.
+  void order(backend& place, const prepared_corpus& corpus) const;
+  // The vectors in that order.
+  rounded vectors() const {
+    return {view<chunk>(slabs_), view<double>(squares), view<double>(errors)};
+  }
+  numbering vector_of(std::int64_t count) const {
+    return {.ids = {view<const std::int32_t>(ids).data, count}, .count = count};
+  }
+  // Sets what a filter of pairs reads of the vectors in that order.
+  void give(filter_args& args) const {
+    args.queries = args.corpus = vectors();
+    args.starts = view<const float>(ordered.starts);
+    args.thresholds = view<const float>(ordered.limits);
+    args.bounds = view<const float>(bounds);
+    args.lists = lists();
+  }
   survivor_lists lists() const {
     return {view<std::uint32_t>(counts), view<std::uint32_t>(positions), view<float>(scores), 1,
             room};
   }
-  std::int64_t padded;
+  limit_buckets buckets() const {
+    return {view<std::uint32_t>(range), view<std::uint32_t>(bucket_counts),
+            view<std::uint32_t>(bucket_least)};
+  }
+  std::int64_t padded, slabs;
   int room;
-  device_buffer limits, starts, offsets, facts, counts, positions, scores;
+  sides given, ordered;
+  device_buffer slabs_, squares, errors, bounds, ids;  // in the order of limits
+  device_buffer range, bucket_counts, bucket_least;
+  device_buffer facts, counts, positions, scores;
 };
 
 struct fused_search::memory {

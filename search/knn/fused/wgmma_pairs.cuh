@@ -15,23 +15,20 @@ template <class Simt>
 struct pair_tile {
   Simt& simt;
   group_hits& hits;
-  const survivor_lists& lists;
+  const filter_args& args;
   int row, column;        // the thread's first
   shared_address limits;  // of the columns, from the thread's first on
 
   // `after`: by how many tiles the columns follow the rows. Pairs of an earlier tile are another
-  // block's or group's. Where rows meet themselves, rows alone are compared.
-  __device__ __forceinline__ void emit(const group_sums& sums,
-                                       const float (&limits_of_rows)[row_halves][2],
+  // block's or group's. Where rows meet themselves, rows alone get hits.
+  __device__ __forceinline__ void emit(const group_sums& sums, const float (&bounds)[row_halves][2],
                                        int after) const {
     if (after < 0) return;
 #pragma unroll
     for (int r = 0; r < 2 * row_halves; ++r) {
-      const float limit = limits_of_rows[r / 2][r % 2];
       const float best = best_of(sums[r / 2], r % 2);
-      if (best > limit) add_to_row(beyond(sums[r / 2], r % 2, limit), row_of(r), best);
+      if (best > bounds[r / 2][r % 2]) add(sums[r / 2], r % 2, row_of(r), best, after > 0);
     }
-    if (after > 0 && some_column_passes(sums)) add_to_columns(sums);
   }
 
  private:
@@ -42,55 +39,35 @@ struct pair_tile {
     asm volatile("" : "+r"(own));
     return own;
   }
-  __device__ __forceinline__ static std::uint32_t beyond(const sums_of_64& sums, int h,
-                                                         float limit) {
-    std::uint32_t passed = 0;
-#pragma unroll
-    for (int i = 0; i < columns_of_thread; ++i) {
-      passed |= (sums[i / 2 * 4 + 2 * h + i % 2] > limit ? 1U : 0U) << i;
-    }
-    return passed;
-  }
-  __device__ __forceinline__ bool some_column_passes(const group_sums& sums) const {
-    bool some = false;
+  // Hits of a row, and of columns if they are `others`. The best score of the row stands for each,
+  // as in a list of survivors.
+  __device__ __forceinline__ void add(const sums_of_64& sums, int h, int own, float best,
+                                      bool others) const {
+    const float limit = __ldg(args.thresholds.data + own);
+    std::uint32_t of_row = 0, of_columns = 0;
 #pragma unroll
     for (int j = 0; j < columns_of_thread / 2; ++j) {
       const float2 both = load_two(limits + j * 8 * sizeof(float));
-      some |= best_of_column(sums, 4 * j) > both.x;
-      some |= best_of_column(sums, 4 * j + 1) > both.y;
+      const int at = 4 * j + 2 * h;
+      of_row |= (sums[at] > limit ? 1U : 0U) << 2 * j;
+      of_row |= (sums[at + 1] > limit ? 1U : 0U) << (2 * j + 1);
+      of_columns |= (sums[at] > both.x ? 1U : 0U) << 2 * j;
+      of_columns |= (sums[at + 1] > both.y ? 1U : 0U) << (2 * j + 1);
     }
-    return some;
-  }
-  __device__ __forceinline__ void add_to_row(std::uint32_t passed, int own, float best) const {
+    const auto mine = static_cast<std::uint32_t>(own);
 #pragma unroll 1
-    for (; passed != 0; passed &= passed - 1) {
-      const int i = __ffs(static_cast<int>(passed)) - 1;
-      hits.add(simt, lists, static_cast<std::uint32_t>(own),
-               static_cast<std::uint32_t>(column + i / 2 * 8 + i % 2), best);
+    for (; of_row != 0; of_row &= of_row - 1)
+      hits.add(simt, args.lists, mine, first_of(of_row), best);
+    if (!others) return;
+#pragma unroll 1
+    for (; of_columns != 0; of_columns &= of_columns - 1) {
+      hits.add(simt, args.lists, first_of(of_columns), mine, best);
     }
   }
-  // The best score of the row stands for each of its hits, as in a list of survivors.
-  __device__ __forceinline__ void add_to_columns(const group_sums& sums) const {
-#pragma unroll
-    for (int r = 0; r < 2 * row_halves; ++r) {
-      std::uint32_t passed = 0;
-#pragma unroll
-      for (int j = 0; j < columns_of_thread / 2; ++j) {
-        const float2 both = load_two_again(limits + j * 8 * sizeof(float));
-        const int at = 4 * j + 2 * (r % 2);
-        passed |= (sums[r / 2][at] > both.x ? 1U : 0U) << 2 * j;
-        passed |= (sums[r / 2][at + 1] > both.y ? 1U : 0U) << (2 * j + 1);
-      }
-      if (passed == 0) continue;
-      const float best = best_of(sums[r / 2], r % 2);
-      const int own = row_of(r);
-#pragma unroll 1
-      for (; passed != 0; passed &= passed - 1) {
-        const int i = __ffs(static_cast<int>(passed)) - 1;
-        hits.add(simt, lists, static_cast<std::uint32_t>(column + i / 2 * 8 + i % 2),
-                 static_cast<std::uint32_t>(own), best);
-      }
-    }
+  // The column of the lowest bit.
+  __device__ __forceinline__ std::uint32_t first_of(std::uint32_t mask) const {
+    const int i = __ffs(static_cast<int>(mask)) - 1;
+    return static_cast<std::uint32_t>(column + i / 2 * 8 + i % 2);
   }
 };
 

@@ -110,7 +110,7 @@ TEST_F(TrialOnCuda, CatchesAnAlgorithmThatDoesNothing) {
 TEST_F(TrialOnCuda, CatchesWrongOutputs) {
   EXPECT_THAT(verdict_on(spoilt<flip_index>()), HasSubstr("1 of 60 rows wrong; value_bits"));
   EXPECT_THAT(verdict_on(spoilt<repeat_an_output>()),
-              HasSubstr("1 of 60 rows wrong; index_distinct: index_distinct: row 3"));
+              HasSubstr("1 of 60 rows wrong; index_distinct: row 3"));
 }
 
 TEST_F(TrialOnCuda, CatchesWritesPastAnEnd) {

@@ -2,6 +2,7 @@
 // The inequality that proofs of a graph by half of the products rest on, for all pairs of small
 // sets, by a body of the filter.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -35,7 +36,7 @@ class pairs_of_case {
     corpus_.prepare([](stage, const std::function<void()>& work) { work(); });
     half_.begin(place, corpus_);
     facts_ = fetched<corpus_facts>(place, view<const corpus_facts>(half_.facts)).front();
-    offsets_ = fetched<double>(place, view<const double>(half_.offsets));
+    offsets_ = fetched<double>(place, view<const double>(half_.given.offsets));
     squares_ = fetched<double>(place, corpus_.vectors().squares);
     errors_ = fetched<double>(place, corpus_.vectors().errors);
   }
@@ -60,15 +61,22 @@ class pairs_of_case {
     return static_cast<double>(std::sqrt(sum)) * facts_.scale;
   }
 
-  // The positions in every list, by limits of all positions.
+  // The positions in every list, by limits of all positions. Rows have the least limit from theirs
+  // on as their bound.
   std::vector<std::multiset<std::uint32_t>> hits(std::vector<float> limits, product_body body) {
-    limits.resize(static_cast<std::size_t>(half_.padded), std::numeric_limits<float>::infinity());
-    place_.to_device(half_.limits.data(), std::as_bytes(std::span(limits)));
+    limits.resize(static_cast<std::size_t>(half_.padded), without_limit);
+    place_.to_device(half_.given.limits.data(), std::as_bytes(std::span(limits)));
+    std::vector<float> bounds(limits);
+    for (std::size_t p = bounds.size() - 1; p > 0; --p) {
+      bounds[p - 1] = std::min(bounds[p - 1], bounds[p]);
+    }
+    place_.to_device(half_.bounds.data(), std::as_bytes(std::span(bounds)));
     half_.begin(place_, corpus_);
     filter_args args;
     args.queries = args.corpus = corpus_.vectors();
-    args.starts = view<const float>(half_.starts);
-    args.thresholds = view<const float>(half_.limits);
+    args.starts = view<const float>(half_.given.starts);
+    args.thresholds = view<const float>(half_.given.limits);
+    args.bounds = view<const float>(half_.bounds);
     args.rows = n_;
     args.factors = corpus_.factors();
     args.slabs = static_cast<int>(slabs_of(corpus_.dimension(), corpus_.factors()));
