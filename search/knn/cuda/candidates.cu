@@ -1,6 +1,7 @@
-// A candidate's distance and index are packed into one integer, so that one sort of integers orders
-// candidates nearest first and ties by index. Distances are not negative, so they order as their
-// bits do.
+// A candidate's rounded distance and its place in the row are packed into one integer, so that one
+// sort of integers orders candidates nearest first. Distances are not negative, so they order as
+// their bits do. Candidates whose distances round to the same are then ordered by the exact ones,
+// and those by index.
 
 #include <algorithm>
 #include <cub/device/device_segmented_sort.cuh>
@@ -105,7 +106,7 @@ __global__ void __launch_bounds__(block)
     const std::int64_t index = from.index[start + j];
     const auto distance = static_cast<float>(root ? sqrt(exact) : exact);
     keys[row * kept + j] =
-        index == own ? left_out : key{__float_as_uint(distance)} << 32 | static_cast<key>(index);
+        index == own ? left_out : key{__float_as_uint(distance)} << 32 | static_cast<key>(j);
     last = fmaxf(last, from.ranked[start + j]);
   }
   if (proven == nullptr) return;
@@ -122,16 +123,47 @@ __global__ void __launch_bounds__(block)
   if (lane == 0) proven[row] = everything || nearer >= k ? 1 : 0;
 }
 
+// A row's candidates in the order of their keys.
+struct ordered_row {
+  const key* keys;
+  const double* exact;
+  const std::int64_t* index;
+  std::int64_t kept;
+
+  __device__ std::int64_t slot(std::int64_t j) const {
+    return static_cast<std::int64_t>(keys[j] & 0xffffffffU);
+  }
+  __device__ bool ties(std::int64_t i, std::int64_t j) const {
+    return keys[i] >> 32 == keys[j] >> 32 && keys[i] != left_out && keys[j] != left_out;
+  }
+  __device__ bool before(std::int64_t i, std::int64_t j) const {
+    const double a = exact[slot(i)], b = exact[slot(j)];
+    return a < b || (a == b && index[slot(i)] < index[slot(j)]);
+  }
+  // The place of j: among those whose distances round to the same, by the exact ones.
+  __device__ std::int64_t place_of(std::int64_t j) const {
+    std::int64_t first = j, place = 0;
+    for (; first > 0 && ties(first - 1, j); --first) place += before(first - 1, j) ? 1 : 0;
+    for (std::int64_t i = j + 1; i < kept && ties(i, j); ++i) place += before(i, j) ? 1 : 0;
+    return first + place;
+  }
+};
+
+// A thread a candidate.
 __global__ void __launch_bounds__(block)
-    unpack(query_rows queries, const key* ordered, std::int64_t kept, std::int64_t k,
-           std::int64_t* indices, float* distances) {
+    unpack(query_rows queries, candidates from, const key* ordered, std::int64_t kept,
+           std::int64_t k, std::int64_t* indices, float* distances) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block + threadIdx.x;
-  const std::int64_t row = i / k;
+  const std::int64_t row = i / kept, j = i % kept;
   if (row >= queries.rows) return;
-  const key packed = ordered[row * kept + i % k];
-  const std::int64_t target = query_of(queries, row) * k + i % k;
-  indices[target] = static_cast<std::int64_t>(packed & 0xffffffffU);
-  distances[target] = __uint_as_float(static_cast<unsigned>(packed >> 32));
+  const ordered_row mine{ordered + row * kept, from.exact + row * from.pitch,
+                         from.index + row * from.pitch, kept};
+  if (mine.keys[j] == left_out) return;
+  const std::int64_t place = mine.place_of(j);
+  if (place >= k) return;
+  const std::int64_t target = query_of(queries, row) * k + place;
+  indices[target] = mine.index[mine.slot(j)];
+  distances[target] = __uint_as_float(static_cast<unsigned>(mine.keys[j] >> 32));
 }
 
 struct start_of_row {
@@ -190,8 +222,8 @@ void candidate_order::write(const query_rows& queries, const candidates& from, m
   std::size_t scratch = scratch_.size();
   require_cuda(sort(scratch_.data(), scratch, keys, ordered, queries.rows, kept_, on),
                "cub::DeviceSegmentedSort");
-  unpack<<<static_cast<unsigned>(blocks_for(queries.rows * to.k, block)), block, 0, on>>>(
-      queries, ordered, kept_, to.k, to.indices, to.distances);
+  unpack<<<static_cast<unsigned>(blocks_for(queries.rows * kept_, block)), block, 0, on>>>(
+      queries, from, ordered, kept_, to.k, to.indices, to.distances);
   require_launch("unpack");
 }
 
