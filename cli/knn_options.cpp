@@ -53,8 +53,7 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
   CLI::Option* const half = command.add_flag(
       "--half-product", o.half_product,
       "with --self: compute half of the matrix product and use it twice, if corpus and candidates "
-      "fit into device memory; default by --product float16, bfloat16 and int8, on executor fiber, "
-      "too");
+      "fit into device memory; default where it is faster by --product float16, bfloat16 and int8");
   half->group(cuda_group);
   command
       .add_flag("--whole-product", o.whole_product,

@@ -3,9 +3,9 @@
     python -m plots.readme [--check]
 
 Writes README.md anew between the lines `<!-- table: begin -->` and `<!-- table: end -->`; with --check it changes
-nothing and ends with 1 if the file would change. The newest runs results/MACHINE/goal_largest_rivals and goal_rivals
+nothing and ends with 1 if the file would change. The runs results/MACHINE/goal_largest_rivals and goal_rivals
 (scripts/rivals.sh), if there are any, give the figure, which is written to docs/figures, and the rows of the
-libraries in them.
+libraries in them. A library's row is of the run with the most problems of rivals, the newest of several.
 """
 
 import argparse
@@ -44,7 +44,6 @@ TITLES = {
     "flaggems-topk": "FlagGems' `topk` (Triton)",
     "triton-kernels-topk": "Triton's kernels' `topk`, where it takes the problem",
     "torch-topk": "`torch.topk`",
-    "cupy-argpartition": "`cupy.argpartition`",
     "radix-select": "batched radix select",
 }
 
@@ -98,14 +97,17 @@ def row(rival: Rival, results: Path) -> str:
 
 
 def runs_of_rivals(results: Path) -> list[str]:
-    """Return the newest runs of rivals, largest first and then smallest, by their paths below results/."""
-    found = []
-    for name in ("goal_largest_rivals", "goal_rivals"):
-        folders = [meta.parent for meta in results.glob(f"*/{name}/meta.json")]
-        if folders:
-            newest = max(folders, key=lambda folder: load(folder).run.started)
-            found.append(f"{newest.parent.name}/{name}")
-    return found
+    """Return the runs of rivals by their paths below results/: those with most problems first, then the newest."""
+    metas = [meta for name in ("goal_largest_rivals", "goal_rivals") for meta in results.glob(f"*/{name}/meta.json")]
+    folders = sorted((meta.parent for meta in metas), key=_breadth, reverse=True)
+    return [f"{folder.parent.name}/{folder.name}" for folder in folders]
+
+
+def _breadth(folder: Path) -> tuple[int, str]:
+    """Return on how many problems a run has times of rivals, and when it began."""
+    run = load(folder)
+    timed = {problem_of(r) for r in run.records if r.time and r.algorithm not in ("auto", "radix-select")}
+    return len(timed), run.run.started
 
 
 def rows_of(runs: Sequence[str], results: Path) -> list[Rival]:

@@ -90,7 +90,7 @@ struct cuda_knn_options {
   // Computes the k-NN graph from half of the product: the product of two corpus tiles serves the
   // queries of both. Needs a resident corpus, and memory for the candidates of all its vectors.
   // Otherwise the whole product is computed, and the report says why if it was asked for. Without a
-  // value the fused search takes half where it can, the older products the whole.
+  // value the fused search takes half where that is faster, the older products the whole.
   std::optional<bool> half_product = {};
   bool sum_by_warp = false;  // norms and means: one warp a vector, not thrust::reduce_by_key
   proof_scope prove = proof_scope::sample;

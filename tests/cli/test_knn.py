@@ -114,12 +114,16 @@ def test_products_in_float16(kselect, tmp_path, metric):
 
 
 def test_graph_by_half_of_the_products(kselect, tmp_path):
-    """The graph of bytes has one right answer; the output says that half of the products gave it."""
+    """The graph of bytes has one right answer; the output says that half of the products gave it, or all."""
     base = RNG.integers(0, 256, (4200, 6))
     np.save(tmp_path / "base.npy", base.astype(np.float32))
-    done = kselect("knn", "--base", "base.npy", "--self", "--exclude-self", "--k", 3, "--executor", "fiber",
-                   "--product", "int8", "--half-product", "--indices", "i.npy", "--distances", "d.npy")
+    graph = ("knn", "--base", "base.npy", "--self", "--exclude-self", "--k", 3, "--executor", "fiber", "--product", "int8")
+    whole = kselect(*graph, "--whole-product", "--indices", "w.npy")
+    assert "all proven by products in int8" in whole.stdout
+    assert "all proven by products in int8" in kselect(*graph, "--indices", "n.npy").stdout, "hits are too many here"
+    done = kselect(*graph, "--half-product", "--indices", "i.npy", "--distances", "d.npy")
     assert "all proven by half of the products in int8" in done.stdout
+    assert (tmp_path / "i.npy").read_bytes() == (tmp_path / "w.npy").read_bytes()
     indices, found = np.load(tmp_path / "i.npy"), np.load(tmp_path / "d.npy")
     for query in range(4200):
         exact = ((base - base[query]) ** 2).sum(axis=1)

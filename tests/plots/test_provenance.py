@@ -14,10 +14,10 @@ from plots.source_hashes import History, Shallow, stem
 from conftest import QMS, ROOT, cell, problem, write_run
 
 # The list may only shrink. Lower the numbers with it; never raise them.
-MOST_LISTED = 3
+MOST_LISTED = 0
 # Records of searches had forms of their own, and those of k-NN had no provenance that a test read. They are
 # cells now, and the history has what each was made from. Measured again as sweeps, they leave the list.
-MOST_CONVERTED = 1
+MOST_CONVERTED = 0
 
 
 @pytest.fixture(scope="module")

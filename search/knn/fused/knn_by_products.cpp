@@ -29,17 +29,23 @@ device_buffer uploaded(backend& place, const vector_set& set) {
   return memory;
 }
 
+fused::search_shape shape_of(const knn_request& r, knn_product product) {
+  return {.n = r.base.count,
+          .q = r.queries().count,
+          .dimension = r.base.dimension,
+          .k = r.k + (r.exclude_self ? 1 : 0),
+          .wgmma_is_built = fused::wgmma_is_built(),
+          .factors = factors_of(product),
+          .leaves_out = r.filter.words != nullptr,
+          .of_inner_products = r.metric == metric::inner_product};
+}
+
 // What `auto` takes: integers where they are faster and all vectors are bytes. Their answers are
 // the same, so only time depends on it.
 knn_product chosen_product(const knn_request& r, const device& place) {
   if (r.product != knn_product::automatic) return r.product;
   const bool euclidean = r.metric == metric::sqeuclidean || r.metric == metric::euclidean;
-  const bool faster = fused::integers_are_faster({.n = r.base.count,
-                                                  .q = r.queries().count,
-                                                  .dimension = r.base.dimension,
-                                                  .k = r.k,
-                                                  .wgmma_is_built = fused::wgmma_is_built()},
-                                                 place);
+  const bool faster = fused::integers_are_faster(shape_of(r, knn_product::float16), place);
   return euclidean && faster && hold_bytes(r.base, r.queries()) ? knn_product::int8
                                                                 : knn_product::float16;
 }
@@ -48,10 +54,10 @@ knn_product chosen_product(const knn_request& r, const device& place) {
 class products_search {
  public:
   // `half`: of the product of a graph, where that can be.
-  products_search(const knn_request& r, backend& place, bool half)
+  products_search(const knn_request& r, backend& place, knn_product product, bool half)
       : r_(r),
         place_(place),
-        product_(chosen_product(r, place.description())),
+        product_(product),
         base_(uploaded(place, r.base)),
         corpus_(place, view<float>(base_).data, r.base.count, r.base.dimension, r.metric,
                 factors_of(product_)),
@@ -147,15 +153,20 @@ class products_search {
   fused::admitted allowed_;
 };
 
+bool half_pays(const knn_request& r, knn_product product, const device& place) {
+  return r.query == nullptr && fused::half_is_faster(shape_of(r, product), place);
+}
+
 // Half of the product takes more memory than the whole. If nobody asked for it, its lack is no
 // error.
 void open(std::optional<products_search>& search, const knn_request& r, backend& place) {
-  const bool half = r.cuda.half_product.value_or(r.query == nullptr);
+  const knn_product product = chosen_product(r, place.description());
+  const bool half = r.cuda.half_product.value_or(half_pays(r, product, place.description()));
   try {
-    search.emplace(r, place, half);
+    search.emplace(r, place, product, half);
   } catch (const error& failed) {
     if (!half || r.cuda.half_product || failed.category() != failure::resources) throw;
-    search.emplace(r, place, false);
+    search.emplace(r, place, product, false);
   }
 }
 

@@ -57,6 +57,7 @@ struct half_plan {
   std::int64_t part = 0;    // tiles of a block's columns; 0: every query is multiplied with all
   std::int64_t blocks = 0;  // of the pass
   int room = 0;             // of a vector's list
+  double hits = 0;          // the share of a row's scores, as expected
   bool taken() const { return part != 0; }
 };
 
@@ -93,6 +94,9 @@ struct search_plan {
 // Whether products of bytes in integers take less time there than products in float16: where the
 // same body multiplies fewer slabs. wgmma multiplies float16 alone.
 bool integers_are_faster(const search_shape& shape, const device& place);
+// Whether a graph of this shape takes less time by half of its products there. Hits of pairs take
+// longer than survivors of rows, so they must be rare.
+bool half_is_faster(search_shape shape, const device& place);
 // The rank among `part` of n scores that leaves at least k of all n, in all likelihood.
 std::int64_t rank_among(std::int64_t k, std::int64_t part, std::int64_t n);
 // A pass over the tiles [first, last) for `rows` queries, of which about `expected` survive a row.

@@ -84,6 +84,24 @@ TEST(fused_half, is_planned_where_scores_are_symmetric) {
   refused(graph(1'000'000, 11), "memory");
 }
 
+TEST(fused_half, pays_where_hits_are_rare) {
+  device gpu;
+  gpu.kind = executor_kind::cuda;
+  gpu.multiprocessors = 132;
+  gpu.memory_bytes = std::size_t{80} << 30;
+  EXPECT_TRUE(half_is_faster(graph(1'000'000, 11), gpu));
+  EXPECT_TRUE(half_is_faster(graph(200'000, 11), gpu));
+  EXPECT_FALSE(half_is_faster(graph(100'000, 11), gpu));
+  search_shape s = graph(100'000, 11);
+  s.dimension = 784;
+  EXPECT_TRUE(half_is_faster(s, gpu)) << "products take longer";
+  s.n = s.q = 5000;
+  EXPECT_FALSE(half_is_faster(s, gpu));
+  s = graph(1'000'000, 11);
+  s.q = 10;
+  EXPECT_FALSE(half_is_faster(s, gpu)) << "no graph";
+}
+
 TEST(fused_half, lists_what_is_near_and_leaves_out_what_is_far) {
   expect_hits_of_all(*runtime::open_backend(executor_kind::fiber, 2), product_body::mma_sync, 400);
 }

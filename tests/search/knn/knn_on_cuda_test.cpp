@@ -45,6 +45,20 @@ TEST_F(KnnOnCuda, TiesAndDuplicatesAreDoneAgainAndExact) {
   EXPECT_GT(found.report.unproven, 0);
 }
 
+TEST_F(KnnOnCuda, OrdersByFloat64WhatRoundsToTheSameFloat32) {
+  constexpr std::int64_t count = 600, stride = 239;  // without a common divisor
+  std::vector<float> data;
+  for (std::int64_t i = 0; i < count; ++i) {  // squared distances 1 + a^2 2^-46
+    data.insert(data.end(), {1, std::ldexp(static_cast<float>(i * stride % count), -23), 0, 0});
+  }
+  const vector_set base = make_set(count, 4, std::move(data));
+  const vector_set query = make_set(1, 4, {0, 0, 0, 0});
+  const neighbours found = answer({.base = base, .query = &query, .k = 40}, on_cuda(), *cuda_);
+  for (std::size_t j = 0; j < found.indices.size(); ++j) {
+    EXPECT_EQ(found.indices[j] * stride % count, static_cast<std::int64_t>(j));
+  }
+}
+
 TEST_F(KnnOnCuda, IsRightWhereFloat32ProductsAreNoise) {
   // Norms are near 1e4 * sqrt(8), differences near 1: the difference of the squared norms is
   // smaller than their rounding.
