@@ -356,7 +356,8 @@ def _values(found: Measured) -> str:
 def _of_search(search: Search) -> str:
     parts = []
     if "time" in search.values:
-        parts.append(f"{search.values['time'] / 1e6:.4g} ms for all queries")
+        kernels = f", {search.values['kernels'] / 1e6:.4g} ms of kernels" if "kernels" in search.values else ""
+        parts.append(f"{search.values['time'] / 1e6:.4g} ms for all queries{kernels}")
     for name, words in (("distances", "distances"), ("bytes", "bytes read and written")):
         if name in search.values:
             parts.append(f"{search.values[name]:.4g} {words} a query")

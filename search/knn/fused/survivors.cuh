@@ -105,7 +105,8 @@ struct best_scores {
   KSELECT_HD bool has(float score) const { return all() || bin(score) <= last; }
 };
 
-// The bin up to which there are `wanted` survivors. One warp calls it.
+// The bin up to which there are `wanted` survivors. One warp calls it. (racecheck warns of last_bin:
+// the compiler loads it beside the first bins, and nobody uses what it loads.)
 template <class Simt>
 KSELECT_HD void find_last_bin(Simt& simt, gathered& shared, std::uint32_t wanted) {
   constexpr int own = score_bins / simt::warp_size;
