@@ -58,6 +58,18 @@ std::string_view as_text(std::span<const T> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
+// A job that has tiles is only continued by --resume, so advice to run again names it.
+template <class F>
+void advising_to_resume(bool has_tiles, const F& write) {
+  try {
+    write();
+  } catch (const error& failed) {
+    const std::string said = failed.what();
+    if (!has_tiles || !said.ends_with("run again")) throw;
+    throw error(failed.category(), said + " with --resume");
+  }
+}
+
 }  // namespace
 
 std::filesystem::path partial_file(const std::filesystem::path& target) {
@@ -185,6 +197,11 @@ void result_store::resume(std::span<const record_line> lines) {
 
 void result_store::append(std::int64_t count, std::span<const float> distances,
                           std::span<const std::int64_t> indices) {
+  advising_to_resume(done_ != 0, [&] { append_tile(count, distances, indices); });
+}
+
+void result_store::append_tile(std::int64_t count, std::span<const float> distances,
+                               std::span<const std::int64_t> indices) {
   distances_->write_all(as_text(distances));
   indices_->write_all(as_text(indices));
   distances_->sync_data();
@@ -207,8 +224,10 @@ void result_store::commit() {
   // A network file system may report a failed write only now.
   for (auto* const rows : {&distances_, &indices_}) {
     if (!*rows) continue;
-    (*rows)->sync();
-    (*rows)->close();
+    advising_to_resume(done_ != 0, [&] {
+      (*rows)->sync();
+      (*rows)->close();
+    });
     rows->reset();
   }
   // Distances first: resume() recognises by them that the renaming has begun.

@@ -70,6 +70,8 @@ class result_store {
   void require_same_job(const record_line& line) const;
   void check_tile(std::int64_t first, std::int64_t count, const std::string& hash) const;
   void open_partial_files();
+  void append_tile(std::int64_t count, std::span<const float> distances,
+                   std::span<const std::int64_t> indices);
 
   result_request request_;
   file_system& system_;

@@ -77,6 +77,7 @@ TEST(ResultStore, WritesWhatNumpyReads) {
 
 TEST(ResultStore, EveryFaultLeavesAJobThatCanBeResumed) {
   using fault = faulty_files::fault;
+  int told_to_resume = 0;
   for (const fault kind : {fault::once, fault::from_then_on}) {
     for (int fail_at = 1;; ++fail_at) {
       const scratch_directory at;
@@ -90,6 +91,7 @@ TEST(ResultStore, EveryFaultLeavesAJobThatCanBeResumed) {
       } catch (const error& why) {
         failed = true;
         EXPECT_TRUE(why.category() == failure::output) << why.what();
+        told_to_resume += std::string(why.what()).ends_with("run again with --resume") ? 1 : 0;
       }
       SCOPED_TRACE(files.trace);
       // A fault in a destructor is not reported.
@@ -104,6 +106,7 @@ TEST(ResultStore, EveryFaultLeavesAJobThatCanBeResumed) {
       }
     }
   }
+  EXPECT_GT(told_to_resume, 4);
 }
 
 TEST(ResultStore, KilledBeforeAnyCallItResumes) {
