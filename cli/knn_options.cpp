@@ -57,7 +57,7 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
   half->group(cuda_group);
   command
       .add_flag("--whole-product", o.whole_product,
-                "with --self: compute all of it, by default for other products")
+                "with --self: compute the whole matrix product, also where half of it is faster")
       ->group(cuda_group)
       ->excludes(half);
   command.add_flag("--sum-by-warp", o.sum_by_warp, "norms by a warp a vector instead of Thrust")
@@ -257,8 +257,7 @@ void refuse_what_place_lacks(const knn_arguments& o, const backend& place) {
                             "executor cuda; this is {}",
                             to_string(kind)));
   }
-  const bool filtered = is_filtered(parse<knn_product>(o.product).value());
-  if (o.half_product && !filtered) {
+  if (o.half_product && !is_filtered(parse<knn_product>(o.product).value())) {
     throw error(failure::usage,
                 fmt::format("--half-product is for executor cuda, or for executor fiber with "
                             "--product float16, bfloat16 or int8; this is {} with --product {}",

@@ -137,12 +137,7 @@ def _flash_knn(dtype: Any) -> Arm:
     def prepare(corpus: Any, queries: Any, k: int) -> Search:
         base = corpus.to(dtype)
         asked = base if queries is corpus else queries.to(dtype)  # a graph is known by it
-
-        def search() -> tuple[Any, Any]:
-            distances, indices = flash_knn(asked, base, k)
-            return distances, indices
-
-        return search
+        return lambda: flash_knn(asked, base, k)
 
     return prepare
 

@@ -33,7 +33,8 @@ FIGURE = """\
 rate measured in the same run, divided by the time of the selection. Rows are uniform, n·Q = 2^27. Drawn from
 [goal_many_rows](results/nvidia-h200/goal_many_rows).*
 """
-# Algorithms of a run of rivals, as rows and lines are called; in this order.
+# Algorithms of a run of rivals, as rows and lines are called; in this order. CuPy's argpartition, which sorts whole rows,
+# is in the records alone.
 TITLES = {
     "auto": "auto (kselect)",
     "raft": "RAFT's `select_k`, its own choice",

@@ -266,12 +266,13 @@ struct filter_kernel {
       }
       if (tile == query_tile_) return;
       const auto pairs = simt::as_vec<2>(a_.thresholds);
-      KSELECT_UNROLL for (std::uint32_t f = 0; f < column_fragments; ++f) {
-        const auto both = simt_.load(pairs, (first + 8 * f) / 2);
-        KSELECT_UNROLL for (std::uint32_t e = 0; e < 2; ++e) {
-          if (!(sums[f][2 * h + static_cast<int>(e)] > sums_of::limit(both[static_cast<int>(e)])))
-            continue;
-          shared_.add(simt_, a_.lists, first + 8 * f + e, own, best);
+      KSELECT_UNROLL for (int f = 0; f < column_fragments; ++f) {
+        const std::uint32_t column = first + 8U * static_cast<std::uint32_t>(f);
+        const auto both = simt_.load(pairs, column / 2);
+        KSELECT_UNROLL for (int e = 0; e < 2; ++e) {
+          if (sums[f][2 * h + e] > sums_of::limit(both[e])) {
+            shared_.add(simt_, a_.lists, column + static_cast<std::uint32_t>(e), own, best);
+          }
         }
       }
     }

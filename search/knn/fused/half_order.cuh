@@ -44,18 +44,15 @@ struct limit_buckets {
   template <class Simt>
   KSELECT_HD void widen(Simt& simt, float limit) const {
     const bool has_one = limit < without_limit;
-    std::uint32_t low = has_one ? order_key(limit) : no_key, high = has_one ? low : 0;
-    for (int step = simt::warp_size / 2; step > 0; step /= 2) {
-      const std::uint32_t other_low = simt.shfl_xor(simt::full_mask, low, step);
-      const std::uint32_t other_high = simt.shfl_xor(simt::full_mask, high, step);
-      low = other_low < low ? other_low : low;
-      high = other_high > high ? other_high : high;
-    }
+    const std::uint32_t key = order_key(limit);
+    const std::uint32_t low = simt.reduce_min(simt::full_mask, has_one ? key : no_key);
+    const std::uint32_t high = simt.reduce_max(simt::full_mask, has_one ? key : 0);
     if (simt.lane() != 0 || low == no_key) return;
     simt.atomic_min(range, 0, low);
     simt.atomic_max(range, 1, high);
   }
 
+  // The bucket of a limit. What has no limit is in the last one.
   template <class Simt>
   KSELECT_HD std::int64_t of(Simt& simt, float limit) const {
     if (!(limit < without_limit)) return count - 1;

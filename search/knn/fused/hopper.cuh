@@ -73,13 +73,6 @@ __device__ __forceinline__ float2 load_two(shared_address from) {
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(two.x), "=f"(two.y) : "r"(from));
   return two;
 }
-// The same where they have been loaded before. ptxas would keep the first load's values in
-// registers instead, which a rare branch is not worth.
-__device__ __forceinline__ float2 load_two_again(shared_address from) {
-  float2 two;
-  asm volatile("ld.volatile.shared.v2.f32 {%0, %1}, [%2];" : "=f"(two.x), "=f"(two.y) : "r"(from));
-  return two;
-}
 
 // Named barriers, of `threads` threads. 0 is __syncthreads().
 __device__ __forceinline__ void sync_named(int barrier, int threads) {

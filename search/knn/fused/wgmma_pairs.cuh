@@ -56,8 +56,9 @@ struct pair_tile {
     }
     const auto mine = static_cast<std::uint32_t>(own);
 #pragma unroll 1
-    for (; of_row != 0; of_row &= of_row - 1)
+    for (; of_row != 0; of_row &= of_row - 1) {
       hits.add(simt, args.lists, mine, first_of(of_row), best);
+    }
     if (!others) return;
 #pragma unroll 1
     for (; of_columns != 0; of_columns &= of_columns - 1) {
