@@ -56,6 +56,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--paper", default=None, metavar="KEYS", help="only of these papers, such as K,T,B")
     add("--machine", default=None, metavar="NAME", help="with --run, results/NAME gets the records")
     add("--into", type=Path, default=None, metavar="DIR", help="with --run, instead of --machine")
+    add("--gpus", type=int, default=1, metavar="G",
+        help="with --run, G sweeps at a time, each on its GPU and its share of the cores")  # fmt: skip
     add("--program", type=Path, default=Path("build/release/kselect"),
         help="with --run, this program instead of one that is built first")  # fmt: skip
     return parser
@@ -100,8 +102,9 @@ def _sweep(experiments: list[Experiment], options: argparse.Namespace) -> list[s
     machine = options.into or Path("results") / (options.machine or sweeps.machine_name())
     if not (options.ids or options.paper):  # the project's own figures are no experiment of a paper
         experiments = [e for e in experiments if e.paper.hardware]
-    planned = sweeps.announce(experiments, options.program, machine, Path("results"))
-    return [] if options.plan else sweeps.run(planned, options.program, machine)
+    results, gpus = Path("results"), options.gpus
+    planned = sweeps.announce(experiments, options.program, machine, results, gpus)
+    return [] if options.plan else sweeps.run(planned, options.program, machine, gpus)
 
 
 def _draw(

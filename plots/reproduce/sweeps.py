@@ -21,6 +21,7 @@ from plots.errors import Failure, PlotError, exit_code
 from plots.files import RUNS, holds
 from plots.names import known
 from plots.records import Record, load
+from plots.reproduce import several
 from plots.reproduce.manifest import Experiment, load as load_experiments
 from plots.words import amount_of
 
@@ -67,21 +68,30 @@ def plan(runs: Sequence[Wanted], program: Path, results: Path) -> list[Sweep]:
     return [_plan(one, program, results) for one in runs]
 
 
-def run(sweeps: Sequence[Sweep], program: Path, machine: Path) -> list[str]:
+def run(sweeps: Sequence[Sweep], program: Path, machine: Path, gpus: int = 1) -> list[str]:
     """Run the sweeps into folders of `machine`, also after failures; returns the failures."""
-    failures = []
-    for number, sweep in enumerate(sweeps, 1):
-        if sweep.impossible:
-            continue
-        one = sweep.wanted
+    possible = [sweep for sweep in sweeps if not sweep.impossible]
+    jobs = [_job(sweep, program, machine) for sweep in possible]
+    codes = several.run(jobs, several.shares(gpus)) if gpus > 1 else _in_turn(possible, jobs)
+    # 1: some cells have no time; their records say why
+    failed = [job for job in jobs if codes[job.name] not in (0, 1)]
+    return [f"{j.name}: {' '.join(j.command)} ended with {codes[j.name]}" for j in failed]
+
+
+def _job(sweep: Sweep, program: Path, machine: Path) -> several.Job:
+    one = sweep.wanted
+    command = [*_command(one, program), "--resume", "--out", str(machine / one.name)]
+    return several.Job(one.name, command, sweep.seconds)
+
+
+def _in_turn(sweeps: Sequence[Sweep], jobs: Sequence[several.Job]) -> dict[str, int]:
+    codes = {}
+    for number, (sweep, job) in enumerate(zip(sweeps, jobs, strict=True), 1):
         print(f"[{number} of {len(sweeps)}] {describe(sweep)}", flush=True)
-        command = [*_command(one, program), "--resume", "--out", str(machine / one.name)]
-        code = subprocess.run(command, check=False).returncode
-        if code == 130:
+        codes[job.name] = subprocess.run(job.command, check=False).returncode
+        if codes[job.name] == 130:
             raise KeyboardInterrupt
-        if code not in (0, 1):  # 1: some cells have no time; their records say why
-            failures.append(f"{one.name}: {' '.join(command)} ended with {code}")
-    return failures
+    return codes
 
 
 def _command(one: Wanted, program: Path) -> list[str]:
@@ -163,9 +173,11 @@ def _elapsed(one: Wanted, results: Path, cells: int) -> float:
 
 
 def announce(
-    experiments: Sequence[Experiment], program: Path, machine: Path, results: Path
+    experiments: Sequence[Experiment], program: Path, machine: Path, results: Path, gpus: int = 1
 ) -> list[Sweep]:
     """Print what would run into `machine` and how long it takes; returns it."""
+    if gpus != 1:
+        several.shares(gpus)  # refuses what is not there
     if not program.exists():
         raise PlotError(Failure.INPUT, f"{program}: no such program; build kselect first")
     missing = [one for one in wanted(experiments) if not complete(machine / one.name)]
@@ -175,8 +187,10 @@ def announce(
     others = [e for e in experiments if e.command and not _recorded(e, machine)]
     for command in dict.fromkeys(e.command for e in others):
         print(f"not run by this: {command.replace('MACHINE', machine.name)}")
-    total = sum(sweep.seconds for sweep in planned if not sweep.impossible)
-    print(f"in all about {duration(total)}, into {machine}", flush=True)
+    seconds = (sweep.seconds for sweep in planned if not sweep.impossible)
+    total = several.time_of(seconds, gpus)
+    where = f" on {gpus} GPUs" if gpus > 1 else ""
+    print(f"in all about {duration(total)}{where}, into {machine}", flush=True)
     return planned
 
 
@@ -221,14 +235,15 @@ def main(arguments: list[str] | None = None) -> int:
     add("--paper", default="K,T,B", metavar="KEYS", help="of these papers (default: K,T,B)")
     add("--program", type=Path, default=Path("build/release/kselect"), help="the program to run")
     add("--into", type=Path, default=None, metavar="DIR", help="records (default: results/MACHINE)")
+    add("--gpus", type=int, default=1, metavar="G", help="run G sweeps at a time, each on its GPU")
     add("--plan", action="store_true", help="only say what would run and how long")
     options = parser.parse_args(arguments)
 
     def work() -> int:
         chosen = named(of_papers(load_experiments(), options.paper), options.ids)
         machine = options.into or Path("results") / machine_name()
-        planned = announce(chosen, options.program, machine, Path("results"))
-        failures = [] if options.plan else run(planned, options.program, machine)
+        planned = announce(chosen, options.program, machine, Path("results"), options.gpus)
+        failures = [] if options.plan else run(planned, options.program, machine, options.gpus)
         for failure in failures:
             print(f"sweeps: {failure}", file=sys.stderr)
         return int(Failure.INPUT) if failures else 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw
-from plots.reproduce import sweeps
+from plots.reproduce import several, sweeps
 from plots.reproduce.__main__ import main
 
 from conftest import ROOT, garcia_cells, write_run
@@ -241,6 +241,48 @@ def test_an_interrupted_sweep_ends_with_130(
         assert command(asked) == 130
         told = capsys.readouterr().err
         assert told.splitlines()[-1] == f"{name}: interrupted; what is recorded is complete"
+
+
+def test_sweeps_run_on_several_gpus_at_a_time(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Both wait until the other runs, so one after the other would never end.
+    meet = "for last; do :; done; echo $CUDA_VISIBLE_DEVICES >met-${last##*/}\n"
+    meet += "while [ $(ls met-* | wc -l) -lt 2 ]; do sleep 0.05; done\n"
+    (here / "kselect").write_text(FAKE + meet + "echo done; exit 1\n")
+    (here / "kselect").chmod(0o755)
+    shutil.copytree(ROOT / "configs", here / "configs")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
+    asked = ["T-fig7", "T-fig9a", "--program", "./kselect", "--into", "new", "--gpus"]
+    assert sweeps.main([*asked, "3"]) == 2
+    assert capsys.readouterr().err == "sweeps: --gpus 3: this machine shows 2\n"
+    assert not (here / "ran").exists()
+    assert sweeps.main([*asked, "2"]) == 0
+    told = capsys.readouterr().out
+    assert "on 2 GPUs, into new" in told
+    assert "tang_fig7: done" in told
+    seen = {path.name: path.read_text().strip() for path in here.glob("met-*")}
+    assert set(seen) >= {"met-tang_fig7", "met-tang_fig9a"}
+    assert set(seen.values()) == {"3", "5"}
+
+
+def test_no_sweep_begins_on_another_gpu_after_an_interruption(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "kselect").write_text(FAKE + "sleep 0.2; exit 130\n")
+    (here / "kselect").chmod(0o755)
+    shutil.copytree(ROOT / "configs", here / "configs")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    asked = ["--paper", "T", "--program", "./kselect", "--into", "new", "--gpus", "2"]
+    assert sweeps.main(asked) == 130
+    assert len((here / "ran").read_text().splitlines()) == 2
+    assert capsys.readouterr().err == "sweeps: interrupted; what is recorded is complete\n"
+
+
+def test_the_longest_sweeps_begin_first() -> None:
+    assert several.time_of([1, 2, 3, 4], 2) == 5
+    assert several.time_of([1, 9, 2, 3], 2) == 9
+    assert several.time_of([], 4) == 0
 
 
 def test_the_runs_need_the_standard_library_alone() -> None:
