@@ -1,13 +1,15 @@
 """A selection in Triton, proven and timed beside kselect's own: `python examples/triton/least.py`.
 
 It needs kselect's package, triton and torch. With TRITON_INTERPRET=1 the kernel runs on the CPU, which proves it and
-times nothing of interest.
+times nothing of interest. `python examples/triton/least.py CONFIG DIR` runs a config that names it, such as beside.json,
+and records into DIR; that one also measures the plug-in of examples/plugin, whose file WARP_LIST names.
 
 The kernel takes one row a program, holds it in registers and takes the least element k times: n * k steps, for short rows
 and small k. Equal elements go by index, because tl.argmin takes the first.
 """
 
 import os
+import sys
 from typing import Any
 
 import triton
@@ -50,6 +52,10 @@ def main() -> None:
     )
     for case in kselect.bench.test("triton-least", cases="EveryDistribution"):
         assert not case["reason"], case
+    if arguments := sys.argv[1:]:
+        config, out = arguments
+        print(kselect.bench.run(config, out=out))
+        return
     shapes = [(64, 3, 4)] if INTERPRETED else [(1024, 4096, 8), (4096, 1024, 32)]
     names = ["triton-least", "auto", "torch.topk"]
     print(kselect.bench.run(shapes, algorithms=names, executor=executor))
