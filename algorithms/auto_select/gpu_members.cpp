@@ -23,19 +23,19 @@ bool always(const problem&, const device&) { return true; }
 // One block takes some 20 us for every 2^17 elements of a row. Several blocks divide this time and
 // add some 10 us.
 bool few_long_rows(const problem& p, const device& where) {
+  if (p.ragged()) return false;  // as below
   if (8 * p.q <= where.multiprocessors) return p.n > simt::long_row(where);
   return 4 * p.q <= 3 * where.multiprocessors && p.n >= 32 * simt::long_row(where);
 }
 bool fits_a_warp(const problem& p, const device&) { return p.n <= 1024; }
 bool by_columns(const problem& p, const device&) { return p.layout == layout::column_major; }
 // If each row went to one block, the block of the longest row would still work when all others have
-// finished. So long ragged rows are cut into pieces.
+// finished. So long ragged rows are cut into pieces. If each row has a multiprocessor to itself,
+// none waits, and cutting and merging take as long as a block takes for 2^17 elements.
 bool long_ragged_rows(const problem& p, const device& where) {
-  return p.ragged() && p.n > simt::long_row(where);
+  const bool each_alone = p.q <= where.multiprocessors;
+  return p.ragged() && p.n > (each_alone ? 8 * simt::long_row(where) : simt::long_row(where));
 }
-// Of rows of up to 4096 elements with k = 2048 radix select takes 0.54 to 0.8 of the time of
-// bms-block (results/nvidia-h200-x4/serving_ragged_rivals).
-bool half_of_ragged_rows(const problem& p, const device&) { return p.ragged() && 2 * p.k >= p.n; }
 bool kth_alone(const problem& p, const device&) { return p.payload == payload::kth_value; }
 
 constexpr std::array rules = {
@@ -49,8 +49,6 @@ constexpr std::array rules = {
          "so few rows that a block each would leave most of the card idle"},
     rule{&entries::buffered_multi_select_block, "bms-warp", &fits_a_warp,
          "a row fits into the registers of one warp"},
-    rule{&entries::radix_select, "radix-select", &half_of_ragged_rows,
-         "half of a ragged row is selected, so no threshold rules much out"},
     rule{&entries::buffered_multi_select_block, "bms-block", &always,
          "each row read once, its survivors kept on chip"},
     rule{&entries::radix_select, "radix-select", &always,

@@ -31,8 +31,10 @@ std::vector<std::byte> as_numbers(row_numbers type, const std::vector<std::int64
   return bytes;
 }
 
+// As many rows as a device needs to give short ones to warps.
 std::vector<std::int64_t> lengths_around(std::int64_t n, std::int64_t k) {
-  std::vector<std::int64_t> all = {n, 0, 1, k - 1, k, k + 1, 33, n / 2, n - 1};
+  std::vector<std::int64_t> all = {n,     0,     1,     k - 1, k,   k + 1, 33,    n / 2, n - 1,
+                                   n / 3, n / 5, 2 * k, 64,    200, 1024,  n - 7, 1025,  5};
   for (std::int64_t& length : all) length = std::clamp<std::int64_t>(length, 0, n);
   return all;
 }
@@ -128,10 +130,11 @@ void rows_of_their_own_lengths(battery_attempt& a) {
   struct shape {
     std::int64_t n, k;
   };
-  // A warp's row, tiles of a block and pieces of a row, a large part of the row, and more than the
-  // row has.
-  constexpr std::array shapes = {shape{40, 5},     shape{2500, 32}, shape{9000, 17},
-                                 shape{5000, 900}, shape{20, 50},   shape{300, 300}};
+  // A warp's row, tiles of a block and pieces of a row, a large part of the row and a smaller one,
+  // and more than the row has.
+  constexpr std::array shapes = {shape{40, 5},     shape{2500, 32},  shape{9000, 17},
+                                 shape{5000, 900}, shape{5000, 200}, shape{300, 300},
+                                 shape{20, 50}};
   int turn = 0;
   for (const shape& s : shapes) {
     for (const row_form form : row_forms) {

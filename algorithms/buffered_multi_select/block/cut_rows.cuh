@@ -3,11 +3,12 @@
 // whatever the rows' lengths.
 //
 // A first launch of one block reads the lengths. It chooses the length of a piece, so that there
-// are a few pieces for each block that the device holds, and lists the pieces of all longer rows.
-// The next launch selects k from each piece and, in the same grid, from each row that is short
-// enough. The hardware starts a block when another ends, pieces first, so no block is left with a
-// long row when the others are done. A third launch selects from the pieces' candidates of each row
-// that was cut. The lengths stay on the device.
+// are a few pieces for each block that the device holds, and lists the pieces of all longer rows,
+// and the other rows. If rows are many, the second launch selects from short ones, a row a warp: a
+// block would wait for each of its steps. The next launch selects k from each piece and, in the
+// same grid, from each row that is neither short nor cut. The hardware starts a block when another
+// ends, pieces first, so no block is left with a long row when the others are done. The last launch
+// selects from the pieces' candidates of each row that was cut. The lengths stay on the device.
 //
 // A piece has 16 k elements or more, so that its candidates are few beside them, and sqrt(n k) or
 // more, so that a row's candidates are no more than a piece.
@@ -32,6 +33,7 @@ struct cut_row {
 struct cut_totals {
   position length;  // of a piece; longer rows are cut
   position pieces, rows;
+  position whole;  // rows that blocks take whole
 };
 
 // The lists of a call. Rows that are cut have their candidates in a piece's k places, but without
@@ -41,8 +43,10 @@ struct cut_lists {
   simt::global<cut_totals> totals;     // [1]
   simt::global<row_piece> pieces;      // [most]
   simt::global<cut_row> rows;          // [most]
+  simt::global<position> whole;        // [Q]: rows that are neither short nor cut
   kernels::answer_view<T> candidates;  // [most][k]
   position most = 0;                   // pieces; 0: no row is cut
+  position shortest = 0;               // of rows for blocks; warps take shorter ones
   bool merging = false;                // this launch selects from the candidates
 };
 
@@ -51,15 +55,17 @@ struct cut_kernel {
   static constexpr int max_threads = 1024;
   struct storage {
     std::uint64_t sums[max_threads / simt::warp_size];
-    position length, pieces, rows;
+    position length, pieces, rows, whole;
   };
   struct args {
     kernels::row_places places;
     simt::global<cut_totals> totals;
     simt::global<row_piece> pieces;
     simt::global<cut_row> rows;
-    position shortest;  // length of a piece
-    position wanted;    // pieces, at least, if that leaves them long enough
+    simt::global<position> whole;
+    position shortest_row;  // that is not left to warps
+    position shortest;      // length of a piece
+    position wanted;        // pieces, at least, if that leaves them long enough
   };
 
   template <class Simt>
@@ -71,15 +77,20 @@ struct cut_kernel {
       shared.length = even > a.shortest ? static_cast<position>(even) : a.shortest;
       shared.pieces = 0;
       shared.rows = 0;
+      shared.whole = 0;
     }
     simt.sync_block();
     for (std::int64_t row = simt.thread(); row < a.places.rows; row += simt.threads()) {
       const position length = kernels::range_of(simt, a.places, row).length;
-      if (length > shared.length) cut(simt, shared, a, row, length);
+      if (length > shared.length) {
+        cut(simt, shared, a, row, length);
+      } else if (length >= a.shortest_row) {
+        simt.store(a.whole, simt.atomic_add(shared.whole, 1U), static_cast<position>(row));
+      }
     }
     simt.sync_block();
     if (simt.thread() != 0) return;
-    simt.store(a.totals, 0, cut_totals{shared.length, shared.pieces, shared.rows});
+    simt.store(a.totals, 0, cut_totals{shared.length, shared.pieces, shared.rows, shared.whole});
   }
 
  private:

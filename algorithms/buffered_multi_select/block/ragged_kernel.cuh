@@ -157,19 +157,24 @@ struct ragged_kernel {
  private:
   template <class Simt>
   KSELECT_HD static std::int64_t tasks_of(Simt& simt, const args& a) {
-    if (a.cut.merging) return simt.load(a.cut.totals, 0).rows;
-    return a.cut.most + a.matrix.rows;
+    if (one_warp || a.cut.most == 0) return a.matrix.rows;
+    const cut_totals all = simt.load(a.cut.totals, 0);
+    return a.cut.merging ? all.rows : std::int64_t{all.pieces} + all.whole;
   }
 
   // Finds the elements of task number i.
   template <class Simt>
   KSELECT_HD static simt::global<const T> task_at(Simt& simt, const args& a, std::int64_t i,
                                                   team_task& task) {
-    if (a.cut.merging) return candidates_at(simt, a, i, task);
-    if (i < a.cut.most) return piece_at(simt, a, i, task);
-    const std::int64_t row = i - a.cut.most;
+    std::int64_t row = i;
+    if (!one_warp && a.cut.most != 0) {
+      if (a.cut.merging) return candidates_at(simt, a, i, task);
+      const position pieces = simt.load(a.cut.totals, 0).pieces;
+      if (i < pieces) return piece_at(simt, a, i, task);
+      row = simt.load(a.cut.whole, i - pieces);
+    }
     const auto elements = kernels::row_at(simt, a.matrix, row);
-    if (a.cut.most != 0 && elements.size > simt.load(a.cut.totals, 0).length) return {};
+    if (one_warp && a.cut.most != 0 && elements.size >= a.cut.shortest) return {};
     task = {source::row, kernels::wanted_of(simt, a.matrix, row), row * a.matrix.k, 0};
     return elements;
   }
@@ -178,7 +183,6 @@ struct ragged_kernel {
   KSELECT_HD static simt::global<const T> piece_at(Simt& simt, const args& a, std::int64_t i,
                                                    team_task& task) {
     const cut_totals all = simt.load(a.cut.totals, 0);
-    if (i >= all.pieces) return {};
     const row_piece piece = simt.load(a.cut.pieces, i);
     const position k = kernels::wanted_of(simt, a.matrix, piece.row);
     task = {source::piece, k, (i - piece.number) * a.matrix.k + std::int64_t{piece.number} * k, 0};

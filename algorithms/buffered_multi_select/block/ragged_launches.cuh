@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "algorithms/buffered_multi_select/block/launches.cuh"
-#include "algorithms/buffered_multi_select/block/ragged_kernel.cuh"
+#include "algorithms/buffered_multi_select/block/ragged_resident.cuh"
 
 namespace kselect::bms {
 
@@ -71,6 +71,21 @@ std::optional<ragged_choice> choose_ragged(const block_variant& v, const problem
   return c;
 }
 
+// Rows that a block holds whole in registers; none if k is too small a part of n, or n too large.
+template <class T>
+std::optional<ragged_choice> choose_resident(const block_variant& v, const problem& p,
+                                             const device& where) {
+  if (v.warp || !dense(p) || p.q > simt::block_limit) return {};
+  problem longest = p;
+  longest.k = std::min(p.k, p.n);
+  const reading how = reading_of<T>(v, longest, where);
+  const std::size_t most =
+      dynamic_shared(where, sizeof(team_storage<key_of<T>>) + sizeof(team_task));
+  const auto shape = resident_plan<T, true>(p.n, longest.k, how, most);
+  if (!shape) return {};
+  return ragged_choice{how, *shape, true};
+}
+
 // What all launches of a call share.
 template <class T>
 ragged_args<T> args_of(const ragged_choice& c, bool warp, const problem& p, const io& buffers) {
@@ -90,11 +105,19 @@ ragged_args<T> args_of(const ragged_choice& c, bool warp, const problem& p, cons
   return a;
 }
 
+// The kernel with one warp a row.
+template <class T>
+status launch_warps(const ragged_choice& c, std::int64_t rows, const ragged_args<T>& a,
+                    const executor& on) {
+  simt::grid shape = launch_of<T, true>(c.how, c.shape, true, rows);
+  shape.overlaps_previous = a.cut.most != 0;
+  return simt::launch<ragged_kernel<T, true, most_loads<T>, true>>(on, shape, a);
+}
+
 template <class T>
 status start_ragged_warps(const ragged_choice& c, const problem& p, const io& buffers,
                           std::span<std::byte>, const executor& on) {
-  return simt::launch<ragged_kernel<T, true, most_loads<T>, true>>(
-      on, launch_of<T, true>(c.how, c.shape, true, p.q), args_of<T>(c, true, p, buffers));
+  return launch_warps<T>(c, p.q, args_of<T>(c, true, p, buffers), on);
 }
 
 // The kernel with one block a row, piece or list of candidates, on `tasks` of them.
@@ -111,6 +134,15 @@ status launch_blocks(const ragged_choice& c, std::int64_t tasks, const ragged_ar
 }
 
 template <class T>
+status start_resident(const ragged_choice& c, const problem& p, const io& buffers,
+                      std::span<std::byte>, const executor& on) {
+  simt::grid shape = launch_of<T, true>(c.how, c.shape, false, p.q);
+  shape.blocks = p.q;
+  return simt::launch<ragged_resident_kernel<T, most_loads<T>>>(on, shape,
+                                                                args_of<T>(c, false, p, buffers));
+}
+
+template <class T>
 status start_ragged_blocks(const ragged_choice& c, const problem& p, const io& buffers,
                            std::span<std::byte>, const executor& on) {
   return launch_blocks<T>(c, p.q, args_of<T>(c, false, p, buffers), on);
@@ -118,6 +150,9 @@ status start_ragged_blocks(const ragged_choice& c, const problem& p, const io& b
 
 template <class T>
 call_plan ragged_plan(const block_variant& v, const problem& p, const device& where) {
+  if (const auto held = choose_resident<T>(v, p, where)) {
+    return call_plan::of<&start_resident<T>>(p, 0, *held);
+  }
   const auto c = choose_ragged<T>(v, p, where, p.n);
   if (!c) return call_plan::refused("k is too large for a list in shared memory");
   return v.warp ? call_plan::of<&start_ragged_warps<T>>(p, 0, *c)
@@ -128,17 +163,22 @@ call_plan ragged_plan(const block_variant& v, const problem& p, const device& wh
 
 struct cut_choice {
   ragged_choice rows;
-  position shortest, wanted;  // as cut_kernel::args
-  position most;              // pieces
+  std::optional<ragged_choice> short_rows;  // by warps
+  position shortest_row;                    // of rows for blocks
+  position shortest, wanted;                // as cut_kernel::args
+  position most;                            // pieces
+  int threads;                              // that read the lengths
 };
 
 template <class T>
 cut_lists<T> carve_cuts(const cut_choice& c, const problem& p, simt::carver& memory) {
   cut_lists<T> lists;
   lists.most = c.most;
+  lists.shortest = c.shortest_row;
   lists.totals = memory.take<cut_totals>(1);
   lists.pieces = memory.take<row_piece>(c.most);
   lists.rows = memory.take<cut_row>(c.most);
+  lists.whole = memory.take<position>(p.q);
   lists.candidates.values = memory.take<T>(c.most * p.k);
   if (p.has_indices()) lists.candidates.indices_32 = memory.take<std::int32_t>(c.most * p.k);
   return lists;
@@ -148,16 +188,33 @@ template <class T>
 status start_cut(const cut_choice& c, const problem& p, const io& buffers,
                  std::span<std::byte> memory, const executor& on) {
   simt::carver pieces(memory.data());
+  const cut_lists<T> cut = carve_cuts<T>(c, p, pieces);
   auto a = args_of<T>(c.rows, false, p, buffers);
-  a.cut = carve_cuts<T>(c, p, pieces);
-  status done = simt::launch<cut_kernel>(
-      on, {1, c.rows.how.threads},
-      {a.matrix, a.cut.totals, a.cut.pieces, a.cut.rows, c.shortest, c.wanted});
-  if (done.ok()) done = launch_blocks<T>(c.rows, c.most + p.q, a, on);
+  a.cut = cut;
+  status done = simt::launch<cut_kernel>(on, {1, c.threads},
+                                         {a.matrix, cut.totals, cut.pieces, cut.rows, cut.whole,
+                                          c.shortest_row, c.shortest, c.wanted});
+  if (done.ok() && c.short_rows) {
+    auto of_warps = args_of<T>(*c.short_rows, true, p, buffers);
+    of_warps.cut = cut;
+    done = launch_warps<T>(*c.short_rows, p.q, of_warps, on);
+  }
+  // Blocks beyond the pieces take the rows that are not cut in turns.
+  const std::int64_t tasks = c.most + std::min<std::int64_t>(p.q, c.wanted);
+  if (done.ok()) done = launch_blocks<T>(c.rows, tasks, a, on);
   a.cut.merging = true;
   // A row that is cut has two pieces or more.
   if (done.ok()) done = launch_blocks<T>(c.rows, std::min<std::int64_t>(c.most / 2, p.q), a, on);
   return done;
+}
+
+// How warps take short rows, if rows are so many that short ones would keep blocks busy.
+template <class T>
+std::optional<ragged_choice> choose_short(const problem& p, const device& where) {
+  if (p.q < std::int64_t{4} * where.multiprocessors) return {};
+  problem short_rows = p;
+  short_rows.n = std::min(p.n, simt::warp_size * held_by_thread<T>);
+  return choose_ragged<T>({true, 0}, short_rows, where, short_rows.n);
 }
 
 // Pieces of a length that pays: the least, and enough of them to fill the device twice.
@@ -171,9 +228,14 @@ std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
   const auto rows = choose_ragged<T>({false, 0}, many, where, std::min(p.n, shortest));
   if (!rows) return {};
   const std::int64_t wanted = 2 * std::max<std::int64_t>(1, filling(rows->how.threads, where));
-  cut_choice c{*rows, 0, static_cast<position>(wanted), 0};
+  cut_choice c{};
+  c.rows = *rows;
   if (shortest >= p.n) return c;  // no row is long enough
+  c.short_rows = choose_short<T>(p, where);
+  if (c.short_rows) c.shortest_row = simt::warp_size * held_by_thread<T> + 1;
   c.shortest = static_cast<position>(shortest);
+  c.wanted = static_cast<position>(wanted);
+  c.threads = simt::block_threads(where, cut_kernel::max_threads);
   // Rows of more than a piece have at most twice as many pieces as their elements fill.
   c.most = static_cast<position>(std::min(2 * wanted, p.q * ((p.n - 1) / shortest + 1)));
   return c;

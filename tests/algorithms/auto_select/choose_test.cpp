@@ -54,7 +54,9 @@ TEST(choose, follows_the_bound_of_ragged_rows) {
   EXPECT_EQ(chosen(ragged(1 << 20, 64, 2048)), "bms-grid");
   EXPECT_EQ(chosen(ragged(1 << 16, 1 << 20, 64)), "bms-block");  // too many lengths for one block
   EXPECT_EQ(chosen(ragged(1 << 16, 64, 20'000)), "radix-select");
-  EXPECT_EQ(chosen(ragged(4096, 64, 2048)), "radix-select");
+  EXPECT_EQ(chosen(ragged(4096, 64, 2048)), "bms-block");
+  EXPECT_EQ(chosen(ragged(1 << 16, 64, 2048)), "bms-block");  // a multiprocessor each
+  EXPECT_EQ(chosen(ragged(1 << 16, 4096, 2048)), "bms-grid");
   EXPECT_EQ(chosen(ragged(4096, 64, 512)), "bms-block");
   EXPECT_EQ(chosen(ragged(512, 64, 256)), "bms-warp");
   problem p = ragged(1 << 20, 64, 2048);
