@@ -113,9 +113,14 @@ struct as_chosen {
   __device__ std::int64_t operator()(std::int64_t i) const { return chosen[i]; }
 };
 
+// (d - from) / from. Of no distance any number that tells 0 from more will do.
+__device__ float farther_by(double d, double from) {
+  return static_cast<float>(from > 0 ? (d - from) / from : d > 0 ? 1 : 0);
+}
+
 __global__ void __launch_bounds__(tile_threads* tile_threads)
     measure_directly(vectors_on_device queries, const std::int32_t* chosen, std::int64_t count,
-                     vectors_on_device corpus, float* out, std::int64_t pitch) {
+                     const double* from, vectors_on_device corpus, float* out, std::int64_t pitch) {
   __shared__ image_tile x, y;
   const as_chosen rows{std::int64_t{blockIdx.y} * tile_side, chosen};
   const in_order columns{std::int64_t{blockIdx.x} * tile_side};
@@ -144,7 +149,7 @@ __global__ void __launch_bounds__(tile_threads* tile_threads)
       const double d =
           ranked_distance(sums[i][j], queries.scales != nullptr,
                           image_of(queries, chosen[row]).scale, image_of(corpus, column).scale);
-      out[row * pitch + column] = static_cast<float>(d);
+      out[row * pitch + column] = farther_by(d, from[chosen[row]]);
     }
   }
 }
@@ -233,12 +238,12 @@ void distance_rows::multiply_transposed(const vectors_on_device& queries,
 }
 
 void distance_rows::directly(const vectors_on_device& queries, const std::int32_t* chosen,
-                             std::int64_t count, const vectors_on_device& corpus, float* out,
-                             std::int64_t pitch) {
+                             std::int64_t count, const double* from,
+                             const vectors_on_device& corpus, float* out, std::int64_t pitch) {
   const dim3 grid(static_cast<unsigned>(blocks_for(corpus.count, tile_side)),
                   static_cast<unsigned>(blocks_for(count, tile_side)));
-  measure_directly<<<grid, dim3(tile_threads, tile_threads), 0, stream_>>>(queries, chosen, count,
-                                                                           corpus, out, pitch);
+  measure_directly<<<grid, dim3(tile_threads, tile_threads), 0, stream_>>>(
+      queries, chosen, count, from, corpus, out, pitch);
   require_launch("measure_directly");
 }
 

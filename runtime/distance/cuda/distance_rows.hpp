@@ -57,10 +57,13 @@ class distance_rows {
   // The product of multiply without the pass, to compare times with.
   void product_only(const vectors_on_device& queries, const vectors_on_device& corpus, float* out,
                     std::int64_t pitch);
-  // Computes distances directly in float64, rounded once, for the `count` queries whose numbers are
-  // in `chosen` (device memory). Equal vectors are at distance 0.
+  // For the `count` queries whose numbers are in `chosen` (device memory): computes distances d
+  // directly in float64, where equal vectors are at distance 0, and writes how much farther they
+  // are than from[number], (d - from) / from, rounded once. If from[number] is 0, writes 1 for
+  // every d above 0.
   void directly(const vectors_on_device& queries, const std::int32_t* chosen, std::int64_t count,
-                const vectors_on_device& corpus, float* out, std::int64_t pitch);
+                const double* from, const vectors_on_device& corpus, float* out,
+                std::int64_t pitch);
 
   // Infinite if D is too large for a bound.
   double error_factor(std::int64_t dimension) const;

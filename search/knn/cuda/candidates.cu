@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(block)
   const std::int64_t own = queries.first_own < 0 ? -1 : queries.first_own + query;
   const std::int64_t start = row * from.pitch;
   const auto lane = static_cast<std::int64_t>(threadIdx.x % warp);
-  float last = 0;  // ranked distances are neither negative nor NaN
+  float last = bound.directly ? -INFINITY : 0;  // none is NaN, and no distance negative
   for (std::int64_t j = lane; j < kept; j += warp) {
     const double exact = from.exact[start + j];
     const std::int64_t index = from.index[start + j];
@@ -109,9 +109,14 @@ __global__ void __launch_bounds__(block)
         index == own ? left_out : key{__float_as_uint(distance)} << 32 | static_cast<key>(j);
     last = fmaxf(last, from.ranked[start + j]);
   }
-  if (proven == nullptr) return;
   for (int step = warp / 2; step > 0; step /= 2) {
     last = fmaxf(last, __shfl_xor_sync(~0U, last, step));
+  }
+  if (bound.directly) {
+    if (lane == 0) {
+      proven[row] = everything || last >= -bound.factor ? 1 : 0;
+    }
+    return;
   }
   // If the bound is unknown, `safe` is -infinity or NaN and no candidate is at most `safe`.
   const double safe = last - largest_error(bound, queries.vectors.weighted_squares[query]);
@@ -152,7 +157,7 @@ struct ordered_row {
 // A thread a candidate.
 __global__ void __launch_bounds__(block)
     unpack(query_rows queries, candidates from, const key* ordered, std::int64_t kept,
-           std::int64_t k, std::int64_t* indices, float* distances) {
+           candidate_order::answer to) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block + threadIdx.x;
   const std::int64_t row = i / kept, j = i % kept;
   if (row >= queries.rows) return;
@@ -160,10 +165,11 @@ __global__ void __launch_bounds__(block)
                          from.index + row * from.pitch, kept};
   if (mine.keys[j] == left_out) return;
   const std::int64_t place = mine.place_of(j);
-  if (place >= k) return;
-  const std::int64_t target = query_of(queries, row) * k + place;
-  indices[target] = mine.index[mine.slot(j)];
-  distances[target] = __uint_as_float(static_cast<unsigned>(mine.keys[j] >> 32));
+  if (place >= to.k) return;
+  const std::int64_t query = query_of(queries, row), target = query * to.k + place;
+  to.indices[target] = mine.index[mine.slot(j)];
+  to.distances[target] = __uint_as_float(static_cast<unsigned>(mine.keys[j] >> 32));
+  if (place == to.k - 1) to.farthest[query] = mine.exact[mine.slot(j)];
 }
 
 struct start_of_row {
@@ -223,7 +229,7 @@ void candidate_order::write(const query_rows& queries, const candidates& from, m
   require_cuda(sort(scratch_.data(), scratch, keys, ordered, queries.rows, kept_, on),
                "cub::DeviceSegmentedSort");
   unpack<<<static_cast<unsigned>(blocks_for(queries.rows * kept_, block)), block, 0, on>>>(
-      queries, from, ordered, kept_, to.k, to.indices, to.distances);
+      queries, from, ordered, kept_, to);
   require_launch("unpack");
 }
 

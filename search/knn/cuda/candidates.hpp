@@ -7,6 +7,11 @@
 // comparison. Let t be the ranked distance of the last candidate and e the error bound of
 // distance_rows.hpp. A vector that was not kept is ranked at t or beyond, so its true distance is
 // at least t - e. If k candidates are at t - e or nearer, no other vector is nearer than these.
+//
+// Queries without that proof are done again: vectors are ranked by how much farther they are than
+// the k-th candidate, computed in float64. Rounding to float32 keeps the sign of the difference.
+// So if the last candidate is not nearer than the k-th was, all vectors that are nearer have been
+// kept, and the answer is exact. Otherwise there is a nearer k-th candidate, to begin again from.
 
 #include <cstdint>
 
@@ -48,6 +53,9 @@ struct error_bound {
   double offset;
   double largest_scale;
   const float* largest_weighted_square;  // of the corpus; device memory
+  // Distances are ranked by distance_rows::directly(). `factor` is then the rounding of a float64
+  // distance, relative, and the rest has no use.
+  bool directly = false;
 };
 
 // All work is enqueued on `stream`, a cudaStream_t.
@@ -67,12 +75,13 @@ class candidate_order {
  public:
   candidate_order(backend& place, std::int64_t max_rows, std::int64_t kept);
 
-  // `indices`, `distances`: [tile's queries][k]; row r goes to the row of its query. `proven`: one
-  // byte a row, 1 if no nearer vector can have been left out; null: do not judge. `everything`: no
-  // vector has been left out.
+  // `indices`, `distances`: [tile's queries][k]; row r goes to the row of its query, and so does
+  // the k-th distance, as candidates::exact, to `farthest`. `proven`: one byte a row, 1 if no
+  // nearer vector can have been left out. `everything`: no vector has been left out.
   struct answer {
     std::int64_t* indices;
     float* distances;
+    double* farthest;
     std::uint8_t* proven;
     std::int64_t k;
   };

@@ -33,6 +33,7 @@ knn_stages::knn_stages(const knn_request& r, backend& place, knn_plan plan, corp
   chosen_ = make_array<std::int32_t>(place, answers);
   indices_ = make_array<std::int64_t>(place, answers * r.k);
   nearest_ = make_array<float>(place, answers * r.k);
+  farthest_ = make_array<double>(place, answers);
   report_.times.resize(watch_.on() ? static_cast<std::size_t>(std::max(1, r.cuda.repeats)) : 0);
   report_.corpus_tiles = corpus_.count();
   report_.streamed = plan_.streamed;
@@ -84,15 +85,19 @@ void knn_stages::select(std::int64_t group, float* distances, const query_rows& 
   best_.add(group, found, queries, tile, first, selection_, watch_);
 }
 
-void knn_stages::order(std::int64_t group, const query_rows& queries, std::int64_t at,
-                       bool judged) {
+void knn_stages::order(std::int64_t group, const query_rows& queries, std::int64_t at) {
   const std::int64_t dimension = request_.base.dimension;
-  const error_bound bound{distances_.error_factor(dimension),
-                          static_cast<double>(dimension) * distance_rows::smallest_step,
-                          distance_rows::largest_scale, corpus_.largest_weighted_square()};
+  error_bound bound{distances_.error_factor(dimension),
+                    static_cast<double>(dimension) * distance_rows::smallest_step,
+                    distance_rows::largest_scale, corpus_.largest_weighted_square()};
+  if (queries.chosen != nullptr) {
+    bound.factor = static_cast<double>(dimension + 8) * 0x1p-52;
+    bound.directly = true;
+  }
   const candidate_order::answer to{.indices = as<std::int64_t>(indices_) + at * request_.k,
                                    .distances = as<float>(nearest_) + at * request_.k,
-                                   .proven = judged ? as<std::uint8_t>(proven_) + at : nullptr,
+                                   .farthest = as<double>(farthest_) + at,
+                                   .proven = as<std::uint8_t>(proven_) + at,
                                    .k = request_.k};
   watch_.time(&cuda_knn_times::order, [&] {
     order_.write(queries, best_.of(group), request_.metric, bound,
@@ -111,28 +116,38 @@ query_rows knn_stages::again(std::int64_t group, query_rows queries,
   return queries;
 }
 
-void knn_stages::select_again(std::int64_t group, const query_rows& queries,
+void knn_stages::select_again(std::int64_t group, const query_rows& queries, std::int64_t at,
                               const vectors_on_device& tile, std::int64_t first) {
-  distances_.directly(queries.vectors, queries.chosen, queries.rows, tile, rows(), plan_.pitch);
+  distances_.directly(queries.vectors, queries.chosen, queries.rows, as<double>(farthest_) + at,
+                      tile, rows(), plan_.pitch);
   select(group, rows(), queries, tile, first);
 }
 
 void knn_stages::answer(std::int64_t group, const query_rows& queries, int repeat) {
-  order(group, queries, 0, true);
-  const std::vector<std::int32_t> which = unproven(queries.rows, repeat == 0);
-  if (which.empty()) return;
-  watch_.time(&cuda_knn_times::redo, [&] {
-    const query_rows chosen = again(group, queries, which);
-    each_tile([&](const vectors_on_device& tile, std::int64_t first) {
-      select_again(group, chosen, tile, first);
+  order(group, queries, 0);
+  std::vector<std::int32_t> which = unproven(0, queries.rows, repeat == 0);
+  for (int time = 0; time < times_again && !which.empty(); ++time) {
+    watch_.time(&cuda_knn_times::redo, [&] {
+      const query_rows chosen = again(group, queries, which);
+      each_tile([&](const vectors_on_device& tile, std::int64_t first) {
+        select_again(group, chosen, 0, tile, first);
+      });
+      order(group, chosen, 0);
     });
-    order(group, chosen, 0, false);
-  });
+    which = those_of(which, unproven(0, std::ssize(which), false));
+  }
 }
 
-std::vector<std::int32_t> knn_stages::unproven(std::int64_t count, bool counted) {
+std::vector<std::int32_t> those_of(const std::vector<std::int32_t>& numbers,
+                                   const std::vector<std::int32_t>& places) {
+  std::vector<std::int32_t> those;
+  for (const std::int32_t at : places) those.push_back(numbers[static_cast<std::size_t>(at)]);
+  return those;
+}
+
+std::vector<std::int32_t> knn_stages::unproven(std::int64_t at, std::int64_t count, bool counted) {
   std::vector<std::uint8_t> proven(static_cast<std::size_t>(count));
-  place_.to_host(std::as_writable_bytes(std::span(proven)), proven_.data());
+  place_.to_host(std::as_writable_bytes(std::span(proven)), proven_.data() + at);
   std::vector<std::int32_t> rows;
   for (std::size_t row = 0; row < proven.size(); ++row) {
     if (proven[row] == 0) rows.push_back(static_cast<std::int32_t>(row));

@@ -20,6 +20,10 @@
 
 namespace kselect::search {
 
+// The numbers at these places.
+std::vector<std::int32_t> those_of(const std::vector<std::int32_t>& numbers,
+                                   const std::vector<std::int32_t>& places);
+
 class knn_stages {
  public:
   // Allocates everything. `request` and `place`, a CUDA backend, must outlive this object. The
@@ -57,18 +61,22 @@ class knn_stages {
   // After select() for every corpus tile: orders the group's candidates, judges them, and does
   // unproven queries again. In repeat 0 the report counts these.
   void answer(std::int64_t group, const query_rows& queries, int repeat);
-  // The steps of answer(). This one enqueues: writes the group's answers to rows `at` on and, if
-  // `judged`, whether each is proven.
-  void order(std::int64_t group, const query_rows& queries, std::int64_t at, bool judged);
-  // The numbers of the unproven among the first `count` answers, after the enqueued work. The
+  // The steps of answer(). This one enqueues: writes the group's answers to rows `at` on, and
+  // whether each is proven.
+  void order(std::int64_t group, const query_rows& queries, std::int64_t at);
+  // The numbers of the unproven among the `count` rows from `at` on, after the enqueued work. The
   // report counts them if `counted`. Returns none if TF32 was asked for.
-  std::vector<std::int32_t> unproven(std::int64_t count, bool counted);
+  std::vector<std::int32_t> unproven(std::int64_t at, std::int64_t count, bool counted);
   // Enqueues: restricts the group to the queries with numbers `which`, without candidates. Their
   // answers keep their places.
   query_rows again(std::int64_t group, query_rows queries, const std::vector<std::int32_t>& which);
-  // select() for these queries, by distances in float64. `tile` starts at corpus vector `first`.
-  void select_again(std::int64_t group, const query_rows& queries, const vectors_on_device& tile,
-                    std::int64_t first);
+  // select() for these queries, by distances in float64 from those of their k-th candidates; the
+  // group's answers begin at row `at`. `tile` starts at corpus vector `first`.
+  void select_again(std::int64_t group, const query_rows& queries, std::int64_t at,
+                    const vectors_on_device& tile, std::int64_t first);
+  // How often a query is done again at most. Each time float32 resolves distances more finely about
+  // the right one, so what were left after so many would only differ by rounding.
+  static constexpr int times_again = 6;
   // Downloads the first `count` answers and passes them to the sink as those of queries `first` on.
   void deliver(std::int64_t first, std::int64_t count,
                const std::function<void(const knn_block&)>& sink);
@@ -102,7 +110,7 @@ class knn_stages {
   best_candidates best_;
   candidate_order order_;
   std::optional<device_vectors> own_queries_;  // empty: queries are in the resident corpus
-  device_buffer rows_, transposed_, proven_, chosen_, indices_, nearest_;
+  device_buffer rows_, transposed_, proven_, chosen_, indices_, nearest_, farthest_;
   stopwatch watch_;
   cuda_knn_report report_;
   std::vector<std::int64_t> host_indices_;

@@ -194,11 +194,15 @@ TEST_F(CudaDistance, WithTf32IsWithinTheWiderBound) {
   expect_within_bound(found, x, x, 256, metric::sqeuclidean, distances.error_factor(256));
 }
 
-TEST_F(CudaDistance, DirectlyIsTheCpusUpToTheLastBitForChosenQueries) {
+TEST_F(CudaDistance, DirectlyTellsHowMuchFartherThanGivenChosenQueriesAre) {
   distance_rows distances(place_->executor().stream, false);
   const std::vector<std::int32_t> chosen = {39, 0, 7, 7, 20};
+  std::vector<double> from(40, 0.5);
+  from[20] = 0;
   const device_buffer numbers(*place_, chosen.size() * sizeof(std::int32_t));
   place_->to_device(numbers.data(), std::as_bytes(std::span(chosen)));
+  const device_buffer start(*place_, from.size() * sizeof(double));
+  place_->to_device(start.data(), std::as_bytes(std::span(from)));
   for (const metric m : metrics) {
     const floats x = normal_vectors(40, 37, 5);
     floats y = normal_vectors(100, 37, 6);
@@ -207,16 +211,18 @@ TEST_F(CudaDistance, DirectlyIsTheCpusUpToTheLastBitForChosenQueries) {
     const auto corpus = upload(y, 37, m);
     const floats found = rows(5, 100, [&](float* out, std::int64_t pitch) {
       distances.directly(queries->view(40), reinterpret_cast<const std::int32_t*>(numbers.data()),
-                         5, corpus->view(100), out, pitch);
+                         5, reinterpret_cast<const double*>(start.data()), corpus->view(100), out,
+                         pitch);
     });
     const floats right = by_cpu(x, y, 37, m);
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       for (std::size_t j = 0; j < 100; ++j) {
-        const float expected = right[static_cast<std::size_t>(chosen[i]) * 100 + j];
-        ASSERT_NEAR(found[i * 100 + j], expected, 1.3e-7 * expected + 1e-15) << to_string(m);
+        const double there = right[static_cast<std::size_t>(chosen[i]) * 100 + j];
+        const double expected = chosen[i] == 20 ? 1 : (there - 0.5) / 0.5;
+        ASSERT_NEAR(found[i * 100 + j], expected, 4e-7 * there + 1e-7) << to_string(m);
       }
     }
-    EXPECT_EQ(found[100], 0) << to_string(m);
+    EXPECT_EQ(found[100], -1) << to_string(m);  // equal vectors
   }
 }
 

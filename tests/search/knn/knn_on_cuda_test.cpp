@@ -2,6 +2,7 @@
 
 #include "tests/search/knn/knn_on_cuda.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -45,7 +46,7 @@ TEST_F(KnnOnCuda, TiesAndDuplicatesAreDoneAgainAndExact) {
   EXPECT_GT(found.report.unproven, 0);
 }
 
-TEST_F(KnnOnCuda, OrdersByFloat64WhatRoundsToTheSameFloat32) {
+TEST_F(KnnOnCuda, ChoosesAndOrdersByFloat64WhatRoundsToTheSameFloat32) {
   constexpr std::int64_t count = 600, stride = 239;  // without a common divisor
   std::vector<float> data;
   for (std::int64_t i = 0; i < count; ++i) {  // squared distances 1 + a^2 2^-46
@@ -53,9 +54,33 @@ TEST_F(KnnOnCuda, OrdersByFloat64WhatRoundsToTheSameFloat32) {
   }
   const vector_set base = make_set(count, 4, std::move(data));
   const vector_set query = make_set(1, 4, {0, 0, 0, 0});
-  const neighbours found = answer({.base = base, .query = &query, .k = 40}, on_cuda(), *cuda_);
+  for (const std::int64_t k : {1, 40, 550}) {
+    SCOPED_TRACE(k);
+    const neighbours found = answer({.base = base, .query = &query, .k = k}, on_cuda(), *cuda_);
+    for (std::size_t j = 0; j < found.indices.size(); ++j) {
+      ASSERT_EQ(found.indices[j] * stride % count, static_cast<std::int64_t>(j));
+    }
+  }
+}
+
+TEST_F(KnnOnCuda, IsExactWhereDistancesUnderflowFloat32) {
+  vector_set base = integers(500, 3, 21);
+  for (float& x : base.data) x *= 0x1p-100F;
+  const vector_set query = make_set(1, 3, {0, 0, 0});
+  const neighbours found = answer({.base = base, .query = &query, .k = 20}, on_cuda(), *cuda_);
+  const auto square = [&](std::int64_t i) {
+    double sum = 0;
+    for (int c = 0; c < 3; ++c) {
+      const double x = base.data[static_cast<std::size_t>(3 * i + c)];
+      sum += x * x;
+    }
+    return sum;
+  };
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < base.count; ++i) all.push_back(square(i));
+  std::ranges::sort(all);
   for (std::size_t j = 0; j < found.indices.size(); ++j) {
-    EXPECT_EQ(found.indices[j] * stride % count, static_cast<std::int64_t>(j));
+    EXPECT_EQ(square(found.indices[j]), all[j]);
   }
 }
 

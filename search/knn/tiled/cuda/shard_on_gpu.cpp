@@ -3,6 +3,7 @@
 #include "search/knn/tiled/cuda/shard_on_gpu.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "runtime/error.hpp"
@@ -97,10 +98,12 @@ class shard_on_gpu final : public shard_search {
     const even_cut cut{queries.count, (queries.count + most - 1) / most};
     meet(cut);
     for (std::int64_t g = 0; g < cut.parts; ++g) {
-      stages_.order(g, group(cut, g), cut.first(g), true);
+      stages_.order(g, group(cut, g), cut.first(g));
     }
-    const std::vector<std::int32_t> again = stages_.unproven(queries.count, true);
-    if (!again.empty()) do_again(cut, again);
+    std::vector<std::int32_t> again = stages_.unproven(0, queries.count, true);
+    for (int time = 0; time < knn_stages::times_again && !again.empty(); ++time) {
+      again = done_again(cut, again);
+    }
     merge(queries.count, first, best);
     stages_.add_times(0);
     return {};
@@ -131,27 +134,39 @@ class shard_on_gpu final : public shard_search {
     });
   }
 
-  // One more pass, in float64, for the queries `which`. Their answers replace the old ones.
-  void do_again(const even_cut& cut, const std::vector<std::int32_t>& which) {
+  // One more pass, in float64, for the queries `which`. Their answers replace the old ones. Returns
+  // those that are unproven yet.
+  std::vector<std::int32_t> done_again(const even_cut& cut,
+                                       const std::vector<std::int32_t>& which) {
     struct part {
       std::int64_t group;
       query_rows queries;
+      std::vector<std::int32_t> numbers;  // of its queries
     };
     std::vector<part> parts;
     stages_.watch().time(&cuda_knn_times::redo, [&] {
       auto next = which.begin();
       for (std::int64_t g = 0; g < cut.parts; ++g) {
-        std::vector<std::int32_t> own;  // numbers within the group
+        std::vector<std::int32_t> numbers, own;  // own: within the group
         for (; next != which.end() && *next < cut.first(g + 1); ++next) {
+          numbers.push_back(*next);
           own.push_back(*next - static_cast<std::int32_t>(cut.first(g)));
         }
-        if (!own.empty()) parts.push_back({g, stages_.again(g, group(cut, g), own)});
+        if (!own.empty()) parts.push_back({g, stages_.again(g, group(cut, g), own), numbers});
       }
       stages_.each_tile([&](const vectors_on_device& tile, std::int64_t at) {
-        for (const part& p : parts) stages_.select_again(p.group, p.queries, tile, at);
+        for (const part& p : parts) {
+          stages_.select_again(p.group, p.queries, cut.first(p.group), tile, at);
+        }
       });
-      for (const part& p : parts) stages_.order(p.group, p.queries, cut.first(p.group), false);
+      for (const part& p : parts) stages_.order(p.group, p.queries, cut.first(p.group));
     });
+    std::vector<std::int32_t> left;
+    for (const part& p : parts) {
+      const auto unproven = stages_.unproven(cut.first(p.group), p.queries.rows, false);
+      std::ranges::copy(those_of(p.numbers, unproven), std::back_inserter(left));
+    }
+    return left;
   }
 
   // Downloads all answers and merges them into `best`. The first query has number `first`.
