@@ -167,6 +167,7 @@ struct cut_choice {
   position shortest_row;                    // of rows for blocks
   position shortest, wanted;                // as cut_kernel::args
   position most;                            // pieces
+  std::int64_t blocks;                      // that take them, and in turns the rows not cut
   int threads;                              // that read the lengths
 };
 
@@ -199,9 +200,7 @@ status start_cut(const cut_choice& c, const problem& p, const io& buffers,
     of_warps.cut = cut;
     done = launch_warps<T>(*c.short_rows, p.q, of_warps, on);
   }
-  // Blocks beyond the pieces take the rows that are not cut in turns.
-  const std::int64_t tasks = c.most + std::min<std::int64_t>(p.q, c.wanted);
-  if (done.ok()) done = launch_blocks<T>(c.rows, tasks, a, on);
+  if (done.ok()) done = launch_blocks<T>(c.rows, c.blocks, a, on);
   a.cut.merging = true;
   // A row that is cut has two pieces or more.
   if (done.ok()) done = launch_blocks<T>(c.rows, std::min<std::int64_t>(c.most / 2, p.q), a, on);
@@ -217,7 +216,9 @@ std::optional<ragged_choice> choose_short(const problem& p, const device& where)
   return choose_ragged<T>({true, 0}, short_rows, where, short_rows.n);
 }
 
-// Pieces of a length that pays: the least, and enough of them to fill the device twice.
+// Pieces of a length that pays: the least, and two for each multiprocessor. A block reads about a
+// hundredth of what the device does, so no piece takes half of the time for all. Each one more
+// costs k candidates.
 template <class T>
 std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
   problem many = p;  // pieces are many rows
@@ -227,7 +228,7 @@ std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
   const std::int64_t shortest = std::max({16 * p.k, simt::long_row(where), balanced});
   const auto rows = choose_ragged<T>({false, 0}, many, where, std::min(p.n, shortest));
   if (!rows) return {};
-  const std::int64_t wanted = 2 * std::max<std::int64_t>(1, filling(rows->how.threads, where));
+  const std::int64_t wanted = std::int64_t{2} * where.multiprocessors;
   cut_choice c{};
   c.rows = *rows;
   if (shortest >= p.n) return c;  // no row is long enough
@@ -238,6 +239,7 @@ std::optional<cut_choice> choose_cut(const problem& p, const device& where) {
   c.threads = simt::block_threads(where, cut_kernel::max_threads);
   // Rows of more than a piece have at most twice as many pieces as their elements fill.
   c.most = static_cast<position>(std::min(2 * wanted, p.q * ((p.n - 1) / shortest + 1)));
+  c.blocks = c.most + std::min(p.q, 4 * filling(rows->how.threads, where));
   return c;
 }
 
