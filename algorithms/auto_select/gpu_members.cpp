@@ -40,7 +40,7 @@ bool kth_alone(const problem& p, const device&) { return p.payload == payload::k
 
 constexpr std::array rules = {
     rule{&entries::radix_select, "radix-select", &kth_alone, "only the k-th value is wanted"},
-    // Within 1 % of the best queue in geometric mean, 7 % at worst (results/nvidia-h200-x2/tang_*).
+    // Within 1 % of the best queue in geometric mean, 7 % at worst (results/nvidia-h200-x4/tang_*).
     rule{&entries::heap_queue, "tang/heap+partition4", &by_columns,
          "in column-major rows neighbouring lanes read neighbouring rows"},
     rule{&entries::buffered_multi_select_grid, "bms-grid", &long_ragged_rows,

@@ -21,6 +21,7 @@ class Measured:
     cells: tuple[Record, ...] = ()  # the deciding cells, if nothing is compared
     searches: tuple[Search, ...] = ()  # the deciding searches
     tied: str = ""  # why the numbers decide nothing, such as a tie or an end of the axis
+    tied_with: tuple[float, ...] = ()  # unless these in their place give the same verdict
 
 
 @dataclass(frozen=True)

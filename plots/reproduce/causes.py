@@ -294,10 +294,10 @@ def _rounds(case: _Case, cause: Table) -> str:
 
 
 def _stalls(case: _Case, cause: Table) -> str:
-    folder = Path("results") / str(cause.get("machine", "nvidia-h200")) / str(cause["record"])
-    path = folder / "stalls.csv"
-    if not path.is_file():
-        raise Missing(f"{path} is not yet recorded")
+    file = f"*/{cause['record']}/stalls.csv"
+    path = next(iter(sorted(Path("results").glob(file))), None)
+    if path is None:
+        raise Missing(f"results/{file} is not yet recorded")
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     where = cause.get("where")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from plots.errors import Failure, PlotError
@@ -71,6 +71,10 @@ def test(experiment: Experiment, claim: Claim, source: Source, evidence: Evidenc
 def judge(claim: Claim, found: Measured, context: str) -> tuple[Verdict, str]:
     """Return the verdict on a measure, and why it decides nothing if it cannot be judged."""
     if found.tied:
+        whole = replace(found, tied="", tied_with=())
+        verdicts = {judge(claim, replace(whole, values=(v,)), context) for v in found.tied_with}
+        if len(verdicts) == 1:
+            return verdicts.pop()
         return "cannot test", f"decides nothing: {found.tied}"
     if _all_meet(claim.reproduced, found.values, context):
         return "reproduced", ""

@@ -72,7 +72,7 @@ _MEASURE_KEYS = (
 )
 _CAUSE_KEYS = (
     *("kind", "says", "record", "multiprocessors", "of", "over", "where", "over_where", "take"),
-    *("counters", "machine"),
+    "counters",
 )
 CAUSES = ("work", "multiprocessors", "again", "step", "ceiling", "rounds", "stalls")
 Table = Mapping[str, Any]

@@ -190,14 +190,16 @@ def _flattens(asked: Asked) -> Measured:
     detail = ", ".join(f"Q = {q} for {count} k" for q, count in sorted(counts.items()))
     chosen = next(r for r in places if r.q == most)
     line = next(line for line in lines if chosen in line)
-    tied = ""
+    tied, with_these = "", ()
     if chosen is line[-1]:
         tied = f"it still falls at the end of the axis, Q = {line[-1].q}"
     elif chosen is line[0]:
         tied = f"it is flat from the beginning of the axis on, Q = {line[0].q}"
     elif sorted(counts.values())[-2:].count(counts[most]) > 1:
         tied = f"a tie: {detail}"
-    return Measured((float(most),), detail, (), (chosen, line[-1]), tied=tied)
+        with_these = tuple(float(q) for q in counts if counts[q] == counts[most])
+    cells = (chosen, line[-1])
+    return Measured((float(most),), detail, (), cells, tied=tied, tied_with=with_these)
 
 
 def _first_flat(line: list[Record]) -> Record:

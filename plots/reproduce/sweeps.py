@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plots.errors import Failure, PlotError, exit_code
-from plots.files import RUNS, holds
+from plots.files import RUNS, holds, packed, read_bytes, write_file
 from plots.names import known
 from plots.records import Record, load
 from plots.reproduce import several
@@ -71,11 +71,21 @@ def plan(runs: Sequence[Wanted], program: Path, results: Path) -> list[Sweep]:
 def run(sweeps: Sequence[Sweep], program: Path, machine: Path, gpus: int = 1) -> list[str]:
     """Run the sweeps into folders of `machine`, also after failures; returns the failures."""
     possible = [sweep for sweep in sweeps if not sweep.impossible]
+    for sweep in possible:
+        _unpack(machine / sweep.wanted.name)
     jobs = [_job(sweep, program, machine) for sweep in possible]
     codes = several.run(jobs, several.shares(gpus)) if gpus > 1 else _in_turn(possible, jobs)
     # 1: some cells have no time; their records say why
     failed = [job for job in jobs if codes[job.name] not in (0, 1)]
     return [f"{j.name}: {' '.join(j.command)} ended with {codes[j.name]}" for j in failed]
+
+
+def _unpack(folder: Path) -> None:
+    """Decompress an interrupted run, which the program then goes on with."""
+    compressed = packed(folder / RUNS)
+    if compressed.is_file() and not (folder / RUNS).exists():
+        write_file(folder / RUNS, read_bytes(compressed))
+        compressed.unlink()
 
 
 def _job(sweep: Sweep, program: Path, machine: Path) -> several.Job:

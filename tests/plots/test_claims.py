@@ -129,6 +129,11 @@ def test_time_per_query_flattens_where_it_first_nears_its_last(tmp_path: Path) -
     split = timed({"new": lambda n, q, k: max(q, 32 if k == 8 else 64) * 100.0}, both)
     tied = measure(experiment(), asked, source(tmp_path / "split", split))
     assert tied.tied == "a tie: Q = 32 for 1 k, Q = 64 for 1 k"
+    assert tied.tied_with == (32, 64)
+    below = dataclasses.replace(asked, reproduced="8 .. 16", direction="> 0")
+    assert claims.judge(below, tied, "") == ("same direction, other size", "")
+    between = dataclasses.replace(asked, reproduced="50 .. 100", direction="> 0")
+    assert claims.judge(between, tied, "") == ("cannot test", f"decides nothing: {tied.tied}")
 
 
 def test_a_place_is_a_tie_within_five_percent(tmp_path: Path) -> None:

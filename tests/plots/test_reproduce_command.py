@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw
+from plots import compress
 from plots.reproduce import several, sweeps
 from plots.reproduce.__main__ import main
 
@@ -217,6 +218,10 @@ def test_a_complete_run_is_not_repeated_and_an_interrupted_one_goes_on(
     assert "komarov_fig9.json" in plan
     assert "komarov_fig8.json" not in plan
     assert "in all about" in plan
+    compress.main([str(into / "komarov_fig9")])
+    assert sweeps.main(asked[:-1]) == 0
+    assert (into / "komarov_fig9" / "runs.jsonl").exists()
+    assert not (into / "komarov_fig9" / "runs.jsonl.gz").exists()
     assert sweeps.main(["--paper", "Z"]) == 2
     assert "no paper is called 'Z'; there are B, K, T, X" in capsys.readouterr().err
 
