@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import write_run
 from plots import readme
+from plots.__main__ import main as plots
 from plots.errors import PlotError
 from plots.rivals_figure import sheet
 
@@ -84,3 +85,13 @@ def test_the_figure_has_lent_shares(results):
         assert a.y * a.records[0].time.median == pytest.approx(b.y * b.records[0].time.median)
         assert b.low <= b.y <= b.high
     assert readme.figure_of([], results) is None
+
+
+def test_the_figure_of_kernels_from_outside_follows_from_its_record(tmp_path):
+    folder = ROOT / "results" / "nvidia-h200-x4" / "foreign_kernels"
+    assert plots([str(folder), "--figure", "time", "--out", str(tmp_path)]) == 0
+    (drawn,) = tmp_path.glob("*.csv")
+    committed = ROOT / "docs" / "figures" / "foreign_kernels-nvidia-h200-x4.csv"
+    assert committed.read_text() == drawn.read_text()
+    assert committed.with_suffix(".png").exists()
+    assert all(name in committed.read_text() for name in ("triton-least", "warp-list", "auto", "torch.topk"))
