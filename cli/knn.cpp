@@ -174,11 +174,16 @@ int in_tiles(const knn_arguments& o) {
                 "a search in tiles writes its answer tile by tile: give --indices FILE and "
                 "--distances FILE");
   }
-  if (o.half_product || o.whole_product || o.timing != 0) {
-    throw error(
-        failure::usage,
-        "--half-product, --whole-product and --timing are for a search in memory: leave out "
-        "--memory-limit, --mpi, --gpus, --ranks and --resume");
+  if (o.timing != 0) {
+    throw error(failure::usage,
+                "--timing is for a search in memory: leave out --memory-limit, --mpi, --gpus, "
+                "--ranks and --resume");
+  }
+  const bool several = o.tiled.mpi || !o.tiled.gpus.empty() || o.tiled.ranks > 1;
+  if (o.half_product && !several) {
+    throw error(failure::usage,
+                "--half-product is for a search in memory or among ranks: leave out --memory-limit "
+                "and --resume, or give --gpus, --ranks or --mpi");
   }
   return search_in_tiles(o.tiled,
                          {.base = {o.base.begin(), o.base.end()},

@@ -52,8 +52,17 @@ std::string passes_of(const tiled_report& r) {
   return fmt::format("{} passes", r.query_tiles);
 }
 
+std::string ranks_text(const tiled_report& r, const communicator& ranks) {
+  if (ranks.size() == 1) return "";
+  const char* const what = r.by_pairs ? ", each pair of vectors once," : "";
+  return fmt::format("{} on each of {} ranks", what, ranks.size());
+}
+
 void print_plan(const tiled_report& r, const communicator& ranks) {
   say_why_not_products(r.other_because);
+  if (!r.whole_because.empty()) {
+    print_message("--half-product was not used: {}\n", r.whole_because);
+  }
   print_message(
       "{} against {} of dimension {}{}: {} of {}, {} of {}{} ({}); at most {:.0f} MiB of memory{}, "
       "{:.0f} MiB of it held already\n",
@@ -61,7 +70,7 @@ void print_plan(const tiled_report& r, const communicator& ranks) {
       r.queries_before == 0 ? "" : fmt::format(", {} done before", r.queries_before),
       amount_of(r.query_tiles, "tile"), amount_of(r.plan.query_tile, "query"),
       amount_of(r.corpus_tiles, "tile"), amount_of(r.plan.corpus_tile, "vector"),
-      ranks.size() == 1 ? "" : fmt::format(" on each of {} ranks", ranks.size()), passes_of(r),
+      ranks_text(r, ranks), passes_of(r),
       static_cast<double>(r.held_bytes + r.plan.bytes) / mebibyte,
       ranks.size() == 1 ? "" : " a rank", static_cast<double>(r.held_bytes) / mebibyte);
 }

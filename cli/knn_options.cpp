@@ -53,7 +53,8 @@ void add_cuda_options(CLI::App& command, knn_arguments& o) {
   CLI::Option* const half = command.add_flag(
       "--half-product", o.half_product,
       "with --self: compute half of the matrix product and use it twice, if corpus and candidates "
-      "fit into device memory; default where it is faster by --product float16, bfloat16 and int8");
+      "fit into device memory; several ranks share it, each with the whole corpus; default in "
+      "memory where it is faster by --product float16, bfloat16 and int8");
   half->group(cuda_group);
   command
       .add_flag("--whole-product", o.whole_product,

@@ -147,6 +147,7 @@ cell cell_of(const tiled_run& run, std::int64_t ranks) {
                   {"queries", queries_text(r.query.empty(), r.exclude_self)}};
   c.of_entry = {{"product", std::string(to_string(report.product))}};
   const bool older = run.place.kind == executor_kind::cuda && !is_filtered(report.product);
+  if (report.by_pairs) c.of_entry.push_back({"half_product", std::string("yes")});
   if (older) c.of_entry.push_back({"prove", std::string(to_string(r.cuda.prove))});
   c.of_entry.push_back({"ranks", ranks});
   c.of_entry.push_back({"exchange", std::string(report.nccl ? "nccl" : "host")});

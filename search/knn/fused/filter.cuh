@@ -114,7 +114,8 @@ struct filter_kernel {
     };
     KSELECT_HD static share share_of(int block, const args& a) {
       if constexpr (halves) {
-        const auto own = pair_share::of({a.last_tile, a.part, 1}, block);
+        const auto own =
+            pair_share::of({a.last_tile, a.part, 1}, std::int64_t{block} * a.shares + a.share);
         return {own.row, 0, own.first, own.last};
       }
       const int part = block / a.query_tiles, first = a.first_tile + part * a.part;

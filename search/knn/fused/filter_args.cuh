@@ -39,6 +39,8 @@ struct filter_args {
   // [rows], for output::halves: at most the threshold of the row and of every row that follows
   // (half_order.cuh).
   global<const float> bounds;
+  // For output::halves: of every `shares` blocks the one of that number.
+  int share = 0, shares = 1;
 };
 
 // Sums of products as the filter compares them. Integers, which bytes have, are exact, and below

@@ -18,9 +18,11 @@ void refuse_others_by_wgmma(const filter_args& args) {
 // The kernel for short vectors keeps its queries in shared memory.
 template <output wanted, bool each, simt::product factors>
 void filter_by_mma_sync(backend& place, const filter_args& args, int splits) {
-  const std::int64_t blocks = wanted == output::halves
-                                  ? pair_blocks{args.last_tile, args.part, 1}.count()
-                                  : std::int64_t{args.query_tiles} * splits;
+  const std::int64_t blocks =
+      wanted == output::halves
+          ? pair_blocks{args.last_tile, args.part, 1}.count_of(args.share, args.shares)
+          : std::int64_t{args.query_tiles} * splits;
+  if (blocks == 0) return;  // more shares than blocks
   const auto with = [&]<class Kernel>(Kernel) {
     start<Kernel>(place, blocks, args, Kernel::max_threads, Kernel::dynamic_bytes(args.slabs));
   };

@@ -358,9 +358,11 @@ template <output wanted, int slabs, bool each>
 status launch(const executor& where, const filter_args& args, int splits) {
   using kernel = wgmma_kernel<wanted, slabs, each>;
   const std::int64_t blocks_of_part = (args.query_tiles + consumers - 1) / consumers;
-  const std::int64_t blocks = kernel::halves
-                                  ? pair_blocks{args.last_tile, args.part, consumers}.count()
-                                  : blocks_of_part * splits;
+  const std::int64_t blocks =
+      kernel::halves
+          ? pair_blocks{args.last_tile, args.part, consumers}.count_of(args.share, args.shares)
+          : blocks_of_part * splits;
+  if (blocks == 0) return {};  // more shares than blocks
   return simt::launch<kernel, simt::launched_on::cuda>(
       where, {blocks, kernel::max_threads, kernel::buffers::bytes}, args);
 }

@@ -6,6 +6,7 @@
 #include "search/knn/fused/filter_pass.hpp"
 #include "search/knn/fused/float64_search.cuh"
 #include "search/knn/fused/fused_search.hpp"
+#include "search/knn/fused/graph_share.cuh"
 #include "search/knn/fused/half.cuh"
 #include "search/knn/fused/inner.cuh"
 #include "search/knn/fused/known.cuh"
@@ -24,6 +25,7 @@ class fused_search::work {
         corpus_(search.corpus_),
         plan_(search.plan_),
         memory_(*search.memory_),
+        share_(search.share_),
         count_(count),
         first_own_(search.leaves_self_out_ ? first_own : -1),
         allowed_(allowed),
@@ -58,6 +60,10 @@ class fused_search::work {
     }
     const auto counts = counts_of(*memory_.batch);
     report_.survivors = counts[1] | std::int64_t{counts[2]} << 32;
+    if (share_.of > 1) {
+      leave_uncertain(counts[0]);
+      return report_;
+    }
     for (std::int64_t first = 0; first < counts[0]; first += plan_.rows) {
       again(first, std::min<std::int64_t>(plan_.rows, counts[0] - first));
     }
@@ -249,6 +255,8 @@ class fused_search::work {
     half.give(args);
     args.last_tile = static_cast<int>(tiles_of(n));
     args.part = static_cast<int>(plan_.half.part);
+    args.share = share_.number;
+    args.shares = share_.of;
     clock_(stage::product, [&] { filter_pairs(place_, args, plan_.body); });
     clock_(stage::finish, [&] { finish_pairs(half, n); });
   }
@@ -261,7 +269,23 @@ class fused_search::work {
     args.facts = view<const corpus_facts>(half.facts);
     args.offsets = view<const double>(half.ordered.offsets);
     args.left = memory_.batch->left();
+    if (share_.of > 1) {
+      const global<double> certain = view<double>(half.certain);
+      start<certain_distance_kernel>(
+          place_, blocks_for(n, certain_distance_kernel::max_threads),
+          {args.squares, args.errors, args.thresholds, args.offsets, args.facts, args.query_of, n,
+           corpus_.source().unit(), certain});
+      args.known = certain;
+    }
     start_finish<finish_kernel>(args, n);
+  }
+
+  // Of a share of pairs the caller searches again what all shares together lack.
+  void leave_uncertain(std::int64_t rows) {
+    if (rows == 0) return;
+    start<none_certain_kernel>(
+        place_, blocks_for(rows, none_certain_kernel::max_threads),
+        {view<const std::int32_t>(memory_.batch->ids), rows, view<double>(memory_.half->certain)});
   }
 
   // Filters with thresholds that are certain to be low enough. What is unproven even then is done
@@ -308,6 +332,7 @@ class fused_search::work {
   const prepared_corpus& corpus_;
   const search_plan& plan_;
   memory& memory_;
+  const graph_share share_;
   const std::int64_t count_, first_own_;
   const admitted allowed_;
   const global<const double> known_;
@@ -321,11 +346,13 @@ class fused_search::work {
 
 fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries,
                            std::int64_t k, bool leaves_self_out, product_body body,
-                           filtering leaves_out, bool half_product, std::int64_t bytes)
+                           filtering leaves_out, bool half_product, std::int64_t bytes,
+                           const graph_share& share)
     : place_(place),
       corpus_(corpus),
       k_(k),
       leaves_self_out_(leaves_self_out),
+      share_(share),
       plan_(plan_within({.n = corpus.count(),
                          .q = queries,
                          .dimension = corpus.dimension(),
@@ -336,10 +363,11 @@ fused_search::fused_search(backend& place, const prepared_corpus& corpus, std::i
                          .each = leaves_out == filtering::each,
                          .factors = corpus.factors(),
                          .half_product = half_product,
+                         .shares = share.of,
                          .leaves_out = leaves_out != filtering::none,
                          .of_inner_products = corpus.measure() == metric::inner_product},
                         place.description())),
-      memory_(std::make_unique<memory>(place, corpus, queries, plan_, leaves_out)) {}
+      memory_(std::make_unique<memory>(place, corpus, queries, plan_, leaves_out, share.of > 1)) {}
 
 fused_search::~fused_search() = default;
 
@@ -353,6 +381,12 @@ void fused_search::enqueue(const float* raw, std::int64_t count, std::int64_t fi
 std::int64_t fused_search::unproven() { return work_->unproven(); }
 
 search_report fused_search::finish() { return work_->finish(); }
+
+void fused_search::count_certain(const answers& from, global<std::int32_t> counts) {
+  start<count_certain_kernel>(
+      place_, blocks_for(counts.size, count_certain_kernel::max_threads),
+      {view<const double>(memory_->half->certain), from.exact, counts.size, from.k, counts});
+}
 
 search_report fused_search::run(const float* raw, std::int64_t count, std::int64_t first_own,
                                 const answers& to, const stage_clock& clock,

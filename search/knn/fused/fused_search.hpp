@@ -123,6 +123,11 @@ enum class filtering : std::uint8_t {
   each  // their own
 };
 
+// A search's share of a graph's pairs, where several searches of the same corpus divide them.
+struct graph_share {
+  int number = 0, of = 1;
+};
+
 class fused_search {
  public:
   // For calls of at most `queries` queries. `leaves_self_out`: see run(). Allocates all that a run
@@ -132,10 +137,13 @@ class fused_search {
   // order, without `known`. Each pair is then multiplied once, where plan().half is taken.
   // `bytes`: the most memory that it may take, queries that are done again included; 0: as much as
   // pays. Corpus, queries and answers are not in it.
+  // `share`: where plan().half is taken, of pairs. Answers are then of what this search found, with
+  // answers::exact, and -1 and infinity where there was less. Nothing is done again: see
+  // count_certain().
   fused_search(backend& place, const prepared_corpus& corpus, std::int64_t queries, std::int64_t k,
                bool leaves_self_out, product_body body = product_body::fastest,
                filtering leaves_out = filtering::none, bool half_product = false,
-               std::int64_t bytes = 0);
+               std::int64_t bytes = 0, const graph_share& share = {});
   ~fused_search();
 
   // Finds the k nearest of each query: `raw`, [count][dimension] in the backend's memory; `to` is
@@ -162,6 +170,11 @@ class fused_search {
   // Waits, and does the unproven queries of the last enqueue() again until all are proven.
   search_report finish();
 
+  // Enqueues, after finish() of a share of pairs: how many of a vector's answers are certain, one
+  // number for each of [count]. If all shares together have k of them, a merge of their answers has
+  // the k nearest. `counts` is in the backend's memory.
+  void count_certain(const answers& from, global<std::int32_t> counts);
+
   const search_plan& plan() const { return plan_; }
 
  private:
@@ -172,6 +185,7 @@ class fused_search {
   const prepared_corpus& corpus_;
   std::int64_t k_;
   bool leaves_self_out_;
+  graph_share share_;
   search_plan plan_;
   std::unique_ptr<memory> memory_;
   std::unique_ptr<work> work_;  // what was enqueued

@@ -33,6 +33,10 @@ struct pair_blocks {
   KSELECT_HD constexpr std::int64_t count() const {
     return before(parts() - 1) + (tiles + together - 1) / together;
   }
+  // Of every `shares` blocks the one of that number.
+  KSELECT_HD constexpr std::int64_t count_of(int share, int shares) const {
+    return (count() - share + shares - 1) / shares;
+  }
 };
 
 // The share of a block: rows from tile `row` on, columns of the tiles [first, last).

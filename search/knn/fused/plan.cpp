@@ -172,7 +172,8 @@ half_plan plan_half(const search_plan& plan, const search_shape& s, const device
   double least = std::numeric_limits<double>::max();
   for (std::int64_t part = together; part <= longest_part_of_pairs; part += together) {
     const std::int64_t blocks = pair_blocks{tiles, part, together}.count();
-    const auto cost = static_cast<double>((blocks + at_once - 1) / at_once * (part + 2));
+    const std::int64_t own = pair_blocks{tiles, part, together}.count_of(0, s.shares);
+    const auto cost = static_cast<double>((own + at_once - 1) / at_once * (part + 2));
     if (cost >= least) continue;
     least = cost;
     half.part = part;

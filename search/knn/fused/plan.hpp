@@ -46,6 +46,7 @@ struct search_shape {
   simt::product factors = simt::product::float16;  // all others are multiplied by mma_sync
   // The queries are all vectors of the corpus, and each pair is to be multiplied once.
   bool half_product = false;
+  int shares = 1;           // searches that these pairs are dealt to
   bool leaves_out = false;  // some vectors, of any query
   bool of_inner_products = false;
 };

@@ -61,7 +61,8 @@ struct half_memory {
           offsets(make<double>(place, padded)) {}
     device_buffer limits, starts, offsets;
   };
-  half_memory(backend& place, const prepared_corpus& corpus, const half_plan& plan)
+  half_memory(backend& place, const prepared_corpus& corpus, const half_plan& plan,
+              bool shared = false)
       : padded(tiles_of(corpus.count()) * tile_rows),
         slabs(slabs_of(corpus.dimension(), corpus.factors())),
         room(plan.room),
@@ -78,7 +79,9 @@ struct half_memory {
         facts(make<corpus_facts>(place, 1)),
         counts(make<std::uint32_t>(place, padded)),
         positions(make<std::uint32_t>(place, padded * room)),
-        scores(make<float>(place, padded * room)) {}
+        scores(make<float>(place, padded * room)) {
+    if (shared) certain = make<double>(place, corpus.count());
+  }
   // Enqueues starts, offsets and facts of the sums, empty lists, and zeros to `unproven`.
   void begin(backend& place, const prepared_corpus& corpus,
              global<std::uint32_t> unproven = {}) const;
@@ -113,11 +116,12 @@ struct half_memory {
   device_buffer slabs_, squares, errors, bounds, ids;  // in the order of limits
   device_buffer range, bucket_counts, bucket_least;
   device_buffer facts, counts, positions, scores;
+  device_buffer certain;  // of a share of the pairs alone (graph_share.cuh), by vector
 };
 
 struct fused_search::memory {
   memory(backend& place, const prepared_corpus& corpus, std::int64_t queries,
-         const search_plan& plan, filtering leaves_out)
+         const search_plan& plan, filtering leaves_out, bool shared)
       : images(place, queries, corpus.dimension(), corpus.measure()) {
     if (!plan.filters()) return;
     if (corpus.measure() == metric::inner_product) {
@@ -130,7 +134,7 @@ struct fused_search::memory {
     }
     if (plan.first.tiles() != 0) first.emplace(place, plan.first, plan.rows);
     if (plan.half.taken()) {
-      half.emplace(place, corpus, plan.half);
+      half.emplace(place, corpus, plan.half, shared);
     } else {
       second.emplace(place, plan.second, plan.rows);
     }

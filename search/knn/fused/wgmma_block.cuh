@@ -23,7 +23,8 @@ struct share {
   int first_query_tile, part, first_tile, tiles, active;
   __device__ share(const filter_args& a, int block, bool of_pairs) {
     if (of_pairs) {
-      const auto own = pair_share::of({a.last_tile, a.part, consumers}, block);
+      const auto own = pair_share::of({a.last_tile, a.part, consumers},
+                                      std::int64_t{block} * a.shares + a.share);
       first_query_tile = own.row;
       part = 0;
       first_tile = own.first;

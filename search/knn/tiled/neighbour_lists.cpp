@@ -42,7 +42,8 @@ head head_at(const list_columns& from, std::int64_t at, std::int64_t end) {
           end};
 }
 
-// Merges the lists of query q. `heads` is memory for them.
+// Merges the lists of query q. `heads` is memory for them. A neighbour of several lists counts
+// once.
 void merge_query(std::int64_t lists, const list_columns& from, std::int64_t q,
                  std::vector<head>& heads, neighbour_lists& out) {
   const std::int64_t k = out.k(), list_size = out.queries() * k;
@@ -52,12 +53,17 @@ void merge_query(std::int64_t lists, const list_columns& from, std::int64_t q,
     heads.push_back(head_at(from, begin, begin + k));
   }
   std::ranges::make_heap(heads, std::greater<>{});
-  for (std::int64_t i = 0; i < k; ++i) {
+  std::int64_t last = no_neighbour;
+  for (std::int64_t i = 0; i < k;) {
     std::ranges::pop_heap(heads, std::greater<>{});
     head& least = heads.back();
-    out.distances()[index(q * k + i)] = least.nearest.distance;
-    out.ranked()[index(q * k + i)] = least.nearest.ranked;
-    out.indices()[index(q * k + i)] = least.nearest.index;
+    if (least.nearest.index != last || last == no_neighbour) {
+      last = least.nearest.index;
+      out.distances()[index(q * k + i)] = least.nearest.distance;
+      out.ranked()[index(q * k + i)] = least.nearest.ranked;
+      out.indices()[index(q * k + i)] = last;
+      ++i;
+    }
     if (least.at + 1 == least.end) {
       heads.pop_back();
     } else {

@@ -11,6 +11,7 @@
 #include "search/knn/fused/plan.hpp"
 #include "search/knn/tiled/plan.hpp"
 #include "search/knn/tiled/shard_by_products.hpp"
+#include "search/knn/tiled/shard_of_graph.hpp"
 #if KSELECT_HAS_CUDA
 #include <cuda_runtime_api.h>
 
@@ -73,7 +74,34 @@ product_tile_bounds bounds_within(const tiled_request& r, std::int64_t bytes, st
   return bound_product_tiles(bytes, vectors, queries, dimension, r.k, least);
 }
 
+// Of a vector of a graph by pairs: its answer, what half_memory has of it, and the scores that
+// its first threshold comes from.
+std::int64_t graph_bytes(const fused::search_plan& plan, std::int64_t dimension, std::int64_t k) {
+  return fused::slabs_of(dimension) * fused::slab_width * 2 + plan.half.room * 8 + 60 + k * 20;
+}
+
 }  // namespace
+
+std::string why_not_by_pairs(const tiled_request& request, std::int64_t vectors,
+                             std::int64_t dimension, int ranks, const backend& place) {
+  if (!request.by_products()) return "products in " + std::string(to_string(request.product));
+  fused::search_shape shape = shape_of(request, vectors, vectors, dimension);
+  shape.half_product = true;
+  shape.shares = ranks;
+  shape.of_inner_products = request.metric == metric::inner_product;
+  const fused::search_plan plan = fused::plan_search(shape, place.description());
+  if (!plan.filters()) return plan.by_float64_because;
+  if (!plan.half.taken()) return plan.half.impossible_because;
+  const std::int64_t needed =
+      vectors * (prepared_bytes(dimension) + graph_bytes(plan, dimension, request.k)) +
+      plan.rows * plan.columns() * 4;
+  const std::int64_t there = executor_bytes(request, place);
+  if (needed > there / 10 * 9) {
+    return fmt::format("each rank needs {} MiB of its executor's memory, of which {} are free",
+                       needed >> 20, there >> 20);
+  }
+  return {};
+}
 
 product_tile_bounds bound_product_tiles(std::int64_t bytes, std::int64_t vectors,
                                         std::int64_t queries, std::int64_t dimension,

@@ -20,6 +20,7 @@
 #include "search/knn/tiled/query_tiles.hpp"
 #include "search/knn/tiled/result_store.hpp"
 #include "search/knn/tiled/shard_by_products.hpp"
+#include "search/knn/tiled/shard_of_graph.hpp"
 #include "search/knn/tiled/shard_search.hpp"
 #if KSELECT_HAS_CUDA
 #include "search/knn/tiled/cuda/shard_on_gpu.hpp"
@@ -83,6 +84,7 @@ class tiled_search {
   void prepare_all() {
     agree(ranks_, [&] { return open_files(); });
     choose_product();
+    choose_pairs();
     // The memory of a GPU's context and of NCCL is taken before tiles are planned.
     report_.nccl = choose_nccl(exchange_for(request_), ranks_, place_);
     exchange_ = open_list_exchange(report_.nccl, ranks_, place_);
@@ -112,12 +114,20 @@ class tiled_search {
     report_.dimension = base_->dimension();
     report_.query_tiles = (report_.queries - done + query_tile - 1) / query_tile;
     report_.queries_before = done;
-    shard_ = open_shard(request_, *base_, first_, end_, report_.plan.corpus_tile,
-                        report_.plan.query_tile, place_);
+    if (report_.by_pairs) {
+      auto graph = open_graph_shard(request_, *base_, {ranks_.rank(), ranks_.size()},
+                                    report_.plan.corpus_tile, place_);
+      graph_ = graph.get();
+      shard_ = std::move(graph);
+    } else {
+      shard_ = open_shard(request_, *base_, first_, end_, report_.plan.corpus_tile,
+                          report_.plan.query_tile, place_);
+    }
     report_.plan.corpus_tile = shard_->tile();
     report_.shard = shard_->report();
     report_.vectors = end_ - first_;
     report_.corpus_tiles = shard_->tiles();
+    if (report_.by_pairs) report_.vectors = base_->count();
   }
 
   void load_part() {
@@ -131,6 +141,10 @@ class tiled_search {
         std::ranges::any_of(streams, [](const json& said) { return said.get<bool>(); })};
     ranks_.broadcast(std::as_writable_bytes(std::span(shares)));
     shares_ = ranks_.size() > 1 && shares[0];
+    if (graph_ != nullptr) {
+      const std::int64_t others = base_->count() - (request_.exclude_self ? 1 : 0);
+      complete_graph(*graph_, ranks_, base_->count(), std::min(request_.k, others));
+    }
     waited_s_ = shard_->report().wait_s;
   }
 
@@ -168,6 +182,20 @@ class tiled_search {
                       : place_.shares_host_memory() ? knn_product::float64
                       : request_.cuda.tf32          ? knn_product::tf32
                                                     : knn_product::float32;
+  }
+  // Ranks take a graph's pairs if that was asked for and all of them can.
+  void choose_pairs() {
+    if (!request_.cuda.half_product.value_or(false) || query_) return;
+    const auto reasons = agree(ranks_, [&]() -> json {
+      return {{"proposal", ranks_.size() == 1
+                               ? "there is one rank"
+                               : why_not_by_pairs(request_, base_->count(), base_->dimension(),
+                                                  ranks_.size(), place_)}};
+    });
+    const auto first = std::ranges::find_if(reasons, [](const json& why) { return why != ""; });
+    report_.whole_because =
+        broadcast_text(ranks_, first == reasons.end() ? std::string() : std::string(*first));
+    report_.by_pairs = report_.whole_because.empty();
   }
   std::string why_not_products_here() const {
     try {
@@ -335,6 +363,7 @@ class tiled_search {
   std::int64_t first_ = 0, end_ = 0;  // of this rank's part of the corpus
   std::unique_ptr<list_exchange> exchange_;
   std::unique_ptr<shard_search> shard_;
+  shard_of_graph* graph_ = nullptr;    // the shard, if report_.by_pairs
   std::optional<result_store> store_;  // on rank 0
   bool shares_ = false;                // bounds of neighbours, among ranks
   double waited_s_ = 0;                // for a corpus that stays in the executor's memory

@@ -37,6 +37,8 @@ struct tiled_report {
   std::int64_t queries_before = 0;  // done by an earlier run of the job
   knn_product product = knn_product::automatic;  // what was used
   std::string other_because;  // why --product auto is not float16 on executor cuda
+  bool by_pairs = false;      // each rank took its share of a graph's pairs (shard_of_graph.hpp)
+  std::string whole_because;  // why not, if it was asked for
   bool nccl = false;          // lists went from GPU to GPU
   shard_report shard;         // of this rank
   tiled_times times;          // of this rank

@@ -145,6 +145,74 @@ TEST(fused_half, finds_the_graph_of_bytes_in_integers) {
   EXPECT_EQ(expect_graph(q).report.by_float64, 0);
 }
 
+// What each of some searches found of a graph whose pairs they divide.
+struct shares {
+  std::vector<answer> answers;
+  std::vector<std::vector<std::int32_t>> certain;  // of each search, of each vector
+};
+shares search_in_shares(const question& q, int count) {
+  shares all;
+  const auto place = runtime::open_host_backend(executor_kind::fiber, 2, q.fiber);
+  prepared_corpus corpus(*place, q.base.data.data(), q.base.count, q.base.dimension, q.metric,
+                         q.factors);
+  const stage_clock clock = [](stage, const std::function<void()>& work) { work(); };
+  corpus.prepare(clock);
+  const std::int64_t rows = q.base.count * q.k;
+  for (int number = 0; number < count; ++number) {
+    answer found;
+    found.indices.resize(static_cast<std::size_t>(rows));
+    found.exact.resize(static_cast<std::size_t>(rows));
+    fused_search search(*place, corpus, q.base.count, q.k, q.leaves_self_out, product_body::fastest,
+                        filtering::none, true, 0, {number, count});
+    EXPECT_TRUE(search.plan().half.taken());
+    const answers to{.indices = {found.indices.data(), rows},
+                     .distances = {},
+                     .exact = {found.exact.data(), rows},
+                     .k = q.k};
+    found.report = search.run(q.base.data.data(), q.base.count, 0, to, clock);
+    std::vector<std::int32_t> certain(static_cast<std::size_t>(q.base.count));
+    search.count_certain(to, {certain.data(), q.base.count});
+    all.answers.push_back(std::move(found));
+    all.certain.push_back(std::move(certain));
+  }
+  return all;
+}
+
+// Of every vector of which the shares have k certain answers together, their merge has the nearest.
+std::int64_t expect_merged(const question& q, const shares& all, const answer& whole) {
+  std::int64_t complete = 0;
+  for (std::int64_t i = 0; i < q.base.count; ++i) {
+    std::map<std::pair<double, std::int64_t>, bool> merged;
+    std::int64_t certain = 0;
+    for (std::size_t s = 0; s < all.answers.size(); ++s) {
+      certain += all.certain[s][static_cast<std::size_t>(i)];
+      for (std::int64_t j = 0; j < q.k; ++j) {
+        const auto at = static_cast<std::size_t>(i * q.k + j);
+        const std::int64_t index = all.answers[s].indices[at];
+        if (index >= 0) merged[{all.answers[s].exact[at], index}] = true;
+      }
+    }
+    if (certain < q.k) continue;
+    ++complete;
+    auto next = merged.begin();
+    for (std::int64_t j = 0; j < q.k; ++j, ++next) {
+      EXPECT_EQ(next->first.second, whole.indices[static_cast<std::size_t>(i * q.k + j)])
+          << i << ' ' << j;
+    }
+  }
+  return complete;
+}
+
+TEST(fused_half, shares_of_the_pairs_have_the_graph_together) {
+  question q = graph_of(normal(4100, 9, 11, 1), 6);
+  q.metric = runtime::metric::cosine;
+  const answer whole = search(q);
+  const shares all = search_in_shares(q, 3);
+  EXPECT_GT(expect_merged(q, all, whole), 3900);
+  std::int64_t survivors = 0;
+  for (const answer& a : all.answers) survivors += a.report.survivors;
+  EXPECT_EQ(survivors, whole.report.survivors);
+}
 // Lists run over, and a vector's error is large: those are done again.
 TEST(fused_half, ends_right_where_products_cannot_prove) {
   question q = graph_of(normal(4100, 6, 5), 5);

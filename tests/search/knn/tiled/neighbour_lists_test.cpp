@@ -94,5 +94,14 @@ TEST(MergeLists, ManyListsOfManyQueries) {
   }
 }
 
+TEST(MergeLists, ANeighbourOfSeveralListsCountsOnce) {
+  const std::vector<float> distances = {1, 2, 3, 1, 3, 9, 2, 3, 3};
+  const std::vector<std::int64_t> indices = {5, 6, 7, 5, 7, 8, 6, 4, 7};
+  neighbour_lists merged(1, 3);
+  merge_lists(3, {distances, indices}, 1, merged);
+  EXPECT_EQ(std::vector(merged.indices().begin(), merged.indices().end()),
+            (std::vector<std::int64_t>{5, 6, 4}));
+}
+
 }  // namespace
 }  // namespace kselect::search

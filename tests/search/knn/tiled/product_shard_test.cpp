@@ -11,6 +11,7 @@
 #include "runtime/io/npy.hpp"
 #include "search/knn/tiled/plan.hpp"
 #include "search/knn/tiled/shard_by_products.hpp"
+#include "search/knn/tiled/shard_of_graph.hpp"
 #include "search/knn/tiled/tiled_knn.hpp"
 #include "tests/runtime/io/input_files.hpp"
 
@@ -45,6 +46,7 @@ struct tiled_question {
   bool bytes = false;  // then many distances are equal
   std::int64_t memory_bytes = std::int64_t{1} << 34;  // of the executor
   knn_product product = knn_product::float16;
+  bool by_pairs = false;  // of a graph
 };
 
 struct rows_found {
@@ -85,6 +87,7 @@ tiled_request request_of(const tiled_question& q, const folder& at, const vector
                         .indices = at / "i.npy",
                         .distances = at / "d.npy"};
   request.cuda.memory_bytes = q.memory_bytes;
+  request.cuda.half_product = q.by_pairs;
   if (!q.self) request.query = {saved(at, "query.npy", query)};
   return request;
 }
@@ -188,6 +191,48 @@ TEST(ProductShard, NamesAVectorThatIsNotOfBytes) {
   EXPECT_NE(said(base, asked).find("component 1 of vector 600 is 0.5"), std::string::npos);
   query.data[4] = 256;
   EXPECT_NE(said(bytes, query).find("component 0 of vector 1 is 256"), std::string::npos);
+}
+
+tiled_question graph_of(std::int64_t n, std::int64_t k, metric m, bool bytes = false) {
+  tiled_question q{n, 0, 12, k, m, true, bytes};
+  q.by_pairs = true;
+  return q;
+}
+
+TEST(ProductShard, DealsThePairsOfAGraphToTheRanks) {
+  const tiled_report report = expect_same(graph_of(4100, 6, metric::euclidean), 3);
+  EXPECT_TRUE(report.by_pairs);
+  EXPECT_EQ(report.whole_because, "");
+  EXPECT_EQ(report.shard.bytes_read, 4100 * 12 * 4) << "each rank has all vectors";
+}
+
+// Lists run over where many distances are equal. What ranks are not certain of is done again.
+TEST(ProductShard, DealtPairsEndRightWhereDistancesAreEqual) {
+  tiled_question q = graph_of(4100, 9, metric::sqeuclidean, true);
+  q.product = knn_product::int8;
+  const tiled_report report = expect_same(q, 2);
+  EXPECT_TRUE(report.by_pairs);
+  EXPECT_GT(report.shard.unproven, 0);
+}
+
+TEST(ProductShard, SaysWhyPairsAreNotDealt) {
+  const auto place = open_backend(executor_kind::fiber, 1);
+  const vector_set none = of(1, 12, 1, false);
+  const auto why = [&](const tiled_question& q) {
+    const folder at;
+    return why_not_by_pairs(request_of(q, at, none, none), q.n, q.dimension, 2, *place);
+  };
+  EXPECT_EQ(why(graph_of(100'000, 5, metric::sqeuclidean)), "");
+  EXPECT_NE(why(graph_of(100'000, 5, metric::inner_product)).find("symmetric"), std::string::npos);
+  EXPECT_NE(why(graph_of(4000, 5, metric::sqeuclidean)).find("fewer than 4096"), std::string::npos);
+  tiled_question q = graph_of(100'000, 5, metric::sqeuclidean);
+  q.memory_bytes = 4 << 20;
+  EXPECT_NE(why(q).find("MiB of its executor's memory, of which 4"), std::string::npos);
+  q.product = knn_product::float64;
+  EXPECT_EQ(why(q), "products in float64");
+  const tiled_report alone = expect_same(graph_of(60, 5, metric::sqeuclidean), 1);
+  EXPECT_FALSE(alone.by_pairs);
+  EXPECT_NE(alone.whole_because.find("one rank"), std::string::npos);
 }
 
 TEST(ProductShard, ReadsOnceWhatStaysInMemory) {
