@@ -1,10 +1,13 @@
 // The k-NN graph by half of the products on a GPU: by both bodies of the filter, the graph of the
 // whole product, bit for bit.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <random>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -20,6 +23,7 @@ struct graph_answer {
   std::vector<double> exact;
   search_report report;
   bool half;
+  std::vector<std::int32_t> certain;  // of a share of the pairs
 };
 
 struct graph_question {
@@ -54,7 +58,8 @@ class fused_half_cuda : public testing::Test {
     return wgmma_is_built() && why_not_wgmma(place_->description(), slabs_of(dimension)).empty();
   }
 
-  graph_answer graph(const graph_question& q, bool half, product_body body) {
+  graph_answer graph(const graph_question& q, bool half, product_body body,
+                     const graph_share& share = {}) {
     const std::vector<float> data = vectors_of(q);
     const device_buffer base = make<float>(*place_, q.n * q.dimension);
     place_->to_device(base.data(), std::as_bytes(std::span(data)));
@@ -63,16 +68,20 @@ class fused_half_cuda : public testing::Test {
     const stage_clock clock = [](stage, const std::function<void()>& work) { work(); };
     prepared_corpus corpus(*place_, view<float>(base).data, q.n, q.dimension, q.measure, q.factors);
     corpus.prepare(clock);
-    fused_search search(*place_, corpus, q.n, q.k, true, body, filtering::none, half);
-    graph_answer found{
-        .indices = {}, .exact = {}, .report = {}, .half = search.plan().half.taken()};
-    found.report = search.run(view<float>(base).data, q.n, 0,
-                              {.indices = view<std::int64_t>(indices),
-                               .distances = {},
-                               .exact = view<double>(exact),
-                               .k = q.k,
-                               .root = false},
-                              clock);
+    fused_search search(*place_, corpus, q.n, q.k, true, body, filtering::none, half, 0, share);
+    graph_answer found;
+    found.half = search.plan().half.taken();
+    const answers to{.indices = view<std::int64_t>(indices),
+                     .distances = {},
+                     .exact = view<double>(exact),
+                     .k = q.k,
+                     .root = false};
+    found.report = search.run(view<float>(base).data, q.n, 0, to, clock);
+    if (share.of > 1) {
+      const device_buffer certain = make<std::int32_t>(*place_, q.n);
+      search.count_certain(to, view<std::int32_t>(certain));
+      found.certain = fetched<std::int32_t>(*place_, view<const std::int32_t>(certain));
+    }
     found.indices = fetched<std::int64_t>(*place_, view<const std::int64_t>(indices));
     found.exact = fetched<double>(*place_, view<const double>(exact));
     return found;
@@ -134,6 +143,47 @@ TEST_F(fused_half_cuda, ends_right_where_lists_run_over) {
   graph_question q{20'000, 32, 10};
   q.clusters = 24;
   EXPECT_GT(expect_whole(q).again, 0);
+}
+
+// The k nearest of a vector in the answers of all shares.
+std::vector<std::int64_t> merged(const std::vector<graph_answer>& shares, std::int64_t vector,
+                                 std::int64_t k) {
+  std::set<std::pair<double, std::int64_t>> all;
+  for (const graph_answer& share : shares) {
+    for (std::int64_t j = vector * k; j < (vector + 1) * k; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      if (share.indices[at] >= 0) all.emplace(share.exact[at], share.indices[at]);
+    }
+  }
+  std::vector<std::int64_t> nearest;
+  for (const auto& [distance, index] : all) nearest.push_back(index);
+  nearest.resize(static_cast<std::size_t>(k));
+  return nearest;
+}
+
+TEST_F(fused_half_cuda, shares_of_the_pairs_have_the_graph_together) {
+  const graph_question q{.n = 20'000, .dimension = 100, .k = 8};
+  const graph_answer whole = graph(q, false, product_body::fastest);
+  for (const product_body body : {product_body::mma_sync, product_body::wgmma}) {
+    if (body == product_body::wgmma && !has_wgmma(q.dimension)) continue;
+    std::vector<graph_answer> shares;
+    for (int number = 0; number < 3; ++number) {
+      shares.push_back(graph(q, true, body, {number, 3}));
+      ASSERT_TRUE(shares.back().half);
+    }
+    std::int64_t complete = 0;
+    for (std::int64_t v = 0; v < q.n; ++v) {
+      std::int64_t certain = 0;
+      for (const graph_answer& s : shares) certain += s.certain[static_cast<std::size_t>(v)];
+      if (certain < q.k) continue;
+      ++complete;
+      const auto right = std::span(whole.indices).subspan(static_cast<std::size_t>(v * q.k));
+      ASSERT_TRUE(
+          std::ranges::equal(merged(shares, v, q.k), right.first(static_cast<std::size_t>(q.k))))
+          << v;
+    }
+    EXPECT_GT(complete, q.n / 10 * 9);
+  }
 }
 
 }  // namespace
