@@ -54,8 +54,8 @@ std::string passes_of(const tiled_report& r) {
 
 std::string ranks_text(const tiled_report& r, const communicator& ranks) {
   if (ranks.size() == 1) return "";
-  const char* const what = r.by_pairs ? ", each pair of vectors once," : "";
-  return fmt::format("{} on each of {} ranks", what, ranks.size());
+  const char* const what = r.by_pairs ? ", which divide the pairs of vectors" : "";
+  return fmt::format(" on each of {} ranks{}", ranks.size(), what);
 }
 
 void print_plan(const tiled_report& r, const communicator& ranks) {

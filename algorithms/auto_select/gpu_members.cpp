@@ -23,7 +23,7 @@ bool always(const problem&, const device&) { return true; }
 // One block takes some 20 us for every 2^17 elements of a row. Several blocks divide this time and
 // add some 10 us.
 bool few_long_rows(const problem& p, const device& where) {
-  if (p.ragged()) return false;  // as below
+  if (p.ragged()) return false;  // long_ragged_rows decides about these
   if (8 * p.q <= where.multiprocessors) return p.n > simt::long_row(where);
   return 4 * p.q <= 3 * where.multiprocessors && p.n >= 32 * simt::long_row(where);
 }

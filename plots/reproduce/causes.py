@@ -294,10 +294,12 @@ def _rounds(case: _Case, cause: Table) -> str:
 
 
 def _stalls(case: _Case, cause: Table) -> str:
-    file = f"*/{cause['record']}/stalls.csv"
-    path = next(iter(sorted(Path("results").glob(file))), None)
+    pattern = f"*/{cause['record']}/stalls.csv"
+    found = sorted(Path("results").glob(pattern))
+    card = case.source.machine.split("-x")[0]  # a host of several GPUs has the card's name, too
+    path = next((p for p in found if p.parts[1].split("-x")[0] == card), None)
     if path is None:
-        raise Missing(f"results/{file} is not yet recorded")
+        raise Missing(f"results/{pattern} is not yet recorded for {card}")
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     where = cause.get("where")

@@ -35,7 +35,8 @@ def shares(count: int) -> list[Share]:
     """
     gpus = _visible()
     if not 1 <= count <= len(gpus):
-        there = f"this machine shows {len(gpus)}" if gpus else "nvidia-smi shows none here"
+        none = "CUDA_VISIBLE_DEVICES hides all" if hidden() is not None else "nvidia-smi shows none"
+        there = f"this machine shows {len(gpus)}" if gpus else none
         raise PlotError(Failure.USAGE, f"--gpus {count}: {there}")
     cores = sorted(os.sched_getaffinity(0))
     each = max(1, len(cores) // count)
@@ -43,10 +44,15 @@ def shares(count: int) -> list[Share]:
     return [Share(gpus[i], set(cores[at : at + each])) for i, at in enumerate(firsts)]
 
 
+def hidden() -> str | None:
+    """Return the GPUs that CUDA_VISIBLE_DEVICES leaves, or None if it hides none."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
 def _visible() -> list[str]:
-    hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if hidden is not None:
-        return [name for name in hidden.split(",") if name]
+    left = hidden()
+    if left is not None:
+        return [name for name in left.split(",") if name]
     try:
         done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
@@ -71,7 +77,8 @@ def run(jobs: Sequence[Job], places: Sequence[Share]) -> dict[str, int]:
     """
     waiting = sorted(jobs, key=lambda job: job.seconds)
     codes: dict[str, int] = {}
-    threads = [threading.Thread(target=_work, args=(waiting, p, codes)) for p in places]
+    failed: list[OSError] = []
+    threads = [threading.Thread(target=_work, args=(waiting, p, codes, failed)) for p in places]
     for thread in threads:
         thread.start()
     interrupted = False
@@ -84,10 +91,14 @@ def run(jobs: Sequence[Job], places: Sequence[Share]) -> dict[str, int]:
                 waiting.clear()
     if interrupted or 130 in codes.values():
         raise KeyboardInterrupt
+    if failed:
+        raise failed[0]
     return codes
 
 
-def _work(waiting: list[Job], place: Share, codes: dict[str, int]) -> None:
+def _work(
+    waiting: list[Job], place: Share, codes: dict[str, int], failed: list[OSError]
+) -> None:
     os.sched_setaffinity(0, place.cores)  # of this thread, and so of what it starts
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": place.gpu}
     while True:
@@ -95,8 +106,11 @@ def _work(waiting: list[Job], place: Share, codes: dict[str, int]) -> None:
             job = waiting.pop()
         except IndexError:
             return
-        codes[job.name] = _follow(job, environment)
-        if codes[job.name] == 130:
+        try:
+            codes[job.name] = _follow(job, environment)
+        except OSError as e:  # no such program, or nobody reads what is printed
+            failed.append(e)
+        if failed or codes[job.name] == 130:
             waiting.clear()
 
 

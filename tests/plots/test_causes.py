@@ -93,7 +93,7 @@ def test_what_is_not_recorded_is_said(tmp_path: Path) -> None:
     )
     stalls = {"kind": "stalls", "record": "causes_x"}
     text = told(tmp_path, timed(COSTS, AT), stalls)
-    assert text == "*Not shown yet:* results/*/causes_x/stalls.csv is not yet recorded."
+    assert text == "*Not shown yet:* results/*/causes_x/stalls.csv is not yet recorded for here."
 
 
 def test_a_step_is_one_problem_with_and_without_it(tmp_path: Path) -> None:
@@ -174,14 +174,14 @@ def test_stalls_are_named_from_their_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    table = tmp_path / "results" / "some-gpu" / "causes_x" / "stalls.csv"
+    table = tmp_path / "results" / "here-x2" / "causes_x" / "stalls.csv"
     table.parent.mkdir(parents=True)
     table.write_text(
         "algorithm,n,q,k,payload,warps_per_multiprocessor,stall_1,share_1,stall_2,share_2\n"
         "new,1024,8,16,values,2.25,long_scoreboard,0.5,barrier,0.3\n"
         "old,1024,8,8,values,,barrier,0.9,,\nold,1024,8,16,values,,wait,0.9,,\n"
     )
-    cause = {"kind": "stalls", "record": "causes_x", "machine": "some-gpu"}
+    cause = {"kind": "stalls", "record": "causes_x"}
     text = told(tmp_path, timed(COSTS, AT), {**cause, "of": ["new"], "over": ["old"]})
     assert text == (
         "By the profiler at n = 1024, q = 8, k = 16: new waits mostly for long scoreboard (50%) and "

@@ -284,6 +284,12 @@ def test_no_sweep_begins_on_another_gpu_after_an_interruption(
     assert capsys.readouterr().err == "sweeps: interrupted; what is recorded is complete\n"
 
 
+def test_a_program_that_cannot_start_ends_the_runs() -> None:
+    place = several.Share("0", os.sched_getaffinity(0))
+    with pytest.raises(FileNotFoundError):
+        several.run([several.Job("x", ["./no-such-program"], 1.0)], [place, place])
+
+
 def test_the_longest_sweeps_begin_first() -> None:
     assert several.time_of([1, 2, 3, 4], 2) == 5
     assert several.time_of([1, 9, 2, 3], 2) == 9

@@ -4,11 +4,12 @@
 //
 // A first launch of one block reads the lengths. It chooses the length of a piece, so that there
 // are about two pieces for each multiprocessor, and lists the pieces of all longer rows, and the
-// other rows. If rows are many, the second launch selects from short ones, a row a warp: a block
-// would wait for each of its steps. The next launch selects k from each piece and, in the same
-// grid, from each row that is neither short nor cut. The hardware starts a block when another ends,
-// pieces first, so no block is left with a long row when the others are done. The last launch
-// selects from the pieces' candidates of each row that was cut. The lengths stay on the device.
+// other rows that blocks take. If rows are many, the second launch selects from short ones, a row a
+// warp: a block would wait for each of its steps. The next launch selects k from each piece and, in
+// the same grid, from each row that is neither short nor cut. The hardware starts a block when
+// another ends, pieces first, so no block is left with a long row when the others are done. The
+// last launch selects from the pieces' candidates of each row that was cut. The lengths stay on the
+// device.
 //
 // A piece has 16 k elements or more, so that its candidates are few beside them, and sqrt(n k) or
 // more, so that a row's candidates are no more than a piece.

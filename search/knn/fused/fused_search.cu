@@ -236,7 +236,7 @@ class fused_search::work {
 
   // The same of a graph by half of the products: its queries are the prepared corpus.
   void filtered_by_pairs() {
-    const half_memory& half = *memory_.half;
+    half_memory& half = *memory_.half;
     const std::int64_t n = corpus_.count();
     filter_args args = products_of(*memory_.batch, {}, n);
     args.queries = corpus_.vectors();
@@ -381,12 +381,6 @@ void fused_search::enqueue(const float* raw, std::int64_t count, std::int64_t fi
 std::int64_t fused_search::unproven() { return work_->unproven(); }
 
 search_report fused_search::finish() { return work_->finish(); }
-
-void fused_search::count_certain(const answers& from, global<std::int32_t> counts) {
-  start<count_certain_kernel>(
-      place_, blocks_for(counts.size, count_certain_kernel::max_threads),
-      {view<const double>(memory_->half->certain), from.exact, counts.size, from.k, counts});
-}
 
 search_report fused_search::run(const float* raw, std::int64_t count, std::int64_t first_own,
                                 const answers& to, const stage_clock& clock,

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "runtime/backend/backend.hpp"
 #include "runtime/distance/distance.hpp"
@@ -174,6 +175,9 @@ class fused_search {
   // number for each of [count]. If all shares together have k of them, a merge of their answers has
   // the k nearest. `counts` is in the backend's memory.
   void count_certain(const answers& from, global<std::int32_t> counts);
+  // What all searches that share pairs must have in common, after enqueue(): the limits by which
+  // they order vectors. So must be plan().half.part and plan().body.
+  std::span<const float> limits_of_pairs() const;
 
   const search_plan& plan() const { return plan_; }
 

@@ -1,16 +1,18 @@
 #pragma once
 // A graph whose pairs of tiles are dealt to several searches of the same corpus (half_pairs.cuh),
-// on a GPU each. Thresholds come from the whole corpus, so they are the same for all. The lists of
-// one search hold what it found, so they may lack neighbours. But no list of any lacks a vector
-// nearer than what its threshold leaves out: those are certain to be in one of the answers.
+// on a GPU each. Thresholds come from the whole corpus and are the same for all, and so is the
+// order by them (half_memory). Then each pair is met by one search. The lists of one search hold
+// what it met, so they may lack neighbours. But a vector nearer than what the threshold leaves out
+// is certain to be in the answer of the search that met it.
 
 #include "search/knn/fused/bounds.cuh"
 #include "search/knn/fused/layout.hpp"
 
 namespace kselect::search::fused {
 
-// Writes how near a vector must be so that it certainly was found, as ranked; 0: nothing is
-// certain. finish_kernel takes it for a known distance: what is farther is not wanted.
+// Writes how near a vector must be so that it certainly was found, as ranked; 0 if nothing is
+// certain: finish_kernel then names the vector as unproven. It takes the number for a known
+// distance: what is farther is not wanted.
 struct certain_distance_kernel {
   struct storage {};
   static constexpr int max_threads = 256;

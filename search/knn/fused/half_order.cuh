@@ -6,7 +6,8 @@
 // So a score that is not beyond the limit of its row is no hit at all, and a filter compares each
 // score once (half_pairs.cuh).
 //
-// The order is by buckets of limits. Within a bucket vectors lie in any order, and what a row's
+// The order is by buckets of limits. Within a bucket vectors lie in any order (but where several
+// searches divide the pairs: there the order has to be the same for all), and what a row's
 // scores are compared with is the least limit of its bucket: its bound. Buckets divide the keys of
 // the limits (kselect/order.hpp), so a few limits far from the others leave these in many buckets.
 // Padding stays where it is, behind all vectors.
@@ -55,10 +56,13 @@ struct limit_buckets {
   // The bucket of a limit. What has no limit is in the last one.
   template <class Simt>
   KSELECT_HD std::int64_t of(Simt& simt, float limit) const {
+    return bucket_of(limit, simt.load(range, 0), simt.load(range, 1));
+  }
+  // `low`, `high`: the range.
+  KSELECT_HD static std::int64_t bucket_of(float limit, std::uint32_t low, std::uint32_t high) {
     if (!(limit < without_limit)) return count - 1;
-    const std::uint32_t low = simt.load(range, 0), span = simt.load(range, 1) - low;
     int shift = 0;
-    while (span >> shift >= count) ++shift;
+    while ((high - low) >> shift >= count) ++shift;
     return (order_key(limit) - low) >> shift;
   }
 };
@@ -142,6 +146,7 @@ struct order_by_limits_kernel {
     numbering vector_of;  // of the positions in `from`
     std::int64_t padded, count, slabs;
     limit_buckets buckets;
+    global<const std::uint32_t> places;  // [count], given; no data: as threads come
   };
 
   template <class Simt>
@@ -169,7 +174,9 @@ struct order_by_limits_kernel {
       return static_cast<std::uint32_t>(i);
     }
     const std::int64_t bucket = a.buckets.of(simt, simt.load(a.from.limits, i));
-    const std::uint32_t place = simt.atomic_add(a.buckets.counts, bucket, 1);
+    const std::uint32_t place = a.places.data == nullptr
+                                    ? simt.atomic_add(a.buckets.counts, bucket, 1)
+                                    : simt.load(a.places, i);
     const std::uint32_t least = simt.load(a.buckets.least, bucket);
     simt.store(a.order.bounds, place,
                least == limit_buckets::no_key ? without_limit : from_order_key<float>(least));

@@ -2,6 +2,7 @@
 // What a fused search holds in a backend's memory (fused_search.cu).
 
 #include <optional>
+#include <vector>
 
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/filter_args.cuh"
@@ -80,13 +81,16 @@ struct half_memory {
         counts(make<std::uint32_t>(place, padded)),
         positions(make<std::uint32_t>(place, padded * room)),
         scores(make<float>(place, padded * room)) {
-    if (shared) certain = make<double>(place, corpus.count());
+    if (!shared) return;
+    certain = make<double>(place, corpus.count());
+    places = make<std::uint32_t>(place, corpus.count());
   }
   // Enqueues starts, offsets and facts of the sums, empty lists, and zeros to `unproven`.
   void begin(backend& place, const prepared_corpus& corpus,
              global<std::uint32_t> unproven = {}) const;
-  // Enqueues limits from the thresholds that given.limits holds, and the order by them.
-  void order(backend& place, const prepared_corpus& corpus) const;
+  // Enqueues limits from the thresholds that given.limits holds, and the order by them. Where the
+  // pairs are shared, waits for the limits and gives all vectors their places.
+  void order(backend& place, const prepared_corpus& corpus);
   // The vectors in that order.
   rounded vectors() const {
     return {view<chunk>(slabs_), view<double>(squares), view<double>(errors)};
@@ -116,7 +120,13 @@ struct half_memory {
   device_buffer slabs_, squares, errors, bounds, ids;  // in the order of limits
   device_buffer range, bucket_counts, bucket_least;
   device_buffer facts, counts, positions, scores;
-  device_buffer certain;  // of a share of the pairs alone (graph_share.cuh), by vector
+  // Of a share of the pairs alone (graph_share.cuh).
+  device_buffer certain;              // by vector
+  device_buffer places;               // by position
+  std::vector<float> ordered_limits;  // by position
+
+ private:
+  void give_places(backend& place);
 };
 
 struct fused_search::memory {

@@ -77,19 +77,32 @@ product_tile_bounds bounds_within(const tiled_request& r, std::int64_t bytes, st
 // Of a vector of a graph by pairs: its answer, what half_memory has of it, and the scores that
 // its first threshold comes from.
 std::int64_t graph_bytes(const fused::search_plan& plan, std::int64_t dimension, std::int64_t k) {
-  return fused::slabs_of(dimension) * fused::slab_width * 2 + plan.half.room * 8 + 60 + k * 20;
+  return fused::slabs_of(dimension) * fused::slab_width * 2 + plan.half.room * 8 + 100 + k * 20;
+}
+
+fused::search_plan plan_by_pairs(const tiled_request& r, std::int64_t vectors,
+                                 std::int64_t dimension, int ranks, const backend& place) {
+  fused::search_shape shape = shape_of(r, vectors, vectors, dimension);
+  shape.half_product = true;
+  shape.shares = ranks;
+  shape.of_inner_products = r.metric == metric::inner_product;
+  return fused::plan_search(shape, place.description());
 }
 
 }  // namespace
 
+std::string dealing_on(const tiled_request& request, std::int64_t vectors, std::int64_t dimension,
+                       int ranks, const backend& place) {
+  if (!request.by_products()) return {};
+  const fused::search_plan plan = plan_by_pairs(request, vectors, dimension, ranks, place);
+  return fmt::format("{} tiles a block by body {}, thresholds from {} rows of {}", plan.half.part,
+                     static_cast<int>(plan.body), plan.rows, plan.columns());
+}
+
 std::string why_not_by_pairs(const tiled_request& request, std::int64_t vectors,
                              std::int64_t dimension, int ranks, const backend& place) {
-  if (!request.by_products()) return "products in " + std::string(to_string(request.product));
-  fused::search_shape shape = shape_of(request, vectors, vectors, dimension);
-  shape.half_product = true;
-  shape.shares = ranks;
-  shape.of_inner_products = request.metric == metric::inner_product;
-  const fused::search_plan plan = fused::plan_search(shape, place.description());
+  if (!request.by_products()) return "the products are in float32 or float64";
+  const fused::search_plan plan = plan_by_pairs(request, vectors, dimension, ranks, place);
   if (!plan.filters()) return plan.by_float64_because;
   if (!plan.half.taken()) return plan.half.impossible_because;
   const std::int64_t needed =

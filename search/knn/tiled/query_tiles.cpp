@@ -119,6 +119,7 @@ void query_tiles::bring_queries(std::int64_t tile) {
   set.count = count_of(tile);
   set.dimension = of_.queries.dimension();
   set.source = of_.queries.name();
+  if (!of_.shard.takes_queries()) return;
   set.data.resize(index(set.count * set.dimension));
   if (of_.ranks.rank() == 0) {
     read_by_threads(of_.queries, first_of(tile), set.count, set.data.data(),

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "harness/verify/guard.hpp"
 #include "runtime/error.hpp"
 #include "search/knn/fused/arrays.hpp"
 #include "search/knn/fused/byte_vectors.hpp"
@@ -62,10 +63,13 @@ class graph_shard final : public shard_of_graph {
       throw error(failure::unsupported, search.plan().half.impossible_because);
     }
     add(search.run(view<const float>(vectors_).data, count_, 0, answers(), clock()));
+    dealing_ = hash_bytes(std::as_bytes(search.limits_of_pairs()), place_.description().threads);
     search.count_certain(answers(), view<std::int32_t>(certain_));
     if (const auto times = watch_.take()) report_.gpu += *times;
   }
 
+  bool takes_queries() const override { return false; }
+  std::uint64_t dealing() const override { return dealing_; }
   std::vector<std::int32_t> certain() const override {
     std::vector<std::int32_t> counts(index(count_));
     place_.to_host(std::as_writable_bytes(std::span(counts)), certain_.data());
@@ -148,29 +152,35 @@ class graph_shard final : public shard_of_graph {
                     .k = k,
                     .root = request_.metric == metric::euclidean},
                    clock()));
+    std::vector<std::int64_t> of_index(index(count * k));
+    std::vector<float> of_distance(index(count * k));
+    std::vector<double> of_exact(index(count * k));
+    get(std::span(of_index), indices, 0);
+    get(std::span(of_distance), distances, 0);
+    get(std::span(of_exact), exact, 0);
     for (std::int64_t i = 0; i < count; ++i) {
-      replace(vectors[index(i)], i * k, k, indices, distances, exact);
+      const std::size_t at = index(i * k);
+      replace(vectors[index(i)], std::span(of_index).subspan(at, index(k)),
+              std::span(of_distance).subspan(at, index(k)),
+              std::span(of_exact).subspan(at, index(k)));
     }
   }
-  // Writes the k numbers from `at` on, of which one may be the vector's own, as its answer.
-  void replace(std::int64_t vector, std::int64_t at, std::int64_t k, const device_buffer& indices,
-               const device_buffer& distances, const device_buffer& exact) {
-    std::vector<std::int64_t> of_index(index(k));
-    std::vector<float> of_distance(index(k));
-    std::vector<double> of_exact(index(k));
-    get(std::span(of_index), indices, at);
-    get(std::span(of_distance), distances, at);
-    get(std::span(of_exact), exact, at);
+  // Writes the answer of a vector, which may be among its own neighbours.
+  void replace(std::int64_t vector, std::span<std::int64_t> indices, std::span<float> distances,
+               std::span<double> exact) {
+    const auto k = index(request_.k);
     if (request_.exclude_self) {
-      const auto own = std::ranges::find(of_index, vector);
-      const auto place = own == of_index.end() ? k - 1 : own - of_index.begin();
-      of_index.erase(of_index.begin() + place);
-      of_distance.erase(of_distance.begin() + place);
-      of_exact.erase(of_exact.begin() + place);
+      const auto own = std::ranges::find(indices, vector);
+      const auto place = static_cast<std::size_t>(own - indices.begin());
+      for (std::size_t j = place; j < k; ++j) {
+        indices[j] = indices[j + 1];
+        distances[j] = distances[j + 1];
+        exact[j] = exact[j + 1];
+      }
     }
-    put(indices_, vector * request_.k, std::span<const std::int64_t>(of_index));
-    put(distances_, vector * request_.k, std::span<const float>(of_distance));
-    put(exact_, vector * request_.k, std::span<const double>(of_exact));
+    put(indices_, vector * request_.k, std::span<const std::int64_t>(indices.first(k)));
+    put(distances_, vector * request_.k, std::span<const float>(distances.first(k)));
+    put(exact_, vector * request_.k, std::span<const double>(exact.first(k)));
   }
 
   // The answers of the vectors from `first` on.
@@ -199,6 +209,7 @@ class graph_shard final : public shard_of_graph {
   device_buffer vectors_;
   fused::prepared_corpus corpus_;
   device_buffer indices_, distances_, exact_, certain_;
+  std::uint64_t dealing_ = 0;
   shard_report report_;
 };
 
@@ -206,6 +217,9 @@ class graph_shard final : public shard_of_graph {
 
 void complete_graph(shard_of_graph& graph, communicator& ranks, std::int64_t vectors,
                     std::int64_t wanted) {
+  agree(ranks, [&] {
+    return nlohmann::ordered_json{{"thresholds of the graph", graph.dealing()}};
+  });
   const auto part_begin = [&](int rank) { return first_of_rank(vectors, rank, ranks.size()); };
   std::vector<std::int64_t> rows;
   for (int r = 0; r < ranks.size(); ++r) rows.push_back(part_begin(r + 1) - part_begin(r));

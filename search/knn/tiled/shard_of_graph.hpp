@@ -21,6 +21,9 @@ struct rank_of {
   int rank, ranks;
 };
 
+// What decides how pairs are dealt there. Ranks need the same.
+std::string dealing_on(const tiled_request& request, std::int64_t vectors, std::int64_t dimension,
+                       int ranks, const backend& place);
 // Why a rank cannot do so there; empty if it can.
 std::string why_not_by_pairs(const tiled_request& request, std::int64_t vectors,
                              std::int64_t dimension, int ranks, const backend& place);
@@ -29,12 +32,14 @@ class shard_of_graph : public shard_search {
  public:
   // After load(): how many of each vector's answers are certain, among all vectors.
   virtual std::vector<std::int32_t> certain() const = 0;
+  // A hash of what decides which rank meets a pair, and of all thresholds: equal on all ranks.
+  virtual std::uint64_t dealing() const = 0;
   // Searches these vectors again, among all, so that their answers are complete.
   virtual void search_again(const std::vector<std::int64_t>& vectors) = 0;
 };
 
-// Collective, after load(): adds up what all ranks are certain of, and has each rank search again
-// those of its vectors that lack some of `wanted` answers.
+// Collective, after load(): compares dealing(), adds up what all ranks are certain of, and has each
+// rank search again those of its vectors that lack some of `wanted` answers.
 void complete_graph(shard_of_graph& graph, communicator& ranks, std::int64_t vectors,
                     std::int64_t wanted);
 

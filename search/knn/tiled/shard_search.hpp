@@ -44,6 +44,8 @@ class shard_search {
   // Brings what all queries share to the executor's memory, if it fits. Called once, before the
   // first queries. Throws the exceptions of vector_files::read and knn.
   virtual void load() {}
+  // Whether it needs the queries' vectors, not only their numbers.
+  virtual bool takes_queries() const { return true; }
   // Brings queries to the executor before their nearest() is called. Another thread may do so while
   // the queries brought before are searched.
   virtual void bring(const vector_set&) {}

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <malloc.h>
 #include <memory>
+#include <tuple>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -162,6 +163,7 @@ class tiled_search {
     json facts = job();
     facts["program"] = version_line();
     facts["exchange"] = to_string(request_.exchange);
+    facts["half_product"] = request_.cuda.half_product.value_or(false);
     return facts;
   }
 
@@ -186,15 +188,19 @@ class tiled_search {
   // Ranks take a graph's pairs if that was asked for and all of them can.
   void choose_pairs() {
     if (!request_.cuda.half_product.value_or(false) || query_) return;
-    const auto reasons = agree(ranks_, [&]() -> json {
-      return {{"proposal", ranks_.size() == 1
-                               ? "there is one rank"
-                               : why_not_by_pairs(request_, base_->count(), base_->dimension(),
-                                                  ranks_.size(), place_)}};
+    const auto sizes = std::tuple(base_->count(), base_->dimension(), ranks_.size());
+    const auto said = agree(ranks_, [&]() -> json {
+      const auto [n, d, ranks] = sizes;
+      return {{"proposal",
+               {ranks == 1 ? "there is one rank" : why_not_by_pairs(request_, n, d, ranks, place_),
+                dealing_on(request_, n, d, ranks, place_)}}};
     });
-    const auto first = std::ranges::find_if(reasons, [](const json& why) { return why != ""; });
-    report_.whole_because =
-        broadcast_text(ranks_, first == reasons.end() ? std::string() : std::string(*first));
+    std::string why;
+    for (const json& one : said) {
+      if (why.empty()) why = one[0];
+      if (why.empty() && one[1] != said[0][1]) why = "the ranks' GPUs differ";
+    }
+    report_.whole_because = broadcast_text(ranks_, why);
     report_.by_pairs = report_.whole_because.empty();
   }
   std::string why_not_products_here() const {

@@ -229,7 +229,7 @@ TEST(ProductShard, SaysWhyPairsAreNotDealt) {
   q.memory_bytes = 4 << 20;
   EXPECT_NE(why(q).find("MiB of its executor's memory, of which 4"), std::string::npos);
   q.product = knn_product::float64;
-  EXPECT_EQ(why(q), "products in float64");
+  EXPECT_EQ(why(q), "the products are in float32 or float64");
   const tiled_report alone = expect_same(graph_of(60, 5, metric::sqeuclidean), 1);
   EXPECT_FALSE(alone.by_pairs);
   EXPECT_NE(alone.whole_because.find("one rank"), std::string::npos);
