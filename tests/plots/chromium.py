@@ -27,6 +27,10 @@ def program() -> str | None:
     return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
 
 
+class Navigated(AssertionError):
+    """The page was left before a script in it had ended."""
+
+
 class Page:
     """One page, without network, and what it did that it should not have."""
 
@@ -57,6 +61,8 @@ class Page:
         while True:
             answer = self._receive()
             if answer.get("id") == self._last:
+                if "navigated" in answer.get("error", {}).get("message", ""):
+                    raise Navigated(answer["error"])
                 assert "error" not in answer, answer["error"]
                 return answer["result"]
             self._note(answer)
@@ -74,10 +80,16 @@ class Page:
     def wait(self, script: str) -> Any:
         """Evaluate JavaScript until its value is true, and return the value."""
         end = time.monotonic() + _SECONDS
-        while not (value := self.run(script)):
+        while not (value := self._run_unless_leaving(script)):
             assert time.monotonic() < end, f"{script} stays {value!r}; errors: {self.errors}"
             time.sleep(0.02)
         return value
+
+    def _run_unless_leaving(self, script: str) -> Any:
+        try:
+            return self.run(script)
+        except Navigated:
+            return None
 
     def run(self, script: str) -> Any:
         """Evaluate JavaScript in the page and return its value."""

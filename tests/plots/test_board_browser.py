@@ -181,7 +181,7 @@ def test_a_problem_opens_its_ranking_and_a_cell_its_samples_and_proof(site: Path
     page.run("document.querySelector('#cell-body a').click()")
     wait(page, "document.body?.dataset.page === 'cell' && document.documentElement.dataset.ready === 'true'")
     assert text(page, "cell-title") and "Environment" in text(page, "cell-page")
-    page.run("history.back()")
+    page.run("void setTimeout(() => history.back())")
     wait(page, "document.body?.dataset.page === 'map' && document.documentElement.dataset.ready === 'true'")
 
 
