@@ -20,14 +20,14 @@ void half_memory::begin(backend& place, const prepared_corpus& corpus,
 // In the order of positions within a bucket, so that the places follow from the limits alone.
 void half_memory::give_places(backend& place) {
   const auto count = static_cast<std::size_t>(places.size() / sizeof(std::uint32_t));
-  ordered_limits.resize(count);
-  place.to_host(std::as_writable_bytes(std::span(ordered_limits)), given.limits.data());
+  limits_of_all.resize(count);
+  place.to_host(std::as_writable_bytes(std::span(limits_of_all)), given.limits.data());
   std::array<std::uint32_t, 2> extremes{};
   place.to_host(std::as_writable_bytes(std::span(extremes)), range.data());
   std::vector<std::uint32_t> next(limit_buckets::count + 1), bucket(count);
   for (std::size_t i = 0; i < count; ++i) {
     bucket[i] = static_cast<std::uint32_t>(
-        limit_buckets::bucket_of(ordered_limits[i], extremes[0], extremes[1]));
+        limit_buckets::bucket_of(limits_of_all[i], extremes[0], extremes[1]));
     ++next[bucket[i] + 1];
   }
   std::partial_sum(next.begin(), next.end(), next.begin());
@@ -63,7 +63,7 @@ void half_memory::order(backend& place, const prepared_corpus& corpus) {
 }
 
 std::span<const float> fused_search::limits_of_pairs() const {
-  return memory_->half->ordered_limits;
+  return memory_->half->limits_of_all;
 }
 
 void fused_search::count_certain(const answers& from, global<std::int32_t> counts) {

@@ -6,11 +6,11 @@
 // So a score that is not beyond the limit of its row is no hit at all, and a filter compares each
 // score once (half_pairs.cuh).
 //
-// The order is by buckets of limits. Within a bucket vectors lie in any order (but where several
-// searches divide the pairs: there the order has to be the same for all), and what a row's
-// scores are compared with is the least limit of its bucket: its bound. Buckets divide the keys of
-// the limits (kselect/order.hpp), so a few limits far from the others leave these in many buckets.
-// Padding stays where it is, behind all vectors.
+// The order is by buckets of limits. Within a bucket vectors lie in any order. (Where several
+// searches divide the pairs, it has to be the same for all: half_memory gives the places.) What a
+// row's scores are compared with is the least limit of its bucket: its bound. Buckets divide the
+// keys of the limits (kselect/order.hpp), so a few limits far from the others leave these in many
+// buckets. Padding stays where it is, behind all vectors.
 
 #include <cstdint>
 #include <limits>

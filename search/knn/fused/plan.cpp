@@ -171,13 +171,13 @@ half_plan plan_half(const search_plan& plan, const search_shape& s, const device
       place.multiprocessors > 0 ? a_multiprocessor * place.multiprocessors : 4;
   double least = std::numeric_limits<double>::max();
   for (std::int64_t part = together; part <= longest_part_of_pairs; part += together) {
-    const std::int64_t blocks = pair_blocks{tiles, part, together}.count();
-    const std::int64_t own = pair_blocks{tiles, part, together}.count_of(0, s.shares);
+    const pair_blocks blocks{tiles, part, together};
+    const std::int64_t own = blocks.count_of(0, s.shares);
     const auto cost = static_cast<double>((own + at_once - 1) / at_once * (part + 2));
     if (cost >= least) continue;
     least = cost;
     half.part = part;
-    half.blocks = blocks;
+    half.blocks = blocks.count();
   }
   return half;
 }

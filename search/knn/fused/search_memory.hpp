@@ -121,9 +121,9 @@ struct half_memory {
   device_buffer range, bucket_counts, bucket_least;
   device_buffer facts, counts, positions, scores;
   // Of a share of the pairs alone (graph_share.cuh).
-  device_buffer certain;              // by vector
-  device_buffer places;               // by position
-  std::vector<float> ordered_limits;  // by position
+  device_buffer certain;             // by vector
+  device_buffer places;              // by position
+  std::vector<float> limits_of_all;  // by position
 
  private:
   void give_places(backend& place);

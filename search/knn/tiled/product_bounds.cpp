@@ -80,40 +80,35 @@ std::int64_t graph_bytes(const fused::search_plan& plan, std::int64_t dimension,
   return fused::slabs_of(dimension) * fused::slab_width * 2 + plan.half.room * 8 + 100 + k * 20;
 }
 
-fused::search_plan plan_by_pairs(const tiled_request& r, std::int64_t vectors,
-                                 std::int64_t dimension, int ranks, const backend& place) {
-  fused::search_shape shape = shape_of(r, vectors, vectors, dimension);
-  shape.half_product = true;
-  shape.shares = ranks;
-  shape.of_inner_products = r.metric == metric::inner_product;
-  return fused::plan_search(shape, place.description());
+// Why the plan of a graph by pairs does not do there; empty if it does.
+std::string why_not(const fused::search_plan& plan, const tiled_request& r, std::int64_t vectors,
+                    std::int64_t dimension, const backend& place) {
+  if (!plan.filters()) return plan.by_float64_because;
+  if (!plan.half.taken()) return plan.half.impossible_because;
+  const std::int64_t needed =
+      vectors * (prepared_bytes(dimension) + graph_bytes(plan, dimension, r.k)) +
+      plan.rows * plan.columns() * 4;
+  const std::int64_t there = executor_bytes(r, place);
+  if (needed <= there / 10 * 9) return {};
+  return fmt::format("each rank needs {} MiB of its executor's memory, of which {} are free",
+                     needed >> 20, there >> 20);
 }
 
 }  // namespace
 
-std::string dealing_on(const tiled_request& request, std::int64_t vectors, std::int64_t dimension,
-                       int ranks, const backend& place) {
-  if (!request.by_products()) return {};
-  const fused::search_plan plan = plan_by_pairs(request, vectors, dimension, ranks, place);
-  return fmt::format("{} tiles a block by body {}, thresholds from {} rows of {}", plan.half.part,
-                     static_cast<int>(plan.body), plan.rows, plan.columns());
-}
-
-std::string why_not_by_pairs(const tiled_request& request, std::int64_t vectors,
-                             std::int64_t dimension, int ranks, const backend& place) {
-  if (!request.by_products()) return "the products are in float32 or float64";
-  const fused::search_plan plan = plan_by_pairs(request, vectors, dimension, ranks, place);
-  if (!plan.filters()) return plan.by_float64_because;
-  if (!plan.half.taken()) return plan.half.impossible_because;
-  const std::int64_t needed =
-      vectors * (prepared_bytes(dimension) + graph_bytes(plan, dimension, request.k)) +
-      plan.rows * plan.columns() * 4;
-  const std::int64_t there = executor_bytes(request, place);
-  if (needed > there / 10 * 9) {
-    return fmt::format("each rank needs {} MiB of its executor's memory, of which {} are free",
-                       needed >> 20, there >> 20);
-  }
-  return {};
+pairs_offer offer_pairs(const tiled_request& r, std::int64_t vectors, std::int64_t dimension,
+                        int ranks, const backend& place) {
+  if (ranks == 1) return {.why_not = "there is one rank", .dealing = {}};
+  if (!r.by_products()) return {.why_not = "the products are in float32 or float64", .dealing = {}};
+  fused::search_shape shape = shape_of(r, vectors, vectors, dimension);
+  shape.half_product = true;
+  shape.shares = ranks;
+  shape.of_inner_products = r.metric == metric::inner_product;
+  const fused::search_plan plan = fused::plan_search(shape, place.description());
+  return {.why_not = why_not(plan, r, vectors, dimension, place),
+          .dealing =
+              fmt::format("{} tiles a block by body {}, thresholds from {} rows of {}",
+                          plan.half.part, static_cast<int>(plan.body), plan.rows, plan.columns())};
 }
 
 product_tile_bounds bound_product_tiles(std::int64_t bytes, std::int64_t vectors,

@@ -48,10 +48,7 @@ class shard_by_products final : public shard_search {
   std::int64_t tiles() const override { return stream_.tiles(); }
   std::int64_t tile() const override { return tile_; }
   shard_report report() const override {
-    shard_report all = report_;
-    all.bytes_read = stream_.bytes_read();
-    all.read_s = stream_.read_s();
-    all.wait_s = stream_.wait_s();
+    shard_report all = with_reading(report_, stream_);
     all.resident = resident_;
     return all;
   }
@@ -176,22 +173,25 @@ class shard_by_products final : public shard_search {
     const std::int64_t k = std::min(request_.k + (own ? 1 : 0), vectors);
     const std::int64_t size = count * k;
     const found& to = answers_of(size);
+    const fused::answers answers{.indices = view<std::int64_t>(to.indices),
+                                 .distances = view<float>(to.distances),
+                                 .exact = view<double>(to.exact),
+                                 .k = k,
+                                 .root = request_.metric == metric::euclidean};
     const bool later = !known.empty();
     const device_buffer bounds = later ? uploaded(known) : device_buffer{};
     const fused::search_report done =
         search_of(p, count, k)
-            .run(view<const float>(queries_[searched_ % 2]).data, count, -1,
-                 {.indices = view<std::int64_t>(to.indices),
-                  .distances = view<float>(to.distances),
-                  .exact = view<double>(to.exact),
-                  .k = k,
-                  .root = request_.metric == metric::euclidean},
-                 clock(), {}, later ? view<const double>(bounds) : simt::global<const double>{});
+            .run(view<const float>(queries_[searched_ % 2]).data, count, -1, answers, clock(), {},
+                 later ? view<const double>(bounds) : simt::global<const double>{});
     report_.unproven += done.again;
     report_.survivors += done.survivors;
     report_.by_float64 += done.by_float64;
     if (!later && !own && k == best.k()) {
-      return [this, &to, offset = p.first, &best] { take(to, offset, best); };
+      // Lists of a first tile are those of all so far.
+      return [this, answers, offset = p.first, &best] {
+        bring_lists(place_, answers, 0, offset, best);
+      };
     }
     indices_.resize(index(size));
     distances_.resize(index(size));
@@ -201,18 +201,6 @@ class shard_by_products final : public shard_search {
     place_.to_host(std::as_writable_bytes(std::span(exact_)), to.exact.data());
     merge(count, k, p.first, own ? first : no_neighbour, best);
     return {};
-  }
-  // Lists of a first tile are those of all so far.
-  void take(const found& from, std::int64_t offset, neighbour_lists& best) {
-    place_.to_host_beside(std::as_writable_bytes(best.indices()), from.indices.data());
-    place_.to_host_beside(std::as_writable_bytes(best.distances()), from.distances.data());
-    place_.to_host_beside(std::as_writable_bytes(best.ranked()), from.exact.data());
-    const std::span<std::int64_t> all = best.indices();
-    const int workers = threads();
-#pragma omp parallel for num_threads(workers) schedule(static)
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i] = all[i] < 0 ? no_neighbour : all[i] + offset;
-    }
   }
   // No vector of a later tile is wanted that is farther than a query's k-th so far, or than a bound
   // of all ranks.
@@ -268,6 +256,23 @@ class shard_by_products final : public shard_search {
 };
 
 }  // namespace
+
+void bring_lists(backend& place, const fused::answers& from, std::int64_t first,
+                 std::int64_t offset, neighbour_lists& to) {
+  const auto bring = [&](auto into, const auto& all) {
+    place.to_host_beside(std::as_writable_bytes(into),
+                         reinterpret_cast<const std::byte*>(all.data + first * from.k));
+  };
+  bring(to.indices(), from.indices);
+  bring(to.distances(), from.distances);
+  bring(to.ranked(), from.exact);
+  const std::span<std::int64_t> all = to.indices();
+  const int workers = place.description().threads;
+#pragma omp parallel for num_threads(workers) schedule(static)
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i] = all[i] < 0 ? no_neighbour : all[i] + offset;
+  }
+}
 
 std::unique_ptr<shard_search> open_product_shard(const tiled_request& request,
                                                  const vector_files& base, std::int64_t first,

@@ -14,6 +14,15 @@
 
 namespace kselect::search {
 
+namespace fused {
+struct answers;
+}
+
+// Downloads the answers of as many queries as `to` has, from query `first` on, as its lists.
+// `offset` is added to their indices. Beside the search (backend::to_host_beside).
+void bring_lists(backend& place, const fused::answers& from, std::int64_t first,
+                 std::int64_t offset, neighbour_lists& to);
+
 // How a shard is cut for the memory of its executor.
 struct product_tile_bounds {
   std::int64_t queries;       // the most of a tile

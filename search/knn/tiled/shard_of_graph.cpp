@@ -12,6 +12,7 @@
 #include "search/knn/fused/stage_times.hpp"
 #include "search/knn/tiled/agreement.hpp"
 #include "search/knn/tiled/plan.hpp"
+#include "search/knn/tiled/shard_by_products.hpp"
 #include "search/knn/tiled/tile_stream.hpp"
 
 namespace kselect::search {
@@ -45,10 +46,7 @@ class graph_shard final : public shard_of_graph {
   std::int64_t tiles() const override { return stream_.tiles(); }
   std::int64_t tile() const override { return tile_; }
   shard_report report() const override {
-    shard_report all = report_;
-    all.bytes_read = stream_.bytes_read();
-    all.read_s = stream_.read_s();
-    all.wait_s = stream_.wait_s();
+    shard_report all = with_reading(report_, stream_);
     all.resident = true;
     return all;
   }
@@ -88,7 +86,7 @@ class graph_shard final : public shard_of_graph {
   std::function<void()> nearest(const vector_set& queries, std::int64_t first,
                                 neighbour_lists& best, bound_sharing&) override {
     report_.rows_proven += queries.count;
-    return [this, first, &best] { take(first, best); };
+    return [this, first, &best] { bring_lists(place_, answers(), first, 0, best); };
   }
 
  private:
@@ -181,22 +179,6 @@ class graph_shard final : public shard_of_graph {
     put(indices_, vector * request_.k, std::span<const std::int64_t>(indices.first(k)));
     put(distances_, vector * request_.k, std::span<const float>(distances.first(k)));
     put(exact_, vector * request_.k, std::span<const double>(exact.first(k)));
-  }
-
-  // The answers of the vectors from `first` on.
-  void take(std::int64_t first, neighbour_lists& best) {
-    const std::int64_t at = first * request_.k;
-    place_.to_host_beside(std::as_writable_bytes(best.indices()),
-                          bytes_of<std::int64_t>(indices_, at));
-    place_.to_host_beside(std::as_writable_bytes(best.distances()),
-                          bytes_of<float>(distances_, at));
-    place_.to_host_beside(std::as_writable_bytes(best.ranked()), bytes_of<double>(exact_, at));
-    const std::span<std::int64_t> all = best.indices();
-    const int workers = place_.description().threads;
-#pragma omp parallel for num_threads(workers) schedule(static)
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i] < 0) all[i] = no_neighbour;
-    }
   }
 
   const tiled_request& request_;

@@ -21,18 +21,19 @@ struct rank_of {
   int rank, ranks;
 };
 
-// What decides how pairs are dealt there. Ranks need the same.
-std::string dealing_on(const tiled_request& request, std::int64_t vectors, std::int64_t dimension,
-                       int ranks, const backend& place);
-// Why a rank cannot do so there; empty if it can.
-std::string why_not_by_pairs(const tiled_request& request, std::int64_t vectors,
-                             std::int64_t dimension, int ranks, const backend& place);
+// What a rank can do there.
+struct pairs_offer {
+  std::string why_not;  // empty if it can take its share
+  std::string dealing;  // what decides which blocks there are, in words; ranks need the same
+};
+pairs_offer offer_pairs(const tiled_request& request, std::int64_t vectors, std::int64_t dimension,
+                        int ranks, const backend& place);
 
 class shard_of_graph : public shard_search {
  public:
   // After load(): how many of each vector's answers are certain, among all vectors.
   virtual std::vector<std::int32_t> certain() const = 0;
-  // A hash of what decides which rank meets a pair, and of all thresholds: equal on all ranks.
+  // A hash of all limits. Vectors are ordered by them, so it has to be equal on all ranks.
   virtual std::uint64_t dealing() const = 0;
   // Searches these vectors again, among all, so that their answers are complete.
   virtual void search_again(const std::vector<std::int64_t>& vectors) = 0;

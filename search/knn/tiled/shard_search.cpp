@@ -24,13 +24,7 @@ class shard_by_tiles final : public shard_search {
 
   std::int64_t tiles() const override { return stream_.tiles(); }
   std::int64_t tile() const override { return tile_; }
-  shard_report report() const override {
-    shard_report all;
-    all.bytes_read = stream_.bytes_read();
-    all.read_s = stream_.read_s();
-    all.wait_s = stream_.wait_s();
-    return all;
-  }
+  shard_report report() const override { return with_reading({}, stream_); }
 
   std::function<void()> nearest(const vector_set& queries, std::int64_t first,
                                 neighbour_lists& best, bound_sharing&) override {
@@ -72,6 +66,13 @@ class shard_by_tiles final : public shard_search {
 };
 
 }  // namespace
+
+shard_report with_reading(shard_report report, const tile_stream& from) {
+  report.bytes_read = from.bytes_read();
+  report.read_s = from.read_s();
+  report.wait_s = from.wait_s();
+  return report;
+}
 
 std::unique_ptr<shard_search> open_shard(const tiled_request& request, const vector_files& base,
                                          std::int64_t first, std::int64_t end, std::int64_t tile,

@@ -29,6 +29,10 @@ struct shard_report {
   bool resident = false;        // the part is in device memory and was read once
 };
 
+class tile_stream;
+// The report with what the stream has read so far.
+shard_report with_reading(shard_report report, const tile_stream& from);
+
 class shard_search {
  public:
   shard_search() = default;

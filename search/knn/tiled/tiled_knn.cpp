@@ -5,7 +5,6 @@
 #include <fstream>
 #include <malloc.h>
 #include <memory>
-#include <tuple>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -188,12 +187,10 @@ class tiled_search {
   // Ranks take a graph's pairs if that was asked for and all of them can.
   void choose_pairs() {
     if (!request_.cuda.half_product.value_or(false) || query_) return;
-    const auto sizes = std::tuple(base_->count(), base_->dimension(), ranks_.size());
     const auto said = agree(ranks_, [&]() -> json {
-      const auto [n, d, ranks] = sizes;
-      return {{"proposal",
-               {ranks == 1 ? "there is one rank" : why_not_by_pairs(request_, n, d, ranks, place_),
-                dealing_on(request_, n, d, ranks, place_)}}};
+      const pairs_offer offer =
+          offer_pairs(request_, base_->count(), base_->dimension(), ranks_.size(), place_);
+      return {{"proposal", {offer.why_not, offer.dealing}}};
     });
     std::string why;
     for (const json& one : said) {

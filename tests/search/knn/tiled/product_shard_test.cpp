@@ -220,7 +220,7 @@ TEST(ProductShard, SaysWhyPairsAreNotDealt) {
   const vector_set none = of(1, 12, 1, false);
   const auto why = [&](const tiled_question& q) {
     const folder at;
-    return why_not_by_pairs(request_of(q, at, none, none), q.n, q.dimension, 2, *place);
+    return offer_pairs(request_of(q, at, none, none), q.n, q.dimension, 2, *place).why_not;
   };
   EXPECT_EQ(why(graph_of(100'000, 5, metric::sqeuclidean)), "");
   EXPECT_NE(why(graph_of(100'000, 5, metric::inner_product)).find("symmetric"), std::string::npos);
