@@ -9,7 +9,6 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import one_line
 from knn_jobs import finished_tiles, graph_of, here, make_graph, outputs, popen, ranks_in, same, wait_for_tiles
 
 __all__ = ["here", "popen"]  # fixtures
@@ -38,6 +37,14 @@ def said_in_log(job):
     return next(line for line in job.stderr if "left" in line)
 
 
+def said_at_the_end(job):
+    """The error of a job that has ended. Only messages of progress may stand before it: the job reports until it
+    has taken the signal."""
+    *before, last = job.stderr.read().splitlines()
+    assert all(re.fullmatch(r"\d+ of \d+ .*, .* left", line) for line in before), before
+    return last
+
+
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_index_search_writes_nothing(slow, popen, sign):
     at, command = slow
@@ -48,7 +55,7 @@ def test_a_stopped_index_search_writes_nothing(slow, popen, sign):
     assert 0 < done < every == 40000
     job.send_signal(sign)
     assert job.wait(timeout=120) == 130
-    last = one_line(job.stderr.read())
+    last = said_at_the_end(job)
     assert last.startswith("kselect: interrupted: ") and last.endswith("; nothing was written")
     assert (at / "found.npy").read_bytes() == b"older"
 
@@ -79,7 +86,7 @@ def test_a_stopped_build_writes_no_index(slow, popen):
     assert 0 < done < every == 40000
     job.send_signal(signal.SIGINT)
     assert job.wait(timeout=120) == 130
-    assert one_line(job.stderr.read()).endswith("; no index was written")
+    assert said_at_the_end(job).endswith("; no index was written")
     assert not (at / "new.kidx").exists()
 
 
@@ -97,7 +104,7 @@ def test_a_proof_can_be_stopped(binary, tmp_path, popen):
         pass
     job.send_signal(signal.SIGINT)
     assert job.wait(timeout=120) == 130
-    assert "queries proven; nothing was written" in one_line(job.stderr.read())
+    assert "queries proven; nothing was written" in said_at_the_end(job)
 
 
 def test_a_stopped_search_in_memory_writes_nothing(binary, tmp_path, popen):
@@ -108,7 +115,7 @@ def test_a_stopped_search_in_memory_writes_nothing(binary, tmp_path, popen):
     assert " of 100000 queries searched" in said_in_log(job)
     job.send_signal(signal.SIGTERM)
     assert job.wait(timeout=240) == 130
-    last = one_line(job.stderr.read())
+    last = said_at_the_end(job)
     assert "interrupted" in last and "nothing was written" in last and "--resume" in last
     assert [path.name for path in tmp_path.iterdir()] == ["base.npy"]
 
@@ -121,7 +128,7 @@ def test_a_stopped_search_in_tiles_goes_on(kselect, here, binary, popen, ranks):
     wait_for_tiles(here, "tiles", 1, job)
     job.send_signal(signal.SIGINT)
     assert job.wait(timeout=120) == 130
-    last = job.stderr.read().splitlines()[-1]
+    last = said_at_the_end(job)
     done = int(re.search(r"interrupted: (\d+) of 7000 queries are done; the same command with "
                          r"--resume goes on$", last)[1])
     assert done == 256 * finished_tiles(here, "tiles"), "what is said is what is kept"
