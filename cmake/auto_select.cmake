@@ -7,7 +7,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/families.cmake)
 # Where select() and what it calls stand. kselect::kselect has them, too.
 set(costs ${CMAKE_CURRENT_BINARY_DIR}/generated/cost_tables.cpp)
 kselect_write_cost_tables(${costs} algorithms/auto_select algorithms/auto_select/cost_table.hpp cost_tables)
-set(KSELECT_CALL_SOURCES src/select.cpp src/support.cpp src/gpu_code.cpp src/gpu_device.cpp ${costs})
+set(KSELECT_CALL_SOURCES src/select.cpp src/objections.cpp src/support.cpp src/gpu_code.cpp src/gpu_device.cpp
+    ${costs})
 # The architectures of this build, separated by commas because semicolons would split the definition.
 string(REPLACE ";" "," architectures "${CMAKE_CUDA_ARCHITECTURES}")
 set_source_files_properties(src/gpu_code.cpp PROPERTIES

@@ -11,6 +11,7 @@
 
 #include "src/gpu_code.hpp"
 #include "src/gpu_device.hpp"
+#include "src/objections.hpp"
 
 namespace kselect {
 
@@ -72,70 +73,6 @@ call_plan planned(const algorithm& entry, const problem& p, const place& where,
   return call_plan::refused("it promises no more than " +
                             terms(c.ordering, c.tie_break, c.determinism) + "; required are " +
                             terms(wanted.ordering, wanted.tie_break, wanted.determinism));
-}
-
-std::string number(std::int64_t value) { return std::to_string(value); }
-
-std::string objection_to_map(const problem& p) {
-  if (p.map == row_numbers::int64 && p.index == index_type::int32) {
-    return "the map has numbers of 64 bits, and the indices have 32";
-  }
-  return {};
-}
-
-std::string objection_to_ragged(const problem& p) {
-  if (p.k < 0) return "k = " + number(p.k) + ", but must be at least 0";
-  if (p.pitch < 0) return "pitch = " + number(p.pitch) + ", but must be 0 or more";
-  if (p.elements < 0) return "elements = " + number(p.elements) + ", but must be 0 or more";
-  const std::int64_t last = std::max(p.n, p.effective_pitch());
-  if (p.index == index_type::int32 && p.has_indices() &&
-      p.fill != static_cast<std::int32_t>(p.fill)) {
-    return "fill = " + number(p.fill) + " does not fit indices of 32 bits";
-  }
-  if (!p.segments && p.elements == 0 && last > p.effective_pitch() && p.q > 1) {
-    return "pitch = " + number(p.pitch) + " is less than n = " + number(p.n) +
-           ", so say how many elements the input has";
-  }
-  return {};
-}
-
-// The reason why a problem is invalid, as a sentence; empty if it is valid.
-std::string objection(const problem& p) {
-  const std::int64_t shortest = p.layout == layout::row_major ? p.n : p.q;
-  if (p.q < 1 || p.n < 1) {
-    return "the matrix is empty: Q = " + number(p.q) + ", n = " + number(p.n);
-  }
-  if (std::string wrong = objection_to_map(p); !wrong.empty()) return wrong;
-  if (p.ragged()) return objection_to_ragged(p);
-  if (p.k < 0 || p.k > p.n) {
-    return "k = " + number(p.k) + ", but must be 0 to n = " + number(p.n);
-  }
-  if (p.pitch != 0 && p.pitch < shortest) {
-    return "pitch = " + number(p.pitch) + ", but must be 0 or at least " + number(shortest);
-  }
-  return {};
-}
-
-// The same for the buffers of a call on a valid problem.
-std::string objection(const problem& p, const detail::call_buffers& buffers) {
-  const auto too_few = [&](const char* name, std::int64_t elements) {
-    return std::string(name) + " has " + number(elements) +
-           " elements, but Q * k = " + number(p.q * p.k) + " are written";
-  };
-  if (buffers.rows == nullptr && p.input_elements() > 0) return "rows.data is null";
-  if (p.lengths != row_numbers::none && buffers.lengths == nullptr) return "rows.lengths is null";
-  if (p.starts != row_numbers::none && buffers.starts == nullptr) {
-    return p.segments ? "rows.offsets is null" : "rows.starts is null";
-  }
-  if (p.k_each != row_numbers::none && buffers.k_each == nullptr) return "rows.k_each is null";
-  if (p.map != row_numbers::none && buffers.map == nullptr) return "rows.map is null";
-  if (p.has_values() && buffers.value_count < p.q * p.k) {
-    return too_few("values", buffers.value_count);
-  }
-  if (p.has_indices() && buffers.index_count < p.q * p.k) {
-    return too_few("indices", buffers.index_count);
-  }
-  return {};
 }
 
 // Algorithms want their scratch memory to begin at a multiple of this. Callers need not know it.
@@ -266,7 +203,7 @@ status refusal(const algorithm& entry, const call_plan& plan) {
 status start(const call_plan& plan, const detail::call_buffers& buffers,
              std::span<std::byte> aligned, const executor& on) {
   return plan.enqueue({buffers.rows, buffers.values, buffers.indices, buffers.lengths,
-                       buffers.starts, buffers.k_each, buffers.map},
+                       buffers.starts, buffers.k_each, buffers.map, buffers.mask},
                       aligned, on);
 }
 
@@ -382,7 +319,7 @@ status detail::select_planned(const select_plan& kept, const problem& p,
                                       " or with other threads; plan_select() there"};
   }
   if (!is_current(kept.ordinal_)) {
-    return {status_code::invalid, "the plan was made for GPU " + number(kept.ordinal_) +
+    return {status_code::invalid, "the plan was made for GPU " + std::to_string(kept.ordinal_) +
                                       ", which is not the calling thread's current one"};
   }
   if (p != kept.plan_.problem()) {

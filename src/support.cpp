@@ -50,8 +50,10 @@ std::string excluded(const algorithm& entry, const problem& p, const device& whe
   if (std::string reason = p.ragged() ? excluded_ragged(entry, p, where) : ""; !reason.empty()) {
     return reason;
   }
-  if (p.map != row_numbers::none && !entry.maps)
+  if (p.map != row_numbers::none && !entry.maps) {
     return "names of elements by a map are not supported";
+  }
+  if (p.mask != mask_bits::none && !entry.masks) return "masks are not supported";
   if (std::string reason = excluded_nan(entry, p); !reason.empty()) return reason;
   if (!entry.payloads.contains(p.payload)) return lacks("payload", p.payload);
   if (!entry.layouts.contains(p.layout)) return lacks("layout", p.layout);
@@ -84,7 +86,7 @@ call_plan plan_checked(const algorithm& entry, const problem& p, const device& w
 }
 
 // Indices alone, from an entry that also writes values: these go to scratch memory.
-using pairs_plan = basic_plan<312>;  // of a composed entry, too
+using pairs_plan = basic_plan<456>;  // of a composed entry, too
 struct unwanted_values {
   pairs_plan pairs;
   std::size_t pairs_workspace;  // rounded up to the alignment of what follows

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/auto_select/admitted.hpp"
 #include "algorithms/auto_select/choose.hpp"
 #include "algorithms/auto_select/members.hpp"
 #include "algorithms/ordered_select/of_auto.hpp"
@@ -202,6 +203,7 @@ constexpr algorithm entry() {
   a.threaded = true;
   a.ragged = a.executors;
   a.maps = true;
+  a.masks = true;
   a.nans = ordered::every_nan_order;
   a.plan = &plan_for;
   return a;
@@ -216,6 +218,10 @@ constexpr std::array all = {
 }  // namespace
 
 choice choose_algorithm(const problem& p, const device& where) {
+  if (p.mask != mask_bits::none) {
+    return admitted::choose(p, where,
+                            [&](const problem& rows) { return choose_algorithm(rows, where); });
+  }
   if (p.map != row_numbers::none || p.nan != nan_order::total_order) return choose_named(p, where);
   if (const cost_table* const table = table_of(p, where)) {
     const auto [best, plan] = ranking(*table, p, where).next();

@@ -2,6 +2,7 @@
 // CUDA, which selects on the CPU alone. Its `place` offers no other device, so nothing here is
 // called.
 
+#include "algorithms/auto_select/admitted.hpp"
 #include "algorithms/auto_select/members.hpp"
 #include "algorithms/ordered_select/ordered.hpp"
 
@@ -22,4 +23,15 @@ call_plan plan_ordered(const algorithm&, const problem&, const device&, answer_o
 }
 
 }  // namespace ordered
+
+namespace admitted {
+
+void divide(masked_call&, const device&) {}
+
+status gather_on_device(const masked_call&, const problem&, const io&, std::int64_t,
+                        const gathered_memory&, const executor&) {
+  return {status_code::unsupported, "kselect::auto_select without CUDA selects on the CPU alone"};
+}
+
+}  // namespace admitted
 }  // namespace kselect

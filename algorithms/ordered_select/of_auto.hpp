@@ -7,6 +7,7 @@
 
 #include <omp.h>
 
+#include "algorithms/auto_select/admitted.hpp"
 #include "algorithms/auto_select/choose.hpp"
 #include "algorithms/ordered_select/host_nan.hpp"
 #include "algorithms/ordered_select/ordered.hpp"
@@ -114,6 +115,10 @@ inline call_plan plan_sorted(const call_plan& member, const problem& p, const de
 inline choice choose_ordered(const problem& p, const device& where, answer_order wanted) {
   if (p.payload == payload::kth_value) return choose_algorithm(p, where);
   if (!p.has_values()) return choose_ordered(with_values(p), where, wanted);
+  if (p.mask != mask_bits::none) {
+    return admitted::choose(
+        p, where, [&](const problem& rows) { return choose_ordered(rows, where, wanted); });
+  }
   const bool on_host = where.kind == executor_kind::cpu;
   // Some members are asked for k + 1, and the choice of `auto` may depend on it.
   problem asked = on_host ? in_total_order(without_map(p)) : in_positions(p);

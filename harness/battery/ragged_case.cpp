@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,40 @@ Enum turn_of(enum_set<Enum> declared, int turn, std::initializer_list<Enum> of) 
   return mine.empty() ? *of.begin() : mine[static_cast<std::size_t>(turn) % mine.size()];
 }
 
+// Two of three problems have a mask: rows share its bits, or each has its own.
+void give_mask(workload& p, int turn) {
+  const int own_turn = (turn + turn / 3) % 3;  // unlike that of a k of each row
+  if (own_turn == 0) return;
+  p.mask = own_turn == 1 || p.segments ? mask_bits::columns : mask_bits::elements;
+  if (p.mask == mask_bits::elements) p.mask_pitch = (p.n + gap + 31) / 32 + 1;
+}
+
+// Bits that admit nothing, everything, few elements and half of them, some words each.
+std::vector<std::uint32_t> bits_of_mask(const workload& p) {
+  if (p.mask == mask_bits::none) return {};
+  const std::int64_t count =
+      p.mask == mask_bits::elements ? p.q * p.mask_pitch : p.elements / 32 + 1;
+  std::mt19937 random(static_cast<unsigned>(p.seed));
+  std::vector<std::uint32_t> words;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto drawn = static_cast<std::uint32_t>(random());
+    switch (i / 5 % 4) {
+      case 0:
+        words.push_back(drawn);
+        break;
+      case 1:
+        words.push_back(0);
+        break;
+      case 2:
+        words.push_back(~std::uint32_t{0});
+        break;
+      default:
+        words.push_back(std::uint32_t{1} << drawn % 32);
+    }
+  }
+  return words;
+}
+
 // A problem of that form, in types that take turns.
 workload ragged_problem(const algorithm& entry, row_form form, std::int64_t n, std::int64_t k,
                         int turn) {
@@ -80,6 +116,7 @@ workload ragged_problem(const algorithm& entry, row_form form, std::int64_t n, s
     p.map = p.index == index_type::int64 && turn % 4 == 0 ? row_numbers::int64 : row_numbers::int32;
     p.map_of_input = turn % 8 == 2;
   }
+  if (entry.masks) give_mask(p, turn);
   return p;
 }
 
@@ -121,7 +158,8 @@ void prove_form(battery_attempt& a, row_form form, std::int64_t n, std::int64_t 
   const auto of_rows = as_numbers(p.lengths, lengths), begin = as_numbers(p.starts, starts);
   const auto wanted = as_numbers(p.k_each, wanted_of_each(p.q, k));
   const auto names = as_numbers(p.map, names_of_elements(p.elements, turn % 16 == 0));
-  a.prove_ragged(p, rows, {of_rows, begin, wanted, names});
+  const auto admitted = bits_of_mask(p);
+  a.prove_ragged(p, rows, {of_rows, begin, wanted, names, std::as_bytes(std::span(admitted))});
 }
 
 }  // namespace

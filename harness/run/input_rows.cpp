@@ -69,7 +69,8 @@ timed_run input_rows::time_to_host() const {
 void input_rows::give_numbers(const row_places& arrays) {
   for (const auto& [to, from] :
        {std::pair{&lengths_, arrays.lengths}, std::pair{&starts_, arrays.starts},
-        std::pair{&k_each_, arrays.k_each}, std::pair{&map_, arrays.map}}) {
+        std::pair{&k_each_, arrays.k_each}, std::pair{&map_, arrays.map},
+        std::pair{&mask_, arrays.mask}}) {
     if (from.empty()) continue;
     to->host.assign(from.begin(), from.end());
     to->device = device_buffer(*place_, from.size());
@@ -85,7 +86,7 @@ void input_rows::give_lengths(const workload& p) {
 
 bool input_rows::unchanged() const {
   if (!shows_changes()) return false;
-  for (const numbers* const each : {&lengths_, &starts_, &k_each_, &map_}) {
+  for (const numbers* const each : {&lengths_, &starts_, &k_each_, &map_, &mask_}) {
     std::vector<std::byte> now(each->host.size());
     if (!now.empty()) place_->to_host(now, each->device.data());
     if (now != each->host) return false;

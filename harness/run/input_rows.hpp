@@ -14,10 +14,11 @@
 
 namespace kselect::harness {
 
-// The arrays that say where the rows of a problem lie, how many elements each wants, and what their
-// names are (problem.hpp), in host memory. Those that it does not have are empty.
+// The arrays that say where the rows of a problem lie, how many elements each wants, what their
+// names are, and which may be selected (problem.hpp), in host memory. Those that it does not have
+// are empty.
 struct row_places {
-  std::span<const std::byte> lengths, starts, k_each = {}, map = {};
+  std::span<const std::byte> lengths, starts, k_each = {}, map = {}, mask = {};
 };
 
 // The rows of a problem, on the host and in the backend's memory. Many trials share them.
@@ -43,6 +44,7 @@ class input_rows {
   const numbers& starts() const { return starts_; }
   const numbers& k_each() const { return k_each_; }
   const numbers& map() const { return map_; }
+  const numbers& mask() const { return mask_; }
 
   std::size_t bytes() const { return bytes_; }
   // The rows in host memory. Throws error(failure::resources) if a copy does not fit,
@@ -82,7 +84,7 @@ class input_rows {
   const std::byte* device_;
   std::uint64_t hash_;
   std::vector<change> changes_;
-  numbers lengths_, starts_, k_each_, map_;  // empty if the problem has none
+  numbers lengths_, starts_, k_each_, map_, mask_;  // empty if the problem has none
 };
 
 }  // namespace kselect::harness

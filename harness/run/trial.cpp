@@ -107,7 +107,8 @@ io trial::buffers() const {
           .lengths = input_->lengths().device.data(),
           .starts = input_->starts().device.data(),
           .k_each = input_->k_each().device.data(),
-          .map = input_->map().device.data()};
+          .map = input_->map().device.data(),
+          .mask = input_->mask().device.data()};
 }
 
 status trial::guarded_call() {
@@ -203,7 +204,8 @@ std::string trial::refute_copy() {
                   .lengths = input_->lengths().host.data(),
                   .starts = input_->starts().host.data(),
                   .k_each = input_->k_each().host.data(),
-                  .map = input_->map().host.data()};
+                  .map = input_->map().host.data(),
+                  .mask = input_->mask().host.data()};
   const verdict proof = verify(problem_, entry_.promises, answer, place_.description().threads);
   if (proof) return {};
   return fmt::format("{} of {} wrong; {}", proof.rows_wrong,

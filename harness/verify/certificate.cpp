@@ -17,6 +17,7 @@
 #include <omp.h>
 
 #include "harness/harness.hpp"
+#include "harness/verify/admitted_row.hpp"
 #include "harness/verify/names.hpp"
 #include "harness/verify/nan_order.hpp"
 #include "harness/verify/row_checker.hpp"
@@ -209,18 +210,59 @@ std::optional<finding> wrong_fill(const problem& what, const io& buffers, std::i
   return std::nullopt;
 }
 
+// A finding about the only row of a problem as one about row number `row`.
+finding of_row(finding first, std::int64_t row) {
+  const std::string zero = ": row 0,";
+  if (const auto at = first.detail.find(zero); at != std::string::npos) {
+    first.detail.replace(at, zero.size(), fmt::format(": row {},", row));
+  }
+  first.row = row;
+  return first;
+}
+
+// A ragged row of `length` elements by itself.
+problem row_alone(const problem& what, const io& buffers, std::int64_t row, std::int64_t length) {
+  problem alone = what;
+  alone.lengths = alone.starts = alone.k_each = row_numbers::none;
+  alone.mask = mask_bits::none;
+  alone.segments = false;
+  alone.pitch = alone.elements = alone.mask_pitch = 0;
+  alone.q = 1;
+  alone.n = length;
+  alone.k = selected_of(what, buffers, row, length);
+  return alone;
+}
+
+// What is wrong with a row under a mask; empty if nothing is. The elements that the mask admits are
+// proven as a row of their own.
+std::optional<finding> wrong_admitted(const problem& what, const contract& promises,
+                                      const io& buffers, std::int64_t row, int threads) {
+  const admitted_row left(what, buffers, row);
+  problem alone = row_alone(what, buffers, row, left.size());
+  io own{.input = left.elements()};
+  if (what.has_values()) {
+    own.values = static_cast<std::byte*>(buffers.values) +
+                 static_cast<std::size_t>(row * what.k) * size_of(what.type);
+  }
+  std::vector<std::int64_t> positions;
+  if (what.has_indices()) {
+    if (auto wrong = left.positions_of(alone.k, positions)) return wrong;
+    alone.index = index_type::int64;
+    own.indices = positions.data();
+  }
+  const verdict found = verify(alone, promises, own, threads);
+  if (found) return wrong_fill(what, buffers, row, alone.k);
+  finding first = of_row(*found.first, row);
+  first.detail += " (columns are counted among those that the mask admits)";
+  return first;
+}
+
 // What is wrong with a ragged row; empty if nothing is.
 std::optional<finding> wrong_row(const problem& what, const contract& promises, const io& buffers,
                                  std::int64_t row, int threads) {
+  if (what.mask != mask_bits::none) return wrong_admitted(what, promises, buffers, row, threads);
   const row_extent e = extent_of(what, buffers, row);
-  const std::int64_t selected = selected_of(what, buffers, row, e.length);
-  problem alone = what;
-  alone.lengths = alone.starts = alone.k_each = row_numbers::none;
-  alone.segments = false;
-  alone.pitch = alone.elements = 0;
-  alone.q = 1;
-  alone.n = e.length;
-  alone.k = selected;
+  const problem alone = row_alone(what, buffers, row, e.length);
   const auto part = [&](auto* all, std::int64_t first, std::size_t size) {
     using byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(all)>>,
                                     const std::byte, std::byte>;
@@ -232,14 +274,7 @@ std::optional<finding> wrong_row(const problem& what, const contract& promises, 
                .indices = part(buffers.indices, row * what.k, size_of(what.index))};
   verdict found = verify(alone, promises, own, threads);
   if (found) return wrong_fill(what, buffers, row, alone.k);
-  finding first = *found.first;
-  // The text names row 0 of the one that was proven.
-  const std::string zero = ": row 0,";
-  if (const auto at = first.detail.find(zero); at != std::string::npos) {
-    first.detail.replace(at, zero.size(), fmt::format(": row {},", row));
-  }
-  first.row = row;
-  return first;
+  return of_row(*found.first, row);
 }
 
 verdict verify_ragged(const problem& what, const contract& promises, const io& buffers,
@@ -273,6 +308,10 @@ verdict verify(const problem& what, const contract& promises, const io& buffers,
     io answer = buffers;
     answer.indices = positions.data();
     return verify(plain, promises, answer, threads);
+  }
+  if (what.mask != mask_bits::none) {
+    require(buffers.mask != nullptr, "the mask is null", what);
+    return verify_ragged(what, promises, buffers, threads);
   }
   if (what.nan != nan_order::total_order) return verify_nan_order(what, promises, buffers, threads);
   if (what.ragged()) {

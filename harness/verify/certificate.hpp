@@ -16,7 +16,8 @@
 //
 // A ragged row is proven by itself, by its own length and its own k: its first outputs are the
 // certificate's, and the others have the index and the bits of the fill. Names that a map gave are
-// made positions first (names.hpp). Where NaN is last or first, the answer is proven on rows whose
+// made positions first (names.hpp). Of a row under a mask the admitted elements are proven as a row
+// of their own (admitted_row.hpp). Where NaN is last or first, the answer is proven on rows whose
 // NaNs are all the worst or the best of the total order (nan_order.hpp).
 
 #include <array>
@@ -32,7 +33,7 @@
 namespace kselect::harness {
 
 enum class check : std::uint8_t {
-  index_range,     // an index outside [0, n)
+  index_range,     // an index outside [0, n), or of an element that the mask leaves out
   index_distinct,  // an index returned twice
   value_bits,      // bits differ from the element at the index, or (kth) from all elements
   count,           // the row and the output differ in keys better than the worst returned

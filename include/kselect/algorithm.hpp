@@ -35,6 +35,8 @@ struct algorithm {
   enum_set<executor_kind> ragged = {};
   // It names elements by problem::map.
   bool maps = false;
+  // It selects from elements that problem::mask admits, of rows that it takes as ragged.
+  bool masks = false;
   // The places of NaN that it knows, of those beside the total order not for the k-th value alone.
   enum_set<nan_order> nans = set_of(nan_order::total_order);
   // Why this build cannot run it at all: an adapter whose library is missing. Empty if it can.

@@ -54,6 +54,7 @@ struct io {
   const void* starts = nullptr;   // of problem.starts, as that says; null if that is none
   const void* k_each = nullptr;   // [Q] of problem.k_each; null if that is none
   const void* map = nullptr;      // of problem.map, as that says; null if that is none
+  const void* mask = nullptr;     // words of 32 bits, as problem.mask says; null if that is none
 };
 
 enum class status_code : std::uint8_t { ok, invalid, unsupported, out_of_memory, failed };

@@ -2,7 +2,7 @@
 // The plan of a call: all that an algorithm decides about a problem on a device before it starts,
 // or the reason why it cannot. It is made once and may start any number of calls with other
 // buffers, so nothing is decided twice. A plan is a value of fixed size and owns no memory: keeping
-// and copying one costs 512 bytes.
+// and copying one costs 672 bytes.
 //
 // An algorithm keeps its decisions in a struct of its own, and names the function that starts a
 // call from them:
@@ -133,11 +133,13 @@ class basic_plan {
   alignas(std::int64_t) std::array<std::byte, room> decided_{};
 };
 
-using call_plan = basic_plan<416>;
-// As decisions of a composed algorithm, which adds some of its own.
+using call_plan = basic_plan<568>;
+// As decisions of a composed algorithm, which adds some of its own; and as those of an algorithm
+// that is composed of such a one.
 using member_plan = basic_plan<176>;
+using composed_plan = basic_plan<328>;
 
-static_assert(sizeof(call_plan) == 512 && std::is_trivially_copyable_v<call_plan>);
-static_assert(sizeof(member_plan) == 272);
+static_assert(sizeof(call_plan) == 672 && std::is_trivially_copyable_v<call_plan>);
+static_assert(sizeof(member_plan) == 280 && sizeof(composed_plan) == 432);
 
 }  // namespace kselect

@@ -34,7 +34,7 @@ namespace detail {
 inline constexpr char library_version[] = "0.1.0";
 
 // Raised by every change of a struct below, or of what its members mean.
-inline constexpr std::uint32_t plugin_abi = 4;
+inline constexpr std::uint32_t plugin_abi = 5;
 
 // The exported symbol.
 inline constexpr char plugin_symbol[] = "kselect_plugin";

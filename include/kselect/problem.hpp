@@ -31,6 +31,10 @@ enum class payload : std::uint8_t { values, values_and_indices, kth_value, indic
 // An array with one number a row, in the memory where the rows are: its type, or none.
 enum class row_numbers : std::uint8_t { none, int32, int64 };
 
+// Which elements may be selected: all, those whose column a bit admits, or those that a bit of
+// their own admits.
+enum class mask_bits : std::uint8_t { none, columns, elements };
+
 constexpr auto names_of(direction) {
   return std::to_array<named<direction>>(
       {{direction::smallest, "smallest"}, {direction::largest, "largest"}});
@@ -59,6 +63,12 @@ constexpr auto names_of(row_numbers) {
       {{row_numbers::none, "none"}, {row_numbers::int32, "int32"}, {row_numbers::int64, "int64"}});
 }
 
+constexpr auto names_of(mask_bits) {
+  return std::to_array<named<mask_bits>>({{mask_bits::none, "none"},
+                                          {mask_bits::columns, "columns"},
+                                          {mask_bits::elements, "elements"}});
+}
+
 constexpr std::size_t size_of(index_type type) { return type == index_type::int32 ? 4 : 8; }
 constexpr std::size_t size_of(row_numbers type) {
   return type == row_numbers::none ? 0 : type == row_numbers::int32 ? 4 : 8;
@@ -77,6 +87,12 @@ constexpr std::size_t size_of(row_numbers type) {
 // outputs is filled in the same way; rows are then ragged, too. With `map` an answer names element
 // j of a row by map[starts[r] + j] instead of by j, as lists of ids do; with `map_of_input`, by
 // map[the element's number in the input], as page tables do. For segments both are the same.
+//
+// With `mask` only elements whose bit is set are selected; rows are then ragged, too, and an index
+// of the answer still counts from the row's start. Bits are words of 32, the lowest bit first. Bit
+// starts[r] + j (j without starts) admits element j of row r: of bits that all rows share
+// (`columns`), or of row r's own, which begin at word r * mask_pitch (`elements`). Segments have
+// bits for the elements of the input (`columns`).
 struct problem {
   std::int64_t n = 0;  // row length (corpus size)
   std::int64_t q = 0;  // Q, the number of rows (queries)
@@ -90,13 +106,15 @@ struct problem {
   row_numbers starts = row_numbers::none;   // of io::starts, [Q], or [Q + 1] for segments
   row_numbers k_each = row_numbers::none;   // of io::k_each, [Q]
   row_numbers map = row_numbers::none;      // of io::map; its type fits the index type
+  mask_bits mask = mask_bits::none;         // of io::mask
   bool segments = false;
   bool map_of_input = false;
   nan_order nan = nan_order::total_order;
-  bool fill_last = false;     // what fills has the worst key and index -1, for steps that follow
-  std::int64_t pitch = 0;     // elements between neighbouring rows (columns); 0 means dense
-  std::int64_t elements = 0;  // of the input; 0: those of the matrix. Segments need it
-  std::int64_t fill = -1;     // ragged: the index of outputs that the row has no element for
+  bool fill_last = false;       // what fills has the worst key and index -1, for steps that follow
+  std::int64_t pitch = 0;       // elements between neighbouring rows (columns); 0 means dense
+  std::int64_t elements = 0;    // of the input; 0: those of the matrix. Segments need it
+  std::int64_t fill = -1;       // ragged: the index of outputs that the row has no element for
+  std::int64_t mask_pitch = 0;  // words of the mask from one row to the next, if it has elements
 
   bool operator==(const problem&) const = default;
 
@@ -120,7 +138,7 @@ struct problem {
   }
   constexpr bool ragged() const {
     return lengths != row_numbers::none || starts != row_numbers::none ||
-           k_each != row_numbers::none;
+           k_each != row_numbers::none || mask != mask_bits::none;
   }
   constexpr bool has_indices() const {
     return payload == payload::values_and_indices || payload == payload::indices;
@@ -183,6 +201,11 @@ inline std::string to_string(const problem& p) {
   numbers(p.segments ? "/segments:" : "/starts:", p.starts);
   numbers("/k_each:", p.k_each);
   numbers(p.map_of_input ? "/map_of_input:" : "/map:", p.map);
+  if (p.mask != mask_bits::none) {
+    text += "/mask:";
+    text += to_string(p.mask);
+    if (p.mask_pitch != 0) text += ":pitch=" + std::to_string(p.mask_pitch);
+  }
   if (p.nan != nan_order::total_order) {
     text += "/nan:";
     text += to_string(p.nan);

@@ -50,6 +50,22 @@ inline std::int64_t selected_of(const problem& p, const io& buffers, std::int64_
   return std::min(k, length);
 }
 
+// The bits of a mask that belong to a row of `length` elements, in host memory: bit `first` of
+// `words` is that of its first element.
+struct mask_range {
+  const std::uint32_t* words;
+  std::int64_t first;
+  bool admits(std::int64_t j) const {
+    const std::int64_t bit = first + j;
+    return (words[bit / 32] >> (bit % 32) & 1U) != 0;
+  }
+};
+inline mask_range mask_of(const problem& p, const io& buffers, std::int64_t row) {
+  const std::int64_t place = p.segments ? 0 : p.offset(row, 0);
+  return {static_cast<const std::uint32_t*>(buffers.mask) + row * p.mask_pitch,
+          extent_of(p, buffers, row).first - place};
+}
+
 // Names the first `count` indices of a row's answer by the map, in host memory.
 inline void map_row(const problem& p, const io& buffers, std::int64_t row, std::int64_t count) {
   const std::int64_t place = p.segments || p.map_of_input ? 0 : p.offset(row, 0);

@@ -23,6 +23,12 @@
 // ids of candidates, the pages of a cache. Elements of a matrix of ids, one for each element of the
 // input, are named with {ids, true}: map[r * pitch + starts[r] + j]. Without lengths, starts and
 // k_each rows are those of an equal matrix, whose answers a map may name, too.
+//
+// With `mask` a row's k best are those of its elements whose bit is set. One bit a column serves
+// all rows: bit starts[r] + j admits element j of row r, bit offsets[r] + j that of a segment. With
+// a pitch each row of a matrix has bits of its own. The admitted elements are gathered in the
+// workspace first, so a mask that leaves most out makes a call faster, and one that admits most
+// makes it slower.
 
 #include <type_traits>
 
@@ -43,6 +49,13 @@ struct index_map {
   bool of_input = false;
 };
 
+// Bits of 32 in a word, the lowest first, in the memory of the place: bit i is bit i % 32 of word
+// i / 32. Bits beyond a row have no meaning.
+struct element_mask {
+  const std::uint32_t* words = nullptr;  // null: all elements are admitted
+  std::int64_t pitch = 0;  // words from one row's bits to the next; 0: rows share them
+};
+
 // Q rows in a row-major matrix. Row r begins at element r * pitch + starts[r] and has lengths[r]
 // elements. Either array may be null: without starts rows begin at the matrix' rows, without
 // lengths they end after its n columns.
@@ -56,6 +69,7 @@ struct ragged_rows {
   std::int64_t fill = -1;
   const Number* k_each = nullptr;  // Q, each 0 to k
   index_map map = {};
+  element_mask mask = {};
 };
 
 // Q rows in an array of `elements`, one after another or anywhere: row r is elements offsets[r] to
@@ -69,6 +83,7 @@ struct row_segments {
   std::int64_t fill = -1;
   const Number* k_each = nullptr;  // Q, each 0 to k
   index_map map = {};
+  element_mask mask = {};
 };
 
 namespace detail {
@@ -83,6 +98,10 @@ template <class Rows>
 void add_choice_of(const Rows& rows, row_numbers type, problem& p) {
   p.fill = rows.fill;
   if (rows.k_each != nullptr) p.k_each = type;
+  if (rows.mask.words != nullptr) {
+    p.mask = rows.mask.pitch == 0 ? mask_bits::columns : mask_bits::elements;
+    p.mask_pitch = rows.mask.pitch;
+  }
   if (!p.has_indices()) return;
   p.map = rows.map.type;
   p.map_of_input = rows.map.of_input;
@@ -120,6 +139,7 @@ call_buffers buffers_of(const ragged_rows<T, Number>& rows, std::span<T> values,
   all.starts = rows.starts;
   all.k_each = rows.k_each;
   all.map = rows.map.ids;
+  all.mask = rows.mask.words;
   return all;
 }
 template <class T, class Index, class Number>
@@ -129,6 +149,7 @@ call_buffers buffers_of(const row_segments<T, Number>& rows, std::span<T> values
   all.starts = rows.offsets;
   all.k_each = rows.k_each;
   all.map = rows.map.ids;
+  all.mask = rows.mask.words;
   return all;
 }
 

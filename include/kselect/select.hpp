@@ -78,6 +78,7 @@ struct call_buffers {
   const void* starts = nullptr;
   const void* k_each = nullptr;
   const void* map = nullptr;
+  const void* mask = nullptr;
 };
 // What the buffers that are not empty can hold.
 constexpr payload payload_of(bool values, bool indices) {

@@ -1,0 +1,171 @@
+// The plan of a selection under a mask, and how the host gathers (admitted.hpp).
+
+#include "algorithms/auto_select/admitted.hpp"
+
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <type_traits>
+
+#include <omp.h>
+
+#include "kselect/ragged.hpp"
+
+namespace kselect::admitted {
+namespace {
+
+// Scratch memory that pays: on a GPU some hundred MB, which fill it for longer than launches take;
+// on the host what a thread's part of the caches holds.
+std::int64_t bytes_at_once(const device& where) {
+  if (where.kind == executor_kind::cpu) return std::int64_t{where.threads} << 20;
+  return std::int64_t{where.multiprocessors} * where.resident_threads * 1024;
+}
+
+// Gathers one row in order; returns how many elements the mask admits. `indices`: null if none are
+// wanted.
+template <class T, class Index>
+std::int64_t gather_row(const problem& p, const io& buffers, std::int64_t row, T* values,
+                        Index* indices) {
+  const row_extent e = extent_of(p, buffers, row);
+  const mask_range mask = mask_of(p, buffers, row);
+  const T* const elements = static_cast<const T*>(buffers.input) + e.first;
+  std::int64_t count = 0;
+  for (std::int64_t j = 0; j < e.length;) {
+    const auto beside = static_cast<int>((mask.first + j) % 32);
+    std::uint32_t bits = mask.words[(mask.first + j) / 32] >> beside;
+    const std::int64_t left = std::min<std::int64_t>(32 - beside, e.length - j);
+    if (bits == ~std::uint32_t{0} && left == 32) {
+      std::copy_n(elements + j, left, values + count);
+      if (indices != nullptr)
+        std::iota(indices + count, indices + count + left, static_cast<Index>(j));
+      count += left;
+      bits = 0;
+    }
+    if (left < 32) bits &= (std::uint32_t{1} << left) - 1;
+    for (; bits != 0; bits &= bits - 1) {
+      const std::int64_t at = j + std::countr_zero(bits);
+      values[count] = elements[at];
+      if (indices != nullptr) indices[count] = static_cast<Index>(at);
+      ++count;
+    }
+    j += left;
+  }
+  return count;
+}
+
+// Names the gathered elements of a row by the caller's map.
+template <class Index>
+void name_elements(const problem& p, const io& buffers, std::int64_t row, Index* indices,
+                   std::int64_t count) {
+  const std::int64_t place = p.segments || p.map_of_input ? 0 : p.offset(row, 0);
+  const std::int64_t first = extent_of(p, buffers, row).first - place;
+  for (std::int64_t i = 0; i < count; ++i) {
+    indices[i] = static_cast<Index>(row_number(p.map, buffers.map, first + indices[i]));
+  }
+}
+
+// The buffers of the member's call for the rows from `first` on.
+io members_buffers(const problem& p, const problem& member, const io& buffers, std::int64_t first,
+                   const gathered_memory& from) {
+  const auto behind = [&](auto* array, std::int64_t count, std::size_t size) {
+    using byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(array)>>,
+                                    const std::byte, std::byte>;
+    return array == nullptr ? nullptr
+                            : static_cast<byte*>(array) + static_cast<std::size_t>(count) * size;
+  };
+  return {.input = from.values,
+          .values = behind(buffers.values, first * p.k, size_of(p.type)),
+          .indices = behind(buffers.indices, first * p.k, size_of(p.index)),
+          .lengths = from.lengths,
+          .k_each = behind(buffers.k_each, first, size_of(p.k_each)),
+          .map = member.map == row_numbers::none ? nullptr : from.indices};
+}
+
+status start(const masked_call& c, const problem& p, const io& buffers, std::span<std::byte> memory,
+             const executor& on) {
+  const problem& member = c.member.problem();
+  simt::carver pieces(memory.data());
+  const gathered_memory rows = carve(member, pieces);
+  const auto rest = memory.subspan(pieces.used());
+  // The last rows may be some that were selected from before: the member takes only so many.
+  for (std::int64_t next = 0; next < p.q; next += member.q) {
+    const std::int64_t first = std::min(next, p.q - member.q);
+    if (on.device->kind == executor_kind::cpu) {
+      gather_on_host(c, p, buffers, first, rows);
+    } else if (status done = gather_on_device(c, p, buffers, first, rows, on); !done.ok()) {
+      return done;
+    }
+    const io part = members_buffers(p, member, buffers, first, rows);
+    if (status done = c.member.enqueue(part, rest, on); !done.ok()) return done;
+  }
+  return {};
+}
+
+}  // namespace
+
+problem gathered(const problem& p, const device& where) {
+  problem m = p;
+  m.mask = mask_bits::none;
+  m.mask_pitch = 0;
+  m.lengths = row_numbers::int32;
+  m.starts = row_numbers::none;
+  m.segments = false;
+  m.elements = 0;
+  m.pitch = (p.n + 31) / 32 * 32;  // rows begin at whole lines
+  if (p.has_indices()) {
+    // A map of the caller's already names the gathered elements.
+    m.map = p.map != row_numbers::none ? p.map : row_numbers::int32;
+    m.map_of_input = true;
+  }
+  const std::int64_t row =
+      m.pitch * static_cast<std::int64_t>(size_of(m.type) + size_of(m.map)) + 4;
+  m.q = std::clamp<std::int64_t>(bytes_at_once(where) / row, 1, p.q);
+  m.q = (p.q + (p.q + m.q - 1) / m.q - 1) / ((p.q + m.q - 1) / m.q);  // parts of equal size
+  return m;
+}
+
+void gather_on_host(const masked_call& c, const problem& p, const io& buffers, std::int64_t first,
+                    const gathered_memory& to) {
+  const problem& member = c.member.problem();
+  const auto gather = [&]<class T, class Index>(T*, Index*, std::int64_t r) {
+    const std::int64_t at = r * member.pitch;
+    auto* const indices =
+        to.indices == nullptr ? nullptr : reinterpret_cast<Index*>(to.indices) + at;
+    const std::int64_t count =
+        gather_row(p, buffers, first + r, reinterpret_cast<T*>(to.values) + at, indices);
+    if (p.map != row_numbers::none && indices != nullptr) {
+      name_elements(p, buffers, first + r, indices, count);
+    }
+    to.lengths[r] = static_cast<std::int32_t>(count);
+  };
+  visit_words(p.type, [&]<class T>(T) {
+#pragma omp parallel for num_threads(c.threads) schedule(dynamic) if (c.threads > 1)
+    for (std::int64_t r = 0; r < member.q; ++r) {
+      if (member.map == row_numbers::int64) {
+        gather(static_cast<T*>(nullptr), static_cast<std::int64_t*>(nullptr), r);
+      } else {
+        gather(static_cast<T*>(nullptr), static_cast<std::int32_t*>(nullptr), r);
+      }
+    }
+  });
+}
+
+call_plan plan(const call_plan& member, const problem& p, const device& where) {
+  if (p.n > std::numeric_limits<std::int32_t>::max()) {
+    return call_plan::refused("n > 2147483647: a mask's elements are counted in 32 bits");
+  }
+  const composed_plan first(member);
+  if (!first) return call_plan::refused(first.reason());
+  masked_call c{first, 1, 1};
+  if (where.kind == executor_kind::cpu) {
+    c.threads = static_cast<int>(std::min<std::int64_t>(where.threads, first.problem().q));
+  } else {
+    divide(c, where);
+  }
+  simt::carver sizes(nullptr);
+  static_cast<void>(carve(first.problem(), sizes));
+  return call_plan::of<&start>(p, sizes.used() + first.workspace(), c);
+}
+
+}  // namespace kselect::admitted
